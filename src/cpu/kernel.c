@@ -1,0 +1,86 @@
+#include "kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cpu_kernels *cpu_kernels_choose(void)
+{
+    static const struct cpu_kernels *const all[] = {
+#if defined __x86_64__
+        &cpu_kernels_avx512,
+        &cpu_kernels_avx2,
+#endif
+        &cpu_kernels_portable,
+    };
+    const size_t count = sizeof all / sizeof *all;
+    const char *asked = getenv("GPUREDUCE_CPU");
+
+    for (size_t i = 0; asked && i < count; i++)
+        if (strcmp(asked, all[i]->name) == 0 && all[i]->usable())
+            return all[i];
+    for (size_t i = 0; i < count; i++)
+        if (all[i]->usable())
+            return all[i];
+    return &cpu_kernels_portable;
+}
+
+void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t count, uint64_t index)
+{
+    size_t size = element_size(r->type);
+
+    for (size_t i = 0; i < count; i++)
+        partial_take(&r->partial, element_load(r->type, data + i * size), index + i);
+}
+
+void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, const void *block,
+                    size_t count, uint64_t index)
+{
+    if (min_key < r->min.key)
+        r->min = (struct cpu_candidate){min_key, block, count, index};
+    if (max_key > r->max.key)
+        r->max = (struct cpu_candidate){max_key, block, count, index};
+}
+
+void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_t count,
+                        uint64_t index)
+{
+    size_t size = element_size(r->type);
+
+    for (size_t i = 0; i < count && index + i < r->partial.first_nan; i++)
+        if (isnan(element_load(r->type, block + i * size)))
+            r->partial.first_nan = index + i;
+}
+
+void cpu_begin_chunk(struct cpu_reducer *r)
+{
+    r->min = (struct cpu_candidate){.key = INT64_MAX};
+    r->max = (struct cpu_candidate){.key = INT64_MIN};
+}
+
+/* The index of the first element of the candidate's block that has its key. */
+static uint64_t locate(const struct cpu_reducer *r, const struct cpu_candidate *c)
+{
+    size_t size = element_size(r->type);
+
+    for (size_t i = 0; i < c->count; i++) {
+        double x = element_load(r->type, c->block + i * size);
+        if (!isnan(x) && exact_key(x) == c->key)
+            return c->index + i;
+    }
+    return PARTIAL_NO_INDEX;
+}
+
+void cpu_end_chunk(struct cpu_reducer *r)
+{
+    struct partial *p = &r->partial;
+    bool where = r->wants & PARTIAL_WHERE;
+
+    /* Finding the place costs a look at the block: only when it would be taken. */
+    if (r->min.block && (r->min.key < p->min_key ||
+                         (where && r->min.key == p->min_key && r->min.index < p->min_index)))
+        partial_take_min(p, r->min.key, where ? locate(r, &r->min) : PARTIAL_NO_INDEX);
+    if (r->max.block && (r->max.key > p->max_key ||
+                         (where && r->max.key == p->max_key && r->max.index < p->max_index)))
+        partial_take_max(p, r->max.key, where ? locate(r, &r->max) : PARTIAL_NO_INDEX);
+}

@@ -1,0 +1,459 @@
+/*
+ * The CPU kernels, over the operations of the simd_*.h that the including file chose.
+ *
+ * The exact sum of a block, from the cheapest way to the dearest:
+ *
+ *   1. 32-bit and 16-bit elements whose exponents lie close together: plain binary64 additions,
+ *      none of which rounds. The extremes, which are wanted anyway, and the smallest non-zero
+ *      magnitude tell whether that holds (exact_group_fits).
+ *   2. binary64 elements in the expected range: each is cut in two slices at fixed bits, and the
+ *      slices add up without rounding; nothing may be left below the second slice.
+ *   3. Anything finite: as many slices as it takes, top to bottom (sum_levels).
+ *
+ * Cutting at a fixed bit is one addition and one subtraction of a large constant, as in J. Demmel
+ * and H. D. Nguyen, "Parallel reproducible summation" (2015), after S. M. Rump.
+ */
+#include "kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INLINE_TARGET static inline __attribute__((always_inline)) SIMD_TARGET
+
+/* Bits of a slice: what is left of binary64's 53 when a whole block is added up. */
+#define SLICE32 (53 - CPU_BLOCK32_LOG2)
+#define SLICE64 (53 - CPU_BLOCK64_LOG2)
+
+/* x + slicer - slicer is x rounded to a multiple of 2^bit, for |x| <= 2^(bit + 51): the sum lies
+   between 2^(bit + 52) and 2^(bit + 53), where binary64 has that spacing. */
+static inline double slicer(int bit)
+{
+    return exact_from_bits((uint64_t)(bit + 52 + 1023) << 52 | (uint64_t)1 << 51);
+}
+
+/* The least e with |x| < 2^e, from the bits of |x|, x finite and not zero; -1022 for subnormals. */
+static inline int bound_exponent(uint64_t magnitude_bits)
+{
+    int biased = (int)(magnitude_bits >> 52);
+    return biased == 0 ? -1022 : biased - 1022;
+}
+
+/* After so many slices what is left is added element by element. */
+#define LEVELS_MAX 5
+
+/* Elements from here on are added one by one: their slicer would overflow. */
+#define HUGE_EXPONENT 960
+
+/* Adds x[0 .. n), finite, n a multiple of W_LANES and at most CPU_BLOCK_MAX, to *sum; x is used
+   up. */
+static SIMD_TARGET void sum_levels(struct exact *sum, double *x, size_t n)
+{
+    vecd greatest = d_set1(0);
+
+    for (size_t i = 0; i < n; i += W_LANES)
+        greatest = d_max(greatest, d_abs(d_load(x + i)));
+    for (int level = 0;; level++) {
+        double bound = d_h_max(greatest);
+        int exponent = bound_exponent(exact_bits(bound));
+        bool huge = exponent > HUGE_EXPONENT;
+        int bit = exponent - SLICE32;
+        vecd cut, total = d_set1(0);
+
+        if (bound == 0)
+            return;
+        greatest = d_set1(0);
+        if (huge || level >= LEVELS_MAX) {
+            double least = huge ? ldexp(1, HUGE_EXPONENT - 1) : 0;
+            for (size_t i = 0; i < n; i++) {
+                if (fabs(x[i]) >= least && x[i] != 0) {
+                    exact_add(sum, x[i]);
+                    x[i] = 0;
+                }
+            }
+            for (size_t i = 0; i < n; i += W_LANES)
+                greatest = d_max(greatest, d_abs(d_load(x + i)));
+            continue;
+        }
+        if (bit < EXACT_LSB_EXPONENT)
+            bit = EXACT_LSB_EXPONENT;
+        cut = d_set1(slicer(bit));
+        for (size_t i = 0; i < n; i += W_LANES) {
+            vecd value = d_load(x + i);
+            vecd slice = d_sub(d_add(value, cut), cut);
+            vecd rest = d_sub(value, slice);
+            total = d_add(total, slice);
+            greatest = d_max(greatest, d_abs(rest));
+            d_store(x + i, rest);
+        }
+        exact_add(sum, d_h_add(total));
+    }
+}
+
+/*
+ * Elements whose values are binary32: f32, f16, bf16.
+ */
+
+INLINE_TARGET vec load32(const unsigned char *p, enum element_type type)
+{
+    return type == ELEMENT_F16    ? v_load_f16(p)
+           : type == ELEMENT_BF16 ? v_load_bf16(p)
+                                  : v_load_f32(p);
+}
+
+static inline double value32(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+/* Extremes of binary32 values as integers of their bits: the greatest as signed and as unsigned
+   numbers, and the least as unsigned. They tell the extremes as values, -0 before +0, and the
+   greatest magnitude: among negative values the order of the bits is reversed, and as unsigned
+   numbers all of them lie above the positive ones. */
+struct bits32 {
+    uint32_t max_s, max_u, min_u;
+};
+
+static inline uint32_t bits32_max(struct bits32 b)
+{
+    return (int32_t)b.max_s >= 0 ? b.max_s : b.min_u;
+}
+
+static inline uint32_t bits32_min(struct bits32 b)
+{
+    return b.max_u >> 31 ? b.max_u : b.min_u;
+}
+
+static inline uint32_t bits32_magnitude(struct bits32 b)
+{
+    uint32_t positive = (int32_t)b.max_s >= 0 ? b.max_s : 0;
+    uint32_t negative = b.max_u >> 31 ? b.max_u & 0x7fffffff : 0;
+    return positive > negative ? positive : negative;
+}
+
+#define INFINITY32 0x7f800000u
+
+/* A block with a NaN or an infinity in it: counts them and sums the rest. */
+INLINE_TARGET void special32(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                             uint64_t index, enum element_type type, bool sum)
+{
+    const size_t size = type == ELEMENT_F32 ? 4 : 2;
+    const vec magnitude = v_set1(0x7fffffff), infinity = v_set1(INFINITY32);
+    vec max_s = v_set1(0x80000000), max_u = v_set1(0), min_u = v_set1(0xffffffff);
+    uint64_t nan = 0, positive = 0, negative = 0;
+
+    for (size_t i = 0; i < n; i += V_LANES) {
+        vec v = load32(x + i * size, type);
+        vmask is_nan = v_gt_s(v_and(v, magnitude), infinity);
+
+        nan += v_count(is_nan);
+        positive += v_count(v_eq(v, infinity));
+        negative += v_count(v_eq(v, v_set1(INFINITY32 | 0x80000000)));
+        max_s = v_max_s(max_s, v_select(is_nan, v_set1(0x80000000), v));
+        max_u = v_max_u(max_u, v_select(is_nan, v_set1(0), v));
+        min_u = v_min_u(min_u, v_select(is_nan, v_set1(0xffffffff), v));
+        if (sum) {
+            vec finite = v_select(v_gt_s(infinity, v_and(v, magnitude)), v, v_set1(0));
+            d_store(r->scratch + i, v_low(finite));
+            d_store(r->scratch + i + W_LANES, v_high(finite));
+        }
+    }
+    if (sum)
+        sum_levels(&r->partial.sum, r->scratch, n);
+    r->partial.nan += nan;
+    r->partial.positive_infinity += positive;
+    r->partial.negative_infinity += negative;
+    if (nan && index < r->partial.first_nan)
+        cpu_take_first_nan(r, x, n, index);
+    if (nan < n) {
+        struct bits32 b = {v_h_max_s(max_s), v_h_max_u(max_u), v_h_min_u(min_u)};
+        cpu_take_block(r, exact_key(value32(bits32_min(b))), exact_key(value32(bits32_max(b))), x,
+                       n, index);
+    }
+}
+
+/* A block of n elements, a multiple of V_LANES. */
+INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t n, uint64_t index,
+                           enum element_type type, bool sum)
+{
+    enum { LANES = 4 * W_LANES }; /* binary64 sums side by side */
+    const size_t size = type == ELEMENT_F32 ? 4 : 2;
+    /* Every f16 is a multiple of 2^-24 below 2^16: 40 bits and those of the count always fit. */
+    const bool always_fits = type == ELEMENT_F16;
+    const int mantissa = type == ELEMENT_BF16 ? 8 : 24;
+    const vec minus_one = v_set1(0xffffffff);
+    vec max_s = v_set1(0x80000000), max_u = v_set1(0), min_u = minus_one, least = minus_one;
+    vecd s0 = d_set1(0), s1 = s0, s2 = s0, s3 = s0;
+    struct bits32 bits;
+    uint32_t magnitude;
+    size_t i = 0;
+
+    for (; i + 2 * V_LANES <= n; i += 2 * V_LANES) {
+        vec a = load32(x + i * size, type);
+        vec b = load32(x + (i + V_LANES) * size, type);
+
+        max_s = v_max_s(max_s, v_max_s(a, b));
+        max_u = v_max_u(max_u, v_max_u(a, b));
+        min_u = v_min_u(min_u, v_min_u(a, b));
+        if (sum) {
+            /* Twice the bits drops the sign; less one, zero becomes the greatest of all. */
+            if (!always_fits)
+                least = v_min_u(
+                    least, v_min_u(v_add(v_add(a, a), minus_one), v_add(v_add(b, b), minus_one)));
+            s0 = d_add(s0, v_low(a));
+            s1 = d_add(s1, v_high(a));
+            s2 = d_add(s2, v_low(b));
+            s3 = d_add(s3, v_high(b));
+        }
+    }
+    if (i < n) {
+        vec a = load32(x + i * size, type);
+
+        max_s = v_max_s(max_s, a);
+        max_u = v_max_u(max_u, a);
+        min_u = v_min_u(min_u, a);
+        if (sum) {
+            least = v_min_u(least, v_add(v_add(a, a), minus_one));
+            s0 = d_add(s0, v_low(a));
+            s1 = d_add(s1, v_high(a));
+        }
+    }
+    bits = (struct bits32){v_h_max_s(max_s), v_h_max_u(max_u), v_h_min_u(min_u)};
+    magnitude = bits32_magnitude(bits);
+    if (magnitude >= INFINITY32) {
+        special32(r, x, n, index, type, sum);
+        return;
+    }
+    cpu_take_block(r, exact_key(value32(bits32_min(bits))), exact_key(value32(bits32_max(bits))), x,
+                   n, index);
+    if (sum) {
+        const int lane_log2 = CPU_BLOCK32_LOG2 - __builtin_ctz(LANES);
+        /* Of the smallest non-zero magnitude; if all are zero, anything will do. */
+        uint32_t doubled = always_fits ? 0 : v_h_min_u(least) + 1;
+        int emin = (int)(doubled >> 24), emax = (int)(magnitude >> 23);
+
+        emin += emin == 0;
+        emax += emax == 0;
+        if (magnitude == 0)
+            return;
+        if (always_fits || exact_group_fits(emin, emax, mantissa, CPU_BLOCK32_LOG2)) {
+            exact_add(&r->partial.sum, d_h_add(d_add(d_add(s0, s1), d_add(s2, s3))));
+        } else if (exact_group_fits(emin, emax, mantissa, lane_log2)) {
+            double lane[LANES];
+            d_store(lane, s0);
+            d_store(lane + W_LANES, s1);
+            d_store(lane + 2 * W_LANES, s2);
+            d_store(lane + 3 * W_LANES, s3);
+            for (int j = 0; j < LANES; j++)
+                exact_add(&r->partial.sum, lane[j]);
+        } else {
+            for (i = 0; i < n; i += V_LANES) {
+                vec v = load32(x + i * size, type);
+                d_store(r->scratch + i, v_low(v));
+                d_store(r->scratch + i + W_LANES, v_high(v));
+            }
+            sum_levels(&r->partial.sum, r->scratch, n);
+        }
+    }
+}
+
+INLINE_TARGET void chunk32(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
+                           enum element_type type, bool sum)
+{
+    const size_t size = type == ELEMENT_F32 ? 4 : 2;
+    const size_t whole = count - count % V_LANES;
+    const unsigned char *x = data;
+
+    cpu_begin_chunk(r);
+    for (size_t i = 0; i < whole; i += (size_t)1 << CPU_BLOCK32_LOG2) {
+        size_t n = whole - i;
+        if (n > (size_t)1 << CPU_BLOCK32_LOG2)
+            n = (size_t)1 << CPU_BLOCK32_LOG2;
+        block32(r, x + i * size, n, index + i, type, sum);
+    }
+    cpu_end_chunk(r);
+    r->partial.count += whole;
+    cpu_take_tail(r, x + whole * size, count - whole, index + whole);
+}
+
+/*
+ * binary64.
+ */
+
+/* As bits32. */
+struct bits64 {
+    uint64_t max_s, max_u, min_u;
+};
+
+#define SIGN64 ((uint64_t)1 << 63)
+
+static inline uint64_t bits64_max(struct bits64 b)
+{
+    return (int64_t)b.max_s >= 0 ? b.max_s : b.min_u;
+}
+
+static inline uint64_t bits64_min(struct bits64 b)
+{
+    return b.max_u >> 63 ? b.max_u : b.min_u;
+}
+
+static inline uint64_t bits64_magnitude(struct bits64 b)
+{
+    uint64_t positive = (int64_t)b.max_s >= 0 ? b.max_s : 0;
+    uint64_t negative = b.max_u >> 63 ? b.max_u & ~SIGN64 : 0;
+    return positive > negative ? positive : negative;
+}
+
+#define INFINITY64 ((uint64_t)0x7ff << 52)
+
+INLINE_TARGET void special64(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                             uint64_t index, bool sum)
+{
+    const wvec magnitude = w_set1(~SIGN64), infinity = w_set1(INFINITY64);
+    wvec max_s = w_set1(SIGN64), max_u = w_set1(0), min_u = w_set1(UINT64_MAX);
+    uint64_t nan = 0, positive = 0, negative = 0;
+
+    for (size_t i = 0; i < n; i += W_LANES) {
+        wvec v = w_load(x + i * 8);
+        wmask is_nan = w_gt_s(w_and(v, magnitude), infinity);
+
+        nan += w_count(is_nan);
+        positive += w_count(w_eq(v, infinity));
+        negative += w_count(w_eq(v, w_set1(INFINITY64 | SIGN64)));
+        max_s = w_max_s(max_s, w_select(is_nan, w_set1(SIGN64), v));
+        max_u = w_max_u(max_u, w_select(is_nan, w_set1(0), v));
+        min_u = w_min_u(min_u, w_select(is_nan, w_set1(UINT64_MAX), v));
+        d_store(r->scratch + i,
+                w_value(w_select(w_gt_s(infinity, w_and(v, magnitude)), v, w_set1(0))));
+    }
+    if (sum)
+        sum_levels(&r->partial.sum, r->scratch, n);
+    r->partial.nan += nan;
+    r->partial.positive_infinity += positive;
+    r->partial.negative_infinity += negative;
+    if (nan && index < r->partial.first_nan)
+        cpu_take_first_nan(r, x, n, index);
+    if (nan < n) {
+        struct bits64 b = {w_h_max_s(max_s), w_h_max_u(max_u), w_h_min_u(min_u)};
+        cpu_take_block(r, exact_key(exact_from_bits(bits64_min(b))),
+                       exact_key(exact_from_bits(bits64_max(b))), x, n, index);
+    }
+}
+
+/* The slicers of a window: all |x| < 2^window, and the lower slice ends at the least bit there is.
+   Within these limits neither slicer overflows or loses its spacing. */
+#define WINDOW_MAX (1023 - 52 + SLICE64)
+#define WINDOW_MIN (EXACT_LSB_EXPONENT + 2 * SLICE64 + 1)
+
+/* A block of n elements, a multiple of W_LANES. */
+INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t n, uint64_t index,
+                           bool sum)
+{
+    /* The rest that the first slice leaves is at most half of its last bit. */
+    const int bit = r->window - SLICE64;
+    const vecd cut1 = d_set1(slicer(bit)), cut2 = d_set1(slicer(bit - 1 - SLICE64));
+    wvec max_s = w_set1(SIGN64), max_u = w_set1(0), min_u = w_set1(UINT64_MAX), rests = w_set1(0);
+    vecd upper = d_set1(0), lower = upper;
+    struct bits64 bits;
+    uint64_t magnitude;
+
+    for (size_t i = 0; i < n; i += W_LANES) {
+        wvec v = w_load(x + i * 8);
+
+        max_s = w_max_s(max_s, v);
+        max_u = w_max_u(max_u, v);
+        min_u = w_min_u(min_u, v);
+        if (sum) {
+            vecd value = w_value(v);
+            vecd slice1 = d_sub(d_add(value, cut1), cut1);
+            vecd rest = d_sub(value, slice1);
+            vecd slice2 = d_sub(d_add(rest, cut2), cut2);
+
+            upper = d_add(upper, slice1);
+            lower = d_add(lower, slice2);
+            rests = w_or(rests, d_bits(d_sub(rest, slice2)));
+        }
+    }
+    bits = (struct bits64){w_h_max_s(max_s), w_h_max_u(max_u), w_h_min_u(min_u)};
+    magnitude = bits64_magnitude(bits);
+    if (magnitude >= INFINITY64) {
+        special64(r, x, n, index, sum);
+        return;
+    }
+    cpu_take_block(r, exact_key(exact_from_bits(bits64_min(bits))),
+                   exact_key(exact_from_bits(bits64_max(bits))), x, n, index);
+    if (sum) {
+        int exponent = bound_exponent(magnitude);
+
+        if (exponent <= r->window && (w_h_or(rests) & ~SIGN64) == 0) {
+            exact_add(&r->partial.sum, d_h_add(upper));
+            exact_add(&r->partial.sum, d_h_add(lower));
+            return;
+        }
+        /* A bit of room, so that the next block does not miss it narrowly. */
+        r->window = exponent + 1;
+        r->window = r->window > WINDOW_MAX ? WINDOW_MAX : r->window;
+        r->window = r->window < WINDOW_MIN ? WINDOW_MIN : r->window;
+        memcpy(r->scratch, x, n * 8);
+        sum_levels(&r->partial.sum, r->scratch, n);
+    }
+}
+
+INLINE_TARGET void chunk64(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
+                           bool sum)
+{
+    const size_t whole = count - count % W_LANES;
+    const unsigned char *x = data;
+
+    cpu_begin_chunk(r);
+    for (size_t i = 0; i < whole; i += (size_t)1 << CPU_BLOCK64_LOG2) {
+        size_t n = whole - i;
+        if (n > (size_t)1 << CPU_BLOCK64_LOG2)
+            n = (size_t)1 << CPU_BLOCK64_LOG2;
+        block64(r, x + i * 8, n, index + i, sum);
+    }
+    cpu_end_chunk(r);
+    r->partial.count += whole;
+    cpu_take_tail(r, x + whole * 8, count - whole, index + whole);
+}
+
+/*
+ * The instances.
+ */
+
+#define INSTANCE(name, call)                                                            \
+    static SIMD_TARGET void name(struct cpu_reducer *r, const void *data, size_t count, \
+                                 uint64_t index)                                        \
+    {                                                                                   \
+        call;                                                                           \
+    }
+
+INSTANCE(f32_sum, chunk32(r, data, count, index, ELEMENT_F32, true))
+INSTANCE(f32_extremes, chunk32(r, data, count, index, ELEMENT_F32, false))
+INSTANCE(f16_sum, chunk32(r, data, count, index, ELEMENT_F16, true))
+INSTANCE(f16_extremes, chunk32(r, data, count, index, ELEMENT_F16, false))
+INSTANCE(bf16_sum, chunk32(r, data, count, index, ELEMENT_BF16, true))
+INSTANCE(bf16_extremes, chunk32(r, data, count, index, ELEMENT_BF16, false))
+INSTANCE(f64_sum, chunk64(r, data, count, index, true))
+INSTANCE(f64_extremes, chunk64(r, data, count, index, false))
+
+static bool usable(void)
+{
+    return simd_usable();
+}
+
+#define KERNELS                                  \
+    {                                            \
+        .name = SIMD_NAME, .usable = usable,     \
+        .with_sum = {[ELEMENT_F32] = f32_sum,    \
+                     [ELEMENT_F64] = f64_sum,    \
+                     [ELEMENT_F16] = f16_sum,    \
+                     [ELEMENT_BF16] = bf16_sum}, \
+        .without_sum = {                         \
+            [ELEMENT_F32] = f32_extremes,        \
+            [ELEMENT_F64] = f64_extremes,        \
+            [ELEMENT_F16] = f16_extremes,        \
+            [ELEMENT_BF16] = bf16_extremes       \
+        }                                        \
+    }

@@ -1,0 +1,99 @@
+/*
+ * Engines: what reduces chunks. An engine knows element types and partial results, and nothing of
+ * files or of other engines.
+ *
+ * A worker thread owns one lane of an engine and alone calls its functions:
+ *
+ *     buffer -> (the source fills it) -> reduce -> buffer -> ... -> finish
+ *
+ * reduce may return before the work is done; buffer then waits until the one it gives is free
+ * again. Functions that can fail return false or NULL, print nothing, and leave the reason in
+ * lane_error (or in the `reason` they are given). After a failure `unfinished` hands back the
+ * chunks that are not part of what `finish` reports, still in their buffers, so that another engine
+ * can reduce them: nothing is lost and nothing counts twice.
+ */
+#ifndef GPUREDUCE_ENGINE_H
+#define GPUREDUCE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chunk.h"
+#include "element.h"
+#include "partial.h"
+
+#define ENGINE_REASON_MAX 256
+
+/* A lane never holds more chunks than this that are not yet known good. */
+#define ENGINE_PENDING_MAX 2
+
+/* What the lanes are to do. */
+struct engine_setup {
+    enum element_type type;
+    bool swap;         /* elements are not in this machine's byte order */
+    unsigned wants;    /* PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE */
+    size_t chunk_size; /* bytes of a buffer; 0 for the engine's chunk_bytes */
+};
+
+/* The most GPUs one run uses. */
+#define ENGINE_DEVICES_MAX 64
+
+/* Where the time of a lane went, nanoseconds. Stages may overlap. */
+struct engine_times {
+    uint64_t wait;   /* the worker waiting for a free buffer */
+    uint64_t copy;   /* host to device */
+    uint64_t kernel; /* on the device */
+    uint64_t reduce; /* on the CPU */
+};
+
+struct engine_state;
+struct lane;
+
+struct engine {
+    const char *name;
+    size_t chunk_bytes; /* of a buffer, unless the setup asks for another size */
+
+    /* Makes the engine ready, on the GPUs of these numbers where it needs any. NULL with a reason
+       when it cannot be used here. */
+    struct engine_state *(*open)(const int *devices, unsigned device_count,
+                                 char reason[ENGINE_REASON_MAX]);
+    void (*close)(struct engine_state *);
+
+    /* Says what it runs on, for -v: "avx512" or "NVIDIA H200". */
+    const char *(*describe)(const struct engine_state *);
+
+    /* How many lanes serve it well, with `cores` cores at hand. */
+    unsigned (*lanes)(const struct engine_state *, unsigned cores);
+
+    /* A lane; number counts from 0, and spreads the lanes over the devices. */
+    struct lane *(*lane_open)(struct engine_state *, const struct engine_setup *setup,
+                              unsigned number, char reason[ENGINE_REASON_MAX]);
+    void (*lane_close)(struct lane *);
+
+    /* A buffer to fill, aligned to 64 bytes, and its size; waits until it is free. */
+    void *(*buffer)(struct lane *, size_t *size);
+
+    /* Starts reducing a chunk that lies in the buffer given last. */
+    bool (*reduce)(struct lane *, const struct chunk *chunk);
+
+    /* The index of the first NaN among what is known good so far, or PARTIAL_NO_INDEX. */
+    uint64_t (*first_nan)(const struct lane *);
+
+    /* Waits for everything and gives the partial result of the chunks that are known good: all,
+       unless it returns false. */
+    bool (*finish)(struct lane *, struct partial *partial, struct engine_times *times);
+
+    /* After a failure, and after finish: the chunks that the partial result lacks. */
+    unsigned (*unfinished)(const struct lane *, struct chunk chunks[ENGINE_PENDING_MAX]);
+
+    const char *(*lane_error)(const struct lane *);
+};
+
+/* CPU threads: a lane is a core. Fails only for want of memory. */
+extern const struct engine engine_cpu;
+
+/* CUDA: a lane is a feeder. Built without CUDA it never opens. */
+extern const struct engine engine_cuda;
+
+#endif

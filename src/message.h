@@ -1,0 +1,48 @@
+/*
+ * What the program says on standard error, and the exit status that follows from it.
+ *
+ * An error is printed once, where it is first known, and latches the status; callers hand on that
+ * something failed and print nothing more. Every function may be called from any thread: a line is
+ * written whole.
+ */
+#ifndef GPUREDUCE_MESSAGE_H
+#define GPUREDUCE_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum exit_status {
+    EXIT_OK = 0,
+    EXIT_FAILED = 1, /* input, output or device failure */
+    EXIT_USAGE = 2,  /* the command line is wrong */
+    EXIT_NO_GPU = 3  /* a GPU was required and there is none to use */
+};
+
+#define MESSAGE_FORMAT(string, first) __attribute__((format(printf, string, first)))
+
+/* The program's name, put before every line. It must outlive every other call. */
+void message_program(const char *name);
+
+/* Prints "name: text" as a line and raises the exit status to `status`. */
+void message_error(enum exit_status status, const char *format, ...) MESSAGE_FORMAT(2, 3);
+
+/* Prints "name: warning: text" as a line. */
+void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
+
+/* Prints a line as it is: statistics. */
+void message_line(const char *format, ...) MESSAGE_FORMAT(1, 2);
+
+/* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. */
+void message_transient(const char *text);
+
+/* The worst status so far. */
+enum exit_status message_status(void);
+
+/* Room for any quoted name worth showing. */
+#define MESSAGE_QUOTE_MAX 1024
+
+/* Makes a file name fit to print: as it is when it has no control characters, else between single
+   quotes with these as octal escapes. Cuts what does not fit. Returns `out`. */
+const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
+
+#endif

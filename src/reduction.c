@@ -1,0 +1,568 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "reduction.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "message.h"
+#include "progress.h"
+#include "source.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* How often the coordinator looks up, when there is something to look at. */
+#define TICK (SECOND / 20)
+
+/* auto calls the GPU in when the CPU alone would go on for longer than this: creating a context
+   takes a third of a second, and freeing it at exit as long again. */
+#define CALL_IN_TIME (3 * SECOND / 2)
+
+/* auto looks at the CPU's rate after this long. */
+#define CALL_IN_AFTER (SECOND / 10)
+
+/* How much zstd is taken to compress when workers are counted beforehand. */
+#define COMPRESSION 8
+
+enum { SHARE_CPU, SHARE_CUDA };
+
+/* How far the GPU engine is. */
+enum gpu_state { GPU_UNUSED, GPU_OPENING, GPU_READY, GPU_FAILED };
+
+struct session {
+    const struct options *options;
+    unsigned cores;
+    struct engine_state *cpu;
+
+    /* Guards the following; the thread that opens the GPU changes them. */
+    pthread_mutex_t mutex;
+    enum gpu_state gpu_state;
+    struct engine_state *gpu;
+    char gpu_reason[ENGINE_REASON_MAX];
+};
+
+struct run;
+
+struct worker {
+    struct run *run;
+    pthread_t thread;
+    unsigned number; /* among all workers, for the source */
+    unsigned lane_number;
+    int share;
+    struct partial partial;
+    struct engine_times times;
+    uint64_t elements;
+    uint64_t source_time;
+    bool failed; /* the input or the memory did; its partial is worth nothing */
+};
+
+/* One reduction under way. */
+struct run {
+    struct session *session;
+    struct source *source;
+    struct engine_setup setup;
+    struct worker *workers;
+    unsigned capacity;
+    unsigned started;
+    _Atomic uint64_t first_read; /* when the first worker asked for data; 0 before */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t ended;
+    unsigned active; /* workers running; guarded by the mutex */
+};
+
+static unsigned available_cores(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (unsigned)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (unsigned)online : 1;
+}
+
+static const struct engine *engine_of(int share)
+{
+    return share == SHARE_CPU ? &engine_cpu : &engine_cuda;
+}
+
+static struct engine_state *state_of(const struct session *session, int share)
+{
+    return share == SHARE_CPU ? session->cpu : session->gpu;
+}
+
+/*
+ * The session and the GPU.
+ */
+
+/* Opens the GPU engine and notes the outcome. */
+static void open_gpu(struct session *session)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    struct engine_state *gpu =
+        engine_cuda.open(session->options->devices, session->options->device_count, reason);
+
+    pthread_mutex_lock(&session->mutex);
+    session->gpu = gpu;
+    session->gpu_state = gpu ? GPU_READY : GPU_FAILED;
+    memcpy(session->gpu_reason, reason, sizeof reason);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+static void *open_gpu_thread(void *argument)
+{
+    open_gpu(argument);
+    return NULL;
+}
+
+static enum gpu_state gpu_state(struct session *session)
+{
+    enum gpu_state state;
+
+    pthread_mutex_lock(&session->mutex);
+    state = session->gpu_state;
+    pthread_mutex_unlock(&session->mutex);
+    return state;
+}
+
+/* Starts to make the GPU ready, in a thread of its own that nobody waits for. */
+static void call_gpu(struct session *session)
+{
+    pthread_t thread;
+
+    pthread_mutex_lock(&session->mutex);
+    session->gpu_state = GPU_OPENING;
+    pthread_mutex_unlock(&session->mutex);
+    if (pthread_create(&thread, NULL, open_gpu_thread, session) == 0) {
+        pthread_detach(thread);
+    } else {
+        pthread_mutex_lock(&session->mutex);
+        session->gpu_state = GPU_FAILED;
+        pthread_mutex_unlock(&session->mutex);
+    }
+}
+
+struct session *session_open(const struct options *options)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    struct session *session = calloc(1, sizeof *session);
+
+    if (!session) {
+        message_error(EXIT_FAILED, "out of memory");
+        return NULL;
+    }
+    session->options = options;
+    session->cores = available_cores();
+    pthread_mutex_init(&session->mutex, NULL);
+    session->cpu = engine_cpu.open(NULL, 0, reason);
+    if (!session->cpu) {
+        message_error(EXIT_FAILED, "%s", reason);
+        session_close(session);
+        return NULL;
+    }
+    if (options->device == DEVICE_GPU) {
+        open_gpu(session);
+        if (session->gpu_state == GPU_FAILED) {
+            message_error(EXIT_NO_GPU, "no usable GPU: %s", session->gpu_reason);
+            session_close(session);
+            return NULL;
+        }
+    }
+    return session;
+}
+
+bool session_close(struct session *session)
+{
+    if (gpu_state(session) == GPU_OPENING)
+        return false;
+    if (session->gpu)
+        engine_cuda.close(session->gpu);
+    if (session->cpu)
+        engine_cpu.close(session->cpu);
+    pthread_mutex_destroy(&session->mutex);
+    free(session);
+    return true;
+}
+
+/*
+ * Workers.
+ */
+
+static void note_first_read(struct run *run)
+{
+    uint64_t none = 0;
+
+    if (atomic_load_explicit(&run->first_read, memory_order_relaxed) == 0)
+        atomic_compare_exchange_strong(&run->first_read, &none, source_clock());
+}
+
+/* Says what became of an engine in the middle of its work. True when the work can go on. */
+static bool engine_failed(struct worker *w, const char *reason)
+{
+    struct run *run = w->run;
+
+    if (w->share == SHARE_CUDA && run->session->options->device == DEVICE_AUTO) {
+        message_warning("%s: GPU: %s; going on without it", run->source->name, reason);
+        return true;
+    }
+    source_error(run->source, "%s%s", w->share == SHARE_CUDA ? "GPU: " : "", reason);
+    return false;
+}
+
+/* Reduces chunks that an engine could not finish, on the CPU, into the worker's partial. */
+static bool reduce_unfinished(struct worker *w, const struct chunk *chunks, unsigned count)
+{
+    char reason[ENGINE_REASON_MAX];
+    struct partial partial;
+    struct engine_times times;
+    struct lane *lane = engine_cpu.lane_open(w->run->session->cpu, &w->run->setup, 0, reason);
+
+    if (!lane) {
+        source_error(w->run->source, "%s", reason);
+        return false;
+    }
+    for (unsigned i = 0; i < count; i++)
+        engine_cpu.reduce(lane, &chunks[i]);
+    engine_cpu.finish(lane, &partial, &times);
+    partial_merge(&w->partial, &partial);
+    engine_cpu.lane_close(lane);
+    return true;
+}
+
+/* Takes chunks until there are none. False when the engine failed. */
+static bool work(struct worker *w, const struct engine *engine, struct lane *lane)
+{
+    struct run *run = w->run;
+    bool stop_at_nan = run->session->options->nan == NAN_ERROR;
+
+    note_first_read(run);
+    for (;;) {
+        struct chunk chunk;
+        enum source_status status;
+        uint64_t begun;
+        size_t size;
+        void *buffer = engine->buffer(lane, &size);
+
+        if (!buffer)
+            return false;
+        if (stop_at_nan && engine->first_nan(lane) != PARTIAL_NO_INDEX)
+            source_limit(run->source, engine->first_nan(lane));
+        begun = source_clock();
+        status = source_next(run->source, w->number, buffer, size, &chunk);
+        w->source_time += source_clock() - begun;
+        if (status != SOURCE_CHUNK) {
+            w->failed = status == SOURCE_FAILED;
+            return true;
+        }
+        w->elements += chunk.count;
+        if (!engine->reduce(lane, &chunk))
+            return false;
+    }
+}
+
+static void worker_run(struct worker *w)
+{
+    const struct engine *engine = engine_of(w->share);
+    char reason[ENGINE_REASON_MAX] = "";
+    struct lane *lane = engine->lane_open(state_of(w->run->session, w->share), &w->run->setup,
+                                          w->lane_number, reason);
+    bool good;
+
+    if (!lane) {
+        /* A GPU without memory for one more lane serves with fewer; it must have one. */
+        if (w->share == SHARE_CPU || w->lane_number == 0)
+            w->failed = !engine_failed(w, reason);
+        return;
+    }
+    good = work(w, engine, lane);
+    good = engine->finish(lane, &w->partial, &w->times) && good;
+    if (!good && !w->failed) {
+        struct chunk chunks[ENGINE_PENDING_MAX];
+        unsigned count = engine->unfinished(lane, chunks);
+
+        w->failed =
+            !engine_failed(w, engine->lane_error(lane)) || !reduce_unfinished(w, chunks, count);
+    }
+    engine->lane_close(lane);
+}
+
+static void *worker_thread(void *argument)
+{
+    struct worker *w = argument;
+    struct run *run = w->run;
+
+    worker_run(w);
+    pthread_mutex_lock(&run->mutex);
+    run->active--;
+    pthread_cond_signal(&run->ended);
+    pthread_mutex_unlock(&run->mutex);
+    return NULL;
+}
+
+/* Starts up to `count` workers of an engine. Returns how many could be started. */
+static unsigned start_workers(struct run *run, int share, unsigned count)
+{
+    unsigned started = 0;
+
+    while (started < count && run->started < run->capacity) {
+        struct worker *w = &run->workers[run->started];
+
+        *w = (struct worker){
+            .run = run, .number = run->started, .lane_number = started, .share = share};
+        partial_clear(&w->partial);
+        pthread_mutex_lock(&run->mutex);
+        run->active++;
+        pthread_mutex_unlock(&run->mutex);
+        if (pthread_create(&w->thread, NULL, worker_thread, w) != 0) {
+            pthread_mutex_lock(&run->mutex);
+            run->active--;
+            pthread_mutex_unlock(&run->mutex);
+            break;
+        }
+        run->started++;
+        started++;
+    }
+    return started;
+}
+
+/*
+ * Coordination.
+ */
+
+/* Nanoseconds until the input is read at the rate so far; UINT64_MAX when that cannot be said. */
+static uint64_t time_left(const struct run *run, uint64_t now)
+{
+    uint64_t first = atomic_load(&run->first_read);
+    uint64_t done = atomic_load(&run->source->input_read);
+    uint64_t total = run->source->elements * run->source->element_size;
+
+    if (first == 0 || now - first < CALL_IN_AFTER || done == 0)
+        return UINT64_MAX;
+    if (done >= total)
+        return 0;
+    return (uint64_t)((double)(total - done) / (double)done * (double)(now - first));
+}
+
+/* auto: calls the GPU in when the rest is worth it, and sets it to work when it is ready. *feeders
+   says that it is at work. */
+static void consider_gpu(struct run *run, bool *feeders, uint64_t now)
+{
+    struct session *session = run->session;
+    uint64_t left;
+
+    if (*feeders)
+        return;
+    left = time_left(run, now);
+    if (left == UINT64_MAX)
+        return;
+    switch (gpu_state(session)) {
+    case GPU_UNUSED:
+        if (left > CALL_IN_TIME)
+            call_gpu(session);
+        break;
+    case GPU_READY:
+        if (left > CALL_IN_AFTER)
+            start_workers(run, SHARE_CUDA, engine_cuda.lanes(session->gpu, 1));
+        *feeders = true;
+        break;
+    case GPU_FAILED:
+        *feeders = true; /* never */
+        if (session->options->verbose)
+            message_line("GPU not used: %s", session->gpu_reason);
+        break;
+    case GPU_OPENING:
+        break;
+    }
+}
+
+/* Waits until all workers have ended, and meanwhile shows progress and minds the GPU. */
+static void watch(struct run *run)
+{
+    const struct options *options = run->session->options;
+    /* Only a file in whose reading the cores are not the limit gains from a GPU. */
+    bool gpu_possible =
+        options->device == DEVICE_AUTO && run->source->parallel && !run->source->compressed;
+    bool feeders = !gpu_possible;
+    struct progress progress;
+
+    progress_begin(&progress, options->progress && !options->quiet, run->source->input_bytes,
+                   source_clock());
+    pthread_mutex_lock(&run->mutex);
+    while (run->active > 0) {
+        if (feeders && !progress.enabled) {
+            pthread_cond_wait(&run->ended, &run->mutex);
+        } else {
+            uint64_t until, now;
+            struct timespec t;
+
+            until = source_clock() + TICK;
+            t.tv_sec = (time_t)(until / SECOND);
+            t.tv_nsec = (long)(until % SECOND);
+            pthread_cond_timedwait(&run->ended, &run->mutex, &t);
+            pthread_mutex_unlock(&run->mutex);
+            now = source_clock();
+            progress_update(&progress, atomic_load(&run->source->input_read), now);
+            consider_gpu(run, &feeders, now);
+            pthread_mutex_lock(&run->mutex);
+        }
+    }
+    pthread_mutex_unlock(&run->mutex);
+    for (unsigned i = 0; i < run->started; i++)
+        pthread_join(run->workers[i].thread, NULL);
+    progress_end(&progress);
+}
+
+/* Workers for the source: as many as asked for, but no more than it can keep busy. */
+static unsigned worker_count(const struct session *session, int share, const struct source *s)
+{
+    const struct options *options = session->options;
+    const struct engine *engine = engine_of(share);
+    uint64_t chunk = options->chunk_size ? options->chunk_size : engine->chunk_bytes;
+    unsigned count = options->threads;
+
+    if (count == 0)
+        count = engine->lanes(state_of(session, share), session->cores);
+    if (s->compressed)
+        chunk = chunk / COMPRESSION + 1;
+    if (s->input_bytes != SOURCE_UNKNOWN && s->input_bytes / chunk + 1 < count)
+        count = (unsigned)(s->input_bytes / chunk) + 1;
+    return count;
+}
+
+/* Adds up what the workers found and did. */
+static void gather(const struct run *run, struct partial *partial, struct reduction *reduction)
+{
+    partial_clear(partial);
+    for (unsigned i = 0; i < run->started; i++) {
+        const struct worker *w = &run->workers[i];
+        struct reduction_share *share = &reduction->shares[w->share];
+
+        partial_merge(partial, &w->partial);
+        if (!share->engine) {
+            const struct engine *engine = engine_of(w->share);
+            share->engine = engine->name;
+            snprintf(share->description, sizeof share->description, "%s",
+                     engine->describe(state_of(run->session, w->share)));
+        }
+        share->lanes++;
+        share->elements += w->elements;
+        share->bytes += w->elements * run->source->element_size;
+        share->source_time += w->source_time;
+        share->times.wait += w->times.wait;
+        share->times.copy += w->times.copy;
+        share->times.kernel += w->times.kernel;
+        share->times.reduce += w->times.reduce;
+    }
+}
+
+/* Replaces the source's numbering by true indices. */
+static uint64_t true_index(const struct source *s, uint64_t index)
+{
+    return index == PARTIAL_NO_INDEX ? index : source_index(s, index);
+}
+
+/* Fills in the result. False when --nan=error finds a NaN. */
+static bool conclude(struct run *run, struct partial *partial, struct reduction *reduction)
+{
+    const struct options *options = run->session->options;
+    struct source *s = run->source;
+    uint64_t first = atomic_load(&run->first_read);
+
+    partial->min_index = true_index(s, partial->min_index);
+    partial->max_index = true_index(s, partial->max_index);
+    partial->first_nan = true_index(s, partial->first_nan);
+    if (options->nan == NAN_ERROR && partial->nan > 0) {
+        source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
+        return false;
+    }
+    partial_finish(partial, options->nan == NAN_SKIP, &reduction->result);
+    reduction->type = s->type;
+    reduction->format = source_format_name(s);
+    reduction->compressed = s->compressed;
+    reduction->elements = partial->count;
+    reduction->bytes = partial->count * s->element_size;
+    reduction->input_bytes = atomic_load(&s->input_read);
+    reduction->read_time = atomic_load(&s->read_time);
+    reduction->decode_time = atomic_load(&s->decode_time);
+    reduction->seconds = (double)(source_clock() - first) / (double)SECOND;
+    return true;
+}
+
+/* Runs workers on the source until its end. */
+static enum source_status run_workers(struct run *run, struct partial *partial,
+                                      struct reduction *reduction)
+{
+    struct session *session = run->session;
+    int share = session->options->device == DEVICE_GPU ? SHARE_CUDA : SHARE_CPU;
+    pthread_condattr_t attributes;
+    bool failed = false;
+
+    pthread_mutex_init(&run->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&run->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+
+    if (start_workers(run, share, worker_count(session, share, run->source)) == 0)
+        source_error(run->source, "cannot start a thread");
+    watch(run);
+    for (unsigned i = 0; i < run->started; i++)
+        failed |= run->workers[i].failed;
+    gather(run, partial, reduction);
+    pthread_cond_destroy(&run->ended);
+    pthread_mutex_destroy(&run->mutex);
+    return failed ? SOURCE_FAILED : source_finish(run->source);
+}
+
+static enum source_status reduce_once(struct session *session, const char *path, bool in_order,
+                                      struct reduction *reduction)
+{
+    const struct options *options = session->options;
+    struct source_options input = options->input;
+    struct run run = {.session = session};
+    enum source_status status = SOURCE_FAILED;
+    struct partial partial;
+    uint64_t begun = source_clock();
+
+    /* Room for every worker there may be: the source must know them beforehand. */
+    run.capacity = options->threads ? options->threads : session->cores;
+    if (options->device != DEVICE_CPU)
+        run.capacity += 16 * options->device_count;
+    input.in_order = in_order;
+    memset(reduction, 0, sizeof *reduction);
+
+    run.source = source_open(path, &input, run.capacity);
+    if (!run.source)
+        return SOURCE_FAILED;
+    run.setup = (struct engine_setup){.type = run.source->type,
+                                      .swap = run.source->swap,
+                                      .wants = options_wants(options),
+                                      .chunk_size = options->chunk_size};
+    run.workers = calloc(run.capacity, sizeof *run.workers);
+    if (!run.workers)
+        source_error(run.source, "out of memory");
+    else
+        status = run_workers(&run, &partial, reduction);
+    if (status == SOURCE_END) {
+        reduction->start_up = (double)(atomic_load(&run.first_read) - begun) / (double)SECOND;
+        if (!conclude(&run, &partial, reduction))
+            status = SOURCE_FAILED;
+    }
+    free(run.workers);
+    source_close(run.source);
+    return status;
+}
+
+bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
+{
+    enum source_status status = reduce_once(session, path, false, reduction);
+
+    if (status == SOURCE_AGAIN)
+        status = reduce_once(session, path, true, reduction);
+    return status == SOURCE_END;
+}

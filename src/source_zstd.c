@@ -1,0 +1,686 @@
+/*
+ * zstd. A file's frames are decoded in parallel: under the mutex a worker either continues a frame
+ * that is open and idle, or opens the next one, whose end it finds by walking the block headers; it
+ * decodes outside the mutex, into its own buffer. Pipes are decoded in order by a reader.
+ *
+ * Frames need not say how long their content is (pzstd's do not). Such a frame is given as much of
+ * the index space as its blocks can hold at most; source_index maps these provisional positions to
+ * true ones when all lengths are known. That the elements are not torn across such frames is
+ * assumed, and checked at the end: where it does not hold, the source asks to be read again in
+ * order.
+ *
+ * The frame format: RFC 8878.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "message.h"
+#include "source.h"
+
+#define FRAME_MAGIC 0xfd2fb528u
+#define SKIPPABLE_MAGIC 0x184d2a50u /* and the fifteen that follow */
+#define SKIPPABLE_MASK 0xfffffff0u
+#define BLOCK_CONTENT_MAX ((uint64_t)128 << 10)
+#define FRAME_HEADER_MAX 18
+
+static uint32_t load32(const unsigned char *b)
+{
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static bool is_skippable(uint32_t magic)
+{
+    return (magic & SKIPPABLE_MASK) == SKIPPABLE_MAGIC;
+}
+
+bool zstd_recognise(const void *bytes, size_t size)
+{
+    uint32_t magic;
+
+    if (size < 4)
+        return false;
+    magic = load32(bytes);
+    return magic == FRAME_MAGIC || is_skippable(magic);
+}
+
+/*
+ * In order.
+ */
+
+struct zstd_reader {
+    struct reader base;
+    struct source *source;
+    struct reader *input;
+    ZSTD_DCtx *context;
+    ZSTD_inBuffer in;
+    size_t capacity;
+    uint64_t consumed; /* compressed bytes before in.src */
+    uint64_t frame;    /* compressed offset of the current frame */
+    size_t expected;   /* what libzstd last said: 0 between frames */
+    bool ended;        /* the compressed input is */
+};
+
+/* One call of the decoder, timed. */
+static size_t decompress(struct source *s, ZSTD_DCtx *context, ZSTD_outBuffer *out,
+                         ZSTD_inBuffer *in)
+{
+    uint64_t begun = source_clock();
+    size_t result = ZSTD_decompressStream(context, out, in);
+
+    atomic_fetch_add(&s->decode_time, source_clock() - begun);
+    return result;
+}
+
+static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
+{
+    struct zstd_reader *z = (struct zstd_reader *)r;
+    ZSTD_outBuffer out = {buffer, size, 0};
+
+    while (out.pos == 0) {
+        size_t before;
+
+        if (z->in.pos == z->in.size && !z->ended) {
+            ptrdiff_t got = reader_read(z->input, (void *)z->in.src, z->capacity);
+            if (got < 0)
+                return -1;
+            z->consumed += z->in.size;
+            z->in.size = (size_t)got;
+            z->in.pos = 0;
+            z->ended = got == 0;
+        }
+        if (z->ended && z->expected == 0)
+            return 0;
+        if (z->expected == 0)
+            z->frame = z->consumed + z->in.pos;
+        before = z->in.pos;
+        z->expected = decompress(z->source, z->context, &out, &z->in);
+        if (ZSTD_isError(z->expected)) {
+            source_error(z->source, "byte %" PRIu64 ": zstd frame is damaged: %s", z->frame,
+                         ZSTD_getErrorName(z->expected));
+            return -1;
+        }
+        if (z->ended && out.pos == 0 && z->in.pos == before && z->expected != 0) {
+            source_error(z->source,
+                         "ends at byte %" PRIu64
+                         ", inside the zstd frame that begins at byte %" PRIu64,
+                         z->consumed, z->frame);
+            return -1;
+        }
+    }
+    return (ptrdiff_t)out.pos;
+}
+
+static void zstd_close(struct reader *r)
+{
+    struct zstd_reader *z = (struct zstd_reader *)r;
+
+    z->input->close(z->input);
+    ZSTD_freeDCtx(z->context);
+    free((void *)z->in.src);
+    free(z);
+}
+
+struct reader *zstd_reader_open(struct source *s, struct reader *input)
+{
+    struct zstd_reader *z = calloc(1, sizeof *z);
+
+    if (z) {
+        z->capacity = ZSTD_DStreamInSize();
+        z->in.src = malloc(z->capacity);
+        z->context = ZSTD_createDCtx();
+    }
+    if (!z || !z->in.src || !z->context) {
+        source_error(s, "out of memory");
+        input->close(input);
+        if (z) {
+            ZSTD_freeDCtx(z->context);
+            free((void *)z->in.src);
+            free(z);
+        }
+        return NULL;
+    }
+    z->base.read = zstd_read;
+    z->base.close = zstd_close;
+    z->source = s;
+    z->input = input;
+    return &z->base;
+}
+
+/*
+ * In parallel.
+ */
+
+/* A frame that does not say how long it is. */
+struct unsized_frame {
+    uint64_t base;     /* provisional offset of its content */
+    uint64_t reserved; /* bytes of provisional space it was given */
+    uint64_t length;   /* bytes it turned out to hold */
+    uint64_t gap;      /* provisional bytes without content up to its end; set at the finish */
+};
+
+#define NOT_UNSIZED SIZE_MAX
+
+/* A frame being decoded. A slot is `open` while it has a frame, and `busy` while a worker is
+   decoding it; open, busy and the choice of frame are guarded by the mutex, all else belongs to
+   the worker that made it busy. */
+struct decoder {
+    bool open;
+    bool busy;
+    ZSTD_DCtx *context;
+    ZSTD_inBuffer in;
+    uint64_t frame;    /* offset in the input of the frame's first byte */
+    uint64_t end;      /* offset behind its last byte */
+    uint64_t offset;   /* offset of the next byte to read */
+    uint64_t base;     /* provisional offset of the frame's content */
+    uint64_t position; /* provisional offset of the next byte to come out */
+    size_t unsized;    /* index of its unsized_frame, or NOT_UNSIZED */
+    bool exact;        /* positions are true ones: no unsized frame up to and with this one */
+};
+
+/* Compressed bytes read at a time. */
+#define INPUT_BYTES ((size_t)256 << 10)
+
+/* Bytes read at a time to walk headers: one page of what is likely cached anyway. */
+#define WALK_BYTES 4096
+
+struct zstd_state {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* a decoder became idle or closed, or the end came */
+
+    struct decoder *decoders;
+    unsigned capacity;   /* decoders there may be */
+    unsigned open;       /* decoders that have a frame */
+    bool at_end;         /* no frame is left to open */
+    bool again;          /* the frames must be read in order */
+    bool exact_needed;   /* --skip or --length count true positions */
+    uint64_t next_frame; /* offset in the input of the next frame */
+    uint64_t next_base;  /* provisional offset of its content */
+
+    struct unsized_frame *unsized;
+    size_t unsized_count, unsized_capacity;
+
+    /* The stretch of input last read to walk headers. */
+    unsigned char walk[WALK_BYTES];
+    uint64_t walk_offset;
+    size_t walk_size;
+};
+
+/* What the walk found out of one frame. */
+struct frame {
+    uint64_t end;     /* offset behind it */
+    uint64_t content; /* decompressed bytes, or SOURCE_UNKNOWN */
+    uint64_t blocks;
+};
+
+/* `size` bytes of the input at `offset`, or as many as there are; NULL on failure (said). */
+static const unsigned char *walk_at(struct source *s, uint64_t offset, size_t size, size_t *got)
+{
+    struct zstd_state *z = s->state;
+
+    if (offset < z->walk_offset || offset + size > z->walk_offset + z->walk_size) {
+        uint64_t left = s->input_bytes - offset;
+        ptrdiff_t n = source_pread(s, z->walk, left < WALK_BYTES ? (size_t)left : WALK_BYTES,
+                                   s->start + offset);
+        if (n < 0)
+            return NULL;
+        /* These bytes are read once more to be decoded. */
+        atomic_fetch_sub(&s->input_read, (uint64_t)n);
+        z->walk_offset = offset;
+        z->walk_size = (size_t)n;
+    }
+    *got = z->walk_size - (size_t)(offset - z->walk_offset);
+    if (*got > size)
+        *got = size;
+    return z->walk + (offset - z->walk_offset);
+}
+
+static bool walk_cut_off(struct source *s, uint64_t frame)
+{
+    source_error(s, "ends at byte %" PRIu64 ", inside the zstd frame that begins at byte %" PRIu64,
+                 s->input_bytes, frame);
+    return false;
+}
+
+/* The length of a frame's header and what it says of its content. */
+static bool walk_header(struct source *s, uint64_t offset, uint64_t *length, bool *checksum,
+                        uint64_t *content)
+{
+    static const unsigned dictionary_bytes[4] = {0, 1, 2, 4};
+    size_t got;
+    const unsigned char *b = walk_at(s, offset, FRAME_HEADER_MAX, &got);
+    unsigned descriptor, content_bytes, position;
+    bool single;
+
+    if (!b)
+        return false;
+    if (got < 5)
+        return walk_cut_off(s, offset);
+    descriptor = b[4];
+    single = descriptor & 0x20;
+    *checksum = descriptor & 0x04;
+    content_bytes = descriptor >> 6 ? 1u << (descriptor >> 6) : single;
+    position = 5 + !single + dictionary_bytes[descriptor & 3];
+    *length = position + content_bytes;
+    if (got < *length)
+        return walk_cut_off(s, offset);
+    *content = content_bytes ? 0 : SOURCE_UNKNOWN;
+    for (unsigned i = 0; i < content_bytes; i++)
+        *content |= (uint64_t)b[position + i] << 8 * i;
+    if (content_bytes == 2)
+        *content += 256;
+    return true;
+}
+
+/* Walks the frame at `offset`, block by block. */
+static bool walk_frame(struct source *s, uint64_t offset, struct frame *frame)
+{
+    uint64_t position, header;
+    bool checksum, last = false;
+
+    if (!walk_header(s, offset, &header, &checksum, &frame->content))
+        return false;
+    position = offset + header;
+    frame->blocks = 0;
+    while (!last) {
+        size_t got;
+        const unsigned char *b;
+        uint32_t block;
+
+        if (position >= s->input_bytes)
+            return walk_cut_off(s, offset);
+        b = walk_at(s, position, 3, &got);
+        if (!b)
+            return false;
+        if (got < 3)
+            return walk_cut_off(s, offset);
+        block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16;
+        last = block & 1;
+        if ((block >> 1 & 3) == 3) {
+            source_error(s,
+                         "byte %" PRIu64
+                         ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
+                         offset, position);
+            return false;
+        }
+        /* A run-length block holds one byte, whatever the size it expands to. */
+        position += 3 + ((block >> 1 & 3) == 1 ? 1 : block >> 3);
+        frame->blocks++;
+    }
+    frame->end = position + (checksum ? 4 : 0);
+    if (frame->end > s->input_bytes)
+        return walk_cut_off(s, offset);
+    return true;
+}
+
+/* Steps over skippable frames. *more tells whether a frame with content follows. */
+static bool walk_skippable(struct source *s, bool *more)
+{
+    struct zstd_state *z = s->state;
+
+    *more = false;
+    while (z->next_frame < s->input_bytes) {
+        size_t got;
+        const unsigned char *b = walk_at(s, z->next_frame, 8, &got);
+
+        if (!b)
+            return false;
+        if (got < 4 || !zstd_recognise(b, got)) {
+            source_error(s, "byte %" PRIu64 ": no zstd frame begins here", z->next_frame);
+            return false;
+        }
+        if (!is_skippable(load32(b))) {
+            *more = true;
+            return true;
+        }
+        if (got < 8 || load32(b + 4) > s->input_bytes - z->next_frame - 8)
+            return walk_cut_off(s, z->next_frame);
+        z->next_frame += 8 + (uint64_t)load32(b + 4);
+    }
+    return true;
+}
+
+/* Notes an unsized frame; the mutex is held. Returns its index, or NOT_UNSIZED without memory. */
+static size_t note_unsized(struct source *s, uint64_t reserved)
+{
+    struct zstd_state *z = s->state;
+
+    if (z->unsized_count == z->unsized_capacity) {
+        size_t capacity = z->unsized_capacity ? 2 * z->unsized_capacity : 64;
+        struct unsized_frame *grown = realloc(z->unsized, capacity * sizeof *grown);
+        if (!grown) {
+            source_error(s, "out of memory");
+            return NOT_UNSIZED;
+        }
+        z->unsized = grown;
+        z->unsized_capacity = capacity;
+    }
+    z->unsized[z->unsized_count] = (struct unsized_frame){z->next_base, reserved, 0, 0};
+    return z->unsized_count++;
+}
+
+/* Whether byte `position` of the content is the first of an element, or before them all. */
+static bool is_boundary(const struct source *s, uint64_t position)
+{
+    return position <= s->data_offset || (position - s->data_offset) % s->element_size == 0;
+}
+
+/* Provisional space for an unsized frame: what its blocks can hold, up to where an element may
+   begin. The content before the first element must lie in the first frame. */
+static uint64_t reserve(const struct source *s, uint64_t base, uint64_t blocks)
+{
+    uint64_t end = base + blocks * BLOCK_CONTENT_MAX;
+
+    if (end < s->data_offset)
+        end = s->data_offset;
+    return end + (s->element_size - (end - s->data_offset) % s->element_size) - base;
+}
+
+/* Gives decoder d the next frame; the mutex is held. False when there is none, or on failure. */
+static bool open_frame(struct source *s, struct decoder *d)
+{
+    struct zstd_state *z = s->state;
+    uint64_t limit = atomic_load(&s->limit);
+    struct frame frame;
+    bool more;
+
+    if (!walk_skippable(s, &more) || !more)
+        return false;
+    /* Nothing in the frames from here on is wanted: --length, or a NaN that ends it all. */
+    if (z->exact_needed && s->elements < limit)
+        limit = s->elements;
+    if (limit != SOURCE_UNKNOWN && z->next_base >= s->data_offset &&
+        (z->next_base - s->data_offset) / s->element_size >= limit)
+        return false;
+    if (!walk_frame(s, z->next_frame, &frame))
+        return false;
+    if (frame.content != SOURCE_UNKNOWN && frame.content > frame.blocks * BLOCK_CONTENT_MAX) {
+        source_error(s,
+                     "byte %" PRIu64 ": zstd frame says it holds %" PRIu64
+                     " bytes, more than its %" PRIu64 " blocks can",
+                     z->next_frame, frame.content, frame.blocks);
+        return false;
+    }
+    if ((frame.content != 0 && !is_boundary(s, z->next_base)) ||
+        (frame.content == SOURCE_UNKNOWN && z->exact_needed)) {
+        z->again = true;
+        return false;
+    }
+    d->unsized = NOT_UNSIZED;
+    d->base = d->position = z->next_base;
+    if (frame.content == SOURCE_UNKNOWN) {
+        uint64_t reserved = reserve(s, z->next_base, frame.blocks);
+        d->unsized = note_unsized(s, reserved);
+        if (d->unsized == NOT_UNSIZED)
+            return false;
+        z->next_base += reserved;
+    } else {
+        z->next_base += frame.content;
+    }
+    d->exact = z->unsized_count == 0;
+    d->frame = d->offset = z->next_frame;
+    d->end = z->next_frame = frame.end;
+    d->in.size = d->in.pos = 0;
+    if (!d->context) {
+        d->context = ZSTD_createDCtx();
+        d->in.src = malloc(INPUT_BYTES);
+    }
+    if (!d->context || !d->in.src) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    ZSTD_DCtx_reset(d->context, ZSTD_reset_session_only);
+    d->open = true;
+    z->open++;
+    return true;
+}
+
+/* Decodes from d until `size` bytes are out or the frame ends (*complete). Returns how many came,
+   or -1. */
+static ptrdiff_t decode(struct source *s, struct decoder *d, void *buffer, size_t size,
+                        bool *complete)
+{
+    ZSTD_outBuffer out = {buffer, size, 0};
+
+    *complete = false;
+    while (!*complete && out.pos < size) {
+        size_t out_before = out.pos, result;
+
+        if (d->in.pos == d->in.size && d->offset < d->end) {
+            uint64_t left = d->end - d->offset;
+            size_t count = left < INPUT_BYTES ? (size_t)left : INPUT_BYTES;
+            ptrdiff_t got = source_pread(s, (void *)d->in.src, count, s->start + d->offset);
+            if (got < 0)
+                return -1;
+            if ((size_t)got < count) {
+                source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
+                             d->offset + (uint64_t)got);
+                return -1;
+            }
+            d->in.size = count;
+            d->in.pos = 0;
+            d->offset += count;
+        }
+        result = decompress(s, d->context, &out, &d->in);
+        if (ZSTD_isError(result)) {
+            source_error(s, "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame,
+                         ZSTD_getErrorName(result));
+            return -1;
+        }
+        *complete = result == 0;
+        if (!*complete && out.pos == out_before && d->in.pos == d->in.size && d->offset == d->end) {
+            source_error(s, "byte %" PRIu64 ": zstd frame is damaged: it ends too early", d->frame);
+            return -1;
+        }
+    }
+    if (*complete && (d->in.pos < d->in.size || d->offset < d->end)) {
+        source_error(s, "byte %" PRIu64 ": zstd frame is damaged: it goes on after its end",
+                     d->frame);
+        return -1;
+    }
+    d->position += out.pos;
+    return (ptrdiff_t)out.pos;
+}
+
+/* Fills the buffer with elements from d, dropping what is none of them. False on failure. A chunk
+   of no elements means that the frame is complete. */
+static bool fill(struct source *s, struct decoder *d, void *buffer, size_t size,
+                 struct chunk *chunk, bool *complete)
+{
+    struct zstd_state *z = s->state;
+    uint64_t end = SOURCE_UNKNOWN; /* position behind the last element, where it is known */
+    ptrdiff_t got;
+
+    chunk->count = 0;
+    chunk->data = buffer;
+    *complete = false;
+    if (s->elements != SOURCE_UNKNOWN &&
+        s->elements < (SOURCE_UNKNOWN - s->data_offset) / s->element_size)
+        end = s->data_offset + s->elements * s->element_size;
+
+    while (chunk->count == 0 && !*complete) {
+        uint64_t from = d->position;
+        size_t count = size - size % s->element_size;
+
+        if (from < s->data_offset) {
+            if (count > s->data_offset - from)
+                count = (size_t)(s->data_offset - from);
+            if (decode(s, d, buffer, count, complete) < 0)
+                return false;
+            continue;
+        }
+        if (from >= end && z->exact_needed) { /* the rest of the frame is not asked for */
+            *complete = true;
+            break;
+        }
+        got = decode(s, d, buffer, count, complete);
+        if (got < 0)
+            return false;
+        chunk->index = (from - s->data_offset) / s->element_size;
+        /* What lies behind the array of a .npy is decoded only to see that it is sound. */
+        if (d->exact && from >= end)
+            got = 0;
+        else if (d->exact && end - from < (uint64_t)got)
+            got = (ptrdiff_t)(end - from);
+        chunk->count = (size_t)got / s->element_size;
+    }
+    return true;
+}
+
+/* Finds a decoder to go on with; the mutex is held. NULL when this worker is done. */
+static struct decoder *choose(struct source *s, unsigned worker)
+{
+    struct zstd_state *z = s->state;
+
+    for (;;) {
+        struct decoder *free_slot = NULL;
+
+        if (z->again || atomic_load(&s->failed))
+            return NULL;
+        /* Frames in progress come first, one's own before others': that bounds the memory. */
+        for (unsigned i = 0; i < z->capacity; i++) {
+            struct decoder *d = &z->decoders[(worker + i) % z->capacity];
+            if (d->open && !d->busy)
+                return d;
+            if (!d->open && !free_slot)
+                free_slot = d;
+        }
+        if (!z->at_end && free_slot) {
+            if (open_frame(s, free_slot))
+                return free_slot;
+            z->at_end = true;
+            pthread_cond_broadcast(&z->changed);
+            continue;
+        }
+        if (z->at_end && z->open == 0)
+            return NULL;
+        pthread_cond_wait(&z->changed, &z->mutex);
+    }
+}
+
+static enum source_status zstd_next(struct source *s, unsigned worker, void *buffer, size_t size,
+                                    struct chunk *chunk)
+{
+    struct zstd_state *z = s->state;
+    enum source_status status = SOURCE_END;
+
+    pthread_mutex_lock(&z->mutex);
+    while (status == SOURCE_END) {
+        struct decoder *d = choose(s, worker);
+        bool ok, complete;
+
+        if (!d)
+            break;
+        d->busy = true;
+        pthread_mutex_unlock(&z->mutex);
+        ok = fill(s, d, buffer, size, chunk, &complete);
+        pthread_mutex_lock(&z->mutex);
+        d->busy = false;
+        if (!ok || complete) {
+            d->open = false;
+            z->open--;
+            if (d->unsized != NOT_UNSIZED)
+                z->unsized[d->unsized].length = d->position - d->base;
+        }
+        pthread_cond_broadcast(&z->changed);
+        if (ok && chunk->count > 0)
+            status = SOURCE_CHUNK;
+    }
+    pthread_mutex_unlock(&z->mutex);
+    return atomic_load(&s->failed) ? SOURCE_FAILED : status;
+}
+
+static enum source_status zstd_finish(struct source *s)
+{
+    struct zstd_state *z = s->state;
+    uint64_t gap = 0, total;
+    bool limited = atomic_load(&s->limit) != SOURCE_UNKNOWN;
+
+    if (z->again)
+        return SOURCE_AGAIN;
+    for (size_t i = 0; i < z->unsized_count; i++) {
+        struct unsized_frame *u = &z->unsized[i];
+        bool last = u->base + u->reserved == z->next_base;
+
+        /* A torn element between frames, or a header that goes beyond the first one. */
+        if (!last && (u->base + u->length < s->data_offset || !is_boundary(s, u->base + u->length)))
+            return SOURCE_AGAIN;
+        gap += u->reserved - u->length;
+        u->gap = gap;
+    }
+    total = z->next_base - gap;
+    if (limited)
+        return SOURCE_END; /* the rest was not asked for, and not looked at */
+    if (s->promised != SOURCE_UNKNOWN && s->elements == s->promised &&
+        total > s->data_offset + s->promised * s->element_size) {
+        if (z->unsized_count > 0)
+            return SOURCE_AGAIN; /* too much was handed out */
+        message_warning("%s: the bytes after the array are left out", s->name);
+    }
+    return source_check_end(s, total) ? SOURCE_END : SOURCE_FAILED;
+}
+
+static uint64_t zstd_index(const struct source *s, uint64_t index)
+{
+    const struct zstd_state *z = s->state;
+    uint64_t position = s->data_offset + index * s->element_size;
+    size_t low = 0, high = z->unsized_count; /* how many unsized frames end at or before it */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (z->unsized[middle].base + z->unsized[middle].reserved <= position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? index - z->unsized[low - 1].gap / s->element_size : index;
+}
+
+static void zstd_source_close(struct source *s)
+{
+    struct zstd_state *z = s->state;
+
+    for (unsigned i = 0; i < z->capacity; i++) {
+        ZSTD_freeDCtx(z->decoders[i].context);
+        free((void *)z->decoders[i].in.src);
+    }
+    free(z->decoders);
+    free(z->unsized);
+    pthread_mutex_destroy(&z->mutex);
+    pthread_cond_destroy(&z->changed);
+    free(z);
+}
+
+bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops ops = {
+        .next = zstd_next, .finish = zstd_finish, .index = zstd_index, .close = zstd_source_close};
+    struct reader *stream = stream_reader_open(s);
+    struct reader *reader = stream ? zstd_reader_open(s, stream) : NULL;
+    struct zstd_state *z;
+    bool ok = reader && source_layout(s, options, reader);
+
+    if (reader)
+        reader->close(reader);
+    if (!ok)
+        return false;
+    z = calloc(1, sizeof *z);
+    if (z)
+        z->decoders = calloc(workers, sizeof *z->decoders);
+    if (!z || !z->decoders) {
+        source_error(s, "out of memory");
+        free(z);
+        return false;
+    }
+    pthread_mutex_init(&z->mutex, NULL);
+    pthread_cond_init(&z->changed, NULL);
+    z->capacity = workers;
+    z->exact_needed = s->elements != s->promised || (!s->npy && s->data_offset > 0);
+    atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
+    s->state = z;
+    s->ops = &ops;
+    s->parallel = true;
+    return true;
+}
