@@ -4,13 +4,15 @@
 #ifndef GPUREDUCE_CHUNK_H
 #define GPUREDUCE_CHUNK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct chunk {
     uint64_t index;   /* of the first element */
     size_t count;     /* elements, at least 1 */
-    const void *data; /* in the file's byte order; in the buffer that the worker gave */
+    const void *data; /* in the file's byte order */
+    bool mapped;      /* data is a mapped file, not the worker's buffer */
 };
 
 #endif

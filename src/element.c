@@ -33,7 +33,7 @@ bool element_host_is_big(void)
     return first == 0;
 }
 
-bool element_parse(const char *name, enum element_type *type, enum element_order *order)
+bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order)
 {
     enum element_order said = ELEMENT_ORDER_UNSAID;
 
@@ -52,16 +52,27 @@ bool element_parse(const char *name, enum element_type *type, enum element_order
         break;
     }
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        bool found = strcmp(name, types[i].name) == 0;
-        for (int j = 0; types[i].numpy[j] && !found; j++)
-            found = strcmp(name, types[i].numpy[j]) == 0;
-        if (found) {
-            *type = (enum element_type)i;
-            *order = said;
-            return true;
+        for (int j = 0; types[i].numpy[j]; j++) {
+            if (strcmp(name, types[i].numpy[j]) == 0) {
+                *type = (enum element_type)i;
+                *order = said;
+                return true;
+            }
         }
     }
     return false;
+}
+
+bool element_parse(const char *name, enum element_type *type, enum element_order *order)
+{
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        if (strcmp(name, types[i].name) == 0) {
+            *type = (enum element_type)i;
+            *order = ELEMENT_ORDER_UNSAID;
+            return true;
+        }
+    }
+    return element_parse_numpy(name, type, order);
 }
 
 static double load_f32_bits(uint32_t bits)
@@ -78,7 +89,7 @@ static double load_f16_bits(uint16_t bits)
     double x;
 
     if (exponent == 0x1f)
-        x = fraction ? (double)NAN : (double)INFINITY;
+        x = fraction ? NAN : INFINITY;
     else if (exponent == 0)
         x = ldexp(fraction, -24);
     else

@@ -27,9 +27,12 @@ size_t element_size(enum element_type type);
 /* The name the tool prints: f32, f64, f16 or bf16. */
 const char *element_name(enum element_type type);
 
-/* Finds the type called `name`: the tool's own names or NumPy's (float32, single, f4, <f4, >f8,
-   =f2, bfloat16). *order is what a leading < or > says, '=' standing for this machine's. Returns
-   false, and changes nothing, for any other name. */
+/* Finds the type that NumPy calls `name` (float32, single, f4, <f4, >f8, =f2, bfloat16). *order is
+   what a leading < or > says, '=' standing for this machine's. Returns false, and changes nothing,
+   for any other name. NumPy counts bytes: its f16 is a long double, and no type of ours. */
+bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order);
+
+/* Likewise, but f32, f64, f16 and bf16, which count bits, are known as well, and come first. */
 bool element_parse(const char *name, enum element_type *type, enum element_order *order);
 
 /* The value of the element at `bytes`, in the machine's byte order, aligned or not. */

@@ -2,6 +2,8 @@
  * Engines: what reduces chunks. An engine knows element types and partial results, and nothing of
  * files or of other engines.
  *
+ * A chunk may also lie elsewhere, in place: in a mapped file.
+ *
  * A worker thread owns one lane of an engine and alone calls its functions:
  *
  *     buffer -> (the source fills it) -> reduce -> buffer -> ... -> finish
@@ -34,6 +36,13 @@ struct engine_setup {
     bool swap;         /* elements are not in this machine's byte order */
     unsigned wants;    /* PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE */
     size_t chunk_size; /* bytes of a buffer; 0 for the engine's chunk_bytes */
+    size_t in_place;   /* bytes of the largest chunk to come in place; 0 if none will */
+};
+
+enum engine_status {
+    ENGINE_TAKEN,   /* the chunk is being reduced, or has been */
+    ENGINE_REFUSED, /* it cannot be taken in place; nothing else is wrong */
+    ENGINE_FAILED
 };
 
 /* The most GPUs one run uses. */
@@ -52,7 +61,8 @@ struct lane;
 
 struct engine {
     const char *name;
-    size_t chunk_bytes; /* of a buffer, unless the setup asks for another size */
+    size_t chunk_bytes;    /* of a buffer, unless the setup asks for another size */
+    size_t in_place_bytes; /* of a chunk to take in place, likewise */
 
     /* Makes the engine ready, on the GPUs of these numbers where it needs any. NULL with a reason
        when it cannot be used here. */
@@ -74,8 +84,9 @@ struct engine {
     /* A buffer to fill, aligned to 64 bytes, and its size; waits until it is free. */
     void *(*buffer)(struct lane *, size_t *size);
 
-    /* Starts reducing a chunk that lies in the buffer given last. */
-    bool (*reduce)(struct lane *, const struct chunk *chunk);
+    /* Starts reducing a chunk, which lies in the buffer given last or in place; there it must stay
+       until buffer has been called twice. */
+    enum engine_status (*reduce)(struct lane *, const struct chunk *chunk);
 
     /* The index of the first NaN among what is known good so far, or PARTIAL_NO_INDEX. */
     uint64_t (*first_nan)(const struct lane *);

@@ -85,30 +85,58 @@ enum exit_status message_status(void)
     return (enum exit_status)atomic_load(&latched);
 }
 
-/* Whether the character at p can upset a terminal: C0 and DEL, and C1 in UTF-8. */
-static bool is_control(const unsigned char *p)
+size_t message_utf8_length(const unsigned char *p)
 {
-    return *p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0);
+    size_t length = *p < 0x80   ? 1
+                    : *p < 0xc2 ? 0
+                    : *p < 0xe0 ? 2
+                    : *p < 0xf0 ? 3
+                    : *p < 0xf5 ? 4
+                                : 0;
+
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    /* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
+    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
+        (*p == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+/* The bytes of the printable character at p; 0 when there is none: a control character of either
+   set, or no UTF-8. */
+static size_t printable(const unsigned char *p)
+{
+    if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0))
+        return 0;
+    return message_utf8_length(p);
 }
 
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)
 {
     const unsigned char *p = (const unsigned char *)name;
     bool odd = *p == '\0';
-    size_t length = 0;
+    size_t length = 0, step;
 
-    for (; *p && !odd; p++)
-        odd = is_control(p);
+    for (; *p && !odd; p += step) {
+        step = printable(p);
+        odd = step == 0;
+    }
     if (!odd) {
         snprintf(out, MESSAGE_QUOTE_MAX, "%s", name);
         return out;
     }
     out[length++] = '\'';
-    for (p = (const unsigned char *)name; *p && length < MESSAGE_QUOTE_MAX - 6; p++) {
-        if (is_control(p) || *p == '\\' || *p == '\'')
+    for (p = (const unsigned char *)name; *p && length < MESSAGE_QUOTE_MAX - 6; p += step) {
+        step = printable(p);
+        if (step == 0 || *p == '\\' || *p == '\'') {
             length += (size_t)snprintf(out + length, 5, "\\%03o", *p);
-        else
-            out[length++] = (char)*p;
+            step = 1;
+        } else {
+            memcpy(out + length, p, step);
+            length += step;
+        }
     }
     out[length++] = '\'';
     out[length] = '\0';

@@ -41,8 +41,12 @@ enum exit_status message_status(void);
 /* Room for any quoted name worth showing. */
 #define MESSAGE_QUOTE_MAX 1024
 
-/* Makes a file name fit to print: as it is when it has no control characters, else between single
-   quotes with these as octal escapes. Cuts what does not fit. Returns `out`. */
+/* The bytes of the valid UTF-8 sequence at p, which ends in NUL somewhere; 0 when there is none. */
+size_t message_utf8_length(const unsigned char *p);
+
+/* Makes a file name fit to print: as it is when it is UTF-8 without control characters, else
+   between single quotes with all other bytes as octal escapes. Cuts what does not fit. Returns
+   `out`. */
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
 
 #endif

@@ -30,6 +30,8 @@ uint64_t npy_header_length(const void *bytes, size_t size)
 
     if (size < NPY_PREFIX_MAX)
         return 0;
+    if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3)
+        return NPY_PREFIX_MAX; /* who knows; parsing it will say so */
     if (b[VERSION_OFFSET] == 1)
         return LENGTH_OFFSET + 2 + (uint64_t)(b[8] | b[9] << 8);
     return LENGTH_OFFSET + 4 +
@@ -126,11 +128,14 @@ static bool parse_shape(struct parser *p, uint64_t *elements)
 {
     uint64_t product = 1;
     bool empty = false, overflow = false;
+    int dimensions = 0;
 
     if (!accept(p, '('))
         return fail(p, "the shape is no tuple");
     while (!accept(p, ')')) {
         uint64_t dimension;
+
+        dimensions++;
         if (!parse_dimension(p, &dimension))
             return false;
         if (dimension == 0)
@@ -142,6 +147,8 @@ static bool parse_shape(struct parser *p, uint64_t *elements)
         if (!accept(p, ',')) {
             if (!accept(p, ')'))
                 return fail(p, "the shape does not end");
+            if (dimensions == 1) /* (3) is a number to Python */
+                return fail(p, "the shape is no tuple");
             break;
         }
     }
@@ -163,10 +170,14 @@ static bool parse_descr(struct parser *p, struct npy *npy)
         return fail(p, "a structured dtype is no float");
     if (!parse_string(p, descr, sizeof descr))
         return false;
-    if (!element_parse(descr, &npy->type, &order)) {
+    if (!element_parse_numpy(descr, &npy->type, &order)) {
         p->position = start;
         snprintf(p->error, NPY_ERROR_MAX,
-                 "dtype '%s' is not a float this program reads (f2, f4, f8)", descr);
+                 "dtype '%s' is not a float this program reads (f2, f4, f8)%s", descr,
+                 /* What libraries for bfloat16 write. */
+                 strcmp(descr + strcspn(descr, "V"), "V2") == 0
+                     ? "; if it is bfloat16: --format=raw --skip=HEADER -t bf16"
+                     : "");
         return false;
     }
     npy->big_endian =

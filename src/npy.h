@@ -34,7 +34,8 @@ bool npy_recognise(const void *bytes, size_t size);
 
 /* The length of the header in bytes, the magic string included, from the file's first bytes: 0
    when `size` is too small to tell (NPY_PREFIX_MAX is enough). A length beyond NPY_HEADER_MAX is
-   returned as it stands, for the caller to refuse. */
+   returned as it stands, for the caller to refuse. For a version that is not known it is
+   NPY_PREFIX_MAX, and npy_parse says the rest. */
 uint64_t npy_header_length(const void *bytes, size_t size);
 
 /* Parses a whole header of npy_header_length() bytes. On failure returns false and writes to

@@ -19,8 +19,9 @@
    exponent is from -5 to 15, else scientific. NaN is nan, infinities inf and -inf. */
 void number_format(char text[NUMBER_MAX], double x, enum element_type type);
 
-/* Reads a size in bytes: digits, with no suffix or B, or kB, MB, GB, TB (powers of 1000), K, M, G,
-   T or KiB, MiB, GiB, TiB (powers of 1024). Returns false for anything else, and above 2^63 - 1. */
+/* Reads a size in bytes: digits, with no suffix or B, or kB or KB, MB, GB, TB (powers of 1000), K,
+   M, G, T or KiB, MiB, GiB, TiB (powers of 1024). Returns false for anything else, and above 2^63
+   - 1. */
 bool number_parse_size(const char *text, uint64_t *size);
 
 /* Reads a plain decimal count, at most 2^63 - 1. Returns false for anything else. */

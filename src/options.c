@@ -88,11 +88,15 @@ static const char help[] =
     "\n"
     "Example: gpureduce file.bin --op sum\n";
 
+/* Says what is wrong with `value`, which the format quotes by %s. */
 static bool wrong(const char *format, const char *value)
 {
-    char text[MESSAGE_QUOTE_MAX], quoted[MESSAGE_QUOTE_MAX];
+    char text[2 * MESSAGE_QUOTE_MAX], quoted[MESSAGE_QUOTE_MAX], word[MESSAGE_QUOTE_MAX + 2];
 
-    snprintf(text, sizeof text, format, message_quote(quoted, value));
+    message_quote(quoted, value);
+    /* One that had to be quoted already is. */
+    snprintf(word, sizeof word, strcmp(quoted, value) == 0 ? "'%s'" : "%s", quoted);
+    snprintf(text, sizeof text, format, word);
     message_error(EXIT_USAGE, "%s (try 'gpureduce --help')", text);
     return false;
 }
@@ -106,10 +110,10 @@ static bool parse_operations(const char *list, struct options *options)
         if (!op) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
-            return wrong("unknown operation '%s'", name);
+            return wrong("unknown operation %s", name);
         }
         if (options->operation_count == OPTIONS_OPERATIONS_MAX)
-            return wrong("too many operations%s", "");
+            return wrong("too many operations at %s", list);
         options->operations[options->operation_count++] = op;
         if (!list[length])
             return true;
@@ -122,7 +126,7 @@ static bool parse_dtype(const char *text, struct options *options)
     enum element_order order;
 
     if (!element_parse(text, &options->input.type, &order))
-        return wrong("unknown dtype '%s'", text);
+        return wrong("unknown dtype %s", text);
     if (order != ELEMENT_ORDER_UNSAID)
         options->input.order = order;
     return true;
@@ -141,7 +145,7 @@ static int parse_word(const char *text, const char *const words[], const char *e
 static bool parse_endian(const char *text, struct options *options)
 {
     static const char *const words[] = {"little", "big", NULL};
-    int value = parse_word(text, words, "unknown byte order '%s'");
+    int value = parse_word(text, words, "unknown byte order %s");
 
     if (value < 0)
         return false;
@@ -156,7 +160,7 @@ static bool parse_format(const char *text, struct options *options)
                                         [SOURCE_NPY] = "npy",
                                         [SOURCE_ZSTD] = "zstd",
                                         [SOURCE_ZSTD + 1] = NULL};
-    int value = parse_word(text, words, "unknown format '%s'");
+    int value = parse_word(text, words, "unknown format %s");
 
     if (value < 0)
         return false;
@@ -170,7 +174,7 @@ static bool parse_nan(const char *text, struct options *options)
                                         [NAN_SKIP] = "skip",
                                         [NAN_ERROR] = "error",
                                         [NAN_ERROR + 1] = NULL};
-    int value = parse_word(text, words, "unknown NaN policy '%s'");
+    int value = parse_word(text, words, "unknown NaN policy %s");
 
     if (value < 0)
         return false;
@@ -190,7 +194,7 @@ static bool parse_device(const char *text, struct options *options)
     options->devices[0] = 0;
     options->device_count = 1;
     if (strncmp(text, "gpu:", 4) != 0) {
-        int value = parse_word(text, words, "unknown device '%s'");
+        int value = parse_word(text, words, "unknown device %s");
         if (value < 0)
             return false;
         options->device = (enum device_choice)value;
@@ -203,12 +207,12 @@ static bool parse_device(const char *text, struct options *options)
         long number = strtol(list, &end, 10);
 
         if (*list < '0' || *list > '9' || (*end && *end != ',') || number >= 1024)
-            return wrong("bad list of GPUs '%s'", text);
+            return wrong("bad list of GPUs %s", text);
         if (options->device_count == ENGINE_DEVICES_MAX)
-            return wrong("too many GPUs in '%s'", text);
+            return wrong("too many GPUs in %s", text);
         for (unsigned i = 0; i < options->device_count; i++)
             if (options->devices[i] == number)
-                return wrong("a GPU is named twice in '%s'", text);
+                return wrong("a GPU is named twice in %s", text);
         options->devices[options->device_count++] = (int)number;
         if (!*end)
             return true;
@@ -225,10 +229,10 @@ static bool parse_chunk_size(const char *text, struct options *options)
 {
     uint64_t size;
 
-    if (!parse_size(text, "bad size '%s' for --chunk-size", &size))
+    if (!parse_size(text, "bad size %s for --chunk-size", &size))
         return false;
     if (size < 1 || size > (uint64_t)1 << 30)
-        return wrong("--chunk-size '%s' is not from 1 to 1GiB", text);
+        return wrong("--chunk-size %s is not from 1 to 1GiB", text);
     options->chunk_size = (size_t)size;
     return true;
 }
@@ -238,7 +242,7 @@ static bool parse_threads(const char *text, struct options *options)
     uint64_t threads;
 
     if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
-        return wrong("bad number of threads '%s'", text);
+        return wrong("bad number of threads %s", text);
     options->threads = (unsigned)threads;
     return true;
 }
@@ -266,10 +270,10 @@ static bool take(int option, const char *argument, const char *argv_word, struct
     case OPTION_FORMAT:
         return parse_format(argument, options);
     case OPTION_SKIP:
-        return parse_size(argument, "bad size '%s' for --skip", &options->input.skip);
+        return parse_size(argument, "bad size %s for --skip", &options->input.skip);
     case OPTION_LENGTH:
         return number_parse_count(argument, &options->input.length) ||
-               wrong("bad number of elements '%s' for --length", argument);
+               wrong("bad number of elements %s for --length", argument);
     case OPTION_NAN:
         return parse_nan(argument, options);
     case OPTION_CHUNK_SIZE:
@@ -284,7 +288,7 @@ static bool take(int option, const char *argument, const char *argv_word, struct
         options->progress = false;
         return true;
     case ':':
-        return wrong("option '%s' needs an argument", argv_word);
+        return wrong("option %s needs an argument", argv_word);
     default:
         return false;
     }
@@ -294,10 +298,10 @@ static bool take(int option, const char *argument, const char *argv_word, struct
 static bool refuse(const char *word)
 {
     if (optopt == 0)
-        return wrong("unknown or ambiguous option '%s'", word);
+        return wrong("unknown or ambiguous option %s", word);
     if (optopt >= 256 || strncmp(word, "--", 2) == 0)
-        return wrong("option '%s' takes no argument", word);
-    return wrong("unknown option '-%s'", (char[]){(char)optopt, '\0'});
+        return wrong("option %s takes no argument", word);
+    return wrong("unknown option %s", (char[]){'-', (char)optopt, '\0'});
 }
 
 enum options_action options_parse(int argc, char **argv, struct options *options)

@@ -71,8 +71,8 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
     result->count = skip_nan ? numbers : p->count;
     result->argmin = p->min_index;
     result->argmax = p->max_index;
-    result->min = numbers ? exact_key_value(p->min_key) : (double)NAN;
-    result->max = numbers ? exact_key_value(p->max_key) : (double)NAN;
+    result->min = numbers ? exact_key_value(p->min_key) : NAN;
+    result->max = numbers ? exact_key_value(p->max_key) : NAN;
 
     if (p->nan && !skip_nan) {
         result->sum = result->mean = result->min = result->max = NAN;
@@ -87,6 +87,6 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
         result->sum = result->mean = -INFINITY;
     } else {
         result->sum = exact_round(&p->sum);
-        result->mean = numbers ? exact_divide(&p->sum, numbers) : (double)NAN;
+        result->mean = numbers ? exact_divide(&p->sum, numbers) : NAN;
     }
 }

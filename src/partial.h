@@ -24,7 +24,7 @@ enum partial_want {
 struct partial {
     struct exact sum; /* of the finite elements */
     /* Extremes of the elements that are no NaN, as exact_key integers, and the smallest index at
-       which each occurs (PARTIAL_NO_INDEX when not asked for). */
+       which each occurs, where PARTIAL_WHERE was asked for. */
     int64_t min_key;
     int64_t max_key;
     uint64_t min_index;

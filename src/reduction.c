@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mapping.h"
 #include "message.h"
 #include "progress.h"
 #include "source.h"
@@ -20,8 +21,8 @@
 #define TICK (SECOND / 20)
 
 /* auto calls the GPU in when the CPU alone would go on for longer than this: creating a context
-   takes a third of a second, and freeing it at exit as long again. */
-#define CALL_IN_TIME (3 * SECOND / 2)
+   takes a third of a second, and the process ends a tenth later for it. */
+#define CALL_IN_TIME SECOND
 
 /* auto looks at the CPU's rate after this long. */
 #define CALL_IN_AFTER (SECOND / 10)
@@ -44,6 +45,8 @@ struct session {
     enum gpu_state gpu_state;
     struct engine_state *gpu;
     char gpu_reason[ENGINE_REASON_MAX];
+
+    uint64_t called; /* when the current input was begun: for the first, when the session was */
 };
 
 struct run;
@@ -54,7 +57,9 @@ struct worker {
     unsigned number; /* among all workers, for the source */
     unsigned lane_number;
     int share;
-    struct partial partial;
+    struct engine_setup setup;
+    struct partial partial; /* what its lane found */
+    struct partial rest;    /* of chunks that the CPU reduced in its place */
     struct engine_times times;
     uint64_t elements;
     uint64_t source_time;
@@ -157,6 +162,7 @@ struct session *session_open(const struct options *options)
         return NULL;
     }
     session->options = options;
+    session->called = source_clock();
     session->cores = available_cores();
     pthread_mutex_init(&session->mutex, NULL);
     session->cpu = engine_cpu.open(NULL, 0, reason);
@@ -207,6 +213,13 @@ static bool engine_failed(struct worker *w, const char *reason)
     struct run *run = w->run;
 
     if (w->share == SHARE_CUDA && run->session->options->device == DEVICE_AUTO) {
+        struct session *session = run->session;
+
+        /* Nor for the files that follow. */
+        pthread_mutex_lock(&session->mutex);
+        session->gpu_state = GPU_FAILED;
+        snprintf(session->gpu_reason, sizeof session->gpu_reason, "%s", reason);
+        pthread_mutex_unlock(&session->mutex);
         message_warning("%s: GPU: %s; going on without it", run->source->name, reason);
         return true;
     }
@@ -214,68 +227,109 @@ static bool engine_failed(struct worker *w, const char *reason)
     return false;
 }
 
-/* Reduces chunks that an engine could not finish, on the CPU, into the worker's partial. */
-static bool reduce_unfinished(struct worker *w, const struct chunk *chunks, unsigned count)
+/* A call of engine->reduce, in the form that mapping_guard takes. */
+struct reduce_call {
+    const struct engine *engine;
+    struct lane *lane;
+    const struct chunk *chunk;
+    enum engine_status status;
+};
+
+static void call_reduce(void *argument)
+{
+    struct reduce_call *call = argument;
+
+    call->status = call->engine->reduce(call->lane, call->chunk);
+}
+
+/* engine->reduce, also of a chunk in place. False when its bytes vanished, which has been said. */
+static bool reduce_chunk(struct worker *w, const struct engine *engine, struct lane *lane,
+                         const struct chunk *chunk, enum engine_status *status)
+{
+    struct reduce_call call = {engine, lane, chunk, ENGINE_FAILED};
+
+    if (!chunk->mapped) {
+        call_reduce(&call);
+    } else if (!mapping_guard(call_reduce, &call)) {
+        source_lost(w->run->source, chunk);
+        return false;
+    }
+    *status = call.status;
+    return true;
+}
+
+/* Reduces chunks that an engine did not take or finish, on the CPU. False on failure (said). */
+static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned count)
 {
     char reason[ENGINE_REASON_MAX];
     struct partial partial;
     struct engine_times times;
+    enum engine_status status;
     struct lane *lane = engine_cpu.lane_open(w->run->session->cpu, &w->run->setup, 0, reason);
+    bool good = lane != NULL;
 
     if (!lane) {
         source_error(w->run->source, "%s", reason);
         return false;
     }
-    for (unsigned i = 0; i < count; i++)
-        engine_cpu.reduce(lane, &chunks[i]);
+    for (unsigned i = 0; i < count && good; i++)
+        good = reduce_chunk(w, &engine_cpu, lane, &chunks[i], &status);
     engine_cpu.finish(lane, &partial, &times);
-    partial_merge(&w->partial, &partial);
+    partial_merge(&w->rest, &partial);
     engine_cpu.lane_close(lane);
-    return true;
+    return good;
 }
 
-/* Takes chunks until there are none. False when the engine failed. */
+/* Takes chunks until there are none, or the input fails (w->failed). False when the engine did. */
 static bool work(struct worker *w, const struct engine *engine, struct lane *lane)
 {
     struct run *run = w->run;
+    struct source_request request = {.worker = w->number, .in_place = w->setup.in_place};
     bool stop_at_nan = run->session->options->nan == NAN_ERROR;
 
     note_first_read(run);
-    for (;;) {
+    while (!w->failed) {
+        enum source_status source_status;
+        enum engine_status status;
         struct chunk chunk;
-        enum source_status status;
         uint64_t begun;
-        size_t size;
-        void *buffer = engine->buffer(lane, &size);
 
-        if (!buffer)
+        request.buffer = engine->buffer(lane, &request.size);
+        if (!request.buffer)
             return false;
         if (stop_at_nan && engine->first_nan(lane) != PARTIAL_NO_INDEX)
             source_limit(run->source, engine->first_nan(lane));
         begun = source_clock();
-        status = source_next(run->source, w->number, buffer, size, &chunk);
+        source_status = source_next(run->source, &request, &chunk);
         w->source_time += source_clock() - begun;
-        if (status != SOURCE_CHUNK) {
-            w->failed = status == SOURCE_FAILED;
+        if (source_status == SOURCE_END)
             return true;
-        }
+        w->failed =
+            source_status == SOURCE_FAILED || !reduce_chunk(w, engine, lane, &chunk, &status);
+        if (w->failed)
+            return true;
         w->elements += chunk.count;
-        if (!engine->reduce(lane, &chunk))
+        if (status == ENGINE_FAILED)
             return false;
+        if (status == ENGINE_REFUSED) {
+            request.in_place = 0;
+            w->failed = !reduce_on_cpu(w, &chunk, 1);
+        }
     }
+    return true;
 }
 
 static void worker_run(struct worker *w)
 {
     const struct engine *engine = engine_of(w->share);
     char reason[ENGINE_REASON_MAX] = "";
-    struct lane *lane = engine->lane_open(state_of(w->run->session, w->share), &w->run->setup,
-                                          w->lane_number, reason);
+    struct lane *lane =
+        engine->lane_open(state_of(w->run->session, w->share), &w->setup, w->lane_number, reason);
     bool good;
 
     if (!lane) {
-        /* A GPU without memory for one more lane serves with fewer; it must have one. */
-        if (w->share == SHARE_CPU || w->lane_number == 0)
+        /* A GPU without memory for one more lane serves with fewer; each must have one. */
+        if (w->share == SHARE_CPU || w->lane_number < w->run->session->options->device_count)
             w->failed = !engine_failed(w, reason);
         return;
     }
@@ -285,8 +339,7 @@ static void worker_run(struct worker *w)
         struct chunk chunks[ENGINE_PENDING_MAX];
         unsigned count = engine->unfinished(lane, chunks);
 
-        w->failed =
-            !engine_failed(w, engine->lane_error(lane)) || !reduce_unfinished(w, chunks, count);
+        w->failed = !engine_failed(w, engine->lane_error(lane)) || !reduce_on_cpu(w, chunks, count);
     }
     engine->lane_close(lane);
 }
@@ -304,6 +357,17 @@ static void *worker_thread(void *argument)
     return NULL;
 }
 
+/* Bytes that an engine's workers take in place at a time. Of the GPU's feeders only the one beside
+   CPU workers does: it costs a single core, and brings 22 GB/s, where each that copies brings 7;
+   but more of them bring no more, and eight that copy fill the link (51 of 55 GB/s). */
+static size_t in_place_bytes(const struct run *run, int share)
+{
+    if (share == SHARE_CUDA && run->session->options->device == DEVICE_GPU)
+        return 0;
+    return share == SHARE_CPU && run->setup.chunk_size ? run->setup.chunk_size
+                                                       : engine_of(share)->in_place_bytes;
+}
+
 /* Starts up to `count` workers of an engine. Returns how many could be started. */
 static unsigned start_workers(struct run *run, int share, unsigned count)
 {
@@ -312,9 +376,14 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
     while (started < count && run->started < run->capacity) {
         struct worker *w = &run->workers[run->started];
 
-        *w = (struct worker){
-            .run = run, .number = run->started, .lane_number = started, .share = share};
+        *w = (struct worker){.run = run,
+                             .number = run->started,
+                             .lane_number = started,
+                             .share = share,
+                             .setup = run->setup};
+        w->setup.in_place = in_place_bytes(run, share);
         partial_clear(&w->partial);
+        partial_clear(&w->rest);
         pthread_mutex_lock(&run->mutex);
         run->active++;
         pthread_mutex_unlock(&run->mutex);
@@ -334,12 +403,19 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
  * Coordination.
  */
 
+/* Bytes of input there are to read; SOURCE_UNKNOWN when that cannot be said. */
+static uint64_t input_total(const struct source *s)
+{
+    return s->compressed || s->elements == SOURCE_UNKNOWN ? s->input_bytes
+                                                          : s->elements * s->element_size;
+}
+
 /* Nanoseconds until the input is read at the rate so far; UINT64_MAX when that cannot be said. */
 static uint64_t time_left(const struct run *run, uint64_t now)
 {
     uint64_t first = atomic_load(&run->first_read);
     uint64_t done = atomic_load(&run->source->input_read);
-    uint64_t total = run->source->elements * run->source->element_size;
+    uint64_t total = input_total(run->source);
 
     if (first == 0 || now - first < CALL_IN_AFTER || done == 0)
         return UINT64_MAX;
@@ -390,7 +466,7 @@ static void watch(struct run *run)
     bool feeders = !gpu_possible;
     struct progress progress;
 
-    progress_begin(&progress, options->progress && !options->quiet, run->source->input_bytes,
+    progress_begin(&progress, options->progress && !options->quiet, input_total(run->source),
                    source_clock());
     pthread_mutex_lock(&run->mutex);
     while (run->active > 0) {
@@ -443,6 +519,7 @@ static void gather(const struct run *run, struct partial *partial, struct reduct
         struct reduction_share *share = &reduction->shares[w->share];
 
         partial_merge(partial, &w->partial);
+        partial_merge(partial, &w->rest);
         if (!share->engine) {
             const struct engine *engine = engine_of(w->share);
             share->engine = engine->name;
@@ -520,14 +597,13 @@ static enum source_status run_workers(struct run *run, struct partial *partial,
 }
 
 static enum source_status reduce_once(struct session *session, const char *path, bool in_order,
-                                      struct reduction *reduction)
+                                      uint64_t *first_read, struct reduction *reduction)
 {
     const struct options *options = session->options;
     struct source_options input = options->input;
-    struct run run = {.session = session};
+    struct run run = {.session = session, .first_read = *first_read};
     enum source_status status = SOURCE_FAILED;
     struct partial partial;
-    uint64_t begun = source_clock();
 
     /* Room for every worker there may be: the source must know them beforehand. */
     run.capacity = options->threads ? options->threads : session->cores;
@@ -549,10 +625,13 @@ static enum source_status reduce_once(struct session *session, const char *path,
     else
         status = run_workers(&run, &partial, reduction);
     if (status == SOURCE_END) {
-        reduction->start_up = (double)(atomic_load(&run.first_read) - begun) / (double)SECOND;
+        reduction->start_up =
+            (double)(atomic_load(&run.first_read) - session->called) / (double)SECOND;
+        reduction->in_order = in_order;
         if (!conclude(&run, &partial, reduction))
             status = SOURCE_FAILED;
     }
+    *first_read = atomic_load(&run.first_read);
     free(run.workers);
     source_close(run.source);
     return status;
@@ -560,9 +639,12 @@ static enum source_status reduce_once(struct session *session, const char *path,
 
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
-    enum source_status status = reduce_once(session, path, false, reduction);
+    uint64_t first_read = 0;
+    enum source_status status = reduce_once(session, path, false, &first_read, reduction);
 
+    /* The clock goes on. */
     if (status == SOURCE_AGAIN)
-        status = reduce_once(session, path, true, reduction);
+        status = reduce_once(session, path, true, &first_read, reduction);
+    session->called = source_clock();
     return status == SOURCE_END;
 }

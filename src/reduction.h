@@ -16,7 +16,7 @@
 
 /* What one engine contributed. */
 struct reduction_share {
-    const char *engine;   /* "cpu" or "cuda"; NULL when it had no part */
+    const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
     char description[64]; /* what it ran on */
     unsigned lanes;       /* workers */
     uint64_t elements;
@@ -33,11 +33,12 @@ struct reduction {
     enum element_type type;
     const char *format; /* raw, npy, zstd or npy+zstd */
     bool compressed;
+    bool in_order;        /* frames could not go in parallel, and were read a second time */
     uint64_t elements;    /* reduced, NaNs included */
     uint64_t bytes;       /* of elements */
     uint64_t input_bytes; /* read from the file: compressed, where it is */
     double seconds;       /* from the first read to the final result */
-    double start_up;      /* from the call to the first read */
+    double start_up;      /* before the first read, making a GPU ready included */
     uint64_t read_time;   /* nanoseconds, all workers together */
     uint64_t decode_time;
     struct reduction_share shares[REDUCTION_ENGINES];

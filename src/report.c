@@ -53,20 +53,6 @@ static void report_text(const struct options *options, const char *path,
     }
 }
 
-/* The bytes of a valid UTF-8 sequence at p, or 0. */
-static int utf8_length(const unsigned char *p)
-{
-    int length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-
-    for (int i = 1; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-        (*p == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 /* A string of JSON; bytes that are no UTF-8 become U+FFFD. */
 static void print_json_string(const char *string)
 {
@@ -74,7 +60,7 @@ static void print_json_string(const char *string)
 
     putchar('"');
     while (*p) {
-        int length = utf8_length(p);
+        size_t length = message_utf8_length(p);
 
         if (length == 0) {
             fputs("\\ufffd", stdout);
@@ -84,7 +70,7 @@ static void print_json_string(const char *string)
         } else {
             if (*p == '"' || *p == '\\')
                 putchar('\\');
-            fwrite(p, 1, (size_t)length, stdout);
+            fwrite(p, 1, length, stdout);
         }
         p += length;
     }
@@ -188,7 +174,9 @@ static void report_verbose(const struct reduction *reduction)
 
     for (int i = 0; i < REDUCTION_ENGINES; i++)
         threads += reduction->shares[i].lanes;
-    message_line("  format    %s, %s", reduction->format, element_name(reduction->type));
+    message_line("  format    %s, %s%s", reduction->format, element_name(reduction->type),
+                 reduction->in_order ? "; elements lie across frames: decoded once more, in order"
+                                     : "");
     message_line("  start-up  %10.3f s before the first read", reduction->start_up);
     verbose_stage("read", reduction->input_bytes, reduction->read_time, threads);
     verbose_stage("decode", reduction->bytes, reduction->decode_time, threads);

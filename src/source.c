@@ -287,7 +287,8 @@ static bool open_format(struct source *s, const struct source_options *options, 
     }
     if (has_size && !(s->compressed && options->in_order)) {
         reader->close(reader);
-        return s->compressed ? zstd_source_open(s, options, workers) : file_source_open(s, options);
+        return s->compressed ? zstd_source_open(s, options, workers)
+                             : file_source_open(s, options, workers);
     }
     if (s->compressed) {
         reader = zstd_reader_open(s, reader);
@@ -323,12 +324,20 @@ struct source *source_open(const char *path, const struct source_options *option
     return s;
 }
 
-enum source_status source_next(struct source *s, unsigned worker, void *buffer, size_t size,
+enum source_status source_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk)
 {
     if (atomic_load_explicit(&s->failed, memory_order_relaxed))
         return SOURCE_FAILED;
-    return s->ops->next(s, worker, buffer, size, chunk);
+    chunk->mapped = false;
+    return s->ops->next(s, request, chunk);
+}
+
+void source_lost(struct source *s, const struct chunk *chunk)
+{
+    if (s->ops->lost)
+        s->ops->lost(s, chunk);
+    source_error(s, "it changed while it was read");
 }
 
 enum source_status source_finish(struct source *s)

@@ -35,6 +35,7 @@ struct source_options {
     enum element_order order; /* of raw input; unsaid means little */
     uint64_t skip;            /* bytes to leave out at the start of raw input */
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
+    size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
     bool in_order; /* decode zstd from front to back even where frames could go parallel */
 };
 
@@ -47,10 +48,19 @@ enum source_status {
 
 struct source;
 
-/* What a kind of source does; finish, index and close may be NULL where there is nothing to do. */
+/* What a worker asks for. */
+struct source_request {
+    unsigned worker; /* counts from 0, below the number given to source_open */
+    void *buffer;    /* to be filled; aligned to 16 bytes, room for an element at least */
+    size_t size;     /* bytes */
+    size_t in_place; /* bytes the worker would take where they are; 0: only in its buffer */
+};
+
+/* What a kind of source does; lost, finish, index and close may be NULL where there is nothing to
+ * do. */
 struct source_ops {
-    enum source_status (*next)(struct source *, unsigned worker, void *buffer, size_t size,
-                               struct chunk *);
+    enum source_status (*next)(struct source *, const struct source_request *, struct chunk *);
+    void (*lost)(struct source *, const struct chunk *);
     enum source_status (*finish)(struct source *);
     uint64_t (*index)(const struct source *, uint64_t position);
     void (*close)(struct source *);
@@ -90,10 +100,15 @@ struct source {
 struct source *source_open(const char *path, const struct source_options *options,
                            unsigned workers);
 
-/* The next chunk, into `buffer` of `size` bytes, which is aligned to 16 bytes and holds at least
-   one element. `worker` counts from 0 and is below the number given to source_open. */
-enum source_status source_next(struct source *s, unsigned worker, void *buffer, size_t size,
+/* The next chunk. Its bytes are in the buffer, or, when chunk->mapped says so, in place: these are
+   there until the worker asks for the chunk after the next, and must be read under mapping_guard.
+ */
+enum source_status source_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk);
+
+/* Says what became of a mapped chunk whose bytes vanished while they were read, and makes the
+   source fail. */
+void source_lost(struct source *s, const struct chunk *chunk);
 
 /* After all workers saw the end: whether what was handed out was the whole input and well-formed.
    SOURCE_END when it was. */
@@ -155,7 +170,7 @@ bool source_check_end(struct source *s, uint64_t size);
 /* The kinds of source: each sets ops, state and the layout of an s whose descriptor, name and
    extent are known. False on failure, which has been said; s then still is to be closed. The
    serial one takes over the reader in any case. */
-bool file_source_open(struct source *s, const struct source_options *options);
+bool file_source_open(struct source *s, const struct source_options *options, unsigned workers);
 bool serial_source_open(struct source *s, const struct source_options *options,
                         struct reader *reader);
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);

@@ -146,17 +146,16 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
     return count;
 }
 
-static enum source_status serial_next(struct source *s, unsigned worker, void *buffer, size_t size,
+static enum source_status serial_next(struct source *s, const struct source_request *request,
                                       struct chunk *chunk)
 {
     struct serial_state *state = s->state;
     size_t count = 0;
 
-    (void)worker;
     pthread_mutex_lock(&state->mutex);
     if (!state->ended && !atomic_load(&s->failed)) {
         chunk->index = state->next;
-        count = serial_fill(s, buffer, size);
+        count = serial_fill(s, request->buffer, request->size);
         if (count == 0)
             state->ended = true;
     }
@@ -165,7 +164,7 @@ static enum source_status serial_next(struct source *s, unsigned worker, void *b
     if (atomic_load(&s->failed))
         return SOURCE_FAILED;
     chunk->count = count;
-    chunk->data = buffer;
+    chunk->data = request->buffer;
     return count ? SOURCE_CHUNK : SOURCE_END;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "message.h"
 #include "source.h"
@@ -44,6 +45,31 @@ bool zstd_recognise(const void *bytes, size_t size)
         return false;
     magic = load32(bytes);
     return magic == FRAME_MAGIC || is_skippable(magic);
+}
+
+/* Says why libzstd refused the frame that begins at byte `frame`. */
+static void frame_error(struct source *s, uint64_t frame, size_t code)
+{
+    switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_frameParameter_windowTooLarge:
+        source_error(s,
+                     "byte %" PRIu64 ": zstd frame needs a window larger than 128 MiB; "
+                     "'zstd -dc --long=31' decompresses it",
+                     frame);
+        break;
+    case ZSTD_error_dictionary_wrong:
+        source_error(s,
+                     "byte %" PRIu64 ": zstd frame needs a dictionary; "
+                     "'zstd -dc -D DICTIONARY' decompresses it",
+                     frame);
+        break;
+    case ZSTD_error_memory_allocation:
+        source_error(s, "byte %" PRIu64 ": out of memory for a zstd frame", frame);
+        break;
+    default:
+        source_error(s, "byte %" PRIu64 ": zstd frame is damaged: %s", frame,
+                     ZSTD_getErrorName(code));
+    }
 }
 
 /*
@@ -98,8 +124,7 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
         before = z->in.pos;
         z->expected = decompress(z->source, z->context, &out, &z->in);
         if (ZSTD_isError(z->expected)) {
-            source_error(z->source, "byte %" PRIu64 ": zstd frame is damaged: %s", z->frame,
-                         ZSTD_getErrorName(z->expected));
+            frame_error(z->source, z->frame, z->expected);
             return -1;
         }
         if (z->ended && out.pos == 0 && z->in.pos == before && z->expected != 0) {
@@ -337,6 +362,7 @@ static bool walk_skippable(struct source *s, bool *more)
         }
         if (got < 8 || load32(b + 4) > s->input_bytes - z->next_frame - 8)
             return walk_cut_off(s, z->next_frame);
+        atomic_fetch_add(&s->input_read, 8 + (uint64_t)load32(b + 4));
         z->next_frame += 8 + (uint64_t)load32(b + 4);
     }
     return true;
@@ -465,8 +491,7 @@ static ptrdiff_t decode(struct source *s, struct decoder *d, void *buffer, size_
         }
         result = decompress(s, d->context, &out, &d->in);
         if (ZSTD_isError(result)) {
-            source_error(s, "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame,
-                         ZSTD_getErrorName(result));
+            frame_error(s, d->frame, result);
             return -1;
         }
         *complete = result == 0;
@@ -560,7 +585,7 @@ static struct decoder *choose(struct source *s, unsigned worker)
     }
 }
 
-static enum source_status zstd_next(struct source *s, unsigned worker, void *buffer, size_t size,
+static enum source_status zstd_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
     struct zstd_state *z = s->state;
@@ -568,14 +593,14 @@ static enum source_status zstd_next(struct source *s, unsigned worker, void *buf
 
     pthread_mutex_lock(&z->mutex);
     while (status == SOURCE_END) {
-        struct decoder *d = choose(s, worker);
+        struct decoder *d = choose(s, request->worker);
         bool ok, complete;
 
         if (!d)
             break;
         d->busy = true;
         pthread_mutex_unlock(&z->mutex);
-        ok = fill(s, d, buffer, size, chunk, &complete);
+        ok = fill(s, d, request->buffer, request->size, chunk, &complete);
         pthread_mutex_lock(&z->mutex);
         d->busy = false;
         if (!ok || complete) {

@@ -20,6 +20,20 @@
 
 #define INLINE_TARGET static inline __attribute__((always_inline)) SIMD_TARGET
 
+#define CACHE_LINE 64
+
+/* How far ahead to ask for data. Hardware looks ahead no further than the page, and pauses with
+   every block that ends. Measured on one core of a Sapphire Rapids server, f32 from the page cache,
+   in GB/s: 11.1 without; 15.8, 16.7, 12.5 and 9.5 with 1, 2, 4 and 8 KiB (AVX-512); f64 15.7
+   without, 18.7 with 2 KiB. */
+#define PREFETCH_BYTES 2048
+
+/* Asks for what comes PREFETCH_BYTES after p. Beyond the end of the data it does no harm. */
+INLINE_TARGET void prefetch(const unsigned char *p)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + PREFETCH_BYTES), 0, 3);
+}
+
 /* Bits of a slice: what is left of binary64's 53 when a whole block is added up. */
 #define SLICE32 (53 - CPU_BLOCK32_LOG2)
 #define SLICE64 (53 - CPU_BLOCK64_LOG2)
@@ -38,11 +52,23 @@ static inline int bound_exponent(uint64_t magnitude_bits)
     return biased == 0 ? -1022 : biased - 1022;
 }
 
-/* After so many slices what is left is added element by element. */
-#define LEVELS_MAX 5
+/* After so many slices what is left is added element by element. Those of 32-bit elements, whose
+   values span 277 bits, never get there. */
+#define LEVELS_MAX 8
 
 /* Elements from here on are added one by one: their slicer would overflow. */
 #define HUGE_EXPONENT 960
+
+/* Adds the elements of magnitude `least` or more to *sum one by one, and makes them zero. */
+static void add_from(struct exact *sum, double *x, size_t n, double least)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (x[i] != 0 && fabs(x[i]) >= least) {
+            exact_add(sum, x[i]);
+            x[i] = 0;
+        }
+    }
+}
 
 /* Adds x[0 .. n), finite, n a multiple of W_LANES and at most CPU_BLOCK_MAX, to *sum; x is used
    up. */
@@ -52,24 +78,17 @@ static SIMD_TARGET void sum_levels(struct exact *sum, double *x, size_t n)
 
     for (size_t i = 0; i < n; i += W_LANES)
         greatest = d_max(greatest, d_abs(d_load(x + i)));
-    for (int level = 0;; level++) {
+    for (int level = 0; level < LEVELS_MAX; level++) {
         double bound = d_h_max(greatest);
         int exponent = bound_exponent(exact_bits(bound));
-        bool huge = exponent > HUGE_EXPONENT;
         int bit = exponent - SLICE32;
         vecd cut, total = d_set1(0);
 
         if (bound == 0)
             return;
         greatest = d_set1(0);
-        if (huge || level >= LEVELS_MAX) {
-            double least = huge ? ldexp(1, HUGE_EXPONENT - 1) : 0;
-            for (size_t i = 0; i < n; i++) {
-                if (fabs(x[i]) >= least && x[i] != 0) {
-                    exact_add(sum, x[i]);
-                    x[i] = 0;
-                }
-            }
+        if (exponent > HUGE_EXPONENT) {
+            add_from(sum, x, n, ldexp(1, HUGE_EXPONENT - 1));
             for (size_t i = 0; i < n; i += W_LANES)
                 greatest = d_max(greatest, d_abs(d_load(x + i)));
             continue;
@@ -87,6 +106,7 @@ static SIMD_TARGET void sum_levels(struct exact *sum, double *x, size_t n)
         }
         exact_add(sum, d_h_add(total));
     }
+    add_from(sum, x, n, 0);
 }
 
 /*
@@ -193,6 +213,8 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
         vec a = load32(x + i * size, type);
         vec b = load32(x + (i + V_LANES) * size, type);
 
+        for (size_t j = 0; j < 2 * V_LANES * size; j += CACHE_LINE)
+            prefetch(x + i * size + j);
         max_s = v_max_s(max_s, v_max_s(a, b));
         max_u = v_max_u(max_u, v_max_u(a, b));
         min_u = v_min_u(min_u, v_min_u(a, b));
@@ -342,8 +364,9 @@ INLINE_TARGET void special64(struct cpu_reducer *r, const unsigned char *x, size
 }
 
 /* The slicers of a window: all |x| < 2^window, and the lower slice ends at the least bit there is.
-   Within these limits neither slicer overflows or loses its spacing. */
-#define WINDOW_MAX (1023 - 52 + SLICE64)
+   Within these limits neither slicer overflows or loses its spacing, and the sum of a whole block's
+   upper slices stays below 2^1024. */
+#define WINDOW_MAX (1023 - 52 + SLICE64 - 1)
 #define WINDOW_MIN (EXACT_LSB_EXPONENT + 2 * SLICE64 + 1)
 
 /* A block of n elements, a multiple of W_LANES. */
@@ -361,6 +384,7 @@ INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t
     for (size_t i = 0; i < n; i += W_LANES) {
         wvec v = w_load(x + i * 8);
 
+        prefetch(x + i * 8);
         max_s = w_max_s(max_s, v);
         max_u = w_max_u(max_u, v);
         min_u = w_min_u(min_u, v);

@@ -14,4 +14,4 @@ static struct engine_state *absent_open(const int *devices, unsigned device_coun
     return NULL;
 }
 
-const struct engine engine_cuda = {.name = "cuda", .open = absent_open};
+const struct engine engine_cuda = {.name = "gpu", .open = absent_open};

@@ -585,6 +585,8 @@ template <typename Type> static void choose_swap(const struct cuda_launch *l, cu
 
 cudaError_t cuda_reduce(const struct cuda_launch *l, cudaStream_t stream)
 {
+    /* An error that an earlier call left behind, and that was reported then, is not this one's. */
+    (void)cudaGetLastError();
     switch (l->type) {
     case ELEMENT_F64:
         choose_swap<f64>(l, stream);

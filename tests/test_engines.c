@@ -1,0 +1,227 @@
+/*
+ * An engine through the interface that workers use: lanes, buffers, chunks. Every element type,
+ * byte order and distribution must give what the oracle says, bit for bit, however the data are cut
+ * into chunks and shared between lanes. Built a second time with TEST_CUDA, for the CUDA engine;
+ * that skips where there is no usable GPU.
+ */
+#include "engine.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data_gen.h"
+#include "oracle.h"
+#include "reference.h"
+#include "tap.h"
+
+#define LANES 3
+
+/* Reduces data[0 .. n) in chunks of `piece` elements, dealt out to the lanes in turn. */
+static bool reduce(const struct engine *engine, struct engine_state *state,
+                   const struct engine_setup *setup, const unsigned char *data, size_t n,
+                   size_t piece, uint64_t index, struct partial *total)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    size_t size = element_size(setup->type), at = 0;
+    struct lane *lanes[LANES] = {0};
+    bool good = true;
+
+    partial_clear(total);
+    for (int i = 0; i < LANES; i++) {
+        lanes[i] = engine->lane_open(state, setup, (unsigned)i, reason);
+        if (!lanes[i]) {
+            tap_note("lane %d: %s", i, reason);
+            good = false;
+        }
+    }
+    for (int turn = 0; good && at < n; turn = (turn + 1) % LANES) {
+        size_t room, count = n - at < piece ? n - at : piece;
+        void *buffer = engine->buffer(lanes[turn], &room);
+        struct chunk chunk = {.index = index + at, .data = buffer};
+
+        if (buffer == NULL) {
+            good = false;
+            break;
+        }
+        chunk.count = count < room / size ? count : room / size;
+        memcpy(buffer, data + at * size, chunk.count * size);
+        good = engine->reduce(lanes[turn], &chunk) == ENGINE_TAKEN;
+        at += chunk.count;
+    }
+    for (int i = 0; i < LANES; i++) {
+        struct engine_times times;
+        struct partial partial;
+
+        if (!lanes[i])
+            continue;
+        if (!engine->finish(lanes[i], &partial, &times)) {
+            tap_note("%s", engine->lane_error(lanes[i]));
+            good = false;
+        }
+        partial_merge(total, &partial);
+        engine->lane_close(lanes[i]);
+    }
+    return good;
+}
+
+static void check(struct tap_family *family, const struct engine *engine,
+                  struct engine_state *state, const struct engine_setup *setup,
+                  const unsigned char *native, size_t n, size_t piece, const char *what)
+{
+    size_t size = element_size(setup->type);
+    unsigned char *data = malloc(n * size + 1);
+    const uint64_t index = UINT64_C(1) << 40;
+    struct reference expected;
+    struct partial total;
+    bool good;
+
+    if (!data)
+        abort();
+    if (setup->swap)
+        element_swap(data, native, n, size);
+    else
+        memcpy(data, native, n * size);
+    reference_reduce(&expected, setup->type, native, n, index);
+    good = reduce(engine, state, setup, data, n, piece, index, &total);
+    for (int skip = 0; skip < 2; skip++) {
+        struct result got;
+
+        partial_finish(&total, skip, &got);
+        tap_case(family, good && reference_same(&got, &expected.policy[skip], setup->wants),
+                 "%s, %s, swap %d, %zu elements in pieces of %zu, wants %u, skip %d:\n%s\n"
+                 "expected\n%s",
+                 element_name(setup->type), what, setup->swap, n, piece, setup->wants, skip,
+                 reference_show(&got), reference_show(&expected.policy[skip]));
+    }
+    free(data);
+}
+
+static const unsigned all_wants[] = {
+    PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+    PARTIAL_EXTREMES | PARTIAL_WHERE,
+    PARTIAL_SUM,
+    PARTIAL_EXTREMES,
+};
+
+/* Around what a GPU block takes at a time (16 KiB), and up to many blocks. */
+static const size_t lengths[] = {1,    2,    31,   33,   1023, 1025,  2047,  2048, 2049,
+                                 4095, 4096, 4097, 8191, 8193, 16385, 32769, 70001};
+
+static void check_engine(const struct engine *engine, struct engine_state *state)
+{
+    for (int t = 0; t < ELEMENT_TYPES; t++) {
+        enum element_type type = (enum element_type)t;
+        size_t most = lengths[sizeof lengths / sizeof *lengths - 1];
+        unsigned char *data = malloc(most * element_size(type));
+        struct tap_family family = {0};
+        int round = 0;
+
+        if (!data)
+            abort();
+        for (int d = 0; d < DATA_KINDS; d++) {
+            for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++, round++) {
+                struct engine_setup setup = {.type = type,
+                                             .swap = round % 5 == 1,
+                                             .wants = all_wants[round % 7 < 4 ? round % 7 : 0]};
+                size_t n = lengths[i];
+
+                data_fill((enum data_kind)d, type, data, n, (uint64_t)round);
+                for (int k = 0; k < (round % 3 == 2 ? 3 : 0); k++)
+                    data_put_special(type, data, (size_t)(round * 31 + k * 977) % n,
+                                     (enum data_special)((round + k) % DATA_SPECIALS));
+                setup.chunk_size = round % 2 ? 20000 : 0;
+                check(&family, engine, state, &setup, data, n, round % 4 ? n : 1 + n / 5,
+                      data_kind_name((enum data_kind)d));
+            }
+        }
+        tap_family_end(&family, "%s: %s, lengths and distributions", engine->name,
+                       element_name(type));
+
+        /* More data, one NaN or infinity in a million. */
+        {
+            size_t n = (size_t)1 << 20;
+            unsigned char *large = malloc(n * element_size(type));
+            struct engine_setup setup = {.type = type, .wants = all_wants[0]};
+
+            if (!large)
+                abort();
+            for (int d = 0; d < DATA_KINDS; d++) {
+                data_fill((enum data_kind)d, type, large, n, 77);
+                if (d % 2)
+                    data_put_special(type, large, n - 1 - (size_t)d,
+                                     (enum data_special)(d % DATA_SPECIALS));
+                check(&family, engine, state, &setup, large, n, n,
+                      data_kind_name((enum data_kind)d));
+            }
+            tap_family_end(&family, "%s: %s, 2^20 elements", engine->name, element_name(type));
+            free(large);
+        }
+        free(data);
+    }
+}
+
+#ifdef TEST_CUDA
+/* A chunk that cannot be copied fails; it, and what follows, is handed back, and what came before
+   counts. */
+static void check_failure(const struct engine *engine, struct engine_state *state)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    struct engine_setup setup = {
+        .type = ELEMENT_F32, .wants = PARTIAL_SUM | PARTIAL_EXTREMES, .chunk_size = 4096};
+    struct lane *lane = engine->lane_open(state, &setup, 0, reason);
+    struct chunk chunk = {0}, left[ENGINE_PENDING_MAX];
+    struct partial partial;
+    struct engine_times times;
+    struct result result;
+    enum engine_status status;
+    unsigned count;
+    size_t size;
+    float *buffer;
+
+    if (!tap_ok(lane != NULL, "cuda: a lane opens"))
+        return;
+    for (uint64_t i = 0; i < 3; i++) {
+        buffer = engine->buffer(lane, &size);
+        for (int j = 0; j < 1024; j++)
+            buffer[j] = (float)i;
+        chunk = (struct chunk){.index = 1024 * i, .count = 1024, .data = buffer};
+        /* The last one says that it is larger than the buffers are. */
+        if (i == 2)
+            chunk.count = (size_t)1 << 28;
+        status = engine->reduce(lane, &chunk);
+        tap_ok(status == (i == 2 ? ENGINE_FAILED : ENGINE_TAKEN), "cuda: chunk %d of 3", (int)i);
+    }
+    tap_ok(!engine->finish(lane, &partial, &times), "cuda: finish says that it failed");
+    count = engine->unfinished(lane, left);
+    tap_ok(count == 1 && left[0].index == 2048, "cuda: the failed chunk is handed back");
+    partial_finish(&partial, 0, &result);
+    tap_ok(partial.count == 2048 && result.sum == 1024, "cuda: the chunks before it count");
+    tap_ok(engine->lane_error(lane)[0] != '\0', "cuda: there is a reason: %s",
+           engine->lane_error(lane));
+    engine->lane_close(lane);
+}
+#endif
+
+int main(void)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    const int devices[] = {0};
+#ifdef TEST_CUDA
+    const struct engine *engine = &engine_cuda;
+    struct engine_state *state = engine->open(devices, 1, reason);
+
+    if (!state)
+        return tap_skip_all(reason);
+    tap_note("%s", engine->describe(state));
+    check_failure(engine, state);
+#else
+    const struct engine *engine = &engine_cpu;
+    struct engine_state *state = engine->open(devices, 1, reason);
+#endif
+    if (tap_ok(state != NULL, "%s opens", engine->name)) {
+        check_engine(engine, state);
+        engine->close(state);
+    }
+    return tap_done();
+}
