@@ -30,6 +30,14 @@
 /* A lane never holds more chunks than this that are not yet known good. */
 #define ENGINE_PENDING_MAX 2
 
+/* What an engine is to make ready. */
+struct engine_needs {
+    const int *devices; /* GPUs by number */
+    unsigned device_count;
+    unsigned lanes;    /* how many will be opened at a time, roughly */
+    size_t chunk_size; /* bytes of their buffers; 0 for the engine's chunk_bytes */
+};
+
 /* What the lanes are to do. */
 struct engine_setup {
     enum element_type type;
@@ -64,17 +72,15 @@ struct engine {
     size_t chunk_bytes;    /* of a buffer, unless the setup asks for another size */
     size_t in_place_bytes; /* of a chunk to take in place, likewise */
 
-    /* Makes the engine ready, on the GPUs of these numbers where it needs any. NULL with a reason
-       when it cannot be used here. */
-    struct engine_state *(*open)(const int *devices, unsigned device_count,
-                                 char reason[ENGINE_REASON_MAX]);
+    /* Makes the engine ready. NULL with a reason when it cannot be used here. */
+    struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_state *);
 
     /* Says what it runs on, for -v: "avx512" or "NVIDIA H200". */
     const char *(*describe)(const struct engine_state *);
 
-    /* How many lanes serve it well, with `cores` cores at hand. */
-    unsigned (*lanes)(const struct engine_state *, unsigned cores);
+    /* How many lanes serve it well on that many GPUs, with `cores` cores at hand. */
+    unsigned (*lanes)(unsigned device_count, unsigned cores);
 
     /* A lane; number counts from 0, and spreads the lanes over the devices. */
     struct lane *(*lane_open)(struct engine_state *, const struct engine_setup *setup,

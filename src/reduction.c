@@ -105,12 +105,27 @@ static struct engine_state *state_of(const struct session *session, int share)
  * The session and the GPU.
  */
 
+/* Feeders of the GPUs: beside CPU workers, one takes windows of the mapped file. */
+static unsigned gpu_lanes(const struct session *session)
+{
+    const struct options *options = session->options;
+
+    if (options->device == DEVICE_AUTO)
+        return 1;
+    return options->threads ? options->threads
+                            : engine_cuda.lanes(options->device_count, session->cores);
+}
+
 /* Opens the GPU engine and notes the outcome. */
 static void open_gpu(struct session *session)
 {
     char reason[ENGINE_REASON_MAX] = "";
-    struct engine_state *gpu =
-        engine_cuda.open(session->options->devices, session->options->device_count, reason);
+    const struct options *options = session->options;
+    struct engine_needs needs = {.devices = options->devices,
+                                 .device_count = options->device_count,
+                                 .lanes = gpu_lanes(session),
+                                 .chunk_size = options->chunk_size};
+    struct engine_state *gpu = engine_cuda.open(&needs, reason);
 
     pthread_mutex_lock(&session->mutex);
     session->gpu = gpu;
@@ -165,7 +180,7 @@ struct session *session_open(const struct options *options)
     session->called = source_clock();
     session->cores = available_cores();
     pthread_mutex_init(&session->mutex, NULL);
-    session->cpu = engine_cpu.open(NULL, 0, reason);
+    session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
     if (!session->cpu) {
         message_error(EXIT_FAILED, "%s", reason);
         session_close(session);
@@ -443,7 +458,7 @@ static void consider_gpu(struct run *run, bool *feeders, uint64_t now)
         break;
     case GPU_READY:
         if (left > CALL_IN_AFTER)
-            start_workers(run, SHARE_CUDA, engine_cuda.lanes(session->gpu, 1));
+            start_workers(run, SHARE_CUDA, gpu_lanes(session));
         *feeders = true;
         break;
     case GPU_FAILED:
@@ -499,10 +514,10 @@ static unsigned worker_count(const struct session *session, int share, const str
     const struct options *options = session->options;
     const struct engine *engine = engine_of(share);
     uint64_t chunk = options->chunk_size ? options->chunk_size : engine->chunk_bytes;
-    unsigned count = options->threads;
+    unsigned count = share == SHARE_CUDA ? gpu_lanes(session) : options->threads;
 
     if (count == 0)
-        count = engine->lanes(state_of(session, share), session->cores);
+        count = engine->lanes(0, session->cores);
     if (s->compressed)
         chunk = chunk / COMPRESSION + 1;
     if (s->input_bytes != SOURCE_UNKNOWN && s->input_bytes / chunk + 1 < count)

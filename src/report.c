@@ -10,6 +10,9 @@
 #include "message.h"
 #include "number.h"
 
+/* Why standard output failed first; 0 while it has not. */
+static int output_error;
+
 /* The text of an operation's value. */
 static void format_value(char text[NUMBER_MAX], const struct operation *op,
                          const struct reduction *reduction)
@@ -219,19 +222,22 @@ void report(const struct options *options, const char *path, const struct reduct
     else
         report_text(options, path, reduction);
     /* Results of earlier files are not held back while a large one is reduced. */
-    fflush(stdout);
+    if (fflush(stdout) != 0 && output_error == 0)
+        output_error = errno;
     if (options->verbose || (!options->quiet && !options->json))
         report_statistics(options, path, reduction);
 }
 
 void report_close(void)
 {
-    /* A program that began without a standard output, and had nothing to print, did nothing
-       wrong; one whose output is lost did. */
-    bool failed = ferror(stdout);
-
-    if (fclose(stdout) != 0 && (failed || errno != EBADF))
-        message_error(EXIT_FAILED, "standard output: %s", strerror(errno));
-    else if (failed)
-        message_error(EXIT_FAILED, "standard output: write error");
+    /* Flushing tells about what was written; closing a standard output that was never open tells
+       nothing, where there was nothing to write. */
+    if (fflush(stdout) != 0 && output_error == 0)
+        output_error = errno;
+    if (ferror(stdout) && output_error == 0)
+        output_error = EIO;
+    if (fclose(stdout) != 0 && errno != EBADF && output_error == 0)
+        output_error = errno;
+    if (output_error)
+        message_error(EXIT_FAILED, "standard output: %s", strerror(output_error));
 }

@@ -102,14 +102,18 @@ static bool serial_skip(struct source *s, void *buffer, size_t size)
     return true;
 }
 
-/* The array of a .npy is complete: reads on, so that a damaged end, a bad checksum say, does not
-   pass unseen. */
+/* The array of a .npy is complete: reads on, and compressed data to the end, so that damage there,
+   a bad checksum say, does not pass unseen. */
 static void serial_check_rest(struct source *s)
 {
     struct serial_state *state = s->state;
-    unsigned char byte;
+    unsigned char rest[4096];
+    ptrdiff_t got = reader_fill(state->reader, rest, 1);
+    bool more = got > 0;
 
-    if (reader_fill(state->reader, &byte, 1) > 0)
+    while (got > 0 && s->compressed)
+        got = reader_fill(state->reader, rest, sizeof rest);
+    if (more && got >= 0)
         message_warning("%s: the bytes after the array are left out", s->name);
 }
 

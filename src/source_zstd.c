@@ -81,10 +81,13 @@ struct zstd_reader {
     struct source *source;
     struct reader *input;
     ZSTD_DCtx *context;
-    ZSTD_inBuffer in;
+    unsigned char *buffer; /* in.src */
     size_t capacity;
-    uint64_t consumed; /* compressed bytes before in.src */
+    ZSTD_inBuffer in;
+    uint64_t consumed; /* compressed bytes before the buffer's */
     uint64_t frame;    /* compressed offset of the current frame */
+    uint64_t said;     /* bytes its header says it holds, or SOURCE_UNKNOWN */
+    uint64_t produced; /* bytes that came out of it */
     size_t expected;   /* what libzstd last said: 0 between frames */
     bool ended;        /* the compressed input is */
 };
@@ -100,6 +103,52 @@ static size_t decompress(struct source *s, ZSTD_DCtx *context, ZSTD_outBuffer *o
     return result;
 }
 
+/* Says that a frame held other than its header said. */
+static void lying_frame(struct source *s, uint64_t frame, uint64_t said, uint64_t held)
+{
+    source_error(s,
+                 "byte %" PRIu64 ": zstd frame is damaged: it says it holds %" PRIu64
+                 " bytes, and holds %" PRIu64,
+                 frame, said, held);
+}
+
+/* Reads into the room behind what is left of the input. */
+static bool refill(struct zstd_reader *z)
+{
+    ptrdiff_t got = reader_read(z->input, z->buffer + z->in.size, z->capacity - z->in.size);
+
+    if (got < 0)
+        return false;
+    z->in.size += (size_t)got;
+    z->ended = got == 0;
+    return true;
+}
+
+/* Between two frames: notes where the next one begins and what it says of its length. libzstd does
+   not hold it to that in every case. */
+static bool begin_frame(struct zstd_reader *z)
+{
+    size_t left = z->in.size - z->in.pos;
+    unsigned long long content;
+
+    if (left < FRAME_HEADER_MAX) {
+        memmove(z->buffer, z->buffer + z->in.pos, left);
+        z->consumed += z->in.pos;
+        z->in.size = left;
+        z->in.pos = 0;
+        while (z->in.size < FRAME_HEADER_MAX && !z->ended)
+            if (!refill(z))
+                return false;
+    }
+    z->frame = z->consumed + z->in.pos;
+    z->produced = 0;
+    content = ZSTD_getFrameContentSize(z->buffer + z->in.pos, z->in.size - z->in.pos);
+    z->said = content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR
+                  ? SOURCE_UNKNOWN
+                  : content;
+    return true;
+}
+
 static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
 {
     struct zstd_reader *z = (struct zstd_reader *)r;
@@ -108,30 +157,33 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
     while (out.pos == 0) {
         size_t before;
 
-        if (z->in.pos == z->in.size && !z->ended) {
-            ptrdiff_t got = reader_read(z->input, (void *)z->in.src, z->capacity);
-            if (got < 0)
+        if (z->expected == 0) {
+            if (!begin_frame(z))
                 return -1;
+            if (z->in.size == z->in.pos)
+                return 0;
+        } else if (z->in.pos == z->in.size && !z->ended) {
             z->consumed += z->in.size;
-            z->in.size = (size_t)got;
-            z->in.pos = 0;
-            z->ended = got == 0;
+            z->in.size = z->in.pos = 0;
+            if (!refill(z))
+                return -1;
         }
-        if (z->ended && z->expected == 0)
-            return 0;
-        if (z->expected == 0)
-            z->frame = z->consumed + z->in.pos;
         before = z->in.pos;
         z->expected = decompress(z->source, z->context, &out, &z->in);
         if (ZSTD_isError(z->expected)) {
             frame_error(z->source, z->frame, z->expected);
             return -1;
         }
+        z->produced += out.pos;
+        if (z->expected == 0 && z->said != SOURCE_UNKNOWN && z->said != z->produced) {
+            lying_frame(z->source, z->frame, z->said, z->produced);
+            return -1;
+        }
         if (z->ended && out.pos == 0 && z->in.pos == before && z->expected != 0) {
             source_error(z->source,
                          "ends at byte %" PRIu64
                          ", inside the zstd frame that begins at byte %" PRIu64,
-                         z->consumed, z->frame);
+                         z->consumed + z->in.size, z->frame);
             return -1;
         }
     }
@@ -144,7 +196,7 @@ static void zstd_close(struct reader *r)
 
     z->input->close(z->input);
     ZSTD_freeDCtx(z->context);
-    free((void *)z->in.src);
+    free(z->buffer);
     free(z);
 }
 
@@ -154,15 +206,16 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input)
 
     if (z) {
         z->capacity = ZSTD_DStreamInSize();
-        z->in.src = malloc(z->capacity);
+        z->buffer = malloc(z->capacity);
+        z->in.src = z->buffer;
         z->context = ZSTD_createDCtx();
     }
-    if (!z || !z->in.src || !z->context) {
+    if (!z || !z->buffer || !z->context) {
         source_error(s, "out of memory");
         input->close(input);
         if (z) {
             ZSTD_freeDCtx(z->context);
-            free((void *)z->in.src);
+            free(z->buffer);
             free(z);
         }
         return NULL;
@@ -201,6 +254,7 @@ struct decoder {
     uint64_t offset;   /* offset of the next byte to read */
     uint64_t base;     /* provisional offset of the frame's content */
     uint64_t position; /* provisional offset of the next byte to come out */
+    uint64_t said;     /* bytes its header says it holds, or SOURCE_UNKNOWN */
     size_t unsized;    /* index of its unsized_frame, or NOT_UNSIZED */
     bool exact;        /* positions are true ones: no unsized frame up to and with this one */
 };
@@ -435,6 +489,7 @@ static bool open_frame(struct source *s, struct decoder *d)
         return false;
     }
     d->unsized = NOT_UNSIZED;
+    d->said = frame.content;
     d->base = d->position = z->next_base;
     if (frame.content == SOURCE_UNKNOWN) {
         uint64_t reserved = reserve(s, z->next_base, frame.blocks);
@@ -506,6 +561,10 @@ static ptrdiff_t decode(struct source *s, struct decoder *d, void *buffer, size_
         return -1;
     }
     d->position += out.pos;
+    if (*complete && d->said != SOURCE_UNKNOWN && d->said != d->position - d->base) {
+        lying_frame(s, d->frame, d->said, d->position - d->base);
+        return -1;
+    }
     return (ptrdiff_t)out.pos;
 }
 
@@ -636,8 +695,10 @@ static enum source_status zstd_finish(struct source *s)
         u->gap = gap;
     }
     total = z->next_base - gap;
+    /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
+       array of a .npy can only be told from true positions. */
     if (limited)
-        return SOURCE_END; /* the rest was not asked for, and not looked at */
+        return z->unsized_count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_AGAIN : SOURCE_END;
     if (s->promised != SOURCE_UNKNOWN && s->elements == s->promised &&
         total > s->data_offset + s->promised * s->element_size) {
         if (z->unsized_count > 0)

@@ -207,9 +207,10 @@ int main(void)
 {
     char reason[ENGINE_REASON_MAX] = "";
     const int devices[] = {0};
+    const struct engine_needs needs = {.devices = devices, .device_count = 1, .lanes = 2};
 #ifdef TEST_CUDA
     const struct engine *engine = &engine_cuda;
-    struct engine_state *state = engine->open(devices, 1, reason);
+    struct engine_state *state = engine->open(&needs, reason);
 
     if (!state)
         return tap_skip_all(reason);
@@ -217,7 +218,7 @@ int main(void)
     check_failure(engine, state);
 #else
     const struct engine *engine = &engine_cpu;
-    struct engine_state *state = engine->open(devices, 1, reason);
+    struct engine_state *state = engine->open(&needs, reason);
 #endif
     if (tap_ok(state != NULL, "%s opens", engine->name)) {
         check_engine(engine, state);

@@ -43,13 +43,12 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct engine_state *cpu_open(const int *devices, unsigned device_count,
+static struct engine_state *cpu_open(const struct engine_needs *needs,
                                      char reason[ENGINE_REASON_MAX])
 {
     struct engine_state *engine = malloc(sizeof *engine);
 
-    (void)devices;
-    (void)device_count;
+    (void)needs;
     if (!engine) {
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
@@ -68,9 +67,9 @@ static const char *cpu_describe(const struct engine_state *engine)
     return engine->kernels->name;
 }
 
-static unsigned cpu_lanes(const struct engine_state *engine, unsigned cores)
+static unsigned cpu_lanes(unsigned device_count, unsigned cores)
 {
-    (void)engine;
+    (void)device_count;
     return cores;
 }
 

@@ -5,13 +5,19 @@
 
 #include <stdio.h>
 
-static struct engine_state *absent_open(const int *devices, unsigned device_count,
+static struct engine_state *absent_open(const struct engine_needs *needs,
                                         char reason[ENGINE_REASON_MAX])
 {
-    (void)devices;
-    (void)device_count;
+    (void)needs;
     snprintf(reason, ENGINE_REASON_MAX, "this gpureduce was built without CUDA");
     return NULL;
 }
 
-const struct engine engine_cuda = {.name = "gpu", .open = absent_open};
+static unsigned absent_lanes(unsigned device_count, unsigned cores)
+{
+    (void)device_count;
+    (void)cores;
+    return 1;
+}
+
+const struct engine engine_cuda = {.name = "gpu", .open = absent_open, .lanes = absent_lanes};

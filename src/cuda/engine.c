@@ -11,6 +11,7 @@
 #define _GNU_SOURCE /* MADV_HUGEPAGE */
 #include "../engine.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,9 @@
 
 #include "kernels.h"
 
-/* Bytes of a buffer: large enough for the link (53.5 of 55.3 GB/s for copies of 4 MiB, measured on
-   a PCIe 5 x16 link), small enough that sixteen are allocated in no time. */
-#define CHUNK_BYTES ((size_t)4 << 20)
+/* Bytes of a buffer. Measured with 8 feeders on a PCIe 5 x16 link that copies at 55: 45.7 GB/s with
+   2 MiB, 48.8 with 3, 49.7 with 4, 50.5 with 6; memory for more is better saved. */
+#define CHUNK_BYTES ((size_t)6 << 20)
 
 /* Feeders that fill the link of one GPU: one core copies from the page cache at a sixth of the
    rate of a PCIe 5 x16 link (9.3 of 55 GB/s), and some of its time goes into the calls. */
@@ -46,10 +47,23 @@ struct device {
     int multiprocessors;
 };
 
+/* Pinned memory for the lanes that are expected, made while the context is. A lane that finds no
+   place in it, or needs another size, makes its own. */
+struct arena {
+    unsigned char *memory; /* NULL when there is none */
+    size_t size;
+    size_t share; /* bytes of one lane */
+    unsigned shares;
+    bool *used; /* guarded by the engine's mutex */
+    bool registered;
+};
+
 struct engine_state {
     struct device devices[ENGINE_DEVICES_MAX];
     unsigned device_count;
     char description[64];
+    pthread_mutex_t mutex;
+    struct arena arena;
 };
 
 struct slot {
@@ -64,12 +78,14 @@ struct slot {
 };
 
 struct lane {
+    struct engine_state *engine;
     const struct device *device;
     struct engine_setup setup;
     size_t size; /* bytes of a buffer */
     unsigned char *pinned;
     size_t pinned_size;
-    bool registered;
+    bool shared;     /* pinned is a share of the arena */
+    bool registered; /* pinned is its own, and known to the runtime */
     cudaStream_t stream;
     struct slot slots[SLOTS];
     unsigned next; /* the slot to fill next: the one whose chunk is oldest */
@@ -100,6 +116,83 @@ static bool check(cudaError_t error, const char *what, char reason[ENGINE_REASON
     else
         snprintf(reason, ENGINE_REASON_MAX, "%s: %s", what, cudaGetErrorString(error));
     return false;
+}
+
+/*
+ * Pinned host memory.
+ */
+
+static size_t round_up(size_t size, size_t unit)
+{
+    return (size + unit - 1) / unit * unit;
+}
+
+/* Bytes of a partial result's place in pinned memory. */
+#define MIRROR round_up(sizeof(struct partial), 64)
+
+/* Bytes that a lane with buffers of `size` bytes needs. */
+static size_t pinned_size(size_t size)
+{
+    return round_up(SLOTS * (round_up(size, PAGE) + MIRROR), PAGE);
+}
+
+/* Memory of huge pages, touched: registering it takes a tenth of the time of cudaHostAlloc (37
+   against 350 ms a GiB, measured). NULL without memory. */
+static unsigned char *huge_alloc(size_t size)
+{
+    size_t room = size + HUGE_PAGE, before;
+    unsigned char *memory, *map;
+
+    map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    /* What lies outside the aligned part is given back. */
+    memory = (unsigned char *)round_up((size_t)map, HUGE_PAGE);
+    before = (size_t)(memory - map);
+    if (before > 0)
+        munmap(map, before);
+    munmap(memory + size, room - before - size);
+    (void)madvise(memory, size, MADV_HUGEPAGE);
+    for (size_t i = 0; i < size; i += PAGE)
+        memory[i] = 0;
+    return memory;
+}
+
+static void *make_arena(void *argument)
+{
+    struct arena *arena = argument;
+
+    arena->used = calloc(arena->shares, sizeof *arena->used);
+    if (arena->used)
+        arena->memory = huge_alloc(arena->size);
+    return NULL;
+}
+
+/* A share of the arena for a lane that needs `size` bytes; NULL when there is none. */
+static unsigned char *take_share(struct engine_state *engine, size_t size)
+{
+    struct arena *arena = &engine->arena;
+    unsigned char *memory = NULL;
+
+    pthread_mutex_lock(&engine->mutex);
+    for (unsigned i = 0; arena->registered && arena->share == size && i < arena->shares; i++) {
+        if (!arena->used[i]) {
+            arena->used[i] = true;
+            memory = arena->memory + i * arena->share;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&engine->mutex);
+    return memory;
+}
+
+static void give_share(struct engine_state *engine, const unsigned char *memory)
+{
+    struct arena *arena = &engine->arena;
+
+    pthread_mutex_lock(&engine->mutex);
+    arena->used[(size_t)(memory - arena->memory) / arena->share] = false;
+    pthread_mutex_unlock(&engine->mutex);
 }
 
 /*
@@ -164,43 +257,92 @@ static bool open_device(struct engine_state *engine, unsigned i, char reason[ENG
            check(cuda_reduce_check(), "loading the kernels", reason);
 }
 
-static struct engine_state *cuda_open(const int *devices, unsigned device_count,
-                                      char reason[ENGINE_REASON_MAX])
+/* Bytes of a lane's buffer, for a chunk size that may be asked for. */
+static size_t buffer_size(size_t chunk_size)
 {
-    struct engine_state *engine = calloc(1, sizeof *engine);
-    struct cudaDeviceProp properties;
+    size_t size = round_up(chunk_size ? chunk_size : CHUNK_BYTES, 16);
+
+    return size < CHUNK_BYTES_MAX ? size : CHUNK_BYTES_MAX;
+}
+
+/* Whether the GPUs asked for are there; makes no context. */
+static bool find_devices(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX])
+{
     int visible = 0;
 
-    if (!engine) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
-        return NULL;
-    }
-    if (!restrict_devices(devices, device_count, reason) ||
+    if (!restrict_devices(needs->devices, needs->device_count, reason) ||
         !check(cudaGetDeviceCount(&visible), "looking for a GPU", reason))
-        goto failed;
-    if ((unsigned)visible < device_count) {
+        return false;
+    if ((unsigned)visible < needs->device_count) {
         /* The runtime stops counting at the first number that is not there. */
-        snprintf(reason, ENGINE_REASON_MAX, "there is no GPU %d", devices[visible]);
-        goto failed;
+        snprintf(reason, ENGINE_REASON_MAX, "there is no GPU %d", needs->devices[visible]);
+        return false;
     }
-    engine->device_count = device_count;
-    for (unsigned i = 0; i < device_count; i++)
+    return true;
+}
+
+/* Makes the contexts. */
+static bool open_devices(struct engine_state *engine, const struct engine_needs *needs,
+                         char reason[ENGINE_REASON_MAX])
+{
+    struct cudaDeviceProp properties;
+
+    engine->device_count = needs->device_count;
+    for (unsigned i = 0; i < needs->device_count; i++)
         if (!open_device(engine, i, reason))
-            goto failed;
+            return false;
     if (!check(cudaGetDeviceProperties(&properties, 0), "asking the GPU", reason))
-        goto failed;
+        return false;
     snprintf(engine->description, sizeof engine->description, "%s%.40s",
-             device_count > 1 ? "several, first " : "", properties.name);
-    return engine;
-failed:
-    free(engine);
-    return NULL;
+             needs->device_count > 1 ? "several, first " : "", properties.name);
+    return true;
 }
 
 static void cuda_close(struct engine_state *engine)
 {
+    struct arena *arena = &engine->arena;
+
     /* The contexts end with the process. */
+    if (arena->registered)
+        (void)cudaHostUnregister(arena->memory);
+    if (arena->memory)
+        munmap(arena->memory, arena->size);
+    free(arena->used);
+    pthread_mutex_destroy(&engine->mutex);
     free(engine);
+}
+
+static struct engine_state *cuda_open(const struct engine_needs *needs,
+                                      char reason[ENGINE_REASON_MAX])
+{
+    struct engine_state *engine = calloc(1, sizeof *engine);
+    pthread_t thread;
+    bool threaded, ok;
+
+    if (!find_devices(needs, reason)) {
+        free(engine);
+        return NULL;
+    }
+    if (!engine) {
+        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&engine->mutex, NULL);
+    engine->arena.share = pinned_size(buffer_size(needs->chunk_size));
+    engine->arena.shares = needs->lanes;
+    engine->arena.size = engine->arena.share * needs->lanes;
+    threaded = pthread_create(&thread, NULL, make_arena, &engine->arena) == 0;
+    ok = open_devices(engine, needs, reason);
+    if (threaded)
+        pthread_join(thread, NULL);
+    if (!ok) {
+        cuda_close(engine);
+        return NULL;
+    }
+    if (engine->arena.memory)
+        engine->arena.registered = cudaHostRegister(engine->arena.memory, engine->arena.size,
+                                                    cudaHostRegisterPortable) == cudaSuccess;
+    return engine;
 }
 
 static const char *cuda_describe(const struct engine_state *engine)
@@ -208,22 +350,16 @@ static const char *cuda_describe(const struct engine_state *engine)
     return engine->description;
 }
 
-static unsigned cuda_lanes(const struct engine_state *engine, unsigned cores)
+static unsigned cuda_lanes(unsigned device_count, unsigned cores)
 {
-    unsigned most = LANES_PER_DEVICE * engine->device_count;
-    unsigned least = engine->device_count;
+    unsigned most = LANES_PER_DEVICE * device_count;
 
-    return cores < least ? least : cores < most ? cores : most;
+    return cores < device_count ? device_count : cores < most ? cores : most;
 }
 
 /*
  * Lanes.
  */
-
-static size_t round_up(size_t size, size_t unit)
-{
-    return (size + unit - 1) / unit * unit;
-}
 
 /* Pins the pages that a mapped chunk lies in. False where the driver or the file system refuses, or
    where another chunk has pinned one of them. */
@@ -267,41 +403,35 @@ static void cuda_lane_close(struct lane *lane)
         (void)cudaStreamDestroy(lane->stream);
     if (lane->registered)
         (void)cudaHostUnregister(lane->pinned);
-    if (lane->pinned)
+    if (lane->shared)
+        give_share(lane->engine, lane->pinned);
+    else if (lane->pinned)
         munmap(lane->pinned, lane->pinned_size);
     free(lane);
 }
 
-/* Host memory for all slots. Registering huge pages that have been touched takes a tenth of the
-   time of cudaHostAlloc (37 against 350 ms a GiB, measured), and lanes start that much sooner. */
+/* Gives the slots their places in the lane's pinned memory. */
 static bool pin_memory(struct lane *lane, char reason[ENGINE_REASON_MAX])
 {
-    size_t buffer = round_up(lane->size, PAGE), mirror = round_up(sizeof(struct partial), PAGE);
-    size_t size = round_up(SLOTS * (buffer + mirror), HUGE_PAGE) + HUGE_PAGE;
-    unsigned char *aligned;
-    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t buffer = round_up(lane->size, PAGE);
 
-    if (map == MAP_FAILED) {
-        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
-        return false;
+    lane->pinned_size = pinned_size(lane->size);
+    lane->pinned = take_share(lane->engine, lane->pinned_size);
+    lane->shared = lane->pinned != NULL;
+    if (!lane->shared) {
+        lane->pinned = huge_alloc(lane->pinned_size);
+        if (!lane->pinned) {
+            snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+            return false;
+        }
+        if (!check(cudaHostRegister(lane->pinned, lane->pinned_size, cudaHostRegisterPortable),
+                   "pinning memory", reason))
+            return false;
+        lane->registered = true;
     }
-    /* What lies outside the aligned part is given back. */
-    aligned = (unsigned char *)round_up((size_t)map, HUGE_PAGE);
-    lane->pinned = aligned;
-    lane->pinned_size = size - HUGE_PAGE;
-    if (aligned > (unsigned char *)map)
-        munmap(map, (size_t)(aligned - (unsigned char *)map));
-    munmap(aligned + lane->pinned_size, HUGE_PAGE - (size_t)(aligned - (unsigned char *)map));
-    (void)madvise(lane->pinned, lane->pinned_size, MADV_HUGEPAGE);
-    for (size_t i = 0; i < lane->pinned_size; i += PAGE)
-        lane->pinned[i] = 0;
-    if (!check(cudaHostRegister(lane->pinned, lane->pinned_size, cudaHostRegisterPortable),
-               "pinning memory", reason))
-        return false;
-    lane->registered = true;
     for (size_t i = 0; i < SLOTS; i++) {
         lane->slots[i].host = lane->pinned + i * buffer;
-        lane->slots[i].mirror = (void *)(lane->pinned + SLOTS * buffer + i * mirror);
+        lane->slots[i].mirror = (void *)(lane->pinned + SLOTS * buffer + i * MIRROR);
     }
     return true;
 }
@@ -362,11 +492,10 @@ static struct lane *cuda_lane_open(struct engine_state *engine, const struct eng
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
     }
+    lane->engine = engine;
     lane->device = &engine->devices[number % engine->device_count];
     lane->setup = *setup;
-    lane->size = setup->chunk_size ? setup->chunk_size : CHUNK_BYTES;
-    lane->size = round_up(lane->size, 16);
-    lane->size = lane->size < CHUNK_BYTES_MAX ? lane->size : CHUNK_BYTES_MAX;
+    lane->size = buffer_size(setup->chunk_size);
     partial_clear(&lane->good);
     if (!check(cudaSetDevice(lane->device->number), "choosing the GPU", reason) ||
         !lane_resources(lane, reason)) {

@@ -1,0 +1,251 @@
+#!/bin/sh
+# Damaged, truncated and lying zstd data, from files and from pipes. Most are made here, of blocks
+# that are not compressed, so that it is known where everything stands.
+
+# shellcheck source=tests/lib.sh
+. "${srcdir:-.}/tests/lib.sh"
+
+three >three.f32
+three | zstd_frame 12 12 >frame # 27 bytes: 9 of header, 3 + 12 of a block, 3 of an empty one
+{ printf '\120\052\115\030\005\0\0\0' && printf 12345; } >skippable
+run -q -o sum frame
+is 'a frame made by hand' 0 6
+copy skippable alone
+run -q -o count alone
+is 'a skippable frame made by hand' 0 0
+
+# both NAME STATUS OUT ERROR: the file ./x, and the same through a pipe. ERROR is what follows the
+# name of the file.
+both() {
+    for chunk in 1 1MiB; do
+        run -q -o sum,count,argmax --chunk-size "$chunk" x
+        is "$1, chunks of $chunk" "$2" "$3" "${4:+gpureduce: x: $4}"
+        shell "cat x | gpureduce -q -o sum,count,argmax --chunk-size $chunk"
+        is "$1, in a pipe, chunks of $chunk" "$2" "$3" "${4:+gpureduce: standard input: $4}"
+    done
+}
+
+# both_like NAME EXPRESSION: both fail, with what a basic regular expression matches.
+both_like() {
+    for chunk in 1 1MiB; do
+        run -q -o sum,count,argmax --chunk-size "$chunk" x
+        fails_like "$1, chunks of $chunk" "x: $2"
+        shell "cat x | gpureduce -q -o sum,count,argmax --chunk-size $chunk"
+        fails_like "$1, in a pipe, chunks of $chunk" "standard input: $2"
+    done
+}
+
+#
+# The end, everywhere. Two frames, a skippable one, and a third: 27, 54, 67 and 94 bytes. Where a
+# frame has just ended there is nothing wrong.
+#
+cat frame frame skippable frame >whole
+cut=0 wrong=''
+while [ "$cut" -le 94 ] && [ -z "$wrong" ]; do
+    cut=$((cut + 1))
+    dd if=whole of=x bs="$cut" count=1 2>/dev/null
+    begin=0
+    for next in 27 54 67; do
+        [ "$cut" -le "$next" ] || begin=$next
+    done
+    for how in file pipe; do
+        if [ "$how" = file ]; then
+            run -q -o sum x
+            name=x
+        else
+            shell 'cat x | gpureduce -q -o sum'
+            name='standard input'
+        fi
+        case $cut in
+        1 | 2 | 3) expected=" 1 gpureduce: $name: byte 0: the last f32 element is cut off after $cut of 4 bytes" ;;
+        27) expected='6 0 ' ;;
+        54 | 67) expected='12 0 ' ;;
+        94 | 95) expected='18 0 ' ;;
+        *) expected=" 1 gpureduce: $name: ends at byte $cut, inside the zstd frame that begins at byte $begin" ;;
+        esac
+        got="$(cat out) $status $(cat err)"
+        # With less than a magic number left, something else may follow just as well.
+        if [ "$got" != "$expected" ] && { [ $((cut - begin)) -gt 3 ] ||
+            [ "$got" != " 1 gpureduce: $name: byte $begin: no zstd frame begins here" ]; }; then
+            wrong=$cut
+        fi
+    done
+done
+if [ -z "$wrong" ]; then
+    pass 'a file may end nowhere within a frame'
+else
+    fail "a file may end nowhere within a frame: $wrong bytes"
+    explain
+    echo "# expected: $expected"
+fi
+
+# The same where data are compressed, with a checksum at the end, and with an unknown length.
+for name in one.f32 one-unsized.f32 tenths.f32 array.npy pzstd.f32; do
+    file=data/zstd/$name.zst
+    length=$(size "$file")
+    right=true
+    for cut in 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 40 150 $((length / 2)) $((length - 9)) \
+        $((length - 5)) $((length - 4)) $((length - 3)) $((length - 2)) $((length - 1)); do
+        dd if="$file" of=x bs="$cut" count=1 2>/dev/null
+        expression="ends at byte $cut, inside the zstd frame that begins at byte [0-9]*"
+        for how in file pipe; do
+            if [ "$how" = file ]; then
+                run x
+            else
+                shell 'cat x | gpureduce'
+            fi
+            # pzstd begins with a skippable frame of 12 bytes: none is cut there.
+            if [ "$cut" -eq 12 ] && [ "$name" = pzstd.f32 ]; then
+                [ "$status" -eq 0 ] || right=false
+            elif [ "$status" -ne 1 ] || [ -s out ] || {
+                ! grep -q "^gpureduce: [a-z ]*: $expression\$" err &&
+                    ! grep -q ': no zstd frame begins here$' err
+            }; then
+                right=false
+            fi
+            $right || break 2
+        done
+    done
+    if $right; then
+        pass "$name.zst may end nowhere"
+    else
+        fail "$name.zst may end nowhere: $cut bytes"
+        explain
+    fi
+done
+
+#
+# Damage. What holds a checksum notices every changed byte of its content.
+#
+for name in one.f32 one-unsized.f32 frames.f32 frames-torn-unsized.f32 array.npy; do
+    file=data/zstd/$name.zst
+    length=$(size "$file")
+    for offset in 20 100 $((length / 3)) $((length / 2)) $((length - 20)) $((length - 1)); do
+        copy "$file" x
+        flip x "$offset"
+        run x
+        fails_like "$name.zst, byte $offset is wrong" 'x: .*byte [0-9]*.*'
+        shell 'cat x | gpureduce'
+        fails_like "$name.zst, byte $offset is wrong, in a pipe" 'standard input: .*byte [0-9]*.*'
+    done
+done
+copy data/zstd/one.f32.zst x
+flip x $(($(size x) - 2))
+both_like 'a wrong checksum' 'byte 0: zstd frame is damaged: .*checksum'
+cat data/zstd/one.f32.zst x >y
+begin=$(($(size x)))
+mv y x
+both_like 'a wrong checksum of the second frame' "byte $begin: zstd frame is damaged: .*checksum"
+run -q -o count --length 2000 x
+is '--length: what lies behind is not looked at' 0 2000
+# The end of the data, behind the array, is looked at.
+copy data/zstd/array.npy.zst x
+flip x $(($(size x) - 2))
+both_like 'a wrong checksum behind the array' 'byte 0: zstd frame is damaged: .*checksum'
+{ cat data/zstd/array.npy.zst frame && printf garbage; } >x
+both_like 'garbage behind bytes that are left out' 'byte [0-9]*: .*'
+copy data/zstd/array.npy.zst x
+cat data/zstd/one.f32.zst >>x
+flip x $(($(size x) - 2))
+both_like 'a wrong checksum behind bytes that are left out' \
+    'byte [0-9]*: zstd frame is damaged: .*checksum'
+
+#
+# What follows the last frame.
+#
+for garbage in 'gzip' '    ' '0123456789'; do
+    { cat frame && printf '%s' "$garbage"; } >x
+    run x
+    fails "'$garbage' behind a frame" 'x: byte 27: no zstd frame begins here'
+    shell 'cat x | gpureduce'
+    fails_like "'$garbage' behind a frame, in a pipe" 'standard input: byte 27: .*'
+done
+dd if=/dev/zero bs=1 count=4096 2>/dev/null | cat frame - >x
+both_like 'a frame padded with zeros' 'byte 27: .*'
+cat frame skippable three.f32 >x
+both_like 'raw data behind a skippable frame' 'byte 40: .*'
+
+#
+# Frames that lie. Nothing of what they hold may be taken for good: not even what is there, for the
+# indices behind it are wrong. Whether libzstd notices depends on the room for its output.
+#
+cat three.f32 three.f32 three.f32 three.f32 >twelve.f32
+for says in 0 4 8 11 13 16 47 49 52 96 1000 100000; do
+    { zstd_frame "$says" 48 <twelve.f32 && cat frame; } >x
+    both_like "a frame of 48 bytes that says $says" 'byte 0: .*'
+    { cat frame && zstd_frame "$says" 48 <twelve.f32; } >x
+    both_like "a second frame of 48 bytes that says $says" 'byte 27: .*'
+done
+for says in 262145 1000000 100000000; do
+    { zstd_frame "$says" 48 <twelve.f32 && cat frame; } >x
+    run x
+    fails "a frame of 48 bytes that says $says" \
+        "x: byte 0: zstd frame says it holds $says bytes, more than its 2 blocks can"
+    shell 'cat x | gpureduce'
+    fails_like "a frame of 48 bytes that says $says, in a pipe" 'standard input: byte 0: .*'
+done
+{ cat frame && printf '\050\265\057\375\240' && word 12 && printf '\007\0\0'; } >x
+run x
+fails 'a block of a reserved type' \
+    'x: byte 27: zstd frame is damaged: a block of a reserved type at byte 36'
+shell 'cat x | gpureduce'
+fails_like 'a block of a reserved type, in a pipe' \
+    'standard input: byte 27: zstd frame is damaged: .*'
+{ printf '\050\265\057\375\250' && word 12 && printf '\141\0\0' && three; } >x
+both_like 'a reserved bit of the header' 'byte 0: .*'
+{ printf '\050\265\057\375\241\001' && word 12 && printf '\141\0\0' && three; } >x
+both 'a frame that needs a dictionary' 1 '' \
+    "byte 0: zstd frame needs a dictionary; 'zstd -dc -D DICTIONARY' decompresses it"
+{ printf '\050\265\057\375\000\377' && printf '\141\0\0' && three; } >x
+window="byte 0: zstd frame needs a window larger than 128 MiB; 'zstd -dc --long=31' decompresses it"
+both 'a frame that needs a window of terabytes' 1 '' "$window"
+
+# Skippable frames.
+{ cat frame && printf '\120\052\115\030\006\0\0\0' && printf 12345; } >x
+both 'a skippable frame that goes beyond the end' 1 '' \
+    'ends at byte 40, inside the zstd frame that begins at byte 27'
+{ printf '\137\052\115\030\377\377\377\377' && printf 12345; } >x
+both 'a skippable frame of 4 GiB' 1 '' \
+    'ends at byte 13, inside the zstd frame that begins at byte 0'
+
+#
+# Well-formed frames of odd content.
+#
+printf 12345678901 | zstd_frame 11 11 >x
+both 'content that ends within an element' 1 '' \
+    'byte 8 of the decompressed data: the last f32 element is cut off after 3 of 4 bytes'
+{ printf 123 | zstd_frame 3 3 && printf '\177' | zstd_frame 1 1 && cat frame; } >x
+run -q -o count x
+is 'an element in two frames' 0 4
+run --skip 17 x
+fails '--skip beyond the end of the content' \
+    'x: ends at byte 16 of the decompressed data, before the 17 bytes to skip'
+{ npy 1 "$(npy_header '<f4' '(4,)')" && three; } >short.npy
+length=$(size short.npy)
+zstd_frame "$length" "$length" <short.npy >x
+both 'a compressed .npy of fewer elements than promised' 1 '' \
+    "ends at byte $length of the decompressed data, but its header promises 4 elements, up to byte $((length + 4))"
+dd if=short.npy bs=30 count=1 2>/dev/null | zstd_frame 30 30 >x
+both 'a compressed .npy that ends in its header' 1 '' \
+    "the .npy header is cut off at byte 30 of $((length - 12))"
+{ npy 1 "$(npy_header '<i4' '(3,)')" && three; } >int.npy
+length=$(size int.npy)
+zstd_frame "$length" "$length" <int.npy >x
+both 'a compressed .npy of integers' 1 '' \
+    "byte 20: dtype '<i4' is not a float this program reads (f2, f4, f8)"
+
+if [ -n "$ZSTD" ]; then
+    # From a pipe, zstd keeps the large window although the content is small.
+    "$ZSTD" -q --long=28 <three.f32 >x
+    both 'a window of 256 MiB' 1 '' "$window"
+    shell "'$ZSTD' -q -dc --long=28 x | gpureduce -q -o sum"
+    is 'a window of 256 MiB, by way of zstd' 0 6
+    "$ZSTD" -q --long=27 <three.f32 >x
+    both 'a window of 128 MiB' 0 '6
+3
+2'
+else
+    skip 'a window of 256 MiB' 'no zstd'
+fi
+
+finish
