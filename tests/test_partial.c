@@ -9,6 +9,7 @@
 
 #include "data_gen.h"
 #include "oracle.h"
+#include "reference.h"
 #include "tap.h"
 
 #define N_MAX 600
@@ -60,27 +61,8 @@ static struct result reference(const double *x, const uint64_t *index, size_t n,
     return r;
 }
 
-static bool same(const struct result *a, const struct result *b)
-{
-    return oracle_same(a->sum, b->sum) && oracle_same(a->mean, b->mean) &&
-           oracle_same(a->min, b->min) && oracle_same(a->max, b->max) && a->argmin == b->argmin &&
-           a->argmax == b->argmax && a->count == b->count && a->nan == b->nan &&
-           a->infinity == b->infinity && a->first_nan == b->first_nan;
-}
-
-static const char *show(const struct result *r)
-{
-    static char text[2][300];
-    static int turn;
-
-    turn = !turn;
-    snprintf(text[turn], sizeof text[turn],
-             "sum %a mean %a min %a at %lld max %a at %lld count %lld nan %lld inf %lld first %lld",
-             r->sum, r->mean, r->min, (long long)r->argmin, r->max, (long long)r->argmax,
-             (long long)r->count, (long long)r->nan, (long long)r->infinity,
-             (long long)r->first_nan);
-    return text[turn];
-}
+/* Everything counts here. */
+#define WANTS (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)
 
 static void check_result(struct tap_family *family, const struct partial *p, const double *x,
                          const uint64_t *index, size_t n, const char *what)
@@ -89,8 +71,9 @@ static void check_result(struct tap_family *family, const struct partial *p, con
         struct result expected = reference(x, index, n, skip), got;
 
         partial_finish(p, skip, &got);
-        tap_case(family, same(&got, &expected), "%s, %zu elements, skip_nan %d:\n%s\nexpected\n%s",
-                 what, n, skip, show(&got), show(&expected));
+        tap_case(family, reference_same(&got, &expected, WANTS),
+                 "%s, %zu elements, skip_nan %d:\n%s\nexpected\n%s", what, n, skip,
+                 reference_show(&got), reference_show(&expected));
     }
 }
 
