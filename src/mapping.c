@@ -1,9 +1,22 @@
+#define _GNU_SOURCE /* MADV_POPULATE_READ */
 #include "mapping.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_READ
+#    define MADV_POPULATE_READ 22
+#endif
+
+bool mapping_populate(const void *data, size_t size)
+{
+    uintptr_t begin = (uintptr_t)data / MAPPING_PAGE * MAPPING_PAGE;
+
+    return madvise((void *)begin, (uintptr_t)data + size - begin, MADV_POPULATE_READ) == 0;
+}
 
 /* Where this thread goes on after a SIGBUS; NULL outside mapping_guard. */
 static _Thread_local sigjmp_buf *volatile resume;

@@ -1,11 +1,19 @@
 /*
- * Reading memory that may vanish: a mapped file that somebody truncates raises SIGBUS at the next
- * access beyond its new end. mapping_guard turns that into a return value.
+ * Mapped files. Reading memory that may vanish: a mapped file that somebody truncates raises SIGBUS
+ * at the next access beyond its new end. mapping_guard turns that into a return value.
  */
 #ifndef GPUREDUCE_MAPPING_H
 #define GPUREDUCE_MAPPING_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#define MAPPING_PAGE ((size_t)4096)
+
+/* Makes the pages of a mapped file that hold these bytes present, in one call in place of a fault
+   for every few of them. False where the kernel is too old (Linux 5.14) or would not: at the end of
+   a file that was truncated, say. Reading the file then tells why. */
+bool mapping_populate(const void *data, size_t size);
 
 /* Calls body(argument). Returns false when it was broken off by a SIGBUS of this thread; what it
    was doing is then half done. body must hold no lock and own nothing that has to be released.

@@ -6,7 +6,6 @@
  * The mapping is made of segments, each unmapped when the workers have left it behind, so that the
  * page tables stay small however large the file is.
  */
-#define _GNU_SOURCE /* MADV_POPULATE_READ */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,12 +13,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "mapping.h"
 #include "message.h"
 #include "source.h"
-
-#ifndef MADV_POPULATE_READ
-#    define MADV_POPULATE_READ 22 /* Linux 5.14; older kernels refuse it, and files are read */
-#endif
 
 /* The page tables of a segment take half a MiB. One mapping for all workers, in large pieces: with
    16 threads, windows of 2 MiB that each thread maps anew are read at 70 GB/s, and such pieces at
@@ -29,8 +25,6 @@
 /* A segment's mapping goes this much further, for chunks that begin in it: the most that is handed
    out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
-
-#define PAGE ((uint64_t)4096)
 
 /* Smaller files are read: mapping would cost more than it saves. */
 #define MAPPED_FILE_MIN ((uint64_t)4 << 20)
@@ -132,15 +126,11 @@ static const void *map_bytes(struct source *s, struct hand *hand, uint64_t offse
     size_t i = (size_t)(offset / SEGMENT);
     uint64_t begun = source_clock();
     const unsigned char *data;
-    uintptr_t begin;
 
     if (!hold_segment(s, hand, i))
         return NULL;
     data = f->segments[i].map + (offset - i * SEGMENT);
-    begin = (uintptr_t)data / PAGE * PAGE;
-    /* One call for all pages of the chunk, in place of a fault for every few of them. It fails
-       where a read would (at the end of a file that was truncated, say): reading tells why. */
-    if (madvise((void *)begin, (uintptr_t)data + size - begin, MADV_POPULATE_READ) != 0)
+    if (!mapping_populate(data, size))
         return NULL;
     atomic_fetch_add(&s->input_read, size);
     atomic_fetch_add(&s->read_time, source_clock() - begun);
@@ -184,7 +174,7 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
     count = count > most ? most : count < least ? least : count;
     if (count >= left)
         return left;
-    over = element_offset(s, index + count) % PAGE;
+    over = element_offset(s, index + count) % MAPPING_PAGE;
     if (over % s->element_size == 0 && over / s->element_size < count)
         count -= over / s->element_size;
     return count;

@@ -15,9 +15,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "mapping.h"
 #include "message.h"
 #include "source.h"
 
@@ -248,7 +250,10 @@ struct decoder {
     bool open;
     bool busy;
     ZSTD_DCtx *context;
-    ZSTD_inBuffer in;
+    unsigned char *buffer; /* INPUT_BYTES */
+    void *window;          /* what is mapped of the frame; NULL when it is read */
+    size_t window_size;
+    ZSTD_inBuffer in;  /* in the window or the buffer */
     uint64_t frame;    /* offset in the input of the frame's first byte */
     uint64_t end;      /* offset behind its last byte */
     uint64_t offset;   /* offset of the next byte to read */
@@ -261,6 +266,10 @@ struct decoder {
 
 /* Compressed bytes read at a time. */
 #define INPUT_BYTES ((size_t)256 << 10)
+
+/* Compressed bytes mapped at a time, where a frame has more than are read: decoding them in place
+   spares a copy, which took a tenth of the time of data that hardly compress. */
+#define WINDOW_BYTES ((size_t)16 << 20)
 
 /* Bytes read at a time to walk headers: one page of what is likely cached anyway. */
 #define WALK_BYTES 4096
@@ -506,9 +515,9 @@ static bool open_frame(struct source *s, struct decoder *d)
     d->in.size = d->in.pos = 0;
     if (!d->context) {
         d->context = ZSTD_createDCtx();
-        d->in.src = malloc(INPUT_BYTES);
+        d->buffer = malloc(INPUT_BYTES);
     }
-    if (!d->context || !d->in.src) {
+    if (!d->context || !d->buffer) {
         source_error(s, "out of memory");
         return false;
     }
@@ -518,33 +527,96 @@ static bool open_frame(struct source *s, struct decoder *d)
     return true;
 }
 
+static void unmap_window(struct decoder *d)
+{
+    if (d->window)
+        munmap(d->window, d->window_size);
+    d->window = NULL;
+}
+
+/* Maps the next `size` bytes of d's frame as its input. False where that cannot be done. */
+static bool map_window(struct source *s, struct decoder *d, size_t size)
+{
+    uint64_t begun = source_clock(), offset = s->start + d->offset;
+    size_t before = (size_t)(offset % MAPPING_PAGE);
+    void *map = mmap(NULL, before + size, PROT_READ, MAP_SHARED, s->fd, (off_t)(offset - before));
+
+    if (map == MAP_FAILED)
+        return false;
+    d->window = map;
+    d->window_size = before + size;
+    if (!mapping_populate(map, before + size)) {
+        unmap_window(d);
+        return false;
+    }
+    d->in.src = (const unsigned char *)map + before;
+    atomic_fetch_add(&s->input_read, size);
+    atomic_fetch_add(&s->read_time, source_clock() - begun);
+    return true;
+}
+
+/* Gives d its next input, which is used up. False on failure (said). */
+static bool next_input(struct source *s, struct decoder *d)
+{
+    uint64_t left = d->end - d->offset;
+    size_t count = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+
+    unmap_window(d);
+    d->in.pos = d->in.size = 0;
+    if (count <= INPUT_BYTES || !map_window(s, d, count)) {
+        ptrdiff_t got;
+
+        count = count < INPUT_BYTES ? count : INPUT_BYTES;
+        got = source_pread(s, d->buffer, count, s->start + d->offset);
+        if (got >= 0 && (size_t)got < count)
+            source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
+                         d->offset + (uint64_t)got);
+        if (got < 0 || (size_t)got < count)
+            return false;
+        d->in.src = d->buffer;
+    }
+    d->in.size = count;
+    d->offset += count;
+    return true;
+}
+
+/* A call of decompress, in the form that mapping_guard takes. */
+struct decode_call {
+    struct source *source;
+    struct decoder *decoder;
+    ZSTD_outBuffer *out;
+    size_t result;
+};
+
+static void call_decompress(void *argument)
+{
+    struct decode_call *call = argument;
+
+    call->result = decompress(call->source, call->decoder->context, call->out, &call->decoder->in);
+}
+
 /* Decodes from d until `size` bytes are out or the frame ends (*complete). Returns how many came,
    or -1. */
 static ptrdiff_t decode(struct source *s, struct decoder *d, void *buffer, size_t size,
                         bool *complete)
 {
     ZSTD_outBuffer out = {buffer, size, 0};
+    struct decode_call call = {s, d, &out, 0};
 
     *complete = false;
     while (!*complete && out.pos < size) {
         size_t out_before = out.pos, result;
 
-        if (d->in.pos == d->in.size && d->offset < d->end) {
-            uint64_t left = d->end - d->offset;
-            size_t count = left < INPUT_BYTES ? (size_t)left : INPUT_BYTES;
-            ptrdiff_t got = source_pread(s, (void *)d->in.src, count, s->start + d->offset);
-            if (got < 0)
-                return -1;
-            if ((size_t)got < count) {
-                source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
-                             d->offset + (uint64_t)got);
-                return -1;
-            }
-            d->in.size = count;
-            d->in.pos = 0;
-            d->offset += count;
+        if (d->in.pos == d->in.size && d->offset < d->end && !next_input(s, d))
+            return -1;
+        if (!d->window) {
+            call_decompress(&call);
+        } else if (!mapping_guard(call_decompress, &call)) {
+            source_error(s, "byte %" PRIu64 ": the file became shorter while it was read",
+                         d->frame);
+            return -1;
         }
-        result = decompress(s, d->context, &out, &d->in);
+        result = call.result;
         if (ZSTD_isError(result)) {
             frame_error(s, d->frame, result);
             return -1;
@@ -663,6 +735,7 @@ static enum source_status zstd_next(struct source *s, const struct source_reques
         pthread_mutex_lock(&z->mutex);
         d->busy = false;
         if (!ok || complete) {
+            unmap_window(d);
             d->open = false;
             z->open--;
             if (d->unsized != NOT_UNSIZED)
@@ -730,7 +803,8 @@ static void zstd_source_close(struct source *s)
 
     for (unsigned i = 0; i < z->capacity; i++) {
         ZSTD_freeDCtx(z->decoders[i].context);
-        free((void *)z->decoders[i].in.src);
+        unmap_window(&z->decoders[i]);
+        free(z->decoders[i].buffer);
     }
     free(z->decoders);
     free(z->unsized);

@@ -414,7 +414,8 @@ copy out german
 run -q -o mean data/raw/mixed-le.f32
 ok 'the locale changes no number' cmp out german
 
-# Progress appears after a second, is erased, and goes to standard error alone.
+# Progress appears after a second, is erased, and goes to standard error alone. The pipe of the first
+# of these is held open until it does appear, the others for longer than it would need.
 (
     three
     sleep 1.6
@@ -427,18 +428,26 @@ quiet=$!
     three
 ) | "$GPUREDUCE" -o sum --no-progress >slow.none 2>slow.none.err &
 none=$!
+# shellcheck disable=SC2094 # reading what the other end writes is the point
 (
     three
-    sleep 1.6
+    i=0
+    while [ ! -s slow.shown.err ] && [ "$i" -lt 200 ]; do
+        sleep 0.1
+        i=$((i + 1))
+    done
     three
-) | "$GPUREDUCE" -o sum --progress >out 2>err
-ok '--progress: the result' test "$(cat out)" = "sum${tab}12"
-ok '--progress shows bytes, rate and time' grep -q '0\.00 GB  0\.00 GB/s  [0-9]* s' err
+) | "$GPUREDUCE" -o sum --progress >slow.shown 2>slow.shown.err
+ok '--progress: the result' test "$(cat slow.shown)" = "sum${tab}12"
+ok '--progress shows bytes, rate and time' \
+    grep -q '0\.00 GB  0\.00 GB/s  [0-9]* s' slow.shown.err
 ok '--progress erases its line' \
-    sh -c 'tail -n 1 err | tr "\r\033" "RE" | grep "RE\[K6 elements, 24 bytes, "'
+    sh -c 'tail -n 1 slow.shown.err | tr "\r\033" "RE" | grep "RE\[K6 elements, 24 bytes, "'
 wait "$quiet" "$none"
-ok '-q --progress shows nothing' test "$(cat slow.quiet):$(wc -c <slow.quiet.err | tr -d ' ')" = 12:0
-ok '--no-progress shows nothing' test "$(wc -l <slow.none.err | tr -d ' '):$(grep -c '\[K' slow.none.err)" = 1:0
+ok '-q --progress shows nothing' \
+    test "$(cat slow.quiet):$(wc -c <slow.quiet.err | tr -d ' ')" = 12:0
+ok '--no-progress shows nothing' \
+    test "$(wc -l <slow.none.err | tr -d ' '):$(grep -c '\[K' slow.none.err)" = 1:0
 
 # An output that cannot be written is no success.
 if [ -w /dev/full ]; then
