@@ -2,12 +2,14 @@
  * The reduction kernel: one pass over a chunk gives its exact sum, extremes and counts.
  *
  * A thread takes groups of elements, a few 16-byte loads each. The elements of a group whose
- * exponents lie close together add up in binary64 without rounding (exact_group_fits); of any other
- * group they are added one by one. Both go to the thread's accumulator, an expansion of two
- * binary64 numbers whose sum is exact; the rare rest that does not fit it goes to the block's
- * fixed-point accumulator in shared memory, by atomic additions of digits. At the end the threads'
- * expansions meet in the same place, and its digits are added to the partial result in global
- * memory. The last block to end merges the extremes and counts of all blocks, and carries.
+ * exponents lie close together add up in binary64 without rounding (exact_group_fits), and the
+ * total goes to the thread's accumulator, an expansion of two binary64 numbers whose sum is exact.
+ * Other groups of values of binary32 go element by element to the thread's bins, one binary64 in
+ * shared memory for every sixteen exponents, which do not round either; elements of binary64 go to
+ * the expansion. The rest that does not fit an expansion goes to the block's fixed-point
+ * accumulator in shared memory, by atomic additions of digits. At the end all of it meets there,
+ * and the digits are added to the partial result in global memory. The last block to end merges the
+ * extremes and counts of all blocks, and carries.
  */
 #include "kernels.h"
 
@@ -61,6 +63,14 @@ __device__ static __forceinline__ void add(struct expansion *e, unsigned long lo
     e->upper = exact_two_sum(e->upper, x, &rest);
     add_lower(e, digits, rest);
 }
+
+/* A thread's bins: bin i takes the binary32 values whose biased exponent is from 16 i to 16 i + 15.
+   They are multiples of 2^(16 i - 150) below 2^(16 i - 111): 39 bits, so that 2^13 of them add up
+   without rounding. Bin i of thread t is element i * THREADS + t: a warp's bins of one number lie
+   side by side, and no two of its threads use the same bank at a time. */
+static const int BINS = 16;
+static const int BIN_EXPONENT_SHIFT = 23 + 4;
+static const int BIN_ADDITIONS_MAX = 1 << 13;
 
 /* What a thread knows besides the sum. */
 struct findings {
@@ -211,9 +221,13 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
         word words[PER_LOAD];
     };
 
+    static const bool BINNED = SUM && sizeof(bits) == 4 && !Type::ALWAYS_FITS;
+
     const word *data;
     uint64_t index;             /* of data[0] */
     unsigned long long *digits; /* the block's */
+    double *bins;               /* the thread's first */
+    int binned;                 /* additions to the bins since they were zero; -1: not even that */
     struct expansion sum;
     order least, greatest;
     uint64_t least_at, greatest_at; /* elements of the chunk: where the group begins */
@@ -222,6 +236,32 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
     __device__ static bits bits_of(word w)
     {
         return Type::widen(SWAP ? reverse(w) : w);
+    }
+
+    __device__ void clear_bins()
+    {
+        for (int i = 0; i < BINS; i++)
+            bins[i * THREADS] = 0;
+        binned = 0;
+    }
+
+    /* Sees to it that the bins can take `count` more values. */
+    __device__ __forceinline__ void make_room(int count)
+    {
+        if (binned < 0)
+            clear_bins();
+        if (binned + count > BIN_ADDITIONS_MAX) {
+            for (int i = 0; i < BINS; i++)
+                add(&sum, digits, bins[i * THREADS]);
+            clear_bins();
+        }
+        binned += count;
+    }
+
+    /* A finite value, for which there is room. */
+    __device__ __forceinline__ void bin(bits b)
+    {
+        bins[(int)((b & limit::MAGNITUDE) >> BIN_EXPONENT_SHIFT) * THREADS] += value_of(b);
     }
 
     /* One element, whatever it is; `at` counts from the start of the chunk. */
@@ -241,6 +281,9 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
                 found.positive_infinity++;
             else
                 found.negative_infinity++;
+        } else if (BINNED) {
+            make_room(1);
+            bin(b);
         } else if (SUM) {
             if (sizeof(bits) == 8 && magnitude >> limit::FRACTION_BITS >= HUGE_EXPONENT)
                 add_to_digits(digits, value_of(b));
@@ -263,12 +306,22 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
         }
     }
 
+    /* A group of finite values whose exponents lie far apart. */
+    __device__ __forceinline__ void bin_group(const load *loads)
+    {
+        make_room(GROUP);
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++)
+#pragma unroll
+            for (int k = 0; k < PER_LOAD; k++)
+                bin(bits_of(loads[j].words[k]));
+    }
+
     /* A whole group: 16 bytes at data + at, and again every `stride` elements. */
     __device__ __forceinline__ void take_group(const load *loads, uint64_t at, int stride)
     {
         order low = limit::ORDER_MAX, high = limit::ORDER_MIN;
-        bits largest = 0,
-             smallest = (bits)-1; /* magnitudes, doubled; the smallest but for zeros, less one */
+        bits largest = 0, smallest = (bits)-1; /* twice the magnitudes; that of zeros is the most */
         double total = 0;
 
 #pragma unroll
@@ -289,7 +342,8 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
                 }
             }
         }
-        bool plain = largest < limit::INFINITE * 2;
+        const bool finite = largest < limit::INFINITE * 2;
+        bool plain = finite;
         if (sizeof(bits) == 4) {
             int emax = (int)(largest >> (limit::FRACTION_BITS + 1));
             int emin = (int)((bits)(smallest + 1) >> (limit::FRACTION_BITS + 1));
@@ -300,10 +354,12 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
         } else if (SUM) {
             plain = plain && largest >> (limit::FRACTION_BITS + 1) < HUGE_EXPONENT;
         }
-        if (plain) {
+        if (plain || (BINNED && finite)) {
             take_order(low, at);
             take_order(high, at);
-            if (SUM && sizeof(bits) == 4) {
+            if (BINNED && !plain) {
+                bin_group(loads);
+            } else if (SUM && sizeof(bits) == 4) {
                 if (largest != 0)
                     add(&sum, digits, total);
             } else if (SUM) {
@@ -346,6 +402,7 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
         const uint64_t grouped = (uint64_t)tiles * tile;
 
         sum.upper = sum.lower = 0;
+        binned = -1;
         least = limit::ORDER_MAX;
         greatest = limit::ORDER_MIN;
         least_at = greatest_at = PARTIAL_NO_INDEX;
@@ -461,10 +518,12 @@ __global__ void __launch_bounds__(THREADS)
     reduce(const void *data, size_t count, uint64_t index, struct partial *partial,
            struct cuda_scratch *scratch)
 {
+    typedef struct reducer<Type, SWAP, SUM, WHERE> thread_reducer;
+    __shared__ double bins[thread_reducer::BINNED ? BINS * THREADS : 1];
     __shared__ unsigned long long digits[EXACT_DIGITS];
     __shared__ struct cuda_block_result shared[WARPS];
     __shared__ bool last;
-    struct reducer<Type, SWAP, SUM, WHERE> r;
+    thread_reducer r;
     struct cuda_block_result mine;
     int64_t *total = partial->sum.digit;
     const int t = threadIdx.x;
@@ -476,9 +535,18 @@ __global__ void __launch_bounds__(THREADS)
     r.data = (const typename Type::word *)data;
     r.index = index;
     r.digits = digits;
+    r.bins = bins + t;
     r.run(count);
     if (SUM)
         merge_sums(&r.sum, digits);
+    if (thread_reducer::BINNED && __syncthreads_or(r.binned >= 0)) {
+        if (r.binned < 0)
+            r.clear_bins();
+        for (int i = 0; i < BINS; i++) {
+            struct expansion e = {r.bins[i * THREADS], 0};
+            merge_sums(&e, digits);
+        }
+    }
 
     mine.min_key = r.found.min_key;
     mine.max_key = r.found.max_key;
