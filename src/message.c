@@ -1,17 +1,50 @@
 #include "message.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *program = "gpureduce";
 static atomic_int latched = EXIT_OK;
 
 /* Guards standard error and what stands on its last line. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool transient_shown;
+static volatile sig_atomic_t transient_shown;
+
+#define ERASE "\r\033[K"
+
+/* A signal ends the process while something stands on the terminal's last line: the shell's prompt
+   is not to stand behind it. */
+static void on_end(int signal_number)
+{
+    if (transient_shown && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
+        /* Then it stays. */
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* The lock is held. Signals that are ignored, as by nohup, stay so. */
+static void mind_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static bool done;
+
+    for (size_t i = 0; !done && i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction action;
+
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+            action = (struct sigaction){.sa_handler = on_end};
+            sigemptyset(&action.sa_mask);
+            sigaction(signals[i], &action, NULL);
+        }
+    }
+    done = true;
+}
 
 void message_program(const char *name)
 {
@@ -22,7 +55,7 @@ void message_program(const char *name)
 static void erase_transient(void)
 {
     if (transient_shown)
-        fputs("\r\033[K", stderr);
+        fputs(ERASE, stderr);
     transient_shown = false;
 }
 
@@ -73,6 +106,7 @@ void message_transient(const char *text)
     pthread_mutex_lock(&lock);
     erase_transient();
     if (text && *text) {
+        mind_signals();
         fputs(text, stderr);
         transient_shown = true;
     }

@@ -343,8 +343,11 @@ static void worker_run(struct worker *w)
     bool good;
 
     if (!lane) {
-        /* A GPU without memory for one more lane serves with fewer; each must have one. */
-        if (w->share == SHARE_CPU || w->lane_number < w->run->session->options->device_count)
+        /* Without memory for one more lane fewer will do; but each GPU, and the CPU, must have one.
+         */
+        unsigned least = w->share == SHARE_CPU ? 1 : w->run->session->options->device_count;
+
+        if (w->lane_number < least)
             w->failed = !engine_failed(w, reason);
         return;
     }

@@ -146,7 +146,7 @@ static void report_json(const struct options *options, const char *path,
     for (int i = 0; i < REDUCTION_ENGINES; i++) {
         const struct reduction_share *share = &reduction->shares[i];
 
-        if (!share->engine)
+        if (!share->engine || share->elements == 0)
             continue;
         printf("%s{\"engine\": \"%s\", \"device\": \"%s\", \"threads\": %u, \"elements\": %" PRIu64
                ", \"bytes\": %" PRIu64,
@@ -165,7 +165,7 @@ static void report_json(const struct options *options, const char *path,
 /* One stage of -v: nothing when it took no time. */
 static void verbose_stage(const char *name, uint64_t bytes, uint64_t nanoseconds, unsigned threads)
 {
-    if (nanoseconds)
+    if (nanoseconds && bytes)
         message_line("  %-9s %10.3f s in all, %.3f s a thread, %.2f GB/s a thread", name,
                      seconds_of(nanoseconds), seconds_of(nanoseconds) / threads,
                      rate(bytes, seconds_of(nanoseconds)));
@@ -186,7 +186,7 @@ static void report_verbose(const struct reduction *reduction)
     for (int i = 0; i < REDUCTION_ENGINES; i++) {
         const struct reduction_share *share = &reduction->shares[i];
 
-        if (!share->engine)
+        if (!share->engine || share->elements == 0)
             continue;
         message_line("  %-9s %s, %u thread%s: %" PRIu64 " bytes, %.1f %% of all", share->engine,
                      share->description, share->lanes, share->lanes == 1 ? "" : "s", share->bytes,

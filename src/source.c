@@ -159,6 +159,11 @@ bool source_layout(struct source *s, const struct source_options *options, struc
         if (got < 0)
             return false;
     }
+    if (s->compressed && zstd_recognise(prefix, (size_t)got)) {
+        source_error(s, "byte 0 of the decompressed data begins a zstd frame again: compressed "
+                        "twice; 'zstd -dc' takes one layer off");
+        return false;
+    }
     if (npy_recognise(prefix, (size_t)got)) {
         if (!layout_npy(s, reader, prefix, (size_t)got))
             return false;

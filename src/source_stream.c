@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,14 @@ struct stream_reader {
     uint64_t offset; /* bytes read */
 };
 
+/* Waits for a descriptor that somebody made non-blocking. */
+static bool wait_for_input(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+}
+
 static ptrdiff_t stream_read(struct reader *r, void *buffer, size_t size)
 {
     struct stream_reader *stream = (struct stream_reader *)r;
@@ -41,7 +50,7 @@ static ptrdiff_t stream_read(struct reader *r, void *buffer, size_t size)
     begun = source_clock();
     do
         n = read(s->fd, buffer, size);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s->fd))));
     if (n < 0) {
         source_error(s, "read error at byte %" PRIu64 ": %s", stream->offset, strerror(errno));
         return -1;

@@ -85,13 +85,21 @@ shell 'dd if=data/npy/v2-f4.npy bs=3 2>/dev/null | gpureduce -q -o count'
 is 'three bytes at a time, .npy' 0 105
 
 #
-# FIFOs.
+# FIFOs. Opening one waits for the other end, so a writer knows that the program has come to it.
+# Should it never do so, `release` lets the writer go, which must look for ./ended.
 #
 mkfifo fifo fifo2
+release() {
+    : >ended
+    exec 4<>fifo 5<>fifo2
+    wait
+    exec 4<&- 5<&-
+    rm ended
+}
 cat three.f32 >fifo &
 run -q -o sum fifo
 is 'a FIFO' 0 6
-wait
+release
 {
     cat three.f32 >fifo
     cat four.f32 >fifo2
@@ -99,24 +107,21 @@ wait
 run -q -o sum fifo fifo2
 is 'two FIFOs' 0 "6
 4"
-wait
-# Results do not wait for the files behind them.
-"$GPUREDUCE" -q -o sum three.f32 fifo >out 2>err &
-child=$!
-exec 3>fifo
-i=0
-while [ ! -s out ] && [ "$i" -lt 100 ]; do
-    sleep 0.1
-    i=$((i + 1))
-done
-command='gpureduce -q -o sum three.f32 fifo, while the FIFO is open' status=0
-is 'a result is printed as soon as it is there' 0 6
-cat four.f32 >&3
-exec 3>&-
-wait "$child"
-status=$?
-is 'and the next one after it' 0 "6
+release
+# Results do not wait for the files behind them: one is there when the next file is opened.
+: >first
+{
+    exec 3>fifo
+    if [ ! -e ended ]; then
+        cat out >first
+        cat four.f32 >&3
+    fi
+} &
+run -q -o sum three.f32 fifo
+is 'a result for each file' 0 "6
 4"
+release
+ok 'a result is printed as soon as it is there' same first 6
 
 #
 # Devices and files without a size.
@@ -149,15 +154,15 @@ else
 fi
 
 # An endless input ends with what is asked for, and with an error.
-shell 'yes | gpureduce -q -o count --length 100000'
+shell 'yes 2>/dev/null | gpureduce -q -o count --length 100000'
 is '--length ends an endless pipe' 0 100000
 # With the newline of `yes` these bytes are numbers; from the newline on they are NaNs.
 nan=$(printf '\377\377\377')
-shell "yes '$nan' | gpureduce --nan=error --skip 3"
+shell "yes '$nan' 2>/dev/null | gpureduce --nan=error --skip 3"
 fails '--nan=error ends an endless pipe' 'standard input: element 0 is a NaN'
-shell '{ printf "\050\265\057\375\240\0\0\0\0\007\0\0"; yes; } | gpureduce'
+shell '{ printf "\050\265\057\375\240\0\0\0\0\007\0\0"; yes 2>/dev/null; } | gpureduce'
 fails_like 'damage ends an endless pipe' 'standard input: byte 0: zstd frame is damaged: .*'
-shell 'yes | gpureduce --format npy'
+shell 'yes 2>/dev/null | gpureduce --format npy'
 fails 'a wrong format ends an endless pipe' \
     'standard input: not a .npy file: byte 0 does not begin its magic string'
 
@@ -175,21 +180,48 @@ dies() {
     {
         # Opening waits for the program to do the same.
         exec 3>fifo
-        cat three.f32 >&3
-        kill -"$2" "$(cat pid)"
-        # Nothing may end the program but the signal: not the end of the file.
-        sleep 0.3
+        if [ ! -e ended ]; then
+            cat three.f32 >&3
+            kill -"$2" "$(cat pid)"
+            # Nothing may end the program but the signal: not the end of the file.
+            sleep 0.3
+        fi
     } &
     command="gpureduce -o sum fifo, and then kill -$2"
     # In the foreground: a shell has its background jobs ignore SIGINT.
     { sh -c 'echo $$ >pid && exec gpureduce -o sum fifo >out 2>err'; } 2>/dev/null
     status=$?
     is "$1" $((128 + $3)) ''
-    wait
+    release
 }
 dies 'SIGINT ends the program without a result' INT 2
 dies 'SIGTERM ends the program without a result' TERM 15
 dies 'SIGHUP ends the program without a result' HUP 1
+
+# What progress has put on the terminal's last line goes with the program.
+if { sh -c 'kill -INT $$; exit 0'; } 2>/dev/null; then
+    skip 'SIGINT erases the progress' 'SIGINT is ignored here'
+else
+    {
+        exec 3>fifo
+        i=0
+        while [ ! -e ended ] && [ ! -s err ] && [ "$i" -lt 200 ]; do
+            sleep 0.1
+            i=$((i + 1))
+        done
+        if [ ! -e ended ]; then
+            kill -INT "$(cat pid)"
+            sleep 0.3
+        fi
+    } &
+    : >err
+    command='gpureduce --progress fifo, and then kill -INT'
+    { sh -c 'echo $$ >pid && exec gpureduce --progress fifo >out 2>err'; } 2>/dev/null
+    status=$?
+    ok 'SIGINT erases the progress' \
+        test "$status:$(cat out):$(tr '\r\033' RE <err | sed 's/.*R/R/')" = '130::RE[K'
+    release
+fi
 
 if { sh -c 'kill -PIPE $$; exit 0'; } 2>/dev/null; then
     skip 'SIGPIPE' 'it is ignored here'

@@ -248,4 +248,13 @@ else
     skip 'a window of 256 MiB' 'no zstd'
 fi
 
+#
+# Compressed twice: as numbers it would mean nothing.
+#
+zstd_frame 27 27 <frame >twice.zst
+run twice.zst
+fails 'data that are compressed twice' "twice.zst: byte 0 of the decompressed data begins a zstd frame again: compressed twice; 'zstd -dc' takes one layer off"
+shell 'cat twice.zst | gpureduce'
+fails 'data that are compressed twice, in a pipe' "standard input: byte 0 of the decompressed data begins a zstd frame again: compressed twice; 'zstd -dc' takes one layer off"
+
 finish

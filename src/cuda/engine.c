@@ -111,8 +111,9 @@ static bool check(cudaError_t error, const char *what, char reason[ENGINE_REASON
     if (error == cudaSuccess)
         return true;
     if (error == cudaErrorInsufficientDriver)
-        snprintf(reason, ENGINE_REASON_MAX, "no NVIDIA driver, or one older than CUDA %d.%d needs",
-                 CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+        snprintf(reason, ENGINE_REASON_MAX,
+                 "no NVIDIA driver, or one that is older than CUDA %d.%d", CUDART_VERSION / 1000,
+                 CUDART_VERSION % 1000 / 10);
     else
         snprintf(reason, ENGINE_REASON_MAX, "%s: %s", what, cudaGetErrorString(error));
     return false;
@@ -229,8 +230,13 @@ static bool restrict_devices(const int *devices, unsigned count, char reason[ENG
             }
             length = entry ? strcspn(entry, ",") : 0;
             if (length == 0) {
-                snprintf(reason, ENGINE_REASON_MAX,
-                         "GPU %d is not among those that CUDA_VISIBLE_DEVICES names", devices[i]);
+                if (*visible)
+                    snprintf(reason, ENGINE_REASON_MAX,
+                             "GPU %d is not among those that CUDA_VISIBLE_DEVICES names",
+                             devices[i]);
+                else
+                    snprintf(reason, ENGINE_REASON_MAX,
+                             "CUDA_VISIBLE_DEVICES is empty, which hides all GPUs");
                 return false;
             }
         }
