@@ -65,6 +65,9 @@ static void frame_error(struct source *s, uint64_t frame, size_t code)
                      "'zstd -dc -D DICTIONARY' decompresses it",
                      frame);
         break;
+    case ZSTD_error_prefix_unknown:
+        source_error(s, "byte %" PRIu64 ": no zstd frame begins here", frame);
+        break;
     case ZSTD_error_memory_allocation:
         source_error(s, "byte %" PRIu64 ": out of memory for a zstd frame", frame);
         break;

@@ -204,6 +204,7 @@ if { sh -c 'kill -INT $$; exit 0'; } 2>/dev/null; then
 else
     {
         exec 3>fifo
+        [ -e ended ] || cat three.f32 >&3
         i=0
         while [ ! -e ended ] && [ ! -s err ] && [ "$i" -lt 200 ]; do
             sleep 0.1
