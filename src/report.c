@@ -207,10 +207,11 @@ static void report_statistics(const struct options *options, const char *path,
     if (reduction->compressed)
         snprintf(compressed, sizeof compressed, " (%" PRIu64 " compressed, %.3f GB/s)",
                  reduction->input_bytes, rate(reduction->input_bytes, reduction->seconds));
-    message_line("%s%s%" PRIu64 " elements, %" PRIu64 " bytes, %.6f s, %.3f GB/s%s",
+    message_line("%s%s%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s%s",
                  options->file_count > 1 ? message_quote(quoted, path) : "",
-                 options->file_count > 1 ? ": " : "", reduction->elements, reduction->bytes,
-                 reduction->seconds, rate(reduction->bytes, reduction->seconds), compressed);
+                 options->file_count > 1 ? ": " : "", reduction->elements,
+                 reduction->elements == 1 ? "" : "s", reduction->bytes, reduction->seconds,
+                 rate(reduction->bytes, reduction->seconds), compressed);
     if (options->verbose)
         report_verbose(reduction);
 }
