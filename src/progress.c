@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "clock.h"
 #include "message.h"
 
-#define SECOND UINT64_C(1000000000)
-#define QUIET_TIME SECOND
-#define INTERVAL (SECOND / 5)
+#define QUIET_TIME CLOCK_SECOND
+#define INTERVAL (CLOCK_SECOND / 5)
 
 void progress_begin(struct progress *p, bool enabled, uint64_t total, uint64_t now)
 {
@@ -22,7 +22,7 @@ void progress_update(struct progress *p, uint64_t done, uint64_t now)
     if (!p->enabled || now - p->begun < QUIET_TIME || (p->shown && now - p->shown < INTERVAL))
         return;
     p->shown = now;
-    seconds = (double)(now - p->begun) / (double)SECOND;
+    seconds = (double)(now - p->begun) / (double)CLOCK_SECOND;
     rate = (double)done / seconds;
     if (p->total == UINT64_MAX) {
         snprintf(text, sizeof text, "%.2f GB  %.2f GB/s  %.0f s", (double)done / 1e9, rate / 1e9,

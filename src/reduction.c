@@ -10,22 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "mapping.h"
 #include "message.h"
 #include "progress.h"
 #include "source.h"
 
-#define SECOND UINT64_C(1000000000)
-
 /* How often the coordinator looks up, when there is something to look at. */
-#define TICK (SECOND / 20)
+#define TICK (CLOCK_SECOND / 20)
 
 /* auto calls the GPU in when the CPU alone would go on for longer than this: creating a context
    takes a third of a second, and the process ends a tenth later for it. */
-#define CALL_IN_TIME SECOND
+#define CALL_IN_TIME CLOCK_SECOND
 
 /* auto looks at the CPU's rate after this long. */
-#define CALL_IN_AFTER (SECOND / 10)
+#define CALL_IN_AFTER (CLOCK_SECOND / 10)
 
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
@@ -177,7 +176,7 @@ struct session *session_open(const struct options *options)
         return NULL;
     }
     session->options = options;
-    session->called = source_clock();
+    session->called = clock_now();
     session->cores = available_cores();
     pthread_mutex_init(&session->mutex, NULL);
     session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
@@ -219,7 +218,7 @@ static void note_first_read(struct run *run)
     uint64_t none = 0;
 
     if (atomic_load_explicit(&run->first_read, memory_order_relaxed) == 0)
-        atomic_compare_exchange_strong(&run->first_read, &none, source_clock());
+        atomic_compare_exchange_strong(&run->first_read, &none, clock_now());
 }
 
 /* Says what became of an engine in the middle of its work. True when the work can go on. */
@@ -314,9 +313,9 @@ static bool work(struct worker *w, const struct engine *engine, struct lane *lan
             return false;
         if (stop_at_nan && engine->first_nan(lane) != PARTIAL_NO_INDEX)
             source_limit(run->source, engine->first_nan(lane));
-        begun = source_clock();
+        begun = clock_now();
         source_status = source_next(run->source, &request, &chunk);
-        w->source_time += source_clock() - begun;
+        w->source_time += clock_now() - begun;
         if (source_status == SOURCE_END)
             return true;
         w->failed =
@@ -485,7 +484,7 @@ static void watch(struct run *run)
     struct progress progress;
 
     progress_begin(&progress, options->progress && !options->quiet, input_total(run->source),
-                   source_clock());
+                   clock_now());
     pthread_mutex_lock(&run->mutex);
     while (run->active > 0) {
         if (feeders && !progress.enabled) {
@@ -494,12 +493,12 @@ static void watch(struct run *run)
             uint64_t until, now;
             struct timespec t;
 
-            until = source_clock() + TICK;
-            t.tv_sec = (time_t)(until / SECOND);
-            t.tv_nsec = (long)(until % SECOND);
+            until = clock_now() + TICK;
+            t.tv_sec = (time_t)(until / CLOCK_SECOND);
+            t.tv_nsec = (long)(until % CLOCK_SECOND);
             pthread_cond_timedwait(&run->ended, &run->mutex, &t);
             pthread_mutex_unlock(&run->mutex);
-            now = source_clock();
+            now = clock_now();
             progress_update(&progress, atomic_load(&run->source->input_read), now);
             consider_gpu(run, &feeders, now);
             pthread_mutex_lock(&run->mutex);
@@ -584,7 +583,7 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
     reduction->input_bytes = atomic_load(&s->input_read);
     reduction->read_time = atomic_load(&s->read_time);
     reduction->decode_time = atomic_load(&s->decode_time);
-    reduction->seconds = (double)(source_clock() - first) / (double)SECOND;
+    reduction->seconds = (double)(clock_now() - first) / (double)CLOCK_SECOND;
     return true;
 }
 
@@ -624,9 +623,9 @@ static enum source_status reduce_once(struct session *session, const char *path,
     struct partial partial;
 
     /* Room for every worker there may be: the source must know them beforehand. */
-    run.capacity = options->threads ? options->threads : session->cores;
-    if (options->device != DEVICE_CPU)
-        run.capacity += 16 * options->device_count;
+    run.capacity = options->device == DEVICE_CPU ? 0 : gpu_lanes(session);
+    if (options->device != DEVICE_GPU)
+        run.capacity += options->threads ? options->threads : session->cores;
     input.in_order = in_order;
     memset(reduction, 0, sizeof *reduction);
 
@@ -644,7 +643,7 @@ static enum source_status reduce_once(struct session *session, const char *path,
         status = run_workers(&run, &partial, reduction);
     if (status == SOURCE_END) {
         reduction->start_up =
-            (double)(atomic_load(&run.first_read) - session->called) / (double)SECOND;
+            (double)(atomic_load(&run.first_read) - session->called) / (double)CLOCK_SECOND;
         reduction->in_order = in_order;
         if (!conclude(&run, &partial, reduction))
             status = SOURCE_FAILED;
@@ -663,6 +662,6 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     /* The clock goes on. */
     if (status == SOURCE_AGAIN)
         status = reduce_once(session, path, true, &first_read, reduction);
-    session->called = source_clock();
+    session->called = clock_now();
     return status == SOURCE_END;
 }

@@ -8,18 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "message.h"
-
-uint64_t source_clock(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void source_error(struct source *s, const char *format, ...)
 {
@@ -34,9 +26,20 @@ void source_error(struct source *s, const char *format, ...)
     message_error(EXIT_FAILED, "%s: %s", s->name, text);
 }
 
+void source_became_shorter(struct source *s, uint64_t missing)
+{
+    struct stat status;
+
+    /* Where it ends now: other bytes may be missing before these. */
+    if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
+        missing = (uint64_t)status.st_size;
+    source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
+                 missing > s->start ? missing - s->start : 0);
+}
+
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
 {
-    uint64_t begun = source_clock();
+    uint64_t begun = clock_now();
     size_t done = 0;
 
     while (done < size) {
@@ -52,7 +55,7 @@ ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t off
         done += (size_t)n;
     }
     atomic_fetch_add(&s->input_read, done);
-    atomic_fetch_add(&s->read_time, source_clock() - begun);
+    atomic_fetch_add(&s->read_time, clock_now() - begun);
     return (ptrdiff_t)done;
 }
 

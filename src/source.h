@@ -3,10 +3,9 @@
  * next, until it is empty; it knows files, pipes and formats, and nothing of engines.
  *
  *   parallel   regular files, raw, .npy, or zstd: every worker fills its own buffer at the same
- *              time as the others (one atomic add claims a range; a zstd frame is decoded by the
- *              worker that opened it).
- *   serial     pipes, and zstd that must be decoded in order: the worker whose turn it is fills
- *              its buffer under a mutex, and the others reduce meanwhile.
+ *              time as the others (an atomic exchange claims a range; a zstd frame is decoded by
+ * the worker that opened it). serial     pipes, and zstd that must be decoded in order: the worker
+ * whose turn it is fills its buffer under a mutex, and the others reduce meanwhile.
  *
  * source_next may be called by any worker at any time; open, finish and close belong to the thread
  * that owns the source. Errors are printed once, with the file's name and the byte offset, when
@@ -181,11 +180,12 @@ bool zstd_recognise(const void *bytes, size_t size);
 /* Prints "NAME: text" unless the source has failed before, and makes it fail. */
 void source_error(struct source *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Says that the file has become shorter since it was opened, as its byte before offset `missing`
+   tells, and makes the source fail. */
+void source_became_shorter(struct source *s, uint64_t missing);
+
 /* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1
    with the error said. Keeps input_read and read_time. */
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
-
-/* Monotonic nanoseconds. */
-uint64_t source_clock(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Regular files, raw and .npy: every worker claims the next range with one atomic add. A worker
- * that can take bytes in place is shown them in the mapped page cache; others, and all when mapping
- * is not to be had, get a copy in their own buffer.
+ * Regular files, raw and .npy: every worker claims the next range by an atomic exchange. A
+ * worker that can take bytes in place is shown them in the mapped page cache; others, and all when
+ * mapping is not to be had, get a copy in their own buffer.
  *
  * The mapping is made of segments, each unmapped when the workers have left it behind, so that the
  * page tables stay small however large the file is.
@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "mapping.h"
 #include "message.h"
 #include "source.h"
@@ -124,7 +125,7 @@ static const void *map_bytes(struct source *s, struct hand *hand, uint64_t offse
 {
     struct file_state *f = s->state;
     size_t i = (size_t)(offset / SEGMENT);
-    uint64_t begun = source_clock();
+    uint64_t begun = clock_now();
     const unsigned char *data;
 
     if (!hold_segment(s, hand, i))
@@ -133,20 +134,8 @@ static const void *map_bytes(struct source *s, struct hand *hand, uint64_t offse
     if (!mapping_populate(data, size))
         return NULL;
     atomic_fetch_add(&s->input_read, size);
-    atomic_fetch_add(&s->read_time, source_clock() - begun);
+    atomic_fetch_add(&s->read_time, clock_now() - begun);
     return data;
-}
-
-/* Says that the file ends before byte `missing`, where it did not when it was opened. */
-static void became_shorter(struct source *s, uint64_t missing)
-{
-    struct stat status;
-
-    /* Where it ends now: another chunk may be missing before this one. */
-    if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
-        missing = (uint64_t)status.st_size;
-    source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
-                 missing > s->start ? missing - s->start : 0);
 }
 
 /* Reads elements into a buffer. False on failure, which has been said. */
@@ -156,7 +145,7 @@ static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t
     ptrdiff_t got = source_pread(s, buffer, count * s->element_size, offset);
 
     if (got >= 0 && (size_t)got < count * s->element_size)
-        became_shorter(s, offset + (uint64_t)got);
+        source_became_shorter(s, offset + (uint64_t)got);
     return got >= 0 && (size_t)got == count * s->element_size;
 }
 

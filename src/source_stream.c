@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "message.h"
 #include "source.h"
 
@@ -47,7 +48,7 @@ static ptrdiff_t stream_read(struct reader *r, void *buffer, size_t size)
             stream->offset += (uint64_t)n;
         return n;
     }
-    begun = source_clock();
+    begun = clock_now();
     do
         n = read(s->fd, buffer, size);
     while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s->fd))));
@@ -57,7 +58,7 @@ static ptrdiff_t stream_read(struct reader *r, void *buffer, size_t size)
     }
     stream->offset += (uint64_t)n;
     atomic_fetch_add(&s->input_read, (uint64_t)n);
-    atomic_fetch_add(&s->read_time, source_clock() - begun);
+    atomic_fetch_add(&s->read_time, clock_now() - begun);
     return n;
 }
 

@@ -19,6 +19,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "clock.h"
 #include "mapping.h"
 #include "message.h"
 #include "source.h"
@@ -101,10 +102,10 @@ struct zstd_reader {
 static size_t decompress(struct source *s, ZSTD_DCtx *context, ZSTD_outBuffer *out,
                          ZSTD_inBuffer *in)
 {
-    uint64_t begun = source_clock();
+    uint64_t begun = clock_now();
     size_t result = ZSTD_decompressStream(context, out, in);
 
-    atomic_fetch_add(&s->decode_time, source_clock() - begun);
+    atomic_fetch_add(&s->decode_time, clock_now() - begun);
     return result;
 }
 
@@ -540,7 +541,7 @@ static void unmap_window(struct decoder *d)
 /* Maps the next `size` bytes of d's frame as its input. False where that cannot be done. */
 static bool map_window(struct source *s, struct decoder *d, size_t size)
 {
-    uint64_t begun = source_clock(), offset = s->start + d->offset;
+    uint64_t begun = clock_now(), offset = s->start + d->offset;
     size_t before = (size_t)(offset % MAPPING_PAGE);
     void *map = mmap(NULL, before + size, PROT_READ, MAP_SHARED, s->fd, (off_t)(offset - before));
 
@@ -554,7 +555,7 @@ static bool map_window(struct source *s, struct decoder *d, size_t size)
     }
     d->in.src = (const unsigned char *)map + before;
     atomic_fetch_add(&s->input_read, size);
-    atomic_fetch_add(&s->read_time, source_clock() - begun);
+    atomic_fetch_add(&s->read_time, clock_now() - begun);
     return true;
 }
 
@@ -572,8 +573,7 @@ static bool next_input(struct source *s, struct decoder *d)
         count = count < INPUT_BYTES ? count : INPUT_BYTES;
         got = source_pread(s, d->buffer, count, s->start + d->offset);
         if (got >= 0 && (size_t)got < count)
-            source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
-                         d->offset + (uint64_t)got);
+            source_became_shorter(s, s->start + d->offset + (uint64_t)got);
         if (got < 0 || (size_t)got < count)
             return false;
         d->in.src = d->buffer;
@@ -615,8 +615,7 @@ static ptrdiff_t decode(struct source *s, struct decoder *d, void *buffer, size_
         if (!d->window) {
             call_decompress(&call);
         } else if (!mapping_guard(call_decompress, &call)) {
-            source_error(s, "byte %" PRIu64 ": the file became shorter while it was read",
-                         d->frame);
+            source_became_shorter(s, s->start + d->offset);
             return -1;
         }
         result = call.result;

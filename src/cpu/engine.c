@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../clock.h"
 #include "kernel.h"
 
 /* A quarter of the smallest level-2 caches of servers: a chunk that was read is still there when
@@ -34,14 +34,6 @@ struct lane {
     unsigned char *swapped; /* SWAP_BYTES, only for a foreign byte order */
     uint64_t reduce_time;
 };
-
-static uint64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct engine_state *cpu_open(const struct engine_needs *needs,
                                      char reason[ENGINE_REASON_MAX])
@@ -119,7 +111,7 @@ static enum engine_status cpu_reduce(struct lane *lane, const struct chunk *chun
     struct cpu_reducer *r = &lane->reducer;
     const unsigned char *data = chunk->data;
     size_t element = element_size(r->type);
-    uint64_t begun = now();
+    uint64_t begun = clock_now();
 
     if (!lane->swapped) {
         r->kernel(r, data, chunk->count, chunk->index);
@@ -132,7 +124,7 @@ static enum engine_status cpu_reduce(struct lane *lane, const struct chunk *chun
             r->kernel(r, lane->swapped, n, chunk->index + i);
         }
     }
-    lane->reduce_time += now() - begun;
+    lane->reduce_time += clock_now() - begun;
     return ENGINE_TAKEN;
 }
 

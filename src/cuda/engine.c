@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "../clock.h"
+#include "../mapping.h"
 #include "kernels.h"
 
 /* Bytes of a buffer. Measured with 8 feeders on a PCIe 5 x16 link that copies at 55: 45.7 GB/s with
@@ -33,8 +34,6 @@
 #define IN_PLACE_BYTES ((size_t)64 << 20)
 
 #define SLOTS ENGINE_PENDING_MAX
-
-#define PAGE ((size_t)4096)
 
 /* Of the pages that pinned memory is best made of. */
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -97,14 +96,6 @@ struct lane {
     char error[ENGINE_REASON_MAX];
 };
 
-static uint64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Writes what failed and why to `reason`; whether it did not. */
 static bool check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX])
 {
@@ -134,7 +125,7 @@ static size_t round_up(size_t size, size_t unit)
 /* Bytes that a lane with buffers of `size` bytes needs. */
 static size_t pinned_size(size_t size)
 {
-    return round_up(SLOTS * (round_up(size, PAGE) + MIRROR), PAGE);
+    return round_up(SLOTS * (round_up(size, MAPPING_PAGE) + MIRROR), MAPPING_PAGE);
 }
 
 /* Memory of huge pages, touched: registering it takes a tenth of the time of cudaHostAlloc (37
@@ -154,7 +145,7 @@ static unsigned char *huge_alloc(size_t size)
         munmap(map, before);
     munmap(memory + size, room - before - size);
     (void)madvise(memory, size, MADV_HUGEPAGE);
-    for (size_t i = 0; i < size; i += PAGE)
+    for (size_t i = 0; i < size; i += MAPPING_PAGE)
         memory[i] = 0;
     return memory;
 }
@@ -321,14 +312,13 @@ static void cuda_close(struct engine_state *engine)
 static struct engine_state *cuda_open(const struct engine_needs *needs,
                                       char reason[ENGINE_REASON_MAX])
 {
-    struct engine_state *engine = calloc(1, sizeof *engine);
+    struct engine_state *engine;
     pthread_t thread;
     bool threaded, ok;
 
-    if (!find_devices(needs, reason)) {
-        free(engine);
+    if (!find_devices(needs, reason))
         return NULL;
-    }
+    engine = calloc(1, sizeof *engine);
     if (!engine) {
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
@@ -371,8 +361,8 @@ static unsigned cuda_lanes(unsigned device_count, unsigned cores)
    where another chunk has pinned one of them. */
 static bool pin_window(struct slot *slot, const struct chunk *chunk, size_t bytes)
 {
-    size_t begin = (size_t)chunk->data / PAGE * PAGE;
-    size_t end = round_up((size_t)chunk->data + bytes, PAGE);
+    size_t begin = (size_t)chunk->data / MAPPING_PAGE * MAPPING_PAGE;
+    size_t end = round_up((size_t)chunk->data + bytes, MAPPING_PAGE);
 
     if (cudaHostRegister((void *)begin, end - begin, cudaHostRegisterReadOnly) != cudaSuccess) {
         (void)cudaGetLastError(); /* it is no failure: forget it */
@@ -419,7 +409,7 @@ static void cuda_lane_close(struct lane *lane)
 /* Gives the slots their places in the lane's pinned memory. */
 static bool pin_memory(struct lane *lane, char reason[ENGINE_REASON_MAX])
 {
-    size_t buffer = round_up(lane->size, PAGE);
+    size_t buffer = round_up(lane->size, MAPPING_PAGE);
 
     lane->pinned_size = pinned_size(lane->size);
     lane->pinned = take_share(lane->engine, lane->pinned_size);
@@ -447,8 +437,8 @@ static bool pin_memory(struct lane *lane, char reason[ENGINE_REASON_MAX])
 static bool lane_device_memory(struct lane *lane, char reason[ENGINE_REASON_MAX])
 {
     size_t in_place = lane->setup.in_place;
-    size_t buffer = round_up(in_place > lane->size ? in_place : lane->size, PAGE);
-    size_t partial = round_up(sizeof *lane->partial, PAGE);
+    size_t buffer = round_up(in_place > lane->size ? in_place : lane->size, MAPPING_PAGE);
+    size_t partial = round_up(sizeof *lane->partial, MAPPING_PAGE);
 
     if (!check(cudaMalloc((void **)&lane->device_memory,
                           SLOTS * buffer + partial + sizeof *lane->scratch),
@@ -522,13 +512,13 @@ static void add_elapsed(uint64_t *time, cudaEvent_t from, cudaEvent_t to)
 /* Waits until a slot's chunk is counted. */
 static bool collect(struct lane *lane, struct slot *slot)
 {
-    uint64_t begun = now();
+    uint64_t begun = clock_now();
 
     if (!slot->busy)
         return true;
     if (!slot->queued || !check(cudaEventSynchronize(slot->done), "reducing a chunk", lane->error))
         return false;
-    lane->times.wait += now() - begun;
+    lane->times.wait += clock_now() - begun;
     unpin_window(slot);
     lane->good = *slot->mirror;
     lane->good.sum.pending = 2; /* the kernel leaves digits below 2^33 */
