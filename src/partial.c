@@ -13,22 +13,6 @@ void partial_clear(struct partial *p)
     p->first_nan = PARTIAL_NO_INDEX;
 }
 
-void partial_take_min(struct partial *p, int64_t key, uint64_t index)
-{
-    if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
-        p->min_key = key;
-        p->min_index = index;
-    }
-}
-
-void partial_take_max(struct partial *p, int64_t key, uint64_t index)
-{
-    if (key > p->max_key || (key == p->max_key && index < p->max_index)) {
-        p->max_key = key;
-        p->max_index = index;
-    }
-}
-
 void partial_merge(struct partial *p, const struct partial *other)
 {
     exact_merge(&p->sum, &other->sum);

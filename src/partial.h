@@ -58,8 +58,21 @@ void partial_clear(struct partial *p);
 void partial_merge(struct partial *p, const struct partial *other);
 
 /* Takes `key`, first seen at `index`, into the extremes. */
-void partial_take_min(struct partial *p, int64_t key, uint64_t index);
-void partial_take_max(struct partial *p, int64_t key, uint64_t index);
+EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
+{
+    if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
+        p->min_key = key;
+        p->min_index = index;
+    }
+}
+
+EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t index)
+{
+    if (key > p->max_key || (key == p->max_key && index < p->max_index)) {
+        p->max_key = key;
+        p->max_index = index;
+    }
+}
 
 /* Takes one element, value x at `index`, into everything. */
 void partial_take(struct partial *p, double x, uint64_t index);

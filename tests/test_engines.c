@@ -104,7 +104,7 @@ static const unsigned all_wants[] = {
     PARTIAL_EXTREMES,
 };
 
-/* Around what a GPU block takes at a time (16 KiB), and up to many blocks. */
+/* Around what a GPU block takes at a time (16 or 32 KiB), and up to many blocks. */
 static const size_t lengths[] = {1,    2,    31,   33,   1023, 1025,  2047,  2048, 2049,
                                  4095, 4096, 4097, 8191, 8193, 16385, 32769, 70001};
 
@@ -155,6 +155,19 @@ static void check_engine(const struct engine *engine, struct engine_state *state
                       data_kind_name((enum data_kind)d));
             }
             tap_family_end(&family, "%s: %s, 2^20 elements", engine->name, element_name(type));
+            /* Hardly a group without a NaN or an infinity, or with nothing else. */
+            for (int d = 0; d < DATA_KINDS; d++) {
+                n = (size_t)1 << 17;
+                data_fill((enum data_kind)d, type, large, n, 78);
+                for (size_t i = 0; i < n; i += 1 + i % 7)
+                    data_put_special(type, large, i,
+                                     i < n / 8 ? DATA_QUIET_NAN
+                                               : (enum data_special)(i % DATA_SPECIALS));
+                check(&family, engine, state, &setup, large, n, n / 3,
+                      data_kind_name((enum data_kind)d));
+            }
+            tap_family_end(&family, "%s: %s, 2^17 elements, many of them special", engine->name,
+                           element_name(type));
             free(large);
         }
         free(data);

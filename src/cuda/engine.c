@@ -521,7 +521,7 @@ static bool collect(struct lane *lane, struct slot *slot)
     lane->times.wait += clock_now() - begun;
     unpin_window(slot);
     lane->good = *slot->mirror;
-    lane->good.sum.pending = 2; /* the kernel leaves digits below 2^33 */
+    lane->good.sum.pending = EXACT_PENDING_MAX; /* the kernel leaves digits below 2^52 */
     slot->busy = false;
     add_elapsed(&lane->times.copy, slot->begun, slot->copied);
     add_elapsed(&lane->times.kernel, slot->copied, slot->done);

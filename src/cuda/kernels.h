@@ -16,11 +16,11 @@
 extern "C" {
 #endif
 
-/* What one block of a launch found out besides the sum; merged by the last block to end. */
+/* The extremes that one block of a launch found, in the kernel's own terms, and where; the last
+   block to end merges them. Only where PARTIAL_WHERE is asked for. */
 struct cuda_block_result {
-    int64_t min_key, max_key;
-    uint64_t min_index, max_index;
-    unsigned long long nan, positive_infinity, negative_infinity, first_nan;
+    int64_t least, greatest;
+    unsigned least_tile, greatest_tile;
 };
 
 /* The most blocks of one launch. */
@@ -37,14 +37,14 @@ struct cuda_launch {
     int swap;                     /* elements are not in the machine's byte order */
     unsigned wants;               /* partial_want bits */
     const void *data;             /* device memory, aligned to 16 bytes */
-    size_t count;                 /* elements, below 2^30 */
+    size_t count;                 /* elements, below 2^40 */
     uint64_t index;               /* of the first */
     struct partial *partial;      /* device memory; the chunk is merged into it */
     struct cuda_scratch *scratch; /* device memory */
     int multiprocessors;          /* of the device */
 };
 
-/* Reduces a chunk on the device. The digits of partial->sum are left below 2^33 in magnitude, its
+/* Reduces a chunk on the device. The digits of partial->sum are left below 2^52 in magnitude, its
    `pending` is not kept. */
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);
 

@@ -1,163 +1,431 @@
 /*
  * The reduction kernel: one pass over a chunk gives its exact sum, extremes and counts.
  *
- * A thread takes groups of elements, a few 16-byte loads each. The elements of a group whose
- * exponents lie close together add up in binary64 without rounding (exact_group_fits), and the
- * total goes to the thread's accumulator, an expansion of two binary64 numbers whose sum is exact.
- * Other groups of values of binary32 go element by element to the thread's bins, one binary64 in
- * shared memory for every sixteen exponents, which do not round either; elements of binary64 go to
- * the expansion. The rest that does not fit an expansion goes to the block's fixed-point
- * accumulator in shared memory, by atomic additions of digits. At the end all of it meets there,
- * and the digits are added to the partial result in global memory. The last block to end merges the
- * extremes and counts of all blocks, and carries.
+ * The chunk is cut into tiles, and blocks take them in turn. A thread takes a group of elements of
+ * each tile, a few loads of 16 bytes, and adds them up where that is exact:
+ *
+ *  - binary32 and narrower: the group in binary64, once rounding down and once rounding up. The two
+ *    totals are the same just when no addition was rounded. The total goes to the thread's
+ *    expansion, two binary64 numbers. A warp with a group that does not fit adds its elements to
+ *    bins instead, one binary64 in shared memory for every sixteen exponents, which do not round
+ *    either; it tries groups again some tiles later.
+ *  - binary64: every element is cut into slices on three fixed grids, each slice is added to an
+ *    accumulator of its own (prerounding: J. Demmel, H. D. Nguyen, "Parallel reproducible
+ *    summation", 2015). The grids reach 69 bits of exponents down from the largest element, and
+ *    follow the data. A group that lies outside goes to the spill.
+ *  - on GPUs with slow binary64 (tuning.h) the same slices in binary32 take the place of binary64.
+ *
+ * The spill takes any binary64: an integer in shared memory for every exponent, to which mantissas
+ * are added (the "large superaccumulator" of R. M. Neal, "Fast exact summation using small and
+ * large superaccumulators", 2015, in two halves, because GPUs add to 32-bit words natively). At the
+ * end all of a block meets there, is cut into digits of base 2^32, and these are added to the
+ * partial result in global memory.
  */
 #include "kernels.h"
 
-#include "../exact.h"
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
-/* Tuning. 256 threads with 4 loads of 16 bytes in flight each, and 4 such blocks a multiprocessor,
-   keep more bytes in flight than the link can bring; chunks come at 55 GB/s, the kernel's rate is
-   some tens of times that. */
-static const int THREADS = 256;
-static const int UNROLL = 4;
-static const int BLOCKS_PER_MULTIPROCESSOR = 4;
+#include "../exact.h"
+#include "tuning.h"
 
 static const int WARPS = THREADS / 32;
 static const unsigned ALL_LANES = 0xffffffffu;
+static const int LOAD_BYTES = 16;
 
-/* Elements of binary64 from here on are added to the fixed-point accumulator at once, so that the
-   expansions never overflow. */
-static const uint64_t HUGE_EXPONENT = 1023 + 960;
+/*
+ * The spill: bucket e - FIRST holds an integer, which counts for 2^(e - 1075), the weight of the
+ * last bit of a binary64 with biased exponent e. Its lower half is a 32-bit word that wraps around;
+ * who sees it wrap carries into the upper half, which is signed. Any number of threads add at once.
+ */
+template <int FIRST, int LAST> struct buckets {
+    /* One more group of buckets for what overflows from the last. */
+    static const int BUCKETS = (LAST - FIRST + 32) / 32 * 32 + 32;
+    /* FIRST - 1 is the bit of the fixed-point number at which bucket 0 begins, and a digit begins
+       there. */
+    static_assert((FIRST - 1) % EXACT_DIGIT_BITS == 0, "bucket 0 does not begin a digit");
+    static_assert(BUCKETS + FIRST - 1 <= (EXACT_DIGITS - 2) * EXACT_DIGIT_BITS, "too wide");
 
-/* The block's fixed-point accumulator. */
-__device__ static void add_to_digits(unsigned long long *digits, double x)
-{
-    struct exact_parts parts = exact_split(x);
+    unsigned lower[BUCKETS];
+    int upper[BUCKETS];
 
-    for (int i = 0; i < 3; i++)
-        if (parts.part[i] != 0)
-            atomicAdd(digits + parts.position + i, (unsigned long long)parts.part[i]);
-}
+    __device__ void clear()
+    {
+        for (int i = threadIdx.x; i < BUCKETS; i += THREADS) {
+            lower[i] = 0;
+            upper[i] = 0;
+        }
+    }
 
-/* A thread's accumulator: upper + lower is the exact sum of what it took, but for what went to the
-   digits. */
+    /* Adds an integer below 2^58 to a bucket. An upper half that has reached 2^29 moves on. Until
+       then it may grow by 2^21 for each thread of the block, or by what a few add at the end, which
+       together stay below 2^31. */
+    __device__ void add_integer(int bucket, int64_t x)
+    {
+        const unsigned low = (unsigned)x;
+        const unsigned before = atomicAdd(&lower[bucket], low);
+        const int high = (int)(x >> 32) + (before + low < low);
+        const int upper_before = atomicAdd(&upper[bucket], high);
+
+        if (abs(upper_before) >= 1 << 29) {
+            const int taken = atomicExch(&upper[bucket], 0);
+            const unsigned there = atomicAdd(&lower[bucket + 32], (unsigned)taken);
+
+            atomicAdd(&upper[bucket + 32], (taken >> 31) + (there + taken < (unsigned)taken));
+        }
+    }
+
+    /* The bucket that counts in units of 2^exponent. */
+    __device__ static __forceinline__ int bucket_of(int exponent)
+    {
+        return exponent + 1075 - FIRST;
+    }
+
+    /* Adds a finite x, zero or of an exponent from FIRST to LAST. */
+    __device__ void add(double x)
+    {
+        const int high = __double2hiint(x);
+        const int exponent = high >> 20 & 0x7ff;
+        const int64_t fraction = (int64_t)(exact_bits(x) & 0xfffffffffffffu);
+        const int64_t mantissa = fraction | (int64_t)(exponent != 0) << 52;
+
+        if (mantissa != 0)
+            add_integer(exponent - (exponent != 0) + 1 - FIRST, high < 0 ? -mantissa : mantissa);
+    }
+
+    /* Adds all of it to the digits in global memory. All threads of the block together. */
+    __device__ void add_to(int64_t *digits) const
+    {
+        typedef unsigned long long digit;
+        const int bit = threadIdx.x % 32;
+
+        for (int group = threadIdx.x / 32; group < BUCKETS / 32; group += WARPS) {
+            const uint64_t low = lower[group * 32 + bit];
+            const int64_t high = upper[group * 32 + bit];
+
+            if (__any_sync(ALL_LANES, low != 0 || high != 0)) {
+                long long first = (long long)(low << bit & 0xffffffffu);
+                long long second = (long long)((low << bit >> 32) + (high << bit & 0xffffffffu));
+                long long third = high << bit >> 32;
+                digit *to = (digit *)digits + (FIRST - 1) / EXACT_DIGIT_BITS + group;
+
+                for (int distance = 16; distance > 0; distance /= 2) {
+                    first += __shfl_down_sync(ALL_LANES, first, distance);
+                    second += __shfl_down_sync(ALL_LANES, second, distance);
+                    third += __shfl_down_sync(ALL_LANES, third, distance);
+                }
+                if (bit == 0) {
+                    if (first != 0)
+                        atomicAdd(to, (digit)first);
+                    if (second != 0)
+                        atomicAdd(to + 1, (digit)second);
+                    if (third != 0)
+                        atomicAdd(to + 2, (digit)third);
+                }
+            }
+        }
+    }
+};
+
+/*
+ * Expansions: upper + lower is the exact sum of what was added.
+ */
 struct expansion {
     double upper, lower;
 };
 
-__device__ static __forceinline__ void add_lower(struct expansion *e, unsigned long long *digits,
-                                                 double x)
+/* Adds x; returns what neither number could take. */
+__device__ static __forceinline__ double add_lower(struct expansion *e, double x)
 {
     double rest;
 
     e->lower = exact_two_sum(e->lower, x, &rest);
-    if (rest != 0)
-        add_to_digits(digits, rest);
+    return rest;
 }
 
-__device__ static __forceinline__ void add(struct expansion *e, unsigned long long *digits,
-                                           double x)
+__device__ static __forceinline__ double add(struct expansion *e, double x)
 {
     double rest;
 
     e->upper = exact_two_sum(e->upper, x, &rest);
-    add_lower(e, digits, rest);
+    return rest == 0 ? 0 : add_lower(e, rest);
 }
 
-/* A thread's bins: bin i takes the binary32 values whose biased exponent is from 16 i to 16 i + 15.
-   They are multiples of 2^(16 i - 150) below 2^(16 i - 111): 39 bits, so that 2^13 of them add up
-   without rounding. Bin i of thread t is element i * THREADS + t: a warp's bins of one number lie
-   side by side, and no two of its threads use the same bank at a time. */
-static const int BINS = 16;
-static const int BIN_EXPONENT_SHIFT = 23 + 4;
-static const int BIN_ADDITIONS_MAX = 1 << 13;
+__device__ static __forceinline__ double power_of_two(int exponent)
+{
+    return exact_from_bits((uint64_t)(1023 + exponent) << 52);
+}
 
-/* What a thread knows besides the sum. */
-struct findings {
-    int64_t min_key, max_key;
-    uint64_t min_index, max_index; /* while running: of a place in the group; at the end: exact */
-    unsigned nan, positive_infinity, negative_infinity;
-    uint64_t first_nan;
-};
+/*
+ * Bins: a thread's sums by exponent, in shared memory, which never round. Bin i of thread t is
+ * element i * THREADS + t: a warp's bins of one number lie side by side, and no two of its threads
+ * use the same bank at a time. The threads of a warp use their bins together, so they all have
+ * taken the same number of elements.
+ */
+template <typename Sum, int BINS> struct bins {
+    static const int ADDITIONS_MAX = 1 << (sizeof(Sum) == 8 ? 13 : 9);
+    typedef Sum memory[BINS * THREADS];
 
-/* Element types on the device. A `word` is what is loaded; `bits` are those of the binary32 or
-   binary64 with the element's value. */
-struct f32 {
-    typedef uint32_t word;
-    typedef uint32_t bits;
-    static const int MANTISSA = 24;
-    static const bool ALWAYS_FITS = false;
-    __device__ static bits widen(word w)
+    Sum *first; /* the thread's bin 0 */
+    int taken;  /* elements since they were zero; -1: not even that */
+
+    __device__ void begin(memory shared)
     {
-        return w;
+        first = shared + threadIdx.x;
+        taken = -1;
+    }
+
+    __device__ void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < BINS; i++)
+            first[i * THREADS] = 0;
+        taken = 0;
     }
 };
 
-struct bf16 {
-    typedef uint16_t word;
-    typedef uint32_t bits;
-    static const int MANTISSA = 8;
-    static const bool ALWAYS_FITS = false;
-    __device__ static bits widen(word w)
+/* For values of binary32: bin i takes biased exponents from 16 i to 16 i + 15. They are multiples
+   of 2^(16 i - 150) below 2^(16 i - 111): 39 bits, so that 2^13 of them add up in binary64. */
+struct wide_bins : bins<double, 16> {
+    static const int UNIT_EXPONENT = -150;
+
+    __device__ __forceinline__ void take(float x)
     {
-        return (uint32_t)w << 16;
+        const unsigned bin = (__float_as_uint(x) & 0x7fffffffu) >> (23 + 4);
+
+        first[bin * THREADS] += (double)x;
+    }
+
+    /* Sees to it that there is room for `count` more elements. */
+    template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
+    {
+        if (taken < 0)
+            clear();
+        if (taken + count > ADDITIONS_MAX) {
+            for (int i = 0; i < 16; i++)
+                spill->add(first[i * THREADS]);
+            clear();
+        }
+        taken += count;
+    }
+
+    /* Empties the bins of the block, by all its threads. */
+    template <typename Spill> __device__ void finish(const memory shared, Spill *spill)
+    {
+        if (!__syncthreads_or(taken >= 0))
+            return;
+        if (taken < 0)
+            clear();
+        __syncthreads();
+        for (int i = threadIdx.x / 32; i < 16; i += WARPS) {
+            /* In units of the bin they are integers below 2^53, and 2^8 of them an int64_t. */
+            const double scale = power_of_two(-UNIT_EXPONENT - 16 * i);
+            const int bucket = Spill::bucket_of(UNIT_EXPONENT + 16 * i);
+            long long total = 0;
+
+            for (int t = threadIdx.x % 32; t < THREADS; t += 32)
+                total += __double2ll_rn(shared[i * THREADS + t] * scale);
+            for (int distance = 16; distance > 0; distance /= 2)
+                total += __shfl_down_sync(ALL_LANES, total, distance);
+            if (threadIdx.x % 32 == 0 && total != 0) {
+                spill->add_integer(bucket, total & 0xffffffff);
+                spill->add_integer(bucket + 32, total >> 32);
+            }
+        }
+    }
+};
+
+/* For values of bfloat16: bin i takes biased exponents from 8 i to 8 i + 7, times 2^-10, so that
+   sums stay in range. They are multiples of 2^(8 i - 144) below 2^(8 i - 129): 15 bits, so that 2^9
+   of them add up in binary32. */
+struct narrow_bins : bins<float, 32> {
+    static const int UNIT_EXPONENT = -134; /* of the values themselves */
+    static const int SCALE_EXPONENT = -10;
+
+    __device__ __forceinline__ void take(float x)
+    {
+        const unsigned bin = (__float_as_uint(x) & 0x7fffffffu) >> (23 + 3);
+
+        first[bin * THREADS] = __fmaf_rn(x, 0x1p-10f, first[bin * THREADS]);
+    }
+
+    /* Adds a warp's bins up, which are integers of 24 bits in their units; lane i is left with bin
+       i, and spills it. */
+    template <typename Spill> __device__ void empty(Spill *spill)
+    {
+        const int lane = threadIdx.x % 32;
+        int mine = 0;
+
+        /* Unrolled it would take registers from the main loop. */
+#pragma unroll 1
+        for (int i = 0; i < 32; i++) {
+            const double scale = power_of_two(-UNIT_EXPONENT - SCALE_EXPONENT - 8 * i);
+            int total = __double2int_rn((double)first[i * THREADS] * scale);
+
+#if __CUDA_ARCH__ >= 800
+            total = __reduce_add_sync(ALL_LANES, total);
+#else
+            for (int distance = 16; distance > 0; distance /= 2)
+                total += __shfl_xor_sync(ALL_LANES, total, distance);
+#endif
+            if (lane == i)
+                mine = total;
+        }
+        if (mine != 0)
+            spill->add_integer(Spill::bucket_of(UNIT_EXPONENT + 8 * lane), mine);
+    }
+
+    template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
+    {
+        if (taken < 0)
+            clear();
+        if (taken + count > ADDITIONS_MAX) {
+            empty(spill);
+            clear();
+        }
+        taken += count;
+    }
+
+    template <typename Spill> __device__ void finish(const memory, Spill *spill)
+    {
+        if (taken > 0)
+            empty(spill);
+    }
+};
+
+/* For values that need none. */
+struct no_bins {
+    typedef char memory[1];
+
+    __device__ void begin(memory)
+    {
+    }
+    __device__ void take(float)
+    {
+    }
+    template <typename Spill> __device__ void make_room(int, Spill *)
+    {
+    }
+    template <typename Spill> __device__ void finish(const memory, Spill *)
+    {
+    }
+};
+
+/*
+ * Element types on the device, of at most 32 bits. A `pair` is what one 32-bit word holds, one or
+ * two elements; its minima and maxima are NaN where an operand is, and put -0 before +0.
+ */
+struct f32 {
+    static const int PER_WORD = 1;
+    static const bool ALWAYS_FITS = false;
+    typedef wide_bins bins;
+    typedef float pair;
+
+    __device__ static pair view(uint32_t w)
+    {
+        return __uint_as_float(w);
+    }
+    __device__ static pair least(pair a, pair b)
+    {
+        float r;
+#if __CUDA_ARCH__ >= 800
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+#else
+        r = a != a ? a : b != b ? b : fminf(a, b);
+#endif
+        return r;
+    }
+    __device__ static pair greatest(pair a, pair b)
+    {
+        float r;
+#if __CUDA_ARCH__ >= 800
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+#else
+        r = a != a ? a : b != b ? b : fmaxf(a, b);
+#endif
+        return r;
+    }
+    /* Element `half` of a pair. */
+    __device__ static float element(uint32_t w, int)
+    {
+        return __uint_as_float(w);
+    }
+    __device__ static uint32_t swap(uint32_t w)
+    {
+        return __byte_perm(w, 0, 0x0123);
     }
 };
 
 struct f16 {
-    typedef uint16_t word;
-    typedef uint32_t bits;
-    static const int MANTISSA = 11;
-    /* All are multiples of 2^-24 below 2^16: 40 bits, and the 53 of binary64 leave room for 2^13.
-     */
+    static const int PER_WORD = 2;
+    /* All are multiples of 2^-24 below 2^16: 40 bits; the 53 of binary64 leave room for 2^13. */
     static const bool ALWAYS_FITS = true;
-    __device__ static bits widen(word w)
-    {
-        uint32_t sign = (uint32_t)(w & 0x8000) << 16;
-        uint32_t rest = (uint32_t)(w & 0x7fff) << 13;
+    typedef no_bins bins;
+    typedef __half2 pair;
 
-        if (rest >= 0x0f800000) /* infinity, NaN */
-            rest += 0x70000000;
-        else if (rest >= 0x00800000)
-            rest += 0x38000000;
-        else /* a subnormal: (1 + f / 1024) 2^-14 - 2^-14, exactly */
-            rest =
-                __float_as_uint(__uint_as_float(rest + 0x38800000) - __uint_as_float(0x38800000));
-        return rest | sign;
+    __device__ static pair view(uint32_t w)
+    {
+        return *(const __half2 *)&w;
+    }
+    __device__ static pair least(pair a, pair b)
+    {
+        return __hmin2_nan(a, b);
+    }
+    __device__ static pair greatest(pair a, pair b)
+    {
+        return __hmax2_nan(a, b);
+    }
+    __device__ static float element(uint32_t w, int half)
+    {
+        return half ? __high2float(view(w)) : __low2float(view(w));
+    }
+    __device__ static uint32_t swap(uint32_t w)
+    {
+        return __byte_perm(w, 0, 0x2301);
+    }
+};
+
+struct bf16 {
+    static const int PER_WORD = 2;
+    static const bool ALWAYS_FITS = false;
+    typedef narrow_bins bins;
+    typedef __nv_bfloat162 pair;
+
+    __device__ static pair view(uint32_t w)
+    {
+        return *(const __nv_bfloat162 *)&w;
+    }
+    __device__ static pair least(pair a, pair b)
+    {
+        return __hmin2_nan(a, b);
+    }
+    __device__ static pair greatest(pair a, pair b)
+    {
+        return __hmax2_nan(a, b);
+    }
+    __device__ static float element(uint32_t w, int half)
+    {
+        return __uint_as_float(half ? w & 0xffff0000 : w << 16);
+    }
+    __device__ static uint32_t swap(uint32_t w)
+    {
+        return __byte_perm(w, 0, 0x2301);
     }
 };
 
 struct f64 {
-    typedef uint64_t word;
-    typedef uint64_t bits;
-    static const int MANTISSA = 53;
-    static const bool ALWAYS_FITS = false;
-    __device__ static bits widen(word w)
-    {
-        return w;
-    }
 };
 
-__device__ static __forceinline__ double value_of(uint32_t bits)
+/* An integer that orders the values, -0 before +0, and the exact_key of the value it stands for. */
+__device__ static __forceinline__ int32_t order_of(float x)
 {
-    return (double)__uint_as_float(bits);
-}
-
-__device__ static __forceinline__ double value_of(uint64_t bits)
-{
-    return exact_from_bits(bits);
-}
-
-/* An integer that orders the values, -0 before +0; and the key of the binary64 with its value. */
-__device__ static __forceinline__ int32_t order_of(uint32_t bits)
-{
-    int32_t b = (int32_t)bits;
+    int32_t b = __float_as_int(x);
     return b ^ (int32_t)((uint32_t)(b >> 31) >> 1);
 }
 
-__device__ static __forceinline__ int64_t order_of(uint64_t bits)
+__device__ static __forceinline__ int64_t order_of(double x)
 {
-    return exact_key(exact_from_bits(bits));
+    return exact_key(x);
 }
 
 __device__ static __forceinline__ int64_t key_of(int32_t order)
@@ -170,457 +438,806 @@ __device__ static __forceinline__ int64_t key_of(int64_t order)
     return order;
 }
 
-__device__ static __forceinline__ uint16_t reverse(uint16_t w)
-{
-    return (uint16_t)(w << 8 | w >> 8);
-}
-
-__device__ static __forceinline__ uint32_t reverse(uint32_t w)
-{
-    return __byte_perm(w, 0, 0x0123);
-}
-
-__device__ static __forceinline__ uint64_t reverse(uint64_t w)
-{
-    return (uint64_t)reverse((uint32_t)w) << 32 | reverse((uint32_t)(w >> 32));
-}
-
 template <typename T> struct limits;
-
-template <> struct limits<uint32_t> {
-    typedef int32_t order;
-    static const uint32_t INFINITE = 0x7f800000u;
-    static const uint32_t MAGNITUDE = 0x7fffffffu;
+template <> struct limits<int32_t> {
     static const int32_t ORDER_MAX = INT32_MAX;
-    static const int32_t ORDER_MIN = INT32_MIN;
-    static const int FRACTION_BITS = 23;
 };
-
-template <> struct limits<uint64_t> {
-    typedef int64_t order;
-    static const uint64_t INFINITE = 0x7ff0000000000000u;
-    static const uint64_t MAGNITUDE = 0x7fffffffffffffffu;
+template <> struct limits<int64_t> {
     static const int64_t ORDER_MAX = INT64_MAX;
-    static const int64_t ORDER_MIN = INT64_MIN;
-    static const int FRACTION_BITS = 52;
 };
 
-/* A thread at work. */
-template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer {
-    typedef typename Type::word word;
-    typedef typename Type::bits bits;
-    typedef limits<bits> limit;
-    typedef typename limit::order order;
+/* An extreme of what a thread has seen, and the first tile that holds it. Of the largest value the
+   complement of the order is kept: both are minima then. ORDER_MAX, which no number has, is none.
+ */
+template <typename Order> struct extreme {
+    Order order;
+    unsigned tile;
 
-    static const int PER_LOAD = 16 / sizeof(word);
-    static const int GROUP = UNROLL * PER_LOAD;
-    static const int GROUP_LOG2 = GROUP == 8 ? 3 : GROUP == 16 ? 4 : 5;
+    __device__ void clear()
+    {
+        order = limits<Order>::ORDER_MAX;
+        tile = ~0u;
+    }
+    __device__ __forceinline__ void take(Order other, unsigned other_tile)
+    {
+        if (other < order || (other == order && other_tile < tile)) {
+            order = other;
+            tile = other_tile;
+        }
+    }
+};
 
-    union load {
-        uint4 vector;
-        word words[PER_LOAD];
+/* What was found besides the sum and the extremes. */
+struct counts {
+    unsigned nan, positive_infinity, negative_infinity;
+    uint64_t first_nan; /* element of the chunk */
+
+    __device__ void clear()
+    {
+        nan = positive_infinity = negative_infinity = 0;
+        first_nan = PARTIAL_NO_INDEX;
+    }
+    __device__ void take_nan(uint64_t at)
+    {
+        first_nan = at < first_nan ? at : first_nan;
+    }
+    __device__ bool any() const
+    {
+        return (nan | positive_infinity | negative_infinity) != 0;
+    }
+};
+
+__device__ static __forceinline__ uint4 load_16_bytes(const uint4 *from)
+{
+    return __ldcs(from);
+}
+
+/* What a thread at work knows, whatever the element type. */
+template <typename Order> struct worker {
+    size_t count; /* elements of the chunk */
+    struct extreme<Order> least, greatest;
+    struct counts counts;
+
+    __device__ void begin(size_t elements)
+    {
+        count = elements;
+        least.clear();
+        greatest.clear();
+        counts.clear();
+    }
+
+    /* How many elements of a group there are, the others being there to fill up the last tile:
+       PER_LOAD from element `first` of the chunk on, and again every STRIDE elements. */
+    template <int STRIDE, int PER_LOAD, int GROUP>
+    __device__ __forceinline__ int valid_elements(uint64_t first) const
+    {
+        if (first + (GROUP / PER_LOAD - 1) * STRIDE + PER_LOAD <= count)
+            return GROUP;
+        if (first >= count)
+            return 0;
+        const int left = (int)(count - first);
+        return left / STRIDE * PER_LOAD + min(left % STRIDE, PER_LOAD);
+    }
+
+    __device__ __forceinline__ void take_extremes(Order low, Order high, unsigned tile)
+    {
+        if (low < least.order) {
+            least.order = low;
+            least.tile = tile;
+        }
+        if (high < greatest.order) {
+            greatest.order = high;
+            greatest.tile = tile;
+        }
+    }
+};
+
+/*
+ * Elements of at most 32 bits.
+ */
+template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer : worker<int32_t> {
+    typedef int32_t order;
+    static const int UNROLL = tuning<Type>::UNROLL;
+    static const int GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
+    static const int GROUP = GROUP_WORDS * Type::PER_WORD;
+    static const int PER_LOAD = LOAD_BYTES / 4 * Type::PER_WORD;
+    static const int TILE = THREADS * GROUP;
+    /* Sums are multiples of 2^-149, of biased exponent 874, and below 2^158; bins spill 32 bits on.
+     */
+    typedef buckets<865, 1200> spill_buckets;
+
+    struct memory {
+        spill_buckets spill;
+        typename Type::bins::memory bins;
     };
 
-    static const bool BINNED = SUM && sizeof(bits) == 4 && !Type::ALWAYS_FITS;
+    struct group {
+        uint32_t words[GROUP_WORDS];
+    };
 
-    const word *data;
-    uint64_t index;             /* of data[0] */
-    unsigned long long *digits; /* the block's */
-    double *bins;               /* the thread's first */
-    int binned;                 /* additions to the bins since they were zero; -1: not even that */
+    spill_buckets *spill;
+    typename Type::bins bins;
+    int wide; /* tiles to go to the bins without trying to group */
     struct expansion sum;
-    order least, greatest;
-    uint64_t least_at, greatest_at; /* elements of the chunk: where the group begins */
-    struct findings found;
 
-    __device__ static bits bits_of(word w)
+    __device__ void begin(memory *shared, size_t elements)
     {
-        return Type::widen(SWAP ? reverse(w) : w);
+        worker::begin(elements);
+        spill = &shared->spill;
+        bins.begin(shared->bins);
+        wide = 0;
+        sum.upper = sum.lower = 0;
     }
 
-    __device__ void clear_bins()
+    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
     {
-        for (int i = 0; i < BINS; i++)
-            bins[i * THREADS] = 0;
-        binned = 0;
-    }
-
-    /* Sees to it that the bins can take `count` more values. */
-    __device__ __forceinline__ void make_room(int count)
-    {
-        if (binned < 0)
-            clear_bins();
-        if (binned + count > BIN_ADDITIONS_MAX) {
-            for (int i = 0; i < BINS; i++)
-                add(&sum, digits, bins[i * THREADS]);
-            clear_bins();
-        }
-        binned += count;
-    }
-
-    /* A finite value, for which there is room. */
-    __device__ __forceinline__ void bin(bits b)
-    {
-        bins[(int)((b & limit::MAGNITUDE) >> BIN_EXPONENT_SHIFT) * THREADS] += value_of(b);
-    }
-
-    /* One element, whatever it is; `at` counts from the start of the chunk. */
-    __device__ void take(bits b, uint64_t at, uint64_t group_at)
-    {
-        bits magnitude = b & limit::MAGNITUDE;
-
-        if (magnitude > limit::INFINITE) {
-            found.nan++;
-            if (index + at < found.first_nan)
-                found.first_nan = index + at;
-            return;
-        }
-        take_order(order_of(b), group_at);
-        if (magnitude == limit::INFINITE) {
-            if (b == magnitude)
-                found.positive_infinity++;
-            else
-                found.negative_infinity++;
-        } else if (BINNED) {
-            make_room(1);
-            bin(b);
-        } else if (SUM) {
-            if (sizeof(bits) == 8 && magnitude >> limit::FRACTION_BITS >= HUGE_EXPONENT)
-                add_to_digits(digits, value_of(b));
-            else
-                add(&sum, digits, value_of(b));
-        }
-    }
-
-    __device__ __forceinline__ void take_order(order o, uint64_t group_at)
-    {
-        if (o < least) {
-            least = o;
-            if (WHERE)
-                least_at = group_at;
-        }
-        if (o > greatest) {
-            greatest = o;
-            if (WHERE)
-                greatest_at = group_at;
-        }
-    }
-
-    /* A group of finite values whose exponents lie far apart. */
-    __device__ __forceinline__ void bin_group(const load *loads)
-    {
-        make_room(GROUP);
-#pragma unroll
-        for (int j = 0; j < UNROLL; j++)
-#pragma unroll
-            for (int k = 0; k < PER_LOAD; k++)
-                bin(bits_of(loads[j].words[k]));
-    }
-
-    /* A whole group: 16 bytes at data + at, and again every `stride` elements. */
-    __device__ __forceinline__ void take_group(const load *loads, uint64_t at, int stride)
-    {
-        order low = limit::ORDER_MAX, high = limit::ORDER_MIN;
-        bits largest = 0, smallest = (bits)-1; /* twice the magnitudes; that of zeros is the most */
-        double total = 0;
+        const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
 
 #pragma unroll
         for (int j = 0; j < UNROLL; j++) {
+            uint4 v = load_16_bytes(from + j * THREADS);
+            g->words[4 * j] = v.x;
+            g->words[4 * j + 1] = v.y;
+            g->words[4 * j + 2] = v.z;
+            g->words[4 * j + 3] = v.w;
+        }
+        if (SWAP)
 #pragma unroll
-            for (int k = 0; k < PER_LOAD; k++) {
-                bits b = bits_of(loads[j].words[k]);
-                bits doubled = b + b;
-                order o = order_of(b);
+            for (int i = 0; i < GROUP_WORDS; i++)
+                g->words[i] = Type::swap(g->words[i]);
+    }
 
-                low = o < low ? o : low;
-                high = o > high ? o : high;
-                largest = doubled > largest ? doubled : largest;
-                if (SUM && sizeof(bits) == 4) {
-                    if (!Type::ALWAYS_FITS)
-                        smallest = doubled - 1 < smallest ? doubled - 1 : smallest;
-                    total += value_of(b);
+    /* The place of an element of the thread's group in the chunk. */
+    __device__ __forceinline__ static uint64_t place(unsigned tile, int word, int half)
+    {
+        return (uint64_t)tile * TILE + (word / 4 * THREADS + threadIdx.x) * PER_LOAD +
+               word % 4 * Type::PER_WORD + half;
+    }
+
+    /* Loads what there is of the last tile; NaNs take the place of the rest, and are not counted.
+     */
+    __device__ static void load_part(struct group *g, const void *data, unsigned tile, size_t count)
+    {
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            uint64_t at = place(tile, i, 0);
+            uint32_t w = ~0u;
+
+            if (Type::PER_WORD == 1) {
+                if (at < count)
+                    w = ((const uint32_t *)data)[at];
+            } else {
+                if (at < count)
+                    w = 0xffff0000u | ((const uint16_t *)data)[at];
+                if (at + 1 < count)
+                    w = (w & 0xffff) | (uint32_t)((const uint16_t *)data)[at + 1] << 16;
+            }
+            g->words[i] = SWAP ? Type::swap(w) : w;
+        }
+    }
+
+    /* Counts the NaNs and infinities of a group, makes them zeros, and finds the extremes of what
+       is no NaN. */
+    __device__ void take_specials(struct group *g, unsigned tile, order *low, order *high)
+    {
+        const int valid = valid_elements<THREADS * PER_LOAD, PER_LOAD, GROUP>(place(tile, 0, 0));
+        int first_nan = GROUP;
+
+        *low = *high = limits<order>::ORDER_MAX;
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < Type::PER_WORD; half++) {
+                const int n = i * Type::PER_WORD + half;
+                const float x = Type::element(g->words[i], half);
+                const order o = order_of(x);
+                const bool nan = x != x, infinite = fabsf(x) == __int_as_float(0x7f800000);
+
+                if (!nan) {
+                    *low = min(*low, o);
+                    *high = min(*high, ~o);
+                } else if (n < valid) {
+                    counts.nan++;
+                    first_nan = min(first_nan, n);
                 }
+                counts.positive_infinity += infinite && x > 0;
+                counts.negative_infinity += infinite && x < 0;
+                if (nan || infinite)
+                    g->words[i] &= Type::PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
             }
-        }
-        const bool finite = largest < limit::INFINITE * 2;
-        bool plain = finite;
-        if (sizeof(bits) == 4) {
-            int emax = (int)(largest >> (limit::FRACTION_BITS + 1));
-            int emin = (int)((bits)(smallest + 1) >> (limit::FRACTION_BITS + 1));
-
-            if (SUM && !Type::ALWAYS_FITS && plain)
-                plain = exact_group_fits(emin > 1 ? emin : 1, emax > 1 ? emax : 1, Type::MANTISSA,
-                                         GROUP_LOG2);
-        } else if (SUM) {
-            plain = plain && largest >> (limit::FRACTION_BITS + 1) < HUGE_EXPONENT;
-        }
-        if (plain || (BINNED && finite)) {
-            take_order(low, at);
-            take_order(high, at);
-            if (BINNED && !plain) {
-                bin_group(loads);
-            } else if (SUM && sizeof(bits) == 4) {
-                if (largest != 0)
-                    add(&sum, digits, total);
-            } else if (SUM) {
-#pragma unroll
-                for (int j = 0; j < UNROLL; j++)
-#pragma unroll
-                    for (int k = 0; k < PER_LOAD; k++)
-                        add(&sum, digits, value_of(bits_of(loads[j].words[k])));
-            }
-            return;
-        }
-        for (int j = 0; j < UNROLL; j++)
-            for (int k = 0; k < PER_LOAD; k++) {
-                uint64_t element = at + (uint64_t)j * stride + k;
-                take(bits_of(data[element]), element, at);
-            }
+        if (first_nan < GROUP)
+            counts.take_nan(place(tile, first_nan / Type::PER_WORD, first_nan % Type::PER_WORD));
     }
 
-    /* The exact place of an extreme, out of its group; `at` is an element alone when it lies in
-       the rest, from `grouped` on. */
-    __device__ uint64_t locate(order o, uint64_t at, int stride, uint64_t grouped)
+    __device__ __forceinline__ void bin_group(const struct group *g)
     {
-        if (at >= grouped)
-            return index + at;
-        for (int j = 0; j < UNROLL; j++)
-            for (int k = 0; k < PER_LOAD; k++) {
-                uint64_t element = at + (uint64_t)j * stride + k;
-                bits b = bits_of(data[element]);
-                if ((b & limit::MAGNITUDE) <= limit::INFINITE && order_of(b) == o)
-                    return index + element;
-            }
-        return PARTIAL_NO_INDEX; /* not reached */
+        bins.make_room(GROUP, spill);
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < Type::PER_WORD; half++)
+                bins.take(Type::element(g->words[i], half));
     }
 
-    __device__ void run(size_t count)
+    __device__ __forceinline__ void add_exactly(double x)
     {
-        const size_t tile = (size_t)THREADS * GROUP;
-        const size_t tiles = count / tile;
-        const int stride = THREADS * PER_LOAD;
-        const uint64_t grouped = (uint64_t)tiles * tile;
+        const double rest = add(&sum, x);
 
-        sum.upper = sum.lower = 0;
-        binned = -1;
-        least = limit::ORDER_MAX;
-        greatest = limit::ORDER_MIN;
-        least_at = greatest_at = PARTIAL_NO_INDEX;
-        found.nan = found.positive_infinity = found.negative_infinity = 0;
-        found.first_nan = PARTIAL_NO_INDEX;
+        if (rest != 0)
+            spill->add(rest);
+    }
 
-        for (size_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-            uint64_t at = (uint64_t)t * tile + threadIdx.x * PER_LOAD;
-            const uint4 *from = (const uint4 *)(data + at);
-            load loads[UNROLL];
+    /* Adds up a group, if that is exact. */
+    __device__ __forceinline__ bool add_group(const struct group *g)
+    {
+        double down = 0, up = 0;
 
 #pragma unroll
-            for (int j = 0; j < UNROLL; j++)
-                loads[j].vector = __ldcs(from + j * THREADS);
-            take_group(loads, at, stride);
-        }
-        for (uint64_t at = grouped + blockIdx.x * THREADS + threadIdx.x; at < count;
-             at += (uint64_t)gridDim.x * THREADS)
-            take(bits_of(data[at]), at, at);
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < Type::PER_WORD; half++) {
+                const double x = (double)Type::element(g->words[i], half);
 
-        found.min_key = least_at == PARTIAL_NO_INDEX && WHERE ? INT64_MAX : key_of(least);
-        found.max_key = greatest_at == PARTIAL_NO_INDEX && WHERE ? INT64_MIN : key_of(greatest);
-        found.min_index = found.max_index = PARTIAL_NO_INDEX;
-        if (!WHERE && least > greatest) { /* nothing but NaNs, or nothing at all */
-            found.min_key = INT64_MAX;
-            found.max_key = INT64_MIN;
+                down = __dadd_rd(down, x);
+                if (!Type::ALWAYS_FITS)
+                    up = __dadd_ru(up, x);
+            }
+        if (!Type::ALWAYS_FITS && __any_sync(ALL_LANES, down != up))
+            return false;
+        if (down != 0)
+            add_exactly(down);
+        return true;
+    }
+
+    /* The same in binary32: slices of every element on three grids, as for binary64 below. An
+       origin is 1.5 times a power of two; the sum of a group stays within 2^22 places of it. */
+    __device__ __forceinline__ bool add_slices(const struct group *g)
+    {
+        const int group_log2 = GROUP <= 16 ? 4 : GROUP <= 32 ? 5 : GROUP <= 64 ? 6 : 7;
+        float largest = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < Type::PER_WORD; half++)
+                largest = fmaxf(largest, fabsf(Type::element(g->words[i], half)));
+
+        const int exponent = max((__float_as_int(largest) >> 23), 1) + 2 + group_log2;
+        const int step = 23 - group_log2;
+        const float upper_origin = __int_as_float(exponent << 23 | 0x400000);
+        const float middle_origin = __int_as_float(max(exponent - step, 1) << 23 | 0x400000);
+        const float lower_origin = __int_as_float(max(exponent - 2 * step, 1) << 23 | 0x400000);
+        float upper = upper_origin, middle = middle_origin, down = lower_origin, up = down;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < Type::PER_WORD; half++) {
+                float x = Type::element(g->words[i], half), sum;
+
+                sum = upper + x;
+                x -= sum - upper;
+                upper = sum;
+                sum = middle + x;
+                x -= sum - middle;
+                middle = sum;
+                down = __fadd_rd(down, x);
+                up = __fadd_ru(up, x);
+            }
+        if (__any_sync(ALL_LANES, exponent > 254 || down != up))
+            return false;
+        /* Two slices are 46 bits. */
+        add_exactly((double)(upper - upper_origin) + (double)(middle - middle_origin));
+        if (down != lower_origin)
+            add_exactly((double)(down - lower_origin));
+        return true;
+    }
+
+    __device__ __forceinline__ void take(struct group *g, unsigned tile)
+    {
+        typename Type::pair low = Type::view(g->words[0]), high = low;
+        order first, last;
+        float lowest, highest;
+
+#pragma unroll
+        for (int i = 1; i < GROUP_WORDS; i++) {
+            low = Type::least(low, Type::view(g->words[i]));
+            high = Type::greatest(high, Type::view(g->words[i]));
         }
-        if (WHERE && least_at != PARTIAL_NO_INDEX)
-            found.min_index = locate(least, least_at, stride, grouped);
-        if (WHERE && greatest_at != PARTIAL_NO_INDEX)
-            found.max_index = locate(greatest, greatest_at, stride, grouped);
+        {
+            const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
+
+            lowest = Type::element(l, 0);
+            highest = Type::element(h, 0);
+            if (Type::PER_WORD == 2) {
+                lowest = f32::least(lowest, Type::element(l, 1));
+                highest = f32::greatest(highest, Type::element(h, 1));
+            }
+        }
+        first = order_of(lowest);
+        last = ~order_of(highest);
+        if (!(lowest > __int_as_float(0xff800000) && highest < __int_as_float(0x7f800000)))
+            take_specials(g, tile, &first, &last);
+        take_extremes(first, last, tile);
+        if (SUM) {
+            if (wide > 0) {
+                wide--;
+                bin_group(g);
+            } else if (!(SLOW_BINARY64 ? add_slices(g) : add_group(g))) {
+                wide = TILES_BINNED;
+                bin_group(g);
+            }
+        }
+    }
+
+    /* Spills what the block's threads hold, by all of them. */
+    __device__ void finish(const memory *shared)
+    {
+        for (int distance = 16; distance > 0; distance /= 2) {
+            const double upper = __shfl_down_sync(ALL_LANES, sum.upper, distance);
+            const double lower = __shfl_down_sync(ALL_LANES, sum.lower, distance);
+
+            if (threadIdx.x % 32 < distance) {
+                const double rest = add_lower(&sum, lower);
+
+                if (rest != 0)
+                    spill->add(rest);
+                add_exactly(upper);
+            }
+        }
+        if (threadIdx.x % 32 == 0) {
+            spill->add(sum.upper);
+            spill->add(sum.lower);
+        }
+        bins.finish(shared->bins, spill);
+    }
+
+    /* The place in its tile of the first element of the group that has an order; ~0 if none has. */
+    __device__ static unsigned find(const struct group *g, order wanted)
+    {
+        unsigned first = ~0u;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < Type::PER_WORD; half++)
+                if (order_of(Type::element(g->words[i], half)) == wanted)
+                    first = min(first, (unsigned)place(0, i, half));
+        return first;
     }
 };
 
-/* Merging findings. */
-__device__ static void take_min(int64_t *key, uint64_t *index, int64_t other, uint64_t other_index)
-{
-    if (other < *key || (other == *key && other_index < *index)) {
-        *key = other;
-        *index = other_index;
+/*
+ * Elements of 64 bits.
+ */
+template <bool SWAP, bool SUM, bool WHERE> struct reducer<f64, SWAP, SUM, WHERE> : worker<int64_t> {
+    typedef int64_t order;
+    static const int UNROLL = tuning<f64>::UNROLL;
+    static const int GROUP = UNROLL * LOAD_BYTES / 8;
+    static const int TILE = THREADS * GROUP;
+    static const int LEVELS = 3;
+    typedef buckets<1, 2046> spill_buckets;
+
+    struct memory {
+        spill_buckets spill;
+    };
+
+    struct group {
+        double elements[GROUP];
+    };
+
+    /* Grids. Elements are below 2^(top - 1022). The accumulator of level k begins at 1.5 times a
+       power of two whose last place is the grid's, and stays next to it for 2^11 additions of
+       slices of 40 bits; what remains of an element is half a place at most, 41 bits on. Where the
+       exponents end, so do the grids: at the last place of the subnormals. */
+    static const int TOP_MAX = 2032;
+    static const int MARGIN = 4;
+    static const int GROUPS_MAX = (1 << 11) / GROUP;
+
+    spill_buckets *spill;
+    int top;  /* biased exponent that bounds the elements */
+    int room; /* groups that may still be added */
+    int wide; /* tiles to spill without trying */
+    double level[LEVELS];
+
+    __device__ static __forceinline__ double origin(int top, int k)
+    {
+        const int exponent = top + 13 - 41 * k;
+
+        return __hiloint2double((exponent > 1 ? exponent : 1) << 20 | 0x80000, 0);
     }
-}
 
-__device__ static void take_max(int64_t *key, uint64_t *index, int64_t other, uint64_t other_index)
-{
-    if (other > *key || (other == *key && other_index < *index)) {
-        *key = other;
-        *index = other_index;
+    __device__ void set_grids(int bound)
+    {
+        top = bound;
+        room = GROUPS_MAX;
+        for (int k = 0; k < LEVELS; k++)
+            level[k] = origin(top, k);
     }
-}
 
-template <typename T> __device__ static T shuffle_down(T x, int distance)
-{
-    return __shfl_down_sync(ALL_LANES, x, distance);
-}
-
-__device__ static void merge_warp(struct cuda_block_result *r)
-{
-    for (int distance = 16; distance > 0; distance /= 2) {
-        unsigned long long first;
-
-        take_min(&r->min_key, &r->min_index, shuffle_down((long long)r->min_key, distance),
-                 shuffle_down((unsigned long long)r->min_index, distance));
-        take_max(&r->max_key, &r->max_index, shuffle_down((long long)r->max_key, distance),
-                 shuffle_down((unsigned long long)r->max_index, distance));
-        r->nan += shuffle_down(r->nan, distance);
-        r->positive_infinity += shuffle_down(r->positive_infinity, distance);
-        r->negative_infinity += shuffle_down(r->negative_infinity, distance);
-        first = shuffle_down(r->first_nan, distance);
-        r->first_nan = first < r->first_nan ? first : r->first_nan;
+    __device__ void spill_levels()
+    {
+        for (int k = 0; k < LEVELS; k++)
+            spill->add(level[k] - origin(top, k));
     }
-}
 
-/* Merges the results of all threads of the block into that of thread 0. */
-__device__ static void merge_block(struct cuda_block_result *r, struct cuda_block_result *shared)
-{
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-
-    merge_warp(r);
-    __syncthreads();
-    if (lane == 0)
-        shared[warp] = *r;
-    __syncthreads();
-    if (warp == 0) {
-        *r = shared[lane < WARPS ? lane : 0];
-        if (lane >= WARPS)
-            r->nan = r->positive_infinity = r->negative_infinity = 0;
-        merge_warp(r);
+    __device__ void begin(memory *shared, size_t elements)
+    {
+        worker::begin(elements);
+        spill = &shared->spill;
+        wide = 0;
+        set_grids(0);
     }
-}
 
-/* Adds the expansions of a warp to that of its lane 0, and that to the digits. */
-__device__ static void merge_sums(struct expansion *e, unsigned long long *digits)
-{
-    for (int distance = 16; distance > 0; distance /= 2) {
-        double upper = shuffle_down(e->upper, distance);
-        double lower = shuffle_down(e->lower, distance);
+    __device__ static __forceinline__ double from_words(uint32_t low, uint32_t high)
+    {
+        return SWAP ? __hiloint2double(__byte_perm(low, 0, 0x0123), __byte_perm(high, 0, 0x0123))
+                    : __hiloint2double(high, low);
+    }
 
-        /* Lanes whose partner does not exist or has been merged count for nothing from here on. */
-        if (threadIdx.x % 32 < distance) {
-            add(e, digits, upper);
-            add_lower(e, digits, lower);
+    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
+    {
+        const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
+
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++) {
+            uint4 v = load_16_bytes(from + j * THREADS);
+            g->elements[2 * j] = from_words(v.x, v.y);
+            g->elements[2 * j + 1] = from_words(v.z, v.w);
         }
     }
-    if (threadIdx.x % 32 == 0) {
-        add_to_digits(digits, e->upper);
-        add_to_digits(digits, e->lower);
+
+    __device__ __forceinline__ static uint64_t place(unsigned tile, int i)
+    {
+        return (uint64_t)tile * TILE + (i / 2 * THREADS + threadIdx.x) * 2 + i % 2;
     }
+
+    __device__ static void load_part(struct group *g, const void *data, unsigned tile, size_t count)
+    {
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            uint64_t at = place(tile, i);
+            uint2 w = make_uint2(~0u, ~0u);
+
+            if (at < count)
+                w = ((const uint2 *)data)[at];
+            g->elements[i] = from_words(w.x, w.y);
+        }
+    }
+
+    /* Sign and magnitude's upper half, in which infinities and NaNs are at least 0x7ff00000. */
+    __device__ static __forceinline__ int magnitude(double x)
+    {
+        return __double2hiint(x) & 0x7fffffff;
+    }
+
+    __device__ int take_specials(struct group *g, unsigned tile, order *low, order *high)
+    {
+        const int valid = valid_elements<THREADS * 2, 2, GROUP>(place(tile, 0));
+        int largest = 0, first_nan = GROUP;
+
+        *low = *high = limits<order>::ORDER_MAX;
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            const double x = g->elements[i];
+            const order o = order_of(x);
+            const bool nan = x != x;
+
+            if (!nan) {
+                *low = o < *low ? o : *low;
+                *high = ~o < *high ? ~o : *high;
+            } else if (i < valid) {
+                counts.nan++;
+                first_nan = min(first_nan, i);
+            }
+            if (magnitude(x) >= 0x7ff00000) {
+                counts.positive_infinity += x > 0;
+                counts.negative_infinity += x < 0;
+                g->elements[i] = 0;
+            }
+            largest = max(largest, magnitude(g->elements[i]));
+        }
+        if (first_nan < GROUP)
+            counts.take_nan(place(tile, first_nan));
+        return largest;
+    }
+
+    /* Adds a group whose elements' largest exponent is `exponent`, if the grids take it. */
+    __device__ __forceinline__ bool add_group(const struct group *g)
+    {
+        double upper = level[0], middle = level[1], down = level[2], up = down;
+
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            double x = g->elements[i], sum;
+
+            sum = upper + x;
+            x -= sum - upper;
+            upper = sum;
+            sum = middle + x;
+            x -= sum - middle;
+            middle = sum;
+            down = __dadd_rd(down, x);
+            up = __dadd_ru(up, x);
+        }
+        if (down != up)
+            return false;
+        level[0] = upper;
+        level[1] = middle;
+        level[2] = down;
+        room--;
+        return true;
+    }
+
+    __device__ void spill_group(const struct group *g)
+    {
+#pragma unroll
+        for (int i = 0; i < GROUP; i++)
+            spill->add(g->elements[i]);
+    }
+
+    __device__ __forceinline__ void take_sum(const struct group *g, int exponent)
+    {
+        if (SLOW_BINARY64) {
+            spill_group(g);
+            return;
+        }
+        if (wide > 0) {
+            wide--;
+            spill_group(g);
+            return;
+        }
+        if (exponent > top || room == 0) {
+            spill_levels();
+            set_grids(min(max(top, exponent + MARGIN), TOP_MAX));
+        }
+        if (exponent <= top && add_group(g))
+            return;
+        spill_group(g);
+        if (exponent + 4 * MARGIN < top) { /* the data have become smaller: follow them */
+            spill_levels();
+            set_grids(exponent + MARGIN);
+        } else {
+            wide = TILES_SPILLED;
+        }
+    }
+
+    __device__ __forceinline__ void take(struct group *g, unsigned tile)
+    {
+        double low = g->elements[0], high = low;
+        int largest = magnitude(low);
+        order first, last;
+
+#pragma unroll
+        for (int i = 1; i < GROUP; i++) {
+            low = fmin(low, g->elements[i]);
+            high = fmax(high, g->elements[i]);
+            largest = max(largest, magnitude(g->elements[i]));
+        }
+        first = order_of(low);
+        last = ~order_of(high);
+        if (largest >= 0x7ff00000)
+            largest = take_specials(g, tile, &first, &last);
+        take_extremes(first, last, tile);
+        if (SUM)
+            take_sum(g, largest >> 20);
+    }
+
+    /* Spills what the block's threads hold. Where those of a warp have the same grids, their sums
+       are added up first, as integers: 52 bits each, in units of the grid. */
+    __device__ void finish(const memory *)
+    {
+        if (!__all_sync(ALL_LANES, top == __shfl_sync(ALL_LANES, top, 0))) {
+            spill_levels();
+            return;
+        }
+        for (int k = 0; k < LEVELS; k++) {
+            const int exponent = __double2hiint(origin(top, k)) >> 20;
+            /* The bits of numbers of one binade count units. */
+            long long total = (long long)(exact_bits(level[k]) - exact_bits(origin(top, k)));
+
+            for (int distance = 16; distance > 0; distance /= 2)
+                total += __shfl_down_sync(ALL_LANES, total, distance);
+            if (threadIdx.x % 32 == 0 && total != 0)
+                spill->add_integer(spill_buckets::bucket_of(exponent - 1075), total);
+        }
+    }
+
+    __device__ static unsigned find(const struct group *g, order wanted)
+    {
+        unsigned first = ~0u;
+
+#pragma unroll
+        for (int i = 0; i < GROUP; i++)
+            if (order_of(g->elements[i]) == wanted)
+                first = min(first, (unsigned)place(0, i));
+        return first;
+    }
+};
+
+/*
+ * Merging what the threads know.
+ */
+template <bool WHERE, typename Order> __device__ static void merge_warp(struct extreme<Order> *e)
+{
+    for (int distance = 16; distance > 0; distance /= 2) {
+        Order order = __shfl_down_sync(ALL_LANES, e->order, distance);
+        unsigned tile = WHERE ? __shfl_down_sync(ALL_LANES, e->tile, distance) : 0;
+
+        e->take(order, tile);
+    }
+}
+
+/* Merges the extremes of every thread of the block into those of thread 0. `shared` has an element
+   a warp, and is free for others after the next barrier. */
+template <bool WHERE, typename Order>
+__device__ static void merge_block(struct extreme<Order> *least, struct extreme<Order> *greatest,
+                                   struct extreme<Order> (*shared)[2])
+{
+    merge_warp<WHERE>(least);
+    merge_warp<WHERE>(greatest);
+    if (threadIdx.x % 32 == 0) {
+        shared[threadIdx.x / 32][0] = *least;
+        shared[threadIdx.x / 32][1] = *greatest;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        *least = shared[threadIdx.x % WARPS][0];
+        *greatest = shared[threadIdx.x % WARPS][1];
+        merge_warp<WHERE>(least);
+        merge_warp<WHERE>(greatest);
+    }
+}
+
+/* One step of carrying, by digits that other blocks may be adding to: the value never changes. It
+   keeps the digits small, however many launches follow. The topmost digit keeps all it has. */
+__device__ static void carry(int64_t *digits)
+{
+    const int t = threadIdx.x;
+
+    if (t < EXACT_DIGITS - 1) {
+        const long long over = exact_carry_out(*(volatile int64_t *)(digits + t));
+
+        if (over != 0) {
+            atomicAdd((unsigned long long *)digits + t, -((unsigned long long)over << 32));
+            atomicAdd((unsigned long long *)digits + t + 1, (unsigned long long)over);
+        }
+    }
+}
+
+/* Loads a thread's group of a tile, of which `full` are complete. */
+template <typename Reducer>
+__device__ static __forceinline__ void fetch(typename Reducer::group *g, const void *data,
+                                             unsigned tile, unsigned full, size_t count)
+{
+    if (tile < full)
+        Reducer::load(g, data, tile);
+    else
+        Reducer::load_part(g, data, tile, count);
 }
 
 template <typename Type, bool SWAP, bool SUM, bool WHERE>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
     reduce(const void *data, size_t count, uint64_t index, struct partial *partial,
            struct cuda_scratch *scratch)
 {
     typedef struct reducer<Type, SWAP, SUM, WHERE> thread_reducer;
-    __shared__ double bins[thread_reducer::BINNED ? BINS * THREADS : 1];
-    __shared__ unsigned long long digits[EXACT_DIGITS];
-    __shared__ struct cuda_block_result shared[WARPS];
+    typedef typename thread_reducer::order order;
+    typedef typename thread_reducer::group group;
+    __shared__ typename thread_reducer::memory shared;
+    __shared__ struct extreme<order> of_warps[WARPS][2];
+    __shared__ unsigned found[2];
     __shared__ bool last;
     thread_reducer r;
-    struct cuda_block_result mine;
-    int64_t *total = partial->sum.digit;
     const int t = threadIdx.x;
+    const unsigned full = (unsigned)(count / thread_reducer::TILE);
+    const unsigned tiles = full + (count % thread_reducer::TILE != 0);
+    /* The block's tiles. */
+    const bool contiguous = tuning<Type>::CONTIGUOUS;
+    const unsigned share = (tiles - 1) / gridDim.x + 1;
+    const unsigned first = contiguous ? blockIdx.x * share : blockIdx.x;
+    const unsigned end = contiguous ? min(tiles, first + share) : tiles;
+    const unsigned step = contiguous ? 1 : gridDim.x;
 
-    if (t < EXACT_DIGITS)
-        digits[t] = 0;
-    __syncthreads();
-
-    r.data = (const typename Type::word *)data;
-    r.index = index;
-    r.digits = digits;
-    r.bins = bins + t;
-    r.run(count);
-    if (SUM)
-        merge_sums(&r.sum, digits);
-    if (thread_reducer::BINNED && __syncthreads_or(r.binned >= 0)) {
-        if (r.binned < 0)
-            r.clear_bins();
-        for (int i = 0; i < BINS; i++) {
-            struct expansion e = {r.bins[i * THREADS], 0};
-            merge_sums(&e, digits);
-        }
+    if (SUM) {
+        shared.spill.clear();
+        __syncthreads();
     }
 
-    mine.min_key = r.found.min_key;
-    mine.max_key = r.found.max_key;
-    mine.min_index = r.found.min_index;
-    mine.max_index = r.found.max_index;
-    mine.nan = r.found.nan;
-    mine.positive_infinity = r.found.positive_infinity;
-    mine.negative_infinity = r.found.negative_infinity;
-    mine.first_nan = r.found.first_nan;
-    merge_block(&mine, shared); /* its barriers also complete the digits */
+    r.begin(&shared, count);
+    for (unsigned tile = first; tile < end; tile += step) {
+        group g;
 
-    if (SUM && t < EXACT_DIGITS && digits[t] != 0)
-        atomicAdd((unsigned long long *)total + t, digits[t]);
-    if (t == 0)
-        scratch->blocks[blockIdx.x] = mine;
+        fetch<thread_reducer>(&g, data, tile, full, count);
+        r.take(&g, tile);
+    }
 
-    /* The last block to come here sees what all the others wrote. */
-    __threadfence();
-    __syncthreads();
-    if (t == 0)
+    if (SUM)
+        r.finish(&shared);
+    merge_block<WHERE>(&r.least, &r.greatest, of_warps); /* its barrier also completes the spill */
+    if (SUM)
+        shared.spill.add_to(partial->sum.digit);
+    if (r.counts.any()) {
+        typedef unsigned long long counter;
+
+        atomicAdd((counter *)&partial->nan, (counter)r.counts.nan);
+        atomicAdd((counter *)&partial->positive_infinity, (counter)r.counts.positive_infinity);
+        atomicAdd((counter *)&partial->negative_infinity, (counter)r.counts.negative_infinity);
+        if (r.counts.nan)
+            atomicMin((counter *)&partial->first_nan, (counter)(index + r.counts.first_nan));
+    }
+    if (blockIdx.x == 0) {
+        if (t == 0)
+            partial->count += count;
+        if (SUM)
+            carry(partial->sum.digit);
+    }
+    if (!WHERE) {
+        if (t == 0 && r.least.order != limits<order>::ORDER_MAX) {
+            atomicMin((long long *)&partial->min_key, (long long)key_of(r.least.order));
+            atomicMax((long long *)&partial->max_key, (long long)key_of((order)~r.greatest.order));
+        }
+        return;
+    }
+
+    /* The last block to come here sees what all the others found. */
+    if (t == 0) {
+        struct cuda_block_result *mine = &scratch->blocks[blockIdx.x];
+
+        mine->least = r.least.order;
+        mine->least_tile = r.least.tile;
+        mine->greatest = r.greatest.order;
+        mine->greatest_tile = r.greatest.tile;
+        __threadfence();
         last = atomicInc(&scratch->ticket, gridDim.x - 1) == gridDim.x - 1;
+    }
     __syncthreads();
     if (!last)
         return;
     __threadfence();
-
-    mine.min_key = INT64_MAX;
-    mine.max_key = INT64_MIN;
-    mine.min_index = mine.max_index = mine.first_nan = PARTIAL_NO_INDEX;
-    mine.nan = mine.positive_infinity = mine.negative_infinity = 0;
+    r.least.clear();
+    r.greatest.clear();
     for (unsigned i = t; i < gridDim.x; i += THREADS) {
         const volatile struct cuda_block_result *b = &scratch->blocks[i];
 
-        take_min(&mine.min_key, &mine.min_index, b->min_key, b->min_index);
-        take_max(&mine.max_key, &mine.max_index, b->max_key, b->max_index);
-        mine.nan += b->nan;
-        mine.positive_infinity += b->positive_infinity;
-        mine.negative_infinity += b->negative_infinity;
-        if (b->first_nan < mine.first_nan)
-            mine.first_nan = b->first_nan;
+        r.least.take((order)b->least, b->least_tile);
+        r.greatest.take((order)b->greatest, b->greatest_tile);
     }
-    merge_block(&mine, shared);
+    merge_block<true>(&r.least, &r.greatest, of_warps);
     if (t == 0) {
-        take_min(&partial->min_key, &partial->min_index, mine.min_key, mine.min_index);
-        take_max(&partial->max_key, &partial->max_index, mine.max_key, mine.max_index);
-        partial->count += count;
-        partial->nan += mine.nan;
-        partial->positive_infinity += mine.positive_infinity;
-        partial->negative_infinity += mine.negative_infinity;
-        if (mine.first_nan < partial->first_nan)
-            partial->first_nan = mine.first_nan;
+        of_warps[0][0] = r.least;
+        of_warps[0][1] = r.greatest;
+        found[0] = found[1] = ~0u;
     }
-    /* One step of carrying keeps the digits small, however many launches follow. The topmost
-       digit keeps all it has. */
-    if (SUM) {
-        int64_t keep = 0, carried = 0;
-        if (t < EXACT_DIGITS) {
-            int64_t digit = ((volatile int64_t *)total)[t];
-            keep = t < EXACT_DIGITS - 1 ? exact_keep(digit) : digit;
-            if (t > 0)
-                carried = exact_carry_out(((volatile int64_t *)total)[t - 1]);
-        }
-        __syncthreads();
-        if (t < EXACT_DIGITS)
-            total[t] = keep + carried;
+    __syncthreads();
+    r.least = of_warps[0][0];
+    r.greatest = of_warps[0][1];
+    if (r.least.order == limits<order>::ORDER_MAX)
+        return;
+
+    /* Their places in their tiles. */
+    const order low = r.least.order, high = (order)~r.greatest.order;
+    group of_least, of_greatest;
+
+    fetch<thread_reducer>(&of_least, data, r.least.tile, full, count);
+    fetch<thread_reducer>(&of_greatest, data, r.greatest.tile, full, count);
+    atomicMin(&found[0], thread_reducer::find(&of_least, low));
+    atomicMin(&found[1], thread_reducer::find(&of_greatest, high));
+    __syncthreads();
+    if (t == 0) {
+        const uint64_t tile_size = thread_reducer::TILE;
+
+        partial_take_min(partial, key_of(low), index + r.least.tile * tile_size + found[0]);
+        partial_take_max(partial, key_of(high), index + r.greatest.tile * tile_size + found[1]);
     }
 }
 
 template <typename Type, bool SWAP, bool SUM, bool WHERE>
 static void launch(const struct cuda_launch *l, cudaStream_t stream)
 {
-    const size_t tile = (size_t)THREADS * UNROLL * (16 / sizeof(typename Type::word));
+    const size_t tile = reducer<Type, SWAP, SUM, WHERE>::TILE;
     size_t blocks = (l->count + tile - 1) / tile;
-    size_t most = (size_t)l->multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
+    size_t most = (size_t)l->multiprocessors * tuning<Type>::BLOCKS;
 
     most = most < CUDA_BLOCKS_MAX ? most : CUDA_BLOCKS_MAX;
     blocks = blocks < most ? blocks : most;

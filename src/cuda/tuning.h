@@ -1,0 +1,102 @@
+/*
+ * Tuning of the reduction kernels: every number that was found by measuring, and what was measured.
+ * Only reduce.cu includes this.
+ *
+ * All figures are bandwidths on an H200 as parts of cub::DeviceReduce::Sum's on as many bytes of
+ * binary32 (of binary64 for f64) in the same run; runs differ by 0.01, or 0.03 at 128 MiB.
+ */
+#ifndef GPUREDUCE_CUDA_TUNING_H
+#define GPUREDUCE_CUDA_TUNING_H
+
+/* Threads of a block. 128, and twice the blocks: the same at 4 GiB, to 0.05 less for wide data at
+   128 MiB, where there are more ends of blocks. With 512 the bins do not fit. */
+static const int THREADS = 256;
+
+/*
+ * By element type: loads of 16 bytes that a thread has in flight, and blocks a multiprocessor. What
+ * counts is their product, the bytes in flight, until registers go to memory, which costs up to a
+ * half. CONTIGUOUS: whether a block's tiles lie side by side, or as far apart as there are blocks.
+ * The figures: 128 MiB, 1 GiB, 4 GiB.
+ *
+ *        UNROLL x BLOCKS    ordinary data        any data
+ * f32    8 x 3, contiguous  1.07  1.01  1.00     0.97  0.99  0.99
+ *        8 x 3, apart       1.12  1.01  1.00     1.01  0.98  0.99
+ *        4 x 4              1.10  1.01  1.00     1.00  0.98  0.98
+ *        4 x 5              1.09  1.01  1.00     0.94  0.98  0.99
+ *        12 x 2             1.02  1.00  1.00     0.93  0.96  0.96
+ * f64    8 x 3                    1.00  0.99
+ *        4 x 4                    0.98  0.98
+ *        4 x 5                    0.62  0.60     (registers in memory)
+ * f16    4 x 5              1.10  1.00  0.99
+ *        8 x 3              1.09  1.00  0.99
+ * bf16   4 x 4              1.05  0.98  0.97     0.92  0.90  0.90
+ *        6 x 4              1.00  0.99  0.98     0.90  0.93  0.94
+ *        8 x 3              1.04  0.97  0.97     0.89  0.89  0.90
+ *
+ * Contiguous tiles are 0.003 faster for f32 at 4 GiB, which is what cub is faster there by
+ * otherwise, and no faster for the others.
+ *
+ * Prefetching tiles into the L2 cache took 0.1 of all of them. Loads that leave the caches alone
+ * (__ldcs) and plain ones are the same; ld.global.nc with L2::256B is 0.08 slower.
+ */
+struct f32;
+struct f64;
+struct f16;
+struct bf16;
+
+template <typename Type> struct tuning;
+template <> struct tuning<f32> {
+    static const int UNROLL = 8;
+    static const int BLOCKS = 3;
+    static const bool CONTIGUOUS = true;
+};
+template <> struct tuning<f64> {
+    static const int UNROLL = 8;
+    static const int BLOCKS = 3;
+    static const bool CONTIGUOUS = false;
+};
+template <> struct tuning<f16> {
+    static const int UNROLL = 4;
+    static const int BLOCKS = 5;
+    static const bool CONTIGUOUS = false;
+};
+template <> struct tuning<bf16> {
+    static const int UNROLL = 4;
+    static const int BLOCKS = 4;
+    static const bool CONTIGUOUS = false;
+};
+
+/* The most threads that a multiprocessor holds: more blocks than that cannot be asked for. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ == 750
+static const int RESIDENT_THREADS = 1024;
+#else
+static const int RESIDENT_THREADS = 1536;
+#endif
+static constexpr int resident(int blocks)
+{
+    return blocks * THREADS <= RESIDENT_THREADS ? blocks : RESIDENT_THREADS / THREADS;
+}
+
+/* After a group that could not be added up as groups are, this many tiles of a warp go to the bins,
+   and of a thread to the spill, without another try. For data that never fit, tries that fail cost
+   a part of the time that is left, about one in so many. */
+static const int TILES_BINNED = 15;
+static const int TILES_SPILLED = 63;
+
+/*
+ * GPUs on which binary64 runs at 1/32 or 1/64 of the rate of binary32 (by compute capability: all
+ * but these few) would be bound by two binary64 additions and a conversion an element. There,
+ * groups of narrow elements are added up in slices of binary32, eight additions an element, and
+ * binary64 elements all go to the spill: integer additions.
+ * NVCCFLAGS='-O3 -DGPUREDUCE_SLOW_BINARY64' has these paths tried on any GPU; on the H200 they run
+ * at 0.99 (f32), 0.58 (f64, normal), 0.74 (f64, any exponent), 0.70 (f16) and 0.83 (bf16).
+ */
+#if defined __CUDA_ARCH__ && !defined GPUREDUCE_SLOW_BINARY64 &&             \
+    (__CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || \
+     __CUDA_ARCH__ == 1000)
+static const bool SLOW_BINARY64 = false;
+#else
+static const bool SLOW_BINARY64 = true;
+#endif
+
+#endif
