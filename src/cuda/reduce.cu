@@ -33,6 +33,18 @@ static const int WARPS = THREADS / 32;
 static const unsigned ALL_LANES = 0xffffffffu;
 static const int LOAD_BYTES = 16;
 
+/* The least of a warp, in all its lanes. */
+__device__ static __forceinline__ int min_of_warp(int x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, x);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        x = min(x, __shfl_xor_sync(ALL_LANES, x, distance));
+    return x;
+#endif
+}
+
 /*
  * The spill: bucket e - FIRST holds an integer, which counts for 2^(e - 1075), the weight of the
  * last bit of a binary64 with biased exponent e. Its lower half is a 32-bit word that wraps around;
@@ -103,25 +115,42 @@ template <int FIRST, int LAST> struct buckets {
             const uint64_t low = lower[group * 32 + bit];
             const int64_t high = upper[group * 32 + bit];
 
-            if (__any_sync(ALL_LANES, low != 0 || high != 0)) {
-                long long first = (long long)(low << bit & 0xffffffffu);
-                long long second = (long long)((low << bit >> 32) + (high << bit & 0xffffffffu));
-                long long third = high << bit >> 32;
-                digit *to = (digit *)digits + (FIRST - 1) / EXACT_DIGIT_BITS + group;
+            unsigned used = __ballot_sync(ALL_LANES, low != 0 || high != 0);
 
+            if (used == 0)
+                continue;
+            long long first = (long long)(low << bit & 0xffffffffu);
+            long long second = (long long)((low << bit >> 32) + (high << bit & 0xffffffffu));
+            long long third = high << bit >> 32;
+            digit *to = (digit *)digits + (FIRST - 1) / EXACT_DIGIT_BITS + group;
+
+            if (__popc(used) <= 4) { /* as ever with ordinary data */
+                long long all[3] = {0, 0, 0};
+
+                for (; used != 0; used &= used - 1) {
+                    const int lane = __ffs((int)used) - 1;
+
+                    all[0] += __shfl_sync(ALL_LANES, first, lane);
+                    all[1] += __shfl_sync(ALL_LANES, second, lane);
+                    all[2] += __shfl_sync(ALL_LANES, third, lane);
+                }
+                first = all[0];
+                second = all[1];
+                third = all[2];
+            } else {
                 for (int distance = 16; distance > 0; distance /= 2) {
                     first += __shfl_down_sync(ALL_LANES, first, distance);
                     second += __shfl_down_sync(ALL_LANES, second, distance);
                     third += __shfl_down_sync(ALL_LANES, third, distance);
                 }
-                if (bit == 0) {
-                    if (first != 0)
-                        atomicAdd(to, (digit)first);
-                    if (second != 0)
-                        atomicAdd(to + 1, (digit)second);
-                    if (third != 0)
-                        atomicAdd(to + 2, (digit)third);
-                }
+            }
+            if (bit == 0) {
+                if (first != 0)
+                    atomicAdd(to, (digit)first);
+                if (second != 0)
+                    atomicAdd(to + 1, (digit)second);
+                if (third != 0)
+                    atomicAdd(to + 2, (digit)third);
             }
         }
     }
@@ -532,6 +561,14 @@ template <typename Order> struct worker {
     }
 };
 
+/* A warp's sum, in lane 0, of what is a multiple of one power of two in all lanes, and fits. */
+__device__ static __forceinline__ double add_warp(double x)
+{
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_down_sync(ALL_LANES, x, distance);
+    return x;
+}
+
 /*
  * Elements of at most 32 bits.
  */
@@ -770,25 +807,30 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer : worke
         }
     }
 
+    /* Spills the upper 47 bits of x, as seen from the largest of the warp, added up over the warp,
+       where nothing is rounded; returns the rest. */
+    __device__ __forceinline__ double spill_warp(double x)
+    {
+        const int exponent = -min_of_warp(-(__double2hiint(x) >> 20 & 0x7ff));
+        const double origin = __hiloint2double((exponent + 7) << 20 | 0x80000, 0);
+        const double slice = x + origin - origin;
+        const double total = add_warp(slice);
+
+        if (threadIdx.x % 32 == 0)
+            spill->add(total);
+        return x - slice;
+    }
+
     /* Spills what the block's threads hold, by all of them. */
     __device__ void finish(const memory *shared)
     {
-        for (int distance = 16; distance > 0; distance /= 2) {
-            const double upper = __shfl_down_sync(ALL_LANES, sum.upper, distance);
-            const double lower = __shfl_down_sync(ALL_LANES, sum.lower, distance);
+        double rest = add_lower(&sum, spill_warp(sum.upper));
 
-            if (threadIdx.x % 32 < distance) {
-                const double rest = add_lower(&sum, lower);
-
-                if (rest != 0)
-                    spill->add(rest);
-                add_exactly(upper);
-            }
-        }
-        if (threadIdx.x % 32 == 0) {
-            spill->add(sum.upper);
-            spill->add(sum.lower);
-        }
+        if (rest != 0)
+            spill->add(rest);
+        rest = spill_warp(sum.lower);
+        if (rest != 0)
+            spill->add(rest);
         bins.finish(shared->bins, spill);
     }
 
@@ -1058,11 +1100,20 @@ template <bool SWAP, bool SUM, bool WHERE> struct reducer<f64, SWAP, SUM, WHERE>
 /*
  * Merging what the threads know.
  */
-template <bool WHERE, typename Order> __device__ static void merge_warp(struct extreme<Order> *e)
+template <bool WHERE> __device__ static void merge_warp(struct extreme<int32_t> *e)
+{
+    const int32_t order = min_of_warp(e->order);
+
+    if (WHERE) /* tiles are below 2^30, and ~0 as an int is -1 */
+        e->tile = (unsigned)min_of_warp(e->order == order ? (int)(e->tile & INT32_MAX) : INT32_MAX);
+    e->order = order;
+}
+
+template <bool WHERE> __device__ static void merge_warp(struct extreme<int64_t> *e)
 {
     for (int distance = 16; distance > 0; distance /= 2) {
-        Order order = __shfl_down_sync(ALL_LANES, e->order, distance);
-        unsigned tile = WHERE ? __shfl_down_sync(ALL_LANES, e->tile, distance) : 0;
+        const int64_t order = __shfl_down_sync(ALL_LANES, e->order, distance);
+        const unsigned tile = WHERE ? __shfl_down_sync(ALL_LANES, e->tile, distance) : 0;
 
         e->take(order, tile);
     }

@@ -19,22 +19,21 @@ static const int THREADS = 256;
  * The figures: 128 MiB, 1 GiB, 4 GiB.
  *
  *        UNROLL x BLOCKS    ordinary data        any data
- * f32    8 x 3, contiguous  1.07  1.01  1.00     0.97  0.99  0.99
- *        8 x 3, apart       1.12  1.01  1.00     1.01  0.98  0.99
- *        4 x 4              1.10  1.01  1.00     1.00  0.98  0.98
- *        4 x 5              1.09  1.01  1.00     0.94  0.98  0.99
- *        12 x 2             1.02  1.00  1.00     0.93  0.96  0.96
- * f64    8 x 3                    1.00  0.99
- *        4 x 4                    0.98  0.98
+ * f32    8 x 3, contiguous  1.02  1.00  1.00     0.94  0.98  0.99
+ *        4 x 4, contiguous  1.04  1.00  1.00     0.95  0.97  0.97
+ *        8 x 3, apart                  -0.003                     by comparison
+ *        4 x 5, 12 x 2, apart          -0.01              -0.03
+ * f64    8 x 3                    0.99  0.99          0.69  0.67
+ *        4 x 4                    0.98  0.98          0.63  0.63
  *        4 x 5                    0.62  0.60     (registers in memory)
- * f16    4 x 5              1.10  1.00  0.99
- *        8 x 3              1.09  1.00  0.99
- * bf16   4 x 4              1.05  0.98  0.97     0.92  0.90  0.90
- *        6 x 4              1.00  0.99  0.98     0.90  0.93  0.94
- *        8 x 3              1.04  0.97  0.97     0.89  0.89  0.90
+ * f16    4 x 5                    1.00  1.00
+ *        8 x 3                    1.00  0.99
+ * bf16   4 x 4                    0.98  0.98          0.89  0.91
+ *        6 x 4                    0.99  0.98          0.93  0.94    0.05 less at 128 MiB
+ *        8 x 3                    0.97  0.97          0.89  0.90
  *
- * Contiguous tiles are 0.003 faster for f32 at 4 GiB, which is what cub is faster there by
- * otherwise, and no faster for the others.
+ * Blocks that take equal shares to the row instead of to the tile are no better balanced for it:
+ * the rest of a tile costs as much as a tile.
  *
  * Prefetching tiles into the L2 cache took 0.1 of all of them. Loads that leave the caches alone
  * (__ldcs) and plain ones are the same; ld.global.nc with L2::256B is 0.08 slower.
