@@ -22,16 +22,31 @@
 
 #define CACHE_LINE 64
 
-/* How far ahead to ask for data. Hardware looks ahead no further than the page, and pauses with
-   every block that ends. Measured on one core of a Sapphire Rapids server, f32 from the page cache,
-   in GB/s: 11.1 without; 15.8, 16.7, 12.5 and 9.5 with 1, 2, 4 and 8 KiB (AVX-512); f64 15.7
-   without, 18.7 with 2 KiB. */
-#define PREFETCH_BYTES 2048
+/* A block is read as two streams, its halves, so that the processor's own prefetching follows both;
+   and what comes one block and a half later is asked for. Measured with AVX-512 on f32 from the
+   page cache of a Sapphire Rapids server, where plain reading runs at 17 GB/s on one core and at
+   172 on 16: one stream 8.2 and 100, asking 2 KiB ahead 12.2 and 134, 4 KiB 13.5 and 140; two
+   streams asking one block ahead 15.0 and 151, one and a half 15.0 and 157; four streams 15.2 and
+   149. Blocks of 16 or 32 KiB are no faster. */
+#define PREFETCH_BLOCKS(block_bytes) ((block_bytes) / 2 * 3)
 
-/* Asks for what comes PREFETCH_BYTES after p. Beyond the end of the data it does no harm. */
-INLINE_TARGET void prefetch(const unsigned char *p)
+/* Asks for the cache lines `ahead` bytes after those at `offset` of the two halves. Where a step is
+   less than a line, the halves take turns. Beyond the end of the data it does no harm. */
+INLINE_TARGET void prefetch(const unsigned char *x, size_t half, size_t offset, size_t step,
+                            size_t ahead)
 {
-    __builtin_prefetch((const void *)((uintptr_t)p + PREFETCH_BYTES), 0, 3);
+    uintptr_t first = (uintptr_t)x + offset + ahead;
+
+    if (step >= CACHE_LINE) {
+        for (size_t i = 0; i < step; i += CACHE_LINE) {
+            __builtin_prefetch((const void *)(first + i), 0, 3);
+            __builtin_prefetch((const void *)(first + half + i), 0, 3);
+        }
+    } else if (offset % CACHE_LINE == 0) {
+        __builtin_prefetch((const void *)first, 0, 3);
+    } else if (offset % CACHE_LINE == step) {
+        __builtin_prefetch((const void *)(first - step + half), 0, 3);
+    }
 }
 
 /* Bits of a slice: what is left of binary64's 53 when a whole block is added up. */
@@ -207,14 +222,14 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
     vecd s0 = d_set1(0), s1 = s0, s2 = s0, s3 = s0;
     struct bits32 bits;
     uint32_t magnitude;
-    size_t i = 0;
+    const size_t half = n / (2 * V_LANES) * V_LANES;
 
-    for (; i + 2 * V_LANES <= n; i += 2 * V_LANES) {
+    for (size_t i = 0; i < half; i += V_LANES) {
         vec a = load32(x + i * size, type);
-        vec b = load32(x + (i + V_LANES) * size, type);
+        vec b = load32(x + (half + i) * size, type);
 
-        for (size_t j = 0; j < 2 * V_LANES * size; j += CACHE_LINE)
-            prefetch(x + i * size + j);
+        prefetch(x, half * size, i * size, V_LANES * size,
+                 PREFETCH_BLOCKS(size << CPU_BLOCK32_LOG2));
         max_s = v_max_s(max_s, v_max_s(a, b));
         max_u = v_max_u(max_u, v_max_u(a, b));
         min_u = v_min_u(min_u, v_min_u(a, b));
@@ -229,8 +244,8 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
             s3 = d_add(s3, v_high(b));
         }
     }
-    if (i < n) {
-        vec a = load32(x + i * size, type);
+    if (2 * half < n) {
+        vec a = load32(x + 2 * half * size, type);
 
         max_s = v_max_s(max_s, a);
         max_u = v_max_u(max_u, a);
@@ -270,7 +285,7 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
             for (int j = 0; j < LANES; j++)
                 exact_add(&r->partial.sum, lane[j]);
         } else {
-            for (i = 0; i < n; i += V_LANES) {
+            for (size_t i = 0; i < n; i += V_LANES) {
                 vec v = load32(x + i * size, type);
                 d_store(r->scratch + i, v_low(v));
                 d_store(r->scratch + i + W_LANES, v_high(v));
@@ -369,6 +384,18 @@ INLINE_TARGET void special64(struct cpu_reducer *r, const unsigned char *x, size
 #define WINDOW_MAX (1023 - 52 + SLICE64 - 1)
 #define WINDOW_MIN (EXACT_LSB_EXPONENT + 2 * SLICE64 + 1)
 
+/* Adds the two slices of each value to their sums; returns the bits of what they leave. */
+INLINE_TARGET wvec slice64(vecd value, vecd cut1, vecd cut2, vecd *upper, vecd *lower)
+{
+    vecd slice1 = d_sub(d_add(value, cut1), cut1);
+    vecd rest = d_sub(value, slice1);
+    vecd slice2 = d_sub(d_add(rest, cut2), cut2);
+
+    *upper = d_add(*upper, slice1);
+    *lower = d_add(*lower, slice2);
+    return d_bits(d_sub(rest, slice2));
+}
+
 /* A block of n elements, a multiple of W_LANES. */
 INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t n, uint64_t index,
                            bool sum)
@@ -377,27 +404,31 @@ INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t
     const int bit = r->window - SLICE64;
     const vecd cut1 = d_set1(slicer(bit)), cut2 = d_set1(slicer(bit - 1 - SLICE64));
     wvec max_s = w_set1(SIGN64), max_u = w_set1(0), min_u = w_set1(UINT64_MAX), rests = w_set1(0);
-    vecd upper = d_set1(0), lower = upper;
+    vecd upper_a = d_set1(0), lower_a = upper_a, upper_b = upper_a, lower_b = upper_a;
     struct bits64 bits;
     uint64_t magnitude;
+    const size_t half = n / (2 * W_LANES) * W_LANES;
 
-    for (size_t i = 0; i < n; i += W_LANES) {
-        wvec v = w_load(x + i * 8);
+    for (size_t i = 0; i < half; i += W_LANES) {
+        wvec a = w_load(x + i * 8), b = w_load(x + (half + i) * 8);
 
-        prefetch(x + i * 8);
-        max_s = w_max_s(max_s, v);
-        max_u = w_max_u(max_u, v);
-        min_u = w_min_u(min_u, v);
+        prefetch(x, half * 8, i * 8, W_LANES * 8, PREFETCH_BLOCKS((size_t)8 << CPU_BLOCK64_LOG2));
+        max_s = w_max_s(max_s, w_max_s(a, b));
+        max_u = w_max_u(max_u, w_max_u(a, b));
+        min_u = w_min_u(min_u, w_min_u(a, b));
         if (sum) {
-            vecd value = w_value(v);
-            vecd slice1 = d_sub(d_add(value, cut1), cut1);
-            vecd rest = d_sub(value, slice1);
-            vecd slice2 = d_sub(d_add(rest, cut2), cut2);
-
-            upper = d_add(upper, slice1);
-            lower = d_add(lower, slice2);
-            rests = w_or(rests, d_bits(d_sub(rest, slice2)));
+            rests = w_or(rests, slice64(w_value(a), cut1, cut2, &upper_a, &lower_a));
+            rests = w_or(rests, slice64(w_value(b), cut1, cut2, &upper_b, &lower_b));
         }
+    }
+    if (2 * half < n) {
+        wvec a = w_load(x + 2 * half * 8);
+
+        max_s = w_max_s(max_s, a);
+        max_u = w_max_u(max_u, a);
+        min_u = w_min_u(min_u, a);
+        if (sum)
+            rests = w_or(rests, slice64(w_value(a), cut1, cut2, &upper_a, &lower_a));
     }
     bits = (struct bits64){w_h_max_s(max_s), w_h_max_u(max_u), w_h_min_u(min_u)};
     magnitude = bits64_magnitude(bits);
@@ -411,8 +442,8 @@ INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t
         int exponent = bound_exponent(magnitude);
 
         if (exponent <= r->window && (w_h_or(rests) & ~SIGN64) == 0) {
-            exact_add(&r->partial.sum, d_h_add(upper));
-            exact_add(&r->partial.sum, d_h_add(lower));
+            exact_add(&r->partial.sum, d_h_add(d_add(upper_a, upper_b)));
+            exact_add(&r->partial.sum, d_h_add(d_add(lower_a, lower_b)));
             return;
         }
         /* A bit of room, so that the next block does not miss it narrowly. */
