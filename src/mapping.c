@@ -18,6 +18,11 @@ bool mapping_populate(const void *data, size_t size)
     return madvise((void *)begin, (uintptr_t)data + size - begin, MADV_POPULATE_READ) == 0;
 }
 
+void mapping_release(const void *pages, size_t size)
+{
+    (void)madvise((void *)(uintptr_t)pages, size, MADV_DONTNEED);
+}
+
 /* Where this thread goes on after a SIGBUS; NULL outside mapping_guard. */
 static _Thread_local sigjmp_buf *volatile resume;
 

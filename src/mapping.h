@@ -15,6 +15,11 @@
    a file that was truncated, say. Reading the file then tells why. */
 bool mapping_populate(const void *data, size_t size);
 
+/* Takes whole pages of a mapped file out of the process's memory. Whoever reads them gets them
+ * back.
+ */
+void mapping_release(const void *pages, size_t size);
+
 /* Calls body(argument). Returns false when it was broken off by a SIGBUS of this thread; what it
    was doing is then half done. body must hold no lock and own nothing that has to be released.
    Any thread may call it; the first call installs a handler of SIGBUS for the process. */
