@@ -1,16 +1,14 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "reduction.h"
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "cores.h"
 #include "mapping.h"
 #include "message.h"
 #include "progress.h"
@@ -79,16 +77,6 @@ struct run {
     pthread_cond_t ended;
     unsigned active; /* workers running; guarded by the mutex */
 };
-
-static unsigned available_cores(void)
-{
-    cpu_set_t set;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return (unsigned)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (unsigned)online : 1;
-}
 
 static const struct engine *engine_of(int share)
 {
@@ -177,7 +165,7 @@ struct session *session_open(const struct options *options)
     }
     session->options = options;
     session->called = clock_now();
-    session->cores = available_cores();
+    session->cores = cores_available();
     pthread_mutex_init(&session->mutex, NULL);
     session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
     if (!session->cpu) {

@@ -1,12 +1,14 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "json.h"
 #include "message.h"
 #include "number.h"
 
@@ -56,30 +58,6 @@ static void report_text(const struct options *options, const char *path,
     }
 }
 
-/* A string of JSON; bytes that are no UTF-8 become U+FFFD. */
-static void print_json_string(const char *string)
-{
-    const unsigned char *p = (const unsigned char *)string;
-
-    putchar('"');
-    while (*p) {
-        size_t length = message_utf8_length(p);
-
-        if (length == 0) {
-            fputs("\\ufffd", stdout);
-            length = 1;
-        } else if (*p < 0x20 || *p == 0x7f) {
-            printf("\\u%04x", *p);
-        } else {
-            if (*p == '"' || *p == '\\')
-                putchar('\\');
-            fwrite(p, 1, length, stdout);
-        }
-        p += length;
-    }
-    putchar('"');
-}
-
 /* Whether an operation's value is a number in JSON; NaN and infinities are not. */
 static bool is_json_number(const struct operation *op, const struct reduction *reduction)
 {
@@ -109,7 +87,7 @@ static void report_json(const struct options *options, const char *path,
     const char *separator = "";
 
     fputs("{\"file\": ", stdout);
-    print_json_string(path);
+    json_string(stdout, path);
     printf(", \"format\": \"%s\", \"dtype\": \"%s\"", reduction->format,
            element_name(reduction->type));
     /* The counts stand in every object, below. */
@@ -216,6 +194,12 @@ static void report_statistics(const struct options *options, const char *path,
         report_verbose(reduction);
 }
 
+void report_flush(void)
+{
+    if (fflush(stdout) != 0 && output_error == 0)
+        output_error = errno;
+}
+
 void report(const struct options *options, const char *path, const struct reduction *reduction)
 {
     if (options->json)
@@ -223,18 +207,23 @@ void report(const struct options *options, const char *path, const struct reduct
     else
         report_text(options, path, reduction);
     /* Results of earlier files are not held back while a large one is reduced. */
-    if (fflush(stdout) != 0 && output_error == 0)
-        output_error = errno;
+    report_flush();
     if (options->verbose || (!options->quiet && !options->json))
         report_statistics(options, path, reduction);
+}
+
+void report_open(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 void report_close(void)
 {
     /* Flushing tells about what was written; closing a standard output that was never open tells
        nothing, where there was nothing to write. */
-    if (fflush(stdout) != 0 && output_error == 0)
-        output_error = errno;
+    report_flush();
     if (ferror(stdout) && output_error == 0)
         output_error = EIO;
     if (fclose(stdout) != 0 && errno != EBADF && output_error == 0)

@@ -11,6 +11,14 @@
    report_close. */
 void report(const struct options *options, const char *path, const struct reduction *reduction);
 
+/* A program may be started with a standard descriptor closed; the next file it opens would then
+   take its place. Such a descriptor is opened the wrong way round, so that using it still fails.
+   To be called before any file is opened. */
+void report_open(void);
+
+/* Flushes standard output; why it failed first is kept for report_close. */
+void report_flush(void);
+
 /* Flushes and closes standard output. A failure is said, and raises the exit status. */
 void report_close(void);
 

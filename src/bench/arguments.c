@@ -1,0 +1,234 @@
+#ifdef HAVE_CONFIG_H
+#    include <config.h>
+#endif
+
+#include "arguments.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../element.h"
+#include "../message.h"
+#include "../number.h"
+#include "distribution.h"
+
+#ifndef PACKAGE_VERSION
+#    define PACKAGE_VERSION "unknown"
+#endif
+
+/* What getopt_long returns: a place in the table plus this, so that no letter is hit. */
+enum { OPTION_FIRST = 256, OPTION_HELP = OPTION_FIRST + ARGUMENTS_MAX, OPTION_VERSION };
+
+bool arguments_wrong(const struct arguments *a, const char *format, const char *value)
+{
+    char text[2 * MESSAGE_QUOTE_MAX], quoted[MESSAGE_QUOTE_MAX], word[MESSAGE_QUOTE_MAX + 2];
+
+    message_quote(quoted, value);
+    /* One that had to be quoted already is. */
+    snprintf(word, sizeof word, strcmp(quoted, value) == 0 ? "'%s'" : "%s", quoted);
+    snprintf(text, sizeof text, format, word);
+    message_error(EXIT_USAGE, "%s (try '%s --help')", text, a->program);
+    return false;
+}
+
+static bool takes_value(const struct argument *x)
+{
+    return x->kind != ARGUMENT_SET && x->kind != ARGUMENT_CLEAR;
+}
+
+/*
+ * --help.
+ */
+
+/* The column at which what an option does begins. */
+#define HELP_COLUMN 24
+
+static void print_option(char letter, const char *name, const char *value, const char *help)
+{
+    char left[80], letters[8] = "    ";
+
+    if (letter)
+        snprintf(letters, sizeof letters, "-%c, ", letter);
+    snprintf(left, sizeof left, "  %s--%s%s%s", letters, name, value ? "=" : "",
+             value ? value : "");
+    /* What is too long has a line of its own. */
+    if (strlen(left) < HELP_COLUMN)
+        printf("%-*s", HELP_COLUMN, left);
+    else
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    for (;;) {
+        size_t length = strcspn(help, "\n");
+
+        printf("%.*s\n", (int)length, help);
+        if (!help[length])
+            break;
+        help += length + 1;
+        printf("%*s", HELP_COLUMN, "");
+    }
+}
+
+static void print_help(const struct arguments *a)
+{
+    printf("Usage: %s %s\n%s\n\n", a->program, a->usage, a->summary);
+    for (size_t i = 0; i < a->count; i++)
+        print_option(a->table[i].letter, a->table[i].name, a->table[i].value, a->table[i].help);
+    print_option(0, "help", NULL, "print this help and exit");
+    print_option(0, "version", NULL, "print the version and exit");
+    if (a->print_details)
+        a->print_details();
+    if (a->details)
+        printf("\n%s\n", a->details);
+}
+
+/*
+ * Parsing.
+ */
+
+/* Takes the argument of an option. */
+static bool take(const struct arguments *a, const struct argument *x, const char *text)
+{
+    char format[160];
+    uint64_t number;
+    enum element_type type;
+    enum element_order order;
+    bool size = x->kind == ARGUMENT_SIZE;
+
+    switch (x->kind) {
+    case ARGUMENT_SET:
+    case ARGUMENT_CLEAR:
+        *(bool *)x->target = x->kind == ARGUMENT_SET;
+        return true;
+    case ARGUMENT_SIZE:
+    case ARGUMENT_COUNT:
+        if (!(size ? number_parse_size(text, &number) : number_parse_count(text, &number))) {
+            snprintf(format, sizeof format, "bad %s %%s for --%s", size ? "size" : "number",
+                     x->name);
+            return arguments_wrong(a, format, text);
+        }
+        if (number < x->least || (x->most && number > x->most)) {
+            if (x->most)
+                snprintf(format, sizeof format, "--%s %%s is not from %" PRIu64 " to %" PRIu64,
+                         x->name, x->least, x->most);
+            else
+                snprintf(format, sizeof format, "--%s %%s is less than %" PRIu64, x->name,
+                         x->least);
+            return arguments_wrong(a, format, text);
+        }
+        *(uint64_t *)x->target = number;
+        return true;
+    case ARGUMENT_DTYPE:
+        if (!element_parse(text, &type, &order))
+            return arguments_wrong(a, "unknown dtype %s", text);
+        if (order == ELEMENT_ORDER_BIG)
+            return arguments_wrong(a, "dtype %s is big-endian; data here are little-endian", text);
+        *(enum element_type *)x->target = type;
+        return true;
+    case ARGUMENT_DISTRIBUTION:
+        return distribution_parse(text, x->target) ||
+               arguments_wrong(a, "unknown distribution %s", text);
+    case ARGUMENT_TEXT:
+        *(const char **)x->target = text;
+        return true;
+    }
+    return false;
+}
+
+/* Why getopt_long refused the word it just looked at. */
+static bool refuse(const struct arguments *a, const char *word)
+{
+    if (optopt == 0)
+        return arguments_wrong(a, "unknown or ambiguous option %s", word);
+    if (optopt >= OPTION_FIRST || strncmp(word, "--", 2) == 0)
+        return arguments_wrong(a, "option %s takes no argument", word);
+    return arguments_wrong(a, "unknown option %s", (char[]){'-', (char)optopt, '\0'});
+}
+
+/* What getopt_long needs to know of the table. */
+struct getopt_tables {
+    struct option options[ARGUMENTS_MAX + 3];
+    char letters[2 + 2 * ARGUMENTS_MAX + 1];
+};
+
+static void make_tables(const struct arguments *a, struct getopt_tables *t)
+{
+    char *letter = t->letters;
+    size_t i;
+
+    if (a->operands < 0)
+        *letter++ = '+';
+    *letter++ = ':';
+    for (i = 0; i < a->count; i++) {
+        const struct argument *x = &a->table[i];
+
+        t->options[i] = (struct option){x->name, takes_value(x) ? required_argument : no_argument,
+                                        NULL, OPTION_FIRST + (int)i};
+        if (x->letter) {
+            *letter++ = x->letter;
+            if (takes_value(x))
+                *letter++ = ':';
+        }
+    }
+    t->options[i++] = (struct option){"help", no_argument, NULL, OPTION_HELP};
+    t->options[i++] = (struct option){"version", no_argument, NULL, OPTION_VERSION};
+    t->options[i] = (struct option){NULL, 0, NULL, 0};
+    *letter = '\0';
+}
+
+static const struct argument *find(const struct arguments *a, int option)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (option == OPTION_FIRST + (int)i || (option == a->table[i].letter && option != 0))
+            return &a->table[i];
+    return NULL;
+}
+
+enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
+                                      int *operand)
+{
+    struct getopt_tables tables;
+
+    make_tables(a, &tables);
+    opterr = 0;
+    optind = 0; /* begin anew: main has used getopt_long before */
+    for (;;) {
+        int before = optind ? optind : 1;
+        const char *word = argv[before < argc ? before : argc - 1];
+        int option = getopt_long(argc, argv, tables.letters, tables.options, NULL);
+
+        if (option == -1)
+            break;
+        if (option == OPTION_HELP) {
+            print_help(a);
+            return ARGUMENTS_DONE;
+        }
+        if (option == OPTION_VERSION) {
+            puts("gpureduce-bench " PACKAGE_VERSION);
+            return ARGUMENTS_DONE;
+        }
+        /* getopt_long moves operands out of the way first: the word it took stands before optind.
+         */
+        if (option == '?' || option == ':') {
+            const char *taken = argv[optind - 1];
+            if (taken[0] == '-' && taken[1] != '\0')
+                word = taken;
+        }
+        if (option == '?') {
+            refuse(a, word);
+            return ARGUMENTS_WRONG;
+        }
+        if (option == ':') {
+            arguments_wrong(a, "option %s needs an argument", word);
+            return ARGUMENTS_WRONG;
+        }
+        if (!take(a, find(a, option), optarg))
+            return ARGUMENTS_WRONG;
+    }
+    *operand = optind;
+    if (a->operands >= 0 && argc - optind > a->operands) {
+        arguments_wrong(a, "unexpected operand %s", argv[optind + a->operands]);
+        return ARGUMENTS_WRONG;
+    }
+    return ARGUMENTS_RUN;
+}

@@ -1,0 +1,425 @@
+/*
+ * gpureduce-bench limits: the command.
+ */
+#include "limits.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../cores.h"
+#include "../message.h"
+#include "arguments.h"
+#include "bench.h"
+#include "distribution.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+/* How much is read by default, where memory allows it: several times the largest caches. A quarter
+   of what is available, for there are two copies of it: in memory and in a file's pages. */
+#define BYTES_DEFAULT (4096 * (uint64_t)MIB)
+#define BYTES_SHARE 4
+
+#define REPEAT_DEFAULT 5
+#define THREADS_MAX 1024
+
+/* Data are divided at pages. */
+#define ALIGNMENT 4096
+
+/*
+ * The table.
+ */
+enum {
+    COLUMN_NAME,
+    COLUMN_THREADS,
+    COLUMN_PIECE,
+    COLUMN_MEDIAN,
+    COLUMN_LOWEST,
+    COLUMN_HIGHEST,
+    COLUMN_PERCENT,
+    COLUMN_WHAT,
+    COLUMN_LABEL, /* of a bar */
+    COLUMNS
+};
+
+static const struct table_column columns[COLUMNS] = {
+    [COLUMN_NAME] = {"limit", "limit", TABLE_TEXT, 0},
+    [COLUMN_THREADS] = {"threads", "threads", TABLE_NUMBER, 0},
+    [COLUMN_PIECE] = {"piece_kibibytes", "piece KiB", TABLE_NUMBER, 0},
+    [COLUMN_MEDIAN] = {"gigabytes_per_second", "GB/s", TABLE_NUMBER, 2},
+    [COLUMN_LOWEST] = {"lowest_gigabytes_per_second", "lowest", TABLE_NUMBER, 2},
+    [COLUMN_HIGHEST] = {"highest_gigabytes_per_second", "highest", TABLE_NUMBER, 2},
+    [COLUMN_PERCENT] = {"percent_of_peak", "% of peak", TABLE_NUMBER, 1},
+    [COLUMN_WHAT] = {"what", "what", TABLE_TEXT, 0},
+    [COLUMN_LABEL] = {"label", NULL, TABLE_TEXT, 0},
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* What a bar is called. */
+static void make_label(char *label, size_t size, const struct limit *limit)
+{
+    int used = snprintf(label, size, "%s", limit->name);
+
+    if (limit->piece && !limit->threads)
+        used += snprintf(label + used, size - (size_t)used, " %g MiB",
+                         (double)limit->piece / (double)MIB);
+    if (limit->threads)
+        snprintf(label + used, size - (size_t)used, " x %u", limit->threads);
+}
+
+static void add_row(struct limits *l, const struct limit *limit, double median, double lowest,
+                    double highest)
+{
+    struct table *t = l->table;
+    char label[100];
+
+    make_label(label, sizeof label, limit);
+    table_row(t, limit->group);
+    table_text(t, COLUMN_NAME, limit->name);
+    if (limit->threads)
+        table_number(t, COLUMN_THREADS, limit->threads);
+    if (limit->piece)
+        table_number(t, COLUMN_PIECE, (double)limit->piece / (double)KIB);
+    table_number(t, COLUMN_MEDIAN, median);
+    table_number(t, COLUMN_LOWEST, lowest);
+    table_number(t, COLUMN_HIGHEST, highest);
+    if (limit->peak > 0)
+        table_number(t, COLUMN_PERCENT, 100 * median / limit->peak);
+    table_text(t, COLUMN_WHAT, limit->what);
+    table_text(t, COLUMN_LABEL, label);
+    table_flush(t);
+}
+
+void limits_show(const struct limits *l, const char *text)
+{
+    if (l->progress)
+        message_transient(text);
+}
+
+bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *sample,
+                    void *argument)
+{
+    unsigned count = limit->samples ? limit->samples : l->repeat;
+    double *rates = malloc(count * sizeof *rates);
+    char label[100], text[120];
+    bool good = rates != NULL;
+
+    if (!good)
+        message_error(EXIT_FAILED, "out of memory");
+    make_label(label, sizeof label, limit);
+    snprintf(text, sizeof text, "measuring %s", label);
+    limits_show(l, text);
+    good = good && sample(argument) >= 0;
+    for (unsigned i = 0; good && i < count; i++) {
+        double seconds = sample(argument);
+
+        good = seconds >= 0;
+        /* A clock that has not moved: no less than a nanosecond. */
+        rates[i] = (double)limit->bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
+    }
+    limits_show(l, NULL);
+    if (good) {
+        qsort(rates, count, sizeof *rates, compare_doubles);
+        add_row(l, limit,
+                count % 2 ? rates[count / 2] : (rates[count / 2 - 1] + rates[count / 2]) / 2,
+                rates[0], rates[count - 1]);
+    }
+    free(rates);
+    return good;
+}
+
+/*
+ * The machine.
+ */
+
+/* The number of a line of a file: "MemAvailable:  123 kB"; or of its only line, where `name` is
+   empty. UINT64_MAX when there is none. */
+static uint64_t read_number(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "re");
+    char line[256];
+    uint64_t number = UINT64_MAX;
+
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0 &&
+            sscanf(line + strlen(name), "%" SCNu64, &number) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return number;
+}
+
+/* Bytes of memory that could be used: of the machine, and of the container. */
+static uint64_t available_memory(void)
+{
+    uint64_t machine = read_number("/proc/meminfo", "MemAvailable:");
+    uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = read_number("/sys/fs/cgroup/memory.current", "");
+
+    machine = machine == UINT64_MAX ? UINT64_MAX : machine * 1024;
+    if (limit == UINT64_MAX || used == UINT64_MAX)
+        return machine;
+    limit = limit > used ? limit - used : 0;
+    return limit < machine ? limit : machine;
+}
+
+/* The processor's name, as Linux has it; "unknown" where it has none. */
+static void processor_name(char *name, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+
+    snprintf(name, size, "unknown");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+
+        if (strncmp(line, "model name", 10) == 0 && colon) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(name, size, "%s", colon + (colon[1] == ' ' ? 2 : 1));
+            break;
+        }
+    }
+    if (file)
+        fclose(file);
+}
+
+/* Memory with data in it, of huge pages where there are any. NULL on failure, which has been said.
+ */
+static unsigned char *make_data(const struct limits *l)
+{
+    unsigned char *data =
+        mmap(NULL, (size_t)l->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool good;
+
+    if (data == MAP_FAILED) {
+        message_error(EXIT_FAILED, "out of memory");
+        return NULL;
+    }
+    (void)madvise(data, (size_t)l->bytes, MADV_HUGEPAGE);
+    limits_show(l, "making data");
+    good = distribution_fill_parallel(data, DISTRIBUTION_NORMAL, ELEMENT_F32, 1, l->bytes / 4, 0,
+                                      (size_t)(l->bytes / 4), 0);
+    limits_show(l, NULL);
+    if (!good) {
+        munmap(data, (size_t)l->bytes);
+        return NULL;
+    }
+    return data;
+}
+
+/*
+ * Keeping the result.
+ */
+
+/* Writes to `path` the directory in which the user's caches are; false when there is none, which
+   has been said. */
+static bool cache_directory(char *path, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+
+    /* As the XDG Base Directory Specification has it: a relative path is to be ignored. */
+    if (cache && cache[0] == '/') {
+        length = snprintf(path, size, "%s", cache);
+    } else if (home && home[0] == '/') {
+        length = snprintf(path, size, "%s/.cache", home);
+    } else {
+        message_error(EXIT_FAILED, "cannot save: neither XDG_CACHE_HOME nor HOME is set");
+        return false;
+    }
+    if ((size_t)length >= size) {
+        message_error(EXIT_FAILED, "cannot save: the path of the cache is too long");
+        return false;
+    }
+    return true;
+}
+
+/* Writes the table to a new file, which then takes the place of an older one as a whole. */
+static void save(const struct limits *l)
+{
+    char directory[4096 - 64], path[4096], temporary[4096 + 8], quoted[MESSAGE_QUOTE_MAX];
+    FILE *out = NULL;
+    int fd;
+    bool good;
+
+    if (!cache_directory(directory, sizeof directory))
+        return;
+    /* It need not be there yet. Errors show below. */
+    (void)mkdir(directory, 0700);
+    snprintf(path, sizeof path, "%s/gpureduce", directory);
+    (void)mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/gpureduce/limits.json", directory);
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    fd = mkstemp(temporary);
+    good = fd >= 0;
+    if (good) {
+        out = fdopen(fd, "w");
+        good = out != NULL;
+        if (!good)
+            close(fd);
+    }
+    if (good) {
+        table_write_json(l->table, out);
+        good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
+        good = fclose(out) == 0 && good;
+    }
+    good = good && rename(temporary, path) == 0;
+    if (good) {
+        message_line("saved as %s", message_quote(quoted, path));
+    } else {
+        message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), strerror(errno));
+        if (fd >= 0)
+            unlink(temporary);
+    }
+}
+
+/*
+ * The command.
+ */
+struct command_line {
+    uint64_t bytes, repeat, threads;
+    bool json, save, progress;
+    const char *plot;
+    const char *path; /* NULL for none */
+};
+
+static void describe(const struct limits *l, const struct limits_file *f)
+{
+    char name[256], quoted[MESSAGE_QUOTE_MAX];
+
+    processor_name(name, sizeof name);
+    table_fact_text(l->table, "cpu", "CPU", name);
+    table_fact_number(l->table, "threads", "threads, at most", l->threads, 0, "");
+    table_fact_text(l->table, "instruction_set", "instruction set", l->kernels->name);
+    table_fact_number(l->table, "bytes", "data", (double)l->bytes, 0, "bytes");
+    if (f->path)
+        table_fact_text(l->table, "file", "file", message_quote(quoted, f->path));
+    else
+        table_fact_text(l->table, "temporary_file_in", "temporary file in",
+                        message_quote(quoted, limits_temporary_directory()));
+}
+
+/* Measures all there is. Errors have been said. */
+static void measure(struct limits *l, struct limits_file *f)
+{
+    struct limits_device *device;
+    unsigned char *data;
+
+    describe(l, f);
+    data = make_data(l);
+    if (!data)
+        return;
+    l->data = data;
+    limits_show(l, "looking for a GPU");
+    device = limits_device_open(l);
+    limits_show(l, NULL);
+    if (device) {
+        limits_device_measure(l, device);
+        limits_device_close(device);
+    }
+    limits_measure_cpu(l);
+    limits_measure_zstd(l);
+    if (f->path)
+        limits_measure_cold(l, f);
+    if (f->path || limits_file_make(l, f))
+        limits_measure_cached(l, f);
+    munmap(data, (size_t)l->bytes);
+}
+
+/* How much to read where the user has not said: up to the default, and what memory allows. */
+static uint64_t choose_bytes(void)
+{
+    uint64_t share = available_memory() / BYTES_SHARE, bytes = BYTES_DEFAULT;
+
+    bytes = share < bytes ? share : bytes;
+    return bytes > LIMITS_BYTES_MIN ? bytes : LIMITS_BYTES_MIN;
+}
+
+static void run(const struct command_line *c)
+{
+    struct limits_file f = {.path = c->path, .fd = -1};
+    struct limits l = {
+        .kernels = cpu_kernels_choose(),
+        .threads = (unsigned)c->threads,
+        .repeat = (unsigned)c->repeat,
+        .progress = c->progress,
+        .bytes = (c->bytes ? c->bytes : choose_bytes()) / ALIGNMENT * ALIGNMENT,
+    };
+
+    if (c->plot && !table_plot_possible(c->plot))
+        return;
+    if (!f.path || limits_file_open(&f))
+        l.table = table_new("limits", columns, COLUMNS);
+    if (l.table) {
+        table_as_json(l.table, c->json);
+        measure(&l, &f);
+        table_finish(l.table);
+        if (c->save && message_status() == EXIT_OK)
+            save(&l);
+        if (c->plot)
+            table_plot(l.table, c->plot, COLUMN_LABEL, COLUMN_MEDIAN, "GB/s", l.peak,
+                       "peak of GPU memory");
+        table_free(l.table);
+    }
+    if (f.fd >= 0)
+        close(f.fd);
+}
+
+void bench_limits(int argc, char **argv)
+{
+    struct command_line c = {
+        .repeat = REPEAT_DEFAULT, .threads = cores_available(), .progress = isatty(STDERR_FILENO)};
+    const struct argument table[] = {
+        {"bytes", 'n', ARGUMENT_SIZE, &c.bytes, LIMITS_BYTES_MIN, (uint64_t)1 << 44, "SIZE",
+         "how much data to read; default 4GiB, or a quarter\n"
+         "of the memory that is available"},
+        {"repeat", 'r', ARGUMENT_COUNT, &c.repeat, 1, 10000, "R",
+         "timed samples, of which the median is printed;\n"
+         "default 5"},
+        {"threads", 'j', ARGUMENT_COUNT, &c.threads, 1, THREADS_MAX, "N",
+         "the most threads; default: one a core"},
+        {"json", 0, ARGUMENT_SET, &c.json, 0, 0, NULL, "print one JSON object"},
+        {"plot", 0, ARGUMENT_TEXT, &c.plot, 0, 0, "FILE",
+         "draw the rates to FILE.svg or FILE.png; needs\n"
+         "gnuplot"},
+        {"save", 0, ARGUMENT_SET, &c.save, 0, 0, NULL,
+         "keep the result for gpureduce -v, in\n"
+         "~/.cache/gpureduce/limits.json"},
+        {"progress", 0, ARGUMENT_SET, &c.progress, 0, 0, NULL,
+         "say on standard error what is being measured"},
+        {"no-progress", 0, ARGUMENT_CLEAR, &c.progress, 0, 0, NULL,
+         "do not; default: on a terminal"},
+    };
+    const struct arguments arguments = {
+        .program = "gpureduce-bench limits",
+        .usage = "[OPTION]... [FILE]",
+        .summary =
+            "Measure what this machine allows: GPU memory, the link to the GPU, memory, caches,\n"
+            "the exact kernel, zstd, the page cache; and FILE, not cached and cached. Without\n"
+            "FILE, a temporary file in $TMPDIR is read.",
+        .table = table,
+        .count = sizeof table / sizeof *table,
+        .operands = 1,
+        .details =
+            "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
+            "GiB, TiB, K, M, G, T (powers of 1024). GB/s are 10^9 bytes a second.",
+    };
+    int operand;
+
+    if (arguments_parse(&arguments, argc, argv, &operand) != ARGUMENTS_RUN)
+        return;
+    c.path = operand < argc ? argv[operand] : NULL;
+    run(&c);
+}

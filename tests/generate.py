@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""What gpureduce-bench generate must write, from its definition, in plain Python.
+
+Prints the table of checksums that tests/bench.sh compares the program's output with:
+distribution, type, bytes, and what cksum(1) says of them, all of seed 7. Python's numbers are
+binary64, its operations round as IEEE 754 has it, and nothing is taken from a library. The tests
+do not need this program.
+"""
+
+import struct
+
+M64 = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+BLOCK = 4096
+LANES = 8
+DISTRIBUTIONS = ['uniform', 'normal', 'wide', 'full', 'integers', 'sparse', 'cancel']
+# Name: number in the key, bytes, bits of the fraction, bias of the exponent.
+TYPES = {'f32': (0, 4, 23, 127), 'f64': (1, 8, 52, 1023), 'f16': (2, 2, 10, 15),
+         'bf16': (3, 2, 7, 127)}
+
+
+def mix(x):
+    """The finalizer of splitmix64."""
+    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & M64
+    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & M64
+    return x ^ x >> 31
+
+
+def rotate(x, bits):
+    return (x << bits | x >> (64 - bits)) & M64
+
+
+class Lane:
+    """A generator xoshiro256++."""
+
+    def __init__(self, state):
+        self.s = state
+
+    def next(self):
+        s = self.s
+        result = (rotate((s[0] + s[3]) & M64, 23) + s[0]) & M64
+        shifted = s[1] << 17 & M64
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= shifted
+        s[3] = rotate(s[3], 45)
+        return result
+
+
+class Generator:
+    """The lanes of a block, whose words alternate."""
+
+    def __init__(self, distribution, kind, seed, block):
+        key = mix((seed + GOLDEN) & M64)
+        key = mix((key + (DISTRIBUTIONS.index(distribution) << 8 | TYPES[kind][0]) + 1) & M64)
+        key = mix((key + block * GOLDEN) & M64)
+        states = [[0] * 4 for _ in range(LANES)]
+        for i in range(4):
+            for lane in range(LANES):
+                key = (key + GOLDEN) & M64
+                states[lane][i] = mix(key)
+        self.lanes = [Lane(state) for state in states]
+
+    def words(self, count):
+        return [self.lanes[i % LANES].next() for i in range(count)]
+
+    def parts(self, bits):
+        """A block's worth of numbers of so many bits: all lowest parts of words come first."""
+        split = 64 // bits
+        words = self.words(BLOCK // split)
+        return [w >> (i * bits) & ((1 << bits) - 1) for i in range(split) for w in words]
+
+
+def exp_of_minus(y):
+    ln2, upper, lower = (float.fromhex(h) for h in
+                         ('0x1.62e42fefa39efp-1', '0x1.62e42feep-1', '0x1.a39ef35793c76p-33'))
+    n = int(y / ln2 + 0.5)
+    r = n * upper - y + n * lower
+    total = 1.0
+    for k in range(16, 0, -1):
+        total = 1 + total * r / k
+    return total * float.fromhex('0x1p%d' % -n)
+
+
+def density(x):
+    return float.fromhex('0x1.9884533d43651p-2') * exp_of_minus(x * x / 2)
+
+
+def tail(x):
+    total = 0.0
+    if x < 2:
+        for k in range(60, 0, -1):
+            total = (total + 1) * x * x / (2 * k + 1)
+        return 0.5 - density(x) * x * (1 + total)
+    for k in range(150, 0, -1):
+        total = k / (x + total)
+    return density(x) / (x + total)
+
+
+def bits_of(x):
+    return struct.unpack('<Q', struct.pack('<d', x))[0]
+
+
+def from_bits(bits):
+    return struct.unpack('<d', struct.pack('<Q', bits))[0]
+
+
+def middle(bits):
+    return from_bits(bits >> 48 << 48 | 1 << 47)
+
+
+FIRST_ROW = (1023 - 64) << 4
+LAST_ROW = (1023 - 1) << 4
+
+
+def make_rows():
+    rows = {LAST_ROW: [0.0] * 6}
+    x = 0.0
+    for i in range(LAST_ROW - 1, FIRST_ROW - 1, -1):
+        p = middle(i << 48)
+        for _ in range(5):
+            x += (tail(x) - p) / density(x)
+        g = -1 / density(x)
+        xx = x * x
+        rows[i] = [x, g, g * g * x / 2, g * g * g * (1 + 2 * xx) / 6,
+                   g * g * g * g * x * (7 + 6 * xx) / 24,
+                   g * g * g * g * g * (7 + xx * (46 + 24 * xx)) / 120]
+    return rows
+
+
+ROWS = make_rows()
+
+
+def normal(word):
+    p = float(word >> 1 | 1) * 2.0 ** -64
+    bits = bits_of(p)
+    row = ROWS[bits >> 48]
+    t = p - middle(bits)
+    tt = t * t
+    x = (row[0] + row[1] * t) + ((row[2] + row[3] * t) + (row[4] + row[5] * t) * tt) * tt
+    return -x if word & 1 else x
+
+
+def encode(kind, x):
+    """The bits of a number, rounded to nearest; to 16 bits by way of binary32."""
+    if kind == 'f64':
+        return bits_of(x)
+    single = struct.unpack('<I', struct.pack('<f', x))[0]
+    if kind == 'f32':
+        return single
+    if kind == 'f16':
+        return struct.unpack('<H', struct.pack('<e', struct.unpack('<f', struct.pack('<f', x))[0])
+                             )[0]
+    return (single + 0x7FFF + (single >> 16 & 1)) >> 16
+
+
+def exponents(kind, g, first, count):
+    _, size, shift, _ = TYPES[kind]
+    others = ~(((1 << (size * 8 - 1 - shift)) - 1) << shift) & ((1 << size * 8) - 1)
+    if size == 8:
+        words = g.words(BLOCK)
+        random = g.parts(32)
+        return [w & others | first + (r * count >> 32) << shift for w, r in zip(words, random)]
+    if size == 4:
+        return [w >> 32 & others | first + ((w & 0xFFFFFFFF) * count >> 32) << shift
+                for w in g.words(BLOCK)]
+    return [r >> 16 & others | first + ((r & 0xFFFF) * count >> 16) << shift for r in g.parts(32)]
+
+
+def wide(kind, g):
+    bias = TYPES[kind][3]
+    return exponents(kind, g, 1, 30) if kind == 'f16' else exponents(kind, g, bias - 30, 60)
+
+
+def block(distribution, kind, g):
+    """The bits of a block's elements."""
+    bias = TYPES[kind][3]
+    if distribution == 'uniform':
+        bits, kept = {'f64': (64, 53), 'f32': (32, 24), 'f16': (16, 11), 'bf16': (16, 8)}[kind]
+        return [encode(kind, (r >> (bits - kept)) / 2 ** kept) for r in g.parts(bits)]
+    if distribution == 'normal':
+        return [encode(kind, normal(w)) for w in g.words(BLOCK)]
+    if distribution == 'wide':
+        return wide(kind, g)
+    if distribution == 'full':
+        return exponents(kind, g, 0, 2 * bias + 1)
+    if distribution == 'integers':
+        return [encode(kind, float((r * 2001 >> 32) - 1000)) for r in g.parts(32)]
+    random = g.parts(32)
+    return [encode(kind, normal(w) if r < 0xFFFFFFFF // 20 else (-0.0 if w & 1 else 0.0))
+            for r, w in zip(random, g.words(BLOCK))]
+
+
+def cancel(kind, seed, length):
+    _, size, shift, bias = TYPES[kind]
+    sign = 1 << size * 8 - 1
+    pairs = (length - 1) // (2 * BLOCK)
+    blocks = [wide(kind, Generator('cancel', kind, seed, i)) for i in range(pairs + 1)]
+    whole = [x for b in blocks[:pairs] for x in b]
+    left = length - 2 * len(whole)
+    half = (left - 1) // 2
+    last = blocks[pairs]
+    fraction = last[half] & (1 << shift) - 1
+    rest = fraction | 1 if kind == 'f16' else fraction | bias - 45 << shift
+    return (whole + [x ^ sign for x in whole] + last[:half] + [x ^ sign for x in last[:half]] +
+            [rest] * (left - 2 * half))
+
+
+def stream(distribution, kind, seed, length):
+    if distribution == 'cancel':
+        elements = cancel(kind, seed, length)
+    else:
+        elements = []
+        for i in range((length + BLOCK - 1) // BLOCK):
+            elements += block(distribution, kind, Generator(distribution, kind, seed, i))
+    size = TYPES[kind][1]
+    return b''.join(x.to_bytes(size, 'little') for x in elements[:length])
+
+
+def cksum(data):
+    """The checksum of POSIX: a CRC of the bytes and then of their number."""
+    crc = 0
+    length = len(data)
+    tail_bytes = b''
+    while length:
+        tail_bytes += bytes([length & 255])
+        length >>= 8
+    for byte in data + tail_bytes:
+        crc ^= byte << 24
+        for _ in range(8):
+            crc = (crc << 1 ^ 0x04C11DB7 if crc & 0x80000000 else crc << 1) & 0xFFFFFFFF
+    return crc ^ 0xFFFFFFFF
+
+
+def main():
+    for distribution in DISTRIBUTIONS:
+        for kind in TYPES:
+            for length in [1, 5000, 20000] if distribution == 'cancel' else [5000]:
+                data = stream(distribution, kind, 7, length)
+                print(distribution, kind, len(data), cksum(data))
+
+
+main()
