@@ -1176,7 +1176,7 @@ __global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
     typedef typename thread_reducer::order order;
     typedef typename thread_reducer::group group;
     __shared__ typename thread_reducer::memory shared;
-    __shared__ struct extreme<order> of_warps[WARPS][2];
+    __shared__ struct extreme<order> of_warps[WARPS][2], of_all[2];
     __shared__ unsigned found[2];
     __shared__ bool last;
     thread_reducer r;
@@ -1256,13 +1256,13 @@ __global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
     }
     merge_block<true>(&r.least, &r.greatest, of_warps);
     if (t == 0) {
-        of_warps[0][0] = r.least;
-        of_warps[0][1] = r.greatest;
+        of_all[0] = r.least;
+        of_all[1] = r.greatest;
         found[0] = found[1] = ~0u;
     }
     __syncthreads();
-    r.least = of_warps[0][0];
-    r.greatest = of_warps[0][1];
+    r.least = of_all[0];
+    r.greatest = of_all[1];
     if (r.least.order == limits<order>::ORDER_MAX)
         return;
 
