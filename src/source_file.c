@@ -27,6 +27,14 @@
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
 
+/* Making the pages of a chunk present in one call, in place of a fault for every few of them, pays
+   where the page cache holds small folios: one core read at 10.9 GB/s with it and 9.3 without.
+   Where it holds large ones, faults are cheaper, and do not wait for each other: 16 cores 146 and
+   156. So the first chunks try both, and the others do what was faster. */
+enum presence { PRESENCE_FAULTED, PRESENCE_POPULATED, PRESENCES };
+#define TRIAL_CHUNKS 64
+#define TRIAL_CHUNK_MAX ((size_t)4 << 20)
+
 /* Smaller files are read: mapping would cost more than it saves. */
 #define MAPPED_FILE_MIN ((uint64_t)4 << 20)
 
@@ -42,6 +50,12 @@ struct hand {
     uint64_t count;
     size_t held[HELD]; /* the segments of its last chunks plus one; 0 for none */
     unsigned oldest;   /* which of them to leave next */
+
+    /* The trial whose chunk it has. */
+    bool trying;
+    enum presence tried;
+    size_t tried_bytes;
+    uint64_t tried_since;
 };
 
 struct file_state {
@@ -53,6 +67,11 @@ struct file_state {
     size_t map_size;
     _Atomic unsigned *users; /* of each segment: workers with a chunk that begins in it */
     _Atomic bool refused;    /* the kernel would not populate the mapping */
+
+    /* What the trials so far found, by presence. */
+    _Atomic unsigned trials; /* begun */
+    _Atomic uint64_t trial_bytes[PRESENCES];
+    _Atomic uint64_t trial_time[PRESENCES]; /* nanoseconds, the chunk's reduction included */
 };
 
 /* Offset in the file of an element. */
@@ -87,6 +106,40 @@ static void hold_segment(struct source *s, struct hand *hand, size_t i)
     *held = i + 1;
 }
 
+/* How to make a worker's next chunk present. */
+static enum presence begin_trial(struct file_state *f, struct hand *hand, size_t size)
+{
+    unsigned trial;
+
+    if (size > TRIAL_CHUNK_MAX)
+        return PRESENCE_POPULATED;
+    trial = atomic_load_explicit(&f->trials, memory_order_relaxed);
+    if (trial < TRIAL_CHUNKS) {
+        trial = atomic_fetch_add(&f->trials, 1);
+        hand->trying = true;
+        hand->tried = trial % PRESENCES;
+        hand->tried_bytes = size;
+        hand->tried_since = clock_now();
+        return hand->tried;
+    }
+    /* Bytes over nanoseconds, without dividing; either may still lack its last trials. */
+    return (double)f->trial_bytes[PRESENCE_FAULTED] * (double)f->trial_time[PRESENCE_POPULATED] >
+                   (double)f->trial_bytes[PRESENCE_POPULATED] *
+                       (double)f->trial_time[PRESENCE_FAULTED]
+               ? PRESENCE_FAULTED
+               : PRESENCE_POPULATED;
+}
+
+/* The worker asks for another chunk: it is done with the last. */
+static void end_trial(struct file_state *f, struct hand *hand)
+{
+    if (hand->trying) {
+        atomic_fetch_add(&f->trial_bytes[hand->tried], hand->tried_bytes);
+        atomic_fetch_add(&f->trial_time[hand->tried], clock_now() - hand->tried_since);
+        hand->trying = false;
+    }
+}
+
 /* The mapped bytes at `offset`. NULL where the kernel refuses. */
 static const void *map_bytes(struct source *s, struct hand *hand, uint64_t offset, size_t size)
 {
@@ -95,7 +148,7 @@ static const void *map_bytes(struct source *s, struct hand *hand, uint64_t offse
     const unsigned char *data = f->map + offset;
 
     hold_segment(s, hand, (size_t)(offset / SEGMENT));
-    if (!mapping_populate(data, size))
+    if (begin_trial(f, hand, size) == PRESENCE_POPULATED && !mapping_populate(data, size))
         return NULL;
     atomic_fetch_add(&s->input_read, size);
     atomic_fetch_add(&s->read_time, clock_now() - begun);
@@ -160,6 +213,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
     uint64_t room = request->size / s->element_size;
 
+    end_trial(f, hand);
     if (hand->count == 0 && !claim(s, hand, in_place ? most : request->size))
         return SOURCE_END;
     chunk->index = hand->index;
