@@ -385,16 +385,14 @@ struct f32 {
     }
 };
 
-struct f16 {
+/* Two elements a word, the first in the lower half. */
+template <typename Pair> struct halves {
     static const int PER_WORD = 2;
-    /* All are multiples of 2^-24 below 2^16: 40 bits; the 53 of binary64 leave room for 2^13. */
-    static const bool ALWAYS_FITS = true;
-    typedef no_bins bins;
-    typedef __half2 pair;
+    typedef Pair pair;
 
     __device__ static pair view(uint32_t w)
     {
-        return *(const __half2 *)&w;
+        return *(const pair *)&w;
     }
     __device__ static pair least(pair a, pair b)
     {
@@ -403,10 +401,6 @@ struct f16 {
     __device__ static pair greatest(pair a, pair b)
     {
         return __hmax2_nan(a, b);
-    }
-    __device__ static float element(uint32_t w, int half)
-    {
-        return half ? __high2float(view(w)) : __low2float(view(w));
     }
     __device__ static uint32_t swap(uint32_t w)
     {
@@ -414,31 +408,24 @@ struct f16 {
     }
 };
 
-struct bf16 {
-    static const int PER_WORD = 2;
+struct f16 : halves<__half2> {
+    /* All are multiples of 2^-24 below 2^16: 40 bits; the 53 of binary64 leave room for 2^13. */
+    static const bool ALWAYS_FITS = true;
+    typedef no_bins bins;
+
+    __device__ static float element(uint32_t w, int half)
+    {
+        return half ? __high2float(view(w)) : __low2float(view(w));
+    }
+};
+
+struct bf16 : halves<__nv_bfloat162> {
     static const bool ALWAYS_FITS = false;
     typedef narrow_bins bins;
-    typedef __nv_bfloat162 pair;
 
-    __device__ static pair view(uint32_t w)
-    {
-        return *(const __nv_bfloat162 *)&w;
-    }
-    __device__ static pair least(pair a, pair b)
-    {
-        return __hmin2_nan(a, b);
-    }
-    __device__ static pair greatest(pair a, pair b)
-    {
-        return __hmax2_nan(a, b);
-    }
     __device__ static float element(uint32_t w, int half)
     {
         return __uint_as_float(half ? w & 0xffff0000 : w << 16);
-    }
-    __device__ static uint32_t swap(uint32_t w)
-    {
-        return __byte_perm(w, 0, 0x2301);
     }
 };
 
@@ -572,7 +559,7 @@ __device__ static __forceinline__ double add_warp(double x)
 /*
  * Elements of at most 32 bits.
  */
-template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer : worker<int32_t> {
+template <typename Type, bool SWAP, bool SUM> struct reducer : worker<int32_t> {
     typedef int32_t order;
     static const int UNROLL = tuning<Type>::UNROLL;
     static const int GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
@@ -852,7 +839,7 @@ template <typename Type, bool SWAP, bool SUM, bool WHERE> struct reducer : worke
 /*
  * Elements of 64 bits.
  */
-template <bool SWAP, bool SUM, bool WHERE> struct reducer<f64, SWAP, SUM, WHERE> : worker<int64_t> {
+template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> {
     typedef int64_t order;
     static const int UNROLL = tuning<f64>::UNROLL;
     static const int GROUP = UNROLL * LOAD_BYTES / 8;
@@ -1172,7 +1159,7 @@ __global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
     reduce(const void *data, size_t count, uint64_t index, struct partial *partial,
            struct cuda_scratch *scratch)
 {
-    typedef struct reducer<Type, SWAP, SUM, WHERE> thread_reducer;
+    typedef struct reducer<Type, SWAP, SUM> thread_reducer;
     typedef typename thread_reducer::order order;
     typedef typename thread_reducer::group group;
     __shared__ typename thread_reducer::memory shared;
@@ -1286,7 +1273,7 @@ __global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
 template <typename Type, bool SWAP, bool SUM, bool WHERE>
 static void launch(const struct cuda_launch *l, cudaStream_t stream)
 {
-    const size_t tile = reducer<Type, SWAP, SUM, WHERE>::TILE;
+    const size_t tile = reducer<Type, SWAP, SUM>::TILE;
     size_t blocks = (l->count + tile - 1) / tile;
     size_t most = (size_t)l->multiprocessors * tuning<Type>::BLOCKS;
 
