@@ -104,7 +104,7 @@ for bad in --dist --dtype --bytes --seed --threads -d -t -n -s -j; do
     bench generate "$bad"
     wrong "$bad without its argument" "option '$bad' needs an argument" generate
 done
-for bad in --json=1 --quiet=no --progress=1 --no-progress=1 --help=1; do
+for bad in --quiet=no --progress=1 --no-progress=1 --help=1; do
     bench generate "$bad"
     wrong "$bad" "option '$bad' takes no argument" generate
 done
@@ -232,6 +232,14 @@ bench generate -n 4000 -q
 ok '-q' test "$status:$(size out):$(cat err)" = 0:4000:
 bench generate -n 4000 -d wide -t f64 -s 3 -j 1 --json
 ok '--json' test "$(normalise err)" = '{"distribution": "wide", "dtype": "f64", "seed": 3, "elements": 500, "bytes": 4000, "threads": 1, "seconds": T, "gigabytes_per_second": R}'
+bench generate -n 4000 -d wide -t f64 -s 3 -j 1 --json=statistics.json
+ok '--json=FILE: a line beside it' test "$(normalise err)" = '500 elements, 4000 bytes, T s, R GB/s'
+ok '--json=FILE' test "$(normalise statistics.json)" = '{"distribution": "wide", "dtype": "f64", "seed": 3, "elements": 500, "bytes": 4000, "threads": 1, "seconds": T, "gigabytes_per_second": R}'
+bench generate -n 4000 -q --json --json=statistics.json
+ok '--json=FILE, quietly' test "$status:$(wc -l <statistics.json | tr -d ' '):$(cat err)" = 0:1:
+bench generate -n 4000 -q --json=nowhere/statistics.json
+ok '--json=FILE that cannot be' test "$status:$(size out):$(cat err)" = \
+    '1:4000:gpureduce-bench: nowhere/statistics.json: No such file or directory'
 shell 'gpureduce-bench generate -q --progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
 ok '--progress' grep -q 'of 0.07 GB' err
 shell 'gpureduce-bench generate -q --no-progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
@@ -239,10 +247,14 @@ is '--no-progress' 0 ''
 if [ -w /dev/full ]; then
     shell 'gpureduce-bench generate -n 4MiB >/dev/full'
     is 'generate: a full disk' 1 '' 'gpureduce-bench: standard output: No space left on device'
+    bench generate -n 4 -q --json=/dev/full
+    ok 'generate --json=FILE: a full disk' test "$status:$(cat err)" = \
+        '1:gpureduce-bench: /dev/full: No space left on device'
     shell 'gpureduce-bench limits --help >/dev/full'
     is 'help: a full disk' 1 '' 'gpureduce-bench: standard output: No space left on device'
 else
     skip 'generate: a full disk' 'no /dev/full'
+    skip 'generate --json=FILE: a full disk' 'no /dev/full'
     skip 'help: a full disk' 'no /dev/full'
 fi
 shell 'gpureduce-bench generate -n 4MiB >&-'
@@ -383,6 +395,13 @@ else
         skip "limits --json: $name" 'no jq'
     done
 fi
+
+bench limits --bytes=1MiB -r1 -j1 --json=limits.json
+ok 'limits --json=FILE: text is printed' grep -q '^  memory-read ' out
+ok 'limits --json=FILE: an object is written' test "$(head -c 19 limits.json):$(tail -n 1 limits.json)" = \
+    '{"table": "limits",:]}'
+bench limits --bytes=1MiB -r1 -j1 --json=limits.json --json
+ok 'limits --json=FILE --json: the last one counts' test "$(head -c 19 out)" = '{"table": "limits",'
 
 # --save.
 environment="XDG_CACHE_HOME=$work/cache"

@@ -33,9 +33,18 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
     return false;
 }
 
-static bool takes_value(const struct argument *x)
+/* As getopt_long calls it: whether an option has an argument. */
+static int takes_value(const struct argument *x)
 {
-    return x->kind != ARGUMENT_SET && x->kind != ARGUMENT_CLEAR;
+    switch (x->kind) {
+    case ARGUMENT_SET:
+    case ARGUMENT_CLEAR:
+        return no_argument;
+    case ARGUMENT_JSON:
+        return optional_argument;
+    default:
+        return required_argument;
+    }
 }
 
 /*
@@ -45,14 +54,18 @@ static bool takes_value(const struct argument *x)
 /* The column at which what an option does begins. */
 #define HELP_COLUMN 24
 
-static void print_option(char letter, const char *name, const char *value, const char *help)
+static void print_option(char letter, const char *name, int takes, const char *value,
+                         const char *help)
 {
     char left[80], letters[8] = "    ";
 
     if (letter)
         snprintf(letters, sizeof letters, "-%c, ", letter);
-    snprintf(left, sizeof left, "  %s--%s%s%s", letters, name, value ? "=" : "",
-             value ? value : "");
+    snprintf(left, sizeof left,
+             takes == no_argument         ? "  %s--%s"
+             : takes == optional_argument ? "  %s--%s[=%s]"
+                                          : "  %s--%s=%s",
+             letters, name, value);
     /* What is too long has a line of its own. */
     if (strlen(left) < HELP_COLUMN)
         printf("%-*s", HELP_COLUMN, left);
@@ -73,9 +86,10 @@ static void print_help(const struct arguments *a)
 {
     printf("Usage: %s %s\n%s\n\n", a->program, a->usage, a->summary);
     for (size_t i = 0; i < a->count; i++)
-        print_option(a->table[i].letter, a->table[i].name, a->table[i].value, a->table[i].help);
-    print_option(0, "help", NULL, "print this help and exit");
-    print_option(0, "version", NULL, "print the version and exit");
+        print_option(a->table[i].letter, a->table[i].name, takes_value(&a->table[i]),
+                     a->table[i].value, a->table[i].help);
+    print_option(0, "help", no_argument, NULL, "print this help and exit");
+    print_option(0, "version", no_argument, NULL, "print the version and exit");
     if (a->print_details)
         a->print_details();
     if (a->details)
@@ -86,7 +100,7 @@ static void print_help(const struct arguments *a)
  * Parsing.
  */
 
-/* Takes the argument of an option. */
+/* Takes the argument of an option, which may be NULL where it need not have one. */
 static bool take(const struct arguments *a, const struct argument *x, const char *text)
 {
     char format[160];
@@ -131,6 +145,9 @@ static bool take(const struct arguments *a, const struct argument *x, const char
     case ARGUMENT_TEXT:
         *(const char **)x->target = text;
         return true;
+    case ARGUMENT_JSON:
+        *(struct argument_json *)x->target = (struct argument_json){text == NULL, text};
+        return true;
     }
     return false;
 }
@@ -162,11 +179,10 @@ static void make_tables(const struct arguments *a, struct getopt_tables *t)
     for (i = 0; i < a->count; i++) {
         const struct argument *x = &a->table[i];
 
-        t->options[i] = (struct option){x->name, takes_value(x) ? required_argument : no_argument,
-                                        NULL, OPTION_FIRST + (int)i};
+        t->options[i] = (struct option){x->name, takes_value(x), NULL, OPTION_FIRST + (int)i};
         if (x->letter) {
             *letter++ = x->letter;
-            if (takes_value(x))
+            if (takes_value(x) == required_argument)
                 *letter++ = ':';
         }
     }

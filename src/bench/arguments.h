@@ -20,7 +20,15 @@ enum argument_kind {
     ARGUMENT_COUNT,        /* a plain number: uint64_t */
     ARGUMENT_DTYPE,        /* enum element_type; little-endian */
     ARGUMENT_DISTRIBUTION, /* enum distribution */
-    ARGUMENT_TEXT          /* any string: const char *, into argv */
+    ARGUMENT_TEXT,         /* any string: const char *, into argv */
+    ARGUMENT_JSON          /* none, or a file's name: struct argument_json */
+};
+
+/* How a command prints what it found: as text, or as JSON instead; or as text, and as JSON into a
+   file beside it. */
+struct argument_json {
+    bool print;
+    const char *path; /* into argv; NULL for no file */
 };
 
 struct argument {

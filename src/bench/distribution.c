@@ -9,11 +9,10 @@
 #include "distribution.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../cores.h"
-#include "../message.h"
+#include "team.h"
 
 #define BLOCK DISTRIBUTION_BLOCK
 
@@ -588,62 +587,35 @@ void distribution_fill(void *out, enum distribution d, enum element_type type, u
     }
 }
 
-/* A thread's part of distribution_fill_parallel. */
-struct part {
-    pthread_t thread;
-    bool started;
+/* What the threads of distribution_fill_parallel share. */
+struct filling {
     unsigned char *out;
     enum distribution distribution;
     enum element_type type;
     uint64_t seed, length, first;
-    size_t count;
 };
 
-static void *fill_part(void *argument)
+static void fill_share(void *argument, unsigned number, uint64_t begin, uint64_t end)
 {
-    const struct part *p = argument;
+    const struct filling *f = argument;
 
-    distribution_fill(p->out, p->distribution, p->type, p->seed, p->length, p->first, p->count);
-    return NULL;
+    (void)number;
+    distribution_fill(f->out + begin * element_size(f->type), f->distribution, f->type, f->seed,
+                      f->length, f->first + begin, (size_t)(end - begin));
 }
 
 bool distribution_fill_parallel(void *out, enum distribution d, enum element_type type,
                                 uint64_t seed, uint64_t length, uint64_t first, size_t count,
                                 unsigned threads)
 {
-    size_t blocks = count / BLOCK + (count % BLOCK != 0), share;
-    struct part *parts;
-    int error = 0;
+    struct filling f = {
+        .out = out,
+        .distribution = d,
+        .type = type,
+        .seed = seed,
+        .length = length,
+        .first = first,
+    };
 
-    if (threads == 0)
-        threads = cores_available();
-    share = (blocks + threads - 1) / threads * BLOCK;
-    parts = calloc(threads, sizeof *parts);
-    if (!parts) {
-        message_error(EXIT_FAILED, "out of memory");
-        return false;
-    }
-    for (unsigned i = 0; i < threads && i * share < count; i++) {
-        struct part *p = &parts[i];
-        size_t begin = i * share;
-
-        *p = (struct part){
-            .out = (unsigned char *)out + begin * element_size(type),
-            .distribution = d,
-            .type = type,
-            .seed = seed,
-            .length = length,
-            .first = first + begin,
-            .count = count - begin < share ? count - begin : share,
-        };
-        error = error ? error : pthread_create(&p->thread, NULL, fill_part, p);
-        p->started = error == 0;
-    }
-    for (unsigned i = 0; i < threads; i++)
-        if (parts[i].started)
-            pthread_join(parts[i].thread, NULL);
-    free(parts);
-    if (error)
-        message_error(EXIT_FAILED, "cannot start a thread: %s", strerror(error));
-    return error == 0;
+    return team_share(threads ? threads : cores_available(), count, BLOCK, fill_share, &f);
 }

@@ -22,6 +22,7 @@
 #include "arguments.h"
 #include "bench.h"
 #include "distribution.h"
+#include "output.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost
    nothing, and small enough to stay in a level-2 cache until it is written. */
@@ -186,25 +187,37 @@ static bool generate(struct job *job, unsigned threads, bool show_progress)
     return !job->failed;
 }
 
-static void report_statistics(const struct job *job, unsigned threads, double seconds, bool json)
+/* Says on standard error how it went, and in a file. */
+static void report_statistics(const struct job *job, unsigned threads, double seconds, bool quiet,
+                              const struct argument_json *json)
 {
     double rate = seconds > 0 ? (double)job->bytes / seconds / 1e9 : 0;
+    FILE *out = json->path ? output_open(json->path) : NULL;
+    char object[512];
 
-    if (json)
-        message_line("{\"distribution\": \"%s\", \"dtype\": \"%s\", \"seed\": %" PRIu64
-                     ", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64
-                     ", \"threads\": %u, \"seconds\": %.6f, \"gigabytes_per_second\": %.3f}",
-                     distribution_name(job->distribution), element_name(job->type), job->seed,
-                     job->length, job->bytes, threads, seconds, rate);
-    else
+    snprintf(object, sizeof object,
+             "{\"distribution\": \"%s\", \"dtype\": \"%s\", \"seed\": %" PRIu64
+             ", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64
+             ", \"threads\": %u, \"seconds\": %.6f, \"gigabytes_per_second\": %.3f}",
+             distribution_name(job->distribution), element_name(job->type), job->seed, job->length,
+             job->bytes, threads, seconds, rate);
+
+    if (json->print)
+        message_line("%s", object);
+    else if (!quiet)
         message_line("%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s", job->length,
                      job->length == 1 ? "" : "s", job->bytes, seconds, rate);
+    if (out) {
+        fprintf(out, "%s\n", object);
+        (void)output_close(out, json->path);
+    }
 }
 
 void bench_generate(int argc, char **argv)
 {
     struct job job = {.distribution = DISTRIBUTION_UNIFORM, .type = ELEMENT_F32, .seed = 1};
-    bool json = false, quiet = false, progress = isatty(STDERR_FILENO);
+    struct argument_json json = {false, NULL};
+    bool quiet = false, progress = isatty(STDERR_FILENO);
     uint64_t threads = cores_available(), chunks, begun;
     uint64_t bytes = UINT64_MAX;
     const struct argument table[] = {
@@ -223,8 +236,8 @@ void bench_generate(int argc, char **argv)
          "another number, other data; default 1"},
         {"threads", 'j', ARGUMENT_COUNT, &threads, 1, THREADS_MAX, "N",
          "threads; default: one a core"},
-        {"json", 0, ARGUMENT_SET, &json, 0, 0, NULL,
-         "print the statistics as JSON, on standard error"},
+        {"json", 0, ARGUMENT_JSON, &json, 0, 0, "FILE",
+         "print the statistics as JSON, on standard error;\nwith FILE, write the JSON there"},
         {"quiet", 'q', ARGUMENT_SET, &quiet, 0, 0, NULL, "print no statistics"},
         {"progress", 0, ARGUMENT_SET, &progress, 0, 0, NULL, "show progress on standard error"},
         {"no-progress", 0, ARGUMENT_CLEAR, &progress, 0, 0, NULL,
@@ -272,7 +285,6 @@ void bench_generate(int argc, char **argv)
     begun = clock_now();
     if (!generate(&job, (unsigned)threads, progress))
         return;
-    if (json || !quiet)
-        report_statistics(&job, (unsigned)threads,
-                          (double)(clock_now() - begun) / (double)CLOCK_SECOND, json);
+    report_statistics(&job, (unsigned)threads, (double)(clock_now() - begun) / (double)CLOCK_SECOND,
+                      quiet, &json);
 }

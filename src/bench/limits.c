@@ -17,6 +17,7 @@
 #include "arguments.h"
 #include "bench.h"
 #include "distribution.h"
+#include "series.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -60,13 +61,6 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_LABEL] = {"label", NULL, TABLE_TEXT, 0},
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* What a bar is called. */
 static void make_label(char *label, size_t size, const struct limit *limit)
 {
@@ -79,8 +73,7 @@ static void make_label(char *label, size_t size, const struct limit *limit)
         snprintf(label + used, size - (size_t)used, " x %u", limit->threads);
 }
 
-static void add_row(struct limits *l, const struct limit *limit, double median, double lowest,
-                    double highest)
+static void add_row(struct limits *l, const struct limit *limit, struct series rates)
 {
     struct table *t = l->table;
     char label[100];
@@ -92,11 +85,11 @@ static void add_row(struct limits *l, const struct limit *limit, double median, 
         table_number(t, COLUMN_THREADS, limit->threads);
     if (limit->piece)
         table_number(t, COLUMN_PIECE, (double)limit->piece / (double)KIB);
-    table_number(t, COLUMN_MEDIAN, median);
-    table_number(t, COLUMN_LOWEST, lowest);
-    table_number(t, COLUMN_HIGHEST, highest);
+    table_number(t, COLUMN_MEDIAN, rates.median);
+    table_number(t, COLUMN_LOWEST, rates.least);
+    table_number(t, COLUMN_HIGHEST, rates.most);
     if (limit->peak > 0)
-        table_number(t, COLUMN_PERCENT, 100 * median / limit->peak);
+        table_number(t, COLUMN_PERCENT, 100 * rates.median / limit->peak);
     table_text(t, COLUMN_WHAT, limit->what);
     table_text(t, COLUMN_LABEL, label);
     table_flush(t);
@@ -130,12 +123,8 @@ bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *
         rates[i] = (double)limit->bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
     }
     limits_show(l, NULL);
-    if (good) {
-        qsort(rates, count, sizeof *rates, compare_doubles);
-        add_row(l, limit,
-                count % 2 ? rates[count / 2] : (rates[count / 2 - 1] + rates[count / 2]) / 2,
-                rates[0], rates[count - 1]);
-    }
+    if (good)
+        add_row(l, limit, series_of(rates, count));
     free(rates);
     return good;
 }
@@ -290,7 +279,8 @@ static void save(const struct limits *l)
  */
 struct command_line {
     uint64_t bytes, repeat, threads;
-    bool json, save, progress;
+    struct argument_json json;
+    bool save, progress;
     const char *plot;
     const char *path; /* NULL for none */
 };
@@ -363,7 +353,7 @@ static void run(const struct command_line *c)
     if (!f.path || limits_file_open(&f))
         l.table = table_new("limits", columns, COLUMNS);
     if (l.table) {
-        table_as_json(l.table, c->json);
+        table_as_json(l.table, c->json.print, c->json.path);
         measure(&l, &f);
         table_finish(l.table);
         if (c->save && message_status() == EXIT_OK)
@@ -390,7 +380,8 @@ void bench_limits(int argc, char **argv)
          "default 5"},
         {"threads", 'j', ARGUMENT_COUNT, &c.threads, 1, THREADS_MAX, "N",
          "the most threads; default: one a core"},
-        {"json", 0, ARGUMENT_SET, &c.json, 0, 0, NULL, "print one JSON object"},
+        {"json", 0, ARGUMENT_JSON, &c.json, 0, 0, "FILE",
+         "print a JSON object instead of text; with FILE,\nprint text, and write the object there"},
         {"plot", 0, ARGUMENT_TEXT, &c.plot, 0, 0, "FILE",
          "draw the rates to FILE.svg or FILE.png; needs\n"
          "gnuplot"},

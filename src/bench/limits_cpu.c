@@ -10,6 +10,7 @@
 #include "../cpu/kernel.h"
 #include "../message.h"
 #include "limits.h"
+#include "reducers.h"
 #include "team.h"
 
 #define KIB ((size_t)1 << 10)
@@ -187,39 +188,6 @@ static bool measure_cache(struct limits *l, struct memory_job *job, struct limit
     return limits_measure(l, &limit, cache_sample, job);
 }
 
-/* Reducers for f32 that do what gpureduce does without options: sum and extremes. NULL without
-   memory, which has been said. */
-static struct cpu_reducer *make_reducers(const struct cpu_kernels *kernels, unsigned count)
-{
-    struct cpu_reducer *reducers = calloc(count, sizeof *reducers);
-    size_t size = CPU_BLOCK_MAX * sizeof(double);
-    unsigned char *scratch = aligned_alloc(64, count * size);
-
-    if (!reducers || !scratch) {
-        message_error(EXIT_FAILED, "out of memory");
-        free(reducers);
-        free(scratch);
-        return NULL;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        struct cpu_reducer *r = &reducers[i];
-
-        partial_clear(&r->partial);
-        r->type = ELEMENT_F32;
-        r->wants = PARTIAL_SUM | PARTIAL_EXTREMES;
-        r->kernel = kernels->with_sum[ELEMENT_F32];
-        r->scratch = (double *)(scratch + i * size);
-    }
-    return reducers;
-}
-
-static void free_reducers(struct cpu_reducer *reducers)
-{
-    if (reducers)
-        free(reducers[0].scratch);
-    free(reducers);
-}
-
 void limits_measure_cpu(struct limits *l)
 {
     static const struct limit memory = {
@@ -233,7 +201,9 @@ void limits_measure_cpu(struct limits *l)
     static const struct limit kernel_cache = {.group = "exact f32 kernel",
                                               .name = "kernel-l2",
                                               .what = "sum, min, max, counts; level-2 cache"};
-    struct cpu_reducer *reducers = make_reducers(l->kernels, l->threads);
+    /* They do what gpureduce does without options. */
+    struct cpu_reducer *reducers =
+        reducers_new(l->kernels, ELEMENT_F32, PARTIAL_SUM | PARTIAL_EXTREMES, l->threads);
     struct memory_job job = {.data = l->data, .read = limits_choose_read(l->kernels, false)};
     bool good;
 
@@ -246,7 +216,7 @@ void limits_measure_cpu(struct limits *l)
     /* The data are little-endian. */
     if (good && !element_host_is_big() && measure_cache(l, &job, kernel_cache))
         measure_memory(l, &job, kernel_memory);
-    free_reducers(reducers);
+    reducers_free(reducers);
 }
 
 /*

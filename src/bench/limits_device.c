@@ -7,6 +7,7 @@
 
 #include "../clock.h"
 #include "../message.h"
+#include "device.h"
 #include "limits.h"
 #include "limits_kernels.h"
 
@@ -41,36 +42,8 @@ struct limits_device {
     unsigned blocks; /* of a launch */
 };
 
-/* Says what failed and why; whether it did not. */
-static bool check(cudaError_t error, const char *what)
-{
-    if (error == cudaSuccess)
-        return true;
-    message_error(EXIT_FAILED, "GPU: %s: %s", what, cudaGetErrorString(error));
-    return false;
-}
-
-static int attribute(enum cudaDeviceAttr attribute)
-{
-    int value;
-
-    return cudaDeviceGetAttribute(&value, attribute, 0) == cudaSuccess ? value : 0;
-}
-
-/* Why there is no GPU, for the table. */
-static void no_gpu(struct limits *l, cudaError_t error)
-{
-    char text[256];
-
-    if (error == cudaErrorInsufficientDriver)
-        snprintf(text, sizeof text,
-                 "none that can be used: no NVIDIA driver, or one that is older "
-                 "than CUDA %d.%d",
-                 CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
-    else
-        snprintf(text, sizeof text, "none that can be used: %s", cudaGetErrorString(error));
-    table_fact_text(l->table, "no_gpu", "GPU", text);
-}
+/* Whether a call went well; says what failed, a literal, when not. */
+#define check(error, what) device_check(error, "GPU: " what)
 
 static bool make_ready(struct limits *l, struct limits_device *d)
 {
@@ -91,40 +64,31 @@ static bool make_ready(struct limits *l, struct limits_device *d)
 
 struct limits_device *limits_device_open(struct limits *l)
 {
-    struct cudaDeviceProp properties;
+    char why[DEVICE_WHY_MAX], text[DEVICE_WHY_MAX + 40];
     struct limits_device *d;
-    cudaError_t error;
-    int count = 0;
+    struct device facts;
 
-    error = cudaGetDeviceCount(&count);
-    if (error == cudaSuccess && count == 0)
-        error = cudaErrorNoDevice;
-    if (error == cudaSuccess)
-        error = cudaSetDevice(0);
-    if (error == cudaSuccess)
-        error = cudaGetDeviceProperties(&properties, 0);
-    if (error == cudaSuccess)
-        error = cudaFree(NULL); /* creates the context */
-    if (error != cudaSuccess) {
-        no_gpu(l, error);
+    if (!device_use(0, why)) {
+        snprintf(text, sizeof text, "none that can be used: %s", why);
+        table_fact_text(l->table, "no_gpu", "GPU", text);
         return NULL;
     }
-    /* kHz times bits; memory of two transfers a clock, as all that GPUs have had for long. */
-    l->peak = 2.0 * attribute(cudaDevAttrMemoryClockRate) * 1e3 *
-              attribute(cudaDevAttrGlobalMemoryBusWidth) / 8 / 1e9;
-    table_fact_text(l->table, "gpu", "GPU", properties.name);
+    if (!device_describe(&facts, 0))
+        return NULL;
+    l->peak = facts.peak / 1e9;
+    table_fact_text(l->table, "gpu", "GPU", facts.name);
     if (l->peak > 0)
         table_fact_number(l->table, "gpu_memory_peak_gigabytes_per_second", "GPU memory, peak",
                           l->peak, 0, "GB/s");
-    table_fact_number(l->table, "gpu_l2_bytes", "GPU level-2 cache",
-                      attribute(cudaDevAttrL2CacheSize), 0, "bytes");
+    table_fact_number(l->table, "gpu_l2_bytes", "GPU level-2 cache", (double)facts.cache, 0,
+                      "bytes");
 
     d = calloc(1, sizeof *d);
     if (!d) {
         message_error(EXIT_FAILED, "out of memory");
         return NULL;
     }
-    d->multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+    d->multiprocessors = facts.multiprocessors;
     if (!make_ready(l, d)) {
         limits_device_close(d);
         return NULL;

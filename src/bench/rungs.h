@@ -1,8 +1,8 @@
 /*
  * The rungs of the ladder: launchers of reductions from the naive to the library's, with C linkage
  * and plain types only. Each sums the same elements; they differ in how. What each one does, and
- * what it teaches, stands in the table of rungs in ladder.c; the kernels are in rungs.cu, the
- * library's sums in cub.cu.
+ * what it teaches, stands in rung_table.c; the kernels are in rungs.cu, the library's sums in
+ * cub.cu.
  *
  * Everything here is asynchronous, on the stream that is given and the device that is current.
  */

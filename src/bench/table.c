@@ -14,6 +14,7 @@
 #include "../message.h"
 #include "../number.h"
 #include "../report.h"
+#include "output.h"
 
 struct cell {
     bool set;
@@ -43,9 +44,10 @@ struct table {
     size_t fact_count, facts_printed;
     struct row *rows;
     size_t row_count, rows_printed;
-    int *widths; /* of the columns; settled when the first row is printed */
-    bool json;
-    bool failed; /* out of memory, which has been said */
+    int *widths;           /* of the columns; settled when the first row is printed */
+    bool json;             /* printed instead of text */
+    const char *json_path; /* to be written beside it, or NULL */
+    bool failed;           /* out of memory, which has been said */
 };
 
 /* While rows are printed one by one, it is not known how wide the later ones will be. */
@@ -108,10 +110,12 @@ void table_free(struct table *t)
     free(t);
 }
 
-void table_as_json(struct table *t, bool json)
+void table_as_json(struct table *t, bool print, const char *path)
 {
-    if (t)
-        t->json = json;
+    if (t) {
+        t->json = print;
+        t->json_path = path;
+    }
 }
 
 /*
@@ -405,6 +409,14 @@ void table_finish(struct table *t)
         print_facts(t);
     }
     report_flush();
+    if (t->json_path) {
+        FILE *out = output_open(t->json_path);
+
+        if (out) {
+            table_write_json(t, out);
+            (void)output_close(out, t->json_path);
+        }
+    }
 }
 
 /*

@@ -45,10 +45,11 @@ void table_flag(struct table *t, size_t column, bool value);
 /* Prints the last row at once when the output is text, so that a long run shows what it has. */
 void table_flush(struct table *t);
 
-/* Whether the table prints JSON instead of text. Before the first row. */
-void table_as_json(struct table *t, bool json);
+/* Whether the table prints JSON instead of text, and a file to write as JSON in any case, or NULL.
+   Before the first row. `path` stays valid as long as the table lives. */
+void table_as_json(struct table *t, bool print, const char *path);
 
-/* Prints what has not been printed yet. */
+/* Prints what has not been printed yet, and writes the file. An error of that has been said. */
 void table_finish(struct table *t);
 
 /* Writes the table as one object of JSON to `out`, whatever is printed. Errors are left to the

@@ -92,6 +92,38 @@ double team_run(unsigned threads, team_work *work, void *argument)
     return (double)(ended - begun) / (double)CLOCK_SECOND;
 }
 
+struct share {
+    team_share_work *work;
+    void *argument;
+    uint64_t count, unit;
+    uint64_t each, more; /* units of a member, and how many members have one more */
+};
+
+static bool work_share(void *argument, unsigned number)
+{
+    const struct share *s = argument;
+    uint64_t first = s->each * number + (number < s->more ? number : s->more);
+    uint64_t last = first + s->each + (number < s->more);
+
+    s->work(s->argument, number, first * s->unit,
+            last * s->unit < s->count ? last * s->unit : s->count);
+    return true;
+}
+
+bool team_share(unsigned threads, uint64_t count, uint64_t unit, team_share_work *work,
+                void *argument)
+{
+    uint64_t units = count / unit + (count % unit != 0);
+    struct share s = {.work = work, .argument = argument, .count = count, .unit = unit};
+
+    if (units == 0)
+        return true;
+    threads = units < threads ? (unsigned)units : threads;
+    s.each = units / threads;
+    s.more = units % threads;
+    return team_run(threads, work_share, &s) >= 0;
+}
+
 unsigned team_next(unsigned threads, unsigned most)
 {
     if (threads == most)

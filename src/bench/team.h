@@ -1,5 +1,6 @@
 /*
- * Threads that begin together and share out a range of bytes: for measurements.
+ * Threads that begin together and share out a range: for measurements, and for work that takes
+ * long.
  *
  * A team lives for one call of team_run, which its caller waits for. Each of its members has a
  * number, from 0 on.
@@ -18,6 +19,16 @@ typedef bool team_work(void *argument, unsigned number);
 /* Has `threads` threads do work(argument, number). Returns the seconds from when the first began to
    when the last ended, all having been started before; below 0 on failure, which has been said. */
 double team_run(unsigned threads, team_work *work, void *argument);
+
+/* What each member does with its share of a range, from `begin` to `end`, which is not empty. */
+typedef void team_share_work(void *argument, unsigned number, uint64_t begin, uint64_t end);
+
+/* Has up to `threads` threads do work(argument, number, begin, end) for ranges that make up [0,
+   count): one a thread, and all but the last of them multiples of `unit` long. Fewer threads where
+   there are not so many units. False when they cannot be started, which has been said; nothing has
+   been done then. */
+bool team_share(unsigned threads, uint64_t count, uint64_t unit, team_share_work *work,
+                void *argument);
 
 /* The number of threads to measure with after `threads`: 1, 2, 4 ..., and `most` at the end; 0
    behind that. */

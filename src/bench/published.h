@@ -1,0 +1,38 @@
+/*
+ * Published figures of the textbooks' rungs: four write-ups of parallel reduction in CUDA, on two
+ * GPUs. They stand beside what is measured here.
+ *
+ * Constant data and pure functions.
+ */
+#ifndef GPUREDUCE_BENCH_PUBLISHED_H
+#define GPUREDUCE_BENCH_PUBLISHED_H
+
+#include <stddef.h>
+
+/* What the figures of one GPU have in common. They are all of f32. */
+struct published_run {
+    const char *device;
+    double peak; /* of its memory, GB/s */
+    const char *data;
+};
+
+struct published {
+    const struct published_run *run;
+    const char *rung; /* or another name, of what is no rung of ours */
+    unsigned threads; /* of a block of a batched rung, else 0 */
+    double gigabytes; /* GB/s; 0 where a time is given */
+    double milliseconds;
+};
+
+/* All of them. */
+extern const struct published published[];
+extern const size_t published_count;
+
+/* The figure of the rung of this name, with blocks of `threads` threads if it is a batched one; or
+   NULL. */
+const struct published *published_find(const char *rung, unsigned threads);
+
+/* The rate of a figure in percent of the peak of its GPU. */
+double published_percent(const struct published *p);
+
+#endif
