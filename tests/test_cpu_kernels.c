@@ -38,6 +38,7 @@ static void begin(struct cpu_reducer *r, const struct cpu_kernels *k, enum eleme
                   unsigned wants)
 {
     static double *scratch;
+    static struct cpu_bin bins[CPU_BINS];
 
     if (!scratch)
         scratch = aligned_alloc(64, CPU_BLOCK_MAX * sizeof *scratch);
@@ -49,6 +50,7 @@ static void begin(struct cpu_reducer *r, const struct cpu_kernels *k, enum eleme
     r->type = type;
     r->wants = wants;
     r->scratch = scratch;
+    r->bins = bins;
     r->kernel = wants & PARTIAL_SUM ? k->with_sum[type] : k->without_sum[type];
 }
 

@@ -216,7 +216,7 @@ void limits_measure_cpu(struct limits *l)
     /* The data are little-endian. */
     if (good && !element_host_is_big() && measure_cache(l, &job, kernel_cache))
         measure_memory(l, &job, kernel_memory);
-    reducers_free(reducers);
+    reducers_free(reducers, l->threads);
 }
 
 /*

@@ -8,30 +8,20 @@ struct cpu_reducer *reducers_new(const struct cpu_kernels *kernels, enum element
                                  unsigned wants, unsigned count)
 {
     struct cpu_reducer *reducers = calloc(count, sizeof *reducers);
-    const size_t size = CPU_BLOCK_MAX * sizeof(double);
-    unsigned char *scratch = aligned_alloc(64, count * size);
+    bool good = reducers != NULL;
 
-    if (!reducers || !scratch) {
-        message_error(EXIT_FAILED, "out of memory");
-        free(reducers);
-        free(scratch);
-        return NULL;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        struct cpu_reducer *r = &reducers[i];
-
-        partial_clear(&r->partial);
-        r->type = type;
-        r->wants = wants;
-        r->kernel = kernels->with_sum[type];
-        r->scratch = (double *)(scratch + i * size);
-    }
-    return reducers;
+    for (unsigned i = 0; i < count && good; i++)
+        good = cpu_reducer_open(&reducers[i], kernels, type, wants);
+    if (good)
+        return reducers;
+    message_error(EXIT_FAILED, "out of memory");
+    reducers_free(reducers, count);
+    return NULL;
 }
 
-void reducers_free(struct cpu_reducer *reducers)
+void reducers_free(struct cpu_reducer *reducers, unsigned count)
 {
-    if (reducers)
-        free(reducers[0].scratch);
+    for (unsigned i = 0; i < count && reducers; i++)
+        cpu_reducer_close(&reducers[i]);
     free(reducers);
 }

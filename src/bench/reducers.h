@@ -2,7 +2,7 @@
  * The exact CPU kernels as threads of gpureduce-bench use them: to be measured, and to know what
  * the right results are.
  *
- * Reducers of one call are one piece of memory, which belongs to the caller; each of them belongs
+ * Reducers of one call belong to the caller, who hands them all back at once; each of them belongs
  * to one thread at a time.
  */
 #ifndef GPUREDUCE_BENCH_REDUCERS_H
@@ -17,6 +17,6 @@ struct cpu_reducer *reducers_new(const struct cpu_kernels *kernels, enum element
                                  unsigned wants, unsigned count);
 
 /* Takes NULL, too. */
-void reducers_free(struct cpu_reducer *reducers);
+void reducers_free(struct cpu_reducer *reducers, unsigned count);
 
 #endif

@@ -108,7 +108,7 @@ bool reference_find(struct reference *r, enum element_type type, const void *dat
         merge(r, &job.parts[i]);
     /* Likewise of the additions of pieces. */
     r->magnitude *= 1 + ((double)count / (double)PIECE + threads) * 0x1p-52;
-    reducers_free(job.reducers);
+    reducers_free(job.reducers, threads);
     free(job.parts);
     return good;
 }

@@ -151,7 +151,7 @@ static enum verdict judge_rows(const struct subject *s, const unsigned char *dat
                      part->wrong, subject_value(s, results, part->wrong));
         verdict = part->verdict > verdict ? part->verdict : verdict;
     }
-    reducers_free(job.reducers);
+    reducers_free(job.reducers, threads);
     free(job.parts);
     if (!good) {
         snprintf(f->why, sizeof f->why, "its rows could not be verified");

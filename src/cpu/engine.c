@@ -20,8 +20,9 @@
 
 #define ALIGNMENT 64
 
-/* Elements of a foreign byte order are turned round in pieces of the scratch's size. */
-#define SWAP_BYTES (CPU_BLOCK_MAX * sizeof(double))
+/* Elements of a foreign byte order are turned round in pieces of this size, which the level-2 cache
+   holds, and which make little of the cost of ending a chunk. */
+#define SWAP_BYTES ((size_t)128 << 10)
 
 struct engine_state {
     const struct cpu_kernels *kernels;
@@ -69,7 +70,7 @@ static void cpu_lane_close(struct lane *lane)
 {
     free(lane->buffer);
     free(lane->swapped);
-    free(lane->reducer.scratch);
+    cpu_reducer_close(&lane->reducer);
     free(lane);
 }
 
@@ -80,19 +81,13 @@ static struct lane *cpu_lane_open(struct engine_state *engine, const struct engi
 
     (void)number;
     if (lane) {
-        struct cpu_reducer *r = &lane->reducer;
+        bool good = cpu_reducer_open(&lane->reducer, engine->kernels, setup->type, setup->wants);
 
         lane->size = setup->chunk_size ? setup->chunk_size : CHUNK_BYTES;
         lane->size = (lane->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         lane->buffer = aligned_alloc(ALIGNMENT, lane->size);
-        r->scratch = aligned_alloc(ALIGNMENT, CPU_BLOCK_MAX * sizeof *r->scratch);
         lane->swapped = setup->swap ? aligned_alloc(ALIGNMENT, SWAP_BYTES) : NULL;
-        partial_clear(&r->partial);
-        r->type = setup->type;
-        r->wants = setup->wants;
-        r->kernel = setup->wants & PARTIAL_SUM ? engine->kernels->with_sum[setup->type]
-                                               : engine->kernels->without_sum[setup->type];
-        if (lane->buffer && r->scratch && (lane->swapped || !setup->swap))
+        if (good && lane->buffer && (lane->swapped || !setup->swap))
             return lane;
         cpu_lane_close(lane);
     }

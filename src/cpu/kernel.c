@@ -52,10 +52,80 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
             r->partial.first_nan = index + i;
 }
 
+bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                      enum element_type type, unsigned wants)
+{
+    memset(r, 0, sizeof *r);
+    partial_clear(&r->partial);
+    r->type = type;
+    r->wants = wants;
+    r->kernel = wants & PARTIAL_SUM ? kernels->with_sum[type] : kernels->without_sum[type];
+    r->scratch = aligned_alloc(64, CPU_BLOCK_MAX * sizeof *r->scratch);
+    r->bins = type == ELEMENT_F64 ? calloc(CPU_BINS, sizeof *r->bins) : NULL;
+    return r->scratch && (r->bins || type != ELEMENT_F64);
+}
+
+void cpu_reducer_close(struct cpu_reducer *r)
+{
+    free(r->scratch);
+    free(r->bins);
+}
+
+void cpu_add_to_bins(struct cpu_reducer *r, const double *x, size_t n)
+{
+    unsigned first = r->first_bin, last = r->last_bin;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = exact_bits(x[i]);
+        unsigned number = (unsigned)(bits >> 52), exponent = number % (CPU_BINS / 2);
+
+        first = exponent < first ? exponent : first;
+        last = exponent > last ? exponent : last;
+        r->bins[number].lower += bits & 0xffffffff;
+        r->bins[number].upper += (bits >> 32 & 0xfffff) | (uint64_t)(exponent != 0) << 20;
+    }
+    r->first_bin = first;
+    r->last_bin = last;
+}
+
+/* Adds x 2^(bit - 1074), or takes it away. */
+static void add_integer(struct exact *sum, uint64_t x, unsigned bit, bool negative)
+{
+    int64_t *digit = sum->digit + bit / EXACT_DIGIT_BITS;
+    unsigned shift = bit % EXACT_DIGIT_BITS;
+    int64_t part[3] = {(int64_t)(x << shift & 0xffffffff),
+                       (int64_t)(x >> (EXACT_DIGIT_BITS - shift) & 0xffffffff),
+                       (int64_t)(x >> 32 >> (EXACT_DIGIT_BITS - shift))};
+
+    if (sum->pending >= EXACT_PENDING_MAX)
+        exact_carry(sum);
+    for (int i = 0; i < 3; i++)
+        digit[i] += negative ? -part[i] : part[i];
+    sum->pending++;
+}
+
+static void empty_bins(struct cpu_reducer *r)
+{
+    for (unsigned exponent = r->first_bin; exponent <= r->last_bin; exponent++) {
+        for (unsigned negative = 0; negative < 2; negative++) {
+            struct cpu_bin *bin = r->bins + negative * (CPU_BINS / 2) + exponent;
+            unsigned bit = exponent - (exponent != 0);
+
+            if (bin->lower != 0)
+                add_integer(&r->partial.sum, bin->lower, bit, negative);
+            if (bin->upper != 0)
+                add_integer(&r->partial.sum, bin->upper, bit + 32, negative);
+            bin->lower = bin->upper = 0;
+        }
+    }
+}
+
 void cpu_begin_chunk(struct cpu_reducer *r)
 {
     r->min = (struct cpu_candidate){.key = INT64_MAX};
     r->max = (struct cpu_candidate){.key = INT64_MIN};
+    r->first_bin = CPU_BINS;
+    r->last_bin = 0;
 }
 
 /* The index of the first element of the candidate's block that has its key. */
@@ -76,6 +146,7 @@ void cpu_end_chunk(struct cpu_reducer *r)
     struct partial *p = &r->partial;
     bool where = r->wants & PARTIAL_WHERE;
 
+    empty_bins(r);
     /* Finding the place costs a look at the block: only when it would be taken. */
     if (r->min.block && (r->min.key < p->min_key ||
                          (where && r->min.key == p->min_key && r->min.index < p->min_index)))

@@ -36,6 +36,13 @@ struct cpu_candidate {
     uint64_t index;
 };
 
+/* The sum of the mantissas of binary64 elements of one sign and exponent, the upper 12 bits of
+   which are the bin's number, in two parts of 32 and 21 bits an element. */
+#define CPU_BINS 4096
+struct cpu_bin {
+    uint64_t lower, upper;
+};
+
 struct cpu_reducer {
     struct partial partial;
     unsigned wants;
@@ -44,6 +51,12 @@ struct cpu_reducer {
     int window; /* f64: the exponent expected to bound the next block */
     struct cpu_candidate min, max;
     double *scratch; /* CPU_BLOCK_MAX, aligned to 64 bytes */
+
+    /* f64: CPU_BINS, all zero between chunks; and the smallest and the largest number of those that
+       are not, without the sign. */
+    struct cpu_bin *bins;
+    unsigned first_bin, last_bin;
+    unsigned blocks_to_bin; /* blocks to add to the bins without trying to do better */
 };
 
 struct cpu_kernels {
@@ -63,6 +76,13 @@ extern const struct cpu_kernels cpu_kernels_avx512;
    avx512 asks for others, for tests; it is ignored when they cannot run here. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
+/* Makes a reducer that has taken nothing yet, for elements of `type`; `wants` are partial_want
+   bits. False without memory; then, too, it is to be closed. */
+bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                      enum element_type type, unsigned wants);
+
+void cpu_reducer_close(struct cpu_reducer *r);
+
 /* The parts of a kernel that are the same for every instruction set. */
 
 /* Takes `count` elements one by one: the end of a chunk that fills no vector. */
@@ -76,7 +96,11 @@ void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, con
 void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_t count,
                         uint64_t index);
 
-/* Begins and ends a chunk: the candidates. */
+/* Adds n finite elements to the bins (the "large superaccumulator" of R. M. Neal, "Fast exact
+   summation using small and large superaccumulators", 2015). */
+void cpu_add_to_bins(struct cpu_reducer *r, const double *x, size_t n);
+
+/* Begins and ends a chunk: the candidates and the bins. */
 void cpu_begin_chunk(struct cpu_reducer *r);
 void cpu_end_chunk(struct cpu_reducer *r);
 

@@ -8,7 +8,10 @@
  *      magnitude tell whether that holds (exact_group_fits).
  *   2. binary64 elements in the expected range: each is cut in two slices at fixed bits, and the
  *      slices add up without rounding; nothing may be left below the second slice.
- *   3. Anything finite: as many slices as it takes, top to bottom (sum_levels).
+ *   3. As many slices as it takes, top to bottom (sum_levels). The values of binary32 never take
+ *      more than eight.
+ *   4. binary64 elements that take more than four: an integer for every exponent, to which the
+ *      mantissas are added (cpu_add_to_bins).
  *
  * Cutting at a fixed bit is one addition and one subtraction of a large constant, as in J. Demmel
  * and H. D. Nguyen, "Parallel reproducible summation" (2015), after S. M. Rump.
@@ -67,47 +70,36 @@ static inline int bound_exponent(uint64_t magnitude_bits)
     return biased == 0 ? -1022 : biased - 1022;
 }
 
-/* After so many slices what is left is added element by element. Those of 32-bit elements, whose
-   values span 277 bits, never get there. */
-#define LEVELS_MAX 8
+/* More slices than these are not cut: the values of binary32 span 277 bits, and those of binary64
+   have a dearer way, but one that takes any number of bits at once. */
+#define LEVELS32 8
+#define LEVELS64 4
 
-/* Elements from here on are added one by one: their slicer would overflow. */
+/* The slicer of elements from here on would overflow. */
 #define HUGE_EXPONENT 960
 
-/* Adds the elements of magnitude `least` or more to *sum one by one, and makes them zero. */
-static void add_from(struct exact *sum, double *x, size_t n, double least)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (x[i] != 0 && fabs(x[i]) >= least) {
-            exact_add(sum, x[i]);
-            x[i] = 0;
-        }
-    }
-}
+/* After a block that took the dearest way, so many go there at once. */
+#define BLOCKS_BINNED 15
 
-/* Adds x[0 .. n), finite, n a multiple of W_LANES and at most CPU_BLOCK_MAX, to *sum; x is used
-   up. */
-static SIMD_TARGET void sum_levels(struct exact *sum, double *x, size_t n)
+/* Adds slices of x[0 .. n), finite, n a multiple of W_LANES and at most CPU_BLOCK_MAX, to *sum, and
+   leaves the rests in x. Returns whether these are all zero. */
+static SIMD_TARGET bool sum_levels(struct exact *sum, double *x, size_t n, int levels)
 {
     vecd greatest = d_set1(0);
 
     for (size_t i = 0; i < n; i += W_LANES)
         greatest = d_max(greatest, d_abs(d_load(x + i)));
-    for (int level = 0; level < LEVELS_MAX; level++) {
+    for (int level = 0; level < levels; level++) {
         double bound = d_h_max(greatest);
         int exponent = bound_exponent(exact_bits(bound));
         int bit = exponent - SLICE32;
         vecd cut, total = d_set1(0);
 
         if (bound == 0)
-            return;
+            return true;
+        if (exponent > HUGE_EXPONENT)
+            return false;
         greatest = d_set1(0);
-        if (exponent > HUGE_EXPONENT) {
-            add_from(sum, x, n, ldexp(1, HUGE_EXPONENT - 1));
-            for (size_t i = 0; i < n; i += W_LANES)
-                greatest = d_max(greatest, d_abs(d_load(x + i)));
-            continue;
-        }
         if (bit < EXACT_LSB_EXPONENT)
             bit = EXACT_LSB_EXPONENT;
         cut = d_set1(slicer(bit));
@@ -121,7 +113,7 @@ static SIMD_TARGET void sum_levels(struct exact *sum, double *x, size_t n)
         }
         exact_add(sum, d_h_add(total));
     }
-    add_from(sum, x, n, 0);
+    return d_h_max(greatest) == 0;
 }
 
 /*
@@ -195,7 +187,7 @@ INLINE_TARGET void special32(struct cpu_reducer *r, const unsigned char *x, size
         }
     }
     if (sum)
-        sum_levels(&r->partial.sum, r->scratch, n);
+        (void)sum_levels(&r->partial.sum, r->scratch, n, LEVELS32);
     r->partial.nan += nan;
     r->partial.positive_infinity += positive;
     r->partial.negative_infinity += negative;
@@ -294,7 +286,7 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
                 d_store(r->scratch + i, v_low(v));
                 d_store(r->scratch + i + W_LANES, v_high(v));
             }
-            sum_levels(&r->partial.sum, r->scratch, n);
+            (void)sum_levels(&r->partial.sum, r->scratch, n, LEVELS32);
         }
     }
 }
@@ -348,6 +340,19 @@ static inline uint64_t bits64_magnitude(struct bits64 b)
 
 #define INFINITY64 ((uint64_t)0x7ff << 52)
 
+/* Adds the n finite elements in the scratch. */
+INLINE_TARGET void sum_scratch64(struct cpu_reducer *r, size_t n)
+{
+    if (r->blocks_to_bin > 0) {
+        r->blocks_to_bin--;
+    } else {
+        if (sum_levels(&r->partial.sum, r->scratch, n, LEVELS64))
+            return;
+        r->blocks_to_bin = BLOCKS_BINNED;
+    }
+    cpu_add_to_bins(r, r->scratch, n);
+}
+
 INLINE_TARGET void special64(struct cpu_reducer *r, const unsigned char *x, size_t n,
                              uint64_t index, bool sum)
 {
@@ -369,7 +374,7 @@ INLINE_TARGET void special64(struct cpu_reducer *r, const unsigned char *x, size
                 w_value(w_select(w_gt_s(infinity, w_and(v, magnitude)), v, w_set1(0))));
     }
     if (sum)
-        sum_levels(&r->partial.sum, r->scratch, n);
+        sum_scratch64(r, n);
     r->partial.nan += nan;
     r->partial.positive_infinity += positive;
     r->partial.negative_infinity += negative;
@@ -458,7 +463,7 @@ INLINE_TARGET void block64(struct cpu_reducer *r, const unsigned char *x, size_t
         r->window = r->window > WINDOW_MAX ? WINDOW_MAX : r->window;
         r->window = r->window < WINDOW_MIN ? WINDOW_MIN : r->window;
         memcpy(r->scratch, x, n * 8);
-        sum_levels(&r->partial.sum, r->scratch, n);
+        sum_scratch64(r, n);
     }
 }
 
