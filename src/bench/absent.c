@@ -1,6 +1,8 @@
 /*
  * Stands for what needs CUDA in a build without it.
  */
+#include <string.h>
+
 #include "../message.h"
 #include "arguments.h"
 #include "bench.h"
@@ -8,8 +10,24 @@
 
 void bench_ladder(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    /* Whatever options of the ladder's there are, they could not help. */
+    const struct arguments arguments = {
+        .program = "gpureduce-bench ladder",
+        .usage = "[OPTION]...",
+        .summary =
+            "Run every rung of reductions on the GPU. This gpureduce-bench was built without\n"
+            "CUDA, and cannot; the manual page describes the options.",
+    };
+    int operand;
+
+    for (int i = 1; i < argc; i++) {
+        char *words[] = {argv[0], argv[i], NULL};
+
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
+            (void)arguments_parse(&arguments, 2, words, &operand);
+            return;
+        }
+    }
     message_error(EXIT_NO_GPU, "the ladder needs a GPU, and this gpureduce-bench was built without "
                                "CUDA");
 }

@@ -386,8 +386,9 @@ void bench_limits(int argc, char **argv)
          "draw the rates to FILE.svg or FILE.png; needs\n"
          "gnuplot"},
         {"save", 0, ARGUMENT_SET, &c.save, 0, 0, NULL,
-         "keep the result for gpureduce -v, in\n"
-         "~/.cache/gpureduce/limits.json"},
+         "keep the result, as --json prints it, in\n"
+         "gpureduce/limits.json in $XDG_CACHE_HOME or\n"
+         "~/.cache"},
         {"progress", 0, ARGUMENT_SET, &c.progress, 0, 0, NULL,
          "say on standard error what is being measured"},
         {"no-progress", 0, ARGUMENT_CLEAR, &c.progress, 0, 0, NULL,

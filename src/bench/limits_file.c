@@ -319,7 +319,8 @@ bool limits_file_open(struct limits_file *f)
 {
     struct stat status;
 
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    /* A FIFO would wait for somebody to write. */
+    f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &status) != 0) {
         file_error(f, strerror(errno));
         return false;

@@ -30,9 +30,10 @@
    what comes two and a quarter later. Measured with AVX-512 on f32 from the page cache of Sapphire
    Rapids servers, in GB/s, on one core and on 16: one stream asking for nothing 8.2 and 100, for
    what comes 2 KiB later 12.2 and 134; two streams a block and a half ahead 15.0 and 156, four a
-   block and a quarter 15.2 and 150; on another such server, where plain reading reaches 177 on
-   16, 13.4 and 138, with level 2 as well 14.3 and 156. Where the page cache holds small folios, so
-   that pages are of 4 KiB, one stream, two and four: 8.3, 8.0, 9.7. Larger blocks are no faster. */
+   block and a quarter 15.2 and 150. On another such server four streams had 14.5 and 156, and with
+   level 2 as well 16.2 and 163, where reading alone reaches 18.2 and 171. Where the page cache
+   holds small folios, so that pages are of 4 KiB, one stream, two and four have 8.3, 8.0 and 9.7.
+   Larger blocks are no faster. */
 #define STREAMS 4
 #define AHEAD(block_bytes) ((block_bytes) + (block_bytes) / STREAMS)
 
