@@ -117,7 +117,8 @@ static enum presence begin_trial(struct file_state *f, struct hand *hand, size_t
     if (trial < TRIAL_CHUNKS) {
         trial = atomic_fetch_add(&f->trials, 1);
         hand->trying = true;
-        hand->tried = trial % PRESENCES;
+        /* One after the other: side by side each would wait for the other's locks. */
+        hand->tried = trial < TRIAL_CHUNKS / 2 ? PRESENCE_POPULATED : PRESENCE_FAULTED;
         hand->tried_bytes = size;
         hand->tried_since = clock_now();
         return hand->tried;
