@@ -24,9 +24,8 @@ void exact_carry(struct exact *e)
     e->pending = 1;
 }
 
-void exact_add(struct exact *e, double x)
+static void add_parts(struct exact *e, struct exact_parts parts)
 {
-    struct exact_parts parts = exact_split(x);
     int64_t *digit = e->digit + parts.position;
 
     if (e->pending >= EXACT_PENDING_MAX)
@@ -35,6 +34,16 @@ void exact_add(struct exact *e, double x)
     digit[1] += parts.part[1];
     digit[2] += parts.part[2];
     e->pending++;
+}
+
+void exact_add(struct exact *e, double x)
+{
+    add_parts(e, exact_split(x));
+}
+
+void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative)
+{
+    add_parts(e, exact_split_integer(x, bit, negative));
 }
 
 void exact_merge(struct exact *e, const struct exact *other)

@@ -66,28 +66,34 @@ EXACT_SHARED double exact_from_bits(uint64_t bits)
 #endif
 }
 
-/* Splits a finite x: x = sum of part[i] * 2^(32 (position + i) - 1074), |part[i]| < 2^32.
-   position is at most 63, so part[2] stays inside the accumulator. */
-EXACT_SHARED struct exact_parts exact_split(double x)
+/* Splits x 2^(bit - 1074), or its negative: the sum of part[i] 2^(32 (position + i) - 1074),
+   |part[i]| < 2^32. bit is below 32 (EXACT_DIGITS - 2), so part[2] stays inside the accumulator. */
+EXACT_SHARED struct exact_parts exact_split_integer(uint64_t x, unsigned bit, int negative)
 {
     struct exact_parts parts;
+    unsigned shift = bit % EXACT_DIGIT_BITS;
+    int64_t sign = -(int64_t)(negative != 0);
+    int64_t low = (int64_t)((x << shift) & 0xffffffffu);
+    int64_t middle = (int64_t)((x >> (32 - shift)) & 0xffffffffu);
+    int64_t high = (int64_t)((x >> 32) >> (32 - shift));
+
+    parts.position = bit / EXACT_DIGIT_BITS;
+    parts.part[0] = (low ^ sign) - sign;
+    parts.part[1] = (middle ^ sign) - sign;
+    parts.part[2] = (high ^ sign) - sign;
+    return parts;
+}
+
+/* The same for a finite x. position is at most 63. */
+EXACT_SHARED struct exact_parts exact_split(double x)
+{
     uint64_t bits = exact_bits(x);
     unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
     uint64_t fraction = bits & 0xfffffffffffffu;
     /* A subnormal has no hidden bit and the weight of exponent 1. */
     uint64_t mantissa = fraction | (uint64_t)(exponent != 0) << 52;
-    unsigned shift = exponent - (exponent != 0);
-    unsigned bit = shift % EXACT_DIGIT_BITS;
-    int64_t sign = (int64_t)bits >> 63;
-    int64_t low = (int64_t)((mantissa << bit) & 0xffffffffu);
-    int64_t middle = (int64_t)((mantissa >> (32 - bit)) & 0xffffffffu);
-    int64_t high = (int64_t)((mantissa >> 32) >> (32 - bit));
 
-    parts.position = shift / EXACT_DIGIT_BITS;
-    parts.part[0] = (low ^ sign) - sign;
-    parts.part[1] = (middle ^ sign) - sign;
-    parts.part[2] = (high ^ sign) - sign;
-    return parts;
+    return exact_split_integer(mantissa, exponent - (exponent != 0), (int)(bits >> 63));
 }
 
 /* Knuth's two-sum: returns the rounded a + b and sets *error to exactly what rounding lost, as
@@ -142,6 +148,9 @@ void exact_clear(struct exact *e);
 
 /* Adds a finite x. */
 void exact_add(struct exact *e, double x);
+
+/* Adds x 2^(bit - 1074), or takes it away. bit is below 32 (EXACT_DIGITS - 2). */
+void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative);
 
 /* Adds all that `other` holds; `other` stays as it is. */
 void exact_merge(struct exact *e, const struct exact *other);

@@ -88,22 +88,6 @@ void cpu_add_to_bins(struct cpu_reducer *r, const double *x, size_t n)
     r->last_bin = last;
 }
 
-/* Adds x 2^(bit - 1074), or takes it away. */
-static void add_integer(struct exact *sum, uint64_t x, unsigned bit, bool negative)
-{
-    int64_t *digit = sum->digit + bit / EXACT_DIGIT_BITS;
-    unsigned shift = bit % EXACT_DIGIT_BITS;
-    int64_t part[3] = {(int64_t)(x << shift & 0xffffffff),
-                       (int64_t)(x >> (EXACT_DIGIT_BITS - shift) & 0xffffffff),
-                       (int64_t)(x >> 32 >> (EXACT_DIGIT_BITS - shift))};
-
-    if (sum->pending >= EXACT_PENDING_MAX)
-        exact_carry(sum);
-    for (int i = 0; i < 3; i++)
-        digit[i] += negative ? -part[i] : part[i];
-    sum->pending++;
-}
-
 static void empty_bins(struct cpu_reducer *r)
 {
     for (unsigned exponent = r->first_bin; exponent <= r->last_bin; exponent++) {
@@ -112,9 +96,9 @@ static void empty_bins(struct cpu_reducer *r)
             unsigned bit = exponent - (exponent != 0);
 
             if (bin->lower != 0)
-                add_integer(&r->partial.sum, bin->lower, bit, negative);
+                exact_add_integer(&r->partial.sum, bin->lower, bit, (int)negative);
             if (bin->upper != 0)
-                add_integer(&r->partial.sum, bin->upper, bit + 32, negative);
+                exact_add_integer(&r->partial.sum, bin->upper, bit + 32, (int)negative);
             bin->lower = bin->upper = 0;
         }
     }

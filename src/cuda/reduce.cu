@@ -934,7 +934,7 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> 
         }
     }
 
-    /* Sign and magnitude's upper half, in which infinities and NaNs are at least 0x7ff00000. */
+    /* The magnitude's upper half, in which infinities and NaNs are at least 0x7ff00000. */
     __device__ static __forceinline__ int magnitude(double x)
     {
         return __double2hiint(x) & 0x7fffffff;
