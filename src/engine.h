@@ -71,6 +71,7 @@ struct engine {
     const char *name;
     size_t chunk_bytes;    /* of a buffer, unless the setup asks for another size */
     size_t in_place_bytes; /* of a chunk to take in place, likewise */
+    unsigned in_use;       /* chunks that a lane may still be reading when it has given a buffer */
 
     /* Makes the engine ready. NULL with a reason when it cannot be used here. */
     struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);

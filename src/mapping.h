@@ -10,9 +10,9 @@
 
 #define MAPPING_PAGE ((size_t)4096)
 
-/* Makes the pages of a mapped file that hold these bytes present, in one call in place of a fault
-   for every few of them. False where the kernel is too old (Linux 5.14) or would not: at the end of
-   a file that was truncated, say. Reading the file then tells why. */
+/* Makes the pages of a mapped file that hold these bytes present, and reads those that the page
+   cache lacks. False where the kernel is too old (Linux 5.14) or would not: at the end of a file
+   that was truncated, say. Reading the file then tells why. */
 bool mapping_populate(const void *data, size_t size);
 
 /* Takes whole pages of a mapped file out of the process's memory. Whoever reads them gets them

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "clock.h"
@@ -15,14 +16,37 @@
 #include "source.h"
 
 /* How often the coordinator looks up, when there is something to look at. */
-#define TICK (CLOCK_SECOND / 20)
+#define TICK (CLOCK_SECOND / 50)
 
-/* auto calls the GPU in when the CPU alone would go on for longer than this: creating a context
-   takes a third of a second, and the process ends a tenth later for it. */
-#define CALL_IN_TIME CLOCK_SECOND
+/* auto calls the GPU in when it is done the sooner for it. Making a GPU ready takes a third of a
+   second, beside the work; it makes the end of the process a tenth later; and a feeder brings this
+   many bytes a nanosecond. */
+#define GPU_START_UP (CLOCK_SECOND * 35 / 100)
+#define GPU_EXIT (CLOCK_SECOND / 10)
+#define GPU_RATE 20.0
+
+/* Cores that read faster than this, in bytes a nanosecond, leave the memory nothing to give to a
+   GPU: 16 of them at 175, of the 164 to 198 that plain reading gave, got no faster with one. */
+#define CPU_RATE_MAX 130.0
 
 /* auto looks at the CPU's rate after this long. */
-#define CALL_IN_AFTER (CLOCK_SECOND / 10)
+#define RATE_AFTER (CLOCK_SECOND / 10)
+
+/* Less than this is not worth starting a feeder of a GPU that is ready. */
+#define FEEDER_TIME (CLOCK_SECOND / 20)
+
+/* After this long the feeder must have made the whole faster, by this factor: where the cores read
+   as fast as memory can, it only takes from them. */
+#define FEEDER_TRIAL (CLOCK_SECOND / 10)
+#define FEEDER_GAIN 1.02
+
+/* The most that CPU workers have in place, all together: it counts as memory of the process. */
+#define CPU_IN_PLACE_MAX ((size_t)128 << 20)
+
+/* Workers of a file that is not cached, at least: they wait more than they work, and disks want
+   several requests at a time. O_DIRECT by 1, 2, 4, 8 and 16 readers: 2.6, 2.7, 2.9, 3.9 and 3.4
+   GB/s on a machine of 16 cores. */
+#define READERS_ABSENT 8
 
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
@@ -43,7 +67,10 @@ struct session {
     struct engine_state *gpu;
     char gpu_reason[ENGINE_REASON_MAX];
 
-    uint64_t called; /* when the current input was begun: for the first, when the session was */
+    uint64_t called;  /* when the current input was begun: for the first, when the session was */
+    uint64_t to_come; /* bytes of the regular files behind the current one */
+    double rate;      /* bytes a nanosecond that the CPU alone has reached; 0 while not known */
+    bool gpu_useless; /* where it was ready, it made nothing faster */
 };
 
 struct run;
@@ -70,8 +97,16 @@ struct run {
     struct engine_setup setup;
     struct worker *workers;
     unsigned capacity;
+    unsigned cpu_workers; /* of them, at most */
     unsigned started;
     _Atomic uint64_t first_read; /* when the first worker asked for data; 0 before */
+    _Atomic bool feeders_end;    /* feeders are to claim nothing more */
+
+    /* The feeder's trial; the watching thread's. */
+    bool feeding;            /* feeders were started */
+    uint64_t fed_since;      /* when */
+    uint64_t read_before_it; /* bytes of input */
+    double rate_before_it;   /* bytes a nanosecond */
 
     pthread_mutex_t mutex;
     pthread_cond_t ended;
@@ -154,6 +189,16 @@ static void call_gpu(struct session *session)
     }
 }
 
+/* Bytes of a file, where it is a regular one; else 0. */
+static uint64_t regular_size(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0
+               ? (uint64_t)status.st_size
+               : 0;
+}
+
 struct session *session_open(const struct options *options)
 {
     char reason[ENGINE_REASON_MAX] = "";
@@ -166,6 +211,8 @@ struct session *session_open(const struct options *options)
     session->options = options;
     session->called = clock_now();
     session->cores = cores_available();
+    for (int i = 0; options->device == DEVICE_AUTO && i < options->file_count; i++)
+        session->to_come += regular_size(options->files[i]);
     pthread_mutex_init(&session->mutex, NULL);
     session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
     if (!session->cpu) {
@@ -260,33 +307,15 @@ static bool reduce_chunk(struct worker *w, const struct engine *engine, struct l
     return true;
 }
 
-/* Reduces chunks that an engine did not take or finish, on the CPU. False on failure (said). */
-static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned count)
-{
-    char reason[ENGINE_REASON_MAX];
-    struct partial partial;
-    struct engine_times times;
-    enum engine_status status;
-    struct lane *lane = engine_cpu.lane_open(w->run->session->cpu, &w->run->setup, 0, reason);
-    bool good = lane != NULL;
+static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned count, bool rest);
 
-    if (!lane) {
-        source_error(w->run->source, "%s", reason);
-        return false;
-    }
-    for (unsigned i = 0; i < count && good; i++)
-        good = reduce_chunk(w, &engine_cpu, lane, &chunks[i], &status);
-    engine_cpu.finish(lane, &partial, &times);
-    partial_merge(&w->rest, &partial);
-    engine_cpu.lane_close(lane);
-    return good;
-}
-
-/* Takes chunks until there are none, or the input fails (w->failed). False when the engine did. */
-static bool work(struct worker *w, const struct engine *engine, struct lane *lane)
+/* Takes chunks until there are none, or with `rest` what the worker has claimed already, or until
+   the input fails (w->failed). False when the engine did. */
+static bool work(struct worker *w, const struct engine *engine, struct lane *lane, bool rest)
 {
     struct run *run = w->run;
-    struct source_request request = {.worker = w->number, .in_place = w->setup.in_place};
+    struct source_request request = {
+        .worker = w->number, .in_place = w->setup.in_place, .in_use = engine->in_use};
     bool stop_at_nan = run->session->options->nan == NAN_ERROR;
 
     note_first_read(run);
@@ -296,6 +325,8 @@ static bool work(struct worker *w, const struct engine *engine, struct lane *lan
         struct chunk chunk;
         uint64_t begun;
 
+        request.rest = rest || (w->share == SHARE_CUDA &&
+                                atomic_load_explicit(&run->feeders_end, memory_order_relaxed));
         request.buffer = engine->buffer(lane, &request.size);
         if (!request.buffer)
             return false;
@@ -315,10 +346,35 @@ static bool work(struct worker *w, const struct engine *engine, struct lane *lan
             return false;
         if (status == ENGINE_REFUSED) {
             request.in_place = 0;
-            w->failed = !reduce_on_cpu(w, &chunk, 1);
+            w->failed = !reduce_on_cpu(w, &chunk, 1, false);
         }
     }
     return true;
+}
+
+/* Reduces chunks that an engine did not take or finish on the CPU, and with `rest` all that the
+   worker has claimed and not got yet. False on failure (said). */
+static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned count, bool rest)
+{
+    char reason[ENGINE_REASON_MAX];
+    struct partial partial;
+    struct engine_times times;
+    enum engine_status status;
+    struct lane *lane = engine_cpu.lane_open(w->run->session->cpu, &w->run->setup, 0, reason);
+    bool good = lane != NULL;
+
+    if (!lane) {
+        source_error(w->run->source, "%s", reason);
+        return false;
+    }
+    for (unsigned i = 0; i < count && good; i++)
+        good = reduce_chunk(w, &engine_cpu, lane, &chunks[i], &status);
+    if (good && rest)
+        (void)work(w, &engine_cpu, lane, true);
+    engine_cpu.finish(lane, &partial, &times);
+    partial_merge(&w->rest, &partial);
+    engine_cpu.lane_close(lane);
+    return good && !w->failed;
 }
 
 static void worker_run(struct worker *w)
@@ -338,13 +394,14 @@ static void worker_run(struct worker *w)
             w->failed = !engine_failed(w, reason);
         return;
     }
-    good = work(w, engine, lane);
+    good = work(w, engine, lane, false);
     good = engine->finish(lane, &w->partial, &w->times) && good;
     if (!good && !w->failed) {
         struct chunk chunks[ENGINE_PENDING_MAX];
         unsigned count = engine->unfinished(lane, chunks);
 
-        w->failed = !engine_failed(w, engine->lane_error(lane)) || !reduce_on_cpu(w, chunks, count);
+        w->failed =
+            !engine_failed(w, engine->lane_error(lane)) || !reduce_on_cpu(w, chunks, count, true);
     }
     engine->lane_close(lane);
 }
@@ -364,13 +421,16 @@ static void *worker_thread(void *argument)
 
 /* Bytes that an engine's workers take in place at a time. Of the GPU's feeders only the one beside
    CPU workers does: it costs a single core, and brings 22 GB/s, where each that copies brings 7;
-   but more of them bring no more, and eight that copy fill the link (51 of 55 GB/s). */
+   but more of them bring no more, and seven that copy fill the link (53 of 55 GB/s). */
 static size_t in_place_bytes(const struct run *run, int share)
 {
-    if (share == SHARE_CUDA && run->session->options->device == DEVICE_GPU)
-        return 0;
-    return share == SHARE_CPU && run->setup.chunk_size ? run->setup.chunk_size
-                                                       : engine_of(share)->in_place_bytes;
+    size_t most = engine_of(share)->in_place_bytes;
+
+    if (share == SHARE_CUDA)
+        return run->session->options->device == DEVICE_GPU ? 0 : most;
+    if (run->setup.chunk_size)
+        return run->setup.chunk_size;
+    return most < CPU_IN_PLACE_MAX / run->cpu_workers ? most : CPU_IN_PLACE_MAX / run->cpu_workers;
 }
 
 /* Starts up to `count` workers of an engine. Returns how many could be started. */
@@ -415,44 +475,76 @@ static uint64_t input_total(const struct source *s)
                                                           : s->elements * s->element_size;
 }
 
-/* Nanoseconds until the input is read at the rate so far; UINT64_MAX when that cannot be said. */
-static uint64_t time_left(const struct run *run, uint64_t now)
+/* Bytes a nanosecond at which the input was read so far, or, at its beginning, at which the CPU
+   read the files before it; 0 when that cannot be said. */
+static double rate_so_far(const struct run *run, uint64_t now)
 {
     uint64_t first = atomic_load(&run->first_read);
-    uint64_t done = atomic_load(&run->source->input_read);
-    uint64_t total = input_total(run->source);
 
-    if (first == 0 || now - first < CALL_IN_AFTER || done == 0)
-        return UINT64_MAX;
-    if (done >= total)
-        return 0;
-    return (uint64_t)((double)(total - done) / (double)done * (double)(now - first));
+    if (first == 0 || now - first < RATE_AFTER)
+        return run->session->rate;
+    return (double)atomic_load(&run->source->input_read) / (double)(now - first);
 }
 
-/* auto: calls the GPU in when the rest is worth it, and sets it to work when it is ready. *feeders
-   says that it is at work. */
-static void consider_gpu(struct run *run, bool *feeders, uint64_t now)
+/* Whether the workers wait for the disk most of the time: a GPU does not make it faster. */
+static bool waits_for_disk(const struct run *run, uint64_t now)
+{
+    uint64_t first = atomic_load(&run->first_read);
+
+    return run->source->absent && first &&
+           atomic_load(&run->source->read_time) / run->started > (now - first) / 2;
+}
+
+/* Ends the feeders' part where they have not made the whole faster. */
+static void judge_feeders(struct run *run, uint64_t now)
+{
+    uint64_t time = now - run->fed_since;
+    double rate;
+
+    if (time < FEEDER_TRIAL || atomic_load(&run->feeders_end) || run->rate_before_it == 0)
+        return;
+    rate = (double)(atomic_load(&run->source->input_read) - run->read_before_it) / (double)time;
+    if (rate < FEEDER_GAIN * run->rate_before_it) {
+        atomic_store(&run->feeders_end, true);
+        run->session->gpu_useless = true;
+    }
+    run->rate_before_it = 0; /* judged */
+}
+
+static void start_feeders(struct run *run, double rate, uint64_t now)
+{
+    run->feeding = true;
+    run->fed_since = now;
+    run->read_before_it = atomic_load(&run->source->input_read);
+    run->rate_before_it = rate;
+    start_workers(run, SHARE_CUDA, gpu_lanes(run->session));
+}
+
+/* auto: calls the GPU in when the rest is worth it, and sets it to work when it is ready. */
+static void consider_gpu(struct run *run, uint64_t now)
 {
     struct session *session = run->session;
-    uint64_t left;
+    uint64_t total = input_total(run->source), done = atomic_load(&run->source->input_read);
+    double left = done < total ? (double)(total - done) : 0, rate = rate_so_far(run, now);
 
-    if (*feeders)
+    if (run->feeding) {
+        judge_feeders(run, now);
         return;
-    left = time_left(run, now);
-    if (left == UINT64_MAX)
+    }
+    if (rate == 0 || rate > CPU_RATE_MAX || session->gpu_useless || waits_for_disk(run, now))
         return;
     switch (gpu_state(session)) {
     case GPU_UNUSED:
-        if (left > CALL_IN_TIME)
+        if ((left + (double)session->to_come) / rate >
+            GPU_START_UP + GPU_EXIT * (1 + rate / GPU_RATE))
             call_gpu(session);
         break;
     case GPU_READY:
-        if (left > CALL_IN_AFTER)
-            start_workers(run, SHARE_CUDA, gpu_lanes(session));
-        *feeders = true;
+        if (left / rate > FEEDER_TIME)
+            start_feeders(run, rate, now);
         break;
     case GPU_FAILED:
-        *feeders = true; /* never */
+        run->feeding = true; /* never */
         if (session->options->verbose)
             message_line("GPU not used: %s", session->gpu_reason);
         break;
@@ -468,28 +560,26 @@ static void watch(struct run *run)
     /* Only a file in whose reading the cores are not the limit gains from a GPU. */
     bool gpu_possible =
         options->device == DEVICE_AUTO && run->source->parallel && !run->source->compressed;
-    bool feeders = !gpu_possible;
     struct progress progress;
 
     progress_begin(&progress, options->progress && !options->quiet, input_total(run->source),
                    clock_now());
     pthread_mutex_lock(&run->mutex);
     while (run->active > 0) {
-        if (feeders && !progress.enabled) {
+        if (!gpu_possible && !progress.enabled) {
             pthread_cond_wait(&run->ended, &run->mutex);
         } else {
-            uint64_t until, now;
-            struct timespec t;
+            uint64_t now = clock_now(), until = now + TICK;
+            struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
+                                 .tv_nsec = (long)(until % CLOCK_SECOND)};
 
-            until = clock_now() + TICK;
-            t.tv_sec = (time_t)(until / CLOCK_SECOND);
-            t.tv_nsec = (long)(until % CLOCK_SECOND);
-            pthread_cond_timedwait(&run->ended, &run->mutex, &t);
             pthread_mutex_unlock(&run->mutex);
-            now = clock_now();
             progress_update(&progress, atomic_load(&run->source->input_read), now);
-            consider_gpu(run, &feeders, now);
+            if (gpu_possible)
+                consider_gpu(run, now);
             pthread_mutex_lock(&run->mutex);
+            if (run->active > 0)
+                pthread_cond_timedwait(&run->ended, &run->mutex, &t);
         }
     }
     pthread_mutex_unlock(&run->mutex);
@@ -506,8 +596,11 @@ static unsigned worker_count(const struct session *session, int share, const str
     uint64_t chunk = options->chunk_size ? options->chunk_size : engine->chunk_bytes;
     unsigned count = share == SHARE_CUDA ? gpu_lanes(session) : options->threads;
 
-    if (count == 0)
+    if (count == 0) {
         count = engine->lanes(0, session->cores);
+        if (s->absent && count < READERS_ABSENT)
+            count = READERS_ABSENT;
+    }
     if (s->compressed)
         chunk = chunk / COMPRESSION + 1;
     if (s->input_bytes != SOURCE_UNKNOWN && s->input_bytes / chunk + 1 < count)
@@ -562,6 +655,12 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
         source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
+    if (s->elements != SOURCE_UNKNOWN && s->parallel && !s->compressed &&
+        partial->count != s->elements && atomic_load(&s->limit) == SOURCE_UNKNOWN) {
+        source_error(s, "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
+                     partial->count, s->elements);
+        return false;
+    }
     partial_finish(partial, options->nan == NAN_SKIP, &reduction->result);
     reduction->type = s->type;
     reduction->format = source_format_name(s);
@@ -573,6 +672,15 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
     reduction->decode_time = atomic_load(&s->decode_time);
     reduction->seconds = (double)(clock_now() - first) / (double)CLOCK_SECOND;
     return true;
+}
+
+/* Notes how fast the CPU alone read the input, for the files behind it. */
+static void note_rate(struct run *run)
+{
+    uint64_t first = atomic_load(&run->first_read), now = clock_now();
+
+    if (first && now > first)
+        run->session->rate = (double)atomic_load(&run->source->input_read) / (double)(now - first);
 }
 
 /* Runs workers on the source until its end. */
@@ -593,12 +701,20 @@ static enum source_status run_workers(struct run *run, struct partial *partial,
     if (start_workers(run, share, worker_count(session, share, run->source)) == 0)
         source_error(run->source, "cannot start a thread");
     watch(run);
+    if (!run->feeding)
+        note_rate(run);
     for (unsigned i = 0; i < run->started; i++)
         failed |= run->workers[i].failed;
     gather(run, partial, reduction);
     pthread_cond_destroy(&run->ended);
     pthread_mutex_destroy(&run->mutex);
     return failed ? SOURCE_FAILED : source_finish(run->source);
+}
+
+/* CPU workers at most, where the user has not said how many. */
+static unsigned most_workers(const struct session *session)
+{
+    return session->cores > READERS_ABSENT ? session->cores : READERS_ABSENT;
 }
 
 static enum source_status reduce_once(struct session *session, const char *path, bool in_order,
@@ -611,9 +727,9 @@ static enum source_status reduce_once(struct session *session, const char *path,
     struct partial partial;
 
     /* Room for every worker there may be: the source must know them beforehand. */
-    run.capacity = options->device == DEVICE_CPU ? 0 : gpu_lanes(session);
     if (options->device != DEVICE_GPU)
-        run.capacity += options->threads ? options->threads : session->cores;
+        run.cpu_workers = options->threads ? options->threads : most_workers(session);
+    run.capacity = run.cpu_workers + (options->device == DEVICE_CPU ? 0 : gpu_lanes(session));
     input.in_order = in_order;
     memset(reduction, 0, sizeof *reduction);
 
@@ -644,8 +760,11 @@ static enum source_status reduce_once(struct session *session, const char *path,
 
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
-    uint64_t first_read = 0;
-    enum source_status status = reduce_once(session, path, false, &first_read, reduction);
+    uint64_t first_read = 0, size = regular_size(path);
+    enum source_status status;
+
+    session->to_come -= size < session->to_come ? size : session->to_come;
+    status = reduce_once(session, path, false, &first_read, reduction);
 
     /* The clock goes on. */
     if (status == SOURCE_AGAIN)

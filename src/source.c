@@ -37,15 +37,20 @@ void source_became_shorter(struct source *s, uint64_t missing)
                  missing > s->start ? missing - s->start : 0);
 }
 
-ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
+/* Both ways of reading. Past the page cache, a read that ends inside a sector ends the file. */
+#define SECTOR 512
+
+static ptrdiff_t pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
 {
     uint64_t begun = clock_now();
     size_t done = 0;
 
-    while (done < size) {
-        ssize_t n = pread(s->fd, (char *)buffer + done, size - done, (off_t)(offset + done));
+    while (done < size && (fd == s->fd || done % SECTOR == 0)) {
+        ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == EINVAL && fd != s->fd)
+            return SOURCE_REFUSED;
         if (n < 0) {
             source_error(s, "read error at byte %" PRIu64 ": %s", offset + done, strerror(errno));
             return -1;
@@ -57,6 +62,16 @@ ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t off
     atomic_fetch_add(&s->input_read, done);
     atomic_fetch_add(&s->read_time, clock_now() - begun);
     return (ptrdiff_t)done;
+}
+
+ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
+{
+    return pread_from(s, s->fd, buffer, size, offset);
+}
+
+ptrdiff_t source_pread_direct(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
+{
+    return pread_from(s, fd, buffer, size, offset);
 }
 
 ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)

@@ -47,12 +47,17 @@ enum source_status {
 
 struct source;
 
+/* The most chunks a worker may have in use when it asks for another. */
+#define SOURCE_IN_USE_MAX 3
+
 /* What a worker asks for. */
 struct source_request {
     unsigned worker; /* counts from 0, below the number given to source_open */
     void *buffer;    /* to be filled; aligned to 16 bytes, room for an element at least */
     size_t size;     /* bytes */
     size_t in_place; /* bytes the worker would take where they are; 0: only in its buffer */
+    unsigned in_use; /* chunks handed out last that it still uses; SOURCE_IN_USE_MAX at most */
+    bool rest;       /* it would take what it has claimed already, and nothing more */
 };
 
 /* What a kind of source does; lost, finish, index and close may be NULL where there is nothing to
@@ -80,6 +85,7 @@ struct source {
     bool npy;        /* .npy, possibly inside zstd */
     bool compressed; /* zstd */
     bool parallel;
+    bool absent;          /* some of the file is not in the page cache */
     uint64_t start;       /* offset in the file at which the input begins */
     uint64_t input_bytes; /* from there to the end; SOURCE_UNKNOWN for a pipe */
     uint64_t data_offset; /* bytes, after decompression, before the first element */
@@ -99,9 +105,9 @@ struct source {
 struct source *source_open(const char *path, const struct source_options *options,
                            unsigned workers);
 
-/* The next chunk. Its bytes are in the buffer, or, when chunk->mapped says so, in place: these are
-   there until the worker asks for the chunk after the next, and must be read under mapping_guard.
- */
+/* The next chunk. Its bytes are in the buffer or elsewhere; they are there as long as the worker
+   says that it has them in use, and until it asks for the next one. When chunk->mapped says so,
+   they are in place, and must be read under mapping_guard. */
 enum source_status source_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk);
 
@@ -187,5 +193,10 @@ void source_became_shorter(struct source *s, uint64_t missing);
 /* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1
    with the error said. Keeps input_read and read_time. */
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
+
+/* The same through another descriptor of the file, one with O_DIRECT: buffer, size and offset are
+   multiples of pages. SOURCE_REFUSED where it cannot be read so. */
+#define SOURCE_REFUSED (-2)
+ptrdiff_t source_pread_direct(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 
 #endif

@@ -1,61 +1,71 @@
 /*
- * Regular files, raw and .npy: every worker claims the next range by an atomic exchange. A
- * worker that can take bytes in place is shown them in the mapped page cache; others, and all when
- * mapping is not to be had, get a copy in their own buffer.
+ * Regular files, raw and .npy: every worker claims the next range by an atomic exchange.
  *
- * The file is mapped as a whole, and its pages are released in segments, when the workers have left
- * them behind, so that what is present stays small however large the file is.
+ * What the page cache holds is shown in place to a worker that can take it so, and copied to
+ * others. The file is mapped as a whole; each worker takes the pages of its own ranges out again,
+ * so that what is present stays small however large the file is.
+ *
+ * What it does not hold is read past it (O_DIRECT), where that can be had: it costs no copy, does
+ * not depend on how the kernel reads ahead, and leaves in memory what others have there.
  */
+#define _GNU_SOURCE /* O_DIRECT, mincore */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "mapping.h"
 #include "message.h"
 #include "source.h"
 
-/* What is released at a time. Releasing interrupts every core, so it should not be done for every
-   chunk; but what is not released yet counts as the process's memory. 16 threads on 16 GiB: 32 MiB
-   139 GB/s and 211 MiB resident, 64 MiB 141 and 272, 256 MiB 141 and 843, 1 GiB 143 and 2109. One
-   mapping of which parts are released is 10 GB/s faster than a mapping for each segment: to map and
-   to unmap, everybody has to wait. */
-#define SEGMENT ((uint64_t)1 << 25)
-
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
-
-/* Making the pages of a chunk present in one call, in place of a fault for every few of them, pays
-   where the page cache holds small folios: one core read at 10.9 GB/s with it and 9.3 without.
-   Where it holds large ones, faults are cheaper, and do not wait for each other: 16 cores 146 and
-   156. So the first chunks try both, and the others do what was faster. */
-enum presence { PRESENCE_FAULTED, PRESENCE_POPULATED, PRESENCES };
-#define TRIAL_CHUNKS 64
-#define TRIAL_CHUNK_MAX ((size_t)4 << 20)
 
 /* Smaller files are read: mapping would cost more than it saves. */
 #define MAPPED_FILE_MIN ((uint64_t)4 << 20)
 
+/* Ranges end at boundaries of such pages, large ones at those of what one page table holds: two
+   workers should not make pages of the same table present. Nor can two pin parts of one page. */
+#define LARGE_PAGE ((uint64_t)2 << 20)
+
 /* Chunks shrink towards the end, so that all workers end together; not below this. */
 #define CHUNK_MIN ((size_t)64 << 10)
 
-/* Chunks of a worker whose bytes must stay: the last two. */
-#define HELD 2
+/* Pages that are asked about to tell whether a range, or a file, is cached. A range counts as
+   cached when all of them are; what then is not is read on access. */
+#define PROBES_RANGE 8
+#define PROBES_FILE 64
+
+/* Bytes that all workers together read at a time past the page cache, and one of them at most,
+   where its own buffer is smaller. */
+#define DIRECT_TOTAL ((size_t)32 << 20)
+#define DIRECT_MAX ((size_t)16 << 20)
+
+/* Buffers smaller than this are not worth it. */
+#define DIRECT_MIN ((size_t)64 << 10)
+
+/* Pages of the mapping. */
+struct span {
+    const unsigned char *pages;
+    size_t size;
+};
 
 /* What a worker has in hand; its own. */
 struct hand {
     uint64_t index; /* elements claimed and not handed out yet */
     uint64_t count;
-    size_t held[HELD]; /* the segments of its last chunks plus one; 0 for none */
-    unsigned oldest;   /* which of them to leave next */
+    bool absent; /* they are not in the page cache */
 
-    /* The trial whose chunk it has. */
-    bool trying;
-    enum presence tried;
-    size_t tried_bytes;
-    uint64_t tried_since;
+    struct span shown[SOURCE_IN_USE_MAX + 1]; /* what it was shown in place, oldest first */
+    unsigned shown_count;
+
+    unsigned char *direct; /* a buffer of direct_size; NULL until it is needed */
 };
 
 struct file_state {
@@ -65,13 +75,10 @@ struct file_state {
 
     unsigned char *map; /* the file from its beginning on; NULL where it is read */
     size_t map_size;
-    _Atomic unsigned *users; /* of each segment: workers with a chunk that begins in it */
-    _Atomic bool refused;    /* the kernel would not populate the mapping */
 
-    /* What the trials so far found, by presence. */
-    _Atomic unsigned trials; /* begun */
-    _Atomic uint64_t trial_bytes[PRESENCES];
-    _Atomic uint64_t trial_time[PRESENCES]; /* nanoseconds, the chunk's reduction included */
+    size_t direct_size;          /* bytes, whole pages */
+    int direct;                  /* the file, past the page cache; -1 where that cannot be had */
+    _Atomic bool direct_refused; /* or was not to be had after all */
 };
 
 /* Offset in the file of an element. */
@@ -80,80 +87,48 @@ static uint64_t element_offset(const struct source *s, uint64_t index)
     return s->start + s->data_offset + index * s->element_size;
 }
 
-/* Leaves segment i, and releases it when no other worker is there and none will come. One that has
-   claimed a range of it but not entered yet finds its pages absent, and releases them again. */
-static void leave_segment(struct source *s, size_t i)
-{
-    struct file_state *f = s->state;
-    uint64_t begin = i * SEGMENT, end = begin + SEGMENT;
+/*
+ * In place.
+ */
 
-    if (atomic_fetch_sub(&f->users[i], 1) == 1 && element_offset(s, atomic_load(&f->next)) >= end)
-        mapping_release(f->map + begin, SEGMENT);
+/* Takes out of memory what the worker was shown and has not in use any more. */
+static void release_used(struct hand *hand, unsigned in_use)
+{
+    unsigned count = hand->shown_count > in_use ? hand->shown_count - in_use : 0;
+
+    for (unsigned i = 0; i < count; i++)
+        mapping_release(hand->shown[i].pages, hand->shown[i].size);
+    hand->shown_count -= count;
+    memmove(hand->shown, hand->shown + count, hand->shown_count * sizeof *hand->shown);
 }
 
-/* Holds segment i for the worker, in place of the one it held two chunks ago. */
-static void hold_segment(struct source *s, struct hand *hand, size_t i)
+/* Notes the pages in which lies what the worker is shown. A neighbour may have the first or last of
+   them, too: it gets them back when it reads them. */
+static void note_shown(struct hand *hand, const unsigned char *data, size_t size)
 {
-    struct file_state *f = s->state;
-    size_t *held = &hand->held[hand->oldest];
+    size_t before = (uintptr_t)data % MAPPING_PAGE;
 
-    hand->oldest = (hand->oldest + 1) % HELD;
-    if (*held == i + 1)
-        return;
-    atomic_fetch_add(&f->users[i], 1);
-    if (*held)
-        leave_segment(s, *held - 1);
-    *held = i + 1;
+    hand->shown[hand->shown_count++] = (struct span){data - before, before + size};
 }
 
-/* How to make a worker's next chunk present. */
-static enum presence begin_trial(struct file_state *f, struct hand *hand, size_t size)
-{
-    unsigned trial;
+/*
+ * Copied, and direct.
+ */
 
-    if (size > TRIAL_CHUNK_MAX)
-        return PRESENCE_POPULATED;
-    trial = atomic_load_explicit(&f->trials, memory_order_relaxed);
-    if (trial < TRIAL_CHUNKS) {
-        trial = atomic_fetch_add(&f->trials, 1);
-        hand->trying = true;
-        /* One after the other: side by side each would wait for the other's locks. */
-        hand->tried = trial < TRIAL_CHUNKS / 2 ? PRESENCE_POPULATED : PRESENCE_FAULTED;
-        hand->tried_bytes = size;
-        hand->tried_since = clock_now();
-        return hand->tried;
+/* Whether the page cache lacks some of these bytes of the file, as far as asking about a few of
+   their pages tells. The kernel tells those who could write to the file; others hear that it lacks
+   none.
+ */
+static bool is_absent(const struct file_state *f, uint64_t offset, uint64_t size, unsigned probes)
+{
+    for (unsigned i = 0; f->map && i < probes; i++) {
+        uint64_t at = offset + (uint64_t)((double)(size - 1) * i / (probes > 1 ? probes - 1 : 1));
+        unsigned char present;
+
+        if (mincore(f->map + at / MAPPING_PAGE * MAPPING_PAGE, 1, &present) == 0 && !(present & 1))
+            return true;
     }
-    /* Bytes over nanoseconds, without dividing; either may still lack its last trials. */
-    return (double)f->trial_bytes[PRESENCE_FAULTED] * (double)f->trial_time[PRESENCE_POPULATED] >
-                   (double)f->trial_bytes[PRESENCE_POPULATED] *
-                       (double)f->trial_time[PRESENCE_FAULTED]
-               ? PRESENCE_FAULTED
-               : PRESENCE_POPULATED;
-}
-
-/* The worker asks for another chunk: it is done with the last. */
-static void end_trial(struct file_state *f, struct hand *hand)
-{
-    if (hand->trying) {
-        atomic_fetch_add(&f->trial_bytes[hand->tried], hand->tried_bytes);
-        atomic_fetch_add(&f->trial_time[hand->tried], clock_now() - hand->tried_since);
-        hand->trying = false;
-    }
-}
-
-/* The mapped bytes at `offset`. NULL where the kernel refuses. */
-static const void *map_bytes(struct source *s, struct hand *hand, uint64_t offset, size_t size)
-{
-    struct file_state *f = s->state;
-    uint64_t begun = clock_now();
-    const unsigned char *data = f->map + offset;
-
-    hold_segment(s, hand, (size_t)(offset / SEGMENT));
-    if (begin_trial(f, hand, size) == PRESENCE_POPULATED && !mapping_populate(data, size))
-        return NULL;
-    atomic_fetch_add(&s->input_read, size);
-    atomic_fetch_add(&s->read_time, clock_now() - begun);
-    return data;
+    return false;
 }
 
 /* Reads elements into a buffer. False on failure, which has been said. */
@@ -167,9 +142,62 @@ static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t
     return got >= 0 && (size_t)got == count * s->element_size;
 }
 
+/* A buffer for reading past the page cache: the worker's, where that will do; else one of its own,
+   which it can only be lent when it has done with the last. NULL when there is none. */
+static unsigned char *direct_buffer(struct hand *hand, size_t direct_size,
+                                    const struct source_request *request, size_t *size)
+{
+    *size = request->size / MAPPING_PAGE * MAPPING_PAGE;
+    if ((uintptr_t)request->buffer % MAPPING_PAGE == 0 &&
+        (*size >= direct_size || (request->in_use > 0 && *size >= DIRECT_MIN)))
+        return request->buffer;
+    if (request->in_use > 0)
+        return NULL;
+    if (!hand->direct)
+        hand->direct = aligned_alloc(MAPPING_PAGE, direct_size);
+    *size = direct_size;
+    return hand->direct;
+}
+
+/* Reads the worker's next elements past the page cache: whole pages, in which they lie. They become
+   the chunk. DIRECT_NOT where that cannot be done. */
+enum direct { DIRECT_DONE, DIRECT_NOT, DIRECT_FAILED };
+
+static enum direct read_direct(struct source *s, struct hand *hand,
+                               const struct source_request *request, struct chunk *chunk)
+{
+    struct file_state *f = s->state;
+    uint64_t offset = element_offset(s, hand->index), begin = offset / MAPPING_PAGE * MAPPING_PAGE;
+    size_t before = (size_t)(offset - begin), room, size;
+    unsigned char *buffer = direct_buffer(hand, f->direct_size, request, &room);
+    uint64_t count;
+    ptrdiff_t got;
+
+    if (f->direct < 0 || !buffer || room <= before + s->element_size)
+        return DIRECT_NOT;
+    count = (room - before) / s->element_size;
+    count = count < hand->count ? count : hand->count;
+    size = before + (size_t)count * s->element_size;
+    /* At the end of the file less than the last page comes. */
+    got = source_pread_direct(s, f->direct, buffer,
+                              (size + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE, begin);
+    if (got == SOURCE_REFUSED) {
+        atomic_store(&f->direct_refused, true);
+        return DIRECT_NOT;
+    }
+    if (got >= 0 && (size_t)got < size)
+        source_became_shorter(s, begin + (uint64_t)got);
+    if (got < 0 || (size_t)got < size)
+        return DIRECT_FAILED;
+    /* What belongs to the neighbours, they count. */
+    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * s->element_size);
+    chunk->data = buffer + before;
+    chunk->count = (size_t)count;
+    return DIRECT_DONE;
+}
+
 /* How many elements to claim from `index` on, where `left` are left: up to `bytes`, fewer towards
-   the end, and up to a page boundary where an element begins at one (whole pages can be pinned by
-   several workers at once, parts of one cannot). */
+   the end, and up to a boundary where an element begins at one. */
 static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left, size_t bytes)
 {
     const struct file_state *f = s->state;
@@ -181,7 +209,8 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
     count = count > most ? most : count < least ? least : count;
     if (count >= left)
         return left;
-    over = element_offset(s, index + count) % MAPPING_PAGE;
+    over = element_offset(s, index + count) %
+           (count * s->element_size < 2 * LARGE_PAGE ? MAPPING_PAGE : LARGE_PAGE);
     if (over % s->element_size == 0 && over / s->element_size < count)
         count -= over / s->element_size;
     return count;
@@ -204,34 +233,58 @@ static bool claim(struct source *s, struct hand *hand, size_t bytes)
     return true;
 }
 
+/* Shows the worker what it has claimed. Its pages become present as it reads them: to ask for all
+   of them in one call (MADV_POPULATE_READ) takes longer where the page cache holds large folios
+   (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and holds up those who change the
+   address space, such as a GPU's driver. */
+static void show(struct source *s, struct hand *hand, struct chunk *chunk)
+{
+    const struct file_state *f = s->state;
+    size_t size = (size_t)hand->count * s->element_size;
+
+    chunk->data = f->map + element_offset(s, hand->index);
+    chunk->count = (size_t)hand->count;
+    chunk->mapped = true;
+    note_shown(hand, chunk->data, size);
+    atomic_fetch_add(&s->input_read, size);
+}
+
+/* Fills the worker's buffer from the page cache, or through it. False on failure (said). */
+static bool copy(struct source *s, const struct hand *hand, const struct source_request *request,
+                 struct chunk *chunk)
+{
+    uint64_t room = request->size / s->element_size;
+
+    chunk->count = (size_t)(hand->count < room ? hand->count : room);
+    chunk->data = request->buffer;
+    return read_elements(s, request->buffer, hand->index, chunk->count);
+}
+
 static enum source_status file_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
     struct file_state *f = s->state;
     struct hand *hand = &f->hands[request->worker];
-    bool in_place =
-        request->in_place && f->map && !atomic_load_explicit(&f->refused, memory_order_relaxed);
+    bool in_place = request->in_place && f->map;
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
-    uint64_t room = request->size / s->element_size;
+    enum direct direct = DIRECT_NOT;
 
-    end_trial(f, hand);
-    if (hand->count == 0 && !claim(s, hand, in_place ? most : request->size))
-        return SOURCE_END;
-    chunk->index = hand->index;
-    if (in_place) {
-        size_t bytes = (size_t)hand->count * s->element_size;
-
-        chunk->data = map_bytes(s, hand, element_offset(s, hand->index), bytes);
-        chunk->mapped = chunk->data != NULL;
-        if (!chunk->mapped)
-            atomic_store(&f->refused, true);
+    release_used(hand, request->in_use);
+    if (hand->count == 0) {
+        if (request->rest || !claim(s, hand, in_place ? most : request->size))
+            return SOURCE_END;
+        hand->absent = s->absent && is_absent(f, element_offset(s, hand->index),
+                                              hand->count * s->element_size, PROBES_RANGE);
     }
-    if (chunk->mapped) {
-        chunk->count = (size_t)hand->count;
-    } else {
-        chunk->count = (size_t)(hand->count < room ? hand->count : room);
-        chunk->data = request->buffer;
-        if (!read_elements(s, request->buffer, chunk->index, chunk->count))
+    chunk->index = hand->index;
+    if (hand->absent && !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
+        direct = read_direct(s, hand, request, chunk);
+    if (direct == DIRECT_FAILED)
+        return SOURCE_FAILED;
+    if (direct == DIRECT_NOT) {
+        if (in_place && !hand->absent)
+            show(s, hand, chunk);
+        else if (!copy(s, hand, request, chunk))
             return SOURCE_FAILED;
     }
     hand->index += chunk->count;
@@ -258,9 +311,12 @@ static void file_close(struct source *s)
 {
     struct file_state *f = s->state;
 
+    for (unsigned i = 0; i < f->workers; i++)
+        free(f->hands[i].direct);
     if (f->map)
         munmap(f->map, f->map_size);
-    free(f->users);
+    if (f->direct >= 0)
+        close(f->direct);
     free(f->hands);
     free(f);
 }
@@ -270,22 +326,26 @@ static bool worth_mapping(const struct source *s)
 {
     struct stat status;
 
-    return s->input_bytes >= MAPPED_FILE_MIN && fstat(s->fd, &status) == 0 &&
-           S_ISREG(status.st_mode);
+    return s->input_bytes >= MAPPED_FILE_MIN && s->start + s->input_bytes <= SIZE_MAX &&
+           fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 /* Maps the file, if that can be; it is read otherwise. */
 static void map_file(const struct source *s, struct file_state *f)
 {
-    uint64_t size = s->start + s->input_bytes;
-
-    f->users = calloc((size_t)(size / SEGMENT + 1), sizeof *f->users);
-    if (!f->users || size > SIZE_MAX)
-        return;
-    f->map = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, s->fd, 0);
+    f->map_size = (size_t)(s->start + s->input_bytes);
+    f->map = mmap(NULL, f->map_size, PROT_READ, MAP_SHARED, s->fd, 0);
     if (f->map == MAP_FAILED)
         f->map = NULL;
-    f->map_size = (size_t)size;
+}
+
+/* Opens the file once more, to read past the page cache. Not every file system can do that. */
+static int open_direct(const struct source *s)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
+    return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
 /* The state of a source whose layout is known; NULL without memory. */
@@ -301,6 +361,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
         return NULL;
     }
     f->workers = workers;
+    f->direct = -1;
+    f->direct_size = DIRECT_TOTAL / workers < DIRECT_MAX ? DIRECT_TOTAL / workers : DIRECT_MAX;
+    f->direct_size = (f->direct_size / MAPPING_PAGE + 1) * MAPPING_PAGE;
     if (worth_mapping(s))
         map_file(s, f);
     return f;
@@ -334,5 +397,8 @@ bool file_source_open(struct source *s, const struct source_options *options, un
     atomic_store(&s->input_read, s->npy ? s->data_offset : 0);
     s->ops = &ops;
     s->parallel = true;
+    s->absent = is_absent(s->state, s->start, s->input_bytes, PROBES_FILE);
+    if (s->absent)
+        ((struct file_state *)s->state)->direct = open_direct(s);
     return true;
 }

@@ -613,6 +613,7 @@ const struct engine engine_cuda = {
     .name = "gpu",
     .chunk_bytes = CHUNK_BYTES,
     .in_place_bytes = IN_PLACE_BYTES,
+    .in_use = SLOTS - 1,
     .open = cuda_open,
     .close = cuda_close,
     .describe = cuda_describe,
