@@ -21,13 +21,19 @@
 #include "../mapping.h"
 #include "kernels.h"
 
-/* Bytes of a buffer. Measured with 8 feeders on a PCIe 5 x16 link that copies at 55: 45.7 GB/s with
-   2 MiB, 48.8 with 3, 49.7 with 4, 50.5 with 6; memory for more is better saved. */
-#define CHUNK_BYTES ((size_t)6 << 20)
+/* Bytes of a buffer, and the feeders of a GPU: one core copies from the page cache at a sixth of
+   the rate of a PCIe 5 x16 link. On such a link, which copies at 55.4, GB/s in the steady state by
+   feeders and MiB of a buffer, files of 16 GiB:
 
-/* Feeders that fill the link of one GPU: one core copies from the page cache at a sixth of the
-   rate of a PCIe 5 x16 link (9.3 of 55 GB/s), and some of its time goes into the calls. */
-#define LANES_PER_DEVICE 8
+                4     6     8    10    12    16
+           5  43.4  44.2  45.8  44.7  45.8  42.4
+           6  50.8  52.8  53.0  52.9  52.5  47.4
+           7  51.4  52.4  53.0  53.2  52.5  47.0
+           8  51.3  52.5  52.8  52.9  52.1  44.2
+
+   A copy costs 2.7 us beside its bytes; what no longer fits the last cache costs memory's time. */
+#define CHUNK_BYTES ((size_t)8 << 20)
+#define LANES_PER_DEVICE 7
 
 /* Bytes of a window of a mapped file that is pinned and copied from where it is: 22 GB/s by one
    feeder with two such windows, measured, on the link that carries 55. */
