@@ -1,13 +1,66 @@
 /*
- * What the writers of JSON share.
+ * JSON: what its writers share, and a small reader.
  */
 #ifndef GPUREDUCE_JSON_H
 #define GPUREDUCE_JSON_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* Writes a string of JSON, quotes included; bytes that are no UTF-8 become U+FFFD. Errors are left
    to the stream. */
 void json_string(FILE *out, const char *string);
+
+/*
+ * Reading, strictly by RFC 8259. The caller says what it expects and asks for the parts in order:
+ *
+ *     json_read_begin(&r, '{');
+ *     while (json_read_more(&r, '}')) {
+ *         json_read_key(&r, key, sizeof key);
+ *         ...one value...
+ *     }
+ *
+ * What is there instead of the expected is an error. It latches: everything returns false from then
+ * on, so that only json_read_end need be asked.
+ */
+
+/* Arrays and objects may lie this deep in each other; deeper ones are an error. */
+#define JSON_DEPTH_MAX 16
+
+struct json_reader {
+    const char *at; /* where it stands; after an error, the byte that is wrong or one near it */
+    unsigned depth;
+    bool first; /* nothing has been read of the innermost array or object */
+    bool failed;
+};
+
+/* Begins to read `text`, which stays there meanwhile. */
+void json_read(struct json_reader *r, const char *text);
+
+/* Enters an object, bracket '{', or an array, '['. */
+bool json_read_begin(struct json_reader *r, char bracket);
+
+/* Whether one more member or element follows; if none does, leaves what `bracket` ends. */
+bool json_read_more(struct json_reader *r, char bracket);
+
+/* A string, to `text` with a NUL. One that has no room, or holds U+0000 or a surrogate written as
+   \u, is an error. */
+bool json_read_string(struct json_reader *r, char *text, size_t size);
+
+/* A member's name and the colon behind it, likewise. */
+bool json_read_key(struct json_reader *r, char *text, size_t size);
+
+/* A finite number. */
+bool json_read_number(struct json_reader *r, double *x);
+
+/* null, if that comes next. False, and no error, if something else does. */
+bool json_read_null(struct json_reader *r);
+
+/* Any value, to be left out. */
+bool json_read_skip(struct json_reader *r);
+
+/* After the outermost value: whether nothing but space follows, and there was no error. */
+bool json_read_end(struct json_reader *r);
 
 #endif

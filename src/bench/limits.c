@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../cores.h"
+#include "../machine.h"
 #include "../message.h"
 #include "arguments.h"
 #include "bench.h"
@@ -164,26 +165,6 @@ static uint64_t available_memory(void)
     return limit < machine ? limit : machine;
 }
 
-/* The processor's name, as Linux has it; "unknown" where it has none. */
-static void processor_name(char *name, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char line[256];
-
-    snprintf(name, size, "unknown");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-
-        if (strncmp(line, "model name", 10) == 0 && colon) {
-            line[strcspn(line, "\n")] = '\0';
-            snprintf(name, size, "%s", colon + (colon[1] == ' ' ? 2 : 1));
-            break;
-        }
-    }
-    if (file)
-        fclose(file);
-}
-
 /* Memory with data in it, of huge pages where there are any. NULL on failure, which has been said.
  */
 static unsigned char *make_data(const struct limits *l)
@@ -212,44 +193,25 @@ static unsigned char *make_data(const struct limits *l)
  * Keeping the result.
  */
 
-/* Writes to `path` the directory in which the user's caches are; false when there is none, which
-   has been said. */
-static bool cache_directory(char *path, size_t size)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length;
-
-    /* As the XDG Base Directory Specification has it: a relative path is to be ignored. */
-    if (cache && cache[0] == '/') {
-        length = snprintf(path, size, "%s", cache);
-    } else if (home && home[0] == '/') {
-        length = snprintf(path, size, "%s/.cache", home);
-    } else {
-        message_error(EXIT_FAILED, "cannot save: neither XDG_CACHE_HOME nor HOME is set");
-        return false;
-    }
-    if ((size_t)length >= size) {
-        message_error(EXIT_FAILED, "cannot save: the path of the cache is too long");
-        return false;
-    }
-    return true;
-}
-
 /* Writes the table to a new file, which then takes the place of an older one as a whole. */
 static void save(const struct limits *l)
 {
-    char directory[4096 - 64], path[4096], temporary[4096 + 8], quoted[MESSAGE_QUOTE_MAX];
+    char cache[MACHINE_CACHE_MAX], path[MACHINE_PATH_MAX], temporary[MACHINE_PATH_MAX + 8];
+    char quoted[MESSAGE_QUOTE_MAX];
+    const char *why = machine_cache(cache);
     FILE *out = NULL;
     int fd;
     bool good;
 
-    if (!cache_directory(directory, sizeof directory))
+    if (why) {
+        message_error(EXIT_FAILED, "cannot save: %s", why);
         return;
+    }
     /* It need not be there yet. Errors show below. */
-    (void)mkdir(directory, 0700);
-    snprintf(path, sizeof path, "%s/gpureduce", directory);
+    (void)mkdir(cache, 0700);
+    snprintf(path, sizeof path, "%s/" MACHINE_DIRECTORY, cache);
     (void)mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/gpureduce/limits.json", directory);
+    snprintf(path, sizeof path, "%s/" MACHINE_DIRECTORY "/" MACHINE_FILE, cache);
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
     fd = mkstemp(temporary);
     good = fd >= 0;
@@ -287,9 +249,9 @@ struct command_line {
 
 static void describe(const struct limits *l, const struct limits_file *f)
 {
-    char name[256], quoted[MESSAGE_QUOTE_MAX];
+    char name[MACHINE_NAME_MAX], quoted[MESSAGE_QUOTE_MAX];
 
-    processor_name(name, sizeof name);
+    machine_processor(name);
     table_fact_text(l->table, "cpu", "CPU", name);
     table_fact_number(l->table, "threads", "threads, at most", l->threads, 0, "");
     table_fact_text(l->table, "instruction_set", "instruction set", l->kernels->name);
