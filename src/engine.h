@@ -24,6 +24,7 @@
 #include "chunk.h"
 #include "element.h"
 #include "partial.h"
+#include "timeline.h"
 
 #define ENGINE_REASON_MAX 256
 
@@ -56,12 +57,14 @@ enum engine_status {
 /* The most GPUs one run uses. */
 #define ENGINE_DEVICES_MAX 64
 
-/* Where the time of a lane went, nanoseconds. Stages may overlap. */
+/* Where the time of a lane went, nanoseconds. The lanes of a device share it, so that what it did
+   for one may be what it did for another at the same time. */
 struct engine_times {
-    uint64_t wait;   /* the worker waiting for a free buffer */
-    uint64_t copy;   /* host to device */
-    uint64_t kernel; /* on the device */
-    uint64_t reduce; /* on the CPU */
+    uint64_t wait;           /* the worker waiting for a free buffer */
+    uint64_t reduce;         /* on the CPU */
+    unsigned device;         /* which of the engine's devices the lane is on, from 0 */
+    struct timeline copies;  /* when chunks were copied to it, or in line for that; by clock_now */
+    struct timeline kernels; /* when its kernels ran, likewise */
 };
 
 struct engine_state;
@@ -99,7 +102,7 @@ struct engine {
     uint64_t (*first_nan)(const struct lane *);
 
     /* Waits for everything and gives the partial result of the chunks that are known good: all,
-       unless it returns false. */
+       unless it returns false. The caller frees the timelines. */
     bool (*finish)(struct lane *, struct partial *partial, struct engine_times *times);
 
     /* After a failure, and after finish: the chunks that the partial result lacks. */

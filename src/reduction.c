@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -51,6 +52,13 @@
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
 
+/* A worker that has had this many chunks has seen the run come up to speed, though another may
+   still wait for its first: where they take turns there is no saying who is next. */
+#define RAMP_CHUNKS 16
+
+/* The bytes of a block as getrusage counts them. */
+#define STORAGE_BLOCK 512
+
 enum { SHARE_CPU, SHARE_CUDA };
 
 /* How far the GPU engine is. */
@@ -66,6 +74,8 @@ struct session {
     enum gpu_state gpu_state;
     struct engine_state *gpu;
     char gpu_reason[ENGINE_REASON_MAX];
+    uint64_t gpu_opened;    /* when that was over */
+    uint64_t gpu_open_time; /* nanoseconds it took */
 
     uint64_t called;  /* when the current input was begun: for the first, when the session was */
     uint64_t to_come; /* bytes of the regular files behind the current one */
@@ -84,10 +94,19 @@ struct worker {
     struct engine_setup setup;
     struct partial partial; /* what its lane found */
     struct partial rest;    /* of chunks that the CPU reduced in its place */
+    bool failed;            /* the input or the memory did; its partial is worth nothing */
+
+    /* For the account: elements, and nanoseconds. */
     struct engine_times times;
-    uint64_t elements;
+    bool first; /* one of those that began the run */
+    unsigned chunks;
+    uint64_t begun, ended, first_chunk; /* when; first_chunk is 0 before it has one */
+    uint64_t elements;                  /* that its engine reduced */
+    uint64_t rest_elements, rest_time;  /* that the CPU did in its place */
+    uint64_t in_place;                  /* those of them that were mapped */
+    uint64_t phase_elements[ACCOUNT_PHASES];
     uint64_t source_time;
-    bool failed; /* the input or the memory did; its partial is worth nothing */
+    uint64_t cpu_time;
 };
 
 /* One reduction under way. */
@@ -99,6 +118,7 @@ struct run {
     unsigned capacity;
     unsigned cpu_workers; /* of them, at most */
     unsigned started;
+    bool first;                  /* the workers being started now begin the run */
     _Atomic uint64_t first_read; /* when the first worker asked for data; 0 before */
     _Atomic bool feeders_end;    /* feeders are to claim nothing more */
 
@@ -107,6 +127,14 @@ struct run {
     uint64_t fed_since;      /* when */
     uint64_t read_before_it; /* bytes of input */
     double rate_before_it;   /* bytes a nanosecond */
+    const char *absence;     /* why a GPU was not asked for, where it was not for the time left */
+
+    /* When the steady state began and ended; 0 before. Written once, read for every chunk. */
+    _Atomic uint64_t steady_from, steady_to;
+    _Atomic unsigned ramping; /* of the first workers, those that have had no chunk yet */
+
+    /* What there was before the workers began. */
+    uint64_t read_before, decode_before, storage_before;
 
     pthread_mutex_t mutex;
     pthread_cond_t ended;
@@ -147,9 +175,12 @@ static void open_gpu(struct session *session)
                                  .device_count = options->device_count,
                                  .lanes = gpu_lanes(session),
                                  .chunk_size = options->chunk_size};
+    uint64_t begun = clock_now();
     struct engine_state *gpu = engine_cuda.open(&needs, reason);
 
     pthread_mutex_lock(&session->mutex);
+    session->gpu_opened = clock_now();
+    session->gpu_open_time = session->gpu_opened - begun;
     session->gpu = gpu;
     session->gpu_state = gpu ? GPU_READY : GPU_FAILED;
     memcpy(session->gpu_reason, reason, sizeof reason);
@@ -185,6 +216,7 @@ static void call_gpu(struct session *session)
     } else {
         pthread_mutex_lock(&session->mutex);
         session->gpu_state = GPU_FAILED;
+        snprintf(session->gpu_reason, sizeof session->gpu_reason, "cannot start a thread");
         pthread_mutex_unlock(&session->mutex);
     }
 }
@@ -248,12 +280,41 @@ bool session_close(struct session *session)
  * Workers.
  */
 
-static void note_first_read(struct run *run)
+/* Sets a time that is to be that of the first worker that comes here. */
+static void note_time(_Atomic uint64_t *time, uint64_t now)
 {
     uint64_t none = 0;
 
-    if (atomic_load_explicit(&run->first_read, memory_order_relaxed) == 0)
-        atomic_compare_exchange_strong(&run->first_read, &none, clock_now());
+    if (atomic_load_explicit(time, memory_order_relaxed) == 0)
+        atomic_compare_exchange_strong(time, &none, now);
+}
+
+/* `count` of the first workers have had their first chunk, or will have none. */
+static void note_ramped(struct run *run, unsigned count)
+{
+    if (atomic_fetch_sub(&run->ramping, count) == count)
+        note_time(&run->steady_from, clock_now());
+}
+
+/* A worker has been given a chunk. */
+static void note_chunk(struct worker *w, const struct chunk *chunk, uint64_t now)
+{
+    struct run *run = w->run;
+    enum account_phase phase = ACCOUNT_RAMP_UP;
+
+    if (atomic_load_explicit(&run->steady_to, memory_order_relaxed))
+        phase = ACCOUNT_FINISH;
+    else if (atomic_load_explicit(&run->steady_from, memory_order_relaxed))
+        phase = ACCOUNT_STEADY;
+    w->phase_elements[phase] += chunk->count;
+    w->chunks++;
+    if (w->chunks == 1) {
+        w->first_chunk = now;
+        if (w->first)
+            note_ramped(run, 1);
+    }
+    if (w->chunks == RAMP_CHUNKS)
+        note_time(&run->steady_from, now);
 }
 
 /* Says what became of an engine in the middle of its work. True when the work can go on. */
@@ -318,12 +379,12 @@ static bool work(struct worker *w, const struct engine *engine, struct lane *lan
         .worker = w->number, .in_place = w->setup.in_place, .in_use = engine->in_use};
     bool stop_at_nan = run->session->options->nan == NAN_ERROR;
 
-    note_first_read(run);
+    note_time(&run->first_read, w->begun);
     while (!w->failed) {
         enum source_status source_status;
         enum engine_status status;
         struct chunk chunk;
-        uint64_t begun;
+        uint64_t begun, now;
 
         request.rest = rest || (w->share == SHARE_CUDA &&
                                 atomic_load_explicit(&run->feeders_end, memory_order_relaxed));
@@ -334,14 +395,21 @@ static bool work(struct worker *w, const struct engine *engine, struct lane *lan
             source_limit(run->source, engine->first_nan(lane));
         begun = clock_now();
         source_status = source_next(run->source, &request, &chunk);
-        w->source_time += clock_now() - begun;
-        if (source_status == SOURCE_END)
+        now = clock_now();
+        w->source_time += now - begun;
+        if (source_status == SOURCE_END) {
+            note_time(&run->steady_to, now);
             return true;
+        }
+        if (source_status == SOURCE_CHUNK)
+            note_chunk(w, &chunk, now);
         w->failed =
             source_status == SOURCE_FAILED || !reduce_chunk(w, engine, lane, &chunk, &status);
         if (w->failed)
             return true;
         w->elements += chunk.count;
+        if (chunk.mapped && w->share == SHARE_CPU)
+            w->in_place += chunk.count;
         if (status == ENGINE_FAILED)
             return false;
         if (status == ENGINE_REFUSED) {
@@ -367,11 +435,16 @@ static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned
         source_error(w->run->source, "%s", reason);
         return false;
     }
-    for (unsigned i = 0; i < count && good; i++)
+    for (unsigned i = 0; i < count && good; i++) {
         good = reduce_chunk(w, &engine_cpu, lane, &chunks[i], &status);
+        w->in_place += chunks[i].mapped ? chunks[i].count : 0;
+    }
     if (good && rest)
         (void)work(w, &engine_cpu, lane, true);
     engine_cpu.finish(lane, &partial, &times);
+    w->elements -= partial.count;
+    w->rest_elements += partial.count;
+    w->rest_time += times.reduce;
     partial_merge(&w->rest, &partial);
     engine_cpu.lane_close(lane);
     return good && !w->failed;
@@ -394,7 +467,11 @@ static void worker_run(struct worker *w)
             w->failed = !engine_failed(w, reason);
         return;
     }
+    w->cpu_time = clock_thread();
+    w->begun = clock_now();
     good = work(w, engine, lane, false);
+    w->ended = clock_now();
+    w->cpu_time = clock_thread() - w->cpu_time;
     good = engine->finish(lane, &w->partial, &w->times) && good;
     if (!good && !w->failed) {
         struct chunk chunks[ENGINE_PENDING_MAX];
@@ -412,6 +489,8 @@ static void *worker_thread(void *argument)
     struct run *run = w->run;
 
     worker_run(w);
+    if (w->first && w->chunks == 0)
+        note_ramped(run, 1);
     pthread_mutex_lock(&run->mutex);
     run->active--;
     pthread_cond_signal(&run->ended);
@@ -445,6 +524,7 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
                              .number = run->started,
                              .lane_number = started,
                              .share = share,
+                             .first = run->first,
                              .setup = run->setup};
         w->setup.in_place = in_place_bytes(run, share);
         partial_clear(&w->partial);
@@ -531,7 +611,11 @@ static void consider_gpu(struct run *run, uint64_t now)
         judge_feeders(run, now);
         return;
     }
-    if (rate == 0 || rate > CPU_RATE_MAX || session->gpu_useless || waits_for_disk(run, now))
+    run->absence = session->gpu_useless       ? "it made nothing faster"
+                   : waits_for_disk(run, now) ? "storage is what the cores wait for"
+                   : rate > CPU_RATE_MAX      ? "the cores take all that memory gives"
+                                              : NULL;
+    if (rate == 0 || run->absence)
         return;
     switch (gpu_state(session)) {
     case GPU_UNUSED:
@@ -545,28 +629,31 @@ static void consider_gpu(struct run *run, uint64_t now)
         break;
     case GPU_FAILED:
         run->feeding = true; /* never */
-        if (session->options->verbose)
-            message_line("GPU not used: %s", session->gpu_reason);
         break;
     case GPU_OPENING:
         break;
     }
 }
 
+/* Only a file in whose reading the cores are not the limit gains from a GPU. */
+static bool gpu_possible(const struct run *run)
+{
+    return run->session->options->device == DEVICE_AUTO && run->source->parallel &&
+           !run->source->compressed;
+}
+
 /* Waits until all workers have ended, and meanwhile shows progress and minds the GPU. */
 static void watch(struct run *run)
 {
     const struct options *options = run->session->options;
-    /* Only a file in whose reading the cores are not the limit gains from a GPU. */
-    bool gpu_possible =
-        options->device == DEVICE_AUTO && run->source->parallel && !run->source->compressed;
+    bool possible = gpu_possible(run);
     struct progress progress;
 
     progress_begin(&progress, options->progress && !options->quiet, input_total(run->source),
                    clock_now());
     pthread_mutex_lock(&run->mutex);
     while (run->active > 0) {
-        if (!gpu_possible && !progress.enabled) {
+        if (!possible && !progress.enabled) {
             pthread_cond_wait(&run->ended, &run->mutex);
         } else {
             uint64_t now = clock_now(), until = now + TICK;
@@ -575,7 +662,7 @@ static void watch(struct run *run)
 
             pthread_mutex_unlock(&run->mutex);
             progress_update(&progress, atomic_load(&run->source->input_read), now);
-            if (gpu_possible)
+            if (possible)
                 consider_gpu(run, now);
             pthread_mutex_lock(&run->mutex);
             if (run->active > 0)
@@ -608,30 +695,196 @@ static unsigned worker_count(const struct session *session, int share, const str
     return count;
 }
 
-/* Adds up what the workers found and did. */
-static void gather(const struct run *run, struct partial *partial, struct reduction *reduction)
+/*
+ * The account.
+ */
+
+/* Bytes that this process had to wait for storage to bring. */
+static uint64_t storage_read(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_inblock * STORAGE_BLOCK : 0;
+}
+
+/* Notes what there is before the workers begin. */
+static void begin_account(struct run *run)
+{
+    run->read_before = atomic_load(&run->source->read_time);
+    run->decode_before = atomic_load(&run->source->decode_time);
+    run->storage_before = storage_read();
+}
+
+/* Adds what a worker did to what its engine did. */
+static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
+{
+    struct reduction_share *share = &reduction->shares[w->share];
+    uint64_t first_read = atomic_load(&run->first_read);
+
+    if (!share->engine) {
+        const struct engine *engine = engine_of(w->share);
+
+        share->engine = engine->name;
+        snprintf(share->description, sizeof share->description, "%s",
+                 engine->describe(state_of(run->session, w->share)));
+    }
+    if (w->first_chunk && (share->joined == 0 || w->first_chunk - first_read < share->joined))
+        share->joined = w->first_chunk - first_read;
+    share->lanes++;
+    share->elements += w->elements;
+    share->source_time += w->source_time;
+    share->wait += w->times.wait;
+    reduction->shares[SHARE_CPU].elements += w->rest_elements;
+}
+
+/* Adds what a worker did to the account, but for what its GPU did for it. */
+static void add_worker(const struct run *run, const struct worker *w, struct account *a)
+{
+    size_t size = run->source->element_size;
+
+    for (int i = 0; i < ACCOUNT_PHASES; i++)
+        a->phases[i].bytes += w->phase_elements[i] * size;
+    a->threads++;
+    a->stages[ACCOUNT_READ].room += w->ended - w->begun;
+    a->stages[ACCOUNT_REDUCE].busy += w->times.reduce + w->rest_time;
+    a->in_place += w->in_place * size;
+    a->wait += w->times.wait;
+    a->turn += w->source_time; /* for now */
+    a->cpu_time += w->cpu_time;
+}
+
+/* The stages of the GPUs. */
+static void add_gpus(const struct run *run, uint64_t bytes, struct account *a)
+{
+    static const enum account_stage stages[] = {ACCOUNT_COPY, ACCOUNT_KERNEL};
+
+    for (unsigned device = 0; device < run->session->options->device_count; device++) {
+        for (int i = 0; i < 2; i++) {
+            struct account_work *work = &a->stages[stages[i]];
+            struct timeline line = {0};
+            struct timeline_total total;
+
+            for (unsigned j = 0; j < run->started; j++) {
+                struct worker *w = &run->workers[j];
+
+                if (w->share == SHARE_CUDA && w->times.device == device)
+                    timeline_join(&line, i == 0 ? &w->times.copies : &w->times.kernels);
+            }
+            total = timeline_total(&line);
+            timeline_free(&line);
+            work->bytes += total.bytes;
+            work->busy += total.busy;
+            work->room += total.extent;
+            a->gpus += stages[i] == ACCOUNT_COPY && total.bytes > 0;
+        }
+    }
+    /* What timelines had no room for went as the rest did. */
+    for (int i = 0; i < 2; i++) {
+        struct account_work *work = &a->stages[stages[i]];
+
+        if (work->bytes > 0 && work->bytes < bytes) {
+            work->busy = (uint64_t)((double)work->busy * (double)bytes / (double)work->bytes);
+            work->room = (uint64_t)((double)work->room * (double)bytes / (double)work->bytes);
+            work->bytes = bytes;
+        }
+    }
+}
+
+/* How the time of the run, which has just ended, divides into phases. */
+static void set_phases(const struct run *run, uint64_t now, struct account *a)
+{
+    uint64_t first = atomic_load(&run->first_read);
+    uint64_t from = atomic_load(&run->steady_from), to = atomic_load(&run->steady_to);
+
+    to = to ? to : now;
+    if (from == 0 || from >= to) { /* it ended before it was steady */
+        from = to;
+        a->phases[ACCOUNT_RAMP_UP].bytes += a->phases[ACCOUNT_STEADY].bytes;
+        a->phases[ACCOUNT_STEADY].bytes = 0;
+    }
+    a->phases[ACCOUNT_RAMP_UP].time = from - first;
+    a->phases[ACCOUNT_STEADY].time = to - from;
+    a->phases[ACCOUNT_FINISH].time = now - to;
+}
+
+/* The account of a run that has ended at `now` with `bytes` of elements. */
+static void make_account(struct run *run, uint64_t bytes, uint64_t now, struct reduction *reduction)
+{
+    struct session *session = run->session;
+    struct source *s = run->source;
+    struct account *a = &reduction->account;
+    uint64_t begun = UINT64_MAX, in_source;
+
+    for (unsigned i = 0; i < run->started; i++) {
+        const struct worker *w = &run->workers[i];
+
+        add_share(run, w, reduction);
+        add_worker(run, w, a);
+        if (w->begun && w->begun < begun)
+            begun = w->begun;
+    }
+    for (int i = 0; i < REDUCTION_ENGINES; i++)
+        reduction->shares[i].bytes = reduction->shares[i].elements * s->element_size;
+    add_gpus(run, reduction->shares[SHARE_CUDA].bytes, a);
+    set_phases(run, now, a);
+
+    a->stages[ACCOUNT_READ].bytes = atomic_load(&s->input_read);
+    a->stages[ACCOUNT_READ].busy = atomic_load(&s->read_time) - run->read_before;
+    a->stages[ACCOUNT_DECODE].bytes = s->compressed ? bytes : 0;
+    a->stages[ACCOUNT_DECODE].busy = atomic_load(&s->decode_time) - run->decode_before;
+    a->stages[ACCOUNT_REDUCE].bytes = reduction->shares[SHARE_CPU].bytes;
+    a->stages[ACCOUNT_DECODE].room = a->stages[ACCOUNT_REDUCE].room = a->stages[ACCOUNT_READ].room;
+    in_source = a->stages[ACCOUNT_READ].busy + a->stages[ACCOUNT_DECODE].busy;
+    a->turn = a->turn > in_source ? a->turn - in_source : 0;
+
+    a->start_up = atomic_load(&run->first_read) - session->called;
+    pthread_mutex_lock(&session->mutex);
+    if (session->gpu && session->gpu_opened >= session->called)
+        a->gpu_open = session->gpu_open_time;
+    pthread_mutex_unlock(&session->mutex);
+    a->taking = now - a->phases[ACCOUNT_FINISH].time - begun;
+    a->in_turn = !s->parallel || s->compressed;
+    a->pipe = s->input_bytes == SOURCE_UNKNOWN;
+    a->storage = storage_read() - run->storage_before;
+}
+
+/* Why auto did without a GPU, in a few words; nothing when it did not. */
+static void explain_absence(const struct run *run, char text[ENGINE_REASON_MAX])
+{
+    struct session *session = run->session;
+    const char *why = "";
+
+    for (unsigned i = 0; i < run->started; i++)
+        if (run->workers[i].share == SHARE_CUDA && run->workers[i].elements > 0)
+            return;
+    if (session->options->device != DEVICE_AUTO)
+        return;
+    pthread_mutex_lock(&session->mutex);
+    if (!gpu_possible(run))
+        why = run->source->compressed ? "the input is compressed" : "the input comes in order";
+    else if (session->gpu_state == GPU_FAILED)
+        why = session->gpu_reason;
+    else if (run->absence)
+        why = run->absence;
+    else if (session->gpu_state == GPU_UNUSED)
+        why = "too little work";
+    else
+        why = "too little work was left when it was ready";
+    snprintf(text, ENGINE_REASON_MAX, "%s", why);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+/*
+ * The end of a run.
+ */
+
+/* Merges what the workers found. */
+static void gather(const struct run *run, struct partial *partial)
 {
     partial_clear(partial);
     for (unsigned i = 0; i < run->started; i++) {
-        const struct worker *w = &run->workers[i];
-        struct reduction_share *share = &reduction->shares[w->share];
-
-        partial_merge(partial, &w->partial);
-        partial_merge(partial, &w->rest);
-        if (!share->engine) {
-            const struct engine *engine = engine_of(w->share);
-            share->engine = engine->name;
-            snprintf(share->description, sizeof share->description, "%s",
-                     engine->describe(state_of(run->session, w->share)));
-        }
-        share->lanes++;
-        share->elements += w->elements;
-        share->bytes += w->elements * run->source->element_size;
-        share->source_time += w->source_time;
-        share->times.wait += w->times.wait;
-        share->times.copy += w->times.copy;
-        share->times.kernel += w->times.kernel;
-        share->times.reduce += w->times.reduce;
+        partial_merge(partial, &run->workers[i].partial);
+        partial_merge(partial, &run->workers[i].rest);
     }
 }
 
@@ -646,7 +899,7 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
 {
     const struct options *options = run->session->options;
     struct source *s = run->source;
-    uint64_t first = atomic_load(&run->first_read);
+    uint64_t now;
 
     partial->min_index = true_index(s, partial->min_index);
     partial->max_index = true_index(s, partial->max_index);
@@ -662,15 +915,16 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
         return false;
     }
     partial_finish(partial, options->nan == NAN_SKIP, &reduction->result);
+    now = clock_now();
     reduction->type = s->type;
     reduction->format = source_format_name(s);
     reduction->compressed = s->compressed;
     reduction->elements = partial->count;
     reduction->bytes = partial->count * s->element_size;
     reduction->input_bytes = atomic_load(&s->input_read);
-    reduction->read_time = atomic_load(&s->read_time);
-    reduction->decode_time = atomic_load(&s->decode_time);
-    reduction->seconds = (double)(clock_now() - first) / (double)CLOCK_SECOND;
+    reduction->seconds = (double)(now - atomic_load(&run->first_read)) / (double)CLOCK_SECOND;
+    make_account(run, reduction->bytes, now, reduction);
+    explain_absence(run, reduction->gpu_absence);
     return true;
 }
 
@@ -684,11 +938,11 @@ static void note_rate(struct run *run)
 }
 
 /* Runs workers on the source until its end. */
-static enum source_status run_workers(struct run *run, struct partial *partial,
-                                      struct reduction *reduction)
+static enum source_status run_workers(struct run *run, struct partial *partial)
 {
     struct session *session = run->session;
     int share = session->options->device == DEVICE_GPU ? SHARE_CUDA : SHARE_CPU;
+    unsigned count = worker_count(session, share, run->source);
     pthread_condattr_t attributes;
     bool failed = false;
 
@@ -698,14 +952,19 @@ static enum source_status run_workers(struct run *run, struct partial *partial,
     pthread_cond_init(&run->ended, &attributes);
     pthread_condattr_destroy(&attributes);
 
-    if (start_workers(run, share, worker_count(session, share, run->source)) == 0)
+    begin_account(run);
+    run->first = true;
+    atomic_store(&run->ramping, count);
+    if (start_workers(run, share, count) == 0)
         source_error(run->source, "cannot start a thread");
+    note_ramped(run, count - run->started);
+    run->first = false;
     watch(run);
     if (!run->feeding)
         note_rate(run);
     for (unsigned i = 0; i < run->started; i++)
         failed |= run->workers[i].failed;
-    gather(run, partial, reduction);
+    gather(run, partial);
     pthread_cond_destroy(&run->ended);
     pthread_mutex_destroy(&run->mutex);
     return failed ? SOURCE_FAILED : source_finish(run->source);
@@ -744,15 +1003,17 @@ static enum source_status reduce_once(struct session *session, const char *path,
     if (!run.workers)
         source_error(run.source, "out of memory");
     else
-        status = run_workers(&run, &partial, reduction);
+        status = run_workers(&run, &partial);
     if (status == SOURCE_END) {
-        reduction->start_up =
-            (double)(atomic_load(&run.first_read) - session->called) / (double)CLOCK_SECOND;
         reduction->in_order = in_order;
         if (!conclude(&run, &partial, reduction))
             status = SOURCE_FAILED;
     }
     *first_read = atomic_load(&run.first_read);
+    for (unsigned i = 0; i < run.started; i++) {
+        timeline_free(&run.workers[i].times.copies);
+        timeline_free(&run.workers[i].times.kernels);
+    }
     free(run.workers);
     source_close(run.source);
     return status;

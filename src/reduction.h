@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "account.h"
 #include "engine.h"
 #include "options.h"
 #include "partial.h"
@@ -21,8 +22,9 @@ struct reduction_share {
     unsigned lanes;       /* workers */
     uint64_t elements;
     uint64_t bytes;
-    uint64_t source_time;      /* nanoseconds in the source, all workers together */
-    struct engine_times times; /* likewise */
+    uint64_t joined;      /* nanoseconds from the first read to its first chunk */
+    uint64_t source_time; /* nanoseconds in the source, all workers together */
+    uint64_t wait;        /* nanoseconds they waited for a free buffer */
 };
 
 #define REDUCTION_ENGINES 2
@@ -38,10 +40,9 @@ struct reduction {
     uint64_t bytes;       /* of elements */
     uint64_t input_bytes; /* read from the file: compressed, where it is */
     double seconds;       /* from the first read to the final result */
-    double start_up;      /* before the first read, making a GPU ready included */
-    uint64_t read_time;   /* nanoseconds, all workers together */
-    uint64_t decode_time;
     struct reduction_share shares[REDUCTION_ENGINES];
+    char gpu_absence[ENGINE_REASON_MAX]; /* why auto went without a GPU; empty if it did not */
+    struct account account;
 };
 
 struct session;

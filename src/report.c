@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "machine.h"
 #include "message.h"
 #include "number.h"
 
@@ -40,6 +41,11 @@ static void format_value(char text[NUMBER_MAX], const struct operation *op,
 static double rate(uint64_t bytes, double seconds)
 {
     return seconds > 0 ? (double)bytes / seconds / 1e9 : 0;
+}
+
+static double percent_of(uint64_t some, uint64_t all)
+{
+    return all ? 100 * (double)some / (double)all : 0;
 }
 
 static void report_text(const struct options *options, const char *path,
@@ -79,6 +85,176 @@ static double seconds_of(uint64_t nanoseconds)
     return (double)nanoseconds / 1e9;
 }
 
+/*
+ * The account, in words and in JSON.
+ */
+
+static const char *const stage_names[ACCOUNT_STAGES] = {
+    [ACCOUNT_READ] = "read",     [ACCOUNT_DECODE] = "decode", [ACCOUNT_COPY] = "copy",
+    [ACCOUNT_KERNEL] = "kernel", [ACCOUNT_REDUCE] = "reduce",
+};
+
+static const char *const phase_names[ACCOUNT_PHASES] = {
+    [ACCOUNT_RAMP_UP] = "ramp-up",
+    [ACCOUNT_STEADY] = "steady",
+    [ACCOUNT_FINISH] = "finish",
+};
+
+/* What was too slow, in words, and which of the limits recorded for this machine it is to be
+   compared with. */
+static const struct cause {
+    const char *text;
+    const char *limit; /* NULL for none */
+    enum { LIMIT_BEST, LIMIT_OF_THREADS, LIMIT_OF_GPUS } by;
+    const char *owner; /* of the limit, unless threads are */
+} causes[ACCOUNT_CAUSES] = {
+    [ACCOUNT_STORAGE] = {"reading from storage", "cold-direct", LIMIT_BEST, "storage"},
+    [ACCOUNT_CACHED_COPY] = {"copying from the page cache", "cached-pread", LIMIT_OF_THREADS, NULL},
+    [ACCOUNT_CACHED_PAGES] = {"mapping the page cache", "cached-mapped", LIMIT_OF_THREADS, NULL},
+    [ACCOUNT_PIPE] = {"reading the pipe", NULL, LIMIT_BEST, NULL},
+    [ACCOUNT_WRITER] = {"waiting for the pipe's writer", NULL, LIMIT_BEST, NULL},
+    [ACCOUNT_DECODING] = {"decompressing", "zstd-decode", LIMIT_OF_THREADS, NULL},
+    [ACCOUNT_LINK] = {"host-to-device copy", "host-to-device-pinned", LIMIT_OF_GPUS, "link"},
+    [ACCOUNT_GPU] = {"the kernel on the GPU", "gpu-read", LIMIT_OF_GPUS, "GPU"},
+    [ACCOUNT_MEMORY] = {"the CPU's kernel, reading the mapped file", "cached-mapped",
+                        LIMIT_OF_THREADS, NULL},
+    [ACCOUNT_CPU] = {"the CPU's kernel", NULL, LIMIT_BEST, NULL},
+};
+
+/* The limits recorded for this machine, read when they are first asked for. That a record had to be
+   ignored is said when `verbose`. */
+static const struct machine *recorded(bool verbose)
+{
+    static struct machine machine;
+    static bool loaded;
+    char reason[MACHINE_REASON_MAX];
+
+    if (!loaded && !machine_load(&machine, reason) && verbose)
+        message_line("  recorded limits ignored: %s", reason);
+    loaded = true;
+    return &machine;
+}
+
+/* The recorded limit of what held the run back, GB/s; 0 when there is none. */
+static double limit_of(const struct reduction *reduction, const struct account_limiter *limiter,
+                       bool verbose)
+{
+    const struct cause *cause = &causes[limiter->cause];
+    const struct machine *m = recorded(verbose);
+
+    if (!cause->limit)
+        return 0;
+    if (cause->by == LIMIT_BEST)
+        return machine_best(m, cause->limit);
+    if (cause->by == LIMIT_OF_THREADS)
+        return machine_rate(m, cause->limit, limiter->units);
+    for (int i = 0; i < REDUCTION_ENGINES; i++)
+        /* The limits of another GPU say nothing. A description of several begins otherwise. */
+        if (m->gpu[0] && reduction->shares[i].engine &&
+            strstr(reduction->shares[i].description, m->gpu))
+            return machine_best(m, cause->limit) * limiter->units;
+    return 0;
+}
+
+/* Percent of a limit that was measured, in words. */
+static void describe_limit(char *text, size_t size, const struct account_limiter *limiter,
+                           double limit)
+{
+    const struct cause *cause = &causes[limiter->cause];
+    double percent = 100 * limiter->rate / limit;
+    const char *plural = limiter->units == 1 ? "" : "s";
+
+    if (cause->by == LIMIT_OF_THREADS)
+        snprintf(text, size, ", %.0f %% of the measured %.1f GB/s of %u thread%s", percent, limit,
+                 limiter->units, plural);
+    else if (cause->by == LIMIT_OF_GPUS && limiter->units > 1)
+        snprintf(text, size, ", %.0f %% of the %u %ss' measured %.1f GB/s", percent, limiter->units,
+                 cause->owner, limit);
+    else
+        snprintf(text, size, ", %.0f %% of the %s's measured %.1f GB/s", percent, cause->owner,
+                 limit);
+}
+
+static void json_phases(const struct account *a)
+{
+    printf(", \"phases\": {\"start_up\": {\"seconds\": %.6f, \"gpu_seconds\": %.6f}",
+           seconds_of(a->start_up), seconds_of(a->gpu_open));
+    for (int i = 0; i < ACCOUNT_PHASES; i++) {
+        const struct account_period *p = &a->phases[i];
+
+        printf(", \"%s\": {\"seconds\": %.6f, \"bytes\": %" PRIu64
+               ", \"gigabytes_per_second\": %.3f}",
+               i == ACCOUNT_RAMP_UP ? "ramp_up" : phase_names[i], seconds_of(p->time), p->bytes,
+               account_rate(p->bytes, p->time));
+    }
+    putchar('}');
+}
+
+static void json_stages(const struct account *a)
+{
+    const char *separator = "";
+
+    fputs(", \"stages\": {", stdout);
+    for (int i = 0; i < ACCOUNT_STAGES; i++) {
+        const struct account_work *w = &a->stages[i];
+
+        printf("%s\"%s\": {\"bytes\": %" PRIu64
+               ", \"gigabytes_per_second\": %.3f, \"busy_seconds\": %.6f, "
+               "\"busy_percent\": %.1f, \"gigabytes_per_busy_second\": %.3f}",
+               separator, stage_names[i], w->bytes, account_rate(w->bytes, account_time(a)),
+               seconds_of(w->busy), 100 * account_busy(a, (enum account_stage)i),
+               account_rate(w->bytes, w->busy));
+        separator = ", ";
+    }
+    printf("}, \"wait_seconds\": %.6f, \"turn_seconds\": %.6f", seconds_of(a->wait),
+           seconds_of(a->turn));
+}
+
+static void json_engines(const struct reduction *reduction)
+{
+    const char *separator = "";
+
+    fputs(", \"engines\": [", stdout);
+    for (int i = 0; i < REDUCTION_ENGINES; i++) {
+        const struct reduction_share *share = &reduction->shares[i];
+
+        if (!share->engine || share->elements == 0)
+            continue;
+        printf("%s{\"engine\": \"%s\", \"device\": \"%s\", \"threads\": %u, \"elements\": %" PRIu64
+               ", \"bytes\": %" PRIu64 ", \"percent\": %.2f",
+               separator, share->engine, share->description, share->lanes, share->elements,
+               share->bytes, percent_of(share->bytes, reduction->bytes));
+        printf(", \"joined_seconds\": %.6f, \"source_seconds\": %.6f, \"wait_seconds\": %.6f}",
+               seconds_of(share->joined), seconds_of(share->source_time), seconds_of(share->wait));
+        separator = ", ";
+    }
+    fputs("], \"gpu_absence\": ", stdout);
+    if (reduction->gpu_absence[0])
+        json_string(stdout, reduction->gpu_absence);
+    else
+        fputs("null", stdout);
+}
+
+static void json_limiter(const struct options *options, const struct reduction *reduction)
+{
+    struct account_limiter limiter;
+    double limit;
+
+    fputs(", \"held_back_by\": ", stdout);
+    if (!account_limiter(&reduction->account, &limiter)) {
+        fputs("null", stdout);
+        return;
+    }
+    limit = limit_of(reduction, &limiter, options->verbose);
+    printf("{\"stage\": \"%s\", \"text\": \"%s\", \"gigabytes_per_second\": %.3f",
+           stage_names[limiter.stage], causes[limiter.cause].text, limiter.rate);
+    if (limit > 0)
+        printf(", \"limit_gigabytes_per_second\": %.3f, \"percent_of_limit\": %.1f}", limit,
+               100 * limiter.rate / limit);
+    else
+        fputs(", \"limit_gigabytes_per_second\": null, \"percent_of_limit\": null}", stdout);
+}
+
 static void report_json(const struct options *options, const char *path,
                         const struct reduction *reduction)
 {
@@ -115,66 +291,105 @@ static void report_json(const struct options *options, const char *path,
            result->nan, result->infinity);
     printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64,
            reduction->elements, reduction->bytes, reduction->input_bytes);
-    printf(", \"seconds\": %.6f, \"start_up_seconds\": %.6f, \"gigabytes_per_second\": %.3f",
-           reduction->seconds, reduction->start_up, rate(reduction->bytes, reduction->seconds));
-    printf(", \"stages\": {\"read_seconds\": %.6f, \"decode_seconds\": %.6f}",
-           seconds_of(reduction->read_time), seconds_of(reduction->decode_time));
-    fputs(", \"engines\": [", stdout);
-    separator = "";
+    printf(", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
+           rate(reduction->bytes, reduction->seconds));
+    json_phases(&reduction->account);
+    json_stages(&reduction->account);
+    json_engines(reduction);
+    json_limiter(options, reduction);
+    puts("}");
+}
+
+/* The lines of -v about engines. */
+static void verbose_engines(const struct options *options, const struct reduction *reduction)
+{
     for (int i = 0; i < REDUCTION_ENGINES; i++) {
         const struct reduction_share *share = &reduction->shares[i];
+        char joined[40] = "";
 
         if (!share->engine || share->elements == 0)
             continue;
-        printf("%s{\"engine\": \"%s\", \"device\": \"%s\", \"threads\": %u, \"elements\": %" PRIu64
-               ", \"bytes\": %" PRIu64,
-               separator, share->engine, share->description, share->lanes, share->elements,
-               share->bytes);
-        printf(", \"source_seconds\": %.6f, \"wait_seconds\": %.6f, \"copy_seconds\": %.6f"
-               ", \"kernel_seconds\": %.6f, \"reduce_seconds\": %.6f}",
-               seconds_of(share->source_time), seconds_of(share->times.wait),
-               seconds_of(share->times.copy), seconds_of(share->times.kernel),
-               seconds_of(share->times.reduce));
-        separator = ", ";
+        if (options->device == DEVICE_AUTO && strcmp(share->engine, "gpu") == 0)
+            snprintf(joined, sizeof joined, ", joined in after %.3f s", seconds_of(share->joined));
+        message_line("  %-9s %s, %u thread%s", share->engine, share->description, share->lanes,
+                     share->lanes == 1 ? "" : "s");
+        message_line("            %" PRIu64 " bytes, %.1f %% of all%s", share->bytes,
+                     percent_of(share->bytes, reduction->bytes), joined);
     }
-    puts("]}");
+    if (reduction->gpu_absence[0])
+        message_line("  gpu       not used: %.77s", reduction->gpu_absence);
 }
 
-/* One stage of -v: nothing when it took no time. */
-static void verbose_stage(const char *name, uint64_t bytes, uint64_t nanoseconds, unsigned threads)
+static void verbose_phases(const struct account *a)
 {
-    if (nanoseconds && bytes)
-        message_line("  %-9s %10.3f s in all, %.3f s a thread, %.2f GB/s a thread", name,
-                     seconds_of(nanoseconds), seconds_of(nanoseconds) / threads,
-                     rate(bytes, seconds_of(nanoseconds)));
+    message_line("  phase        seconds               bytes      GB/s");
+    if (a->gpu_open)
+        message_line("  start-up  %10.3f (GPU ready in %.3f)", seconds_of(a->start_up),
+                     seconds_of(a->gpu_open));
+    else
+        message_line("  start-up  %10.3f", seconds_of(a->start_up));
+    for (int i = 0; i < ACCOUNT_PHASES; i++)
+        message_line("  %-9s %10.3f %19" PRIu64 " %9.2f", phase_names[i],
+                     seconds_of(a->phases[i].time), a->phases[i].bytes,
+                     account_rate(a->phases[i].bytes, a->phases[i].time));
 }
 
-static void report_verbose(const struct reduction *reduction)
-{
-    unsigned threads = 0;
+/* Less than this part of its room is no time to divide by. */
+#define BUSY_MIN 0.001
 
-    for (int i = 0; i < REDUCTION_ENGINES; i++)
-        threads += reduction->shares[i].lanes;
+/* A line about what threads waited for, where that took any time. */
+static void verbose_waiting(const struct account *a, const char *name, uint64_t time)
+{
+    uint64_t room = a->stages[ACCOUNT_READ].room;
+
+    if ((double)time >= BUSY_MIN * (double)room && room > 0)
+        message_line("  %-9s %10.3f %39.1f", name, seconds_of(time),
+                     100 * (double)time / (double)room);
+}
+
+static void verbose_stages(const struct account *a)
+{
+    message_line("  stage         busy s               bytes      GB/s    busy %%  GB/s busy");
+    for (int i = 0; i < ACCOUNT_STAGES; i++) {
+        const struct account_work *w = &a->stages[i];
+        double busy = account_busy(a, (enum account_stage)i);
+        char busy_rate[32] = "-";
+
+        if (w->busy == 0 || w->bytes == 0)
+            continue;
+        if (busy >= BUSY_MIN)
+            snprintf(busy_rate, sizeof busy_rate, "%.2f", account_rate(w->bytes, w->busy));
+        message_line("  %-9s %10.3f %19" PRIu64 " %9.2f %9.1f %10s", stage_names[i],
+                     seconds_of(w->busy), w->bytes, account_rate(w->bytes, account_time(a)),
+                     100 * busy, busy_rate);
+    }
+    verbose_waiting(a, "wait", a->wait);
+    verbose_waiting(a, "turn", a->turn);
+}
+
+static void verbose_limiter(const struct reduction *reduction)
+{
+    struct account_limiter limiter;
+    char text[100] = "";
+    double limit;
+
+    if (!account_limiter(&reduction->account, &limiter))
+        return;
+    limit = limit_of(reduction, &limiter, true);
+    if (limit > 0)
+        describe_limit(text, sizeof text, &limiter, limit);
+    message_line("  held back by: %s%s", causes[limiter.cause].text, text);
+}
+
+static void report_verbose(const struct options *options, const struct reduction *reduction)
+{
     message_line("  format    %s, %s%s", reduction->format, element_name(reduction->type),
                  reduction->in_order ? "; elements lie across frames: decoded once more, in order"
                                      : "");
-    message_line("  start-up  %10.3f s before the first read", reduction->start_up);
-    verbose_stage("read", reduction->input_bytes, reduction->read_time, threads);
-    verbose_stage("decode", reduction->bytes, reduction->decode_time, threads);
-    for (int i = 0; i < REDUCTION_ENGINES; i++) {
-        const struct reduction_share *share = &reduction->shares[i];
-
-        if (!share->engine || share->elements == 0)
-            continue;
-        message_line("  %-9s %s, %u thread%s: %" PRIu64 " bytes, %.1f %% of all", share->engine,
-                     share->description, share->lanes, share->lanes == 1 ? "" : "s", share->bytes,
-                     reduction->bytes ? 100.0 * (double)share->bytes / (double)reduction->bytes
-                                      : 0.0);
-        verbose_stage("reduce", share->bytes, share->times.reduce, share->lanes);
-        verbose_stage("copy", share->bytes, share->times.copy, share->lanes);
-        verbose_stage("kernel", share->bytes, share->times.kernel, share->lanes);
-        verbose_stage("wait", share->bytes, share->times.wait, share->lanes);
-    }
+    verbose_engines(options, reduction);
+    verbose_phases(&reduction->account);
+    verbose_stages(&reduction->account);
+    verbose_limiter(reduction);
 }
 
 static void report_statistics(const struct options *options, const char *path,
@@ -191,7 +406,7 @@ static void report_statistics(const struct options *options, const char *path,
                  reduction->elements == 1 ? "" : "s", reduction->bytes, reduction->seconds,
                  rate(reduction->bytes, reduction->seconds), compressed);
     if (options->verbose)
-        report_verbose(reduction);
+        report_verbose(options, reduction);
 }
 
 void report_flush(void)

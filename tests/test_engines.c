@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "data_gen.h"
 #include "oracle.h"
 #include "reference.h"
@@ -60,6 +61,8 @@ static bool reduce(const struct engine *engine, struct engine_state *state,
             good = false;
         }
         partial_merge(total, &partial);
+        timeline_free(&times.copies);
+        timeline_free(&times.kernels);
         engine->lane_close(lanes[i]);
     }
     return good;
@@ -175,6 +178,29 @@ static void check_engine(const struct engine *engine, struct engine_state *state
 }
 
 #ifdef TEST_CUDA
+/* What a lane says of its times, after two chunks of 4096 bytes between `begun` and `ended`. */
+static void check_times(struct engine_times *times, uint64_t begun, uint64_t ended)
+{
+    const struct timeline *lines[] = {&times->copies, &times->kernels};
+    struct tap_family family = {0};
+
+    for (int i = 0; i < 2; i++) {
+        tap_case(&family, lines[i]->count == 2 && lines[i]->bytes == 8192, "%zu stretches",
+                 lines[i]->count);
+        for (size_t j = 0; j < lines[i]->count; j++) {
+            struct timeline_span span = lines[i]->spans[j];
+            tap_case(&family, begun <= span.begin && span.begin <= span.end && span.end <= ended,
+                     "stretch %zu", j);
+        }
+    }
+    for (size_t j = 0; j < lines[0]->count && j < lines[1]->count; j++)
+        tap_case(&family, lines[0]->spans[j].begin <= lines[1]->spans[j].begin,
+                 "kernel %zu is before its copy", j);
+    tap_family_end(&family, "cuda: copies and kernels have their time, and on the host's clock");
+    timeline_free(&times->copies);
+    timeline_free(&times->kernels);
+}
+
 /* A chunk that cannot be copied fails; it, and what follows, is handed back, and what came before
    counts. */
 static void check_failure(const struct engine *engine, struct engine_state *state)
@@ -182,6 +208,7 @@ static void check_failure(const struct engine *engine, struct engine_state *stat
     char reason[ENGINE_REASON_MAX] = "";
     struct engine_setup setup = {
         .type = ELEMENT_F32, .wants = PARTIAL_SUM | PARTIAL_EXTREMES, .chunk_size = 4096};
+    uint64_t begun = clock_now();
     struct lane *lane = engine->lane_open(state, &setup, 0, reason);
     struct chunk chunk = {0}, left[ENGINE_PENDING_MAX];
     struct partial partial;
@@ -212,6 +239,7 @@ static void check_failure(const struct engine *engine, struct engine_state *stat
     tap_ok(partial.count == 2048 && result.sum == 1024, "cuda: the chunks before it count");
     tap_ok(engine->lane_error(lane)[0] != '\0', "cuda: there is a reason: %s",
            engine->lane_error(lane));
+    check_times(&times, begun, clock_now());
     engine->lane_close(lane);
 }
 #endif

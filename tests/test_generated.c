@@ -156,6 +156,8 @@ static bool reduce(const struct subject *subject, struct engine_setup setup,
             good = false;
         }
         partial_merge(total, &partial);
+        timeline_free(&times.copies);
+        timeline_free(&times.kernels);
         engine->lane_close(lanes[i]);
     }
     return good;

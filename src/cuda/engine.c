@@ -99,6 +99,8 @@ struct lane {
     struct cuda_scratch *scratch;
     struct partial good; /* of all chunks known good */
     struct engine_times times;
+    cudaEvent_t base; /* in the stream's past, at base_time */
+    uint64_t base_time;
     char error[ENGINE_REASON_MAX];
 };
 
@@ -399,6 +401,8 @@ static void cuda_lane_close(struct lane *lane)
         if (slot->done)
             (void)cudaEventDestroy(slot->done);
     }
+    if (lane->base)
+        (void)cudaEventDestroy(lane->base);
     if (lane->device_memory)
         (void)cudaFree(lane->device_memory);
     if (lane->stream)
@@ -469,7 +473,7 @@ static bool slot_events(struct slot *slot, char reason[ENGINE_REASON_MAX])
 
 static bool lane_resources(struct lane *lane, char reason[ENGINE_REASON_MAX])
 {
-    static const char *const device = "device memory";
+    static const char *const device = "device memory", *const event = "creating an event";
 
     for (int i = 0; i < SLOTS; i++)
         if (!slot_events(&lane->slots[i], reason))
@@ -482,6 +486,8 @@ static bool lane_resources(struct lane *lane, char reason[ENGINE_REASON_MAX])
            check(cudaMemcpyAsync(lane->partial, &lane->good, sizeof lane->good,
                                  cudaMemcpyHostToDevice, lane->stream),
                  device, reason) &&
+           check(cudaEventCreate(&lane->base), event, reason) &&
+           check(cudaEventRecord(lane->base, lane->stream), event, reason) &&
            check(cudaStreamSynchronize(lane->stream), device, reason);
 }
 
@@ -504,21 +510,31 @@ static struct lane *cuda_lane_open(struct engine_state *engine, const struct eng
         cuda_lane_close(lane);
         return NULL;
     }
+    lane->base_time = clock_now();
+    lane->times.device = number % engine->device_count;
     return lane;
 }
 
-static void add_elapsed(uint64_t *time, cudaEvent_t from, cudaEvent_t to)
+/* Notes what lies between two events of the lane's, on the clock of the host: so that what several
+   lanes of a device note can be laid over each other. It is right to within the time that a thread
+   takes to see that a stream is idle. */
+static void note(struct timeline *t, const struct lane *lane, cudaEvent_t from, cudaEvent_t to,
+                 uint64_t bytes)
 {
-    float milliseconds;
+    float before, between; /* milliseconds */
+    uint64_t begin;
 
-    if (cudaEventElapsedTime(&milliseconds, from, to) == cudaSuccess)
-        *time += (uint64_t)((double)milliseconds * 1e6);
+    if (cudaEventElapsedTime(&before, lane->base, from) != cudaSuccess ||
+        cudaEventElapsedTime(&between, from, to) != cudaSuccess)
+        return;
+    begin = lane->base_time + (uint64_t)((double)before * 1e6);
+    timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
 }
 
 /* Waits until a slot's chunk is counted. */
 static bool collect(struct lane *lane, struct slot *slot)
 {
-    uint64_t begun = clock_now();
+    uint64_t begun = clock_now(), bytes;
 
     if (!slot->busy)
         return true;
@@ -529,8 +545,9 @@ static bool collect(struct lane *lane, struct slot *slot)
     lane->good = *slot->mirror;
     lane->good.sum.pending = EXACT_PENDING_MAX; /* the kernel leaves digits below 2^52 */
     slot->busy = false;
-    add_elapsed(&lane->times.copy, slot->begun, slot->copied);
-    add_elapsed(&lane->times.kernel, slot->copied, slot->done);
+    bytes = slot->chunk.count * element_size(lane->setup.type);
+    note(&lane->times.copies, lane, slot->begun, slot->copied, bytes);
+    note(&lane->times.kernels, lane, slot->copied, slot->done, bytes);
     return true;
 }
 
@@ -594,6 +611,7 @@ static bool cuda_finish(struct lane *lane, struct partial *partial, struct engin
         good = collect(lane, &lane->slots[(lane->next + (unsigned)i) % SLOTS]);
     *partial = lane->good;
     *times = lane->times;
+    lane->times = (struct engine_times){0}; /* the timelines are the caller's now */
     return good;
 }
 
