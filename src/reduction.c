@@ -20,14 +20,18 @@
 #define TICK (CLOCK_SECOND / 50)
 
 /* auto calls the GPU in when it is done the sooner for it. Making a GPU ready takes a third of a
-   second, beside the work; it makes the end of the process a tenth later; and a feeder brings this
-   many bytes a nanosecond. */
+   second, beside the work; that costs the work, and the end of the process, about as much as the
+   cores do in this time. A feeder that has a core of its own brings so many bytes a nanosecond (4
+   cores 65 GB/s, with a feeder 86); one that shares the cores with as many workers takes from them
+   most of what it brings (4 cores 66 and 70, 8 cores 122 and 126). */
 #define GPU_START_UP (CLOCK_SECOND * 35 / 100)
-#define GPU_EXIT (CLOCK_SECOND / 10)
-#define GPU_RATE 20.0
+#define GPU_COST (CLOCK_SECOND / 5)
+#define FEEDER_RATE 20.0
+#define FEEDER_RATE_SHARED 4.0
 
 /* Cores that read faster than this, in bytes a nanosecond, leave the memory nothing to give to a
-   GPU: 16 of them at 175, of the 164 to 198 that plain reading gave, got no faster with one. */
+   GPU: 12 of them at 162 and 16 at 183, of the 193 that plain reading gave, got no faster with one.
+ */
 #define CPU_RATE_MAX 130.0
 
 /* auto looks at the CPU's rate after this long. */
@@ -605,7 +609,7 @@ static void consider_gpu(struct run *run, uint64_t now)
 {
     struct session *session = run->session;
     uint64_t total = input_total(run->source), done = atomic_load(&run->source->input_read);
-    double left = done < total ? (double)(total - done) : 0, rate = rate_so_far(run, now);
+    double left = done < total ? (double)(total - done) : 0, rate = rate_so_far(run, now), gain;
 
     if (run->feeding) {
         judge_feeders(run, now);
@@ -619,8 +623,8 @@ static void consider_gpu(struct run *run, uint64_t now)
         return;
     switch (gpu_state(session)) {
     case GPU_UNUSED:
-        if ((left + (double)session->to_come) / rate >
-            GPU_START_UP + GPU_EXIT * (1 + rate / GPU_RATE))
+        gain = run->started < session->cores ? FEEDER_RATE : FEEDER_RATE_SHARED;
+        if ((left + (double)session->to_come) / rate > GPU_START_UP + GPU_COST * (1 + rate / gain))
             call_gpu(session);
         break;
     case GPU_READY:

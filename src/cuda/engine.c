@@ -31,9 +31,19 @@
            7  51.4  52.4  53.0  53.2  52.5  47.0
            8  51.3  52.5  52.8  52.9  52.1  44.2
 
-   A copy costs 2.7 us beside its bytes; what no longer fits the last cache costs memory's time. */
+   A copy costs 2.7 us beside its bytes; what no longer fits the last cache costs memory's time. On
+   two such links, one host, which copy at 110.7 (one GPU, as above: 52.2):
+
+                2     3     4     6     8
+          14  92.4  93.9  96.7  96.5  86.7
+          18  90.1  95.3  98.9  99.0  79.6
+          24  90.3  94.9  97.8  91.8  79.9
+
+   So several GPUs have more feeders each, and all buffers together are bounded. */
 #define CHUNK_BYTES ((size_t)8 << 20)
-#define LANES_PER_DEVICE 7
+#define LANES_ONE_DEVICE 7
+#define LANES_PER_DEVICE 9
+#define BUFFERS_MAX ((size_t)144 << 20)
 
 /* Bytes of a window of a mapped file that is pinned and copied from where it is: 22 GB/s by one
    feeder with two such windows, measured, on the link that carries 55. */
@@ -67,6 +77,7 @@ struct engine_state {
     struct device devices[ENGINE_DEVICES_MAX];
     unsigned device_count;
     char description[64];
+    size_t chunk_size; /* of lanes whose setup asks for none */
     pthread_mutex_t mutex;
     struct arena arena;
 };
@@ -262,12 +273,20 @@ static bool open_device(struct engine_state *engine, unsigned i, char reason[ENG
            check(cuda_reduce_check(), "loading the kernels", reason);
 }
 
-/* Bytes of a lane's buffer, for a chunk size that may be asked for. */
+/* Bytes of a lane's buffer, for a chunk size that was asked for. */
 static size_t buffer_size(size_t chunk_size)
 {
-    size_t size = round_up(chunk_size ? chunk_size : CHUNK_BYTES, 16);
+    size_t size = round_up(chunk_size, 16);
 
     return size < CHUNK_BYTES_MAX ? size : CHUNK_BYTES_MAX;
+}
+
+/* The chunk size where none was. */
+static size_t choose_chunk_size(unsigned lanes)
+{
+    size_t most = BUFFERS_MAX / (SLOTS * (lanes ? lanes : 1)) / MAPPING_PAGE * MAPPING_PAGE;
+
+    return most < MAPPING_PAGE ? MAPPING_PAGE : most < CHUNK_BYTES ? most : CHUNK_BYTES;
 }
 
 /* Whether the GPUs asked for are there; makes no context. */
@@ -332,7 +351,8 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
         return NULL;
     }
     pthread_mutex_init(&engine->mutex, NULL);
-    engine->arena.share = pinned_size(buffer_size(needs->chunk_size));
+    engine->chunk_size = needs->chunk_size ? needs->chunk_size : choose_chunk_size(needs->lanes);
+    engine->arena.share = pinned_size(buffer_size(engine->chunk_size));
     engine->arena.shares = needs->lanes;
     engine->arena.size = engine->arena.share * needs->lanes;
     threaded = pthread_create(&thread, NULL, make_arena, &engine->arena) == 0;
@@ -356,7 +376,7 @@ static const char *cuda_describe(const struct engine_state *engine)
 
 static unsigned cuda_lanes(unsigned device_count, unsigned cores)
 {
-    unsigned most = LANES_PER_DEVICE * device_count;
+    unsigned most = device_count > 1 ? LANES_PER_DEVICE * device_count : LANES_ONE_DEVICE;
 
     return cores < device_count ? device_count : cores < most ? cores : most;
 }
@@ -503,7 +523,7 @@ static struct lane *cuda_lane_open(struct engine_state *engine, const struct eng
     lane->engine = engine;
     lane->device = &engine->devices[number % engine->device_count];
     lane->setup = *setup;
-    lane->size = buffer_size(setup->chunk_size);
+    lane->size = buffer_size(setup->chunk_size ? setup->chunk_size : engine->chunk_size);
     partial_clear(&lane->good);
     if (!check(cudaSetDevice(lane->device->number), "choosing the GPU", reason) ||
         !lane_resources(lane, reason)) {
