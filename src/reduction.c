@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "cores.h"
+#include "faults.h"
 #include "mapping.h"
 #include "message.h"
 #include "progress.h"
@@ -619,16 +620,17 @@ static void consider_gpu(struct run *run, uint64_t now)
                    : waits_for_disk(run, now) ? "storage is what the cores wait for"
                    : rate > CPU_RATE_MAX      ? "the cores take all that memory gives"
                                               : NULL;
-    if (rate == 0 || run->absence)
+    if (!faults_call_gpu() && (rate == 0 || run->absence))
         return;
     switch (gpu_state(session)) {
     case GPU_UNUSED:
         gain = run->started < session->cores ? FEEDER_RATE : FEEDER_RATE_SHARED;
-        if ((left + (double)session->to_come) / rate > GPU_START_UP + GPU_COST * (1 + rate / gain))
+        if (faults_call_gpu() ||
+            (left + (double)session->to_come) / rate > GPU_START_UP + GPU_COST * (1 + rate / gain))
             call_gpu(session);
         break;
     case GPU_READY:
-        if (left / rate > FEEDER_TIME)
+        if (faults_call_gpu() || left / rate > FEEDER_TIME)
             start_feeders(run, rate, now);
         break;
     case GPU_FAILED:

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "../clock.h"
+#include "../faults.h"
 #include "../mapping.h"
 #include "kernels.h"
 
@@ -118,6 +119,8 @@ struct lane {
 /* Writes what failed and why to `reason`; whether it did not. */
 static bool check(cudaError_t error, const char *what, char reason[ENGINE_REASON_MAX])
 {
+    if (faults_cuda())
+        error = cudaErrorUnknown;
     if (error == cudaSuccess)
         return true;
     if (error == cudaErrorInsufficientDriver)
