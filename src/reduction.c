@@ -46,8 +46,9 @@
 #define FEEDER_TRIAL (CLOCK_SECOND / 10)
 #define FEEDER_GAIN 1.02
 
-/* The most that CPU workers have in place, all together: it counts as memory of the process. */
-#define CPU_IN_PLACE_MAX ((size_t)128 << 20)
+/* The most that CPU workers have in place, all together: it counts as memory of the process. A
+   feeder beside them has two windows, too. */
+#define CPU_IN_PLACE_MAX ((size_t)96 << 20)
 
 /* Workers of a file that is not cached, at least: they wait more than they work, and disks want
    several requests at a time. O_DIRECT by 1, 2, 4, 8 and 16 readers: 2.6, 2.7, 2.9, 3.9 and 3.4
