@@ -533,6 +533,8 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
                              .first = run->first,
                              .setup = run->setup};
         w->setup.in_place = in_place_bytes(run, share);
+        if (share == SHARE_CPU && w->setup.chunk_size == 0)
+            w->setup.chunk_size = run->source->buffer_bytes;
         partial_clear(&w->partial);
         partial_clear(&w->rest);
         pthread_mutex_lock(&run->mutex);

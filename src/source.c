@@ -74,6 +74,44 @@ ptrdiff_t source_pread_direct(struct source *s, int fd, void *buffer, size_t siz
     return pread_from(s, fd, buffer, size, offset);
 }
 
+enum source_status source_wait(struct source_waiter **waiters, pthread_mutex_t *mutex,
+                               const struct source_request *request, struct chunk *chunk)
+{
+    struct source_waiter waiter = {
+        .request = request, .chunk = chunk, .status = SOURCE_AGAIN, .next = *waiters};
+
+    pthread_cond_init(&waiter.condition, NULL);
+    *waiters = &waiter;
+    while (!waiter.called)
+        pthread_cond_wait(&waiter.condition, mutex);
+    pthread_cond_destroy(&waiter.condition);
+    return waiter.status;
+}
+
+struct source_waiter *source_waiter(struct source_waiter **waiters)
+{
+    struct source_waiter *waiter = *waiters;
+
+    if (waiter)
+        *waiters = waiter->next;
+    return waiter;
+}
+
+void source_call(struct source_waiter *waiter, enum source_status status)
+{
+    waiter->status = status;
+    waiter->called = true;
+    pthread_cond_signal(&waiter->condition);
+}
+
+void source_call_all(struct source_waiter **waiters)
+{
+    struct source_waiter *waiter;
+
+    while ((waiter = source_waiter(waiters)))
+        source_call(waiter, SOURCE_AGAIN);
+}
+
 ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
 {
     size_t count = r->pushed < size ? r->pushed : size;

@@ -2,10 +2,14 @@
  * Sources: where the elements come from. A source hands out chunks, each to the worker that asks
  * next, until it is empty; it knows files, pipes and formats, and nothing of engines.
  *
- *   parallel   regular files, raw, .npy, or zstd: every worker fills its own buffer at the same
- *              time as the others (an atomic exchange claims a range; a zstd frame is decoded by
- * the worker that opened it). serial     pipes, and zstd that must be decoded in order: the worker
- * whose turn it is fills its buffer under a mutex, and the others reduce meanwhile.
+ * In parallel: regular files, raw, .npy, or zstd. Every worker fills its own buffer at the same
+ * time as the others (an atomic exchange claims a range; small zstd frames are decoded by the
+ * worker that claimed them).
+ *
+ * In order: pipes, zstd from a pipe, and large zstd frames. The reader is a role: the worker that
+ * has it fills the buffers of those that wait, one after the other, and its own when nobody waits;
+ * then it goes to reduce, and who comes next takes the role. So as long as others reduce, reading
+ * and decoding stay on one core and never wait for a reduction.
  *
  * source_next may be called by any worker at any time; open, finish and close belong to the thread
  * that owns the source. Errors are printed once, with the file's name and the byte offset, when
@@ -14,6 +18,7 @@
 #ifndef GPUREDUCE_SOURCE_H
 #define GPUREDUCE_SOURCE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,6 +96,7 @@ struct source {
     uint64_t data_offset; /* bytes, after decompression, before the first element */
     uint64_t promised;    /* elements a .npy header promises; SOURCE_UNKNOWN without one */
     uint64_t elements;    /* to be reduced; SOURCE_UNKNOWN where only the end will tell */
+    size_t buffer_bytes;  /* of a buffer that serves it well; 0: any */
 
     /* Changed by any worker. */
     _Atomic uint64_t limit; /* elements from this index on are no longer wanted */
@@ -135,12 +141,41 @@ void source_close(struct source *s);
  * For the implementations of sources.
  */
 
+/* A worker that waits for another to fill its buffer, or for something to do. All of it is guarded
+   by the mutex of the kind of source. */
+struct source_waiter {
+    const struct source_request *request;
+    struct chunk *chunk;
+    enum source_status status;
+    bool called;
+    pthread_cond_t condition;
+    struct source_waiter *next;
+};
+
+/* Waits, the mutex being held. SOURCE_CHUNK when the chunk has been filled in; SOURCE_AGAIN when
+   the worker should look again what there is to do. */
+enum source_status source_wait(struct source_waiter **waiters, pthread_mutex_t *mutex,
+                               const struct source_request *request, struct chunk *chunk);
+
+/* Takes the waiter that came last, NULL when there is none: the fewer workers take turns, the more
+   of what they touch stays in their caches. */
+struct source_waiter *source_waiter(struct source_waiter **waiters);
+
+/* Lets a waiter that was taken go on with this status. */
+void source_call(struct source_waiter *waiter, enum source_status status);
+
+/* Has all waiters look again. */
+void source_call_all(struct source_waiter **waiters);
+
 /* A stream of bytes read in order. */
 #define READER_PUSHED_MAX 16
 struct reader {
     /* Reads up to `size` bytes; 0 at the end; -1 on failure, which has been said. */
     ptrdiff_t (*read)(struct reader *, void *buffer, size_t size);
     void (*close)(struct reader *);
+    /* Prepares what will be read next. One thread may call it while another reads; both may have to
+       wait for the input. False when there is nothing to do. NULL where that is always so. */
+    bool (*ahead)(struct reader *);
     size_t pushed; /* bytes to be read again before any other */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };

@@ -1,6 +1,6 @@
 /*
- * Bytes that come in order: pipes, and zstd decoded from front to back. The worker whose turn it is
- * fills its buffer under the mutex; the others reduce meanwhile.
+ * Bytes that come in order: pipes, and zstd decoded from front to back. One worker at a time is the
+ * reader, and fills the others' buffers; see source.h.
  */
 #define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include <errno.h>
@@ -19,6 +19,10 @@
 /* As large as an unprivileged process may ask for. The default of 64 KiB makes the writer and this
    reader take turns sixteen times as often. */
 #define PIPE_BYTES (1 << 20)
+
+/* As large should be the buffers that are filled from it: for each a worker is woken, which keeps
+   the reader from reading for some microseconds. */
+#define BUFFER_BYTES ((size_t)PIPE_BYTES)
 
 struct stream_reader {
     struct reader base;
@@ -86,7 +90,13 @@ struct reader *stream_reader_open(struct source *s)
 }
 
 struct serial_state {
-    pthread_mutex_t mutex; /* guards all that follows */
+    pthread_mutex_t mutex; /* guards the following */
+    struct source_waiter *waiters;
+    bool reading; /* a worker has the role of the reader */
+    bool ahead;   /* a worker reads ahead of it */
+    bool over;    /* nothing more is to be had */
+
+    /* The reader's. */
     struct reader *reader;
     uint64_t to_skip; /* bytes to leave out before the first element */
     uint64_t next;    /* index of the next element */
@@ -127,8 +137,7 @@ static void serial_check_rest(struct source *s)
         message_warning("%s: the bytes after the array are left out", s->name);
 }
 
-/* Fills the buffer; the mutex is held. Returns the number of elements, 0 at the end or on failure.
- */
+/* Fills the buffer. Returns the number of elements, 0 at the end or on failure. */
 static size_t serial_fill(struct source *s, void *buffer, size_t size)
 {
     struct serial_state *state = s->state;
@@ -160,26 +169,85 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
     return count;
 }
 
+/* Fills a chunk for whoever asked for it; the role is held, the mutex is not. */
+static bool serial_chunk(struct source *s, const struct source_request *request,
+                         struct chunk *chunk)
+{
+    struct serial_state *state = s->state;
+
+    if (state->ended || atomic_load(&s->failed))
+        return false;
+    chunk->index = state->next;
+    chunk->count = serial_fill(s, request->buffer, request->size);
+    chunk->data = request->buffer;
+    if (chunk->count == 0)
+        state->ended = true;
+    return chunk->count > 0;
+}
+
+/* The role of the reader, taken with the mutex held: fills buffers as long as somebody waits for
+   it, and the worker's own. Whether that was filled. */
+static bool serial_read(struct source *s, const struct source_request *request, struct chunk *chunk)
+{
+    struct serial_state *state = s->state;
+    struct source_waiter *waiter;
+    bool filled = false, more = true;
+
+    state->reading = true;
+    while (more && ((waiter = source_waiter(&state->waiters)) || !filled)) {
+        pthread_mutex_unlock(&state->mutex);
+        if (waiter)
+            more = serial_chunk(s, waiter->request, waiter->chunk);
+        else
+            more = filled = serial_chunk(s, request, chunk);
+        pthread_mutex_lock(&state->mutex);
+        if (waiter)
+            source_call(waiter, more ? SOURCE_CHUNK : SOURCE_AGAIN);
+    }
+    state->reading = false;
+    state->over = !more;
+    if (state->over)
+        source_call_all(&state->waiters);
+    return filled;
+}
+
+/* Before a worker waits for the reader, with the mutex held, which may be released meanwhile: reads
+   ahead, when nobody does. Whether there was something to do. */
+static bool serial_ahead(struct serial_state *state)
+{
+    bool done;
+
+    if (!state->reader->ahead || state->ahead)
+        return false;
+    state->ahead = true;
+    pthread_mutex_unlock(&state->mutex);
+    done = state->reader->ahead(state->reader);
+    pthread_mutex_lock(&state->mutex);
+    state->ahead = false;
+    return done;
+}
+
 static enum source_status serial_next(struct source *s, const struct source_request *request,
                                       struct chunk *chunk)
 {
     struct serial_state *state = s->state;
-    size_t count = 0;
+    bool filled = false, helpful = true;
 
     pthread_mutex_lock(&state->mutex);
-    if (!state->ended && !atomic_load(&s->failed)) {
-        chunk->index = state->next;
-        count = serial_fill(s, request->buffer, request->size);
-        if (count == 0)
-            state->ended = true;
+    while (!filled && !state->over) {
+        if (!state->reading) {
+            filled = serial_read(s, request, chunk);
+        } else if (helpful) {
+            helpful = serial_ahead(state);
+        } else {
+            filled = source_wait(&state->waiters, &state->mutex, request, chunk) == SOURCE_CHUNK;
+            helpful = true;
+        }
     }
     pthread_mutex_unlock(&state->mutex);
-
     if (atomic_load(&s->failed))
         return SOURCE_FAILED;
-    chunk->count = count;
-    chunk->data = request->buffer;
-    return count ? SOURCE_CHUNK : SOURCE_END;
+    return filled ? SOURCE_CHUNK : SOURCE_END;
 }
 
 static void serial_close(struct source *s)
@@ -212,5 +280,6 @@ bool serial_source_open(struct source *s, const struct source_options *options,
     state->to_skip = s->npy ? 0 : s->data_offset;
     s->state = state;
     s->ops = &ops;
+    s->buffer_bytes = BUFFER_BYTES;
     return true;
 }
