@@ -1,6 +1,7 @@
 #!/bin/sh
 # Files that the page cache does not hold, or holds in part. What they give is what a pipe gives of the
-# same data, to the bit; and the page cache is left as it was.
+# same data, to the bit; and the page cache is left as it was where they are read past it, and has
+# them where they are read through it.
 
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
@@ -29,12 +30,18 @@ if [ "$cached" -ne 0 ]; then
     finish
 fi
 
-# direct TEXT NAME: the run before gave this, and read past the page cache. The pages of the header and
-# of the beginning, by which formats are told, may be cached.
+# direct TEXT NAME FILE: the run before gave this, and read past the page cache. The pages of the
+# header and of the beginning, by which formats are told, may be cached.
 direct() {
     is "$2" 0 "$1"
     left=$(pages "$3")
     ok "$2: the page cache is left alone ($left pages)" [ "$left" -le 64 ]
+}
+
+# cached TEXT NAME FILE: the run before gave this, and has left the file in the page cache.
+cached() {
+    is "$2" 0 "$1"
+    ok "$2: the page cache has it" [ "$(pages "$3")" -gt $((size / 4096)) ]
 }
 
 # Offsets, lengths and types: a range begins anywhere in a page, and ends there.
@@ -78,6 +85,20 @@ is 'what was read' 0 "$((size - 1))" '*'
 evict array.npy
 run -q -o "$ops" array.npy
 direct "$expected" 'a .npy file' array.npy
+
+# Through the page cache.
+environment=GPUREDUCE_DIRECT=0
+for threads in 1 3 9; do
+    evict raw
+    run -q -t f16 --skip 1 -j "$threads" -o "$ops" raw
+    cached "$expected" "through the page cache, $threads threads" raw
+done
+for chunk in 1000 65536 3MB 16MiB; do
+    evict raw
+    run -q -t f16 --skip 1 -j 2 --chunk-size "$chunk" -o "$ops" raw
+    cached "$expected" "through the page cache, chunks of $chunk" raw
+done
+environment=
 
 # Cached in part: ranges of both kinds.
 for threads in 1 2 5; do

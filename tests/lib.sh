@@ -8,7 +8,7 @@
 LC_ALL=C
 export LC_ALL
 # Settings of the user's that would change what is tested.
-unset POSIXLY_CORRECT GPUREDUCE_CPU ZSTD_CLEVEL ZSTD_NBTHREADS CDPATH
+unset POSIXLY_CORRECT GPUREDUCE_CPU GPUREDUCE_DIRECT ZSTD_CLEVEL ZSTD_NBTHREADS CDPATH
 
 fatal() {
     echo "Bail out! $*"
