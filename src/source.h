@@ -90,7 +90,7 @@ struct source {
     bool npy;        /* .npy, possibly inside zstd */
     bool compressed; /* zstd */
     bool parallel;
-    bool absent;          /* some of the file is not in the page cache */
+    double absent;        /* the part of the file that is not in the page cache, about */
     uint64_t start;       /* offset in the file at which the input begins */
     uint64_t input_bytes; /* from there to the end; SOURCE_UNKNOWN for a pipe */
     uint64_t data_offset; /* bytes, after decompression, before the first element */
