@@ -28,8 +28,10 @@
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
 
-/* Smaller files are read: mapping would cost more than it saves. */
-#define MAPPED_FILE_MIN ((uint64_t)4 << 20)
+/* Smaller files are read: mapping would cost more than it saves. Fuzzing maps smaller ones. */
+#ifndef MAPPED_FILE_MIN
+#    define MAPPED_FILE_MIN ((uint64_t)4 << 20)
+#endif
 
 /* Ranges end at boundaries of such pages, large ones at those of what one page table holds: two
    workers should not make pages of the same table present. Nor can two pin parts of one page. */

@@ -1,0 +1,397 @@
+#define _GNU_SOURCE /* memfd_create, F_SETPIPE_SZ */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/*
+ * Choices.
+ */
+
+uint64_t fuzz_below(struct fuzz_input *in, uint64_t bound)
+{
+    size_t size = bound <= 0x100 ? 1 : bound <= 0x10000 ? 2 : 8;
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < size && in->size > 0; i++)
+        number = number << 8 | in->data[--in->size];
+    return number % bound;
+}
+
+bool fuzz_flag(struct fuzz_input *in)
+{
+    return fuzz_below(in, 2);
+}
+
+uint64_t fuzz_odd_number(struct fuzz_input *in)
+{
+    uint64_t power = UINT64_C(1) << fuzz_below(in, 63);
+
+    switch (fuzz_below(in, 5)) {
+    case 0:
+        return fuzz_below(in, 0x100);
+    case 1:
+        return power - 1;
+    case 2:
+        return power + fuzz_below(in, 2);
+    case 3:
+        return (uint64_t)INT64_MAX - fuzz_below(in, 16);
+    default:
+        return fuzz_below(in, (uint64_t)INT64_MAX + 1);
+    }
+}
+
+/*
+ * Bytes.
+ */
+
+unsigned char *fuzz_grow(struct fuzz_bytes *b, size_t size)
+{
+    unsigned char *place;
+
+    if (!b->data || b->capacity - b->size < size) {
+        b->capacity = 2 * b->capacity + size + 64;
+        b->data = realloc(b->data, b->capacity);
+        if (!b->data)
+            abort();
+    }
+    place = b->data + b->size;
+    b->size += size;
+    return place;
+}
+
+void fuzz_add(struct fuzz_bytes *b, const void *bytes, size_t size)
+{
+    unsigned char *place = fuzz_grow(b, size);
+
+    if (size > 0)
+        memcpy(place, bytes, size);
+}
+
+void fuzz_add_number(struct fuzz_bytes *b, uint64_t number, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++, number >>= 8)
+        *fuzz_grow(b, 1) = (unsigned char)number;
+}
+
+void fuzz_free(struct fuzz_bytes *b)
+{
+    free(b->data);
+    *b = (struct fuzz_bytes){0};
+}
+
+/*
+ * Messages. Any thread may send one.
+ */
+
+struct fuzz_messages fuzz_messages;
+static pthread_mutex_t messages_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void fuzz_messages_clear(void)
+{
+    fuzz_messages = (struct fuzz_messages){0};
+}
+
+/* What was reduced last, and how, for a failure's message. */
+static struct {
+    const struct options *options;
+    const void *bytes;
+    size_t size;
+} last;
+
+/* Shows the last reduction as a command line, and saves its input where FUZZ_SAVE says. */
+static void show_last(void)
+{
+    static const char *const formats[] = {"auto", "raw", "npy", "zstd"};
+    static const char *const policies[] = {"propagate", "skip", "error"};
+    const struct source_options *input = &last.options->input;
+    const char *path = getenv("FUZZ_SAVE");
+    FILE *file = path ? fopen(path, "wb") : NULL;
+
+    fprintf(stderr, "gpureduce --device=cpu -t %s --endian=%s --format=%s --nan=%s -j %u",
+            element_name(input->type), input->order == ELEMENT_ORDER_BIG ? "big" : "little",
+            formats[input->format], policies[last.options->nan], last.options->threads);
+    if (last.options->chunk_size)
+        fprintf(stderr, " --chunk-size=%zu", last.options->chunk_size);
+    if (input->skip)
+        fprintf(stderr, " --skip=%" PRIu64, input->skip);
+    if (input->length != SOURCE_UNKNOWN)
+        fprintf(stderr, " --length=%" PRIu64, input->length);
+    for (size_t i = 0; i < last.options->operation_count; i++)
+        fprintf(stderr, "%s%s", i ? "," : " --op=", last.options->operations[i]->name);
+    fprintf(stderr, " (%zu bytes; to save them set FUZZ_SAVE to a file)\n", last.size);
+    if (file) {
+        fwrite(last.bytes, 1, last.size, file);
+        fclose(file);
+    }
+}
+
+void fuzz_fail(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("FAILED: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    if (last.options)
+        show_last();
+    abort();
+}
+
+static void take_message(char text[sizeof fuzz_messages.text], const char *format,
+                         va_list arguments)
+{
+    int length = vsnprintf(text, sizeof fuzz_messages.text, format, arguments);
+
+    fuzz_check(length > 0 && (size_t)length < sizeof fuzz_messages.text, "a message of %d bytes",
+               length);
+    for (int i = 0; i < length; i++)
+        fuzz_check((unsigned char)text[i] >= 0x20 && text[i] != 0x7f,
+                   "a message with a control character: %s", text);
+}
+
+void __wrap_message_error(enum exit_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void __wrap_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void __wrap_message_error(enum exit_status status, const char *format, ...)
+{
+    va_list arguments;
+
+    pthread_mutex_lock(&messages_mutex);
+    va_start(arguments, format);
+    take_message(fuzz_messages.text, format, arguments);
+    va_end(arguments);
+    fuzz_messages.errors++;
+    if (status > fuzz_messages.status)
+        fuzz_messages.status = status;
+    pthread_mutex_unlock(&messages_mutex);
+}
+
+void __wrap_message_warning(const char *format, ...)
+{
+    char text[sizeof fuzz_messages.text];
+    va_list arguments;
+
+    pthread_mutex_lock(&messages_mutex);
+    va_start(arguments, format);
+    take_message(text, format, arguments);
+    va_end(arguments);
+    fuzz_messages.warnings++;
+    pthread_mutex_unlock(&messages_mutex);
+}
+
+/*
+ * Whole reductions.
+ */
+
+const char *fuzz_way_name(enum fuzz_way way)
+{
+    static const char *const names[FUZZ_WAYS] = {"file", "standard input", "pipe"};
+
+    return names[way];
+}
+
+void fuzz_options(struct fuzz_input *in, struct options *options)
+{
+    static const char *const instruction_sets[] = {"avx512", "avx2", "portable"};
+    uint64_t set;
+
+    *options = (struct options){
+        .input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
+        .device = DEVICE_CPU,
+        .device_count = 1,
+    };
+    options->input.type = (enum element_type)fuzz_below(in, ELEMENT_TYPES);
+    if (fuzz_flag(in))
+        options->input.order = ELEMENT_ORDER_BIG;
+    options->nan = (enum nan_policy)fuzz_below(in, NAN_ERROR + 1);
+    options->threads = 1 + (unsigned)fuzz_below(in, 5);
+    options->chunk_size = fuzz_flag(in) ? (size_t)fuzz_below(in, 0x10000) : 0;
+    setenv("GPUREDUCE_CPU", instruction_sets[fuzz_below(in, 3)], 1);
+    set = fuzz_below(in, UINT64_C(1) << operation_count);
+    for (size_t i = 0; i < operation_count; i++)
+        if (set == 0 || (set >> i & 1))
+            options->operations[options->operation_count++] = &operations[i];
+}
+
+/* What writes to the pipe. */
+struct writer {
+    int fd;
+    const unsigned char *bytes;
+    size_t size, piece;
+};
+
+static void *write_pieces(void *argument)
+{
+    struct writer *w = argument;
+    size_t done = 0;
+
+    while (done < w->size) {
+        size_t left = w->size - done;
+        ssize_t n = write(w->fd, w->bytes + done, left < w->piece ? left : w->piece);
+
+        if (n < 0) /* nobody reads any more */
+            break;
+        done += (size_t)n;
+    }
+    close(w->fd);
+    return NULL;
+}
+
+/* Makes `fd` standard input and closes the original. */
+static void become_stdin(int fd)
+{
+    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+        fuzz_fail("no descriptor for standard input");
+    close(fd);
+}
+
+/* A file of these bytes, behind `before` others. */
+static int make_file(const void *bytes, size_t size, size_t before)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+
+    if (fd < 0 || ftruncate(fd, (off_t)(before + size)) != 0 ||
+        pwrite(fd, bytes, size, (off_t)before) != (ssize_t)size ||
+        lseek(fd, (off_t)before, SEEK_SET) < 0)
+        fuzz_fail("no file");
+    return fd;
+}
+
+static bool reduce_path(const struct options *options, const char *path,
+                        struct reduction *reduction)
+{
+    struct session *session;
+    bool good;
+
+    fuzz_messages_clear();
+    session = session_open(options);
+    fuzz_check(session, "no session: %s", fuzz_messages.text);
+    good = session_reduce(session, path, reduction);
+    fuzz_check(session_close(session), "the session does not end");
+    fuzz_check(fuzz_messages.errors == !good, "%s, and %u errors: %s", good ? "success" : "failure",
+               fuzz_messages.errors, fuzz_messages.text);
+    fuzz_check(good || fuzz_messages.status == EXIT_FAILED, "failure, and status %d",
+               fuzz_messages.status);
+    return good;
+}
+
+bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,
+                 size_t piece, struct reduction *reduction)
+{
+    char path[32] = "-";
+    struct writer writer = {.bytes = bytes, .size = size, .piece = piece};
+    pthread_t thread;
+    int ends[2], file = -1;
+    bool good;
+
+    last.options = options;
+    last.bytes = bytes;
+    last.size = size;
+    if (way == FUZZ_PIPE) {
+        signal(SIGPIPE, SIG_IGN);
+        if (pipe2(ends, O_CLOEXEC) != 0)
+            fuzz_fail("no pipe");
+        become_stdin(ends[0]);
+        writer.fd = ends[1];
+        if (pthread_create(&thread, NULL, write_pieces, &writer) != 0)
+            fuzz_fail("no thread");
+    } else {
+        file = make_file(bytes, size, way == FUZZ_STDIN ? piece : 0);
+        if (way == FUZZ_FILE)
+            snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        else
+            become_stdin(file);
+    }
+    good = reduce_path(options, path, reduction);
+    if (way == FUZZ_FILE)
+        close(file);
+    else
+        become_stdin(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (way == FUZZ_PIPE)
+        pthread_join(thread, NULL);
+    return good;
+}
+
+/*
+ * What must come out.
+ */
+
+static size_t type_size(enum element_type type)
+{
+    return type == ELEMENT_F64 ? 8 : type == ELEMENT_F32 ? 4 : 2;
+}
+
+uint64_t fuzz_expect(const struct options *options, const struct fuzz_content *content)
+{
+    uint64_t length = options->input.length, data, there;
+    size_t size = type_size(content->type);
+
+    if (content->size < content->before)
+        return SOURCE_UNKNOWN;
+    data = content->size - content->before;
+    there = data / size;
+    if (content->promised != SOURCE_UNKNOWN) {
+        uint64_t wanted = length < content->promised ? length : content->promised;
+        return wanted > there ? SOURCE_UNKNOWN : wanted;
+    }
+    if (length <= there)
+        return length;
+    return data % size ? SOURCE_UNKNOWN : there;
+}
+
+/* The elements in this machine's byte order, to be freed. */
+static unsigned char *in_order(const struct fuzz_content *content, size_t count)
+{
+    static const uint16_t one = 1;
+    size_t size = type_size(content->type);
+    bool swap = content->big_endian == (*(const unsigned char *)&one == 1);
+    unsigned char *out = malloc(count * size + 1);
+
+    if (!out)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < size; j++)
+            out[i * size + j] =
+                content->bytes[content->before + i * size + (swap ? size - 1 - j : j)];
+    return out;
+}
+
+void fuzz_compare(const struct options *options, const struct fuzz_content *content,
+                  uint64_t elements, bool good, const struct reduction *reduction, const char *how)
+{
+    unsigned char *data = in_order(content, (size_t)elements);
+    const struct result *expected;
+    struct reference reference;
+    char nan[64];
+
+    reference_reduce(&reference, content->type, data, (size_t)elements, 0);
+    free(data);
+    expected = &reference.policy[options->nan == NAN_SKIP];
+    if (options->nan == NAN_ERROR && expected->nan > 0) {
+        snprintf(nan, sizeof nan, ": element %" PRIu64 " is a NaN", expected->first_nan);
+        fuzz_check(!good && strstr(fuzz_messages.text, nan), "%s: expected '%s', got %s: %s", how,
+                   nan, good ? "success" : "failure", fuzz_messages.text);
+        return;
+    }
+    fuzz_check(good, "%s: refused: %s", how, fuzz_messages.text);
+    fuzz_check(reduction->type == content->type && reduction->elements == elements &&
+                   reduction->bytes == elements * type_size(content->type),
+               "%s: %" PRIu64 " elements of type %d, expected %" PRIu64 " of type %d", how,
+               reduction->elements, reduction->type, elements, content->type);
+    fuzz_check(reference_same(&reduction->result, expected, options_wants(options)),
+               "%s: %" PRIu64 " elements of %s, nan policy %d:\n%s\nexpected\n%s", how, elements,
+               element_name(content->type), options->nan, reference_show(&reduction->result),
+               reference_show(expected));
+}

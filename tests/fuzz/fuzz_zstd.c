@@ -1,0 +1,309 @@
+/*
+ * zstd: any bytes, or frames put together with lengths that lie, blocks of all kinds, skippable
+ * frames and seek tables. A plain loop over libzstd says what the content is, or that there is
+ * none; the parallel decoder of files and the serial one of pipes must both agree.
+ */
+#include "fuzz.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+/* Inputs whose content is longer are left out: a few bytes may hold gigabytes of one value. */
+#define CONTENT_MAX ((size_t)1 << 19)
+
+/* As the format has it. */
+#define FRAME_MAGIC 0xfd2fb528
+#define SKIPPABLE_MAGIC 0x184d2a50
+#define SEEK_TABLE_MAGIC 0x184d2a5e
+#define SEEK_TABLE_FOOTER 0x8f92eab1
+
+static uint64_t load(const unsigned char *b, unsigned size)
+{
+    uint64_t number = 0;
+
+    for (unsigned i = 0; i < size; i++)
+        number |= (uint64_t)b[i] << 8 * i;
+    return number;
+}
+
+/*
+ * The plain decoder.
+ */
+
+struct truth {
+    bool good;
+    bool undecided; /* whether such a frame is taken depends on the room for its content */
+    struct fuzz_bytes content; /* all, or as far as it came */
+};
+
+/* libzstd decodes a frame at one go, where it is given room for all that the frame says it holds,
+   and then holds it neither to the limit of windows nor, within the window, to that of blocks.
+   Puts the content of such a frame behind the first `before` bytes, and returns where it ends; or
+   returns 0. */
+static size_t decode_at_once(struct truth *t, size_t before, const unsigned char *b, size_t size)
+{
+    unsigned long long said = ZSTD_getFrameContentSize(b, size);
+    size_t length = ZSTD_findFrameCompressedSize(b, size), got;
+    unsigned char *content;
+
+    if (said > CONTENT_MAX || ZSTD_isError(length))
+        return 0;
+    content = malloc((size_t)said + 1);
+    if (!content)
+        abort();
+    got = ZSTD_decompress(content, (size_t)said, b, length);
+    if (got == said) {
+        t->content.size = before;
+        fuzz_add(&t->content, content, got);
+        t->undecided = true;
+    }
+    free(content);
+    return got == said ? length : 0;
+}
+
+/* Decodes one frame with content; returns where it ends, or 0. */
+static size_t decode_frame(struct truth *t, const unsigned char *b, size_t size)
+{
+    static ZSTD_DCtx *context;
+    unsigned long long said = ZSTD_getFrameContentSize(b, size);
+    ZSTD_inBuffer in = {b, size, 0};
+    size_t before = t->content.size, result = 1;
+
+    if (!context)
+        context = ZSTD_createDCtx();
+    if (!context)
+        abort();
+    if (said == ZSTD_CONTENTSIZE_ERROR)
+        return 0;
+    ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
+    while (result != 0) {
+        /* Byte by byte all that stands before a damage comes out; and no room at first makes
+           libzstd decode block by block. */
+        unsigned char byte;
+        ZSTD_outBuffer out = {&byte, in.pos > 0, 0};
+        size_t at = in.pos;
+
+        result = ZSTD_decompressStream(context, &out, &in);
+        fuzz_add(&t->content, &byte, out.pos);
+        if (ZSTD_isError(result))
+            return decode_at_once(t, before, b, size);
+        if (result != 0 && out.pos == 0 && in.pos == at)
+            return 0; /* cut off */
+        if (t->content.size > CONTENT_MAX)
+            return 0;
+    }
+    if (said != ZSTD_CONTENTSIZE_UNKNOWN && said != t->content.size - before)
+        return 0;
+    return in.pos;
+}
+
+static void decode(struct truth *t, const unsigned char *b, size_t size)
+{
+    size_t at = 0;
+
+    while (at < size) {
+        size_t left = size - at, length = 0;
+        uint64_t magic = left >= 4 ? load(b + at, 4) : 0;
+
+        if ((magic & 0xfffffff0) == SKIPPABLE_MAGIC) {
+            if (left >= 8 && load(b + at + 4, 4) <= left - 8)
+                length = 8 + (size_t)load(b + at + 4, 4);
+        } else if (magic == FRAME_MAGIC) {
+            length = decode_frame(t, b + at, left);
+        }
+        if (length == 0)
+            return;
+        at += length;
+    }
+    t->good = size > 0;
+}
+
+/*
+ * Frames out of parts.
+ */
+
+/* Up to `most` bytes from the front of the input. */
+static struct fuzz_input take(struct fuzz_input *in, uint64_t most)
+{
+    struct fuzz_input part = {in->data, in->size < most ? in->size : (size_t)most};
+
+    in->data += part.size;
+    in->size -= part.size;
+    return part;
+}
+
+static void add_skippable(struct fuzz_input *in, struct fuzz_bytes *out)
+{
+    uint64_t size = fuzz_below(in, 40), says = fuzz_below(in, 16) ? size : fuzz_below(in, 1u << 31);
+
+    fuzz_add_number(out, SKIPPABLE_MAGIC + fuzz_below(in, 16), 4);
+    fuzz_add_number(out, says, 4);
+    memset(fuzz_grow(out, (size_t)size), 0, (size_t)size);
+}
+
+/* A table of the seekable format, which may say anything: nobody is to believe it. */
+static void add_seek_table(struct fuzz_input *in, struct fuzz_bytes *out)
+{
+    uint64_t frames = fuzz_below(in, 8);
+
+    fuzz_add_number(out, SEEK_TABLE_MAGIC, 4);
+    fuzz_add_number(out, frames * 8 + 9, 4);
+    for (uint64_t i = 0; i < 2 * frames; i++)
+        fuzz_add_number(out, fuzz_odd_number(in), 4);
+    fuzz_add_number(out, fuzz_below(in, 16) ? frames : fuzz_odd_number(in), 4);
+    fuzz_add_number(out, 0, 1);
+    fuzz_add_number(out, SEEK_TABLE_FOOTER, 4);
+}
+
+/* A frame with a header of any form, and blocks that are raw or of one byte repeated. */
+static void add_frame(struct fuzz_input *in, struct fuzz_bytes *out)
+{
+    static const unsigned widths[] = {1, 2, 4, 8};
+    struct fuzz_bytes blocks = {0};
+    unsigned form = (unsigned)fuzz_below(in, 4), width;
+    uint64_t count = 1 + fuzz_below(in, 4), content = 0, says;
+    bool single = fuzz_flag(in);
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t last = i + 1 == count, kind = fuzz_below(in, 16);
+
+        if (kind < 8) {
+            struct fuzz_input part = take(in, fuzz_below(in, 64));
+            fuzz_add_number(&blocks, last | part.size << 3, 3);
+            fuzz_add(&blocks, part.data, part.size);
+            content += part.size;
+        } else if (kind < 14) {
+            uint64_t size = fuzz_flag(in) ? fuzz_below(in, 64) : fuzz_below(in, (128u << 10) + 2);
+            fuzz_add_number(&blocks, last | 1 << 1 | size << 3, 3);
+            fuzz_add_number(&blocks, fuzz_below(in, 0x100), 1);
+            content += size;
+        } else { /* anything */
+            struct fuzz_input part = take(in, fuzz_below(in, 32));
+            fuzz_add_number(&blocks, fuzz_below(in, 1u << 24), 3);
+            fuzz_add(&blocks, part.data, part.size);
+        }
+    }
+    says = fuzz_below(in, 8) ? content : fuzz_odd_number(in);
+    width = form == 0 && !single ? 0 : widths[form];
+    fuzz_add_number(out, FRAME_MAGIC, 4);
+    fuzz_add_number(out, form << 6 | (unsigned)single << 5 | (fuzz_below(in, 32) == 0 ? 0xc : 0),
+                    1);
+    if (!single)
+        fuzz_add_number(out, fuzz_below(in, 4) ? 0x40 : fuzz_below(in, 0x100), 1);
+    fuzz_add_number(out, width == 2 ? says - 256 : says, width);
+    fuzz_add(out, blocks.data, blocks.size);
+    fuzz_free(&blocks);
+}
+
+/* What libzstd makes of some bytes. */
+static void add_compressed(struct fuzz_input *in, struct fuzz_bytes *out)
+{
+    struct fuzz_input part = take(in, fuzz_below(in, 0x100));
+    size_t room = ZSTD_compressBound(part.size), before = out->size;
+    size_t size = ZSTD_compress(fuzz_grow(out, room), room, part.data, part.size, 1);
+
+    if (ZSTD_isError(size))
+        abort();
+    out->size = before + size;
+}
+
+static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
+{
+    uint64_t count = 1 + fuzz_below(in, 12);
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t kind = fuzz_below(in, 32);
+
+        if (kind < 20) {
+            add_frame(in, out);
+        } else if (kind < 24) {
+            add_compressed(in, out);
+        } else if (kind < 28) {
+            add_skippable(in, out);
+        } else if (kind < 30) {
+            add_seek_table(in, out);
+        } else {
+            struct fuzz_input part = take(in, kind == 30 ? 8 : 0);
+            fuzz_add(out, part.data, part.size);
+        }
+    }
+    if (fuzz_below(in, 8) == 0) /* cut off */
+        out->size -= (size_t)fuzz_below(in, out->size + 1);
+}
+
+/*
+ * What both decoders have to say.
+ */
+
+static void check(const struct options *options, const struct truth *truth, bool good,
+                  const struct reduction *reduction, const char *how)
+{
+    static const unsigned char npy[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    struct fuzz_content content = {.bytes = truth->content.data,
+                                   .size = truth->content.size,
+                                   .type = options->input.type,
+                                   .big_endian = options->input.order == ELEMENT_ORDER_BIG,
+                                   .before = options->input.skip,
+                                   .promised = SOURCE_UNKNOWN};
+    uint64_t magic = content.size >= 4 ? load(content.bytes, 4) : 0, elements;
+
+    if (content.size >= sizeof npy && memcmp(content.bytes, npy, sizeof npy) == 0)
+        return; /* fuzz_npy is for these */
+    if (magic == FRAME_MAGIC || (magic & 0xfffffff0) == SKIPPABLE_MAGIC) {
+        fuzz_check(!good, "%s: what was compressed twice is taken", how);
+        return;
+    }
+    elements = fuzz_expect(options, &content);
+    if (truth->undecided && !good)
+        return;
+    if (!truth->good) {
+        /* Only what lies behind the elements asked for may be damaged unnoticed. */
+        if (options->input.length == SOURCE_UNKNOWN || elements != options->input.length)
+            fuzz_check(!good, "%s: damaged data are taken", how);
+        if (!good)
+            return;
+    }
+    if (elements == SOURCE_UNKNOWN)
+        fuzz_check(!good, "%s: what must be refused is taken", how);
+    else
+        fuzz_compare(options, &content, elements, good, reduction, how);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {data, size};
+    struct fuzz_bytes bytes = {0};
+    struct truth truth = {0};
+    struct options options;
+    bool parts = fuzz_flag(&in);
+    size_t piece = 1 + (size_t)fuzz_below(&in, 0x100);
+
+    fuzz_options(&in, &options);
+    options.input.format = SOURCE_ZSTD;
+    if (fuzz_below(&in, 4) == 0)
+        options.input.length = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+    if (fuzz_below(&in, 4) == 0)
+        options.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+    if (parts)
+        put_together(&in, &bytes);
+    else
+        fuzz_add(&bytes, in.data, in.size);
+
+    decode(&truth, bytes.data, bytes.size);
+    for (int way = 0; way < FUZZ_WAYS && truth.content.size <= CONTENT_MAX; way++) {
+        struct reduction reduction;
+        char how[128];
+        bool good =
+            fuzz_reduce(&options, (enum fuzz_way)way, bytes.data, bytes.size, piece, &reduction);
+
+        snprintf(how, sizeof how, "%s, pieces of %zu, %u threads, chunks of %zu",
+                 fuzz_way_name((enum fuzz_way)way), piece, options.threads, options.chunk_size);
+        check(&options, &truth, good, &reduction, how);
+    }
+    fuzz_free(&truth.content);
+    fuzz_free(&bytes);
+    return 0;
+}

@@ -1,0 +1,97 @@
+#!/bin/sh
+# run.sh SECONDS PROGRAM...: runs fuzz targets, one after the other, each for so long. Begins with
+# what tests/fuzz/corpus holds, samples out of data/, and what earlier runs came upon, which is kept
+# in ./fuzz-corpus. Ends with how many inputs each target ran; an input that fails lies in
+# ./fuzz-failures then, and `PROGRAM FILE` runs it again.
+#
+# From the environment: srcdir is the top of the sources (.).
+set -u
+: "${srcdir:=.}"
+seconds=$1
+shift
+
+# The longest input: for fuzz_reduce so long that files are mapped.
+max_length=8192
+
+# seed TARGET NAME CHOICES: standard input with a target's choices behind it, the last byte of which
+# it reads first.
+seed() {
+    # shellcheck disable=SC2059 # the choices are a format
+    { cat && printf "$3"; } >"fuzz-corpus/$1/seed-$2"
+}
+
+# words WORD...: a command line, as fuzz_options takes it.
+words() {
+    printf '%s\0' "$@"
+}
+
+plain='\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+seeds_npy() {
+    for file in "$srcdir"/data/npy/*.npy; do
+        seed fuzz_npy "${file##*/}" "$plain" <"$file"
+    done
+    seed fuzz_npy parts '\3\1\4\1\5\9\2\6\5\3\5\8\9\7\9\3\2\3\8\4\6\0\0\0\0\0\0\0\0\0\0\0\0\1' </dev/null
+}
+seeds_zstd() {
+    for file in "$srcdir"/data/zstd/*.zst; do
+        [ "$(wc -c <"$file")" -gt "$max_length" ] ||
+            seed fuzz_zstd "${file##*/}" '\1\1\0\0\0\0\0\0\0\0\0\0' <"$file"
+    done
+    for i in 1 2 3 4 5 6 7 8; do
+        # A frame of parts takes some twenty choices.
+        head -c $((i * 100)) "$srcdir/data/raw/mixed-le.f64" | seed fuzz_zstd "parts-$i" '\1'
+    done
+}
+seeds_reduce() {
+    for file in "$srcdir"/data/raw/*; do
+        seed fuzz_reduce "${file##*/}" "$plain" <"$file"
+        seed fuzz_reduce "${file##*/}-npy" "$plain"'\1\0' <"$file"
+        seed fuzz_reduce "${file##*/}-zstd" "$plain"'\1\0\2' <"$file"
+    done
+}
+seeds_options() {
+    words --op=sum,min,max,mean,count,argmin,argmax,nan,inf -q file |
+        seed fuzz_options ops '\0'
+    words -t '>f8' --endian little -D gpu:0,2,1023 -j 4096 --chunk-size 1GiB -- - --json |
+        seed fuzz_options engine '\0'
+    words --skip=9223372036854775807 --length 9223372036854775807 --format npy --nan=error \
+        -v --progress --no-progress --help | seed fuzz_options input '\0'
+    printf 9223372036854775807 | seed fuzz_options number '\1'
+    printf 8388607TiB | seed fuzz_options size '\1'
+    printf '\1\0\0\0\0\0\360\77' | seed fuzz_options format '\1\2'
+    printf '%s' '{"table": "limits", "cpu": "c \u00e9\n", "gpu": "g", "a": [true, false, null, {}],' \
+        '"rows": [{"limit": "a", "threads": 4, "gigabytes_per_second": 1.5e1},' \
+        '{"limit": "a", "threads": null, "gigabytes_per_second": null}]}' |
+        seed fuzz_options record '\3'
+    printf 'a"\\\n\303\251\360\237\230\200' | seed fuzz_options string '\4'
+}
+
+# What libFuzzer counted, out of its log.
+executions() {
+    sed -n 's/^stat::number_of_executed_units: *//p' "$1"
+}
+
+status=0
+for program; do
+    target=${program##*/}
+    mkdir -p "fuzz-corpus/$target" fuzz-failures || exit 1
+    case $target in
+    fuzz_npy) seeds_npy ;;
+    fuzz_options) seeds_options ;;
+    fuzz_reduce) seeds_reduce ;;
+    fuzz_zstd) seeds_zstd ;;
+    esac
+    corpus=$srcdir/tests/fuzz/corpus/$target
+    [ -d "$corpus" ] || corpus=
+    # A window of 128 MiB, once for each thread and way, is more than the 2 GiB it would allow.
+    if "$program" -max_total_time="$seconds" -max_len="$max_length" -rss_limit_mb=4096 -timeout=60 \
+        -print_final_stats=1 -artifact_prefix="fuzz-failures/$target-" \
+        "fuzz-corpus/$target" ${corpus:+"$corpus"} >"$target.log" 2>&1; then
+        echo "$target: $(executions "$target.log") executions, no failure"
+    else
+        status=1
+        echo "$target: FAILED after $(executions "$target.log") executions"
+        tail -n 60 "$target.log"
+    fi
+done
+exit "$status"
