@@ -23,6 +23,7 @@ enum {
     OPTION_FORMAT,
     OPTION_SKIP,
     OPTION_LENGTH,
+    OPTION_LONG,
     OPTION_NAN,
     OPTION_CHUNK_SIZE,
     OPTION_JSON,
@@ -39,6 +40,7 @@ static const struct option long_options[] = {
     {"format", required_argument, NULL, OPTION_FORMAT},
     {"skip", required_argument, NULL, OPTION_SKIP},
     {"length", required_argument, NULL, OPTION_LENGTH},
+    {"long", optional_argument, NULL, OPTION_LONG},
     {"nan", required_argument, NULL, OPTION_NAN},
     {"device", required_argument, NULL, 'D'},
     {"threads", required_argument, NULL, 'j'},
@@ -69,6 +71,8 @@ static const char help[] =
     "      --format=FMT      auto (default), raw, npy or zstd\n"
     "      --skip=SIZE       leave out SIZE bytes at the start of raw input\n"
     "      --length=N        reduce only the first N elements\n"
+    "      --long[=N]        take zstd frames that need a window of up to 2^N bytes;\n"
+    "                        without this option, and without N, 27: 128 MiB\n"
     "      --nan=POLICY      propagate (default), skip, or error\n"
     "  -D, --device=DEVICE   auto (default), cpu, gpu, or gpu:LIST such as gpu:0,2\n"
     "  -j, --threads=N       CPU threads that reduce, or that feed the GPU\n"
@@ -239,6 +243,18 @@ static bool parse_chunk_size(const char *text, struct options *options)
     return true;
 }
 
+/* Without an argument it means what it means to zstd: the default. */
+static bool parse_long(const char *text, struct options *options)
+{
+    uint64_t log = SOURCE_WINDOW_LOG_DEFAULT;
+
+    if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
+                 log > SOURCE_WINDOW_LOG_MAX))
+        return wrong("--long %s is not from 10 to 31", text);
+    options->input.window_log = (int)log;
+    return true;
+}
+
 static bool parse_threads(const char *text, struct options *options)
 {
     uint64_t threads;
@@ -276,6 +292,8 @@ static bool take(int option, const char *argument, const char *argv_word, struct
     case OPTION_LENGTH:
         return number_parse_count(argument, &options->input.length) ||
                wrong("bad number of elements %s for --length", argument);
+    case OPTION_LONG:
+        return parse_long(argument, options);
     case OPTION_NAN:
         return parse_nan(argument, options);
     case OPTION_CHUNK_SIZE:

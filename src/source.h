@@ -30,6 +30,12 @@
 
 #define SOURCE_UNKNOWN UINT64_MAX
 
+/* The window that a zstd frame may need, as the logarithm of its bytes to base 2: what libzstd
+   takes, and what it and zstd(1) take unasked. Whoever decodes a frame holds a window in memory. */
+#define SOURCE_WINDOW_LOG_MIN 10
+#define SOURCE_WINDOW_LOG_MAX 31
+#define SOURCE_WINDOW_LOG_DEFAULT 27
+
 enum source_format { SOURCE_AUTO, SOURCE_RAW, SOURCE_NPY, SOURCE_ZSTD };
 
 /* How an input is to be read. */
@@ -40,6 +46,7 @@ struct source_options {
     uint64_t skip;            /* bytes to leave out at the start of raw input */
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
     size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
+    int window_log;           /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
     bool in_order; /* decode zstd from front to back even where frames could go parallel */
 };
 
@@ -89,6 +96,7 @@ struct source {
     bool swap;       /* elements are not in this machine's byte order */
     bool npy;        /* .npy, possibly inside zstd */
     bool compressed; /* zstd */
+    int window_log;  /* of its frames at most */
     bool parallel;
     double absent;        /* the part of the file that is not in the page cache, about */
     uint64_t start;       /* offset in the file at which the input begins */

@@ -32,7 +32,7 @@ golden 'a long option may be shortened' 0 help
 
 # Every option of the help is one, and the other way round.
 run --help
-tr -s ' ,=' '\n' <out | grep '^--' | sort -u >named
+tr -s ' ,=[' '\n' <out | grep '^--' | sort -u >named
 cat >options <<'END'
 --chunk-size
 --device
@@ -42,6 +42,7 @@ cat >options <<'END'
 --help
 --json
 --length
+--long
 --nan
 --no-progress
 --op
@@ -230,6 +231,15 @@ nan"
 for bad in '' -1 1k 1.0 9223372036854775808 x; do
     run --length "$bad" three.f32
     is "--length '$bad'" 2 '' "gpureduce: bad number of elements '$bad' for --length $try"
+done
+for word in --long --long=10 --long=27 --long=31 '--long=31 --long'; do
+    # shellcheck disable=SC2086 # two words, one of them
+    run -q -o sum $word three.f32
+    is "$word" 0 6
+done
+for bad in '' 9 32 -1 27x 4294967323 99999999999999999999; do
+    run --long="$bad" three.f32
+    is "--long='$bad'" 2 '' "gpureduce: --long '$bad' is not from 10 to 31 $try"
 done
 for word in -j1 '-j 2' --threads=3 '--threads 4096'; do
     # shellcheck disable=SC2086 # two words, some of them

@@ -47,6 +47,8 @@ static void check_parsed(const struct options *o)
     fuzz_check(input->skip <= INT64_MAX, "%" PRIu64 " bytes to skip", input->skip);
     fuzz_check(input->length <= INT64_MAX || input->length == SOURCE_UNKNOWN,
                "%" PRIu64 " elements", input->length);
+    fuzz_check(input->window_log == 0 || (input->window_log >= 10 && input->window_log <= 31),
+               "windows of 2^%d bytes", input->window_log);
     fuzz_check((unsigned)input->type < ELEMENT_TYPES && input->format <= SOURCE_ZSTD &&
                    o->nan <= NAN_ERROR,
                "a choice that there is not");

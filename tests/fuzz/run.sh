@@ -55,7 +55,7 @@ seeds_options() {
     words -t '>f8' --endian little -D gpu:0,2,1023 -j 4096 --chunk-size 1GiB -- - --json |
         seed fuzz_options engine '\0'
     words --skip=9223372036854775807 --length 9223372036854775807 --format npy --nan=error \
-        -v --progress --no-progress --help | seed fuzz_options input '\0'
+        -v --progress --no-progress --long=31 --long --help | seed fuzz_options input '\0'
     printf 9223372036854775807 | seed fuzz_options number '\1'
     printf 8388607TiB | seed fuzz_options size '\1'
     printf '\1\0\0\0\0\0\360\77' | seed fuzz_options format '\1\2'
