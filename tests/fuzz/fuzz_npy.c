@@ -72,6 +72,10 @@ static void add_shape(struct fuzz_input *in, struct fuzz_bytes *b, struct meanin
         snprintf(text, sizeof text, "%" PRIu64, dimension);
         add_space(in, b);
         add_text(b, text);
+        if (fuzz_below(in, 16) == 0) { /* beyond 2^63, even beyond 2^64 */
+            add_text(b, "00000000000000000000");
+            meaning->good &= dimension == 0;
+        }
         if (fuzz_below(in, 8) == 0)
             add_text(b, "L");
         add_space(in, b);
