@@ -560,8 +560,10 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
 /* Bytes of input there are to read; SOURCE_UNKNOWN when that cannot be said. */
 static uint64_t input_total(const struct source *s)
 {
-    return s->compressed || s->elements == SOURCE_UNKNOWN ? s->input_bytes
-                                                          : s->elements * s->element_size;
+    /* --length may ask for more elements than 64 bits count bytes. */
+    return s->compressed || s->elements > SOURCE_UNKNOWN / s->element_size
+               ? s->input_bytes
+               : s->elements * s->element_size;
 }
 
 /* Bytes a nanosecond at which the input was read so far, or, at its beginning, at which the CPU
