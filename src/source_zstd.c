@@ -31,15 +31,26 @@
 #include "source.h"
 #include "zstd_frames.h"
 
+/* A decoder that takes windows as large as the source does; NULL without memory. */
+static ZSTD_DCtx *open_context(const struct source *s)
+{
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+
+    if (context)
+        ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, s->window_log);
+    return context;
+}
+
 /* Says why libzstd refused the frame that begins at byte `frame`. */
 static void frame_error(struct source *s, uint64_t frame, size_t code)
 {
+    static const char *const units[] = {"KiB", "MiB", "GiB"};
+
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_frameParameter_windowTooLarge:
-        source_error(s,
-                     "byte %" PRIu64 ": zstd frame needs a window larger than 128 MiB; "
-                     "'zstd -dc --long=31' decompresses it",
-                     frame);
+        source_error(s, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s", frame,
+                     1 << s->window_log % 10, units[s->window_log / 10 - 1],
+                     s->window_log < SOURCE_WINDOW_LOG_MAX ? "; --long=31 takes up to 2 GiB" : "");
         break;
     case ZSTD_error_dictionary_wrong:
         source_error(s,
@@ -261,7 +272,7 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input)
     if (z) {
         z->current = malloc(sizeof *z->current);
         z->spare = malloc(sizeof *z->spare);
-        z->context = ZSTD_createDCtx();
+        z->context = open_context(s);
     }
     if (!z || !z->current || !z->spare || !z->context) {
         source_error(s, "out of memory");
@@ -517,7 +528,7 @@ static bool begin_task(struct source *s, struct decoder *d, const struct task *t
     uint64_t begin = task->batch.begin;
 
     if (!d->context) {
-        d->context = ZSTD_createDCtx();
+        d->context = open_context(s);
 #ifdef ZSTD_d_stableOutBuffer
         d->stable = stable && d->context &&
                     !ZSTD_isError(ZSTD_DCtx_setParameter(d->context, ZSTD_d_stableOutBuffer, 1));

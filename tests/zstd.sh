@@ -197,8 +197,10 @@ both_like 'a reserved bit of the header' 'byte 0: .*'
 both 'a frame that needs a dictionary' 1 '' \
     "byte 0: zstd frame needs a dictionary; 'zstd -dc -D DICTIONARY' decompresses it"
 { printf '\050\265\057\375\000\377' && printf '\141\0\0' && three; } >x
-window="byte 0: zstd frame needs a window larger than 128 MiB; 'zstd -dc --long=31' decompresses it"
+window='byte 0: zstd frame needs a window larger than 128 MiB; --long=31 takes up to 2 GiB'
 both 'a frame that needs a window of terabytes' 1 '' "$window"
+run --long=31 x
+fails 'more than --long can allow' 'x: byte 0: zstd frame needs a window larger than 2 GiB'
 
 # Skippable frames.
 { cat frame && printf '\120\052\115\030\006\0\0\0' && printf 12345; } >x
@@ -240,10 +242,26 @@ if [ -n "$ZSTD" ]; then
     both 'a window of 256 MiB' 1 '' "$window"
     shell "'$ZSTD' -q -dc --long=28 x | gpureduce -q -o sum"
     is 'a window of 256 MiB, by way of zstd' 0 6
+    for option in --long=28 --long=31; do
+        run -q -o sum $option x
+        is "a window of 256 MiB with $option" 0 6
+        shell "cat x | gpureduce -q -o sum $option"
+        is "a window of 256 MiB with $option, in a pipe" 0 6
+    done
+    for option in --long --long=27; do
+        run -q -o sum $option x
+        fails "a window of 256 MiB with $option" "x: $window"
+    done
     "$ZSTD" -q --long=27 <three.f32 >x
     both 'a window of 128 MiB' 0 '6
 3
 2'
+    run --long=26 x
+    fails 'a window of 128 MiB with --long=26' \
+        'x: byte 0: zstd frame needs a window larger than 64 MiB; --long=31 takes up to 2 GiB'
+    shell 'cat x | gpureduce --long=15'
+    fails 'a window of 128 MiB with --long=15, in a pipe' \
+        'standard input: byte 0: zstd frame needs a window larger than 32 KiB; --long=31 takes up to 2 GiB'
 else
     skip 'a window of 256 MiB' 'no zstd'
 fi
