@@ -64,6 +64,7 @@ AS_IF([test "x$cuda_found" = xyes], [
   ])
   # Without these three, the kernels' host code would need the C++ library.
   NVCC_HOSTFLAGS="-Xcompiler -fno-exceptions,-fno-rtti,-fno-threadsafe-statics"
+  AS_CASE([" $HARDENING "], [*" pie "*], [AS_VAR_APPEND([NVCC_HOSTFLAGS], [",-fPIE"])])
   AS_IF([test "x$NVCCFLAGS" = x], [NVCCFLAGS="-O3"])
   cuda_version=`"$NVCC" --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p'`
   cuda_summary="yes, $cuda_version ($NVCC)"
