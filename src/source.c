@@ -49,10 +49,11 @@ static ptrdiff_t pread_from(struct source *s, int fd, void *buffer, size_t size,
         ssize_t n = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EINVAL && fd != s->fd)
+        if (n < 0 && fd != s->fd)
             return SOURCE_REFUSED;
         if (n < 0) {
-            source_error(s, "read error at byte %" PRIu64 ": %s", offset + done, strerror(errno));
+            source_error(s, "read error at byte %" PRIu64 ": %s", offset + done - s->start,
+                         strerror(errno));
             return -1;
         }
         if (n == 0)
@@ -402,10 +403,27 @@ void source_lost(struct source *s, const struct chunk *chunk)
     source_error(s, "it changed while it was read");
 }
 
+/* Whether the file still holds all that was read. Reading alone does not tell: of a mapped file
+   that was cut off, the rest of the last page reads as zeros; and frames of zstd may end where the
+   file ends now. */
+static void check_length(struct source *s)
+{
+    uint64_t end = s->start + s->input_bytes;
+    struct stat status;
+
+    if (s->input_bytes == SOURCE_UNKNOWN)
+        return;
+    if (s->parallel && !s->compressed) /* more than --length need not be there */
+        end = s->start + s->data_offset + s->elements * s->element_size;
+    if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
+        source_became_shorter(s, (uint64_t)status.st_size);
+}
+
 enum source_status source_finish(struct source *s)
 {
     enum source_status status = SOURCE_FAILED;
 
+    check_length(s);
     if (!atomic_load(&s->failed))
         status = s->ops->finish ? s->ops->finish(s) : SOURCE_END;
     return atomic_load(&s->failed) ? SOURCE_FAILED : status;

@@ -238,7 +238,8 @@ void source_became_shorter(struct source *s, uint64_t missing);
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
 
 /* The same through another descriptor of the file, one with O_DIRECT: buffer, size and offset are
-   multiples of pages. SOURCE_REFUSED where it cannot be read so. */
+   multiples of pages. SOURCE_REFUSED where it cannot be read so: what the reason was, source_pread
+   will tell, if it meets it too. */
 #define SOURCE_REFUSED (-2)
 ptrdiff_t source_pread_direct(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 
