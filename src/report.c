@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ static void format_value(char text[NUMBER_MAX], const struct operation *op,
     case OPERATION_COUNT:
         integer = operation_integer(op, &reduction->result);
         if (integer == PARTIAL_NO_INDEX)
-            strcpy(text, "nan");
+            snprintf(text, NUMBER_MAX, "nan");
         else
             snprintf(text, NUMBER_MAX, "%" PRIu64, integer);
         break;
@@ -432,6 +433,7 @@ void report_open(void)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 void report_close(void)

@@ -13,7 +13,8 @@ void report(const struct options *options, const char *path, const struct reduct
 
 /* A program may be started with a standard descriptor closed; the next file it opens would then
    take its place. Such a descriptor is opened the wrong way round, so that using it still fails.
-   To be called before any file is opened. */
+   And writing beyond a limit on the size of files becomes an error, as other failures of standard
+   output are, in place of a signal. To be called before any file is opened. */
 void report_open(void);
 
 /* Flushes standard output; why it failed first is kept for report_close. */
