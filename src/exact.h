@@ -112,11 +112,13 @@ EXACT_SHARED double exact_two_sum(double a, double b, double *error)
 EXACT_SHARED int64_t exact_key(double x)
 {
     int64_t bits = (int64_t)exact_bits(x);
+    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
     return bits ^ (int64_t)((uint64_t)(bits >> 63) >> 1);
 }
 
 EXACT_SHARED double exact_key_value(int64_t key)
 {
+    /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
     return exact_from_bits((uint64_t)(key ^ (int64_t)((uint64_t)(key >> 63) >> 1)));
 }
 

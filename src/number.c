@@ -24,7 +24,7 @@ static struct decimal decimal_nearest(double x, int length)
     if (length > 1)
         memcpy(d.digits + 1, text + 2, (size_t)length - 1);
     exponent = strchr(text, 'e');
-    d.exponent = exponent ? atoi(exponent + 1) : 0;
+    d.exponent = exponent ? (int)strtol(exponent + 1, NULL, 10) : 0;
     return d;
 }
 
@@ -80,7 +80,7 @@ void number_format(char text[NUMBER_MAX], double x, enum element_type type)
     const char *sign = signbit(x) ? "-" : "";
 
     if (isnan(x)) {
-        strcpy(text, "nan");
+        snprintf(text, NUMBER_MAX, "nan");
         return;
     }
     if (isinf(x)) {

@@ -379,6 +379,7 @@ static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned
 
 /* Takes chunks until there are none, or with `rest` what the worker has claimed already, or until
    the input fails (w->failed). False when the engine did. */
+/* NOLINTNEXTLINE(misc-no-recursion): see reduce_on_cpu */
 static bool work(struct worker *w, const struct engine *engine, struct lane *lane, bool rest)
 {
     struct run *run = w->run;
@@ -428,7 +429,8 @@ static bool work(struct worker *w, const struct engine *engine, struct lane *lan
 }
 
 /* Reduces chunks that an engine did not take or finish on the CPU, and with `rest` all that the
-   worker has claimed and not got yet. False on failure (said). */
+   worker has claimed and not got yet. False on failure (said).
+   NOLINTNEXTLINE(misc-no-recursion): a CPU lane refuses nothing, so it is not called again */
 static bool reduce_on_cpu(struct worker *w, const struct chunk *chunks, unsigned count, bool rest)
 {
     char reason[ENGINE_REASON_MAX];

@@ -209,7 +209,7 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
 {
     const struct file_state *f = s->state;
     uint64_t most = bytes / s->element_size, least = CHUNK_MIN / s->element_size;
-    uint64_t count = left / (2 * f->workers), over;
+    uint64_t count = left / 2 / f->workers, over;
 
     most = most ? most : 1;
     least = least < most ? least : most;

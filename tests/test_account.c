@@ -234,14 +234,14 @@ static const struct example examples[] = {
 
 static struct account make(const struct example *e)
 {
-    uint64_t room = e->threads * 1000 * MS;
+    const uint64_t second = 1000 * MS, room = e->threads * second;
     struct account a = {
         .stages =
             {
                 [ACCOUNT_READ] = {1000 * MB, e->read * MS, room},
                 [ACCOUNT_DECODE] = {e->decode ? 1000 * MB : 0, e->decode * MS, room},
-                [ACCOUNT_COPY] = {e->copy ? 1000 * MB : 0, e->copy * MS, e->gpus * 1000 * MS},
-                [ACCOUNT_KERNEL] = {e->copy ? 1000 * MB : 0, e->kernel * MS, e->gpus * 1000 * MS},
+                [ACCOUNT_COPY] = {e->copy ? 1000 * MB : 0, e->copy * MS, e->gpus * second},
+                [ACCOUNT_KERNEL] = {e->copy ? 1000 * MB : 0, e->kernel * MS, e->gpus * second},
                 [ACCOUNT_REDUCE] = {e->on_cpu * MB, e->reduce * MS, room},
             },
         .phases =

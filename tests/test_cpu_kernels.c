@@ -18,7 +18,7 @@
 #include "reference.h"
 #include "tap.h"
 
-#define N_MAX 9000
+#define N_MAX ((size_t)9000)
 
 static const struct cpu_kernels *const all_kernels[] = {
     &cpu_kernels_portable,
@@ -427,7 +427,7 @@ static void check_windows(void)
                     data[i] = 0;
                 data[3075] = -sign * ldexp(1, high + 10);
                 check_whole(&family, ELEMENT_F64, data, 3080, 0, "a full slice up to 2^",
-                            (unsigned long)(high + 1000));
+                            (unsigned long)(high + 1000L));
             }
         }
     }

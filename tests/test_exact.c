@@ -39,19 +39,19 @@ static void check_split(void)
     static const double edges[] = {
         0.0,      -0.0, 0x1p-1074, -0x1p-1074, DBL_MIN, -DBL_MIN, DBL_MAX,
         -DBL_MAX, 1,    -1,        0x1p-42,    0x1p-43, 0x1p-41,  0x1p-1022 - 0x1p-1074};
-    const size_t edge_count = sizeof edges / sizeof *edges;
+    const size_t edge_count = sizeof edges / sizeof *edges, ones_count = (size_t)2 * 2047;
     struct tap_family family = {0};
     struct rng r;
 
     rng_seed(&r, 11);
-    for (size_t i = 0; i < edge_count + 2 * 2047 + 20000; i++) {
+    for (size_t i = 0; i < edge_count + ones_count + 20000; i++) {
         double value, parts[3], back;
         struct exact_parts split;
         bool fits = true;
 
         if (i < edge_count)
             value = edges[i];
-        else if (i < edge_count + 2 * 2047) /* every exponent, all ones: every offset in a digit */
+        else if (i < edge_count + ones_count) /* every exponent, all ones: all offsets in a digit */
             data_put_fields(ELEMENT_F64, &value, 0, i & 1, (unsigned)(i - edge_count) / 2,
                             0xfffffffffffff);
         else
@@ -316,7 +316,7 @@ static void check_rounding(void)
                 x[n++] = -0x1p-1074;
             if (variant / 4 % 4 == 3 && e > -1070)
                 x[n++] = ldexp(rng_next(&r) & 1 ? 1 : -1,
-                               -1074 + (int)rng_below(&r, (uint64_t)(e + 1073)));
+                               -1074 + (int)rng_below(&r, (uint64_t)(e + INT64_C(1073))));
             if (variant / 16 % 2)
                 for (size_t j = 0; j < n; j++)
                     x[j] = -x[j];

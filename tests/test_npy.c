@@ -244,7 +244,7 @@ static void check_strings(void)
 
             at += (size_t)sprintf(text, descr ? "{'descr': '" : "{'");
             memset(text + at, 'k', length);
-            strcpy(text + at + length, "': 1}");
+            snprintf(text + at + length, sizeof text - at - length, "': 1}");
             h = make(1, text, strlen(text));
             memset(error, '#', sizeof error);
             tap_case(&family,

@@ -111,7 +111,7 @@ static int exact_digits(double x, char text[800])
     text[0] = long_text[0];
     memcpy(text + 1, long_text + 2, 769);
     text[770] = '\0';
-    return atoi(strchr(long_text, 'e') + 1);
+    return (int)strtol(strchr(long_text, 'e') + 1, NULL, 10);
 }
 
 static uint64_t leading(const char *digits, int length)
@@ -143,7 +143,7 @@ static void spell(char *out, const char *d, int length, int exponent)
         int i = exponent - place;
         if (place == -1)
             *out++ = '.';
-        *out++ = i >= 0 && i < length ? d[i] : '0';
+        *out++ = (char)(i >= 0 && i < length ? d[i] : '0');
     }
     *out = '\0';
 }
@@ -151,7 +151,7 @@ static void spell(char *out, const char *d, int length, int exponent)
 /* Everything that a number's text has to be. */
 static void check_number(struct tap_family *family, enum element_type type, uint64_t pattern)
 {
-    char text[NUMBER_MAX + 8], negative[NUMBER_MAX], digits[64], expected[400], exact[800];
+    char text[NUMBER_MAX + 8], negative[NUMBER_MAX], digits[64] = "", expected[400], exact[800];
     double x;
     int length = 0, exponent = 0, exact_exponent, ten;
     uint64_t value;
@@ -186,7 +186,7 @@ static void check_number(struct tap_family *family, enum element_type type, uint
     if (length > 0 && text[0] == '0')
         exponent--;
     if (strchr(text, 'e'))
-        exponent += atoi(strchr(text, 'e') + 1);
+        exponent += (int)strtol(strchr(text, 'e') + 1, NULL, 10);
     while (length > 1 && digits[length - 1] == '0')
         length--;
     if (!tap_case(family, length >= 1 && length <= 17, "%a: '%s' has %d digits", x, text, length))
@@ -263,17 +263,17 @@ static void check_known(void)
         {-1e-7, ELEMENT_F64, "-1e-07"},
         {1e15, ELEMENT_F64, "1000000000000000"},
         {999999999999999.9, ELEMENT_F64, "999999999999999.9"},
-        {9999999999999998, ELEMENT_F64, "9999999999999998"},
+        {9999999999999998.0, ELEMENT_F64, "9999999999999998"},
         {1e16, ELEMENT_F64, "1e+16"},
         {1.5e16, ELEMENT_F64, "1.5e+16"},
         {12345678901234567.0, ELEMENT_F64, "1.2345678901234568e+16"},
         {1e21, ELEMENT_F64, "1e+21"},
         {1e22, ELEMENT_F64, "1e+22"},
         {1e23, ELEMENT_F64, "1e+23"},
-        {9007199254740991, ELEMENT_F64, "9007199254740991"},
-        {9007199254740992, ELEMENT_F64, "9007199254740992"},
-        {9007199254740994, ELEMENT_F64, "9007199254740994"},
-        {9007199254740996, ELEMENT_F64, "9007199254740996"},
+        {9007199254740991.0, ELEMENT_F64, "9007199254740991"},
+        {9007199254740992.0, ELEMENT_F64, "9007199254740992"},
+        {9007199254740994.0, ELEMENT_F64, "9007199254740994"},
+        {9007199254740996.0, ELEMENT_F64, "9007199254740996"},
         {5e-324, ELEMENT_F64, "5e-324"},
         {-5e-324, ELEMENT_F64, "-5e-324"},
         {1e-323, ELEMENT_F64, "1e-323"},

@@ -203,7 +203,7 @@ static const struct argument *find(const struct arguments *a, int option)
 enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
                                       int *operand)
 {
-    struct getopt_tables tables;
+    struct getopt_tables tables = {.letters = ""};
 
     make_tables(a, &tables);
     opterr = 0;
@@ -211,6 +211,7 @@ enum arguments_action arguments_parse(const struct arguments *a, int argc, char 
     for (;;) {
         int before = optind ? optind : 1;
         const char *word = argv[before < argc ? before : argc - 1];
+        const struct argument *found;
         int option = getopt_long(argc, argv, tables.letters, tables.options, NULL);
 
         if (option == -1)
@@ -238,7 +239,8 @@ enum arguments_action arguments_parse(const struct arguments *a, int argc, char 
             arguments_wrong(a, "option %s needs an argument", word);
             return ARGUMENTS_WRONG;
         }
-        if (!take(a, find(a, option), optarg))
+        found = find(a, option);
+        if (!found || !take(a, found, optarg))
             return ARGUMENTS_WRONG;
     }
     *operand = optind;

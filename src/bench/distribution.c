@@ -127,7 +127,7 @@ static void draw16(struct generator *g, uint16_t *restrict out)
         out[i] = (uint16_t)words[i];
         out[i + BLOCK / 4] = (uint16_t)(words[i] >> 16);
         out[i + BLOCK / 2] = (uint16_t)(words[i] >> 32);
-        out[i + 3 * (BLOCK / 4)] = (uint16_t)(words[i] >> 48);
+        out[i + BLOCK / 2 + BLOCK / 4] = (uint16_t)(words[i] >> 48);
     }
 }
 
@@ -516,7 +516,7 @@ static void make_rest(union block *b, enum element_type type, size_t i)
 static void fill_cancel(union block *b, enum element_type type, uint64_t seed, uint64_t length,
                         uint64_t number)
 {
-    uint64_t pairs = (length - 1) / (2 * BLOCK);
+    uint64_t pairs = (length - 1) / 2 / BLOCK;
     size_t left = (size_t)(length - 2 * pairs * BLOCK), half = (left - 1) / 2;
     size_t size = element_size(type), begin, end, from, to;
     struct generator g;

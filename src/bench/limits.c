@@ -142,10 +142,16 @@ static uint64_t read_number(const char *path, const char *name)
     char line[256];
     uint64_t number = UINT64_MAX;
 
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, name, strlen(name)) == 0 &&
-            sscanf(line + strlen(name), "%" SCNu64, &number) == 1)
-            break;
+    while (file && number == UINT64_MAX && fgets(line, sizeof line, file)) {
+        const char *text = line + strlen(name);
+        char *end;
+
+        if (strncmp(line, name, strlen(name)) != 0)
+            continue;
+        number = strtoull(text, &end, 10);
+        if (end == text)
+            number = UINT64_MAX;
+    }
     if (file)
         fclose(file);
     return number;

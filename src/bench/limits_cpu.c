@@ -46,7 +46,8 @@ static atomic_uint_fast64_t folded;
 #define AHEAD 2048
 #define ROUND 128
 
-/* One function for each width of a vector, and for memory and caches. `fold` takes a round. */
+/* One function for each width of a vector, and for memory and caches. `fold` takes a round.
+   NOLINTBEGIN(bugprone-macro-parentheses): attributes and statements have none. */
 #define DEFINE_READ(name, target, bytes, ahead, fold)                                            \
     typedef uint64_t name##_vector                                                               \
         __attribute__((vector_size(bytes), aligned(sizeof(uint64_t)), may_alias));               \
@@ -69,6 +70,7 @@ static atomic_uint_fast64_t folded;
             all ^= a[i];                                                                         \
         atomic_fetch_xor_explicit(&folded, all, memory_order_relaxed);                           \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define FOLD_16 a ^= v[0] ^ v[4], b ^= v[1] ^ v[5], c ^= v[2] ^ v[6], d ^= v[3] ^ v[7]
 #define FOLD_32 a ^= v[0], b ^= v[1], c ^= v[2], d ^= v[3]

@@ -231,7 +231,7 @@ void verify_note_error(struct workbench *b, struct findings *f, cudaError_t erro
 struct findings verify_subject(struct workbench *b, const struct inputs *in, struct subject *s)
 {
     struct findings f = {.verdict = VERDICT_EXACT, .ulps = NAN, .same = true, .compared = 1};
-    unsigned char *results = malloc(2 * s->size), *again = results + s->size;
+    unsigned char *results = malloc(2 * s->size), *again;
     unsigned contents = s->rung->order == ORDER_ROWS ? 1 : in->contents;
     uint64_t begun = clock_now();
     cudaError_t error = cudaSuccess;
@@ -242,6 +242,7 @@ struct findings verify_subject(struct workbench *b, const struct inputs *in, str
         snprintf(f.why, sizeof f.why, "out of memory");
         return f;
     }
+    again = results + s->size;
     if (in->signs) {
         error = run_once(b, in, s, in->signs, results);
         if (error == cudaSuccess && judge_results(s, in->host_signs, &in->signs_reference, results,

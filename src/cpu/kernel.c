@@ -91,7 +91,7 @@ void cpu_add_to_bins(struct cpu_reducer *r, const double *x, size_t n)
 static void empty_bins(struct cpu_reducer *r)
 {
     for (unsigned exponent = r->first_bin; exponent <= r->last_bin; exponent++) {
-        for (unsigned negative = 0; negative < 2; negative++) {
+        for (size_t negative = 0; negative < 2; negative++) {
             struct cpu_bin *bin = r->bins + negative * (CPU_BINS / 2) + exponent;
             unsigned bit = exponent - (exponent != 0);
 

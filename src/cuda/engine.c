@@ -287,7 +287,7 @@ static size_t buffer_size(size_t chunk_size)
 /* The chunk size where none was. */
 static size_t choose_chunk_size(unsigned lanes)
 {
-    size_t most = BUFFERS_MAX / (SLOTS * (lanes ? lanes : 1)) / MAPPING_PAGE * MAPPING_PAGE;
+    size_t most = BUFFERS_MAX / SLOTS / (lanes ? lanes : 1) / MAPPING_PAGE * MAPPING_PAGE;
 
     return most < MAPPING_PAGE ? MAPPING_PAGE : most < CHUNK_BYTES ? most : CHUNK_BYTES;
 }
