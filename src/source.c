@@ -82,6 +82,7 @@ enum source_status source_wait(struct source_waiter **waiters, pthread_mutex_t *
         .request = request, .chunk = chunk, .status = SOURCE_AGAIN, .next = *waiters};
 
     pthread_cond_init(&waiter.condition, NULL);
+    /* cppcheck-suppress autoVariables ; it is taken off the list before it is called */
     *waiters = &waiter;
     while (!waiter.called)
         pthread_cond_wait(&waiter.condition, mutex);

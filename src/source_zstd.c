@@ -337,7 +337,7 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input)
 #define WINDOW_MAX ((uint64_t)128 << 20)
 
 /* Slots for large frames: one for each worker, and one for each that still helps with another. */
-#define STREAMS(workers) (2 * (workers))
+#define STREAMS(workers) (2 * (size_t)(workers))
 
 #define NOT_UNSIZED SIZE_MAX
 
@@ -1545,7 +1545,7 @@ static void map_input(const struct source *s, struct zstd_state *z)
 /* Shares the memory out between the workers. */
 static void set_room(struct zstd_state *z)
 {
-    uint64_t share = MEMORY_BUDGET / z->workers, present = PRESENT_BUDGET / (2 * z->workers);
+    uint64_t share = MEMORY_BUDGET / z->workers, present = PRESENT_BUDGET / 2 / z->workers;
     uint64_t fixed, room;
 
     present = present > PRESENT_MAX ? PRESENT_MAX : present < PRESENT_MIN ? PRESENT_MIN : present;

@@ -380,7 +380,7 @@ static uint64_t frame_most(const struct zstd_frame *frame)
 /* Compressed bytes to put into one batch. */
 static uint64_t batch_bytes(const struct zstd_finder *f)
 {
-    uint64_t bytes = (f->view.source->input_bytes - f->next) / (4 * f->workers);
+    uint64_t bytes = (f->view.source->input_bytes - f->next) / 4 / f->workers;
 
     return bytes > BATCH_BYTES ? BATCH_BYTES : bytes < BATCH_BYTES_MIN ? BATCH_BYTES_MIN : bytes;
 }
