@@ -30,7 +30,7 @@ seeds_npy() {
     for file in "$srcdir"/data/npy/*.npy; do
         seed fuzz_npy "${file##*/}" "$plain" <"$file"
     done
-    seed fuzz_npy parts '\3\1\4\1\5\9\2\6\5\3\5\8\9\7\9\3\2\3\8\4\6\0\0\0\0\0\0\0\0\0\0\0\0\1' </dev/null
+    seed fuzz_npy parts '\3\1\4\1\5\11\2\6\5\3\5\10\11\7\11\3\2\3\10\4\6\0\0\0\0\0\0\0\0\0\0\0\0\1' </dev/null
 }
 seeds_zstd() {
     for file in "$srcdir"/data/zstd/*.zst; do
@@ -74,6 +74,7 @@ executions() {
 status=0
 for program; do
     target=${program##*/}
+    log=fuzz-corpus/$target.log
     mkdir -p "fuzz-corpus/$target" fuzz-failures || exit 1
     case $target in
     fuzz_npy) seeds_npy ;;
@@ -86,12 +87,12 @@ for program; do
     # A window of 128 MiB, once for each thread and way, is more than the 2 GiB it would allow.
     if "$program" -max_total_time="$seconds" -max_len="$max_length" -rss_limit_mb=4096 -timeout=60 \
         -print_final_stats=1 -artifact_prefix="fuzz-failures/$target-" \
-        "fuzz-corpus/$target" ${corpus:+"$corpus"} >"$target.log" 2>&1; then
-        echo "$target: $(executions "$target.log") executions, no failure"
+        "fuzz-corpus/$target" ${corpus:+"$corpus"} >"$log" 2>&1; then
+        echo "$target: $(executions "$log") executions, no failure"
     else
         status=1
-        echo "$target: FAILED after $(executions "$target.log") executions"
-        tail -n 60 "$target.log"
+        echo "$target: FAILED after $(executions "$log") executions"
+        tail -n 60 "$log"
     fi
 done
 exit "$status"
