@@ -104,6 +104,7 @@ static bool expected_size(const char *text, bool suffix, uint64_t *value)
     unsigned __int128 v = 0, factor = 1;
     const char *p = text, *letter;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): texts end with a 0 */
     for (; isdigit((unsigned char)*p); p++)
         v = v > INT64_MAX ? v : v * 10 + (unsigned)(*p - '0');
     if (p == text)
