@@ -458,6 +458,28 @@ static void fill_top_exponent(enum element_type type, void *data, size_t n, stru
         data_put_fields(type, data, i, 0, field_top(type), rng_next(r) & fraction_ones(type));
 }
 
+/* Ordinary data, then any, then ordinary data: what was laid out for the ones must give way to the
+   others. In the middle is a NaN. */
+static void fill_patches(enum element_type type, void *data, size_t n, struct rng *r)
+{
+    const size_t size = element_size(type), third = n / 3;
+    unsigned char *bytes = data;
+
+    data_fill(DATA_RANGE20, type, bytes, third, rng_next(r));
+    data_fill(DATA_FULL_RANGE, type, bytes + third * size, third, rng_next(r));
+    data_fill(DATA_NORMAL, type, bytes + 2 * third * size, n - 2 * third, rng_next(r));
+    cancel_from(type, data, n, field_top(type) / 2 + 40);
+    data_put_special(type, data, n / 2, DATA_QUIET_NAN);
+}
+
+/* The same with infinities. */
+static void fill_infinite_patches(enum element_type type, void *data, size_t n, struct rng *r)
+{
+    fill_patches(type, data, n, r);
+    data_put_special(type, data, n / 2, DATA_POSITIVE_INFINITY);
+    data_put_special(type, data, n / 2 + 7777, DATA_POSITIVE_INFINITY);
+}
+
 /* From the largest exponent to the smallest, and back. */
 static void fill_drift(enum element_type type, void *data, size_t n, struct rng *r)
 {
@@ -551,6 +573,8 @@ static const struct hard {
     {"the largest value throughout", fill_largest, F32 | F64 | F16 | BF16},
     {"the largest values and subnormals", fill_extremes, F32 | F64},
     {"exponents that drift", fill_drift, F32 | F64},
+    {"any data amid ordinary ones", fill_patches, F32 | F64 | BF16},
+    {"the same with infinities", fill_infinite_patches, F32 | F64 | BF16},
     {"one element in 16 far larger", fill_outliers16, F32 | F64},
     {"one element in 32 far larger", fill_outliers32, F32 | F64 | BF16},
     {"all exponents side by side", fill_exponents, F32 | F64 | BF16},

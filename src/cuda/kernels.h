@@ -23,13 +23,16 @@ struct cuda_block_result {
     unsigned least_tile, greatest_tile;
 };
 
-/* The most blocks of one launch. */
+/* The most blocks of one launch, and warps of a block. */
 #define CUDA_BLOCKS_MAX 4096
+#define CUDA_WARPS_MAX 8
 
 /* Device memory that launches of one stream share. All zero before the first. */
 struct cuda_scratch {
     unsigned ticket; /* blocks of the current launch that have ended */
     struct cuda_block_result blocks[CUDA_BLOCKS_MAX];
+    /* For each warp the first tile that it left to a second kernel. */
+    unsigned left[CUDA_BLOCKS_MAX * CUDA_WARPS_MAX];
 };
 
 struct cuda_launch {

@@ -12,7 +12,10 @@
  *  - binary64: every element is cut into slices on three fixed grids, each slice is added to an
  *    accumulator of its own (prerounding: J. Demmel, H. D. Nguyen, "Parallel reproducible
  *    summation", 2015). The grids reach 69 bits of exponents down from the largest element, and
- *    follow the data. A group that lies outside goes to the spill.
+ *    follow the data. A group that lies outside goes to the spill, and its warp leaves the rest of
+ *    its tiles to a second kernel, which has bins for all exponents. Those take so much shared
+ *    memory that only one block fits a multiprocessor, too few for the first kernel. On GPUs that
+ *    have less of it all such groups go to the spill.
  *  - on GPUs with slow binary64 (tuning.h) the same slices in binary32 take the place of binary64.
  *
  * The spill takes any binary64: an integer in shared memory for every exponent, to which mantissas
@@ -23,6 +26,9 @@
  */
 #include "kernels.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -30,6 +36,7 @@
 #include "tuning.h"
 
 static const int WARPS = THREADS / 32;
+static_assert(WARPS <= CUDA_WARPS_MAX, "more warps than there is room for in the scratch");
 static const unsigned ALL_LANES = 0xffffffffu;
 static const int LOAD_BYTES = 16;
 
@@ -192,7 +199,7 @@ __device__ static __forceinline__ double power_of_two(int exponent)
  * taken the same number of elements.
  */
 template <typename Sum, int BINS> struct bins {
-    static const int ADDITIONS_MAX = 1 << (sizeof(Sum) == 8 ? 13 : 9);
+    static const int ADDITIONS_MAX = 1 << (sizeof(Sum) == 16 ? 12 : sizeof(Sum) == 8 ? 13 : 9);
     typedef Sum memory[BINS * THREADS];
 
     Sum *first; /* the thread's bin 0 */
@@ -208,7 +215,7 @@ template <typename Sum, int BINS> struct bins {
     {
 #pragma unroll
         for (int i = 0; i < BINS; i++)
-            first[i * THREADS] = 0;
+            first[i * THREADS] = Sum();
         taken = 0;
     }
 };
@@ -302,6 +309,108 @@ struct narrow_bins : bins<float, 32> {
         }
         if (mine != 0)
             spill->add_integer(Spill::bucket_of(UNIT_EXPONENT + 8 * lane), mine);
+    }
+
+    template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
+    {
+        if (taken < 0)
+            clear();
+        if (taken + count > ADDITIONS_MAX) {
+            empty(spill);
+            clear();
+        }
+        taken += count;
+    }
+
+    template <typename Spill> __device__ void finish(const memory, Spill *spill)
+    {
+        if (taken > 0)
+            empty(spill);
+    }
+};
+
+/*
+ * For values of binary64: bin k takes biased exponents from 48 k to 48 k + 47, times 2^(1000 - 48
+ * k), so that all bins look alike: multiples of 2^-75 below 2^25, of 100 bits. Each value is cut in
+ * two at 2^-25, by adding 1.5 times a power of two whose last place that is; the bits of the sum
+ * then count units. A bin is two integers, of at most 2^50 and 2^49 units a value: 2^12 of them add
+ * up in 63 bits.
+ */
+struct alignas(16) slices {
+    long long upper, lower;
+};
+
+struct widest_bins : bins<slices, 43> {
+    static const int EXPONENTS = 48;
+    static const int SCALE_EXPONENT = 1000;
+    static const int UPPER_EXPONENT = -25; /* of a unit, in bin 0, as scaled */
+    static const int LOWER_EXPONENT = -75;
+    static const int COLUMNS = 2 * 43;
+
+    /* Which bin takes x, and in what it consists there. */
+    __device__ __forceinline__ slices *cut(double x, slices *x_slices) const
+    {
+        /* 86 / 2^32 of the upper seven bits, which stand at bit 24, is a third of them. */
+        const int k = __umulhi(__double2hiint(x) & 0x7f000000, 86);
+        const double scale =
+            __hiloint2double(((1023 + SCALE_EXPONENT) << 20) - k * (EXPONENTS << 20), 0);
+        const double upper_origin = 0x1.8p27, lower_origin = 0x1.8p-23;
+        const double upper = __fma_rn(x, scale, upper_origin);
+        const double lower = __fma_rn(x, scale, -(upper - upper_origin)) + lower_origin;
+
+        x_slices->upper = __double_as_longlong(upper) - __double_as_longlong(upper_origin);
+        x_slices->lower = __double_as_longlong(lower) - __double_as_longlong(lower_origin);
+        return first + k * THREADS;
+    }
+
+    /* Two values at a time: the first is not waited for until the second is under way. */
+    __device__ __forceinline__ void take(double x, double y)
+    {
+        slices a, b;
+        slices *const bin_a = cut(x, &a), *const bin_b = cut(y, &b);
+        slices sum_a = *bin_a, sum_b = *bin_b;
+
+        sum_a.upper += a.upper;
+        sum_a.lower += a.lower;
+        if (bin_a == bin_b)
+            sum_b = sum_a;
+        sum_b.upper += b.upper;
+        sum_b.lower += b.lower;
+        *bin_a = sum_a;
+        *bin_b = sum_b;
+    }
+
+    /* Spills a warp's bins. A column is the upper or the lower integers of one number; each lane
+       adds up one at a time, beginning with its own thread's, lest all be at the same bank. */
+    template <typename Spill> __device__ void empty(Spill *spill)
+    {
+        const int lane = threadIdx.x % 32;
+        const slices *const of_warp = first - lane;
+
+        __syncwarp();
+        for (int column = lane; column < COLUMNS; column += 32) {
+            const int k = column / 2;
+            const bool is_upper = column % 2 == 0;
+            /* Bin 0 has subnormals, whose exponent counts as 1: its lower integers are even. */
+            const int odd = !is_upper && k == 0;
+            const int bucket = Spill::bucket_of(EXPONENTS * k - SCALE_EXPONENT + odd +
+                                                (is_upper ? UPPER_EXPONENT : LOWER_EXPONENT));
+            long long low = 0, high = 0;
+
+#pragma unroll 1
+            for (int i = 0; i < 32; i++) {
+                const slices *bin = &of_warp[k * THREADS + (lane + i) % 32];
+                const long long x = is_upper ? bin->upper : bin->lower >> odd;
+
+                low += x & 0xffffffff;
+                high += x >> 32;
+            }
+            if ((low | high) != 0) {
+                spill->add_integer(bucket, low);
+                spill->add_integer(bucket + 32, high);
+            }
+        }
+        __syncwarp();
     }
 
     template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
@@ -432,6 +541,10 @@ struct bf16 : halves<__nv_bfloat162> {
 struct f64 {
 };
 
+/* What the first kernel leaves. */
+struct f64_left {
+};
+
 /* An integer that orders the values, -0 before +0, and the exact_key of the value it stands for. */
 __device__ static __forceinline__ int32_t order_of(float x)
 {
@@ -522,6 +635,12 @@ template <typename Order> struct worker {
         counts.clear();
     }
 
+    /* Whether the warp leaves its other tiles to another kernel. */
+    __device__ __forceinline__ bool leaves() const
+    {
+        return false;
+    }
+
     /* How many elements of a group there are, the others being there to fill up the last tile:
        PER_LOAD from element `first` of the chunk on, and again every STRIDE elements. */
     template <int STRIDE, int PER_LOAD, int GROUP>
@@ -584,7 +703,7 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : worker<int32_t> {
     int wide; /* tiles to go to the bins without trying to group */
     struct expansion sum;
 
-    __device__ void begin(memory *shared, size_t elements)
+    __device__ void begin(memory *shared, size_t elements, bool)
     {
         worker::begin(elements);
         spill = &shared->spill;
@@ -837,22 +956,152 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : worker<int32_t> {
 };
 
 /*
- * Elements of 64 bits.
+ * Elements of 64 bits, but for their sum.
  */
-template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> {
+template <bool SWAP> struct values64 : worker<int64_t> {
     typedef int64_t order;
     static const int UNROLL = tuning<f64>::UNROLL;
     static const int GROUP = UNROLL * LOAD_BYTES / 8;
     static const int TILE = THREADS * GROUP;
+
+    struct group {
+        double elements[GROUP];
+    };
+
+    /* Loads a group as it lies in memory. */
+    __device__ __forceinline__ static void load_raw(struct group *g, const void *data,
+                                                    unsigned tile)
+    {
+        const double2 *from = (const double2 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
+
+#pragma unroll
+        for (int j = 0; j < UNROLL; j++) {
+            const double2 v = __ldcs(from + j * THREADS);
+
+            g->elements[2 * j] = v.x;
+            g->elements[2 * j + 1] = v.y;
+        }
+    }
+
+    /* Puts what was loaded into the machine's byte order. */
+    __device__ __forceinline__ static void settle(struct group *g)
+    {
+        if (SWAP)
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+                g->elements[i] =
+                    __hiloint2double(__byte_perm(__double2loint(g->elements[i]), 0, 0x0123),
+                                     __byte_perm(__double2hiint(g->elements[i]), 0, 0x0123));
+    }
+
+    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
+    {
+        load_raw(g, data, tile);
+        settle(g);
+    }
+
+    __device__ __forceinline__ static uint64_t place(unsigned tile, int i)
+    {
+        return (uint64_t)tile * TILE + (i / 2 * THREADS + threadIdx.x) * 2 + i % 2;
+    }
+
+    __device__ static void load_part(struct group *g, const void *data, unsigned tile, size_t count)
+    {
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            uint64_t at = place(tile, i);
+
+            g->elements[i] = at < count ? ((const double *)data)[at] : __longlong_as_double(-1);
+        }
+        settle(g);
+    }
+
+    /* Counts the NaNs and infinities of a group, makes them zeros, and finds the extremes of what
+       is no NaN. */
+    __device__ void take_specials(struct group *g, unsigned tile, order *low, order *high)
+    {
+        const int valid = this->template valid_elements<THREADS * 2, 2, GROUP>(place(tile, 0));
+        int first_nan = GROUP;
+
+        *low = *high = limits<order>::ORDER_MAX;
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            const double x = g->elements[i];
+            const order o = order_of(x);
+            const bool nan = x != x, infinite = fabs(x) == __hiloint2double(0x7ff00000, 0);
+
+            if (!nan) {
+                *low = min(*low, o);
+                *high = min(*high, ~o);
+            } else if (i < valid) {
+                this->counts.nan++;
+                first_nan = min(first_nan, i);
+            }
+            this->counts.positive_infinity += infinite && x > 0;
+            this->counts.negative_infinity += infinite && x < 0;
+            if (nan || infinite)
+                g->elements[i] = 0;
+        }
+        if (first_nan < GROUP)
+            this->counts.take_nan(place(tile, first_nan));
+    }
+
+    /* The magnitude's upper half, in which infinities and NaNs are at least 0x7ff00000. */
+    __device__ static __forceinline__ int magnitude(double x)
+    {
+        return __double2hiint(x) & 0x7fffffff;
+    }
+
+    /* Takes all of a group but its sum; returns the largest biased exponent of what is finite. */
+    __device__ __forceinline__ int take_values(struct group *g, unsigned tile)
+    {
+        double low = g->elements[0], high = low;
+        int largest = magnitude(low);
+        order first, last;
+
+#pragma unroll
+        for (int i = 1; i < GROUP; i++) {
+            low = fmin(low, g->elements[i]);
+            high = fmax(high, g->elements[i]);
+            largest = max(largest, magnitude(g->elements[i]));
+        }
+        first = order_of(low);
+        last = ~order_of(high);
+        if (largest >= 0x7ff00000) {
+            take_specials(g, tile, &first, &last);
+            largest = 0;
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+                largest = max(largest, magnitude(g->elements[i]));
+        }
+        this->take_extremes(first, last, tile);
+        return largest >> 20;
+    }
+
+    __device__ static unsigned find(const struct group *g, order wanted)
+    {
+        unsigned first = ~0u;
+
+#pragma unroll
+        for (int i = 0; i < GROUP; i++)
+            if (order_of(g->elements[i]) == wanted)
+                first = min(first, (unsigned)place(0, i));
+        return first;
+    }
+};
+
+/*
+ * Their sum, on grids.
+ */
+template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : values64<SWAP> {
+    typedef values64<SWAP> values;
+    typedef typename values::group group;
+    static const int GROUP = values::GROUP;
     static const int LEVELS = 3;
     typedef buckets<1, 2046> spill_buckets;
 
     struct memory {
         spill_buckets spill;
-    };
-
-    struct group {
-        double elements[GROUP];
     };
 
     /* Grids. Elements are below 2^(top - 1022). The accumulator of level k begins at 1.5 times a
@@ -864,9 +1113,10 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> 
     static const int GROUPS_MAX = (1 << 11) / GROUP;
 
     spill_buckets *spill;
-    int top;  /* biased exponent that bounds the elements */
-    int room; /* groups that may still be added */
-    int wide; /* tiles to spill without trying */
+    bool defers; /* there is another kernel for what does not fit */
+    int top;     /* biased exponent that bounds the elements */
+    int room;    /* groups that may still be added */
+    int wide;    /* tiles to spill without trying */
     double level[LEVELS];
 
     __device__ static __forceinline__ double origin(int top, int k)
@@ -890,89 +1140,22 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> 
             spill->add(level[k] - origin(top, k));
     }
 
-    __device__ void begin(memory *shared, size_t elements)
+    __device__ void begin(memory *shared, size_t elements, bool may_defer)
     {
-        worker::begin(elements);
+        values::begin(elements);
         spill = &shared->spill;
+        defers = may_defer;
         wide = 0;
         set_grids(0);
     }
 
-    __device__ static __forceinline__ double from_words(uint32_t low, uint32_t high)
+    __device__ __forceinline__ bool leaves() const
     {
-        return SWAP ? __hiloint2double(__byte_perm(low, 0, 0x0123), __byte_perm(high, 0, 0x0123))
-                    : __hiloint2double(high, low);
+        return SUM && defers && __any_sync(ALL_LANES, wide > 0);
     }
 
-    __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
-    {
-        const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
-
-#pragma unroll
-        for (int j = 0; j < UNROLL; j++) {
-            uint4 v = load_16_bytes(from + j * THREADS);
-            g->elements[2 * j] = from_words(v.x, v.y);
-            g->elements[2 * j + 1] = from_words(v.z, v.w);
-        }
-    }
-
-    __device__ __forceinline__ static uint64_t place(unsigned tile, int i)
-    {
-        return (uint64_t)tile * TILE + (i / 2 * THREADS + threadIdx.x) * 2 + i % 2;
-    }
-
-    __device__ static void load_part(struct group *g, const void *data, unsigned tile, size_t count)
-    {
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) {
-            uint64_t at = place(tile, i);
-            uint2 w = make_uint2(~0u, ~0u);
-
-            if (at < count)
-                w = ((const uint2 *)data)[at];
-            g->elements[i] = from_words(w.x, w.y);
-        }
-    }
-
-    /* The magnitude's upper half, in which infinities and NaNs are at least 0x7ff00000. */
-    __device__ static __forceinline__ int magnitude(double x)
-    {
-        return __double2hiint(x) & 0x7fffffff;
-    }
-
-    __device__ int take_specials(struct group *g, unsigned tile, order *low, order *high)
-    {
-        const int valid = valid_elements<THREADS * 2, 2, GROUP>(place(tile, 0));
-        int largest = 0, first_nan = GROUP;
-
-        *low = *high = limits<order>::ORDER_MAX;
-#pragma unroll
-        for (int i = 0; i < GROUP; i++) {
-            const double x = g->elements[i];
-            const order o = order_of(x);
-            const bool nan = x != x;
-
-            if (!nan) {
-                *low = o < *low ? o : *low;
-                *high = ~o < *high ? ~o : *high;
-            } else if (i < valid) {
-                counts.nan++;
-                first_nan = min(first_nan, i);
-            }
-            if (magnitude(x) >= 0x7ff00000) {
-                counts.positive_infinity += x > 0;
-                counts.negative_infinity += x < 0;
-                g->elements[i] = 0;
-            }
-            largest = max(largest, magnitude(g->elements[i]));
-        }
-        if (first_nan < GROUP)
-            counts.take_nan(place(tile, first_nan));
-        return largest;
-    }
-
-    /* Adds a group whose elements' largest exponent is `exponent`, if the grids take it. */
-    __device__ __forceinline__ bool add_group(const struct group *g)
+    /* Adds a group, if the grids take it. */
+    __device__ __forceinline__ bool add_group(const group *g)
     {
         double upper = level[0], middle = level[1], down = level[2], up = down;
 
@@ -998,14 +1181,15 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> 
         return true;
     }
 
-    __device__ void spill_group(const struct group *g)
+    __device__ void spill_group(const group *g)
     {
 #pragma unroll
         for (int i = 0; i < GROUP; i++)
             spill->add(g->elements[i]);
     }
 
-    __device__ __forceinline__ void take_sum(const struct group *g, int exponent)
+    /* `exponent` is the largest of the group. */
+    __device__ __forceinline__ void take_sum(const group *g, int exponent)
     {
         if (SLOW_BINARY64) {
             spill_group(g);
@@ -1031,25 +1215,12 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> 
         }
     }
 
-    __device__ __forceinline__ void take(struct group *g, unsigned tile)
+    __device__ __forceinline__ void take(group *g, unsigned tile)
     {
-        double low = g->elements[0], high = low;
-        int largest = magnitude(low);
-        order first, last;
+        const int exponent = values::take_values(g, tile);
 
-#pragma unroll
-        for (int i = 1; i < GROUP; i++) {
-            low = fmin(low, g->elements[i]);
-            high = fmax(high, g->elements[i]);
-            largest = max(largest, magnitude(g->elements[i]));
-        }
-        first = order_of(low);
-        last = ~order_of(high);
-        if (largest >= 0x7ff00000)
-            largest = take_specials(g, tile, &first, &last);
-        take_extremes(first, last, tile);
         if (SUM)
-            take_sum(g, largest >> 20);
+            take_sum(g, exponent);
     }
 
     /* Spills what the block's threads hold. Where those of a warp have the same grids, their sums
@@ -1071,16 +1242,95 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : worker<int64_t> 
                 spill->add_integer(spill_buckets::bucket_of(exponent - 1075), total);
         }
     }
+};
 
-    __device__ static unsigned find(const struct group *g, order wanted)
+/*
+ * Their sum, in bins.
+ */
+template <bool SWAP> struct reducer<f64_left, SWAP, true> : values64<SWAP> {
+    typedef values64<SWAP> values;
+    typedef typename values::group group;
+    /* The bin of the largest numbers reaches 16 exponents beyond them, and 50 bits up from there.
+     */
+    typedef buckets<1, 2078> spill_buckets;
+
+    struct memory {
+        spill_buckets spill;
+        widest_bins::memory bins;
+    };
+
+    spill_buckets *spill;
+    widest_bins bins;
+
+    __device__ void begin(memory *shared, size_t elements)
     {
-        unsigned first = ~0u;
+        values::begin(elements);
+        spill = &shared->spill;
+        bins.begin(shared->bins);
+    }
+
+    /* The upper half of the order. */
+    __device__ static __forceinline__ int upper_order(double x)
+    {
+        const int high = __double2hiint(x);
+
+        return high ^ (int)((unsigned)(high >> 31) >> 1);
+    }
+
+    /* A group that holds NaNs or infinities. */
+    __device__ __forceinline__ void take_special(group g, unsigned tile)
+    {
+        typename values::order low, high;
+
+        this->take_specials(&g, tile, &low, &high);
+        this->take_extremes(low, high, tile);
+#pragma unroll 1
+        for (int i = 0; i < values::GROUP; i += 2)
+            bins.take(g.elements[i], g.elements[i + 1]);
+    }
+
+    __device__ __forceinline__ void take_raw(group g, unsigned tile)
+    {
+        this->settle(&g);
+        take(g, tile);
+    }
+
+    /* The group stays in the registers that it was loaded into: to move it from there, or to have
+       it changed in some case, the compiler would wait for it too soon. The upper halves tell as a
+       rule that there is no new extreme. */
+    __device__ __forceinline__ void take(const group &g, unsigned tile)
+    {
+        int lowest = INT32_MAX, highest = INT32_MIN;
+
+        bins.make_room(values::GROUP, spill);
+#pragma unroll
+        for (int i = 0; i < values::GROUP; i++) {
+            lowest = min(lowest, upper_order(g.elements[i]));
+            highest = max(highest, upper_order(g.elements[i]));
+        }
+        if (highest >= 0x7ff00000 || ~lowest >= 0x7ff00000) {
+            take_special(g, tile);
+            return;
+        }
+        if (lowest <= (int)(this->least.order >> 32) ||
+            highest >= (int)(~this->greatest.order >> 32)) {
+            typename values::order low = INT64_MAX, high = low;
 
 #pragma unroll
-        for (int i = 0; i < GROUP; i++)
-            if (order_of(g->elements[i]) == wanted)
-                first = min(first, (unsigned)place(0, i));
-        return first;
+            for (int i = 0; i < values::GROUP; i++) {
+                low = min(low, order_of(g.elements[i]));
+                high = min(high, ~order_of(g.elements[i]));
+            }
+            this->take_extremes(low, high, tile);
+        }
+#pragma unroll
+        for (int i = 0; i < values::GROUP; i += 2)
+            bins.take(g.elements[i], g.elements[i + 1]);
+    }
+
+    __device__ void finish(const memory *shared)
+    {
+        bins.finish(shared->bins, spill);
     }
 };
 
@@ -1143,144 +1393,259 @@ __device__ static void carry(int64_t *digits)
     }
 }
 
-/* Loads a thread's group of a tile, of which `full` are complete. */
-template <typename Reducer>
-__device__ static __forceinline__ void fetch(typename Reducer::group *g, const void *data,
-                                             unsigned tile, unsigned full, size_t count)
+/* What a kernel is to do. */
+struct job {
+    const void *data;
+    size_t count;
+    uint64_t index;
+    struct partial *partial;
+    struct cuda_scratch *scratch;
+    bool defers; /* another kernel follows, for what the warps leave */
+};
+
+template <typename Reducer> __device__ static __forceinline__ unsigned tiles_of(const struct job *j)
 {
-    if (tile < full)
-        Reducer::load(g, data, tile);
-    else
-        Reducer::load_part(g, data, tile, count);
+    return (unsigned)((j->count + Reducer::TILE - 1) / Reducer::TILE);
 }
 
-template <typename Type, bool SWAP, bool SUM, bool WHERE>
-__global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
-    reduce(const void *data, size_t count, uint64_t index, struct partial *partial,
-           struct cuda_scratch *scratch)
+/* Loads a thread's group of a tile. */
+template <typename Reducer>
+__device__ static __forceinline__ void fetch(typename Reducer::group *g, const struct job *j,
+                                             unsigned tile)
 {
-    typedef struct reducer<Type, SWAP, SUM> thread_reducer;
-    typedef typename thread_reducer::order order;
-    typedef typename thread_reducer::group group;
-    __shared__ typename thread_reducer::memory shared;
+    if (tile < (unsigned)(j->count / Reducer::TILE))
+        Reducer::load(g, j->data, tile);
+    else
+        Reducer::load_part(g, j->data, tile, j->count);
+}
+
+/* The end of a kernel, by all threads of all its blocks: merges what they know into the partial. */
+template <bool SUM, bool WHERE, typename Reducer>
+__device__ static __forceinline__ void conclude(Reducer *r, typename Reducer::memory *shared,
+                                                const struct job *job)
+{
+    typedef typename Reducer::order order;
+    typedef typename Reducer::group group;
     __shared__ struct extreme<order> of_warps[WARPS][2], of_all[2];
     __shared__ unsigned found[2];
     __shared__ bool last;
-    thread_reducer r;
+    struct partial *const partial = job->partial;
     const int t = threadIdx.x;
-    const unsigned full = (unsigned)(count / thread_reducer::TILE);
-    const unsigned tiles = full + (count % thread_reducer::TILE != 0);
-    /* The block's tiles. */
-    const bool contiguous = tuning<Type>::CONTIGUOUS;
-    const unsigned share = (tiles - 1) / gridDim.x + 1;
-    const unsigned first = contiguous ? blockIdx.x * share : blockIdx.x;
-    const unsigned end = contiguous ? min(tiles, first + share) : tiles;
-    const unsigned step = contiguous ? 1 : gridDim.x;
-
-    if (SUM) {
-        shared.spill.clear();
-        __syncthreads();
-    }
-
-    r.begin(&shared, count);
-    for (unsigned tile = first; tile < end; tile += step) {
-        group g;
-
-        fetch<thread_reducer>(&g, data, tile, full, count);
-        r.take(&g, tile);
-    }
 
     if (SUM)
-        r.finish(&shared);
-    merge_block<WHERE>(&r.least, &r.greatest, of_warps); /* its barrier also completes the spill */
+        r->finish(shared);
+    /* Its barrier also completes the spill. */
+    merge_block<WHERE>(&r->least, &r->greatest, of_warps);
     if (SUM)
-        shared.spill.add_to(partial->sum.digit);
-    if (r.counts.any()) {
+        shared->spill.add_to(partial->sum.digit);
+    if (r->counts.any()) {
         typedef unsigned long long counter;
 
-        atomicAdd((counter *)&partial->nan, (counter)r.counts.nan);
-        atomicAdd((counter *)&partial->positive_infinity, (counter)r.counts.positive_infinity);
-        atomicAdd((counter *)&partial->negative_infinity, (counter)r.counts.negative_infinity);
-        if (r.counts.nan)
-            atomicMin((counter *)&partial->first_nan, (counter)(index + r.counts.first_nan));
+        atomicAdd((counter *)&partial->nan, (counter)r->counts.nan);
+        atomicAdd((counter *)&partial->positive_infinity, (counter)r->counts.positive_infinity);
+        atomicAdd((counter *)&partial->negative_infinity, (counter)r->counts.negative_infinity);
+        if (r->counts.nan)
+            atomicMin((counter *)&partial->first_nan, (counter)(job->index + r->counts.first_nan));
     }
-    if (blockIdx.x == 0) {
-        if (t == 0)
-            partial->count += count;
-        if (SUM)
-            carry(partial->sum.digit);
-    }
+    if (SUM && blockIdx.x == 0)
+        carry(partial->sum.digit);
     if (!WHERE) {
-        if (t == 0 && r.least.order != limits<order>::ORDER_MAX) {
-            atomicMin((long long *)&partial->min_key, (long long)key_of(r.least.order));
-            atomicMax((long long *)&partial->max_key, (long long)key_of((order)~r.greatest.order));
+        if (t == 0 && r->least.order != limits<order>::ORDER_MAX) {
+            atomicMin((long long *)&partial->min_key, (long long)key_of(r->least.order));
+            atomicMax((long long *)&partial->max_key, (long long)key_of((order)~r->greatest.order));
         }
         return;
     }
 
     /* The last block to come here sees what all the others found. */
     if (t == 0) {
-        struct cuda_block_result *mine = &scratch->blocks[blockIdx.x];
+        struct cuda_block_result *mine = &job->scratch->blocks[blockIdx.x];
 
-        mine->least = r.least.order;
-        mine->least_tile = r.least.tile;
-        mine->greatest = r.greatest.order;
-        mine->greatest_tile = r.greatest.tile;
+        mine->least = r->least.order;
+        mine->least_tile = r->least.tile;
+        mine->greatest = r->greatest.order;
+        mine->greatest_tile = r->greatest.tile;
         __threadfence();
-        last = atomicInc(&scratch->ticket, gridDim.x - 1) == gridDim.x - 1;
+        last = atomicInc(&job->scratch->ticket, gridDim.x - 1) == gridDim.x - 1;
     }
     __syncthreads();
     if (!last)
         return;
     __threadfence();
-    r.least.clear();
-    r.greatest.clear();
+    r->least.clear();
+    r->greatest.clear();
     for (unsigned i = t; i < gridDim.x; i += THREADS) {
-        const volatile struct cuda_block_result *b = &scratch->blocks[i];
+        const volatile struct cuda_block_result *b = &job->scratch->blocks[i];
 
-        r.least.take((order)b->least, b->least_tile);
-        r.greatest.take((order)b->greatest, b->greatest_tile);
+        r->least.take((order)b->least, b->least_tile);
+        r->greatest.take((order)b->greatest, b->greatest_tile);
     }
-    merge_block<true>(&r.least, &r.greatest, of_warps);
+    merge_block<true>(&r->least, &r->greatest, of_warps);
     if (t == 0) {
-        of_all[0] = r.least;
-        of_all[1] = r.greatest;
+        of_all[0] = r->least;
+        of_all[1] = r->greatest;
         found[0] = found[1] = ~0u;
     }
     __syncthreads();
-    r.least = of_all[0];
-    r.greatest = of_all[1];
-    if (r.least.order == limits<order>::ORDER_MAX)
+    r->least = of_all[0];
+    r->greatest = of_all[1];
+    if (r->least.order == limits<order>::ORDER_MAX)
         return;
 
     /* Their places in their tiles. */
-    const order low = r.least.order, high = (order)~r.greatest.order;
+    const order low = r->least.order, high = (order)~r->greatest.order;
     group of_least, of_greatest;
 
-    fetch<thread_reducer>(&of_least, data, r.least.tile, full, count);
-    fetch<thread_reducer>(&of_greatest, data, r.greatest.tile, full, count);
-    atomicMin(&found[0], thread_reducer::find(&of_least, low));
-    atomicMin(&found[1], thread_reducer::find(&of_greatest, high));
+    fetch<Reducer>(&of_least, job, r->least.tile);
+    fetch<Reducer>(&of_greatest, job, r->greatest.tile);
+    atomicMin(&found[0], Reducer::find(&of_least, low));
+    atomicMin(&found[1], Reducer::find(&of_greatest, high));
     __syncthreads();
     if (t == 0) {
-        const uint64_t tile_size = thread_reducer::TILE;
+        const uint64_t tile_size = Reducer::TILE;
 
-        partial_take_min(partial, key_of(low), index + r.least.tile * tile_size + found[0]);
-        partial_take_max(partial, key_of(high), index + r.greatest.tile * tile_size + found[1]);
+        partial_take_min(partial, key_of(low), job->index + r->least.tile * tile_size + found[0]);
+        partial_take_max(partial, key_of(high),
+                         job->index + r->greatest.tile * tile_size + found[1]);
     }
+}
+
+template <typename Type, bool SWAP, bool SUM, bool WHERE>
+__global__ void __launch_bounds__(THREADS, resident(tuning<Type>::BLOCKS))
+    reduce(const __grid_constant__ struct job job)
+{
+    typedef struct reducer<Type, SWAP, SUM> thread_reducer;
+    __shared__ typename thread_reducer::memory shared;
+    thread_reducer r;
+    const unsigned tiles = tiles_of<thread_reducer>(&job);
+    /* The block's tiles. */
+    const bool contiguous = tuning<Type>::CONTIGUOUS;
+    const unsigned share = (tiles - 1) / gridDim.x + 1;
+    const unsigned first = contiguous ? blockIdx.x * share : blockIdx.x;
+    const unsigned end = contiguous ? min(tiles, first + share) : tiles;
+    const unsigned step = contiguous ? 1 : gridDim.x;
+    unsigned tile = first;
+    bool leaves = false;
+
+    if (SUM) {
+        shared.spill.clear();
+        __syncthreads();
+    }
+
+    r.begin(&shared, job.count, job.defers);
+    for (; tile < end && !leaves; tile += step) {
+        typename thread_reducer::group g;
+
+        fetch<thread_reducer>(&g, &job, tile);
+        r.take(&g, tile);
+        leaves = r.leaves();
+    }
+    if (job.defers && threadIdx.x % 32 == 0)
+        job.scratch->left[blockIdx.x * WARPS + threadIdx.x / 32] = tile < end ? tile : ~0u;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        job.partial->count += job.count;
+    conclude<SUM, WHERE>(&r, &shared, &job);
+}
+
+/* What a warp takes of a tile. */
+template <typename Reducer> struct staged {
+    typename Reducer::group group;
+    bool left; /* the first kernel's warp has left it */
+};
+
+/* The kernel for what the first one left: `blocks` of them took the tiles in turn. It has few
+   threads, so loads run a tile ahead. Those of the last tile, which may not be full, do not: where
+   two ways of loading meet, the compiler would wait for both. */
+template <bool SWAP, bool WHERE>
+__global__ void __launch_bounds__(THREADS, 1)
+    reduce_left(const __grid_constant__ struct job job, const unsigned blocks)
+{
+    typedef struct reducer<f64_left, SWAP, true> thread_reducer;
+    extern __shared__ uint4 dynamic[];
+    typename thread_reducer::memory *const shared = (typename thread_reducer::memory *)dynamic;
+    __shared__ unsigned first_left;
+    const unsigned tiles = tiles_of<thread_reducer>(&job);
+    const unsigned full = (unsigned)(job.count / thread_reducer::TILE);
+    const unsigned *const left = job.scratch->left;
+    const unsigned *const left_by_warp = left + threadIdx.x / 32;
+    unsigned least = ~0u;
+
+    if (threadIdx.x == 0)
+        first_left = ~0u;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS)
+        least = min(least, left[i]);
+    if (least != ~0u)
+        atomicMin(&first_left, least);
+    __syncthreads();
+    if (first_left >= tiles)
+        return;
+
+    thread_reducer r;
+    struct staged<thread_reducer> even, odd;
+    /* Of the tile to be staged, which block had it, and from when on its warp had left it: that is
+       loaded a tile ahead, too. */
+    unsigned next = first_left + blockIdx.x, of = next % blocks, from = left_by_warp[of * WARPS];
+    const unsigned step = gridDim.x % blocks;
+    const auto stage = [&](struct staged<thread_reducer> *s) {
+        s->left = next < full && next >= from;
+        of += step;
+        of -= of >= blocks ? blocks : 0;
+        from = left_by_warp[of * WARPS];
+        thread_reducer::load_raw(&s->group, job.data, s->left ? next : 0);
+        next += gridDim.x;
+    };
+
+    shared->spill.clear();
+    __syncthreads();
+    r.begin(shared, job.count);
+    if (full > 0)
+        stage(&even);
+    for (unsigned tile = first_left + blockIdx.x; tile < full; tile += 2 * gridDim.x) {
+        stage(&odd);
+        if (even.left)
+            r.take_raw(even.group, tile);
+        stage(&even);
+        if (odd.left)
+            r.take_raw(odd.group, tile + gridDim.x);
+    }
+    if (full < tiles && blockIdx.x == 0 && full >= left_by_warp[full % blocks * WARPS]) {
+        thread_reducer::load_part(&even.group, job.data, full, job.count);
+        r.take(even.group, full);
+    }
+    conclude<true, WHERE>(&r, shared, &job);
+}
+
+/* Bytes of shared memory of a block of reduce_left. */
+static const size_t LEFT_BYTES = sizeof(reducer<f64_left, false, true>::memory);
+
+/* Whether what warps leave can be reduced, which takes more shared memory than all GPUs have. */
+template <bool SWAP, bool WHERE> static bool takes_left(void)
+{
+    if (cudaFuncSetAttribute(reduce_left<SWAP, WHERE>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             LEFT_BYTES) == cudaSuccess)
+        return true;
+    (void)cudaGetLastError();
+    return false;
 }
 
 template <typename Type, bool SWAP, bool SUM, bool WHERE>
 static void launch(const struct cuda_launch *l, cudaStream_t stream)
 {
     const size_t tile = reducer<Type, SWAP, SUM>::TILE;
-    size_t blocks = (l->count + tile - 1) / tile;
-    size_t most = (size_t)l->multiprocessors * tuning<Type>::BLOCKS;
+    const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
+    const size_t most = std::min(processors * tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
+    const unsigned blocks = (unsigned)std::min(tiles, most);
+    const bool defers = SUM && std::is_same<Type, f64>::value &&
+                        tiles >= (size_t)blocks * TILES_TO_LEAVE && takes_left<SWAP, WHERE>();
+    const struct job job = {l->data, l->count, l->index, l->partial, l->scratch, defers};
 
-    most = most < CUDA_BLOCKS_MAX ? most : CUDA_BLOCKS_MAX;
-    blocks = blocks < most ? blocks : most;
-    reduce<Type, SWAP, SUM, WHERE><<<(unsigned)blocks, THREADS, 0, stream>>>(
-        l->data, l->count, l->index, l->partial, l->scratch);
+    reduce<Type, SWAP, SUM, WHERE><<<blocks, THREADS, 0, stream>>>(job);
+    if (defers) {
+        const unsigned blocks_left = (unsigned)std::min(tiles, processors);
+
+        reduce_left<SWAP, WHERE><<<blocks_left, THREADS, LEFT_BYTES, stream>>>(job, blocks);
+    }
 }
 
 template <typename Type, bool SWAP>
