@@ -44,13 +44,9 @@ static ZSTD_DCtx *open_context(const struct source *s)
 /* Says why libzstd refused the frame that begins at byte `frame`. */
 static void frame_error(struct source *s, uint64_t frame, size_t code)
 {
-    static const char *const units[] = {"KiB", "MiB", "GiB"};
-
     switch (ZSTD_getErrorCode(code)) {
-    case ZSTD_error_frameParameter_windowTooLarge:
-        source_error(s, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s", frame,
-                     1 << s->window_log % 10, units[s->window_log / 10 - 1],
-                     s->window_log < SOURCE_WINDOW_LOG_MAX ? "; --long=31 takes up to 2 GiB" : "");
+    case ZSTD_error_frameParameter_windowTooLarge: /* of 2 GiB, on a machine of 32 bits */
+        zstd_fault_say(s, &(struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame});
         break;
     case ZSTD_error_dictionary_wrong:
         source_error(s,
@@ -90,12 +86,11 @@ struct zstd_reader {
     ZSTD_DCtx *context;
     struct input_buffer *current; /* in.src is in it */
     ZSTD_inBuffer in;
-    uint64_t consumed; /* compressed bytes before in.src */
-    uint64_t frame;    /* compressed offset of the current frame */
-    uint64_t said;     /* bytes its header says it holds, or SOURCE_UNKNOWN */
-    uint64_t produced; /* bytes that came out of it */
-    size_t expected;   /* what libzstd last said: 0 between frames */
-    bool ended;        /* the compressed input is */
+    uint64_t consumed;       /* compressed bytes before in.src */
+    struct zstd_frame frame; /* the header of the current frame */
+    uint64_t produced;       /* bytes that came out of it */
+    size_t expected;         /* what libzstd last said: 0 between frames */
+    bool ended;              /* the compressed input is */
 
     /* What is read ahead. */
     pthread_mutex_t mutex; /* guards the following */
@@ -195,23 +190,31 @@ static bool refill(struct zstd_reader *z)
     return good;
 }
 
-/* Between two frames: notes where the next one begins and what it says of its length. libzstd does
-   not hold it to that in every case. */
+/* Between two frames: looks at what the next one says of itself. libzstd does not hold it to that
+   in every case. */
 static bool begin_frame(struct zstd_reader *z)
 {
-    unsigned long long content;
+    const unsigned char *b;
+    struct zstd_fault fault;
+    uint64_t offset;
+    size_t left;
 
     while (z->in.size - z->in.pos < ZSTD_HEADER_MAX && !z->ended)
         if (!refill(z))
             return false;
-    z->frame = z->consumed + z->in.pos;
+    b = (const unsigned char *)z->in.src + z->in.pos;
+    left = z->in.size - z->in.pos;
+    offset = z->consumed + z->in.pos;
     z->produced = 0;
-    content = ZSTD_getFrameContentSize((const unsigned char *)z->in.src + z->in.pos,
-                                       z->in.size - z->in.pos);
-    z->said = content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR
-                  ? SOURCE_UNKNOWN
-                  : content;
-    return true;
+    if (!zstd_read_header(b, left, offset, &z->frame)) {
+        /* Skippable, cut off, or none: libzstd knows. */
+        z->frame = (struct zstd_frame){.begin = offset, .content = SOURCE_UNKNOWN};
+        return true;
+    }
+    if (zstd_window_allowed(z->source, &z->frame, &fault))
+        return true;
+    zstd_fault_say(z->source, &fault);
+    return false;
 }
 
 static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
@@ -233,19 +236,20 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
         before = z->in.pos;
         z->expected = decompress(z->source, z->context, &out, &z->in);
         if (ZSTD_isError(z->expected)) {
-            frame_error(z->source, z->frame, z->expected);
+            frame_error(z->source, z->frame.begin, z->expected);
             return -1;
         }
         z->produced += out.pos;
-        if (z->expected == 0 && z->said != SOURCE_UNKNOWN && z->said != z->produced) {
-            lying_frame(z->source, z->frame, z->said, z->produced);
+        if (z->expected == 0 && z->frame.content != SOURCE_UNKNOWN &&
+            z->frame.content != z->produced) {
+            lying_frame(z->source, z->frame.begin, z->frame.content, z->produced);
             return -1;
         }
         if (z->ended && out.pos == 0 && z->in.pos == before && z->expected != 0) {
             source_error(z->source,
                          "ends at byte %" PRIu64
                          ", inside the zstd frame that begins at byte %" PRIu64,
-                         z->consumed + z->in.size, z->frame);
+                         z->consumed + z->in.size, z->frame.begin);
             return -1;
         }
     }
@@ -332,9 +336,6 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input)
 #define PRESENT_MAX ((uint64_t)2 << 20)
 #define PRESENT_MIN ((uint64_t)256 << 10)
 #define PRESENT_BUDGET ((uint64_t)64 << 20)
-
-/* The largest window that libzstd takes piece by piece. */
-#define WINDOW_MAX ((uint64_t)128 << 20)
 
 /* Slots for large frames: one for each worker, and one for each that still helps with another. */
 #define STREAMS(workers) (2 * (size_t)(workers))
@@ -701,7 +702,7 @@ static bool next_small(struct source *s, struct hand *h)
         return changed_frame(s, d, &fault);
     begin_frame_of(d, h->walk.content);
     h->out = (ZSTD_outBuffer){h->memory + h->filled, h->capacity - h->filled, 0};
-    if (!d->input.view.map || h->walk.window > WINDOW_MAX)
+    if (!d->input.view.map)
         return true;
     whole = h->walk;
     if (d->task.batch.frames == 1)

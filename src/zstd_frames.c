@@ -93,6 +93,8 @@ const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_
 
 void zstd_fault_say(struct source *s, const struct zstd_fault *fault)
 {
+    static const char *const units[] = {"KiB", "MiB", "GiB"};
+
     switch (fault->kind) {
     case ZSTD_SOUND:
     case ZSTD_READ_FAILURE:
@@ -104,6 +106,11 @@ void zstd_fault_say(struct source *s, const struct zstd_fault *fault)
         break;
     case ZSTD_NO_FRAME:
         source_error(s, "byte %" PRIu64 ": no zstd frame begins here", fault->frame);
+        break;
+    case ZSTD_WINDOW:
+        source_error(s, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s",
+                     fault->frame, 1 << s->window_log % 10, units[s->window_log / 10 - 1],
+                     s->window_log < SOURCE_WINDOW_LOG_MAX ? "; --long=31 takes up to 2 GiB" : "");
         break;
     case ZSTD_BLOCK_TYPE:
         source_error(s,
@@ -132,25 +139,20 @@ static bool read_failure(struct zstd_fault *fault, uint64_t frame)
     return false;
 }
 
-bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *frame,
-                 struct zstd_fault *fault)
+bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struct zstd_frame *frame)
 {
     static const unsigned dictionary_bytes[4] = {0, 1, 2, 4};
-    size_t got;
-    const unsigned char *b = zstd_view_at(view, offset, ZSTD_HEADER_MAX, &got);
     unsigned descriptor, content_bytes, position;
     bool single;
 
-    if (!b)
-        return read_failure(fault, offset);
-    if (got < 5)
-        return cut_off(fault, offset);
+    if (got < 5 || load32(b) != FRAME_MAGIC)
+        return false;
     descriptor = b[4];
     single = descriptor & 0x20;
     content_bytes = descriptor >> 6 ? 1u << (descriptor >> 6) : single;
     position = 5 + !single + dictionary_bytes[descriptor & 3];
     if (got < position + content_bytes)
-        return cut_off(fault, offset);
+        return false;
     *frame = (struct zstd_frame){.begin = offset,
                                  .position = offset + position + content_bytes,
                                  .end = SOURCE_UNKNOWN,
@@ -163,6 +165,28 @@ bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *fra
     frame->window =
         single ? frame->content : (((uint64_t)1 << (10 + (b[5] >> 3))) / 8) * (8 + (b[5] & 7));
     return true;
+}
+
+bool zstd_window_allowed(const struct source *s, const struct zstd_frame *frame,
+                         struct zstd_fault *fault)
+{
+    if (frame->window <= (uint64_t)1 << s->window_log)
+        return true;
+    *fault = (struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame->begin};
+    return false;
+}
+
+bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *frame,
+                 struct zstd_fault *fault)
+{
+    size_t got;
+    const unsigned char *b = zstd_view_at(view, offset, ZSTD_HEADER_MAX, &got);
+
+    if (!b)
+        return read_failure(fault, offset);
+    if (!zstd_read_header(b, got, offset, frame))
+        return cut_off(fault, offset);
+    return zstd_window_allowed(view->source, frame, fault);
 }
 
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault)

@@ -47,6 +47,7 @@ struct zstd_fault {
         ZSTD_SOUND,
         ZSTD_CUT_OFF,     /* the input ends within it */
         ZSTD_NO_FRAME,    /* none begins there */
+        ZSTD_WINDOW,      /* it needs a larger window than is allowed */
         ZSTD_BLOCK_TYPE,  /* a block of a reserved type at `where` */
         ZSTD_TOO_LITTLE,  /* its `count` blocks cannot hold the `where` bytes it says it holds */
         ZSTD_READ_FAILURE /* of the input; said */
@@ -65,11 +66,22 @@ struct zstd_frame {
     uint64_t end;      /* offset behind it; SOURCE_UNKNOWN before that is known */
     uint64_t blocks;   /* passed */
     uint64_t content;  /* bytes it says it holds, or SOURCE_UNKNOWN */
-    uint64_t window;   /* bytes before it that a decoder must remember */
+    uint64_t window;   /* bytes that a decoder must remember; of a single segment, its content */
     bool checksum;     /* one follows the last block */
 };
 
-/* Reads the header of the frame at `offset`, which is known to be one. False with *fault. */
+/* Reads the header of the frame at `offset`, whose first bytes are `b`. False when it is none, or
+   cut off. */
+bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset,
+                      struct zstd_frame *frame);
+
+/* Whether the source allows a window as large as the header asks for; what the frame would need of
+   it does not matter. False with *fault. */
+bool zstd_window_allowed(const struct source *s, const struct zstd_frame *frame,
+                         struct zstd_fault *fault);
+
+/* Reads the header of the frame at `offset`, which is known to be one, and sees that its window is
+   allowed. False with *fault. */
 bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *frame,
                  struct zstd_fault *fault);
 

@@ -202,6 +202,69 @@ both 'a frame that needs a window of terabytes' 1 '' "$window"
 run --long=31 x
 fails 'more than --long can allow' 'x: byte 0: zstd frame needs a window larger than 2 GiB'
 
+# What counts is the window in the header, not how much of it the content needs, nor whether a buffer
+# has room for it.
+#
+# windowed WINDOW: a frame of 25 bytes that says that it holds three, and has this byte for a window.
+windowed() {
+    printf '\050\265\057\375\200'
+    byte "$1"
+    word 12
+    printf '\141\0\0'
+    three
+}
+windowed 136 >x
+both 'a window of 128 MiB for 12 bytes' 0 '6
+3
+2'
+windowed 137 >x
+both 'a window of 144 MiB for 12 bytes' 1 '' "$window"
+run -q -o sum --long=28 x
+is 'a window of 144 MiB for 12 bytes, --long=28' 0 6
+windowed 255 >x
+both 'a window of 3.75 TiB for 12 bytes' 1 '' "$window"
+{ windowed 136 && windowed 144; } >x
+both 'a second frame with a window of 256 MiB' 1 '' "$(echo "$window" | sed 's/byte 0/byte 25/')"
+run -q -o count --length 3 x
+is '--length: the window behind does not matter' 0 3
+for long in 10 16 20; do
+    for code in $((long - 10 << 3)) $(((long - 10 << 3) + 1)); do
+        windowed "$code" >x
+        { run -q -o sum --long=$long x && cat out err; } >file
+        shell "cat x | gpureduce -q -o sum --long=$long"
+        sed 's/: standard input:/: x:/' err >>out
+        if [ "$code" -eq $((long - 10 << 3)) ]; then
+            ok "a window of 2^$long with --long=$long" same file 6
+        else
+            ok "a larger one than 2^$long with --long=$long" \
+                grep -q "^gpureduce: x: byte 0: zstd frame needs a window larger than .*iB; --l" file
+        fi
+        ok 'in a pipe as in a file' cmp out file
+    done
+done
+# Of a single segment the window is the content. A block of one byte repeated has 128 KiB.
+printf '\002\000\020\000' >blocks
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    cat blocks blocks >double && mv double blocks
+done
+{ printf '\050\265\057\375\240' && word 134217728 && cat blocks && printf '\1\0\0'; } >x
+run -q -o count x
+is 'a segment of 128 MiB' 0 33554432
+shell 'cat x | gpureduce -q -o count'
+is 'a segment of 128 MiB, in a pipe' 0 33554432
+for option in --long=26 --long; do
+    [ $option = --long=26 ] ||
+        { printf '\050\265\057\375\240' && word 134217732 && cat blocks &&
+            printf '\043\0\0\0'; } >x
+    run -q -o count $option x
+    fails_like "a segment that is larger than $option" 'x: byte 0: zstd frame needs a window .*'
+    shell "cat x | gpureduce -q -o count $option"
+    fails_like "a segment that is larger than $option, in a pipe" \
+        'standard input: byte 0: zstd frame needs a window .*'
+done
+run -q -o count --long=28 x
+is 'a segment of 128 MiB and an element' 0 33554433
+
 # Skippable frames.
 { cat frame && printf '\120\052\115\030\006\0\0\0' && printf 12345; } >x
 both 'a skippable frame that goes beyond the end' 1 '' \
