@@ -67,6 +67,25 @@ static void frame_error(struct source *s, uint64_t frame, size_t code)
 }
 
 /*
+ * Where libzstd has all of a frame and room for what that says it holds, it decodes it at one go,
+ * and then holds it neither to the limit of windows nor to that of blocks. Whether a frame is taken
+ * must not depend on buffers. So windows are looked at here; and of frames that may hold more than
+ * a block libzstd is given the header first, and then looks at the size of each block. That costs
+ * nothing that can be measured; of small frames it would.
+ *
+ * What cannot be had so is that a match reaches no further back than the window: libzstd never
+ * looks. In a frame with such a match it finds the bytes meant where all of the content is at hand,
+ * as in small frames of files; elsewhere it finds others, or that the frame is damaged.
+ */
+
+/* Whether no block of a frame can hold more than it may, if all of them hold what the frame says.
+ */
+static bool within_block(const struct zstd_frame *frame)
+{
+    return frame->content <= frame->block_most;
+}
+
+/*
  * In order.
  */
 
@@ -88,6 +107,7 @@ struct zstd_reader {
     ZSTD_inBuffer in;
     uint64_t consumed;       /* compressed bytes before in.src */
     struct zstd_frame frame; /* the header of the current frame */
+    bool at_once;            /* libzstd may decode it at one go */
     uint64_t produced;       /* bytes that came out of it */
     size_t expected;         /* what libzstd last said: 0 between frames */
     bool ended;              /* the compressed input is */
@@ -206,15 +226,40 @@ static bool begin_frame(struct zstd_reader *z)
     left = z->in.size - z->in.pos;
     offset = z->consumed + z->in.pos;
     z->produced = 0;
+    z->at_once = true;
     if (!zstd_read_header(b, left, offset, &z->frame)) {
         /* Skippable, cut off, or none: libzstd knows. */
         z->frame = (struct zstd_frame){.begin = offset, .content = SOURCE_UNKNOWN};
         return true;
     }
-    if (zstd_window_allowed(z->source, &z->frame, &fault))
-        return true;
-    zstd_fault_say(z->source, &fault);
-    return false;
+    if (!zstd_window_allowed(z->source, &z->frame, &fault)) {
+        zstd_fault_say(z->source, &fault);
+        return false;
+    }
+    z->at_once = within_block(&z->frame) && zstd_all_there(b, left, z->frame);
+    return true;
+}
+
+/* Has libzstd decode more of the frame. False on failure, which has been said. */
+static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
+{
+    const struct zstd_frame *frame = &z->frame;
+    ZSTD_inBuffer in = z->in;
+
+    if (z->expected == 0 && !z->at_once)
+        in.size = in.pos + (size_t)(frame->position - frame->begin);
+    z->expected = decompress(z->source, z->context, out, &in);
+    z->in.pos = in.pos;
+    if (ZSTD_isError(z->expected)) {
+        frame_error(z->source, frame->begin, z->expected);
+        return false;
+    }
+    z->produced += out->pos;
+    if (z->expected == 0 && frame->content != SOURCE_UNKNOWN && frame->content != z->produced) {
+        lying_frame(z->source, frame->begin, frame->content, z->produced);
+        return false;
+    }
+    return true;
 }
 
 static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
@@ -234,17 +279,8 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
             return -1;
         }
         before = z->in.pos;
-        z->expected = decompress(z->source, z->context, &out, &z->in);
-        if (ZSTD_isError(z->expected)) {
-            frame_error(z->source, z->frame.begin, z->expected);
+        if (!decode_on(z, &out))
             return -1;
-        }
-        z->produced += out.pos;
-        if (z->expected == 0 && z->frame.content != SOURCE_UNKNOWN &&
-            z->frame.content != z->produced) {
-            lying_frame(z->source, z->frame.begin, z->frame.content, z->produced);
-            return -1;
-        }
         if (z->ended && out.pos == 0 && z->in.pos == before && z->expected != 0) {
             source_error(z->source,
                          "ends at byte %" PRIu64
@@ -652,27 +688,63 @@ static bool changed_frame(struct source *s, const struct decoder *d, const struc
     return false;
 }
 
-/* Decodes the hand's frame, which ends at `end`, in one call: so libzstd is fastest. False on
-   failure. */
-static bool whole_frame(struct source *s, struct hand *h, uint64_t end)
+/* A block has come out, which began at `where`. False when it held more than it may. */
+static bool check_block(struct source *s, const struct hand *h, uint64_t where, size_t held)
+{
+    if (held <= h->walk.block_most)
+        return true;
+    return changed_frame(
+        s, &h->decoder,
+        &(struct zstd_fault){.kind = ZSTD_BLOCK_SIZE, .frame = h->decoder.frame, .where = where});
+}
+
+/* Decodes the hand's frame, all of which is at hand, in one call: so libzstd is fastest. It has one
+   block, or is within one. False on failure. */
+static bool in_one_call(struct source *s, struct hand *h, const unsigned char *b, size_t size)
 {
     struct decoder *d = &h->decoder;
-    size_t size = (size_t)(end - d->frame), got, result;
-    const unsigned char *b = input_bytes(s, d, size, &got);
     uint64_t begun = clock_now();
+    size_t result = ZSTD_decompressDCtx(d->context, h->out.dst, h->out.size, b, size);
 
-    if (!b)
-        return false;
-    if (got < size) /* the kernel does not map it any more: piece by piece, then */
-        return true;
-    result = ZSTD_decompressDCtx(d->context, h->out.dst, h->out.size, b, size);
     atomic_fetch_add(&s->decode_time, clock_now() - begun);
     if (ZSTD_isError(result))
         return refused_frame(s, d, result);
     h->filled += result;
     d->position += result;
     pass_input(s, d, size);
-    return end_frame(s, d);
+    return end_frame(s, d) && check_block(s, h, h->walk.position, result);
+}
+
+/* Decodes the hand's frame, all of which is at hand: its header, and the rest. False on failure. */
+static bool in_two_calls(struct source *s, struct hand *h, const unsigned char *b, size_t size)
+{
+    struct decoder *d = &h->decoder;
+    size_t header = (size_t)(h->walk.position - h->walk.begin);
+    ZSTD_inBuffer first = {b, header, 0}, rest = {b + header, size - header, 0};
+    bool ended = false;
+
+    if (!feed(s, d, &h->out, &first, &ended) || !feed(s, d, &h->out, &rest, &ended))
+        return false;
+    h->filled += h->out.pos;
+    if (!ended) {
+        struct zstd_fault fault = {.kind = ZSTD_CUT_OFF, .frame = d->frame};
+        return changed_frame(s, d, &fault);
+    }
+    return true;
+}
+
+/* Decodes the hand's frame, which ends at `end`, at one go. False on failure. */
+static bool whole_frame(struct source *s, struct hand *h, uint64_t end, bool one_block)
+{
+    size_t size = (size_t)(end - h->walk.begin), got;
+    const unsigned char *b = input_bytes(s, &h->decoder, size, &got);
+
+    if (!b)
+        return false;
+    if (got < size) /* the kernel does not map it any more: piece by piece, then */
+        return true;
+    return one_block || within_block(&h->walk) ? in_one_call(s, h, b, size)
+                                               : in_two_calls(s, h, b, size);
 }
 
 /* Begins the next frame of the hand's batch, and decodes all of it where that can be; or passes a
@@ -683,7 +755,7 @@ static bool next_small(struct source *s, struct hand *h)
     struct decoder *d = &h->decoder;
     struct zstd_frame whole;
     struct zstd_fault fault = {ZSTD_SOUND, 0, 0, 0};
-    uint64_t skippable;
+    uint64_t skippable, end;
     size_t got;
     const unsigned char *b = input_bytes(s, d, ZSTD_HEADER_MAX, &got);
 
@@ -705,11 +777,17 @@ static bool next_small(struct source *s, struct hand *h)
     if (!d->input.view.map)
         return true;
     whole = h->walk;
-    if (d->task.batch.frames == 1)
-        whole.end = d->task.batch.end;
-    else if (!zstd_walk(&d->input.view, &whole, SOURCE_UNKNOWN, &fault))
+    /* Of a batch's only frame the end is known; whether there is a second block is enough then. */
+    if (!zstd_walk(&d->input.view, &whole,
+                   d->task.batch.frames == 1 && !within_block(&whole) ? 1 : SOURCE_UNKNOWN, &fault))
         return changed_frame(s, d, &fault);
-    return whole.end - whole.begin > 2 * z->present + h->beyond || whole_frame(s, h, whole.end);
+    end = whole.end == SOURCE_UNKNOWN ? d->task.batch.end : whole.end;
+    if (end < whole.position) {
+        fault = (struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = d->frame};
+        return changed_frame(s, d, &fault);
+    }
+    return end - whole.begin > 2 * z->present + h->beyond ||
+           whole_frame(s, h, end, whole.end == end && whole.blocks == 1);
 }
 
 /* Decodes the next block of the hand's frame. False on failure. */
@@ -717,6 +795,7 @@ static bool next_block(struct source *s, struct hand *h)
 {
     struct decoder *d = &h->decoder;
     struct zstd_fault fault = {ZSTD_SOUND, 0, 0, 0};
+    const uint64_t where = h->walk.position;
     size_t wanted, before = h->out.pos;
     bool ended = false;
 
@@ -737,6 +816,8 @@ static bool next_block(struct source *s, struct hand *h)
         wanted -= in.pos;
     }
     h->filled += h->out.pos - before;
+    if (!check_block(s, h, where, h->out.pos - before))
+        return false;
     if (ended != (h->walk.end != SOURCE_UNKNOWN) || wanted > 0) {
         fault = (struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = d->frame};
         return changed_frame(s, d, &fault);
@@ -857,6 +938,7 @@ static bool feed_stream(struct source *s, struct decoder *d, ZSTD_outBuffer *out
 {
     const uint64_t offset = atomic_load(&d->offset);
     struct zstd_fault fault = {.kind = ZSTD_CUT_OFF, .frame = d->frame};
+    struct zstd_frame frame;
     ZSTD_inBuffer in = {.pos = 0};
     size_t before = out->pos;
 
@@ -868,8 +950,11 @@ static bool feed_stream(struct source *s, struct decoder *d, ZSTD_outBuffer *out
         in.size = (size_t)(atomic_load(&d->input.present) - offset);
     if (in.size == 0 && offset < d->input.end)
         return became_shorter(s, d);
-    if (!d->in_frame)
+    if (!d->in_frame) {
         begin_frame_of(d, d->task.batch.content);
+        if (zstd_read_header(in.src, in.size, offset, &frame))
+            in.size = (size_t)(frame.position - offset);
+    }
     if (!feed(s, d, out, &in, ended))
         return false;
     return *ended || out->pos > before || in.pos > 0 || changed_frame(s, d, &fault);

@@ -20,6 +20,10 @@
 #define TABLE_CHECKSUMS 0x80
 #define TABLE_RESERVED 0x7c
 
+#define BLOCK_HEADER 3
+#define BLOCK_RUN 1
+#define BLOCK_RESERVED 3
+
 /* The shortest block: a header, and the byte that a run-length block repeats. An empty raw block is
    shorter, but holds nothing. */
 #define BLOCK_BYTES_MIN 4
@@ -118,6 +122,12 @@ void zstd_fault_say(struct source *s, const struct zstd_fault *fault)
                      ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
                      fault->frame, fault->where);
         break;
+    case ZSTD_BLOCK_SIZE:
+        source_error(s,
+                     "byte %" PRIu64 ": zstd frame is damaged: a block at byte %" PRIu64
+                     " that is larger than the frame allows",
+                     fault->frame, fault->where);
+        break;
     case ZSTD_TOO_LITTLE:
         source_error(s,
                      "byte %" PRIu64 ": zstd frame says it holds %" PRIu64
@@ -164,6 +174,8 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struc
         frame->content += 256;
     frame->window =
         single ? frame->content : (((uint64_t)1 << (10 + (b[5] >> 3))) / 8) * (8 + (b[5] & 7));
+    frame->block_most =
+        frame->window < ZSTD_BLOCK_CONTENT_MAX ? frame->window : ZSTD_BLOCK_CONTENT_MAX;
     return true;
 }
 
@@ -189,35 +201,58 @@ bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *fra
     return zstd_window_allowed(view->source, frame, fault);
 }
 
+/* Passes the block whose header is at `b`. False with *fault. */
+static bool pass_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault)
+{
+    uint32_t block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16;
+    unsigned type = block >> 1 & 3;
+    /* A run-length block takes one byte, whatever the size it expands to. */
+    uint32_t size = block >> 3, taken = type == BLOCK_RUN ? 1 : size;
+
+    if (type == BLOCK_RESERVED || size > frame->block_most || taken > frame->block_most) {
+        *fault =
+            (struct zstd_fault){.kind = type == BLOCK_RESERVED ? ZSTD_BLOCK_TYPE : ZSTD_BLOCK_SIZE,
+                                .frame = frame->begin,
+                                .where = frame->position};
+        return false;
+    }
+    frame->position += BLOCK_HEADER + taken;
+    frame->blocks++;
+    if (block & 1)
+        frame->end = frame->position + (frame->checksum ? 4 : 0);
+    return true;
+}
+
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault)
 {
     const uint64_t input_bytes = view->source->input_bytes;
     const unsigned char *b;
-    uint32_t block;
     size_t got;
 
     if (frame->position >= input_bytes)
         return cut_off(fault, frame->begin);
-    b = zstd_view_at(view, frame->position, 3, &got);
+    b = zstd_view_at(view, frame->position, BLOCK_HEADER, &got);
     if (!b)
         return read_failure(fault, frame->begin);
-    if (got < 3)
+    if (got < BLOCK_HEADER)
         return cut_off(fault, frame->begin);
-    block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16;
-    if ((block >> 1 & 3) == 3) {
-        *fault = (struct zstd_fault){
-            .kind = ZSTD_BLOCK_TYPE, .frame = frame->begin, .where = frame->position};
+    if (!pass_block(b, frame, fault))
         return false;
+    return frame->end == SOURCE_UNKNOWN || frame->end <= input_bytes ||
+           cut_off(fault, frame->begin);
+}
+
+bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
+{
+    struct zstd_fault fault;
+
+    while (frame.end == SOURCE_UNKNOWN) {
+        uint64_t at = frame.position - frame.begin;
+
+        if (at + BLOCK_HEADER > got || !pass_block(b + at, &frame, &fault))
+            return false;
     }
-    /* A run-length block holds one byte, whatever the size it expands to. */
-    frame->position += 3 + ((block >> 1 & 3) == 1 ? 1 : block >> 3);
-    frame->blocks++;
-    if (block & 1) {
-        frame->end = frame->position + (frame->checksum ? 4 : 0);
-        if (frame->end > input_bytes)
-            return cut_off(fault, frame->begin);
-    }
-    return true;
+    return frame.end - frame.begin <= got;
 }
 
 bool zstd_walk(struct zstd_view *view, struct zstd_frame *frame, uint64_t blocks,

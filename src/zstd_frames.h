@@ -20,7 +20,7 @@
 
 #include "source.h"
 
-/* The most one block can hold. */
+/* The most one block can hold; less where the frame's window is smaller. */
 #define ZSTD_BLOCK_CONTENT_MAX ((uint64_t)128 << 10)
 
 /* No header is longer. */
@@ -49,6 +49,7 @@ struct zstd_fault {
         ZSTD_NO_FRAME,    /* none begins there */
         ZSTD_WINDOW,      /* it needs a larger window than is allowed */
         ZSTD_BLOCK_TYPE,  /* a block of a reserved type at `where` */
+        ZSTD_BLOCK_SIZE,  /* a block at `where` that is larger than the frame allows */
         ZSTD_TOO_LITTLE,  /* its `count` blocks cannot hold the `where` bytes it says it holds */
         ZSTD_READ_FAILURE /* of the input; said */
     } kind;
@@ -61,13 +62,14 @@ void zstd_fault_say(struct source *s, const struct zstd_fault *fault);
 
 /* A frame as far as it has been walked. */
 struct zstd_frame {
-    uint64_t begin;    /* offset of its first byte */
-    uint64_t position; /* offset of its next block */
-    uint64_t end;      /* offset behind it; SOURCE_UNKNOWN before that is known */
-    uint64_t blocks;   /* passed */
-    uint64_t content;  /* bytes it says it holds, or SOURCE_UNKNOWN */
-    uint64_t window;   /* bytes that a decoder must remember; of a single segment, its content */
-    bool checksum;     /* one follows the last block */
+    uint64_t begin;      /* offset of its first byte */
+    uint64_t position;   /* offset of its next block */
+    uint64_t end;        /* offset behind it; SOURCE_UNKNOWN before that is known */
+    uint64_t blocks;     /* passed */
+    uint64_t content;    /* bytes it says it holds, or SOURCE_UNKNOWN */
+    uint64_t window;     /* bytes that a decoder must remember; of a single segment, its content */
+    uint64_t block_most; /* bytes a block of it may hold, or take, at most */
+    bool checksum;       /* one follows the last block */
 };
 
 /* Reads the header of the frame at `offset`, whose first bytes are `b`. False when it is none, or
@@ -79,6 +81,9 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset,
    it does not matter. False with *fault. */
 bool zstd_window_allowed(const struct source *s, const struct zstd_frame *frame,
                          struct zstd_fault *fault);
+
+/* Whether all of a frame whose header was read from `b` is there, and its blocks are sound. */
+bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame);
 
 /* Reads the header of the frame at `offset`, which is known to be one, and sees that its window is
    allowed. False with *fault. */

@@ -265,6 +265,67 @@ done
 run -q -o count --long=28 x
 is 'a segment of 128 MiB and an element' 0 33554433
 
+#
+# A block may hold and take as much as the window, and 128 KiB at most.
+#
+# framed SAYS: a frame with a window of 1 KiB that says that it holds so much; its blocks are
+# standard input.
+framed() {
+    printf '\050\265\057\375\200\0'
+    word "$1"
+    cat
+}
+# damaged NAME: the frame ./x is, and also behind another.
+damaged() {
+    both_like "$1" 'byte 0: zstd frame is damaged: .*'
+    cat frame x >y && mv y x
+    both_like "$1, second frame" 'byte 27: zstd frame is damaged: .*'
+}
+printf '\003\040\000\000' | framed 1024 >x # one byte repeated
+run -q -o count x
+is 'a block as large as the window' 0 256
+printf '\043\040\000\000' | framed 1028 >x
+damaged 'a block of one byte repeated that is larger than the window'
+run x
+fails 'a file says which block' \
+    'x: byte 27: zstd frame is damaged: a block at byte 37 that is larger than the frame allows'
+{ printf '\041\040\000' && head -c 1028 /dev/zero; } | framed 1028 >x
+damaged 'a raw block that is larger than the window'
+# Literals alone: 4092 times the same byte.
+printf '\045\0\0\305\377\0\0' >last
+printf '\044\0\0\305\377\0\0' >literals
+{ printf '\050\265\057\375\200\020' && word 4092 && cat last; } >x
+run -q -o count x
+is 'a compressed block that holds less than the window' 0 1023
+framed 4092 <last >x
+damaged 'a compressed block that holds more than the window'
+{ printf '\050\265\057\375\0\0' && cat last; } >x
+damaged 'a compressed block that holds more than the window, of unknown length'
+cat literals last | framed 8184 >x
+damaged 'two compressed blocks that hold more than the window'
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    cat literals literals >double && mv double literals
+done
+{ cat frame && cat literals last | framed $((4097 * 4092)); } >x
+for chunk in 1MiB 32MiB; do
+    run -q -o sum --chunk-size $chunk x
+    fails_like "a large frame of them, chunks of $chunk" 'x: byte 27: zstd frame is damaged: .*'
+    shell "cat x | gpureduce -q -o sum --chunk-size $chunk"
+    fails_like "a large frame of them, in a pipe, chunks of $chunk" \
+        'standard input: byte 27: zstd frame is damaged: .*'
+done
+# A block of five bytes that holds four, or five.
+printf '\050\265\057\375\040\004\055\0\0\115\0\0\0\0' >x
+damaged 'a block that takes more than the window'
+# Of one byte that it repeats so often: never.
+printf '\050\265\057\375\040\000\003\0\0\0' >x
+damaged 'a block of a byte in a frame of none'
+{ printf '\050\265\057\375\040\005\055\0\0\135\0\0\0\0' && printf 123 | zstd_frame 3 3; } >x
+run -q -o count x
+is 'a block that takes as much as the window' 0 2
+{ printf '\050\265\057\375\200\130' && word 131076 && printf '\043\000\020\000'; } >x
+damaged 'a block of 128 KiB and four bytes'
+
 # Skippable frames.
 { cat frame && printf '\120\052\115\030\006\0\0\0' && printf 12345; } >x
 both 'a skippable frame that goes beyond the end' 1 '' \
