@@ -123,6 +123,8 @@ static void show_last(void)
         fprintf(stderr, " --chunk-size=%zu", last.options->chunk_size);
     if (input->skip)
         fprintf(stderr, " --skip=%" PRIu64, input->skip);
+    if (input->window_log)
+        fprintf(stderr, " --long=%d", input->window_log);
     if (input->length != SOURCE_UNKNOWN)
         fprintf(stderr, " --length=%" PRIu64, input->length);
     for (size_t i = 0; i < last.options->operation_count; i++)
@@ -223,6 +225,19 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     for (size_t i = 0; i < operation_count; i++)
         if (set == 0 || (set >> i & 1))
             options->operations[options->operation_count++] = &operations[i];
+}
+
+void fuzz_choose_long(struct fuzz_input *in, struct options *options)
+{
+    static const unsigned char logs[] = {0, 10, 11, 13, 17, 20, 27, 28, 31};
+
+    options->input.window_log = logs[fuzz_below(in, sizeof logs)];
+}
+
+uint64_t fuzz_window_most(const struct options *options)
+{
+    return UINT64_C(1) << (options->input.window_log ? options->input.window_log
+                                                     : SOURCE_WINDOW_LOG_DEFAULT);
 }
 
 /* What writes to the pipe. */

@@ -101,6 +101,12 @@ const char *fuzz_way_name(enum fuzz_way way);
    chunk size, instruction set. All else is what it is without an option. */
 void fuzz_options(struct fuzz_input *in, struct options *options);
 
+/* Without --long, or a --long=N of a few kinds. */
+void fuzz_choose_long(struct fuzz_input *in, struct options *options);
+
+/* The largest window that a frame may ask for then. */
+uint64_t fuzz_window_most(const struct options *options);
+
 /* Reduces the bytes by the whole program but for its output. `piece`, at least 1, is how many bytes
    stand before them in FUZZ_STDIN, and how many are written at a time in FUZZ_PIPE. Fails unless a
    failure comes with one error, and success with none. */

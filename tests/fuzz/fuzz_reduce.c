@@ -1,7 +1,8 @@
 /*
  * A whole reduction of a byte string: raw or with a .npy header, compressed or not, with frames cut
- * anywhere, from a file or a pipe, with any type, byte order, --skip, --length, NaN policy, chunk
- * size, threads and instruction set, against the plain reference.
+ * anywhere, with any type, byte order, --skip, --length, --long, NaN policy, chunk size, threads
+ * and instruction set, against the plain reference. Compressed data are read from a file, from
+ * standard input and from a pipe, which must agree; others in one of these ways.
  */
 #include "fuzz.h"
 
@@ -76,8 +77,29 @@ static void add_skippable(struct fuzz_input *in, struct fuzz_bytes *out)
     memset(fuzz_grow(out, size), 0x28, size);
 }
 
-static void add_frame(struct fuzz_input *in, struct fuzz_bytes *out, const unsigned char *data,
-                      size_t size)
+/* Has a frame ask for a larger window than it needs, by the byte of its header: 1 MiB and more, the
+   limits of --long and what lies just behind them, and 3.75 TiB. A single segment has no such byte.
+ */
+static void enlarge_window(struct fuzz_input *in, unsigned char *frame)
+{
+    static const unsigned char windows[] = {80, 87, 136, 137, 144, 168, 169, 255};
+    unsigned char window = windows[fuzz_below(in, sizeof windows)];
+
+    if (!(frame[4] & 0x20) && window > frame[5])
+        frame[5] = window;
+}
+
+/* The window that a frame's header asks for. */
+static uint64_t window_of(const unsigned char *frame, size_t content)
+{
+    if (frame[4] & 0x20)
+        return content;
+    return ((UINT64_C(1) << (10 + (frame[5] >> 3))) >> 3) * (8 + (frame[5] & 7));
+}
+
+/* Adds the data as a frame, and returns its window. */
+static uint64_t add_frame(struct fuzz_input *in, struct fuzz_bytes *out, const unsigned char *data,
+                          size_t size)
 {
     static ZSTD_CCtx *context;
     ZSTD_inBuffer input = {data, size, 0};
@@ -100,13 +122,18 @@ static void add_frame(struct fuzz_input *in, struct fuzz_bytes *out, const unsig
     if (ZSTD_compressStream2(context, &output, &input, ZSTD_e_end) != 0)
         abort();
     out->size = before + output.pos;
+    if (fuzz_below(in, 16) == 0)
+        enlarge_window(in, out->data + before);
+    return window_of(out->data + before, size);
 }
 
-/* Compresses in frames of any length, or of that of whole elements, with others between them. */
-static void compress(struct fuzz_input *in, struct fuzz_bytes *out, const struct fuzz_bytes *bytes,
-                     size_t element)
+/* Compresses in frames of any length, or of that of whole elements, with others between them.
+   Returns the largest window. */
+static uint64_t compress(struct fuzz_input *in, struct fuzz_bytes *out,
+                         const struct fuzz_bytes *bytes, size_t element)
 {
     bool whole = fuzz_flag(in);
+    uint64_t window, largest = 0;
     size_t done = 0;
 
     do {
@@ -119,11 +146,39 @@ static void compress(struct fuzz_input *in, struct fuzz_bytes *out, const struct
             size = left;
         if (fuzz_below(in, 8) == 0)
             add_skippable(in, out);
-        add_frame(in, out, bytes->data + done, size);
+        window = add_frame(in, out, bytes->data + done, size);
+        if (largest < window)
+            largest = window;
         done += size;
     } while (done < bytes->size);
     if (fuzz_below(in, 8) == 0)
         add_skippable(in, out);
+    return largest;
+}
+
+/* Reduces in one way and compares. `window` is the largest that a frame asks for. */
+static bool reduce(const struct options *options, enum fuzz_way way, const struct fuzz_bytes *bytes,
+                   size_t piece, uint64_t window, const struct fuzz_content *content)
+{
+    uint64_t elements = fuzz_expect(options, content);
+    bool large = window > fuzz_window_most(options), good;
+    struct reduction reduction;
+    char how[256];
+
+    snprintf(how, sizeof how, "%s%s from a %s, pieces of %zu, %u threads, chunks of %zu",
+             window ? "compressed " : "", content->promised != SOURCE_UNKNOWN ? ".npy" : "raw",
+             fuzz_way_name(way), piece, options->threads, options->chunk_size);
+    good = fuzz_reduce(options, way, bytes->data, bytes->size, piece, &reduction);
+    /* Only what lies behind the elements asked for may have too large a window. */
+    if (large && (!good || options->input.length == SOURCE_UNKNOWN)) {
+        fuzz_check(!good, "%s: a window of %" PRIu64 " bytes is taken", how, window);
+        return false;
+    }
+    if (elements == SOURCE_UNKNOWN)
+        fuzz_check(!good, "%s: what must be refused is taken", how);
+    else
+        fuzz_compare(options, content, elements, good, &reduction, how);
+    return good;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -132,18 +187,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_bytes raw = {0}, bytes = {0}, packed = {0};
     struct fuzz_content content = {.promised = SOURCE_UNKNOWN};
     struct options options;
-    struct reduction reduction;
     enum fuzz_way way = (enum fuzz_way)fuzz_below(&in, FUZZ_WAYS);
     bool header = fuzz_flag(&in), compressed = fuzz_flag(&in), good;
     size_t piece = 1 + (size_t)fuzz_below(&in, 0x2000);
-    uint64_t elements;
-    char how[256];
+    uint64_t window = 0;
 
     fuzz_options(&in, &options);
     if (fuzz_flag(&in))
         options.input.length = fuzz_flag(&in) ? fuzz_below(&in, 0x8000) : fuzz_odd_number(&in);
     if (fuzz_flag(&in))
         options.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+    if (compressed)
+        fuzz_choose_long(&in, &options);
     content.type = options.input.type;
     content.big_endian = options.input.order == ELEMENT_ORDER_BIG;
     header &= content.type != ELEMENT_BF16;
@@ -165,18 +220,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     content.bytes = bytes.data;
     content.size = bytes.size;
     if (compressed)
-        compress(&in, &packed, &bytes, element_size(content.type));
+        window = compress(&in, &packed, &bytes, element_size(content.type));
 
-    snprintf(how, sizeof how, "%s%s from a %s, pieces of %zu, %u threads, chunks of %zu",
-             compressed ? "compressed " : "", header ? ".npy" : "raw", fuzz_way_name(way), piece,
-             options.threads, options.chunk_size);
-    elements = fuzz_expect(&options, &content);
-    good = fuzz_reduce(&options, way, compressed ? packed.data : bytes.data,
-                       compressed ? packed.size : bytes.size, piece, &reduction);
-    if (elements == SOURCE_UNKNOWN)
-        fuzz_check(!good, "%s: what must be refused is taken", how);
-    else
-        fuzz_compare(&options, &content, elements, good, &reduction, how);
+    good = reduce(&options, way, compressed ? &packed : &bytes, piece, window, &content);
+    for (int i = 0; compressed && i < FUZZ_WAYS; i++) {
+        enum fuzz_way other = (enum fuzz_way)i;
+
+        if (other != way)
+            fuzz_check(reduce(&options, other, &packed, piece, window, &content) == good,
+                       "a %s is taken, a %s is not, or the other way round", fuzz_way_name(way),
+                       fuzz_way_name(other));
+    }
     fuzz_free(&packed);
     fuzz_free(&bytes);
     fuzz_free(&raw);

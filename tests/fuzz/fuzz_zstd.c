@@ -1,7 +1,8 @@
 /*
- * zstd: any bytes, or frames put together with lengths that lie, blocks of all kinds, skippable
- * frames and seek tables. A plain loop over libzstd says what the content is, or that there is
- * none; the parallel decoder of files and the serial one of pipes must both agree.
+ * zstd: any bytes, or frames put together with lengths that lie, windows of all sizes, blocks of
+ * all kinds, skippable frames and seek tables, with and without --long. A plain loop over libzstd
+ * says what the content is, or that there is none; the parallel decoder of files and the serial one
+ * of pipes must both agree.
  */
 #include "fuzz.h"
 
@@ -36,72 +37,82 @@ static uint64_t load(const unsigned char *b, unsigned size)
 
 struct truth {
     bool good;
-    bool undecided; /* whether such a frame is taken depends on the room for its content */
+    bool ambiguous;            /* libzstd itself has two answers */
     struct fuzz_bytes content; /* all, or as far as it came */
 };
 
-/* libzstd decodes a frame at one go, where it is given room for all that the frame says it holds,
-   and then holds it neither to the limit of windows nor, within the window, to that of blocks.
-   Puts the content of such a frame behind the first `before` bytes, and returns where it ends; or
-   returns 0. */
-static size_t decode_at_once(struct truth *t, size_t before, const unsigned char *b, size_t size)
+/* The window that a frame's header asks for; 0 where there is none. */
+static uint64_t window_of(const unsigned char *b, size_t size)
 {
-    unsigned long long said = ZSTD_getFrameContentSize(b, size);
-    size_t length = ZSTD_findFrameCompressedSize(b, size), got;
-    unsigned char *content;
+    unsigned long long content = ZSTD_getFrameContentSize(b, size);
 
-    if (said > CONTENT_MAX || ZSTD_isError(length))
+    if (content == ZSTD_CONTENTSIZE_ERROR || size < 6)
         return 0;
-    content = malloc((size_t)said + 1);
-    if (!content)
+    if (b[4] & 0x20) /* a single segment */
+        return content;
+    return ((UINT64_C(1) << (10 + (b[5] >> 3))) >> 3) * (8 + (b[5] & 7));
+}
+
+/* Whether libzstd, given all of a frame and room for it, decodes it to something else than this, of
+   the same size: a match reaches further back than the window, and what it finds there depends on
+   the buffers. */
+static bool differs_at_once(const unsigned char *b, size_t length, const unsigned char *content,
+                            size_t size)
+{
+    unsigned char *other = malloc(size + 1);
+    size_t got;
+    bool differs;
+
+    if (!other)
         abort();
-    got = ZSTD_decompress(content, (size_t)said, b, length);
-    if (got == said) {
-        t->content.size = before;
-        fuzz_add(&t->content, content, got);
-        t->undecided = true;
-    }
-    free(content);
-    return got == said ? length : 0;
+    got = ZSTD_decompress(other, size, b, length);
+    differs = got == size && memcmp(other, content, size) != 0;
+    free(other);
+    return differs;
 }
 
 /* Decodes one frame with content; returns where it ends, or 0. */
-static size_t decode_frame(struct truth *t, const unsigned char *b, size_t size)
+static size_t decode_frame(struct truth *t, const unsigned char *b, size_t size,
+                           uint64_t window_most)
 {
     static ZSTD_DCtx *context;
     unsigned long long said = ZSTD_getFrameContentSize(b, size);
-    ZSTD_inBuffer in = {b, size, 0};
+    ZSTD_inBuffer in = {b, 0, 0};
     size_t before = t->content.size, result = 1;
 
-    if (!context)
+    if (!context) {
         context = ZSTD_createDCtx();
-    if (!context)
-        abort();
-    if (said == ZSTD_CONTENTSIZE_ERROR)
+        if (!context || ZSTD_isError(ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 31)))
+            abort();
+    }
+    if (said == ZSTD_CONTENTSIZE_ERROR || window_of(b, size) > window_most)
         return 0;
     ZSTD_DCtx_reset(context, ZSTD_reset_session_only);
     while (result != 0) {
-        /* Byte by byte all that stands before a damage comes out; and no room at first makes
-           libzstd decode block by block. */
+        /* Byte by byte, for libzstd looks closely then, and all that stands before a damage comes
+           out. */
         unsigned char byte;
-        ZSTD_outBuffer out = {&byte, in.pos > 0, 0};
+        ZSTD_outBuffer out = {&byte, 1, 0};
         size_t at = in.pos;
 
+        if (in.pos == in.size && in.size < size)
+            in.size++;
         result = ZSTD_decompressStream(context, &out, &in);
         fuzz_add(&t->content, &byte, out.pos);
         if (ZSTD_isError(result))
-            return decode_at_once(t, before, b, size);
-        if (result != 0 && out.pos == 0 && in.pos == at)
+            return 0;
+        if (result != 0 && out.pos == 0 && in.pos == at && in.size == size)
             return 0; /* cut off */
         if (t->content.size > CONTENT_MAX)
             return 0;
     }
     if (said != ZSTD_CONTENTSIZE_UNKNOWN && said != t->content.size - before)
         return 0;
+    t->ambiguous |= differs_at_once(b, in.pos, t->content.data + before, t->content.size - before);
     return in.pos;
 }
 
-static void decode(struct truth *t, const unsigned char *b, size_t size)
+static void decode(struct truth *t, const unsigned char *b, size_t size, uint64_t window_most)
 {
     size_t at = 0;
 
@@ -113,7 +124,7 @@ static void decode(struct truth *t, const unsigned char *b, size_t size)
             if (left >= 8 && load(b + at + 4, 4) <= left - 8)
                 length = 8 + (size_t)load(b + at + 4, 4);
         } else if (magic == FRAME_MAGIC) {
-            length = decode_frame(t, b + at, left);
+            length = decode_frame(t, b + at, left, window_most);
         }
         if (length == 0)
             return;
@@ -258,8 +269,6 @@ static void check(const struct options *options, const struct truth *truth, bool
         return;
     }
     elements = fuzz_expect(options, &content);
-    if (truth->undecided && !good)
-        return;
     if (!truth->good) {
         /* Only what lies behind the elements asked for may be damaged unnoticed. */
         if (options->input.length == SOURCE_UNKNOWN || elements != options->input.length)
@@ -288,13 +297,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         options.input.length = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
     if (fuzz_below(&in, 4) == 0)
         options.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+    fuzz_choose_long(&in, &options);
     if (parts)
         put_together(&in, &bytes);
     else
         fuzz_add(&bytes, in.data, in.size);
 
-    decode(&truth, bytes.data, bytes.size);
-    for (int way = 0; way < FUZZ_WAYS && truth.content.size <= CONTENT_MAX; way++) {
+    decode(&truth, bytes.data, bytes.size, fuzz_window_most(&options));
+    for (int way = 0; way < FUZZ_WAYS && truth.content.size <= CONTENT_MAX && !truth.ambiguous;
+         way++) {
         struct reduction reduction;
         char how[128];
         bool good =

@@ -35,7 +35,7 @@ seeds_npy() {
 seeds_zstd() {
     for file in "$srcdir"/data/zstd/*.zst; do
         [ "$(wc -c <"$file")" -gt "$max_length" ] ||
-            seed fuzz_zstd "${file##*/}" '\1\1\0\0\0\0\0\0\0\0\0\0' <"$file"
+            seed fuzz_zstd "${file##*/}" '\0\1\1\0\0\0\0\0\0\0\0\0\0' <"$file"
     done
     for i in 1 2 3 4 5 6 7 8; do
         # A frame of parts takes some twenty choices.
