@@ -309,20 +309,9 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input)
 {
     struct zstd_reader *z = calloc(1, sizeof *z);
 
-    if (z) {
-        z->current = malloc(sizeof *z->current);
-        z->spare = malloc(sizeof *z->spare);
-        z->context = open_context(s);
-    }
-    if (!z || !z->current || !z->spare || !z->context) {
+    if (!z) {
         source_error(s, "out of memory");
         input->close(input);
-        if (z) {
-            ZSTD_freeDCtx(z->context);
-            free(z->current);
-            free(z->spare);
-            free(z);
-        }
         return NULL;
     }
     pthread_mutex_init(&z->mutex, NULL);
@@ -332,6 +321,14 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input)
     z->base.ahead = zstd_ahead;
     z->source = s;
     z->input = input;
+    z->context = open_context(s);
+    z->current = malloc(sizeof *z->current);
+    z->spare = malloc(sizeof *z->spare);
+    if (!z->context || !z->current || !z->spare) {
+        source_error(s, "out of memory");
+        zstd_close(&z->base);
+        return NULL;
+    }
     z->in.src = z->current->bytes;
     return &z->base;
 }
@@ -1594,15 +1591,16 @@ static uint64_t zstd_index(const struct source *s, uint64_t index)
     return low ? index - z->unsized[low - 1].gap / s->element_size : index;
 }
 
+/* Whatever zstd_state got. */
 static void zstd_source_close(struct source *s)
 {
     struct zstd_state *z = s->state;
 
-    for (unsigned i = 0; i < z->workers; i++) {
+    for (unsigned i = 0; z->hands && i < z->workers; i++) {
         end_decoder(&z->hands[i].decoder);
         free(z->hands[i].memory);
     }
-    for (unsigned i = 0; i < STREAMS(z->workers); i++)
+    for (unsigned i = 0; z->streams && i < STREAMS(z->workers); i++)
         end_decoder(&z->streams[i].decoder);
     if (z->map)
         munmap(z->map - z->map_before, z->map_before + (size_t)s->input_bytes);
@@ -1643,54 +1641,47 @@ static void set_room(struct zstd_state *z)
     z->budget = share > fixed + z->room ? (share - fixed - z->room) * z->workers : 0;
 }
 
-/* The state of a source whose layout is known; NULL without memory. */
-static struct zstd_state *zstd_state(struct source *s, unsigned workers)
+/* Gives a source whose layout is known its state. False without memory. */
+static bool zstd_state(struct source *s, unsigned workers)
 {
+    static const struct source_ops ops = {
+        .next = zstd_next, .finish = zstd_finish, .index = zstd_index, .close = zstd_source_close};
     struct zstd_state *z = calloc(1, sizeof *z);
 
     if (!z)
-        return NULL;
+        return false;
+    s->state = z;
+    s->ops = &ops;
+    pthread_mutex_init(&z->mutex, NULL);
     z->workers = workers;
     z->queue_size = 2 * found_ahead(z) + workers;
     z->hands = calloc(workers, sizeof *z->hands);
     z->streams = calloc(STREAMS(workers), sizeof *z->streams);
     z->queue = calloc(z->queue_size, sizeof *z->queue);
-    if (!z->hands || !z->streams || !z->queue) {
-        free(z->hands);
-        free(z->streams);
-        free(z->queue);
-        free(z);
-        return NULL;
-    }
-    pthread_mutex_init(&z->mutex, NULL);
+    if (!z->hands || !z->streams || !z->queue)
+        return false;
     set_room(z);
     z->exact_needed = s->elements != s->promised || (!s->npy && s->data_offset > 0);
     map_input(s, z);
     zstd_finder_init(&z->finder, s, z->map, z->room, workers);
-    return z;
+    return true;
 }
 
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
 {
-    static const struct source_ops ops = {
-        .next = zstd_next, .finish = zstd_finish, .index = zstd_index, .close = zstd_source_close};
     struct reader *stream = stream_reader_open(s);
     struct reader *reader = stream ? zstd_reader_open(s, stream) : NULL;
-    struct zstd_state *z;
     bool ok = reader && source_layout(s, options, reader);
 
     if (reader)
         reader->close(reader);
     if (!ok)
         return false;
-    z = zstd_state(s, workers);
-    if (!z) {
+    if (!zstd_state(s, workers)) {
         source_error(s, "out of memory");
         return false;
     }
     atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
-    s->state = z;
-    s->ops = &ops;
     s->parallel = true;
     return true;
 }
