@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "data_gen.h"
+#include "lanes.h"
 #include "oracle.h"
 #include "reference.h"
 #include "tap.h"
@@ -50,22 +51,7 @@ static bool reduce(const struct engine *engine, struct engine_state *state,
         good = engine->reduce(lanes[turn], &chunk) == ENGINE_TAKEN;
         at += chunk.count;
     }
-    for (int i = 0; i < LANES; i++) {
-        struct engine_times times;
-        struct partial partial;
-
-        if (!lanes[i])
-            continue;
-        if (!engine->finish(lanes[i], &partial, &times)) {
-            tap_note("%s", engine->lane_error(lanes[i]));
-            good = false;
-        }
-        partial_merge(total, &partial);
-        timeline_free(&times.copies);
-        timeline_free(&times.kernels);
-        engine->lane_close(lanes[i]);
-    }
-    return good;
+    return lanes_end(engine, lanes, LANES, total) && good;
 }
 
 static void check(struct tap_family *family, const struct engine *engine,

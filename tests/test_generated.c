@@ -23,6 +23,7 @@
 
 #include "bench/distribution.h"
 #include "data_gen.h"
+#include "lanes.h"
 #include "oracle.h"
 #include "reference.h"
 #include "tap.h"
@@ -146,22 +147,7 @@ static bool reduce(const struct subject *subject, struct engine_setup setup,
             good = engine->reduce(lane, &chunk) == ENGINE_TAKEN;
         }
     }
-    for (unsigned i = 0; i < LANES_MAX; i++) {
-        struct engine_times times;
-        struct partial partial;
-
-        if (!lanes[i])
-            continue;
-        if (!engine->finish(lanes[i], &partial, &times)) {
-            tap_note("%s", engine->lane_error(lanes[i]));
-            good = false;
-        }
-        partial_merge(total, &partial);
-        timeline_free(&times.copies);
-        timeline_free(&times.kernels);
-        engine->lane_close(lanes[i]);
-    }
-    return good;
+    return lanes_end(engine, lanes, LANES_MAX, total) && good;
 }
 
 static void compare(struct tap_family *family, const struct sample *sample, bool good,
