@@ -37,10 +37,10 @@ void source_became_shorter(struct source *s, uint64_t missing)
                  missing > s->start ? missing - s->start : 0);
 }
 
-/* Both ways of reading. Past the page cache, a read that ends inside a sector ends the file. */
+/* Past the page cache, a read that ends inside a sector ends the file. */
 #define SECTOR 512
 
-static ptrdiff_t pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
+ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
 {
     uint64_t begun = clock_now();
     size_t done = 0;
@@ -67,12 +67,7 @@ static ptrdiff_t pread_from(struct source *s, int fd, void *buffer, size_t size,
 
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
 {
-    return pread_from(s, s->fd, buffer, size, offset);
-}
-
-ptrdiff_t source_pread_direct(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
-{
-    return pread_from(s, fd, buffer, size, offset);
+    return source_pread_from(s, s->fd, buffer, size, offset);
 }
 
 enum source_status source_wait(struct source_waiter **waiters, pthread_mutex_t *mutex,

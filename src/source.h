@@ -237,10 +237,10 @@ void source_became_shorter(struct source *s, uint64_t missing);
    with the error said. Keeps input_read and read_time. */
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
 
-/* The same through another descriptor of the file, one with O_DIRECT: buffer, size and offset are
-   multiples of pages. SOURCE_REFUSED where it cannot be read so: what the reason was, source_pread
-   will tell, if it meets it too. */
+/* The same through `fd`: s->fd, or another descriptor of the file, one with O_DIRECT. For that,
+   buffer, size and offset are multiples of pages, and SOURCE_REFUSED says that it cannot be read
+   so: what the reason was, source_pread will tell, if it meets it too. */
 #define SOURCE_REFUSED (-2)
-ptrdiff_t source_pread_direct(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
+ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 
 #endif

@@ -186,8 +186,8 @@ static enum direct read_direct(struct source *s, struct hand *hand,
     count = count < hand->count ? count : hand->count;
     size = before + (size_t)count * s->element_size;
     /* At the end of the file less than the last page comes. */
-    got = source_pread_direct(s, f->direct, buffer,
-                              (size + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE, begin);
+    got = source_pread_from(s, f->direct, buffer,
+                            (size + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE, begin);
     if (got == SOURCE_REFUSED) {
         atomic_store(&f->direct_refused, true);
         return DIRECT_NOT;
