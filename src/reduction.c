@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "cores.h"
@@ -228,14 +229,17 @@ static void call_gpu(struct session *session)
     }
 }
 
-/* Bytes of a file, where it is a regular one; else 0. */
-static uint64_t regular_size(const char *path)
+/* Bytes of an input, where it is a regular file; else 0. Only auto asks how much is to come. */
+static uint64_t bytes_to_come(const struct options *options, const char *path)
 {
     struct stat status;
+    int error;
 
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0
-               ? (uint64_t)status.st_size
-               : 0;
+    if (options->device != DEVICE_AUTO)
+        return 0;
+    error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
+    return error == 0 && S_ISREG(status.st_mode) && status.st_size > 0 ? (uint64_t)status.st_size
+                                                                       : 0;
 }
 
 struct session *session_open(const struct options *options)
@@ -250,8 +254,8 @@ struct session *session_open(const struct options *options)
     session->options = options;
     session->called = clock_now();
     session->cores = cores_available();
-    for (int i = 0; options->device == DEVICE_AUTO && i < options->file_count; i++)
-        session->to_come += regular_size(options->files[i]);
+    for (int i = 0; i < options->file_count; i++)
+        session->to_come += bytes_to_come(options, options->files[i]);
     pthread_mutex_init(&session->mutex, NULL);
     session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
     if (!session->cpu) {
@@ -1037,7 +1041,7 @@ static enum source_status reduce_once(struct session *session, const char *path,
 
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
-    uint64_t first_read = 0, size = regular_size(path);
+    uint64_t first_read = 0, size = bytes_to_come(session->options, path);
     enum source_status status;
 
     session->to_come -= size < session->to_come ? size : session->to_come;

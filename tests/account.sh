@@ -84,6 +84,16 @@ run -v data/zstd/frames.f32.zst
 absent 'a compressed file' 'the input is compressed'
 shell 'cat three.f32 | gpureduce -v'
 absent 'a pipe' 'the input comes in order'
+# Twice, that the rate be known when the second one is begun.
+head -c 16777216 /dev/zero >zeros
+if truncate -s 1T ./- 2>/dev/null; then
+    shell 'gpureduce -v zeros zeros - <three.f32'
+    rm ./-
+    ok 'standard input is not the size of a file named -' test "$status:$(grep -c \
+        '^  gpu       not used: \(too little work\|the cores take .*\|storage is .*\)$' err)" = 0:3
+else
+    skip 'standard input is not the size of a file named -' 'no sparse files'
+fi
 run -v -D cpu three.f32
 ok '-D cpu needs no reason' test "$status:$(grep -c 'not used' err)" = 0:0
 run --json -D cpu three.f32
