@@ -265,6 +265,18 @@ is 'help: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad fi
 shell "trap '' PIPE; { gpureduce-bench generate -n 64MiB; echo \$? >code; } | true"
 ok 'generate: a pipe that nobody reads' \
     test "$(cat code):$(cat err)" = '1:gpureduce-bench: standard output: Broken pipe'
+# dd leaves the pipe so that a write that does not fit fails instead of waiting.
+if dd if=/dev/null of=/dev/null oflag=nonblock count=0 2>/dev/null; then
+    bench generate -n 4MiB -q
+    copy out expected
+    shell '{ dd if=/dev/null oflag=nonblock count=0 2>/dev/null; gpureduce-bench generate -n 4MiB -q
+        echo $? >code; } | { sleep 0.3; cat; }'
+    ok 'generate: a pipe that does not wait' test "$(cat code):$(cat err)" = 0:
+    ok 'generate: a pipe that does not wait loses nothing' cmp out expected
+else
+    skip 'generate: a pipe that does not wait' 'dd knows no oflag=nonblock'
+    skip 'generate: a pipe that does not wait loses nothing' 'dd knows no oflag=nonblock'
+fi
 shell '(ulimit -f 1; trap "" XFSZ; gpureduce-bench generate -n 64MiB >limited)'
 ok 'generate: a file that may not grow' \
     test "$status:$(cat err)" = '1:gpureduce-bench: standard output: File too large'

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -59,13 +60,22 @@ struct worker {
     unsigned char *buffer;
 };
 
+/* Waits until standard output takes bytes again. Whoever else has the same pipe may have made it
+   one that does not wait by itself. */
+static bool wait_for_room(void)
+{
+    struct pollfd poll_fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+}
+
 /* Writes all of a buffer to standard output; 0 or errno. */
 static int write_all(const unsigned char *data, size_t size)
 {
     while (size > 0) {
         ssize_t n = write(STDOUT_FILENO, data, size);
 
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno != EINTR && !(errno == EAGAIN && wait_for_room()))
             return errno;
         if (n > 0) {
             data += n;
