@@ -79,11 +79,11 @@ bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
 for bad in '' gauss Uniform uniform,normal; do
     bench generate -n 4 --dist "$bad"
-    wrong "--dist '$bad'" "unknown distribution '$bad'" generate
+    wrong "--dist '$bad'" "unknown distribution '$bad': there are uniform, normal, wide, full, integers, sparse and cancel" generate
 done
 for bad in '' f31 int32; do
     bench generate -n 4 --dtype "$bad"
-    wrong "--dtype '$bad'" "unknown dtype '$bad'" generate
+    wrong "--dtype '$bad'" "unknown dtype '$bad': there are f32, f64, f16 and bf16" generate
 done
 bench generate -n 4 -t '>f4'
 wrong "-t '>f4'" "dtype '>f4' is big-endian; data here are little-endian" generate

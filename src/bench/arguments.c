@@ -100,6 +100,32 @@ static void print_help(const struct arguments *a)
  * Parsing.
  */
 
+static const char *dtype_name(int i)
+{
+    return element_name((enum element_type)i);
+}
+
+static const char *dist_name(int i)
+{
+    return distribution_name((enum distribution)i);
+}
+
+/* Says that `text` is none of the `count` names of this kind of thing, and what they are. */
+static bool unknown_name(const struct arguments *a, const char *kind, const char *text,
+                         const char *(*name)(int), int count)
+{
+    char format[160];
+    size_t used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: there are", kind);
+
+    for (int i = 0; i < count && used < sizeof format; i++)
+        used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
+                                 i == 0           ? ""
+                                 : i == count - 1 ? " and"
+                                                  : ",",
+                                 name(i));
+    return arguments_wrong(a, format, text);
+}
+
 /* Takes the argument of an option, which may be NULL where it need not have one. */
 static bool take(const struct arguments *a, const struct argument *x, const char *text)
 {
@@ -134,14 +160,14 @@ static bool take(const struct arguments *a, const struct argument *x, const char
         return true;
     case ARGUMENT_DTYPE:
         if (!element_parse(text, &type, &order))
-            return arguments_wrong(a, "unknown dtype %s", text);
+            return unknown_name(a, "dtype", text, dtype_name, ELEMENT_TYPES);
         if (order == ELEMENT_ORDER_BIG)
             return arguments_wrong(a, "dtype %s is big-endian; data here are little-endian", text);
         *(enum element_type *)x->target = type;
         return true;
     case ARGUMENT_DISTRIBUTION:
         return distribution_parse(text, x->target) ||
-               arguments_wrong(a, "unknown distribution %s", text);
+               unknown_name(a, "distribution", text, dist_name, DISTRIBUTIONS);
     case ARGUMENT_TEXT:
         *(const char **)x->target = text;
         return true;
