@@ -1,6 +1,7 @@
 #include "progress.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "clock.h"
@@ -16,7 +17,7 @@ void progress_begin(struct progress *p, bool enabled, uint64_t total, uint64_t n
 
 void progress_update(struct progress *p, uint64_t done, uint64_t now)
 {
-    char text[120];
+    char text[120], time[32] = "-:--";
     double seconds, rate;
 
     if (!p->enabled || now - p->begun < QUIET_TIME || (p->shown && now - p->shown < INTERVAL))
@@ -29,12 +30,16 @@ void progress_update(struct progress *p, uint64_t done, uint64_t now)
                  seconds);
     } else {
         uint64_t left = done < p->total ? p->total - done : 0;
-        uint64_t wait = rate > 0 ? (uint64_t)((double)left / rate + 0.5) : 0;
-        snprintf(text, sizeof text,
-                 "%.2f of %.2f GB  %3.0f %%  %.2f GB/s  %" PRIu64 ":%02" PRIu64 " left",
+
+        /* Rounded up: 0:00 is when nothing is left. */
+        if (left == 0 || rate > 0) {
+            uint64_t wait = left ? (uint64_t)ceil((double)left / rate) : 0;
+            snprintf(time, sizeof time, "%" PRIu64 ":%02" PRIu64, wait / 60, wait % 60);
+        }
+        snprintf(text, sizeof text, "%.2f of %.2f GB  %3.0f %%  %.2f GB/s  %s left",
                  (double)done / 1e9, (double)p->total / 1e9,
                  p->total ? 100.0 * (double)(p->total - left) / (double)p->total : 100.0,
-                 rate / 1e9, wait / 60, wait % 60);
+                 rate / 1e9, time);
     }
     message_transient(text);
 }

@@ -243,6 +243,8 @@ ok '--json=FILE that cannot be' test "$status:$(size out):$(cat err)" = \
     '1:4000:gpureduce-bench: nowhere/statistics.json: No such file or directory'
 shell 'gpureduce-bench generate -q --progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
 ok '--progress' grep -q 'of 0.07 GB' err
+ok '--progress: no time is known before anything is written' \
+    grep -q '0.00 of 0.07 GB    0 %  0.00 GB/s  -:-- left' err
 shell 'gpureduce-bench generate -q --no-progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
 is '--no-progress' 0 ''
 if [ -w /dev/full ]; then
