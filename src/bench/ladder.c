@@ -97,12 +97,12 @@ static void ladder_facts(struct table *t, const struct workbench *b, const struc
 
     workbench_facts(b, t);
     table_fact_text(t, "dtype", "type", element_name(in->type));
-    table_fact_number(t, "elements", "elements", (double)in->count, 0, "");
+    table_fact_count(t, "elements", "elements", in->count, "");
     table_fact_text(t, "dist", "distribution", distribution_name(b->distribution));
-    table_fact_number(t, "seed", "seed", (double)b->seed, 0, "");
-    table_fact_number(t, "buffers", "buffers in rotation", (double)in->places, 0, "");
-    table_fact_number(t, "coarsen", "coarsening", b->coarsen, 0, "");
-    table_fact_number(t, "repeat", "timings of each, at most", b->repeat, 0, "");
+    table_fact_count(t, "seed", "seed", b->seed, "");
+    table_fact_count(t, "buffers", "buffers in rotation", in->places, "");
+    table_fact_count(t, "coarsen", "coarsening", b->coarsen, "");
+    table_fact_count(t, "repeat", "timings of each, at most", b->repeat, "");
     table_fact_number(t, "read_milliseconds", "least time for N reads", r.reading * 1e3, 4, "ms");
     table_fact_number(t, "add_milliseconds", "least time for N - 1 additions", r.adding * 1e3, 4,
                       "ms");

@@ -259,9 +259,9 @@ static void describe(const struct limits *l, const struct limits_file *f)
 
     machine_processor(name);
     table_fact_text(l->table, "cpu", "CPU", name);
-    table_fact_number(l->table, "threads", "threads, at most", l->threads, 0, "");
+    table_fact_count(l->table, "threads", "threads, at most", l->threads, "");
     table_fact_text(l->table, "instruction_set", "instruction set", l->kernels->name);
-    table_fact_number(l->table, "bytes", "data", (double)l->bytes, 0, "bytes");
+    table_fact_count(l->table, "bytes", "data", l->bytes, "bytes");
     if (f->path)
         table_fact_text(l->table, "file", "file", message_quote(quoted, f->path));
     else

@@ -80,8 +80,7 @@ struct limits_device *limits_device_open(struct limits *l)
     if (l->peak > 0)
         table_fact_number(l->table, "gpu_memory_peak_gigabytes_per_second", "GPU memory, peak",
                           l->peak, 0, "GB/s");
-    table_fact_number(l->table, "gpu_l2_bytes", "GPU level-2 cache", (double)facts.cache, 0,
-                      "bytes");
+    table_fact_count(l->table, "gpu_l2_bytes", "GPU level-2 cache", facts.cache, "bytes");
 
     d = calloc(1, sizeof *d);
     if (!d) {

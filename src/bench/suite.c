@@ -320,7 +320,7 @@ void suite_run(struct workbench *b, enum element_type type, enum distribution d,
     s.table = table_new("suite", suite_columns, SUITE_COLUMNS);
     table_as_json(s.table, json->print, json->path);
     workbench_facts(b, s.table);
-    table_fact_number(s.table, "seed", "seed", (double)b->seed, 0, "");
+    table_fact_count(s.table, "seed", "seed", b->seed, "");
     s.host = inputs_host_memory(size);
     if (s.table && s.host)
         s.data = device_allocate(size, "the input", b->stream);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -30,8 +31,10 @@ struct row {
 
 struct fact {
     char *key, *label;
-    char *text; /* NULL for a number */
+    enum { FACT_TEXT, FACT_NUMBER, FACT_COUNT } kind;
+    char *text;
     double number;
+    uint64_t count;
     int decimals;
     char *unit;
 };
@@ -123,7 +126,7 @@ void table_as_json(struct table *t, bool print, const char *path)
  */
 
 /* A new fact, or NULL. */
-static struct fact *add_fact(struct table *t, const char *key, const char *label)
+static struct fact *add_fact(struct table *t, const char *key, const char *label, const char *unit)
 {
     struct fact *facts;
 
@@ -135,27 +138,41 @@ static struct fact *add_fact(struct table *t, const char *key, const char *label
         return NULL;
     }
     t->facts = facts;
-    t->facts[t->fact_count] = (struct fact){.key = copy(t, key), .label = copy(t, label)};
+    t->facts[t->fact_count] =
+        (struct fact){.key = copy(t, key), .label = copy(t, label), .unit = copy(t, unit)};
     return &t->facts[t->fact_count++];
 }
 
 void table_fact_text(struct table *t, const char *key, const char *label, const char *value)
 {
-    struct fact *fact = add_fact(t, key, label);
+    struct fact *fact = add_fact(t, key, label, "");
 
-    if (fact)
+    if (fact) {
+        fact->kind = FACT_TEXT;
         fact->text = copy(t, value);
+    }
 }
 
 void table_fact_number(struct table *t, const char *key, const char *label, double value,
                        int decimals, const char *unit)
 {
-    struct fact *fact = add_fact(t, key, label);
+    struct fact *fact = add_fact(t, key, label, unit);
 
     if (fact) {
+        fact->kind = FACT_NUMBER;
         fact->number = value;
         fact->decimals = decimals;
-        fact->unit = copy(t, unit);
+    }
+}
+
+void table_fact_count(struct table *t, const char *key, const char *label, uint64_t value,
+                      const char *unit)
+{
+    struct fact *fact = add_fact(t, key, label, unit);
+
+    if (fact) {
+        fact->kind = FACT_COUNT;
+        fact->count = value;
     }
 }
 
@@ -297,11 +314,19 @@ static void print_facts(struct table *t)
     for (; t->facts_printed < t->fact_count; t->facts_printed++) {
         const struct fact *f = &t->facts[t->facts_printed];
 
-        if (f->text)
-            printf("%s: %s\n", f->label, f->text);
-        else
-            printf("%s: %.*f%s%s\n", f->label, f->decimals, f->number,
-                   f->unit && *f->unit ? " " : "", f->unit ? f->unit : "");
+        printf("%s: ", f->label);
+        switch (f->kind) {
+        case FACT_TEXT:
+            fputs(f->text, stdout);
+            break;
+        case FACT_NUMBER:
+            printf("%.*f", f->decimals, f->number);
+            break;
+        case FACT_COUNT:
+            printf("%" PRIu64, f->count);
+            break;
+        }
+        printf("%s%s\n", *f->unit ? " " : "", f->unit);
     }
 }
 
@@ -383,10 +408,17 @@ void table_write_json(const struct table *t, FILE *out)
         const struct fact *f = &t->facts[i];
 
         fprintf(out, ", \"%s\": ", f->key);
-        if (f->text)
+        switch (f->kind) {
+        case FACT_TEXT:
             json_string(out, f->text);
-        else
+            break;
+        case FACT_NUMBER:
             write_number(out, f->number);
+            break;
+        case FACT_COUNT:
+            fprintf(out, "%" PRIu64, f->count);
+            break;
+        }
     }
     fputs(", \"rows\": [", out);
     for (size_t i = 0; i < t->row_count; i++) {
@@ -551,7 +583,8 @@ static bool write_script(const struct table *t, FILE *out, const char *format, s
         putc('\n', out);
     }
     fputs("END_OF_ROWS\nset title ", out);
-    write_gnuplot_string(out, t->fact_count > 0 && t->facts[0].text ? t->facts[0].text : t->name);
+    write_gnuplot_string(out, t->fact_count > 0 && t->facts[0].kind == FACT_TEXT ? t->facts[0].text
+                                                                                 : t->name);
     fputs("\nset xlabel ", out);
     write_gnuplot_string(out, axis);
     fprintf(out,

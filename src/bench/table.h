@@ -30,10 +30,13 @@ struct table *table_new(const char *name, const struct table_column *columns, si
 void table_free(struct table *t);
 
 /* Facts about the whole run: a heading of the text, members of the JSON object. `key` is for JSON;
-   in text, "label: value unit". */
+   in text, "label: value unit". A number has so many decimals in text, and in JSON what reads back;
+   a count has all its digits. */
 void table_fact_text(struct table *t, const char *key, const char *label, const char *value);
 void table_fact_number(struct table *t, const char *key, const char *label, double value,
                        int decimals, const char *unit);
+void table_fact_count(struct table *t, const char *key, const char *label, uint64_t value,
+                      const char *unit);
 
 /* Starts a row; the cells set from here on are its. `group` names rows that stand under one heading
    in text, or NULL. */

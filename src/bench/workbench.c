@@ -81,7 +81,7 @@ void workbench_facts(const struct workbench *b, struct table *t)
     table_fact_text(t, "device", "device", d->name);
     table_fact_number(t, "peak_gigabytes_per_second", "peak of its memory", d->peak / 1e9, 1,
                       "GB/s");
-    table_fact_number(t, "multiprocessors", "multiprocessors", d->multiprocessors, 0, "");
+    table_fact_count(t, "multiprocessors", "multiprocessors", (uint64_t)d->multiprocessors, "");
     table_fact_number(t, "l2_megabytes", "level-2 cache", (double)d->cache / 1e6, 1, "MB");
     snprintf(version, sizeof version, "%d.%d.%d", number / 1000000, number / 1000 % 1000,
              number % 1000);
