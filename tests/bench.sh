@@ -346,6 +346,10 @@ has() {
         $1 == name && $2 == threads { good = $4 > 0 && $5 > 0 && $5 <= $4 && $4 <= $6 }
         END { exit !good }' limits.txt
 }
+# rows_of NAME: the threads of such rows.
+rows_of() {
+    awk -v name="$1" '$1 == name { printf "%s%s", n++ ? " " : "", $2 }' limits.txt
+}
 for name in memory-read kernel-memory cached-pread cached-mapped; do
     for threads in 1 2 3; do
         ok "limits: $name, $threads threads" has $name $threads
@@ -367,7 +371,7 @@ else
 fi
 
 "$bench" generate -q -d normal -n 2MiB >file.f32
-bench limits --bytes=2MiB -r1 -j1 file.f32
+bench limits --bytes=2MiB -r1 file.f32
 ok 'limits FILE' test "$status" = 0
 copy out limits.txt
 ok 'limits FILE: cached' has cached-mapped 1
@@ -375,9 +379,18 @@ ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|not measured 
 ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|not measured cold' out err
 ok 'limits FILE: named' grep -qx 'file: file.f32' out
 if grep -q cold-direct out; then
-    ok 'limits FILE: up to eight readers' has cold-direct 8
+    ok 'limits FILE: up to eight readers' test "$(rows_of cold-direct)" = '1 2 4 8'
+    bench limits --bytes=2MiB -r1 -j3 file.f32
+    copy out limits.txt
+    ok 'limits -j FILE: no more readers than threads' test "$(rows_of cold-direct)" = '1 2 3'
+    bench limits --bytes=2MiB -r1 -j9 file.f32
+    copy out limits.txt
+    ok 'limits -j FILE: nor more than eight' test "$(rows_of cold-direct)" = '1 2 4 8'
 else
-    skip 'limits FILE: up to eight readers' 'not on this file system'
+    for name in 'limits FILE: up to eight readers' 'limits -j FILE: no more readers than threads' \
+        'limits -j FILE: nor more than eight'; do
+        skip "$name" 'not on this file system'
+    done
 fi
 if [ -w /dev/shm ] && [ "$(df -P /dev/shm 2>/dev/null | awk 'END { print $1 }')" = tmpfs ]; then
     memory=$(mktemp /dev/shm/gpureduce-bench.XXXXXX)

@@ -28,6 +28,10 @@
 #define BYTES_DEFAULT (4096 * (uint64_t)MIB)
 #define BYTES_SHARE 4
 
+/* Readers of a file that is not cached, at most. They wait more than they work: more of them than
+   there are cores may help. */
+#define READERS_MAX 8
+
 #define REPEAT_DEFAULT 5
 #define THREADS_MAX 1024
 
@@ -246,7 +250,8 @@ static void save(const struct limits *l)
  * The command.
  */
 struct command_line {
-    uint64_t bytes, repeat, threads;
+    uint64_t bytes, repeat;
+    uint64_t threads; /* 0: not said */
     struct argument_json json;
     bool save, progress;
     const char *plot;
@@ -310,7 +315,8 @@ static void run(const struct command_line *c)
     struct limits_file f = {.path = c->path, .fd = -1};
     struct limits l = {
         .kernels = cpu_kernels_choose(),
-        .threads = (unsigned)c->threads,
+        .threads = c->threads ? (unsigned)c->threads : cores_available(),
+        .readers = c->threads && c->threads < READERS_MAX ? (unsigned)c->threads : READERS_MAX,
         .repeat = (unsigned)c->repeat,
         .progress = c->progress,
         .bytes = (c->bytes ? c->bytes : choose_bytes()) / ALIGNMENT * ALIGNMENT,
@@ -337,8 +343,7 @@ static void run(const struct command_line *c)
 
 void bench_limits(int argc, char **argv)
 {
-    struct command_line c = {
-        .repeat = REPEAT_DEFAULT, .threads = cores_available(), .progress = isatty(STDERR_FILENO)};
+    struct command_line c = {.repeat = REPEAT_DEFAULT, .progress = isatty(STDERR_FILENO)};
     const struct argument table[] = {
         {"bytes", 'n', ARGUMENT_SIZE, &c.bytes, LIMITS_BYTES_MIN, (uint64_t)1 << 44, "SIZE",
          "how much data to read; default 4GiB, or a quarter\n"
@@ -347,7 +352,8 @@ void bench_limits(int argc, char **argv)
          "timed samples, of which the median is printed;\n"
          "default 5"},
         {"threads", 'j', ARGUMENT_COUNT, &c.threads, 1, THREADS_MAX, "N",
-         "the most threads; default: one a core"},
+         "the most threads; default: one a core. At most 8\n"
+         "read a FILE that is not cached"},
         {"json", 0, ARGUMENT_JSON, &c.json, 0, 0, "FILE",
          "print a JSON object instead of text; with FILE,\nprint text, and write the object there"},
         {"plot", 0, ARGUMENT_TEXT, &c.plot, 0, 0, "FILE",

@@ -27,6 +27,7 @@ struct limits {
     struct table *table;
     const struct cpu_kernels *kernels; /* and the instruction set to read with */
     unsigned threads;                  /* the most */
+    unsigned readers;                  /* the most, of a file that is not cached */
     unsigned repeat; /* timed samples of a measurement, of which the median counts */
     bool progress;   /* show on standard error what is being measured */
     uint64_t bytes;  /* how much data to read, about: the size of `data` */

@@ -28,9 +28,6 @@
 /* What one sample reads of a file that is not cached. */
 #define COLD_BYTES (1024 * (uint64_t)MIB)
 
-/* Readers of such a file wait more than they work: more of them than cores may help. */
-#define COLD_READERS_MAX 8
-
 /* How much of a file may stay in the page cache for it to count as not cached. */
 #define COLD_RESIDENT_MAX 0.05
 
@@ -247,13 +244,13 @@ static double buffered_sample(void *argument)
     return team_run(job->threads, pread_member, job);
 }
 
-/* Measures with 1, 2, 4 and 8 readers. */
+/* Measures with 1, 2, 4 ... readers. */
 static bool measure_readers(struct limits *l, struct file_job *job, const char *name,
                             const char *what, limits_sample *sample)
 {
     bool good = true;
 
-    for (unsigned n = 1; good && n <= COLD_READERS_MAX; n *= 2) {
+    for (unsigned n = 1; good && n > 0; n = team_next(n, l->readers)) {
         job->threads = n;
         good = limits_measure(
             l,
@@ -305,7 +302,7 @@ void limits_measure_cold(struct limits *l, const struct limits_file *f)
     struct file_job job = {.file = f, .fd = f->fd};
     int direct = open(f->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 
-    job.buffers = make_buffers(COLD_READERS_MAX, COLD_PIECE);
+    job.buffers = make_buffers(l->readers, COLD_PIECE);
     if (job.buffers)
         measure_cold(l, &job, direct);
     if (direct >= 0)
