@@ -359,6 +359,10 @@ for name in l2-read kernel-l2 zstd-decode; do
     ok "limits: $name" has $name 1
 done
 ok 'limits: zstd-decode, all threads' has zstd-decode 3
+# Of 2 MiB, a piece for each thread.
+ok 'limits: pieces for all threads' \
+    test "$(awk '/^  (memory-read|cached-mapped) / { printf "%s:%s ", $2, $3 }' limits.txt)" = \
+    '1:2048 2:1024 3:684 1:2048 2:1024 3:684 '
 ok 'limits: nothing is measured cold without a file' test "$(grep -c cold- limits.txt)" = 0
 ok 'limits: no temporary file is left' test "$(find temporary -type f | wc -l)" -eq 0
 ok 'limits: headings' grep -q '^  limit  *threads  *piece KiB  *GB/s  *lowest  *highest  *% of peak  *what$' limits.txt
@@ -377,7 +381,11 @@ copy out limits.txt
 ok 'limits FILE: cached' has cached-mapped 1
 ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|not measured cold' out err
 ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|not measured cold' out err
-ok 'limits FILE: named' grep -qx 'file: file.f32' out
+ok 'limits FILE: named' grep -qx 'file: file.f32' limits.txt
+ok 'limits FILE: its size' grep -qx 'size of the file: 2097152 bytes' limits.txt
+ok 'limits FILE: small as was asked for, no warning' test "$(grep -c 'little to measure' err)" = 0
+bench limits --bytes=3MiB -r1 -j1 file.f32
+ok 'limits FILE: smaller than what was asked for' grep -qx 'gpureduce-bench: warning: file.f32: 2097152 bytes are little to measure with: they may fit into caches of the processor' err
 if grep -q cold-direct out; then
     ok 'limits FILE: up to eight readers' test "$(rows_of cold-direct)" = '1 2 4 8'
     bench limits --bytes=2MiB -r1 -j3 file.f32

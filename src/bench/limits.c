@@ -267,11 +267,13 @@ static void describe(const struct limits *l, const struct limits_file *f)
     table_fact_count(l->table, "threads", "threads, at most", l->threads, "");
     table_fact_text(l->table, "instruction_set", "instruction set", l->kernels->name);
     table_fact_count(l->table, "bytes", "data", l->bytes, "bytes");
-    if (f->path)
+    if (f->path) {
         table_fact_text(l->table, "file", "file", message_quote(quoted, f->path));
-    else
+        table_fact_count(l->table, "file_bytes", "size of the file", f->size, "bytes");
+    } else {
         table_fact_text(l->table, "temporary_file_in", "temporary file in",
                         message_quote(quoted, limits_temporary_directory()));
+    }
 }
 
 /* Measures all there is. Errors have been said. */
@@ -324,7 +326,7 @@ static void run(const struct command_line *c)
 
     if (c->plot && !table_plot_possible(c->plot))
         return;
-    if (!f.path || limits_file_open(&f))
+    if (!f.path || limits_file_open(&l, &f))
         l.table = table_new("limits", columns, COLUMNS);
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);

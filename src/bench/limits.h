@@ -86,9 +86,9 @@ struct limits_file {
     uint64_t size; /* a multiple of pages, at least LIMITS_BYTES_MIN */
 };
 
-/* Opens the file that `path` names; fd is below 0 before. False when it will not do, which has been
-   said. */
-bool limits_file_open(struct limits_file *f);
+/* Opens the file that `path` names; fd is below 0 before. Warns of one that is small beside
+   l->bytes. False when it will not do, which has been said. */
+bool limits_file_open(const struct limits *l, struct limits_file *f);
 
 /* Where temporary files go. */
 const char *limits_temporary_directory(void);

@@ -165,11 +165,11 @@ static bool measure_memory(struct limits *l, struct memory_job *job, struct limi
 {
     bool good = true;
 
-    team_range_set(&job->range, 0, l->bytes, MEMORY_PIECE);
-    limit.piece = MEMORY_PIECE;
     limit.bytes = l->bytes;
     for (unsigned n = 1; good && n > 0; n = team_next(n, l->threads)) {
         job->threads = limit.threads = n;
+        limit.piece = team_piece(l->bytes, n, MEMORY_PIECE, ALIGNMENT);
+        team_range_set(&job->range, 0, l->bytes, limit.piece);
         good = limits_measure(l, &limit, memory_sample, job);
     }
     return good;

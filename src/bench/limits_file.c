@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* O_DIRECT, O_TMPFILE, mincore */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,17 @@
 #define MIB ((size_t)1 << 20)
 
 /* What a thread takes at a time, as the tool itself does: of a mapped file; by pread; and of a file
-   that is not cached, where the disk wants large requests. */
+   that is not cached, where the disk wants large requests. Less where a file has not so many pieces
+   as there are threads. */
 #define MAPPED_PIECE (2 * MIB)
 #define PREAD_PIECE (256 * KIB)
 #define COLD_PIECE (16 * MIB)
 
 /* What one sample reads of a file that is not cached. */
 #define COLD_BYTES (1024 * (uint64_t)MIB)
+
+/* Less than this may fit into the last cache of a processor. */
+#define LITTLE (256 * (uint64_t)MIB)
 
 /* How much of a file may stay in the page cache for it to count as not cached. */
 #define COLD_RESIDENT_MAX 0.05
@@ -168,28 +173,28 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
 
     job.buffers = make_buffers(threads, PREAD_PIECE);
     good = job.buffers != NULL;
-    team_range_set(&job.range, 0, bytes, PREAD_PIECE);
     for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
         job.threads = n;
+        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, PREAD_PIECE, ALIGNMENT));
         good = limits_measure(l,
                               &(struct limit){.group = group,
                                               .name = "cached-pread",
                                               .what = "pread into a buffer in a cache",
                                               .threads = n,
-                                              .piece = PREAD_PIECE,
+                                              .piece = job.range.piece,
                                               .bytes = bytes},
                               pread_sample, &job);
     }
     free(job.buffers);
-    team_range_set(&job.range, 0, bytes, MAPPED_PIECE);
     for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
         job.threads = n;
+        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, MAPPED_PIECE, ALIGNMENT));
         good = limits_measure(l,
                               &(struct limit){.group = group,
                                               .name = "cached-mapped",
                                               .what = "mapped, read in place",
                                               .threads = n,
-                                              .piece = MAPPED_PIECE,
+                                              .piece = job.range.piece,
                                               .bytes = bytes},
                               mapped_sample, &job);
     }
@@ -216,14 +221,25 @@ static double resident(const struct limits_file *f, uint64_t begin, uint64_t end
     return share;
 }
 
+/* How much of a file one sample reads cold. */
+static uint64_t cold_bytes(const struct limits_file *f)
+{
+    return f->size < COLD_BYTES ? f->size : COLD_BYTES;
+}
+
+static size_t cold_piece(const struct file_job *job)
+{
+    return team_piece(cold_bytes(job->file), job->threads, COLD_PIECE, ALIGNMENT);
+}
+
 /* The next window of a file that is read cold. */
 static void next_window(struct file_job *job)
 {
-    uint64_t size = job->file->size < COLD_BYTES ? job->file->size : COLD_BYTES;
+    uint64_t size = cold_bytes(job->file);
 
     if (job->window + size > job->file->size)
         job->window = 0;
-    team_range_set(&job->range, job->window, job->window + size, COLD_PIECE);
+    team_range_set(&job->range, job->window, job->window + size, cold_piece(job));
     job->window += size;
 }
 
@@ -252,15 +268,14 @@ static bool measure_readers(struct limits *l, struct file_job *job, const char *
 
     for (unsigned n = 1; good && n > 0; n = team_next(n, l->readers)) {
         job->threads = n;
-        good = limits_measure(
-            l,
-            &(struct limit){.group = "the file, not cached",
-                            .name = name,
-                            .what = what,
-                            .threads = n,
-                            .piece = COLD_PIECE,
-                            .bytes = job->file->size < COLD_BYTES ? job->file->size : COLD_BYTES},
-            sample, job);
+        good = limits_measure(l,
+                              &(struct limit){.group = "the file, not cached",
+                                              .name = name,
+                                              .what = what,
+                                              .threads = n,
+                                              .piece = cold_piece(job),
+                                              .bytes = cold_bytes(job->file)},
+                              sample, job);
     }
     return good;
 }
@@ -274,7 +289,7 @@ static void measure_cold(struct limits *l, struct file_job *job, int direct)
     /* Pages that have not been written back would stay. */
     (void)fdatasync(f->fd);
     (void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
-    left = resident(f, 0, f->size < COLD_BYTES ? f->size : COLD_BYTES);
+    left = resident(f, 0, cold_bytes(f));
     /* In tmpfs, O_DIRECT may be had, and reads memory all the same. */
     if (left > 1 - COLD_RESIDENT_MAX) {
         message_warning("the file cannot be put out of memory: not measured cold");
@@ -310,8 +325,9 @@ void limits_measure_cold(struct limits *l, const struct limits_file *f)
     free(job.buffers);
 }
 
-bool limits_file_open(struct limits_file *f)
+bool limits_file_open(const struct limits *l, struct limits_file *f)
 {
+    char quoted[MESSAGE_QUOTE_MAX];
     struct stat status;
 
     /* A FIFO would wait for somebody to write. */
@@ -329,6 +345,12 @@ bool limits_file_open(struct limits_file *f)
         return false;
     }
     f->size = (uint64_t)status.st_size / ALIGNMENT * ALIGNMENT;
+    /* Who asks for little data knows. */
+    if (f->size < LITTLE && f->size < l->bytes)
+        message_warning("%s: %" PRIu64
+                        " bytes are little to measure with: they may fit into caches "
+                        "of the processor",
+                        message_quote(quoted, f->path), (uint64_t)status.st_size);
     return true;
 }
 

@@ -131,6 +131,14 @@ unsigned team_next(unsigned threads, unsigned most)
     return 2 * threads < most ? 2 * threads : most;
 }
 
+size_t team_piece(uint64_t bytes, unsigned threads, size_t most, size_t unit)
+{
+    uint64_t units = bytes / unit + (bytes % unit != 0);
+    uint64_t each = units / threads + (units % threads != 0);
+
+    return each < most / unit ? (size_t)each * unit : most;
+}
+
 void team_range_set(struct team_range *r, uint64_t begin, uint64_t end, size_t piece)
 {
     r->begin = begin;

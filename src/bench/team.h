@@ -34,6 +34,10 @@ bool team_share(unsigned threads, uint64_t count, uint64_t unit, team_share_work
    behind that. */
 unsigned team_next(unsigned threads, unsigned most);
 
+/* The size of pieces that `threads` threads take of so many bytes: `most`, or less where there
+   would be none for some of them; a multiple of `unit`, as `most` is. */
+size_t team_piece(uint64_t bytes, unsigned threads, size_t most, size_t unit);
+
 /* Bytes from `begin` to `end`, claimed a piece at a time, in order. */
 struct team_range {
     uint64_t begin, end;
