@@ -239,8 +239,17 @@ ok '--json=FILE' test "$(normalise statistics.json)" = '{"distribution": "wide",
 bench generate -n 4000 -q --json --json=statistics.json
 ok '--json=FILE, quietly' test "$status:$(wc -l <statistics.json | tr -d ' '):$(cat err)" = 0:1:
 bench generate -n 4000 -q --json=nowhere/statistics.json
-ok '--json=FILE that cannot be' test "$status:$(size out):$(cat err)" = \
-    '1:4000:gpureduce-bench: nowhere/statistics.json: No such file or directory'
+is '--json=FILE that cannot be' 1 '' 'gpureduce-bench: nowhere/statistics.json: No such file or directory'
+echo before >kept.json
+bench generate -n 4 --json=kept.json 5
+ok '--json=FILE is left alone by a wrong command line' test "$status:$(cat kept.json)" = 2:before
+bench generate -n 4000 -q --json=.
+is '--json=DIRECTORY' 1 '' 'gpureduce-bench: .: Is a directory'
+bench generate -n 4000 -q --json=
+is '--json= without a name' 1 '' "gpureduce-bench: '': No such file or directory"
+ln -s linked.json link.json
+bench generate -n 4000 -q --json=link.json
+ok '--json=LINK to what is not there yet' test "$status:$(wc -l <linked.json | tr -d ' ')" = 0:1
 shell 'gpureduce-bench generate -q --progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
 ok '--progress' grep -q 'of 0.07 GB' err
 ok '--progress: no time is known before anything is written' \
@@ -320,9 +329,21 @@ bench limits three.f32
 is 'too small a file' 1 '' 'gpureduce-bench: three.f32: too small: 1 MiB is the least to measure with'
 environment=TMPDIR=$work/nowhere
 bench limits --bytes=1MiB -r1 -j1
-ok 'nowhere to make a temporary file' test "$status:$(cat err)" = \
-    "1:gpureduce-bench: $work/nowhere: cannot make a temporary file: No such file or directory"
+is 'nowhere to make a temporary file: said before anything is measured' 1 '' \
+    "gpureduce-bench: $work/nowhere: cannot make a temporary file: No such file or directory"
 environment=
+if fallocate -l 4096 allocated 2>/dev/null; then
+    shell "ulimit -f 1; TMPDIR=$work gpureduce-bench limits --bytes=1MiB -r1 -j1"
+    is 'no room for a temporary file: said before anything is measured' 1 '' \
+        "gpureduce-bench: $work: cannot make a temporary file: File too large"
+else
+    skip 'no room for a temporary file: said before anything is measured' 'not on this file system'
+fi
+bench limits --bytes=1MiB -r1 -j1 --json=nowhere/limits.json
+is '--json=FILE that cannot be: said before anything is measured' 1 '' \
+    'gpureduce-bench: nowhere/limits.json: No such file or directory'
+bench limits --bytes=1MiB -r1 -j1 --json=results.json missing
+ok '--json=FILE: not made for nothing' test "$status:$(test -e results.json; echo $?)" = 1:1
 mkdir empty
 environment=PATH=$work/empty
 bench limits --plot=plot.svg
@@ -454,16 +475,15 @@ ok 'limits --save: nothing but the result is left' test "$(ls -A cache/gpureduce
 : >obstacle
 environment="XDG_CACHE_HOME=$work/obstacle"
 bench limits --bytes=1MiB -r1 -j1 --save
-ok 'limits --save where it cannot' test "$status:$(cat err)" = \
-    "1:gpureduce-bench: $work/obstacle/gpureduce/limits.json: Not a directory"
+is 'limits --save where it cannot: said before anything is measured' 1 '' \
+    "gpureduce-bench: $work/obstacle/gpureduce/limits.json: Not a directory"
 environment="-u XDG_CACHE_HOME HOME=$work/home"
 mkdir home
 bench limits --bytes=1MiB -r1 -j1 --save
 ok 'limits --save: the home directory' test -s home/.cache/gpureduce/limits.json
 environment='-u XDG_CACHE_HOME -u HOME'
 bench limits --bytes=1MiB -r1 -j1 --save
-ok 'limits --save: nowhere' test "$status:$(cat err)" = \
-    '1:gpureduce-bench: cannot save: neither XDG_CACHE_HOME nor HOME is set'
+is 'limits --save: nowhere' 1 '' 'gpureduce-bench: cannot save: neither XDG_CACHE_HOME nor HOME is set'
 environment=
 
 # Plots.
@@ -474,8 +494,8 @@ if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
     bench limits --bytes=1MiB -r1 -j1 --plot plot.png
     ok 'limits --plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
     bench limits --bytes=1MiB -r1 -j1 --plot nowhere/plot.png
-    ok 'limits --plot: a directory that is not there' test "$status:$(cat err)" = \
-        '1:gpureduce-bench: nowhere/plot.png: No such file or directory'
+    is 'limits --plot: a directory that is not there: said before anything is measured' 1 '' \
+        'gpureduce-bench: nowhere/plot.png: No such file or directory'
 else
     for name in SVG 'a bar is labelled' PNG 'a directory that is not there'; do
         skip "limits --plot: $name" 'no gnuplot'

@@ -286,6 +286,8 @@ void bench_generate(int argc, char **argv)
                       arguments.program);
         return;
     }
+    if (json.path && !output_possible(json.path))
+        return;
     job.bytes = bytes;
     job.length = bytes / element_size(job.type);
     chunks = bytes / CHUNK_BYTES + (bytes % CHUNK_BYTES != 0);

@@ -16,6 +16,7 @@
 #include "arguments.h"
 #include "bench.h"
 #include "inputs.h"
+#include "output.h"
 #include "published.h"
 #include "series.h"
 #include "suite.h"
@@ -340,7 +341,7 @@ struct command_line {
     bool suite;
 };
 
-/* Whether what was given makes sense; says what does not. */
+/* Whether what was given makes sense, and can be written to; says what does not. */
 static bool check_command_line(const struct arguments *a, struct command_line *c)
 {
     const char *stranger;
@@ -369,7 +370,8 @@ static bool check_command_line(const struct arguments *a, struct command_line *c
                       a->program);
         return false;
     }
-    return !c->plot || table_plot_possible(c->plot);
+    return (!c->plot || table_plot_possible(c->plot)) &&
+           (!c->json.path || output_possible(c->json.path));
 }
 
 static void run(const struct command_line *c)

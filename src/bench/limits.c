@@ -18,6 +18,7 @@
 #include "arguments.h"
 #include "bench.h"
 #include "distribution.h"
+#include "output.h"
 #include "series.h"
 
 #define KIB ((size_t)1 << 10)
@@ -203,46 +204,78 @@ static unsigned char *make_data(const struct limits *l)
  * Keeping the result.
  */
 
-/* Writes the table to a new file, which then takes the place of an older one as a whole. */
-static void save(const struct limits *l)
-{
-    char cache[MACHINE_CACHE_MAX], path[MACHINE_PATH_MAX], temporary[MACHINE_PATH_MAX + 8];
-    char quoted[MESSAGE_QUOTE_MAX];
-    const char *why = machine_cache(cache);
-    FILE *out = NULL;
+/* The record, and the file that is to take its place. */
+struct record {
+    char path[MACHINE_PATH_MAX], temporary[MACHINE_PATH_MAX + 8];
     int fd;
-    bool good;
+};
+
+static void record_error(const struct record *r)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, r->path), strerror(errno));
+}
+
+/* Makes the new file. False when it cannot be, which has been said. */
+static bool record_begin(struct record *r)
+{
+    char cache[MACHINE_CACHE_MAX];
+    const char *why = machine_cache(cache);
 
     if (why) {
         message_error(EXIT_FAILED, "cannot save: %s", why);
-        return;
+        return false;
     }
     /* It need not be there yet. Errors show below. */
     (void)mkdir(cache, 0700);
-    snprintf(path, sizeof path, "%s/" MACHINE_DIRECTORY, cache);
-    (void)mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/" MACHINE_DIRECTORY "/" MACHINE_FILE, cache);
-    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
-    fd = mkstemp(temporary);
-    good = fd >= 0;
-    if (good) {
-        out = fdopen(fd, "w");
-        good = out != NULL;
-        if (!good)
-            close(fd);
-    }
+    snprintf(r->path, sizeof r->path, "%s/" MACHINE_DIRECTORY, cache);
+    (void)mkdir(r->path, 0700);
+    snprintf(r->path, sizeof r->path, "%s/" MACHINE_DIRECTORY "/" MACHINE_FILE, cache);
+    snprintf(r->temporary, sizeof r->temporary, "%s.XXXXXX", r->path);
+    r->fd = mkstemp(r->temporary);
+    if (r->fd < 0)
+        record_error(r);
+    return r->fd >= 0;
+}
+
+/* Whether the table can be kept, before it takes minutes to make. */
+static bool save_possible(void)
+{
+    struct record r;
+
+    if (!record_begin(&r))
+        return false;
+    close(r.fd);
+    unlink(r.temporary);
+    return true;
+}
+
+/* Writes the table to a new file, which then takes the place of an older one as a whole. */
+static void save(const struct limits *l)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+    struct record r;
+    FILE *out;
+    bool good;
+
+    if (!record_begin(&r))
+        return;
+    out = fdopen(r.fd, "w");
+    good = out != NULL;
     if (good) {
         table_write_json(l->table, out);
-        good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
+        good = fflush(out) == 0 && !ferror(out) && fsync(r.fd) == 0;
         good = fclose(out) == 0 && good;
-    }
-    good = good && rename(temporary, path) == 0;
-    if (good) {
-        message_line("saved as %s", message_quote(quoted, path));
     } else {
-        message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), strerror(errno));
-        if (fd >= 0)
-            unlink(temporary);
+        close(r.fd);
+    }
+    good = good && rename(r.temporary, r.path) == 0;
+    if (good) {
+        message_line("saved as %s", message_quote(quoted, r.path));
+    } else {
+        record_error(&r);
+        unlink(r.temporary);
     }
 }
 
@@ -298,7 +331,7 @@ static void measure(struct limits *l, struct limits_file *f)
     limits_measure_zstd(l);
     if (f->path)
         limits_measure_cold(l, f);
-    if (f->path || limits_file_make(l, f))
+    if (f->path || limits_file_fill(l, f))
         limits_measure_cached(l, f);
     munmap(data, (size_t)l->bytes);
 }
@@ -324,9 +357,11 @@ static void run(const struct command_line *c)
         .bytes = (c->bytes ? c->bytes : choose_bytes()) / ALIGNMENT * ALIGNMENT,
     };
 
-    if (c->plot && !table_plot_possible(c->plot))
+    /* It takes minutes: what cannot be written is found out before. */
+    if ((c->plot && !table_plot_possible(c->plot)) ||
+        (c->json.path && !output_possible(c->json.path)) || (c->save && !save_possible()))
         return;
-    if (!f.path || limits_file_open(&l, &f))
+    if (f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f))
         l.table = table_new("limits", columns, COLUMNS);
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);

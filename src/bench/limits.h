@@ -93,9 +93,13 @@ bool limits_file_open(const struct limits *l, struct limits_file *f);
 /* Where temporary files go. */
 const char *limits_temporary_directory(void);
 
-/* Makes a file of l->data that has no name any more, and writes it to the disk: to write it later
-   would disturb what is measured. False on failure, which has been said. */
+/* Makes a file of l->bytes that has no name any more, so that it is known beforehand whether there
+   is room for it. False on failure, which has been said. */
 bool limits_file_make(const struct limits *l, struct limits_file *f);
+
+/* Puts l->data into it, and writes them to the disk: to write them later would disturb what is
+   measured. False on failure, which has been said. */
+bool limits_file_fill(const struct limits *l, struct limits_file *f);
 
 /* Reads the file, out of the page cache and not; errors have been said. l->bytes of it at most are
    read cached. The file must have a path to be measured cold, which puts it out of the cache. */

@@ -1,7 +1,7 @@
 /*
  * gpureduce-bench limits: files, cached and not.
  */
-#define _GNU_SOURCE /* O_DIRECT, O_TMPFILE, mincore */
+#define _GNU_SOURCE /* O_DIRECT, O_TMPFILE, mincore, fallocate */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -384,19 +384,33 @@ const char *limits_temporary_directory(void)
     return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
+/* Says what went wrong with the temporary file, and returns false. */
+static bool temporary_error(const char *doing)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: cannot %s a temporary file: %s",
+                  message_quote(quoted, limits_temporary_directory()), doing, strerror(errno));
+    return false;
+}
+
 bool limits_file_make(const struct limits *l, struct limits_file *f)
 {
-    const char *directory = limits_temporary_directory();
-    char quoted[MESSAGE_QUOTE_MAX];
+    f->size = l->bytes;
+    f->fd = open_nameless(limits_temporary_directory());
+    if (f->fd < 0)
+        return temporary_error("make");
+    /* Not every file system can do it beforehand. */
+    if (fallocate(f->fd, 0, 0, (off_t)l->bytes) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return temporary_error("make");
+    return true;
+}
+
+bool limits_file_fill(const struct limits *l, struct limits_file *f)
+{
     uint64_t done = 0;
 
-    f->size = l->bytes;
-    f->fd = open_nameless(directory);
-    if (f->fd < 0) {
-        message_error(EXIT_FAILED, "%s: cannot make a temporary file: %s",
-                      message_quote(quoted, directory), strerror(errno));
-        return false;
-    }
     limits_show(l, "writing a temporary file");
     while (done < l->bytes) {
         size_t size = (size_t)(l->bytes - done < COLD_PIECE ? l->bytes - done : COLD_PIECE);
@@ -406,11 +420,8 @@ bool limits_file_make(const struct limits *l, struct limits_file *f)
             break;
         done += n > 0 ? (uint64_t)n : 0;
     }
-    if (done < l->bytes || fdatasync(f->fd) != 0) {
-        message_error(EXIT_FAILED, "%s: cannot write a temporary file: %s",
-                      message_quote(quoted, directory), strerror(errno));
-        return false;
-    }
+    if (done < l->bytes || fdatasync(f->fd) != 0)
+        return temporary_error("write");
     limits_show(l, NULL);
     return true;
 }

@@ -8,6 +8,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Whether a file of this name can be written, to be asked before what is to stand in it takes
+   minutes. False when it cannot be, which has been said. Changes nothing: an older file stays as it
+   is, and a new one is not left there. */
+bool output_possible(const char *path);
+
 /* Opens the file of this name to be written anew. NULL when it cannot be, which has been said. */
 FILE *output_open(const char *path);
 

@@ -523,7 +523,7 @@ bool table_plot_possible(const char *path)
                       "out --plot)");
         return false;
     }
-    return true;
+    return output_possible(path);
 }
 
 /* A string of gnuplot's, for titles and data blocks. */

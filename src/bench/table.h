@@ -66,7 +66,7 @@ void table_write_json(const struct table *t, FILE *out);
 bool table_plot(const struct table *t, const char *path, size_t label, size_t value,
                 const char *axis, double limit, const char *limit_name);
 
-/* Whether `path` is one that table_plot can write, and gnuplot is there to do it; says what is
+/* Whether `path` is one that table_plot can write to, and gnuplot is there to do it; says what is
    wrong when not. */
 bool table_plot_possible(const char *path);
 
