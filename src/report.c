@@ -410,10 +410,11 @@ static void report_statistics(const struct options *options, const char *path,
         report_verbose(options, reduction);
 }
 
-void report_flush(void)
+bool report_flush(void)
 {
     if (fflush(stdout) != 0 && output_error == 0)
         output_error = errno;
+    return output_error == 0;
 }
 
 void report(const struct options *options, const char *path, const struct reduction *reduction)
@@ -423,7 +424,7 @@ void report(const struct options *options, const char *path, const struct reduct
     else
         report_text(options, path, reduction);
     /* Results of earlier files are not held back while a large one is reduced. */
-    report_flush();
+    (void)report_flush();
     if (options->verbose || (!options->quiet && !options->json))
         report_statistics(options, path, reduction);
 }
@@ -440,7 +441,7 @@ void report_close(void)
 {
     /* Flushing tells about what was written; closing a standard output that was never open tells
        nothing, where there was nothing to write. */
-    report_flush();
+    (void)report_flush();
     if (ferror(stdout) && output_error == 0)
         output_error = EIO;
     if (fclose(stdout) != 0 && errno != EBADF && output_error == 0)

@@ -4,6 +4,8 @@
 #ifndef GPUREDUCE_REPORT_H
 #define GPUREDUCE_REPORT_H
 
+#include <stdbool.h>
+
 #include "options.h"
 #include "reduction.h"
 
@@ -17,8 +19,8 @@ void report(const struct options *options, const char *path, const struct reduct
    output are, in place of a signal. To be called before any file is opened. */
 void report_open(void);
 
-/* Flushes standard output; why it failed first is kept for report_close. */
-void report_flush(void);
+/* Flushes standard output; why it failed first is kept for report_close. False once it has. */
+bool report_flush(void);
 
 /* Flushes and closes standard output. A failure is said, and raises the exit status. */
 void report_close(void);

@@ -509,6 +509,12 @@ if [ -w /dev/full ]; then
 else
     skip 'limits: a full disk' 'no /dev/full'
 fi
+# What is printed line by line is all there is.
+shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 --progress >&-'
+ok 'limits: closed standard output ends it' test "$status:$(grep -c 'memory-read\|gpu-read' err):$(grep -c cached-mapped err)" = 1:1:0
+shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 --json=beside.json >&-'
+ok 'limits: closed standard output, and the result goes to a file' \
+    test "$status:$(grep -c cached-mapped beside.json)" = 1:1
 shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 >&-'
 is 'limits: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad file descriptor'
 shell 'TMPDIR=temporary gpureduce-bench limits --bytes=4MiB -r10000 -j1 >/dev/null & sleep 1; kill $!; wait $!'

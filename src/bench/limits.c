@@ -98,7 +98,8 @@ static void add_row(struct limits *l, const struct limit *limit, struct series r
         table_number(t, COLUMN_PERCENT, 100 * rates.median / limit->peak);
     table_text(t, COLUMN_WHAT, limit->what);
     table_text(t, COLUMN_LABEL, label);
-    table_flush(t);
+    if (!table_flush(t))
+        l->stopped = l->only_printed;
 }
 
 void limits_show(const struct limits *l, const char *text)
@@ -113,13 +114,13 @@ bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *
     unsigned count = limit->samples ? limit->samples : l->repeat;
     double *rates = malloc(count * sizeof *rates);
     char label[100], text[120];
-    bool good = rates != NULL;
+    bool good = rates != NULL && !l->stopped;
 
-    if (!good)
+    if (!rates)
         message_error(EXIT_FAILED, "out of memory");
     make_label(label, sizeof label, limit);
     snprintf(text, sizeof text, "measuring %s", label);
-    limits_show(l, text);
+    limits_show(l, good ? text : NULL);
     good = good && sample(argument) >= 0;
     for (unsigned i = 0; good && i < count; i++) {
         double seconds = sample(argument);
@@ -132,7 +133,7 @@ bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *
     if (good)
         add_row(l, limit, series_of(rates, count));
     free(rates);
-    return good;
+    return good && !l->stopped;
 }
 
 /*
@@ -331,7 +332,7 @@ static void measure(struct limits *l, struct limits_file *f)
     limits_measure_zstd(l);
     if (f->path)
         limits_measure_cold(l, f);
-    if (f->path || limits_file_fill(l, f))
+    if (!l->stopped && (f->path || limits_file_fill(l, f)))
         limits_measure_cached(l, f);
     munmap(data, (size_t)l->bytes);
 }
@@ -355,6 +356,7 @@ static void run(const struct command_line *c)
         .repeat = (unsigned)c->repeat,
         .progress = c->progress,
         .bytes = (c->bytes ? c->bytes : choose_bytes()) / ALIGNMENT * ALIGNMENT,
+        .only_printed = !c->json.path && !c->save && !c->plot,
     };
 
     /* It takes minutes: what cannot be written is found out before. */

@@ -33,7 +33,9 @@ struct limits {
     uint64_t bytes;  /* how much data to read, about: the size of `data` */
     /* `bytes` bytes of normally distributed f32, not a page of which is shared or zero. */
     const unsigned char *data;
-    double peak; /* GB/s of the GPU's memory, by its clock and width; 0 when not known */
+    bool only_printed; /* standard output alone has what is measured */
+    bool stopped;      /* that failed: there is nothing to measure for any more */
+    double peak;       /* GB/s of the GPU's memory, by its clock and width; 0 when not known */
 };
 
 /* One measurement: the row it becomes. */
@@ -53,7 +55,7 @@ struct limit {
 typedef double limits_sample(void *argument);
 
 /* Takes one sample to warm up and then those that count, and makes a row of them. False when a
-   sample failed; there is no row then. */
+   sample failed, and there is no row then; or when there is nothing to measure for any more. */
 bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *sample,
                     void *argument);
 

@@ -351,12 +351,12 @@ static void print_rows(struct table *t, bool more)
     }
 }
 
-void table_flush(struct table *t)
+bool table_flush(struct table *t)
 {
     if (!t || t->failed || t->json)
-        return;
+        return true;
     print_rows(t, true);
-    report_flush();
+    return report_flush();
 }
 
 /*
@@ -440,7 +440,7 @@ void table_finish(struct table *t)
             putchar('\n');
         print_facts(t);
     }
-    report_flush();
+    (void)report_flush();
     if (t->json_path) {
         FILE *out = output_open(t->json_path);
 

@@ -45,8 +45,9 @@ void table_text(struct table *t, size_t column, const char *value);
 void table_number(struct table *t, size_t column, double value);
 void table_flag(struct table *t, size_t column, bool value);
 
-/* Prints the last row at once when the output is text, so that a long run shows what it has. */
-void table_flush(struct table *t);
+/* Prints the last row at once when the output is text, so that a long run shows what it has. False
+   when standard output does not take it; why will be said at the end. */
+bool table_flush(struct table *t);
 
 /* Whether the table prints JSON instead of text, and a file to write as JSON in any case, or NULL.
    Before the first row. `path` stays valid as long as the table lives. */

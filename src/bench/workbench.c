@@ -102,5 +102,5 @@ void workbench_show_row(const struct workbench *b, struct table *t)
 {
     if (b->progress)
         message_transient(NULL);
-    table_flush(t);
+    (void)table_flush(t);
 }
