@@ -472,6 +472,29 @@ copy cache/gpureduce/limits.json before
 bench limits --bytes=1MiB -r1 -j1 --save
 ok 'limits --save, again' test "$status:$(cmp -s cache/gpureduce/limits.json before; echo $?)" = 0:1
 ok 'limits --save: nothing but the result is left' test "$(ls -A cache/gpureduce)" = limits.json
+if [ -w /dev/full ]; then
+    rm cache/gpureduce/limits.json
+    bench limits --bytes=1MiB -r1 -j1 --json=/dev/full --save
+    ok 'limits --save: whatever comes of another output' \
+        test "$status:$(head -n 1 err):$(head -c 19 cache/gpureduce/limits.json)" = \
+        '1:gpureduce-bench: /dev/full: No space left on device:{"table": "limits",'
+else
+    skip 'limits --save: whatever comes of another output' 'no /dev/full'
+fi
+if strace -qq -o trace true 2>/dev/null; then
+    copy cache/gpureduce/limits.json before
+    command='strace -e inject=fdatasync:error=EIO gpureduce-bench limits --save'
+    XDG_CACHE_HOME=$work/cache TMPDIR=$work/temporary strace -f -qq -o trace -e trace=fdatasync \
+        -e inject=fdatasync:error=EIO -E ASAN_OPTIONS=detect_leaks=0 \
+        "$bench" limits --bytes=1MiB -r1 -j1 --save >out 2>err
+    status=$?
+    is 'limits --save: not what lacks measurements' 1 "$(cat out)" "gpureduce-bench: $work/temporary: cannot write a temporary file: Input/output error
+gpureduce-bench: warning: not saved, for not all could be measured"
+    ok 'limits --save: the last result stays then' cmp before cache/gpureduce/limits.json
+else
+    skip 'limits --save: not what lacks measurements' 'no strace that works here'
+    skip 'limits --save: the last result stays then' 'no strace that works here'
+fi
 : >obstacle
 environment="XDG_CACHE_HOME=$work/obstacle"
 bench limits --bytes=1MiB -r1 -j1 --save

@@ -358,6 +358,7 @@ static void run(const struct command_line *c)
         .bytes = (c->bytes ? c->bytes : choose_bytes()) / ALIGNMENT * ALIGNMENT,
         .only_printed = !c->json.path && !c->save && !c->plot,
     };
+    bool complete;
 
     /* It takes minutes: what cannot be written is found out before. */
     if ((c->plot && !table_plot_possible(c->plot)) ||
@@ -368,9 +369,12 @@ static void run(const struct command_line *c)
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);
         measure(&l, &f);
+        complete = message_status() == EXIT_OK;
         table_finish(l.table);
-        if (c->save && message_status() == EXIT_OK)
+        if (c->save && complete)
             save(&l);
+        else if (c->save)
+            message_warning("not saved, for not all could be measured");
         if (c->plot)
             table_plot(l.table, c->plot, COLUMN_LABEL, COLUMN_MEDIAN, "GB/s", l.peak,
                        "peak of GPU memory");
