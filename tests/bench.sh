@@ -332,6 +332,10 @@ bench limits --bytes=1MiB -r1 -j1
 is 'nowhere to make a temporary file: said before anything is measured' 1 '' \
     "gpureduce-bench: $work/nowhere: cannot make a temporary file: No such file or directory"
 environment=
+"$bench" generate -q -n 1MiB >small.f32
+bench limits --bytes=16TiB -r1 -j1 small.f32
+ok 'more data than there is memory' test "$status:$(size out):$(sed 's/[0-9]* bytes are/N bytes are/' err)" = \
+    '1:0:gpureduce-bench: out of memory: --bytes=17592186044416, and N bytes are available'
 if fallocate -l 4096 allocated 2>/dev/null; then
     shell "ulimit -f 1; TMPDIR=$work gpureduce-bench limits --bytes=1MiB -r1 -j1"
     is 'no room for a temporary file: said before anything is measured' 1 '' \

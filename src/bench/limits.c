@@ -163,16 +163,27 @@ static uint64_t read_number(const char *path, const char *name)
     return number;
 }
 
+/* The pages of files that a container has in the page cache, which are given up for others. */
+static uint64_t reclaimable_memory(void)
+{
+    uint64_t active = read_number("/sys/fs/cgroup/memory.stat", "active_file ");
+    uint64_t inactive = read_number("/sys/fs/cgroup/memory.stat", "inactive_file ");
+
+    return (active == UINT64_MAX ? 0 : active) + (inactive == UINT64_MAX ? 0 : inactive);
+}
+
 /* Bytes of memory that could be used: of the machine, and of the container. */
 static uint64_t available_memory(void)
 {
     uint64_t machine = read_number("/proc/meminfo", "MemAvailable:");
     uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "");
     uint64_t used = read_number("/sys/fs/cgroup/memory.current", "");
+    uint64_t pages = reclaimable_memory();
 
     machine = machine == UINT64_MAX ? UINT64_MAX : machine * 1024;
     if (limit == UINT64_MAX || used == UINT64_MAX)
         return machine;
+    used = used > pages ? used - pages : 0;
     limit = limit > used ? limit - used : 0;
     return limit < machine ? limit : machine;
 }
@@ -337,13 +348,21 @@ static void measure(struct limits *l, struct limits_file *f)
     munmap(data, (size_t)l->bytes);
 }
 
-/* How much to read where the user has not said: up to the default, and what memory allows. */
-static uint64_t choose_bytes(void)
+/* How much to read: `asked`, or where that is 0 up to the default and what memory allows. 0 when it
+   is more than there is memory, which has been said: the system might end the process for it. */
+static uint64_t choose_bytes(uint64_t asked)
 {
-    uint64_t share = available_memory() / BYTES_SHARE, bytes = BYTES_DEFAULT;
+    uint64_t available = available_memory(), share = available / BYTES_SHARE, bytes = BYTES_DEFAULT;
 
+    if (asked > available) {
+        message_error(EXIT_FAILED,
+                      "out of memory: --bytes=%" PRIu64 ", and %" PRIu64 " bytes are available",
+                      asked, available);
+        return 0;
+    }
     bytes = share < bytes ? share : bytes;
-    return bytes > LIMITS_BYTES_MIN ? bytes : LIMITS_BYTES_MIN;
+    bytes = bytes > LIMITS_BYTES_MIN ? bytes : LIMITS_BYTES_MIN;
+    return (asked ? asked : bytes) / ALIGNMENT * ALIGNMENT;
 }
 
 static void run(const struct command_line *c)
@@ -355,13 +374,13 @@ static void run(const struct command_line *c)
         .readers = c->threads && c->threads < READERS_MAX ? (unsigned)c->threads : READERS_MAX,
         .repeat = (unsigned)c->repeat,
         .progress = c->progress,
-        .bytes = (c->bytes ? c->bytes : choose_bytes()) / ALIGNMENT * ALIGNMENT,
+        .bytes = choose_bytes(c->bytes),
         .only_printed = !c->json.path && !c->save && !c->plot,
     };
     bool complete;
 
-    /* It takes minutes: what cannot be written is found out before. */
-    if ((c->plot && !table_plot_possible(c->plot)) ||
+    /* It takes minutes: what cannot be done is found out before. */
+    if (l.bytes == 0 || (c->plot && !table_plot_possible(c->plot)) ||
         (c->json.path && !output_possible(c->json.path)) || (c->save && !save_possible()))
         return;
     if (f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f))
