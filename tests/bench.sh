@@ -30,7 +30,7 @@ ok '--help' test "$status:$(head -n 1 out):$(cat err)" = '0:Usage: gpureduce-ben
 for name in ladder limits generate; do
     ok "--help names $name" grep -q "^  $name  *[a-z]" out
 done
-ok 'the help fits into 90 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 90
+ok 'the help fits into 80 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 80
 bench --version
 ok '--version' grep -qx 'gpureduce-bench [0-9][0-9.]*[0-9a-z.-]*' out
 bench --vers
@@ -56,15 +56,41 @@ for name in generate limits ladder; do
     if grep -q 'built without' out; then
         is "$name: help of a build without CUDA" 0 "$(cat out)" ''
         skip "$name: help and manual page" 'built without CUDA'
-        skip "$name: the help fits into 90 columns" 'built without CUDA'
+        skip "$name: the help fits into 80 columns" 'built without CUDA'
         continue
     fi
     grep -o -- '--[a-z][a-z-]*' out | sort -u >in-help
     manual_options "$name" >in-manual
     ok "$name: help and manual page name the same options" diff in-help in-manual
-    ok "$name: the help of options fits into 90 columns" test "$(sed '/^Rungs:/,$d' out |
-        awk '{ if (length > n) n = length } END { print n }')" -le 90
+    ok "$name: the help of options fits into 80 columns" test "$(sed '/^Rungs:/,$d' out |
+        awk '{ if (length > n) n = length } END { print n }')" -le 80
 done
+
+#
+# ladder: words that are wrong. They are before a GPU is looked for.
+#
+bench ladder --help
+if grep -q 'built without' out; then
+    skip 'ladder: words that are wrong' 'built without CUDA'
+else
+    for bad in '' x 0 1e6 2^41 2^ 1099511627777; do
+        bench ladder -n "$bad"
+        wrong "ladder -n '$bad'" "bad number of elements '$bad': it is from 1 to 2^40" ladder
+    done
+    for bad in 5 130 2048; do
+        bench ladder --threads "$bad"
+        wrong "ladder --threads $bad" "--threads '$bad' is not 128, 256, 512 or 1024" ladder
+    done
+    for bad in cup '' 'cub,'; do
+        bench ladder --rung "$bad"
+        wrong "ladder --rung '$bad'" "unknown rung '${bad#cub,}'" ladder
+    done
+    bench ladder --suite --rung=cub
+    wrong 'ladder --suite --rung' '--suite goes with neither --plot nor --rung' ladder
+    bench ladder --json=nowhere/ladder.json
+    is 'ladder --json=FILE that cannot be' 1 '' \
+        'gpureduce-bench: nowhere/ladder.json: No such file or directory'
+fi
 
 #
 # generate: words that are wrong.

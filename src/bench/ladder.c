@@ -349,7 +349,7 @@ static bool check_command_line(const struct arguments *a, struct command_line *c
     size_t length;
 
     if (c->elements && !parse_elements(c->elements, &c->count))
-        return arguments_wrong(a, "bad number of elements %s", c->elements);
+        return arguments_wrong(a, "bad number of elements %s: it is from 1 to 2^40", c->elements);
     stranger = c->list ? rung_table_stranger(c->list, &length) : NULL;
     if (stranger) {
         char word[RUNG_LABEL_MAX];
@@ -361,8 +361,9 @@ static bool check_command_line(const struct arguments *a, struct command_line *c
     for (size_t i = 0; i < RUNG_BLOCKS; i++)
         known = known || c->threads == rung_table_blocks[i];
     if (!known) {
-        message_error(EXIT_USAGE, "--threads is not 128, 256, 512 or 1024 (try '%s --help')",
-                      a->program);
+        message_error(EXIT_USAGE,
+                      "--threads '%" PRIu64 "' is not 128, 256, 512 or 1024 (try '%s --help')",
+                      c->threads, a->program);
         return false;
     }
     if (c->suite && (c->plot || c->list)) {
@@ -413,7 +414,7 @@ void bench_ladder(int argc, char **argv)
          "uniform (default), normal, wide, full, integers,\nsparse or cancel"},
         {"seed", 0, ARGUMENT_COUNT, &c.seed, 0, 0, "S", "of the data; default 1"},
         {"rung", 0, ARGUMENT_TEXT, &c.list, 0, 0, "LIST", "only these rungs, separated by commas"},
-        {"threads", 0, ARGUMENT_COUNT, &c.threads, RUNG_THREADS_MIN, RUNG_THREADS_MAX, "N",
+        {"threads", 0, ARGUMENT_COUNT, &c.threads, 1, 0, "N",
          "threads of a block: 128, 256 (default), 512 or 1024;\nbatched rungs run with all four "
          "unless it is given"},
         {"coarsen", 0, ARGUMENT_COUNT, &c.coarsen, 1, 4096, "N",

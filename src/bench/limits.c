@@ -434,9 +434,9 @@ void bench_limits(int argc, char **argv)
         .program = "gpureduce-bench limits",
         .usage = "[OPTION]... [FILE]",
         .summary =
-            "Measure what this machine allows: GPU memory, the link to the GPU, memory, caches,\n"
-            "the exact kernel, zstd, the page cache; and FILE, not cached and cached. Without\n"
-            "FILE, a temporary file in $TMPDIR is read.",
+            "Measure what this machine allows: GPU memory, the link to the GPU, memory,\n"
+            "caches, the exact kernel, zstd, the page cache; and FILE, not cached and cached.\n"
+            "Without FILE, a temporary file in $TMPDIR is read.",
         .table = table,
         .count = sizeof table / sizeof *table,
         .operands = 1,

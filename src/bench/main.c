@@ -14,8 +14,7 @@ static const struct command {
     const char *summary;
     void (*function)(int argc, char **argv);
 } commands[] = {
-    {"ladder", "run kernels that sum, from the naive to the production one, on the GPU",
-     bench_ladder},
+    {"ladder", "sum on the GPU by kernels, from the naive to the production one", bench_ladder},
     {"limits", "measure what memory, links, files and decoders of this machine allow",
      bench_limits},
     {"generate", "write test data of a chosen distribution to standard output", bench_generate},

@@ -19,10 +19,6 @@
 extern "C" {
 #endif
 
-/* Threads a block, all powers of two. The last warp's steps need at least 64. */
-#define RUNG_THREADS_MIN 128
-#define RUNG_THREADS_MAX 1024
-
 struct rung_launch {
     enum element_type type;
     void *data;     /* device memory, aligned to 16 bytes; rungs that work in place write to it */
@@ -31,7 +27,9 @@ struct rung_launch {
        before; batched ones write an element a row of `threads` elements. An element is a binary64
        for ELEMENT_F64, else a binary32. */
     void *result;
-    unsigned threads; /* of a block: 128, 256, 512 or 1024 */
+    /* Of a block: 128, 256, 512 or 1024. The last warp's steps need at least 64, and all need
+       powers of two. */
+    unsigned threads;
     unsigned coarsen; /* pairs of elements that a thread of `coarsened` adds by itself, > 0 */
     void *temporary;  /* device memory for those that need it, or NULL */
     size_t temporary_size;
