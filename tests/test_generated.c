@@ -432,6 +432,18 @@ static void fill_neighbours(enum element_type type, void *data, size_t n, struct
     }
 }
 
+/* Of one sign and size, but for one in 16, whose last bit lies as far below as two slices reach.
+   Halfway they become twice as large, for which there is room. */
+static void fill_two_slices(enum element_type type, void *data, size_t n, struct rng *r)
+{
+    const unsigned below = 81 - data_fraction_bits(type);
+
+    for (size_t i = 0; i < n; i++)
+        data_put_fields(type, data, i, 0,
+                        field_top(type) / 2 + (i > n / 2) - (rng_below(r, 16) == 0 ? below : 0),
+                        fraction_ones(type) - 2 * rng_below(r, 2));
+}
+
 static void fill_near_max(enum element_type type, void *data, size_t n, struct rng *r)
 {
     for (size_t i = 0; i < n; i++)
@@ -554,6 +566,7 @@ static const struct hard {
     {"two clusters, the larger cancels", fill_cancelling_clusters, F32 | F64 | BF16},
     {"a small step up, of one sign", fill_step_up, F64},
     {"neighbouring exponents, of one sign", fill_neighbours, F32 | BF16},
+    {"as much as two slices hold, of one sign", fill_two_slices, F32 | BF16},
     {"near the maximum, of both signs", fill_near_max, F64},
     {"the largest exponent, of one sign", fill_top_exponent, F32},
     {"the largest value throughout", fill_largest, F32 | F64 | F16 | BF16},

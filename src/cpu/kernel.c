@@ -104,6 +104,25 @@ static void empty_bins(struct cpu_reducer *r)
     }
 }
 
+static void empty_bins32(struct cpu_reducer *r)
+{
+    for (size_t set = 0; r->binned32 > 0 && set < CPU_BIN_SETS; set++) {
+        for (size_t i = 0; i < CPU_BINS32; i++) {
+            if (r->bins32[set][i] != 0)
+                exact_add(&r->partial.sum, r->bins32[set][i]);
+            r->bins32[set][i] = 0;
+        }
+    }
+    r->binned32 = 0;
+}
+
+void cpu_make_room32(struct cpu_reducer *r, size_t n)
+{
+    if (r->binned32 + n > CPU_BIN32_MAX)
+        empty_bins32(r);
+    r->binned32 += (unsigned)n;
+}
+
 void cpu_begin_chunk(struct cpu_reducer *r)
 {
     r->min = (struct cpu_candidate){.key = INT64_MAX};
@@ -131,6 +150,7 @@ void cpu_end_chunk(struct cpu_reducer *r)
     bool where = r->wants & PARTIAL_WHERE;
 
     empty_bins(r);
+    empty_bins32(r);
     /* Finding the place costs a look at the block: only when it would be taken. */
     if (r->min.block && (r->min.key < p->min_key ||
                          (where && r->min.key == p->min_key && r->min.index < p->min_index)))

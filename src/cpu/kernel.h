@@ -43,12 +43,19 @@ struct cpu_bin {
     uint64_t lower, upper;
 };
 
+/* Bins for the values of binary32. Bin i takes biased exponents from 16 i to 16 i + 15: multiples
+   of 2^(16 i - 150) below 2^(16 i - 111), 39 bits, so that 2^13 of them add up in binary64. There
+   are some sets of them, for neighbouring elements: a sum need not wait for the one before it. */
+#define CPU_BINS32 16
+#define CPU_BIN_SETS 8
+#define CPU_BIN32_MAX (1u << 13)
+
 struct cpu_reducer {
     struct partial partial;
     unsigned wants;
     cpu_kernel *kernel;
     enum element_type type;
-    int window; /* f64: the exponent expected to bound the next block */
+    int window; /* the exponent expected to bound the next block that is sliced */
     struct cpu_candidate min, max;
     double *scratch; /* CPU_BLOCK_MAX, aligned to 64 bytes */
 
@@ -56,7 +63,12 @@ struct cpu_reducer {
        are not, without the sign. */
     struct cpu_bin *bins;
     unsigned first_bin, last_bin;
-    unsigned blocks_to_bin; /* blocks to add to the bins without trying to do better */
+    unsigned blocks_to_bin;   /* blocks to add to the bins without trying to do better */
+    unsigned blocks_to_slice; /* of 32 bits and less: the same for slices */
+
+    /* The values of binary32: all zero between chunks; and how many values each may hold now. */
+    double bins32[CPU_BIN_SETS][CPU_BINS32];
+    unsigned binned32;
 };
 
 struct cpu_kernels {
@@ -99,6 +111,9 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
 /* Adds n finite elements to the bins (the "large superaccumulator" of R. M. Neal, "Fast exact
    summation using small and large superaccumulators", 2015). */
 void cpu_add_to_bins(struct cpu_reducer *r, const double *x, size_t n);
+
+/* Sees to it that each bin for binary32 has room for n more values, n at most CPU_BIN32_MAX. */
+void cpu_make_room32(struct cpu_reducer *r, size_t n);
 
 /* Begins and ends a chunk: the candidates and the bins. */
 void cpu_begin_chunk(struct cpu_reducer *r);
