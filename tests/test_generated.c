@@ -432,16 +432,24 @@ static void fill_neighbours(enum element_type type, void *data, size_t n, struct
     }
 }
 
-/* Of one sign and size, but for one in 16, whose last bit lies as far below as two slices reach.
-   Halfway they become twice as large, for which there is room. */
+/* As much as two slices hold: most elements of one size, which sum up to the most, and cancel with
+   those of the other half; some whose bits are the last ones of the upper slice, and some as far
+   down as the lower one reaches. After a quarter the large ones become twice as large, for which
+   there is room. */
 static void fill_two_slices(enum element_type type, void *data, size_t n, struct rng *r)
 {
-    const unsigned below = 81 - data_fraction_bits(type);
+    const unsigned field = field_top(type) / 2, below = 81 - data_fraction_bits(type);
 
-    for (size_t i = 0; i < n; i++)
-        data_put_fields(type, data, i, 0,
-                        field_top(type) / 2 + (i > n / 2) - (rng_below(r, 16) == 0 ? below : 0),
-                        fraction_ones(type) - 2 * rng_below(r, 2));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t choice = rng_below(r, 16);
+
+        if (choice == 1)
+            put_random(type, data, i, field - 40, r);
+        else
+            data_put_fields(type, data, i, 0, choice == 0 ? field - below : field + (i > n / 4),
+                            fraction_ones(type) - 2 * rng_below(r, 2));
+    }
+    cancel_from(type, data, n, field);
 }
 
 static void fill_near_max(enum element_type type, void *data, size_t n, struct rng *r)
@@ -566,7 +574,7 @@ static const struct hard {
     {"two clusters, the larger cancels", fill_cancelling_clusters, F32 | F64 | BF16},
     {"a small step up, of one sign", fill_step_up, F64},
     {"neighbouring exponents, of one sign", fill_neighbours, F32 | BF16},
-    {"as much as two slices hold, of one sign", fill_two_slices, F32 | BF16},
+    {"as much as two slices hold", fill_two_slices, F32 | BF16},
     {"near the maximum, of both signs", fill_near_max, F64},
     {"the largest exponent, of one sign", fill_top_exponent, F32},
     {"the largest value throughout", fill_largest, F32 | F64 | F16 | BF16},
