@@ -5,9 +5,11 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 three >three.f32
 head -c 40000002 /dev/urandom >raw
-bench=${GPUREDUCE}-bench
+bench=$program-bench
 jq=$(command -v jq)
 
 # holds NAME FILTER: whether the filter says true of each object in ./out.

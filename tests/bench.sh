@@ -4,7 +4,9 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
-bench=$GPUREDUCE-bench
+least_chunk=12
+
+bench=$program-bench
 [ -x "$bench" ] || fatal "no program $bench"
 ln -s "$bench" bin/gpureduce-bench || fatal 'cannot link the program'
 manual=$sources/man/gpureduce-bench.1

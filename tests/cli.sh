@@ -295,7 +295,7 @@ run -q -o sum -D gpu:1023 three.f32
 ok 'a GPU that is not there' test "$status:$(cat out):$(wc -l <err | tr -d ' ')" = 3::1
 # A context of CUDA costs more than any small file is worth: nothing of it may be touched.
 if command -v strace >/dev/null && strace -f -o trace true 2>/dev/null; then
-    strace -f -e trace=open,openat -o trace "$GPUREDUCE" -q -o sum three.f32 >out 2>err
+    strace -f -e trace=open,openat -o trace "$program" -q -o sum three.f32 >out 2>err
     ok 'a small file is no reason to look for a GPU' \
         test "$(grep -c three.f32 trace):$(grep -c 'libcuda\.\|libnvidia\|/dev/nvidia' trace)" = 1:0
 else

@@ -5,6 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 three >three.f32
 mkdir directory
 

@@ -1,17 +1,20 @@
 #!/bin/sh
 # What the system refuses, cuts short or takes away: every such run ends in time, either with the
 # right bits, or with status 1, one line and no result. System calls are made to fail by strace,
-# and the C library's functions by tests/shim.c.
+# and the C library's functions by tests/shim.c; they are the program's own, so nothing may stand
+# before it that lib.sh knows of.
 
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 : "${SHIM:=./tests/shim.so}"
 case $SHIM in
 /*) ;;
-*) SHIM=${GPUREDUCE%/src/*}/tests/shim.so ;;
+*) SHIM=${program%/src/*}/tests/shim.so ;;
 esac
-bench=$GPUREDUCE-bench
+bench=$program-bench
 ops=sum,mean,min,max,argmin,argmax,count,nan,inf
 
 # Such as those of make: what the program opens is to have the next number.
@@ -21,7 +24,7 @@ exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 hang=60
 
 # A sanitizer that the program was built with.
-sanitizer=$(grep -ao '__[at]san_init' "$GPUREDUCE" | head -n 1)
+sanitizer=$(grep -ao '__[at]san_init' "$program" | head -n 1)
 
 #
 # Inputs: read, mapped, of several formats. `expected` is what they all give.
@@ -83,7 +86,7 @@ inject() {
     shift 2
     command="strace -e inject=$injection -P $path gpureduce $*"
     timeout "$hang" strace -f -qq -o trace ${path:+-P "$path"} -e trace="${injection%%:*}" \
-        -e inject="$injection" -E ASAN_OPTIONS=detect_leaks=0 "$GPUREDUCE" "$@" >out 2>err
+        -e inject="$injection" -E ASAN_OPTIONS=detect_leaks=0 "$program" "$@" >out 2>err
     status=$?
     grep -q INJECTED trace || echo 'nothing was injected' >>err
 }
@@ -268,7 +271,7 @@ else
 fi
 shell "ulimit -s 128; gpureduce -q -j 3 -o $ops large"
 is 'a small stack' 0 "$expected"
-shell "ulimit -n 5; gpureduce -q -o count $many"
+shell "ulimit -n 5; '$program' -q -o count $many"
 ok 'few open files are enough for many' test "$status:$(sort -u out | tr '\n' ' '):$(wc -l <out)" = \
     '0:2250002 750000 :80'
 nobody='setpriv --reuid 65534 --clear-groups'
@@ -320,7 +323,7 @@ preload() {
     # The inner shell keeps the outer one's remarks about a signal out of ./err.
     # shellcheck disable=SC2086 # several words
     sh -c 'exec "$@" >out 2>err' sh timeout "$hang" env LD_PRELOAD="$SHIM" \
-        ASAN_OPTIONS=verify_asan_link_order=0 $settings "$GPUREDUCE" "$@"
+        ASAN_OPTIONS=verify_asan_link_order=0 $settings "$program" "$@"
     status=$?
 }
 rm -f mark
@@ -337,7 +340,7 @@ for seed in 1 2 3 4; do
         is "$file: short reads, $seed" 0 "$(wanted "$file")"
     done
     shell "cat large | LD_PRELOAD='$SHIM' ASAN_OPTIONS=verify_asan_link_order=0 FAULT_SHORT=$seed \
-        '$GPUREDUCE' -q -j 3 -o $ops"
+        '$program' -q -j 3 -o $ops"
     is "a pipe: short reads, $seed" 0 "$expected"
 done
 

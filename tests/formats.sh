@@ -5,6 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 # value FILE OPERATION [OPTIONS]
 value() {
     grep "^$1${tab}${3:-none}${tab}$2${tab}" data/expected.tsv | cut -f 4

@@ -6,6 +6,8 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 operations=sum,count,min,max,argmin,argmax
 
 # through_pipe: leaves what ./x gives in order in ./expected, ./expected.err and $expected.

@@ -8,11 +8,11 @@ if [ -z "${HARDENING-}" ]; then
     skip 'hardening' 'not built in, or not run by make check'
     finish
 fi
-if ! readelf -h "$GPUREDUCE" >header 2>/dev/null; then
+if ! readelf -h "$program" >header 2>/dev/null; then
     skip 'hardening' 'no readelf, or no ELF'
     finish
 fi
-if ! readelf -d "$GPUREDUCE" 2>/dev/null | grep -q NEEDED; then
+if ! readelf -d "$program" 2>/dev/null | grep -q NEEDED; then
     skip 'hardening' 'linked statically: what it calls cannot be seen'
     finish
 fi
@@ -24,7 +24,7 @@ fi
 has() {
     expression=$1
     shift
-    readelf -W "$@" "$program" | grep -q "$expression"
+    readelf -W "$@" "$file" | grep -q "$expression"
 }
 # stack_not_executable: whether the program says so, and has it only readable and writable.
 # shellcheck disable=SC2317
@@ -34,11 +34,11 @@ stack_not_executable() {
 # fortified: whether it calls any of the functions of the C library that check.
 # shellcheck disable=SC2317
 fortified() {
-    readelf -W --dyn-syms "$program" | grep -v __stack_chk_fail | grep -q 'UND  *__[a-z_]*_chk\>'
+    readelf -W --dyn-syms "$file" | grep -v __stack_chk_fail | grep -q 'UND  *__[a-z_]*_chk\>'
 }
 
-for program in "$GPUREDUCE" "${GPUREDUCE%/*}/gpureduce-bench"; do
-    name=${program##*/}
+for file in "$program" "$program-bench"; do
+    name=${file##*/}
     for word in $HARDENING; do
         case $word in
         stack-protector) ok "$name: $word" has 'UND  *__stack_chk_fail\>' --dyn-syms ;;
@@ -55,11 +55,11 @@ for program in "$GPUREDUCE" "${GPUREDUCE%/*}/gpureduce-bench"; do
     done
 done
 
-object=${GPUREDUCE%/*}/main.o
+object=${program%/*}/main.o
 case " $HARDENING " in
 *' cf-protection '*)
     if [ -e "$object" ]; then
-        program=$object
+        file=$object
         ok 'main.o: cf-protection' has '\<IBT\>' -n
     else
         skip 'main.o: cf-protection' 'it is not there'

@@ -6,6 +6,9 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+most_threads=4 # they take from the memory that is allowed
+
 three >three.f32
 three | zstd_frame 12 12 >frame
 

@@ -6,6 +6,8 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 ops=sum,mean,min,max,argmin,argmax,count,nan,inf
 
 # Random bits, as f16 with its NaNs and infinities: every run other data.

@@ -4,6 +4,9 @@
 # From the environment: GPUREDUCE is the program (./src/gpureduce), srcdir the top of the sources
 # (.), which are only read; ZSTD and PZSTD are those programs, or what PATH has. What they lack is
 # skipped. A test works in an empty directory of its own, with the samples in ./data.
+#
+# CHECK_SEED=N gives every run a random number of threads and a random size of chunks, where the test
+# asks for none itself: whatever they are, outputs are the same.
 
 LC_ALL=C
 export LC_ALL
@@ -24,6 +27,9 @@ case $GPUREDUCE in
 *) GPUREDUCE=$PWD/$GPUREDUCE ;;
 esac
 [ -x "$GPUREDUCE" ] || fatal "no program $GPUREDUCE"
+# The program itself, for tests that look into it or stand between it and the system. GPUREDUCE is
+# what to run, which may be more.
+program=$GPUREDUCE
 sources=$(cd "$srcdir" && pwd) || fatal "no directory $srcdir"
 # Used by the scripts.
 # shellcheck disable=SC2034
@@ -53,6 +59,7 @@ fail() {
     tests=$((tests + 1))
     failures=$((failures + 1))
     printf 'not ok %d - %s\n' "$tests" "$*"
+    [ -z "$CHECK_OPTIONS" ] || echo "# CHECK_SEED=$CHECK_SEED, before the options: $CHECK_OPTIONS"
 }
 
 skip() { # NAME REASON
@@ -86,6 +93,50 @@ ok() {
 }
 
 #
+# Random numbers of threads and sizes of chunks. Each run draws its own from a sequence that depends
+# on the seed and the script alone, so that it can be had again.
+#
+: "${CHECK_SEED=}"
+CHECK_OPTIONS=
+export CHECK_OPTIONS
+
+# The most threads, and the smallest chunk, as the logarithm of its bytes to base 2. Scripts change
+# them: a hundred million chunks of a large input would take too long.
+most_threads=64
+least_chunk=0
+
+# draw N: a number below N, and below 2^19, in $drawn.
+draw() {
+    draw_state=$(((draw_state * 1103515245 + 12345) & 2147483647))
+    drawn=$(((draw_state >> 12) % $1))
+}
+
+# vary: chooses for the next run: mostly few threads, and chunks as often small as large.
+vary() {
+    [ -n "$CHECK_SEED" ] || return 0
+    CHECK_OPTIONS=
+    draw 8
+    vary_threads=$((drawn == 0 ? 0 : drawn > 1 && most_threads > 5 ? 5 : most_threads))
+    if [ $vary_threads -gt 0 ]; then
+        draw $vary_threads
+        CHECK_OPTIONS="-j $((drawn + 1))"
+    fi
+    draw 4
+    if [ "$drawn" -gt 0 ]; then
+        draw $((23 - least_chunk))
+        vary_size=$((1 << (drawn + least_chunk)))
+        draw $vary_size
+        CHECK_OPTIONS="$CHECK_OPTIONS${CHECK_OPTIONS:+ }--chunk-size $((vary_size + drawn))"
+    fi
+}
+
+if [ -n "$CHECK_SEED" ]; then
+    draw_state=$(printf '%s %s' "$CHECK_SEED" "${0##*/}" | cksum)
+    draw_state=$((${draw_state%% *} & 2147483647))
+    echo "# CHECK_SEED=$CHECK_SEED"
+fi
+
+#
 # Running the program.
 #
 
@@ -93,6 +144,7 @@ ok() {
 # itself stands in $command for diagnostics. What `environment` holds is set for it.
 environment=
 run() {
+    vary
     command="$environment gpureduce $*"
     # shellcheck disable=SC2086 # none, or several words
     env $environment "$GPUREDUCE" "$@" >out 2>err
@@ -100,11 +152,23 @@ run() {
 }
 
 # shell SCRIPT: the same for a piece of shell script, to which the program is known as gpureduce.
-if ! mkdir bin || ! ln -s "$GPUREDUCE" bin/gpureduce; then
-    fatal 'cannot link the program'
+mkdir bin || fatal 'cannot make a directory'
+if [ -n "$CHECK_SEED" ]; then
+    # Of an option that is given twice the last one counts, which is the test's own.
+    CHECK_PROGRAM=$program
+    export CHECK_PROGRAM
+    cat >bin/gpureduce <<'END'
+#!/bin/sh
+exec "$CHECK_PROGRAM" $CHECK_OPTIONS "$@"
+END
+    chmod 755 bin/gpureduce || fatal 'cannot make a script'
+    GPUREDUCE=$work/bin/gpureduce
+else
+    ln -s "$program" bin/gpureduce || fatal 'cannot link the program'
 fi
 PATH=$work/bin:$PATH
 shell() {
+    vary
     command=$1
     sh -c "$1" >out 2>err
     status=$?
@@ -186,15 +250,29 @@ normalise() {
         -e 's/^\(  cpu  *\)[a-z0-9]*,/\1D,/' "$1"
 }
 
+# similar FILE: the file without what depends on the number of threads and the size of chunks.
+similar() {
+    if [ -n "$CHECK_SEED" ]; then
+        sed -e 's/"threads": [0-9]*/"threads": N/' \
+            -e 's/^\(  cpu  *D,\) [0-9]* threads*$/\1 N threads/' \
+            -e 's/\("[a-z_]*": {"seconds": T, "bytes":\) [0-9]*/\1 B/g' \
+            -e 's/^\(  \(ramp-up\|steady\|finish\)  *T\)  *[0-9]* R$/\1 B R/' "$1"
+    else
+        cat "$1"
+    fi
+}
+
 # golden NAME STATUS CASE: the last run ended with this status, and its outputs, once normalised,
 # are tests/expected/CASE.out and CASE.err; a missing file stands for no output.
 golden() {
     golden_good=true
     for golden_part in out err; do
         normalise "$golden_part" >"$golden_part.normal"
+        similar "$golden_part.normal" >"$golden_part.similar"
         golden_file=$sources/tests/expected/$3.$golden_part
         [ -f "$golden_file" ] || golden_file=/dev/null
-        diff "$golden_file" "$golden_part.normal" >"$golden_part.diff" || golden_good=false
+        similar "$golden_file" | diff - "$golden_part.similar" >"$golden_part.diff" ||
+            golden_good=false
     done
     if $golden_good && [ "$status" -eq "$2" ]; then
         pass "$1"

@@ -4,6 +4,8 @@
 # shellcheck source=tests/lib.sh
 . "${srcdir:-.}/tests/lib.sh"
 
+least_chunk=12
+
 three >three.f32
 printf '\0\0\200\100' >four.f32
 printf '6\n' >six

@@ -4,8 +4,8 @@
  * size and number of threads. Bit for bit, as ever.
  *
  * From the environment: GPUREDUCE is the program; STRESS_RUNS how many (1000), STRESS_SEED the
- * seed, which is printed (the time), STRESS_DEVICE what does the work (cpu). After a failure the
- * input stays, and is named beside its command line.
+ * seed, which is printed (CHECK_SEED, or the time), STRESS_DEVICE what does the work (cpu). After a
+ * failure the input stays, and is named beside its command line.
  */
 #ifndef _GNU_SOURCE
 #    define _GNU_SOURCE /* pipe2 */
@@ -452,7 +452,8 @@ int main(void)
 {
     struct tap_family family = {0};
     uint64_t runs = setting("STRESS_RUNS", RUNS);
-    uint64_t seed = setting("STRESS_SEED", (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid());
+    uint64_t any = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
+    uint64_t seed = setting("STRESS_SEED", setting("CHECK_SEED", any));
     bool good = true;
 
     program = getenv("GPUREDUCE");
