@@ -263,6 +263,9 @@ static void make_file(const struct run *run)
  * The program.
  */
 
+/* The exit status without a GPU to use. */
+#define NO_DEVICE 3
+
 /* What is printed, in this order. */
 #define OPERATIONS "sum,mean,min,max,argmin,argmax,count,nan,inf"
 
@@ -440,6 +443,17 @@ static bool check(struct tap_family *family)
     return good;
 }
 
+/* Whether the device that is asked for is not there. Why is in what the program says then. */
+static bool lacks_device(struct outcome *outcome)
+{
+    struct run run = {.way = FILE_BY_NAME};
+
+    snprintf(path, sizeof path, "/dev/null");
+    snprintf(run.options, sizeof run.options, "--device=%s", device);
+    reduce(&run, outcome);
+    return outcome->status == NO_DEVICE;
+}
+
 /* A number from the environment. */
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
@@ -451,6 +465,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 int main(void)
 {
     struct tap_family family = {0};
+    struct outcome outcome;
     uint64_t runs = setting("STRESS_RUNS", RUNS);
     uint64_t any = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
     uint64_t seed = setting("STRESS_SEED", setting("CHECK_SEED", any));
@@ -461,12 +476,16 @@ int main(void)
     device = device && *device ? device : "cpu";
     if (!program)
         return tap_skip_all("GPUREDUCE does not name the program");
+    signal(SIGPIPE, SIG_IGN);
+    if (lacks_device(&outcome)) {
+        outcome.err[strcspn(outcome.err, "\n")] = '\0';
+        return tap_skip_all(outcome.err);
+    }
     if (!mkdtemp(directory)) {
         printf("Bail out! %s: %s\n", directory, strerror(errno));
         return 99;
     }
     snprintf(path, sizeof path, "%s/input", directory);
-    signal(SIGPIPE, SIG_IGN);
     tap_note("STRESS_SEED=%" PRIu64 ", %s", seed, oracle_backend());
     rng_seed(&rng, seed);
     for (uint64_t i = 0; i < runs && good; i++)
