@@ -15,7 +15,7 @@ manual=$sources/man/gpureduce-bench.1
 bench() {
     command="$environment gpureduce-bench $*"
     # shellcheck disable=SC2086 # none, or several words
-    env $environment "$bench" "$@" >out 2>err
+    env $environment $CHECK_UNDER "$bench" "$@" >out 2>err
     status=$?
 }
 

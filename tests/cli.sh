@@ -474,8 +474,9 @@ if [ -w /dev/full ]; then
 else
     skip '/dev/full' 'there is none'
 fi
+# Of the program itself: valgrind would open something in its place.
 for words in three.f32 '-q three.f32' '--json three.f32' --help --version; do
-    shell "gpureduce $words >&-"
+    shell "'$program' $words >&-"
     ok "$words >&-" test "$status:$(grep -c 'gpureduce: standard output: ' err)" = 1:1
 done
 shell 'gpureduce missing >&-'

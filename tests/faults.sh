@@ -234,9 +234,9 @@ else
     skip 'a file system that is full' 'no file system can be mounted'
 fi
 many=$(i=0 && while [ "$i" -lt 40 ]; do echo small large && i=$((i + 1)); done | tr '\n' ' ')
-shell "ulimit -f 1; gpureduce -q $many >limited"
+shell "ulimit -f 1; '$program' -q $many >limited"
 fails 'a limit on the size of files' 'standard output: File too large'
-shell 'gpureduce -q small >&-'
+shell "'$program' -q small >&-"
 fails 'a closed standard output' 'standard output: Bad file descriptor'
 shell 'gpureduce -q -o count small 2>&-'
 is 'a closed standard error' 0 750000
@@ -246,9 +246,9 @@ is 'a standard error that is full' 1 ''
 #
 # Limits.
 #
-# Below some size the program itself, or a sanitizer, cannot be loaded.
-if [ -n "$sanitizer" ]; then
-    skip 'limits on memory' 'sanitizers need much of it'
+# Below some size the program itself, or a sanitizer or valgrind, cannot be loaded.
+if [ -n "$sanitizer$CHECK_UNDER" ]; then
+    skip 'limits on memory' 'sanitizers and valgrind need much of it'
 else
     results=0 refusals=0 good=true
     for kilobytes in 4000 5000 6000 8000 10000 12000 14000 16000 20000 24000 28000 32000 40000 50000 \
@@ -295,13 +295,13 @@ truncate -s 30M image && mkfs.ext4 -q -F image && mkdir disk && mount -o loop im
     chmod 644 disk/large || exit 77
 blocks=$(filefrag -b4096 -v disk/large | sed -n 's/.* \([0-9]*\)\.\. *[0-9]*: .*eof$/\1/p')
 [ -n "$blocks" ] && truncate -s "$((blocks * 4096))" image && cd disk || exit 77
-ASAN_OPTIONS=detect_leaks=0 $2 gpureduce -q -j "$1" --chunk-size 64K large >../out 2>../err
+ASAN_OPTIONS=detect_leaks=0 $2 "$3" -q -j "$1" --chunk-size 64K large >../out 2>../err
 END
 for user in '' "$nobody"; do
     for threads in 1 3; do
         command="on a broken disk: $user gpureduce -j $threads large"
         rm -rf disk image
-        { unshare -m true && unshare -m sh ./on_disk "$threads" "$user"; } 2>/dev/null
+        { unshare -m true && unshare -m sh ./on_disk "$threads" "$user" "$program"; } 2>/dev/null
         status=$?
         if [ -e disk ] && [ "$status" -ne 77 ]; then
             fails_like "a broken disk, $threads threads${user:+, not its owner}" \

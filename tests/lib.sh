@@ -6,7 +6,8 @@
 # skipped. A test works in an empty directory of its own, with the samples in ./data.
 #
 # CHECK_SEED=N gives every run a random number of threads and a random size of chunks, where the test
-# asks for none itself: whatever they are, outputs are the same.
+# asks for none itself: whatever they are, outputs are the same. CHECK_UNDER is a command to run the
+# programs under, such as valgrind with its options.
 
 LC_ALL=C
 export LC_ALL
@@ -96,9 +97,9 @@ ok() {
 # Random numbers of threads and sizes of chunks. Each run draws its own from a sequence that depends
 # on the seed and the script alone, so that it can be had again.
 #
-: "${CHECK_SEED=}"
+: "${CHECK_SEED=}" "${CHECK_UNDER=}"
 CHECK_OPTIONS=
-export CHECK_OPTIONS
+export CHECK_OPTIONS CHECK_UNDER
 
 # The most threads, and the smallest chunk, as the logarithm of its bytes to base 2. Scripts change
 # them: a hundred million chunks of a large input would take too long.
@@ -153,13 +154,13 @@ run() {
 
 # shell SCRIPT: the same for a piece of shell script, to which the program is known as gpureduce.
 mkdir bin || fatal 'cannot make a directory'
-if [ -n "$CHECK_SEED" ]; then
+if [ -n "$CHECK_SEED$CHECK_UNDER" ]; then
     # Of an option that is given twice the last one counts, which is the test's own.
     CHECK_PROGRAM=$program
     export CHECK_PROGRAM
     cat >bin/gpureduce <<'END'
 #!/bin/sh
-exec "$CHECK_PROGRAM" $CHECK_OPTIONS "$@"
+exec $CHECK_UNDER "$CHECK_PROGRAM" $CHECK_OPTIONS "$@"
 END
     chmod 755 bin/gpureduce || fatal 'cannot make a script'
     GPUREDUCE=$work/bin/gpureduce

@@ -4,8 +4,9 @@
  * size and number of threads. Bit for bit, as ever.
  *
  * From the environment: GPUREDUCE is the program; STRESS_RUNS how many (1000), STRESS_SEED the
- * seed, which is printed (CHECK_SEED, or the time), STRESS_DEVICE what does the work (cpu). After a
- * failure the input stays, and is named beside its command line.
+ * seed, which is printed (CHECK_SEED, or the time), STRESS_DEVICE what does the work (cpu),
+ * CHECK_UNDER a command to run the program under. After a failure the input stays, and is named
+ * beside its command line.
  */
 #ifndef _GNU_SOURCE
 #    define _GNU_SOURCE /* pipe2 */
@@ -40,7 +41,7 @@
 #define LARGE_EVERY 50
 
 static struct rng rng;
-static const char *program, *device;
+static const char *program, *under, *device;
 static char directory[] = "/tmp/gpureduce-stress-XXXXXX", path[64];
 
 static uint64_t below(uint64_t bound)
@@ -305,11 +306,25 @@ static pid_t start_writer(const int ends[2])
     _exit(0);
 }
 
+/* Cuts a text into words at its spaces. The list of `count` of them, which has room for WORDS in
+   all, becomes longer by these, and ends in NULL. */
+#define WORDS 64
+static int add_words(char *words[WORDS], int count, char *text)
+{
+    char *rest = NULL;
+
+    for (char *word = strtok_r(text, " ", &rest); word && count < WORDS - 1;
+         word = strtok_r(NULL, " ", &rest))
+        words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
 /* In the child: standard input and output as the run wants them, and the program. */
 _Noreturn static void become_program(const struct run *run, int in, int out, int err)
 {
-    char line[512], *words[32] = {(char *)program}, *word;
-    int count = 1;
+    char prefix[1024], line[512], *words[WORDS];
+    int count;
 
     if (run->way == FILE_AS_STDIN) {
         in = open(path, O_RDONLY);
@@ -322,9 +337,12 @@ _Noreturn static void become_program(const struct run *run, int in, int out, int
     snprintf(line, sizeof line, "-q -o %s %s %s", OPERATIONS, run->options,
              run->way == FILE_BY_NAME ? path : "-");
     signal(SIGPIPE, SIG_DFL);
-    for (word = strtok(line, " "); word && count < 31; word = strtok(NULL, " "))
-        words[count++] = word;
-    execv(program, words);
+    snprintf(prefix, sizeof prefix, "%s", under);
+    count = add_words(words, 0, prefix);
+    if (count < WORDS - 1)
+        words[count++] = (char *)program;
+    add_words(words, count, line);
+    execvp(words[0], words);
     _exit(127);
 }
 
@@ -472,6 +490,8 @@ int main(void)
     bool good = true;
 
     program = getenv("GPUREDUCE");
+    under = getenv("CHECK_UNDER");
+    under = under ? under : "";
     device = getenv("STRESS_DEVICE");
     device = device && *device ? device : "cpu";
     if (!program)
