@@ -177,12 +177,20 @@ static bool read_string(struct json_reader *r, char *text, size_t size)
 
 bool json_read_string(struct json_reader *r, char *text, size_t size)
 {
-    return read_string(r, text, size);
+    bool good = read_string(r, text, size);
+
+    if (!good)
+        text[0] = '\0';
+    return good;
 }
 
 bool json_read_key(struct json_reader *r, char *text, size_t size)
 {
-    return read_string(r, text, size) && (take(r, ':') || fail(r));
+    bool good = read_string(r, text, size) && (take(r, ':') || fail(r));
+
+    if (!good)
+        text[0] = '\0';
+    return good;
 }
 
 /* How many digits there are at p. */

@@ -45,7 +45,7 @@ bool json_read_begin(struct json_reader *r, char bracket);
 bool json_read_more(struct json_reader *r, char bracket);
 
 /* A string, to `text` with a NUL. One that has no room, or holds U+0000 or a surrogate written as
-   \u, is an error. */
+   \u, is an error. After an error `text` is empty: who has not asked yet may compare it. */
 bool json_read_string(struct json_reader *r, char *text, size_t size);
 
 /* A member's name and the colon behind it, likewise. */

@@ -140,8 +140,19 @@ static void test_values(void)
     tap_ok(!json_read_more(&r, ']') && json_read_end(&r), "and that was all");
 
     json_read(&r, "\"12345678\"");
+    memset(text, 'x', sizeof text);
     tap_ok(!json_read_string(&r, text, sizeof text) && !json_read_end(&r),
            "a string without room is an error");
+    tap_ok(text[0] == '\0', "it leaves an empty one");
+    json_read(&r, "{7: 1}");
+    memset(text, 'x', sizeof text);
+    tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
+               !json_read_key(&r, text, sizeof text) && text[0] == '\0',
+           "so does a name that is none");
+    json_read(&r, "{\"key\" 1}");
+    tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
+               !json_read_key(&r, text, sizeof text) && text[0] == '\0',
+           "so does one without its colon");
     json_read(&r, "{\"key\": 1}");
     tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
                json_read_key(&r, text, sizeof text) && strcmp(text, "key") == 0 &&
