@@ -1,15 +1,30 @@
-#define _GNU_SOURCE /* MADV_POPULATE_READ */
+#define _GNU_SOURCE /* MADV_POPULATE_READ, MADV_HUGEPAGE */
 #include "mapping.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #ifndef MADV_POPULATE_READ
 #    define MADV_POPULATE_READ 22
 #endif
+
+/* Of x86-64, and of arm64 with pages of 4 KiB. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void *mapping_alloc(size_t size)
+{
+    size_t unit = size < HUGE_PAGE ? MAPPING_PAGE : HUGE_PAGE;
+    void *memory = aligned_alloc(unit, (size + unit - 1) / unit * unit);
+
+    /* What lies behind the last whole one is not touched, and takes no memory. */
+    if (memory && size >= HUGE_PAGE)
+        (void)madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return memory;
+}
 
 bool mapping_populate(const void *data, size_t size)
 {

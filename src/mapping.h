@@ -1,6 +1,7 @@
 /*
- * Mapped files. Reading memory that may vanish: a mapped file that somebody truncates raises SIGBUS
- * at the next access beyond its new end. mapping_guard turns that into a return value.
+ * Memory as the kernel maps it: buffers of huge pages, and files. Reading memory that may vanish: a
+ * mapped file that somebody truncates raises SIGBUS at the next access beyond its new end.
+ * mapping_guard turns that into a return value.
  */
 #ifndef GPUREDUCE_MAPPING_H
 #define GPUREDUCE_MAPPING_H
@@ -9,6 +10,10 @@
 #include <stddef.h>
 
 #define MAPPING_PAGE ((size_t)4096)
+
+/* Memory for `size` bytes, aligned to pages, in huge pages as far as it holds whole ones and the
+   kernel has them; for free(). NULL without memory. */
+void *mapping_alloc(size_t size);
 
 /* Makes the pages of a mapped file that hold these bytes present, and reads those that the page
    cache lacks. False where the kernel is too old (Linux 5.14) or would not: at the end of a file

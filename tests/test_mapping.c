@@ -1,9 +1,12 @@
 /*
  * mapping_guard: a mapped file that becomes shorter ends the reading of it, not the process.
+ * mapping_alloc: memory of any size.
  */
 #include "mapping.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,20 @@ static void *read_often(void *argument)
     return (void *)caught;
 }
 
+/* All of it can be written to, and keeps what was. */
+static void check_alloc(size_t size)
+{
+    unsigned char *memory = mapping_alloc(size);
+    bool good = memory && (uintptr_t)memory % MAPPING_PAGE == 0;
+
+    for (size_t i = 0; good && i < size; i++)
+        memory[i] = (unsigned char)(i % 251);
+    for (size_t i = 0; good && i < size; i++)
+        good = memory[i] == i % 251;
+    tap_ok(good, "memory for %zu bytes", size);
+    free(memory);
+}
+
 int main(void)
 {
     FILE *file = tmpfile();
@@ -74,5 +91,9 @@ int main(void)
         return 99;
     tap_ok(mapping_guard(read_all, &r) && r.finished, "it is read when it is whole again");
     fclose(file);
+    check_alloc(1);
+    check_alloc(MAPPING_PAGE + 1);
+    check_alloc(((size_t)2 << 20) - 1);
+    check_alloc(((size_t)4 << 20) + 12345);
     return tap_done();
 }

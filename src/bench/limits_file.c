@@ -154,7 +154,7 @@ static double mapped_sample(void *argument)
 
 static unsigned char *make_buffers(unsigned threads, size_t piece)
 {
-    unsigned char *buffers = aligned_alloc(ALIGNMENT, threads * piece);
+    unsigned char *buffers = mapping_alloc(threads * piece);
 
     if (!buffers)
         message_error(EXIT_FAILED, "out of memory");
