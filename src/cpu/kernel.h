@@ -65,6 +65,7 @@ struct cpu_reducer {
     unsigned first_bin, last_bin;
     unsigned blocks_to_bin;   /* blocks to add to the bins without trying to do better */
     unsigned blocks_to_slice; /* of 32 bits and less: the same for slices */
+    unsigned slice_run;       /* how many it will be after the next block that asks for it */
 
     /* The values of binary32: all zero between chunks; and how many values each may hold now. */
     double bins32[CPU_BIN_SETS][CPU_BINS32];

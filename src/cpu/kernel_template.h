@@ -92,8 +92,9 @@ static inline int bound_exponent(uint64_t magnitude_bits)
 /* The slicer of elements from here on would overflow. */
 #define HUGE_EXPONENT 960
 
-/* After a block that took the dearest way, so many go there at once; and after one that did not add
-   up as it is, so many are sliced at once. */
+/* After a block that took the dearest way, so many go there at once. After one that did not add up
+   as it is, some are sliced at once: none after the first, for an unlucky one comes now and then in
+   ordinary data, then twice as many each time and one more, up to so many. */
 #define BLOCKS_BINNED 15
 #define BLOCKS_SLICED 63
 
@@ -401,12 +402,18 @@ INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t
     exponent = bound_exponent(exact_bits(value32(magnitude)));
     if (pass == PASS_SLICE)
         r->blocks_to_slice--;
-    if ((pass == PASS_ADD && add_sums32(r, &s, magnitude, type)) ||
-        (pass == PASS_SLICE && add_slices32(r, &s, exponent)))
+    if (pass == PASS_ADD && add_sums32(r, &s, magnitude, type)) {
+        r->slice_run /= 2;
         return;
+    }
+    if (pass == PASS_SLICE && add_slices32(r, &s, exponent))
+        return;
+    if (pass == PASS_ADD) {
+        r->blocks_to_slice = r->slice_run;
+        r->slice_run = r->slice_run < BLOCKS_SLICED ? 2 * r->slice_run + 1 : BLOCKS_SLICED;
+    }
     /* A bit of room, so that the next block does not miss it narrowly. */
     r->window = exponent + 1;
-    r->blocks_to_slice = BLOCKS_SLICED;
     for (size_t i = 0; i < n; i += V_LANES) {
         vec v = load32(x + i * size, type);
 
