@@ -271,10 +271,32 @@ struct wide_bins : bins<double, 16> {
     }
 };
 
+/* Bins that a warp empties by itself, by Bins::empty. */
+template <typename Bins, typename Sum, int BINS> struct warp_bins : bins<Sum, BINS> {
+    typedef bins<Sum, BINS> base;
+
+    template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
+    {
+        if (this->taken < 0)
+            this->clear();
+        if (this->taken + count > base::ADDITIONS_MAX) {
+            static_cast<Bins *>(this)->empty(spill);
+            this->clear();
+        }
+        this->taken += count;
+    }
+
+    template <typename Spill> __device__ void finish(const typename base::memory, Spill *spill)
+    {
+        if (this->taken > 0)
+            static_cast<Bins *>(this)->empty(spill);
+    }
+};
+
 /* For values of bfloat16: bin i takes biased exponents from 8 i to 8 i + 7, times 2^-10, so that
    sums stay in range. They are multiples of 2^(8 i - 144) below 2^(8 i - 129): 15 bits, so that 2^9
    of them add up in binary32. */
-struct narrow_bins : bins<float, 32> {
+struct narrow_bins : warp_bins<narrow_bins, float, 32> {
     static const int UNIT_EXPONENT = -134; /* of the values themselves */
     static const int SCALE_EXPONENT = -10;
 
@@ -310,23 +332,6 @@ struct narrow_bins : bins<float, 32> {
         if (mine != 0)
             spill->add_integer(Spill::bucket_of(UNIT_EXPONENT + 8 * lane), mine);
     }
-
-    template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
-    {
-        if (taken < 0)
-            clear();
-        if (taken + count > ADDITIONS_MAX) {
-            empty(spill);
-            clear();
-        }
-        taken += count;
-    }
-
-    template <typename Spill> __device__ void finish(const memory, Spill *spill)
-    {
-        if (taken > 0)
-            empty(spill);
-    }
 };
 
 /*
@@ -340,7 +345,7 @@ struct alignas(16) slices {
     long long upper, lower;
 };
 
-struct widest_bins : bins<slices, 43> {
+struct widest_bins : warp_bins<widest_bins, slices, 43> {
     static const int EXPONENTS = 48;
     static const int SCALE_EXPONENT = 1000;
     static const int UPPER_EXPONENT = -25; /* of a unit, in bin 0, as scaled */
@@ -411,23 +416,6 @@ struct widest_bins : bins<slices, 43> {
             }
         }
         __syncwarp();
-    }
-
-    template <typename Spill> __device__ __forceinline__ void make_room(int count, Spill *spill)
-    {
-        if (taken < 0)
-            clear();
-        if (taken + count > ADDITIONS_MAX) {
-            empty(spill);
-            clear();
-        }
-        taken += count;
-    }
-
-    template <typename Spill> __device__ void finish(const memory, Spill *spill)
-    {
-        if (taken > 0)
-            empty(spill);
     }
 };
 
