@@ -1,12 +1,14 @@
 /*
  * gpureduce: from argv to the exit status.
  */
+#include "config.h"
+
 #include <unistd.h>
 
-#include "message.h"
-#include "options.h"
-#include "reduction.h"
-#include "report.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "run/run.h"
+#include "sys/message.h"
 
 int main(int argc, char **argv)
 {

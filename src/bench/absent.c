@@ -1,12 +1,14 @@
 /*
  * Stands for what needs CUDA in a build without it.
  */
+#include "config.h"
+
 #include <string.h>
 
-#include "../message.h"
-#include "arguments.h"
-#include "bench.h"
-#include "limits.h"
+#include "bench/common/arguments.h"
+#include "bench/common/bench.h"
+#include "bench/limits/limits.h"
+#include "sys/message.h"
 
 void bench_ladder(int argc, char **argv)
 {

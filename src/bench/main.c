@@ -1,13 +1,15 @@
 /*
  * gpureduce-bench: from argv to the exit status.
  */
+#include "config.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "../message.h"
-#include "../report.h"
-#include "arguments.h"
-#include "bench.h"
+#include "bench/common/arguments.h"
+#include "bench/common/bench.h"
+#include "cli/report.h"
+#include "sys/message.h"
 
 static const struct command {
     const char *name;

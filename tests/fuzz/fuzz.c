@@ -1,5 +1,6 @@
-#define _GNU_SOURCE /* memfd_create, F_SETPIPE_SZ */
-#include "fuzz.h"
+#include "config.h"
+
+#include "fuzz/fuzz.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

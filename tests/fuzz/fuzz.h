@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "message.h"
-#include "options.h"
-#include "reduction.h"
-#include "reference.h"
+#include "cli/options.h"
+#include "lib/reference.h"
+#include "run/run.h"
+#include "sys/message.h"
 
 /* What libFuzzer calls: a target has the first, and may have the second. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

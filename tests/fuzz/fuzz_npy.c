@@ -3,8 +3,10 @@
  * taken or refused alike through a file and through a pipe. And headers made out of a choice of
  * parts, for which it is known what must come out.
  */
-#include "fuzz.h"
-#include "npy.h"
+#include "config.h"
+
+#include "fuzz/fuzz.h"
+#include "source/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
  * Text that the program reads: the command line, numbers, and the record of the machine's limits
  * with the JSON it is in; and numbers and strings that it writes, read back.
  */
-#include "fuzz.h"
+#include "config.h"
+
+#include "fuzz/fuzz.h"
 
 #include <ctype.h>
 #include <getopt.h>
@@ -12,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "machine.h"
-#include "number.h"
+#include "core/number.h"
+#include "profile/machine_limits.h"
+#include "sys/json.h"
 
 #define WORDS_MAX 64
 

@@ -4,7 +4,9 @@
  * and instruction set, against the plain reference. Compressed data are read from a file, from
  * standard input and from a pipe, which must agree; others in one of these ways.
  */
-#include "fuzz.h"
+#include "config.h"
+
+#include "fuzz/fuzz.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,9 @@
  * says what the content is, or that there is none; the parallel decoder of files and the serial one
  * of pipes must both agree.
  */
-#include "fuzz.h"
+#include "config.h"
+
+#include "fuzz/fuzz.h"
 
 #include <inttypes.h>
 #include <stdio.h>

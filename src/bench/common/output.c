@@ -1,0 +1,69 @@
+#include "config.h"
+
+#include "bench/common/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/message.h"
+
+static void say(const char *path)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), strerror(errno));
+}
+
+bool output_possible(const char *path)
+{
+    struct stat status;
+    bool made = false;
+    int fd;
+
+    /* To open a pipe or a device may do something to it. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return true;
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        made = fd >= 0;
+        /* A link to what is not there yet. */
+        if (fd < 0 && errno == EEXIST)
+            return true;
+    }
+    if (fd < 0) {
+        say(path);
+        return false;
+    }
+    close(fd);
+    if (made)
+        unlink(path);
+    return true;
+}
+
+FILE *output_open(const char *path)
+{
+    FILE *out = fopen(path, "we");
+
+    if (!out)
+        say(path);
+    return out;
+}
+
+bool output_close(FILE *out, const char *path)
+{
+    bool good;
+
+    errno = EIO; /* for an error of before that does not show again */
+    good = fflush(out) == 0 && !ferror(out);
+    if (!good)
+        say(path);
+    if (fclose(out) != 0 && good) {
+        say(path);
+        good = false;
+    }
+    return good;
+}

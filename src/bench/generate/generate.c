@@ -1,0 +1,304 @@
+/*
+ * gpureduce-bench generate: test data to standard output.
+ *
+ * Threads claim chunks by an atomic addition, fill them in buffers of their own at the same time,
+ * and write them one after the other: the one whose chunk is due writes, the others wait only if
+ * they are ahead.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/common/arguments.h"
+#include "bench/common/bench.h"
+#include "bench/common/distribution.h"
+#include "bench/common/output.h"
+#include "cli/progress.h"
+#include "sys/clock.h"
+#include "sys/cores.h"
+#include "sys/message.h"
+
+/* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost
+   nothing, and small enough to stay in a level-2 cache until it is written. */
+#define CHUNK_BYTES ((size_t)1 << 20)
+
+/* Buffers are aligned for any vector, and to pages. */
+#define ALIGNMENT 4096
+
+#define THREADS_MAX 1024
+
+/* How often the progress is looked at. */
+#define TICK (CLOCK_SECOND / 20)
+
+struct job {
+    enum distribution distribution;
+    enum element_type type;
+    uint64_t seed;
+    uint64_t bytes;
+    uint64_t length; /* elements */
+
+    atomic_uint_fast64_t next; /* the chunk to claim */
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t turn;   /* `written` or `failed` changed */
+    pthread_cond_t ended;  /* a thread has ended */
+    uint64_t written;      /* chunks */
+    bool failed;
+    unsigned running;
+};
+
+struct worker {
+    pthread_t thread;
+    struct job *job;
+    unsigned char *buffer;
+};
+
+/* Waits until standard output takes bytes again. Whoever else has the same pipe may have made it
+   one that does not wait by itself. */
+static bool wait_for_room(void)
+{
+    struct pollfd poll_fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+}
+
+/* Writes all of a buffer to standard output; 0 or errno. */
+static int write_all(const unsigned char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(STDOUT_FILENO, data, size);
+
+        if (n < 0 && errno != EINTR && !(errno == EAGAIN && wait_for_room()))
+            return errno;
+        if (n > 0) {
+            data += n;
+            size -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    struct job *job = w->job;
+    size_t element = element_size(job->type), per_chunk = CHUNK_BYTES / element;
+    bool go_on = true;
+
+    while (go_on) {
+        uint64_t chunk = atomic_fetch_add(&job->next, 1), left;
+        size_t count;
+        int error;
+
+        if (chunk * per_chunk >= job->length)
+            break;
+        left = job->length - chunk * per_chunk;
+        count = left < per_chunk ? (size_t)left : per_chunk;
+        distribution_fill(w->buffer, job->distribution, job->type, job->seed, job->length,
+                          chunk * per_chunk, count);
+
+        pthread_mutex_lock(&job->mutex);
+        while (job->written != chunk && !job->failed)
+            pthread_cond_wait(&job->turn, &job->mutex);
+        go_on = !job->failed;
+        pthread_mutex_unlock(&job->mutex);
+        if (!go_on)
+            break;
+        /* Nobody else writes until `written` says so. */
+        error = write_all(w->buffer, count * element);
+        if (error)
+            message_error(EXIT_FAILED, "standard output: %s", strerror(error));
+        pthread_mutex_lock(&job->mutex);
+        job->written++;
+        job->failed = error != 0;
+        go_on = !job->failed;
+        pthread_cond_broadcast(&job->turn);
+        pthread_mutex_unlock(&job->mutex);
+    }
+    pthread_mutex_lock(&job->mutex);
+    job->running--;
+    pthread_cond_signal(&job->ended);
+    pthread_mutex_unlock(&job->mutex);
+    return NULL;
+}
+
+/* Shows progress until all threads have ended. */
+static void watch(struct job *job, bool show)
+{
+    struct progress progress;
+
+    progress_begin(&progress, show, job->bytes, clock_now());
+    pthread_mutex_lock(&job->mutex);
+    while (job->running > 0) {
+        uint64_t tick = clock_now() + TICK;
+        struct timespec until = {(time_t)(tick / CLOCK_SECOND), (long)(tick % CLOCK_SECOND)};
+        uint64_t done = job->written * CHUNK_BYTES;
+
+        pthread_cond_timedwait(&job->ended, &job->mutex, &until);
+        pthread_mutex_unlock(&job->mutex);
+        progress_update(&progress, done < job->bytes ? done : job->bytes, clock_now());
+        pthread_mutex_lock(&job->mutex);
+    }
+    pthread_mutex_unlock(&job->mutex);
+    progress_end(&progress);
+}
+
+/* Makes and writes all of it. False on failure, which has been said. */
+static bool generate(struct job *job, unsigned threads, bool show_progress)
+{
+    struct worker *workers = calloc(threads, sizeof *workers);
+    pthread_condattr_t attributes;
+    unsigned started = 0;
+    int error = workers ? 0 : ENOMEM;
+
+    pthread_mutex_init(&job->mutex, NULL);
+    pthread_cond_init(&job->turn, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&job->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+
+    job->running = threads;
+    while (started < threads && !error) {
+        struct worker *w = &workers[started];
+
+        w->job = job;
+        w->buffer = aligned_alloc(ALIGNMENT, CHUNK_BYTES);
+        error = w->buffer ? pthread_create(&w->thread, NULL, work, w) : ENOMEM;
+        if (error)
+            free(w->buffer);
+        else
+            started++;
+    }
+    if (error) {
+        message_error(EXIT_FAILED, "cannot start a thread: %s", strerror(error));
+        pthread_mutex_lock(&job->mutex);
+        job->running -= threads - started;
+        job->failed = true;
+        pthread_cond_broadcast(&job->turn);
+        pthread_mutex_unlock(&job->mutex);
+    }
+    watch(job, show_progress);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(workers[i].thread, NULL);
+        free(workers[i].buffer);
+    }
+    free(workers);
+    pthread_cond_destroy(&job->ended);
+    pthread_cond_destroy(&job->turn);
+    pthread_mutex_destroy(&job->mutex);
+    return !job->failed;
+}
+
+/* Says on standard error how it went, and in a file. */
+static void report_statistics(const struct job *job, unsigned threads, double seconds, bool quiet,
+                              const struct argument_json *json)
+{
+    double rate = seconds > 0 ? (double)job->bytes / seconds / 1e9 : 0;
+    FILE *out = json->path ? output_open(json->path) : NULL;
+    char object[512];
+
+    snprintf(object, sizeof object,
+             "{\"distribution\": \"%s\", \"dtype\": \"%s\", \"seed\": %" PRIu64
+             ", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64
+             ", \"threads\": %u, \"seconds\": %.6f, \"gigabytes_per_second\": %.3f}",
+             distribution_name(job->distribution), element_name(job->type), job->seed, job->length,
+             job->bytes, threads, seconds, rate);
+
+    if (json->print)
+        message_line("%s", object);
+    else if (!quiet)
+        message_line("%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s", job->length,
+                     job->length == 1 ? "" : "s", job->bytes, seconds, rate);
+    if (out) {
+        fprintf(out, "%s\n", object);
+        (void)output_close(out, json->path);
+    }
+}
+
+void bench_generate(int argc, char **argv)
+{
+    struct job job = {.distribution = DISTRIBUTION_UNIFORM, .type = ELEMENT_F32, .seed = 1};
+    struct argument_json json = {false, NULL};
+    bool quiet = false, progress = isatty(STDERR_FILENO);
+    uint64_t threads = cores_available(), chunks, begun;
+    uint64_t bytes = UINT64_MAX;
+    const struct argument table[] = {
+        {"dist", 'd', ARGUMENT_DISTRIBUTION, &job.distribution, 0, 0, "NAME",
+         "uniform (default): from 0 to 1, 1 excluded\n"
+         "normal: mean 0, standard deviation 1\n"
+         "wide: any sign, exponents evenly from 2^-30 to\n"
+         "2^29, or all that f16 has\n"
+         "full: any finite bits\n"
+         "integers: from -1000 to 1000\n"
+         "sparse: 19 of 20 are zeros, the others normal\n"
+         "cancel: wide, and the sum of all is tiny"},
+        {"dtype", 't', ARGUMENT_DTYPE, &job.type, 0, 0, "TYPE", "f32 (default), f64, f16 or bf16"},
+        {"bytes", 'n', ARGUMENT_SIZE, &bytes, 0, 0, "SIZE", "how much; this option must be given"},
+        {"seed", 's', ARGUMENT_COUNT, &job.seed, 0, 0, "N",
+         "another number, other data; default 1"},
+        {"threads", 'j', ARGUMENT_COUNT, &threads, 1, THREADS_MAX, "N",
+         "threads; default: one a core"},
+        {"json", 0, ARGUMENT_JSON, &json, 0, 0, "FILE",
+         "print the statistics as JSON, on standard error;\nwith FILE, write the JSON there"},
+        {"quiet", 'q', ARGUMENT_SET, &quiet, 0, 0, NULL, "print no statistics"},
+        {"progress", 0, ARGUMENT_SET, &progress, 0, 0, NULL, "show progress on standard error"},
+        {"no-progress", 0, ARGUMENT_CLEAR, &progress, 0, 0, NULL,
+         "show none; default: on a terminal"},
+    };
+    const struct arguments arguments = {
+        .program = "gpureduce-bench generate",
+        .usage = "[OPTION]... --bytes=SIZE > FILE",
+        .summary =
+            "Write random numbers to standard output, raw and little-endian. The same options\n"
+            "give the same bytes on every machine.",
+        .table = table,
+        .count = sizeof table / sizeof *table,
+        .details =
+            "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
+            "GiB, TiB, K, M, G, T (powers of 1024).",
+    };
+    int operand;
+
+    if (arguments_parse(&arguments, argc, argv, &operand) != ARGUMENTS_RUN)
+        return;
+    if (bytes == UINT64_MAX) {
+        message_error(EXIT_USAGE, "--bytes is missing (try '%s --help')", arguments.program);
+        return;
+    }
+    if (bytes % element_size(job.type) != 0) {
+        message_error(EXIT_USAGE,
+                      "%" PRIu64 " bytes are no whole number of %s elements (try '%s --help')",
+                      bytes, element_name(job.type), arguments.program);
+        return;
+    }
+    if (isatty(STDOUT_FILENO)) {
+        message_error(EXIT_USAGE,
+                      "standard output is a terminal: send the data to a file or a pipe (try '%s "
+                      "--help')",
+                      arguments.program);
+        return;
+    }
+    if (json.path && !output_possible(json.path))
+        return;
+    job.bytes = bytes;
+    job.length = bytes / element_size(job.type);
+    chunks = bytes / CHUNK_BYTES + (bytes % CHUNK_BYTES != 0);
+    /* Small output is not worth a thread more. */
+    if (threads > chunks)
+        threads = chunks > 0 ? chunks : 1;
+    begun = clock_now();
+    if (!generate(&job, (unsigned)threads, progress))
+        return;
+    report_statistics(&job, (unsigned)threads, (double)(clock_now() - begun) / (double)CLOCK_SECOND,
+                      quiet, &json);
+}

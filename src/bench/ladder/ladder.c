@@ -1,0 +1,449 @@
+/*
+ * gpureduce-bench ladder: every way to sum on a GPU that the textbooks climb, side by side on the
+ * user's own, up to the production kernel.
+ *
+ * A rung is verified before it is timed. CUB's sum takes turns with whatever is compared to it.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/common/arguments.h"
+#include "bench/common/bench.h"
+#include "bench/common/output.h"
+#include "bench/common/series.h"
+#include "bench/ladder/inputs.h"
+#include "bench/ladder/published.h"
+#include "bench/ladder/suite.h"
+#include "bench/ladder/timing.h"
+#include "bench/ladder/verify.h"
+#include "bench/ladder/workbench.h"
+#include "core/number.h"
+#include "sys/message.h"
+
+/*
+ * The table.
+ */
+
+enum column {
+    COLUMN_RUNG,
+    COLUMN_TIME,
+    COLUMN_RATE,
+    COLUMN_PERCENT,
+    COLUMN_RATIO,
+    COLUMN_ERROR,
+    COLUMN_SAME,
+    COLUMN_CHECK,
+    COLUMN_PUBLISHED,
+    /* In JSON alone. */
+    COLUMN_DEVICE,
+    COLUMN_LESSON,
+    COLUMN_LEAST,
+    COLUMN_MOST,
+    COLUMN_REPEATS,
+    COLUMN_COMPARED,
+    COLUMN_THREADS,
+    COLUMN_WHY,
+    COLUMN_PUBLISHED_DEVICE,
+    COLUMN_PUBLISHED_RATE,
+    COLUMN_PUBLISHED_PERCENT,
+    COLUMNS
+};
+
+static const struct table_column columns[COLUMNS] = {
+    [COLUMN_RUNG] = {"rung", "rung", TABLE_TEXT, 0},
+    [COLUMN_TIME] = {"milliseconds", "ms", TABLE_NUMBER, 4},
+    [COLUMN_RATE] = {"gigabytes_per_second", "GB/s", TABLE_NUMBER, 1},
+    [COLUMN_PERCENT] = {"percent_of_peak", "% of peak", TABLE_NUMBER, 1},
+    [COLUMN_RATIO] = {"ratio_to_cub", "x cub", TABLE_NUMBER, 3},
+    [COLUMN_ERROR] = {"error_ulps", "error, ulp", TABLE_NUMBER, 2},
+    [COLUMN_SAME] = {"same_bits", "same bits", TABLE_FLAG, 0},
+    [COLUMN_CHECK] = {"check", "check", TABLE_TEXT, 0},
+    [COLUMN_PUBLISHED] = {"published", "published", TABLE_TEXT, 0},
+    [COLUMN_DEVICE] = {"device", NULL, TABLE_TEXT, 0},
+    [COLUMN_LESSON] = {"lesson", NULL, TABLE_TEXT, 0},
+    [COLUMN_LEAST] = {"least_milliseconds", NULL, TABLE_NUMBER, 4},
+    [COLUMN_MOST] = {"most_milliseconds", NULL, TABLE_NUMBER, 4},
+    [COLUMN_REPEATS] = {"repeats", NULL, TABLE_NUMBER, 0},
+    [COLUMN_COMPARED] = {"runs_compared", NULL, TABLE_NUMBER, 0},
+    [COLUMN_THREADS] = {"threads", NULL, TABLE_NUMBER, 0},
+    [COLUMN_WHY] = {"reason", NULL, TABLE_TEXT, 0},
+    [COLUMN_PUBLISHED_DEVICE] = {"published_device", NULL, TABLE_TEXT, 0},
+    [COLUMN_PUBLISHED_RATE] = {"published_gigabytes_per_second", NULL, TABLE_NUMBER, 1},
+    [COLUMN_PUBLISHED_PERCENT] = {"published_percent_of_peak", NULL, TABLE_NUMBER, 1},
+};
+
+/* The least time that the device allows for `count` elements: to read them, and to add them. */
+struct roofline {
+    double reading, adding; /* seconds */
+    double least;           /* the larger of the two */
+};
+
+static struct roofline roofline(const struct workbench *b, uint64_t count)
+{
+    double additions = b->type == ELEMENT_F64 ? b->device.additions64 : b->device.additions32;
+    struct roofline r = {.reading = (double)count * (double)element_size(b->type) / b->device.peak,
+                         .adding = (double)(count - 1) / additions};
+
+    r.least = r.reading > r.adding ? r.reading : r.adding;
+    return r;
+}
+
+static void ladder_facts(struct table *t, const struct workbench *b, const struct inputs *in)
+{
+    struct roofline r = roofline(b, in->count);
+
+    workbench_facts(b, t);
+    table_fact_text(t, "dtype", "type", element_name(in->type));
+    table_fact_count(t, "elements", "elements", in->count, "");
+    table_fact_text(t, "dist", "distribution", distribution_name(b->distribution));
+    table_fact_count(t, "seed", "seed", b->seed, "");
+    table_fact_count(t, "buffers", "buffers in rotation", in->places, "");
+    table_fact_count(t, "coarsen", "coarsening", b->coarsen, "");
+    table_fact_count(t, "repeat", "timings of each, at most", b->repeat, "");
+    table_fact_number(t, "read_milliseconds", "least time for N reads", r.reading * 1e3, 4, "ms");
+    table_fact_number(t, "add_milliseconds", "least time for N - 1 additions", r.adding * 1e3, 4,
+                      "ms");
+    table_fact_number(t, "roofline_milliseconds", "roofline", r.least * 1e3, 4, "ms");
+    table_fact_text(t, "timing", "timing",
+                    "median of single reductions between CUDA events; results zeroed and inputs "
+                    "copied beforehand");
+}
+
+static void publish(struct table *t, const struct rung *rung, unsigned threads)
+{
+    const struct published *p = published_find(rung->name, threads);
+    char text[64];
+
+    if (!p)
+        return;
+    snprintf(text, sizeof text, "%.4g GB/s, %.1f %% of %s", p->gigabytes, published_percent(p),
+             p->run->device);
+    table_text(t, COLUMN_PUBLISHED, text);
+    table_text(t, COLUMN_PUBLISHED_DEVICE, p->run->device);
+    table_number(t, COLUMN_PUBLISHED_RATE, p->gigabytes);
+    table_number(t, COLUMN_PUBLISHED_PERCENT, published_percent(p));
+}
+
+/* The published figures as rows of their own, below those measured. */
+static void list_published(struct table *t)
+{
+    for (size_t i = 0; i < published_count; i++) {
+        const struct published *p = &published[i];
+        char group[80], label[RUNG_LABEL_MAX];
+
+        snprintf(group, sizeof group, "published: %s, %.0f GB/s, f32, %s", p->run->device,
+                 p->run->peak, p->run->data);
+        if (p->threads)
+            snprintf(label, sizeof label, "%s-%u", p->rung, p->threads);
+        else
+            snprintf(label, sizeof label, "%s", p->rung);
+        table_row(t, group);
+        table_text(t, COLUMN_RUNG, label);
+        table_text(t, COLUMN_DEVICE, p->run->device);
+        if (p->milliseconds > 0)
+            table_number(t, COLUMN_TIME, p->milliseconds);
+        if (p->gigabytes > 0) {
+            table_number(t, COLUMN_RATE, p->gigabytes);
+            table_number(t, COLUMN_PERCENT, published_percent(p));
+        }
+        if (p->threads)
+            table_number(t, COLUMN_THREADS, p->threads);
+    }
+}
+
+/*
+ * The rungs.
+ */
+
+/* Fills the row with the times of a rung, and of CUB's sum beside it unless it is that. */
+static void fill_times(const struct workbench *b, struct table *t, struct subject *rung,
+                       struct subject *cub)
+{
+    struct series s = series_of(rung->times, rung->timed);
+    double rate = subject_rate(rung, s.median);
+
+    table_number(t, COLUMN_TIME, s.median);
+    table_number(t, COLUMN_RATE, rate);
+    table_number(t, COLUMN_PERCENT, 100 * rate * 1e9 / b->device.peak);
+    table_number(t, COLUMN_RATIO,
+                 cub->timed ? series_of(cub->times, cub->timed).median / s.median : 1);
+    table_number(t, COLUMN_LEAST, s.least);
+    table_number(t, COLUMN_MOST, s.most);
+    table_number(t, COLUMN_REPEATS, s.count);
+}
+
+/* Verifies and times a rung, beside CUB's sum unless it is that, and fills its row. */
+static void climb(struct workbench *b, struct inputs *in, struct table *t, const struct rung *rung,
+                  unsigned threads)
+{
+    const struct rung *cub = rung_table_find("cub");
+    const char *why = rung_table_unavailable(rung, in->type, in->count);
+    struct subject subjects[2] = {{0}}; /* the rung; CUB's sum */
+    unsigned count = rung == cub ? 1 : 2;
+    struct findings f = {.verdict = VERDICT_WRONG};
+    char label[RUNG_LABEL_MAX];
+
+    rung_table_label(label, rung, threads);
+    table_row(t, b->device.name);
+    table_text(t, COLUMN_RUNG, why ? rung->name : label);
+    table_text(t, COLUMN_DEVICE, b->device.name);
+    table_text(t, COLUMN_LESSON, rung->lesson);
+    if (rung->order <= ORDER_ROWS && !why)
+        table_number(t, COLUMN_THREADS, threads);
+    if (in->type == ELEMENT_F32)
+        publish(t, rung, threads);
+    if (why) {
+        table_text(t, COLUMN_CHECK, why);
+        return;
+    }
+    workbench_progress(b, label, "verifying");
+    if (subject_open(b, &subjects[0], rung, in->type, in->count, threads) &&
+        (count < 2 || subject_open(b, &subjects[1], cub, in->type, in->count, threads))) {
+        f = verify_subject(b, in, &subjects[0]);
+        if (f.measurable) {
+            workbench_progress(b, label, "timing");
+            if (!timing_measure(b, in, subjects, count))
+                verify_note_error(b, &f,
+                                  subjects[0].error != cudaSuccess ? subjects[0].error
+                                                                   : subjects[1].error);
+        }
+    } else {
+        snprintf(f.why, sizeof f.why, "it could not be set up");
+    }
+    table_text(t, COLUMN_CHECK, bound_verdict_name(f.verdict));
+    if (f.measurable) {
+        fill_times(b, t, &subjects[0], &subjects[1]);
+        if (!isnan(f.ulps))
+            table_number(t, COLUMN_ERROR, f.ulps);
+        table_flag(t, COLUMN_SAME, f.same);
+        table_number(t, COLUMN_COMPARED, f.compared);
+    } else {
+        message_error(EXIT_FAILED, "%s failed: %s", label, f.why);
+        table_text(t, COLUMN_WHY, f.why);
+    }
+    subject_close(&subjects[0]);
+    subject_close(&subjects[1]);
+}
+
+/* Runs the rungs that the list names. Batched ones run with all blocks, unless one was asked for.
+ */
+static void climb_all(struct workbench *b, struct inputs *in, struct table *t, const char *list)
+{
+    for (size_t i = 0; i < rung_table_count && !b->lost; i++) {
+        const struct rung *rung = &rung_table[i];
+        bool rows = rung->order == ORDER_ROWS && (rung->types & RUNG_TYPE(in->type));
+        size_t blocks = rows && !b->threads ? RUNG_BLOCKS : 1;
+
+        for (size_t j = 0; j < blocks && !b->lost; j++) {
+            unsigned threads = b->threads ? b->threads : rows ? rung_table_blocks[j] : 256;
+
+            if (!rung_table_listed(list, rung, threads))
+                continue;
+            climb(b, in, t, rung, threads);
+            workbench_show_row(b, t);
+        }
+    }
+    workbench_say_lost(b);
+}
+
+static bool list_works_in_place(const struct workbench *b, const char *list)
+{
+    for (size_t i = 0; i < rung_table_count; i++)
+        if (rung_table[i].in_place && (rung_table[i].types & RUNG_TYPE(b->type)) &&
+            rung_table_listed(list, &rung_table[i], 0))
+            return true;
+    return false;
+}
+
+/* Runs the ladder on an open workbench and prints its table. Errors have been said. */
+static void ladder(struct workbench *b, const char *list, const struct argument_json *json,
+                   const char *plot)
+{
+    struct inputs in = {0};
+    struct table *t = table_new("ladder", columns, COLUMNS);
+
+    table_as_json(t, json->print, json->path);
+    if (t && inputs_open(b, &in, list_works_in_place(b, list))) {
+        ladder_facts(t, b, &in);
+        climb_all(b, &in, t, list);
+        if (plot)
+            (void)table_plot(t, plot, COLUMN_RUNG, COLUMN_RATE, "GB/s",
+                             (double)b->count * (double)element_size(b->type) /
+                                 roofline(b, b->count).least / 1e9,
+                             "roofline");
+        list_published(t);
+        table_finish(t);
+    }
+    inputs_close(&in);
+    table_free(t);
+}
+
+/*
+ * The command line.
+ */
+
+#define ELEMENTS_DEFAULT ((uint64_t)1 << 25)
+#define COARSEN_DEFAULT 8
+#define REPEAT_DEFAULT 20
+
+/* A number of elements: a count, or a power of 2 written as 2^25. */
+static bool parse_elements(const char *text, uint64_t *count)
+{
+    uint64_t power;
+
+    if (strncmp(text, "2^", 2) != 0)
+        return number_parse_count(text, count) && *count > 0 && *count <= (uint64_t)1 << 40;
+    if (!number_parse_count(text + 2, &power) || power > 40)
+        return false;
+    *count = (uint64_t)1 << power;
+    return true;
+}
+
+/* Where the lessons begin, and where lines end, in --help. */
+#define HELP_COLUMN 24
+#define HELP_WIDTH 79
+
+/* Prints `text` from HELP_COLUMN on, where the line is now, in lines broken at spaces. */
+static void print_wrapped(const char *text)
+{
+    while (strlen(text) > HELP_WIDTH - HELP_COLUMN) {
+        int length = HELP_WIDTH - HELP_COLUMN;
+
+        while (text[length] != ' ')
+            length--;
+        printf("%.*s\n%*s", length, text, HELP_COLUMN, "");
+        text += length + 1;
+    }
+    puts(text);
+}
+
+static void print_rungs(void)
+{
+    puts("\nRungs:");
+    for (size_t i = 0; i < rung_table_count; i++) {
+        printf("  %-*s", HELP_COLUMN - 2, rung_table[i].name);
+        print_wrapped(rung_table[i].lesson);
+    }
+}
+
+struct command_line {
+    uint64_t threads, coarsen, repeat, device, seed;
+    enum element_type type;         /* ELEMENT_TYPES where it is not given */
+    enum distribution distribution; /* likewise DISTRIBUTIONS */
+    const char *elements;           /* as given, or NULL */
+    uint64_t count;                 /* what that is, or 0 */
+    const char *list, *plot;        /* likewise */
+    struct argument_json json;
+    bool suite;
+};
+
+/* Whether what was given makes sense, and can be written to; says what does not. */
+static bool check_command_line(const struct arguments *a, struct command_line *c)
+{
+    const char *stranger;
+    bool known = c->threads == 0;
+    size_t length;
+
+    if (c->elements && !parse_elements(c->elements, &c->count))
+        return arguments_wrong(a, "bad number of elements %s: it is from 1 to 2^40", c->elements);
+    stranger = c->list ? rung_table_stranger(c->list, &length) : NULL;
+    if (stranger) {
+        char word[RUNG_LABEL_MAX];
+
+        snprintf(word, sizeof word, "%.*s", length < RUNG_LABEL_MAX ? (int)length : RUNG_LABEL_MAX,
+                 stranger);
+        return arguments_wrong(a, "unknown rung %s", word);
+    }
+    for (size_t i = 0; i < RUNG_BLOCKS; i++)
+        known = known || c->threads == rung_table_blocks[i];
+    if (!known) {
+        message_error(EXIT_USAGE,
+                      "--threads '%" PRIu64 "' is not 128, 256, 512 or 1024 (try '%s --help')",
+                      c->threads, a->program);
+        return false;
+    }
+    if (c->suite && (c->plot || c->list)) {
+        message_error(EXIT_USAGE, "--suite goes with neither --plot nor --rung (try '%s --help')",
+                      a->program);
+        return false;
+    }
+    return (!c->plot || table_plot_possible(c->plot)) &&
+           (!c->json.path || output_possible(c->json.path));
+}
+
+static void run(const struct command_line *c)
+{
+    struct workbench b = {
+        .type = c->type == ELEMENT_TYPES ? ELEMENT_F32 : c->type,
+        .count = c->elements ? c->count : ELEMENTS_DEFAULT,
+        .distribution = c->distribution == DISTRIBUTIONS ? DISTRIBUTION_UNIFORM : c->distribution,
+        .seed = c->seed,
+        .threads = (unsigned)c->threads,
+        .coarsen = (unsigned)c->coarsen,
+        .repeat = (unsigned)c->repeat,
+        .progress = isatty(STDERR_FILENO),
+    };
+
+    if (workbench_open(&b, c->device)) {
+        if (c->suite)
+            suite_run(&b, c->type, c->distribution, c->count, &c->json);
+        else
+            ladder(&b, c->list, &c->json, c->plot);
+    }
+    if (b.progress)
+        message_transient(NULL);
+    workbench_close(&b);
+}
+
+void bench_ladder(int argc, char **argv)
+{
+    struct command_line c = {.coarsen = COARSEN_DEFAULT,
+                             .repeat = REPEAT_DEFAULT,
+                             .seed = 1,
+                             .type = ELEMENT_TYPES,
+                             .distribution = DISTRIBUTIONS};
+    const struct argument table[] = {
+        {"n", 'n', ARGUMENT_TEXT, &c.elements, 0, 0, "N",
+         "elements, such as 1000000 or 2^28; default 2^25"},
+        {"dtype", 't', ARGUMENT_DTYPE, &c.type, 0, 0, "T", "f32 (default), f64, f16 or bf16"},
+        {"dist", 0, ARGUMENT_DISTRIBUTION, &c.distribution, 0, 0, "D",
+         "uniform (default), normal, wide, full, integers,\nsparse or cancel"},
+        {"seed", 0, ARGUMENT_COUNT, &c.seed, 0, 0, "S", "of the data; default 1"},
+        {"rung", 0, ARGUMENT_TEXT, &c.list, 0, 0, "LIST", "only these rungs, separated by commas"},
+        {"threads", 0, ARGUMENT_COUNT, &c.threads, 1, 0, "N",
+         "threads of a block: 128, 256 (default), 512 or 1024;\nbatched rungs run with all four "
+         "unless it is given"},
+        {"coarsen", 0, ARGUMENT_COUNT, &c.coarsen, 1, 4096, "N",
+         "pairs of elements a thread of 'coarsened' adds\nfirst; default 8"},
+        {"repeat", 0, ARGUMENT_COUNT, &c.repeat, 1, TIMING_REPEAT_MAX, "R",
+         "timings of each rung, within a second; default 20"},
+        {"device", 'D', ARGUMENT_COUNT, &c.device, 0, 1023, "N", "which GPU; default 0"},
+        {"suite", 0, ARGUMENT_SET, &c.suite, 0, 0, NULL,
+         "compare production with CUB over types, distributions\nand sizes instead; --n, --dtype "
+         "and --dist narrow it"},
+        {"json", 0, ARGUMENT_JSON, &c.json, 0, 0, "FILE",
+         "print a JSON object instead of text; with FILE,\nprint text, and write the object there"},
+        {"plot", 0, ARGUMENT_TEXT, &c.plot, 0, 0, "FILE",
+         "draw the ladder into FILE.svg or FILE.png"},
+    };
+    const struct arguments arguments = {
+        .program = "gpureduce-bench ladder",
+        .usage = "[OPTION]...",
+        .summary = "Run every rung of reductions on the GPU, from one atomic an element to the\n"
+                   "production kernel; each is verified against the exact sum, then timed.",
+        .table = table,
+        .count = sizeof table / sizeof *table,
+        .print_details = print_rungs,
+    };
+    int operand;
+
+    if (arguments_parse(&arguments, argc, argv, &operand) == ARGUMENTS_RUN &&
+        check_command_line(&arguments, &c))
+        run(&c);
+}

@@ -1,0 +1,116 @@
+#include "config.h"
+
+#include "bench/ladder/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/reducers.h"
+#include "bench/common/team.h"
+#include "sys/cores.h"
+#include "sys/message.h"
+
+/* Elements that are looked at while they are in the cache. */
+#define PIECE ((uint64_t)1 << 14)
+
+/* The sum of magnitudes, but for rounding. */
+static double magnitude_of(enum element_type type, const void *data, size_t count)
+{
+    double sums[4] = {0};
+
+    switch (type) {
+    case ELEMENT_F64:
+        for (size_t i = 0; i < count; i++)
+            sums[i % 4] += fabs(((const double *)data)[i]);
+        break;
+    case ELEMENT_F32:
+        for (size_t i = 0; i < count; i++)
+            sums[i % 4] += (double)fabsf(((const float *)data)[i]);
+        break;
+    default:
+        /* The bits of a half put where those of a binary32 are, with an exponent that is too small
+           by the difference of the biases; subnormals come out right, too. */
+        for (size_t i = 0; i < count; i++) {
+            uint32_t half = ((const uint16_t *)data)[i] & 0x7fff;
+            uint32_t bits = type == ELEMENT_F16 ? half << 13 : half << 16;
+            float x;
+
+            memcpy(&x, &bits, sizeof x);
+            sums[i % 4] += (double)x * (type == ELEMENT_F16 ? 0x1p112 : 1);
+        }
+    }
+    return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+struct cpu_reducer *reference_reducers(enum element_type type, unsigned threads)
+{
+    return reducers_new(cpu_kernels_choose(), type, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+                        threads);
+}
+
+struct reference reference_of(struct cpu_reducer *reducer, const void *data, size_t count,
+                              uint64_t index)
+{
+    struct reference r;
+
+    partial_clear(&reducer->partial);
+    reducer->kernel(reducer, data, count, index);
+    r.partial = reducer->partial;
+    /* Each addition of magnitudes lost at most 2^-53 of the whole. */
+    r.magnitude = magnitude_of(reducer->type, data, count) * (1 + (double)count * 0x1p-52);
+    return r;
+}
+
+/* Adds what is true of the elements behind those of r. */
+static void merge(struct reference *r, const struct reference *other)
+{
+    partial_merge(&r->partial, &other->partial);
+    r->magnitude += other->magnitude;
+}
+
+struct job {
+    enum element_type type;
+    const unsigned char *data;
+    struct cpu_reducer *reducers; /* one a thread */
+    struct reference *parts;      /* likewise */
+};
+
+static void refer(void *argument, unsigned number, uint64_t begin, uint64_t end)
+{
+    const struct job *job = argument;
+    struct reference part = job->parts[number];
+
+    for (uint64_t i = begin; i < end; i += PIECE) {
+        struct reference piece =
+            reference_of(&job->reducers[number], job->data + i * element_size(job->type),
+                         (size_t)(end - i < PIECE ? end - i : PIECE), i);
+        merge(&part, &piece);
+    }
+    job->parts[number] = part;
+}
+
+bool reference_find(struct reference *r, enum element_type type, const void *data, uint64_t count)
+{
+    unsigned threads = cores_available();
+    struct job job = {.type = type,
+                      .data = data,
+                      .reducers = reference_reducers(type, threads),
+                      .parts = calloc(threads, sizeof *job.parts)};
+    bool good = job.reducers && job.parts;
+
+    if (job.reducers && !job.parts)
+        message_error(EXIT_FAILED, "out of memory");
+    for (unsigned i = 0; good && i < threads; i++)
+        partial_clear(&job.parts[i].partial);
+    good = good && team_share(threads, count, PIECE, refer, &job);
+    partial_clear(&r->partial);
+    r->magnitude = 0;
+    for (unsigned i = 0; good && i < threads; i++)
+        merge(r, &job.parts[i]);
+    /* Likewise of the additions of pieces. */
+    r->magnitude *= 1 + ((double)count / (double)PIECE + threads) * 0x1p-52;
+    reducers_free(job.reducers, threads);
+    free(job.parts);
+    return good;
+}

@@ -1,0 +1,463 @@
+/*
+ * The textbook rungs: kernels and their launchers.
+ *
+ * Every rung sums `count` elements of any number. One limited to the segment that a block holds
+ * works on segments, and adds a segment's sum to the result by an atomic; the batched ones keep a
+ * sum a row instead. Missing elements of the last segment count as zeros.
+ *
+ * The algorithms: M. Harris, "Optimizing Parallel Reduction in CUDA"; W. W. Hwu, D. B. Kirk and
+ * I. El Hajj, "Programming Massively Parallel Processors", chapter 10. Where those rely on the
+ * threads of a warp running in lockstep, __syncwarp stands here.
+ */
+#include "config.h"
+
+#include "bench/ladder/rungs.h"
+
+static const unsigned ALL_LANES = 0xffffffffu;
+static const int WARP = 32;
+
+/* Threads and elements are counted in 64 bits wherever they count through the whole input. */
+__device__ static __forceinline__ uint64_t global_thread()
+{
+    return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+/* The block's shared memory: an element a thread. */
+template <typename T> __device__ static __forceinline__ T *block_memory()
+{
+    extern __shared__ double memory[]; /* aligned for either type */
+
+    return reinterpret_cast<T *>(memory);
+}
+
+/*
+ * One atomic for each element, or for each 16 bytes.
+ */
+
+template <typename T> __global__ void atomic(const T *data, uint64_t count, T *sum)
+{
+    const uint64_t i = global_thread();
+
+    if (i < count)
+        atomicAdd(sum, data[i]);
+}
+
+template <typename T> struct load;
+
+template <> struct load<float> {
+    typedef float4 vector;
+    static const int ELEMENTS = 4;
+    __device__ static float total(float4 v)
+    {
+        return (v.x + v.y) + (v.z + v.w);
+    }
+};
+
+template <> struct load<double> {
+    typedef double2 vector;
+    static const int ELEMENTS = 2;
+    __device__ static double total(double2 v)
+    {
+        return v.x + v.y;
+    }
+};
+
+template <typename T> __global__ void vector_atomic(const T *data, uint64_t count, T *sum)
+{
+    const uint64_t i = global_thread();
+    const uint64_t loads = count / load<T>::ELEMENTS;
+
+    if (i < loads) {
+        atomicAdd(sum, load<T>::total(reinterpret_cast<const typename load<T>::vector *>(data)[i]));
+    } else if (i == loads) {
+        T rest = 0;
+
+        for (uint64_t j = loads * load<T>::ELEMENTS; j < count; j++)
+            rest += data[j];
+        atomicAdd(sum, rest);
+    }
+}
+
+/*
+ * Trees in global memory: a block has a segment of two elements a thread, and overwrites it.
+ */
+
+/* A block's segment, and how many elements of it there are. */
+template <typename T>
+__device__ static __forceinline__ T *segment_of(T *data, uint64_t count, unsigned *elements)
+{
+    const unsigned size = 2 * blockDim.x;
+    const uint64_t begin = (uint64_t)blockIdx.x * size;
+
+    *elements = count - begin < size ? (unsigned)(count - begin) : size;
+    return data + begin;
+}
+
+template <typename T> __global__ void global_divergent(T *data, uint64_t count, T *sum)
+{
+    unsigned elements;
+    T *segment = segment_of(data, count, &elements);
+    const unsigned t = threadIdx.x;
+
+    for (unsigned stride = 1; stride <= blockDim.x; stride *= 2) {
+        if (t % stride == 0 && 2 * t + stride < elements)
+            segment[2 * t] += segment[2 * t + stride];
+        __syncthreads();
+    }
+    if (t == 0)
+        atomicAdd(sum, segment[0]);
+}
+
+template <typename T> __global__ void global_convergent(T *data, uint64_t count, T *sum)
+{
+    unsigned elements;
+    T *segment = segment_of(data, count, &elements);
+    const unsigned t = threadIdx.x;
+
+    for (unsigned stride = blockDim.x; stride > 0; stride /= 2) {
+        if (t < stride && t + stride < elements)
+            segment[t] += segment[t + stride];
+        __syncthreads();
+    }
+    if (t == 0)
+        atomicAdd(sum, segment[0]);
+}
+
+/*
+ * Trees in shared memory. What a thread brings to the tree is in `shared`, and visible to all, when
+ * one of these begins; the sum is in shared[0], seen by thread 0, when it ends.
+ */
+
+template <typename T> __device__ static __forceinline__ void tree_divergent(T *shared)
+{
+    const unsigned t = threadIdx.x;
+
+    for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
+        if (t % (2 * stride) == 0)
+            shared[t] += shared[t + stride];
+        __syncthreads();
+    }
+}
+
+template <typename T> __device__ static __forceinline__ void tree_strided(T *shared)
+{
+    for (unsigned stride = 1; stride < blockDim.x; stride *= 2) {
+        const unsigned i = 2 * stride * threadIdx.x;
+
+        if (i < blockDim.x)
+            shared[i] += shared[i + stride];
+        __syncthreads();
+    }
+}
+
+/* Leaves off when `left` elements are. */
+template <typename T>
+__device__ static __forceinline__ void tree_sequential(T *shared, unsigned left)
+{
+    const unsigned t = threadIdx.x;
+
+    for (unsigned stride = blockDim.x / 2; stride >= left; stride /= 2) {
+        if (t < stride)
+            shared[t] += shared[t + stride];
+        __syncthreads();
+    }
+}
+
+/* The last 64 elements, by one warp in shared memory. A lane reads what another is about to write:
+   between the two the warp must meet. */
+template <typename T> __device__ static __forceinline__ void last_warp(T *shared)
+{
+    const unsigned t = threadIdx.x;
+    T total = shared[t];
+
+#pragma unroll
+    for (int stride = WARP; stride > 0; stride /= 2) {
+        total += shared[t + stride];
+        __syncwarp();
+        shared[t] = total;
+        __syncwarp();
+    }
+}
+
+/* The same in registers; the sum is lane 0's. */
+template <typename T> __device__ static __forceinline__ T last_warp_shuffled(const T *shared)
+{
+    T total = shared[threadIdx.x] + shared[threadIdx.x + WARP];
+
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        total += __shfl_down_sync(ALL_LANES, total, distance);
+    return total;
+}
+
+/* What a thread brings: one element, or the sum of two, a block's width apart. */
+template <typename T> __device__ static __forceinline__ T one_element(const T *data, uint64_t count)
+{
+    const uint64_t i = global_thread();
+
+    return i < count ? data[i] : T(0);
+}
+
+template <typename T>
+__device__ static __forceinline__ T two_elements(const T *data, uint64_t count)
+{
+    const uint64_t i = (uint64_t)blockIdx.x * 2 * blockDim.x + threadIdx.x;
+    const T first = i < count ? data[i] : T(0);
+
+    return i + blockDim.x < count ? first + data[i + blockDim.x] : first;
+}
+
+/* Puts what the threads bring into shared memory. */
+template <typename T> __device__ static __forceinline__ T *share(T brought)
+{
+    T *shared = block_memory<T>();
+
+    shared[threadIdx.x] = brought;
+    __syncthreads();
+    return shared;
+}
+
+template <typename T> __global__ void shared_divergent(const T *data, uint64_t count, T *sum)
+{
+    T *shared = share(one_element(data, count));
+
+    tree_divergent(shared);
+    if (threadIdx.x == 0)
+        atomicAdd(sum, shared[0]);
+}
+
+template <typename T> __global__ void shared_strided(const T *data, uint64_t count, T *sum)
+{
+    T *shared = share(one_element(data, count));
+
+    tree_strided(shared);
+    if (threadIdx.x == 0)
+        atomicAdd(sum, shared[0]);
+}
+
+template <typename T> __global__ void sequential(const T *data, uint64_t count, T *sum)
+{
+    T *shared = share(one_element(data, count));
+
+    tree_sequential(shared, 1);
+    if (threadIdx.x == 0)
+        atomicAdd(sum, shared[0]);
+}
+
+template <typename T> __global__ void first_add(const T *data, uint64_t count, T *sum)
+{
+    T *shared = share(two_elements(data, count));
+
+    tree_sequential(shared, 1);
+    if (threadIdx.x == 0)
+        atomicAdd(sum, shared[0]);
+}
+
+template <typename T> __global__ void warp_unrolled(const T *data, uint64_t count, T *sum)
+{
+    T *shared = share(two_elements(data, count));
+
+    tree_sequential(shared, 2 * WARP);
+    if (threadIdx.x < WARP)
+        last_warp(shared);
+    if (threadIdx.x == 0)
+        atomicAdd(sum, shared[0]);
+}
+
+template <typename T> __global__ void shuffle(const T *data, uint64_t count, T *sum)
+{
+    T *shared = share(two_elements(data, count));
+
+    tree_sequential(shared, 2 * WARP);
+    if (threadIdx.x < WARP) {
+        const T total = last_warp_shuffled(shared);
+
+        if (threadIdx.x == 0)
+            atomicAdd(sum, total);
+    }
+}
+
+template <typename T>
+__global__ void coarsened(const T *data, uint64_t count, T *sum, unsigned coarsen)
+{
+    const uint64_t segment = (uint64_t)2 * coarsen * blockDim.x;
+    const uint64_t begin = blockIdx.x * segment;
+    T total = 0;
+
+    if (count - begin >= segment) {
+        const T *from = data + begin + threadIdx.x;
+
+        /* No test of the end: the loads of an unrolled step are all in flight at a time. */
+#pragma unroll 8
+        for (unsigned i = 0; i < 2 * coarsen; i++)
+            total += from[(uint64_t)i * blockDim.x];
+    } else {
+        for (uint64_t i = begin + threadIdx.x; i < count; i += blockDim.x)
+            total += data[i];
+    }
+
+    T *shared = share(total);
+
+    tree_sequential(shared, 1);
+    if (threadIdx.x == 0)
+        atomicAdd(sum, shared[0]);
+}
+
+/*
+ * A block a row of NUM_THREADS elements, and a sum a row. The block's size is known to the
+ * compiler.
+ */
+
+template <typename T, unsigned NUM_THREADS>
+__global__ void __launch_bounds__(NUM_THREADS)
+    batched_divergent(const T *data, uint64_t count, T *sums)
+{
+    __shared__ T shared[NUM_THREADS];
+    const unsigned t = threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * NUM_THREADS + t;
+
+    shared[t] = i < count ? data[i] : T(0);
+    __syncthreads();
+    for (unsigned stride = 1; stride < NUM_THREADS; stride *= 2) {
+        if (t % (2 * stride) == 0)
+            shared[t] += shared[t + stride];
+        __syncthreads();
+    }
+    if (t == 0)
+        sums[blockIdx.x] = shared[0];
+}
+
+template <typename T, unsigned NUM_THREADS>
+__global__ void __launch_bounds__(NUM_THREADS)
+    batched_strided(const T *data, uint64_t count, T *sums)
+{
+    __shared__ T shared[NUM_THREADS];
+    const unsigned t = threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * NUM_THREADS + t;
+
+    shared[t] = i < count ? data[i] : T(0);
+    __syncthreads();
+    for (unsigned stride = 1; stride < NUM_THREADS; stride *= 2) {
+        const unsigned at = 2 * stride * t;
+
+        if (at < NUM_THREADS)
+            shared[at] += shared[at + stride];
+        __syncthreads();
+    }
+    if (t == 0)
+        sums[blockIdx.x] = shared[0];
+}
+
+/*
+ * Launchers. A grid has up to 2^31 - 1 blocks: enough for more elements than any memory holds.
+ */
+
+static unsigned blocks_for(uint64_t count, uint64_t of_a_block)
+{
+    return (unsigned)((count + of_a_block - 1) / of_a_block);
+}
+
+/* Starts a kernel over blocks of `elements` elements, with `shared` elements of shared memory
+   each. An error that an earlier call left behind, and that was reported then, is not this one's.
+ */
+template <typename T, typename Data, typename... More>
+static cudaError_t start(const struct rung_launch *l, cudaStream_t stream,
+                         void (*kernel)(Data *, uint64_t, T *, More...), uint64_t elements,
+                         unsigned shared, More... more)
+{
+    (void)cudaGetLastError();
+    kernel<<<blocks_for(l->count, elements), l->threads, shared * sizeof(T), stream>>>(
+        (Data *)l->data, l->count, (T *)l->result, more...);
+    return cudaGetLastError();
+}
+
+/* Returns what `call` does with T defined as the type of the elements. */
+#define FOR_TYPE(l, call)             \
+    switch ((l)->type) {              \
+    case ELEMENT_F32: {               \
+        typedef float T;              \
+        return call;                  \
+    }                                 \
+    case ELEMENT_F64: {               \
+        typedef double T;             \
+        return call;                  \
+    }                                 \
+    default:                          \
+        return cudaErrorNotSupported; \
+    }
+
+cudaError_t rung_atomic(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, atomic<T>, l->threads, 0));
+}
+
+cudaError_t rung_vector_atomic(const struct rung_launch *l, cudaStream_t stream)
+{
+    /* A thread a load; what no whole load covers has a thread as well. */
+    FOR_TYPE(l, start(l, stream, vector_atomic<T>, (uint64_t)load<T>::ELEMENTS * l->threads, 0));
+}
+
+cudaError_t rung_global_divergent(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, global_divergent<T>, 2 * l->threads, 0));
+}
+
+cudaError_t rung_global_convergent(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, global_convergent<T>, 2 * l->threads, 0));
+}
+
+cudaError_t rung_shared_divergent(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, shared_divergent<T>, l->threads, l->threads));
+}
+
+cudaError_t rung_shared_strided(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, shared_strided<T>, l->threads, l->threads));
+}
+
+cudaError_t rung_sequential(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, sequential<T>, l->threads, l->threads));
+}
+
+cudaError_t rung_first_add(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, first_add<T>, 2 * l->threads, l->threads));
+}
+
+cudaError_t rung_warp_unrolled(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, warp_unrolled<T>, 2 * l->threads, l->threads));
+}
+
+cudaError_t rung_shuffle(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, shuffle<T>, 2 * l->threads, l->threads));
+}
+
+cudaError_t rung_coarsened(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, coarsened<T>, (uint64_t)2 * l->coarsen * l->threads, l->threads,
+                      l->coarsen));
+}
+
+/* The instance of a batched kernel for a block's size; NULL when there is none, which CUDA refuses
+   to launch. */
+#define BATCHED(kernel, threads)           \
+    ((threads) == 128    ? kernel<T, 128>  \
+     : (threads) == 256  ? kernel<T, 256>  \
+     : (threads) == 512  ? kernel<T, 512>  \
+     : (threads) == 1024 ? kernel<T, 1024> \
+                         : NULL)
+
+cudaError_t rung_batched_divergent(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, BATCHED(batched_divergent, l->threads), l->threads, 0));
+}
+
+cudaError_t rung_batched_strided(const struct rung_launch *l, cudaStream_t stream)
+{
+    FOR_TYPE(l, start(l, stream, BATCHED(batched_strided, l->threads), l->threads, 0));
+}

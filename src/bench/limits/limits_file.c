@@ -1,0 +1,428 @@
+/*
+ * gpureduce-bench limits: files, cached and not.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/common/team.h"
+#include "bench/limits/limits.h"
+#include "sys/mapping.h"
+#include "sys/message.h"
+
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+
+/* What a thread takes at a time, as the tool itself does: of a mapped file; by pread; and of a file
+   that is not cached, where the disk wants large requests. Less where a file has not so many pieces
+   as there are threads. */
+#define MAPPED_PIECE (2 * MIB)
+#define PREAD_PIECE (256 * KIB)
+#define COLD_PIECE (16 * MIB)
+
+/* What one sample reads of a file that is not cached. */
+#define COLD_BYTES (1024 * (uint64_t)MIB)
+
+/* Less than this may fit into the last cache of a processor. */
+#define LITTLE (256 * (uint64_t)MIB)
+
+/* How much of a file may stay in the page cache for it to count as not cached. */
+#define COLD_RESIDENT_MAX 0.05
+
+/* Of buffers and sizes for O_DIRECT. */
+#define ALIGNMENT 4096
+
+struct file_job {
+    const struct limits_file *file;
+    int fd; /* the file's, or another of it */
+    struct team_range range;
+    unsigned threads;
+    limits_read_function *read;
+    unsigned char *buffers; /* a piece for each thread */
+    unsigned char *map;     /* of the whole range, from 0 on */
+    uint64_t window;        /* where the next sample of a cold file begins */
+};
+
+/* Says what is wrong with the file. */
+static void file_error(const struct limits_file *f, const char *what)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s",
+                  f->path ? message_quote(quoted, f->path) : "temporary file", what);
+}
+
+static bool pread_all(const struct limits_file *f, int fd, unsigned char *buffer, size_t size,
+                      uint64_t offset)
+{
+    while (size > 0) {
+        ssize_t n = pread(fd, buffer, size, (off_t)offset);
+
+        if (n == 0) {
+            file_error(f, "it became shorter while it was read");
+            return false;
+        }
+        if (n < 0 && errno != EINTR) {
+            file_error(f, strerror(errno));
+            return false;
+        }
+        if (n > 0) {
+            buffer += n;
+            offset += (uint64_t)n;
+            size -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+static bool pread_member(void *argument, unsigned number)
+{
+    struct file_job *job = argument;
+    unsigned char *buffer = job->buffers + number * job->range.piece;
+    uint64_t offset;
+    size_t size;
+
+    while (team_claim(&job->range, &offset, &size))
+        if (!pread_all(job->file, job->fd, buffer, size, offset))
+            return false;
+    return true;
+}
+
+static double pread_sample(void *argument)
+{
+    struct file_job *job = argument;
+
+    team_range_rewind(&job->range);
+    return team_run(job->threads, pread_member, job);
+}
+
+/* Reads mapped bytes, in the form that mapping_guard takes. */
+struct mapped_read {
+    limits_read_function *read;
+    const unsigned char *data;
+    size_t size;
+};
+
+static void read_mapped(void *argument)
+{
+    struct mapped_read *r = argument;
+
+    r->read(r->data, r->size);
+}
+
+static bool mapped_member(void *argument, unsigned number)
+{
+    struct file_job *job = argument;
+    uint64_t offset;
+    size_t size;
+
+    (void)number;
+    while (team_claim(&job->range, &offset, &size)) {
+        struct mapped_read r = {job->read, job->map + offset, size};
+
+        if (!mapping_guard(read_mapped, &r)) {
+            file_error(job->file, "it became shorter while it was read");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The time includes the faults that make pages present, and neither mapping nor unmapping. */
+static double mapped_sample(void *argument)
+{
+    struct file_job *job = argument;
+    double seconds;
+
+    job->map = mmap(NULL, (size_t)job->range.end, PROT_READ, MAP_SHARED, job->fd, 0);
+    if (job->map == MAP_FAILED) {
+        file_error(job->file, strerror(errno));
+        return -1;
+    }
+    team_range_rewind(&job->range);
+    seconds = team_run(job->threads, mapped_member, job);
+    munmap(job->map, (size_t)job->range.end);
+    return seconds;
+}
+
+static unsigned char *make_buffers(unsigned threads, size_t piece)
+{
+    unsigned char *buffers = mapping_alloc(threads * piece);
+
+    if (!buffers)
+        message_error(EXIT_FAILED, "out of memory");
+    else
+        memset(buffers, 1, threads * piece); /* its pages are there from now on */
+    return buffers;
+}
+
+void limits_measure_cached(struct limits *l, const struct limits_file *f)
+{
+    const char *group = f->path ? "the file, cached" : "page cache";
+    unsigned threads = l->threads;
+    struct file_job job = {.file = f, .fd = f->fd, .read = limits_choose_read(l->kernels, false)};
+    uint64_t bytes = f->size < l->bytes ? f->size : l->bytes;
+    bool good;
+
+    job.buffers = make_buffers(threads, PREAD_PIECE);
+    good = job.buffers != NULL;
+    for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
+        job.threads = n;
+        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, PREAD_PIECE, ALIGNMENT));
+        good = limits_measure(l,
+                              &(struct limit){.group = group,
+                                              .name = "cached-pread",
+                                              .what = "pread into a buffer in a cache",
+                                              .threads = n,
+                                              .piece = job.range.piece,
+                                              .bytes = bytes},
+                              pread_sample, &job);
+    }
+    free(job.buffers);
+    for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
+        job.threads = n;
+        team_range_set(&job.range, 0, bytes, team_piece(bytes, n, MAPPED_PIECE, ALIGNMENT));
+        good = limits_measure(l,
+                              &(struct limit){.group = group,
+                                              .name = "cached-mapped",
+                                              .what = "mapped, read in place",
+                                              .threads = n,
+                                              .piece = job.range.piece,
+                                              .bytes = bytes},
+                              mapped_sample, &job);
+    }
+}
+
+/* How much of a file's range is in the page cache, from 0 to 1; below 0 when that cannot be told.
+ */
+static double resident(const struct limits_file *f, uint64_t begin, uint64_t end)
+{
+    size_t size = (size_t)(end - begin), pages = (size + MAPPING_PAGE - 1) / MAPPING_PAGE,
+           found = 0;
+    unsigned char *present = malloc(pages);
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, (off_t)begin);
+    double share = -1;
+
+    if (present && map != MAP_FAILED && mincore(map, size, present) == 0) {
+        for (size_t i = 0; i < pages; i++)
+            found += present[i] & 1;
+        share = (double)found / (double)pages;
+    }
+    if (map != MAP_FAILED)
+        munmap(map, size);
+    free(present);
+    return share;
+}
+
+/* How much of a file one sample reads cold. */
+static uint64_t cold_bytes(const struct limits_file *f)
+{
+    return f->size < COLD_BYTES ? f->size : COLD_BYTES;
+}
+
+static size_t cold_piece(const struct file_job *job)
+{
+    return team_piece(cold_bytes(job->file), job->threads, COLD_PIECE, ALIGNMENT);
+}
+
+/* The next window of a file that is read cold. */
+static void next_window(struct file_job *job)
+{
+    uint64_t size = cold_bytes(job->file);
+
+    if (job->window + size > job->file->size)
+        job->window = 0;
+    team_range_set(&job->range, job->window, job->window + size, cold_piece(job));
+    job->window += size;
+}
+
+static double direct_sample(void *argument)
+{
+    struct file_job *job = argument;
+
+    next_window(job);
+    return team_run(job->threads, pread_member, job);
+}
+
+static double buffered_sample(void *argument)
+{
+    struct file_job *job = argument;
+
+    next_window(job);
+    (void)posix_fadvise(job->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return team_run(job->threads, pread_member, job);
+}
+
+/* Measures with 1, 2, 4 ... readers. */
+static bool measure_readers(struct limits *l, struct file_job *job, const char *name,
+                            const char *what, limits_sample *sample)
+{
+    bool good = true;
+
+    for (unsigned n = 1; good && n > 0; n = team_next(n, l->readers)) {
+        job->threads = n;
+        good = limits_measure(l,
+                              &(struct limit){.group = "the file, not cached",
+                                              .name = name,
+                                              .what = what,
+                                              .threads = n,
+                                              .piece = cold_piece(job),
+                                              .bytes = cold_bytes(job->file)},
+                              sample, job);
+    }
+    return good;
+}
+
+/* Measures what can be measured; buffers for all readers are there. */
+static void measure_cold(struct limits *l, struct file_job *job, int direct)
+{
+    const struct limits_file *f = job->file;
+    double left;
+
+    /* Pages that have not been written back would stay. */
+    (void)fdatasync(f->fd);
+    (void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
+    left = resident(f, 0, cold_bytes(f));
+    /* In tmpfs, O_DIRECT may be had, and reads memory all the same. */
+    if (left > 1 - COLD_RESIDENT_MAX) {
+        message_warning("the file cannot be put out of memory: not measured cold");
+        return;
+    }
+    /* Some file systems open a file so and refuse to read it. */
+    if (direct >= 0 && pread(direct, job->buffers, ALIGNMENT, 0) == ALIGNMENT) {
+        job->fd = direct;
+        if (!measure_readers(l, job, "cold-direct", "O_DIRECT, past the page cache", direct_sample))
+            return;
+    } else {
+        message_warning("this file system does not read past the page cache: no cold-direct");
+    }
+    if (left >= 0 && left < COLD_RESIDENT_MAX) {
+        job->fd = f->fd;
+        job->window = 0;
+        measure_readers(l, job, "cold-buffered", "through the page cache", buffered_sample);
+    } else {
+        message_warning("some of the file stays in the page cache: no cold-buffered");
+    }
+}
+
+void limits_measure_cold(struct limits *l, const struct limits_file *f)
+{
+    struct file_job job = {.file = f, .fd = f->fd};
+    int direct = open(f->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+
+    job.buffers = make_buffers(l->readers, COLD_PIECE);
+    if (job.buffers)
+        measure_cold(l, &job, direct);
+    if (direct >= 0)
+        close(direct);
+    free(job.buffers);
+}
+
+bool limits_file_open(const struct limits *l, struct limits_file *f)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+    struct stat status;
+
+    /* A FIFO would wait for somebody to write. */
+    f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (f->fd < 0 || fstat(f->fd, &status) != 0) {
+        file_error(f, strerror(errno));
+        return false;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        file_error(f, "not a regular file");
+        return false;
+    }
+    if ((uint64_t)status.st_size < LIMITS_BYTES_MIN) {
+        file_error(f, "too small: 1 MiB is the least to measure with");
+        return false;
+    }
+    f->size = (uint64_t)status.st_size / ALIGNMENT * ALIGNMENT;
+    /* Who asks for little data knows. */
+    if (f->size < LITTLE && f->size < l->bytes)
+        message_warning("%s: %" PRIu64
+                        " bytes are little to measure with: they may fit into caches "
+                        "of the processor",
+                        message_quote(quoted, f->path), (uint64_t)status.st_size);
+    return true;
+}
+
+/* Makes a file that has no name, in a directory; -1 with errno. */
+static int open_nameless(const char *directory)
+{
+    char path[4096];
+    int fd = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        return fd;
+    /* Not every file system can do that. */
+    if ((size_t)snprintf(path, sizeof path, "%s/gpureduce-bench.XXXXXX", directory) >=
+        sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkstemp(path);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+const char *limits_temporary_directory(void)
+{
+    const char *directory = getenv("TMPDIR");
+
+    if (directory && *directory)
+        return directory;
+    /* The latter often is a part of memory. */
+    return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+/* Says what went wrong with the temporary file, and returns false. */
+static bool temporary_error(const char *doing)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: cannot %s a temporary file: %s",
+                  message_quote(quoted, limits_temporary_directory()), doing, strerror(errno));
+    return false;
+}
+
+bool limits_file_make(const struct limits *l, struct limits_file *f)
+{
+    f->size = l->bytes;
+    f->fd = open_nameless(limits_temporary_directory());
+    if (f->fd < 0)
+        return temporary_error("make");
+    /* Not every file system can do it beforehand. */
+    if (fallocate(f->fd, 0, 0, (off_t)l->bytes) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return temporary_error("make");
+    return true;
+}
+
+bool limits_file_fill(const struct limits *l, struct limits_file *f)
+{
+    uint64_t done = 0;
+
+    limits_show(l, "writing a temporary file");
+    while (done < l->bytes) {
+        size_t size = (size_t)(l->bytes - done < COLD_PIECE ? l->bytes - done : COLD_PIECE);
+        ssize_t n = write(f->fd, l->data + done, size);
+
+        if (n < 0 && errno != EINTR)
+            break;
+        done += n > 0 ? (uint64_t)n : 0;
+    }
+    if (done < l->bytes || fdatasync(f->fd) != 0)
+        return temporary_error("write");
+    limits_show(l, NULL);
+    return true;
+}

@@ -1,0 +1,185 @@
+#include "config.h"
+
+#include "core/element.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t size;
+    const char *numpy[4]; /* NumPy's spellings, without byte order */
+} types[ELEMENT_TYPES] = {
+    [ELEMENT_F32] = {"f32", 4, {"f4", "float32", "single", NULL}},
+    [ELEMENT_F64] = {"f64", 8, {"f8", "float64", "double", NULL}},
+    [ELEMENT_F16] = {"f16", 2, {"f2", "float16", "half", NULL}},
+    [ELEMENT_BF16] = {"bf16", 2, {"bfloat16", NULL}},
+};
+
+size_t element_size(enum element_type type)
+{
+    return types[type].size;
+}
+
+const char *element_name(enum element_type type)
+{
+    return types[type].name;
+}
+
+bool element_host_is_big(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order)
+{
+    enum element_order said = ELEMENT_ORDER_UNSAID;
+
+    switch (*name) {
+    case '<':
+        said = ELEMENT_ORDER_LITTLE;
+        name++;
+        break;
+    case '>':
+        said = ELEMENT_ORDER_BIG;
+        name++;
+        break;
+    case '=':
+        said = element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+        name++;
+        break;
+    }
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        for (int j = 0; types[i].numpy[j]; j++) {
+            if (strcmp(name, types[i].numpy[j]) == 0) {
+                *type = (enum element_type)i;
+                *order = said;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool element_parse(const char *name, enum element_type *type, enum element_order *order)
+{
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        if (strcmp(name, types[i].name) == 0) {
+            *type = (enum element_type)i;
+            *order = ELEMENT_ORDER_UNSAID;
+            return true;
+        }
+    }
+    return element_parse_numpy(name, type, order);
+}
+
+static double load_f32_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+static double load_f16_bits(uint16_t bits)
+{
+    unsigned exponent = bits >> 10 & 0x1f;
+    unsigned fraction = bits & 0x3ff;
+    double x;
+
+    if (exponent == 0x1f)
+        x = fraction ? NAN : INFINITY;
+    else if (exponent == 0)
+        x = ldexp(fraction, -24);
+    else
+        x = ldexp(fraction | 0x400, (int)exponent - 25);
+    return bits & 0x8000 ? -x : x;
+}
+
+double element_load(enum element_type type, const void *bytes)
+{
+    uint16_t half;
+    uint32_t word;
+    double x;
+
+    switch (type) {
+    case ELEMENT_F64:
+        memcpy(&x, bytes, sizeof x);
+        return x;
+    case ELEMENT_F16:
+        memcpy(&half, bytes, sizeof half);
+        return load_f16_bits(half);
+    case ELEMENT_BF16:
+        memcpy(&half, bytes, sizeof half);
+        return load_f32_bits((uint32_t)half << 16);
+    default:
+        memcpy(&word, bytes, sizeof word);
+        return load_f32_bits(word);
+    }
+}
+
+/* x rounded to a binary format of `mantissa` significant bits, hidden one included, with normal
+   exponents from emin to emax. */
+static double round_to(double x, int mantissa, int emin, int emax)
+{
+    int exponent;
+    double rounded;
+
+    if (x == 0 || !isfinite(x))
+        return x;
+    frexp(x, &exponent); /* |x| in [2^(exponent - 1), 2^exponent) */
+    if (exponent - 1 < emin)
+        exponent = emin + 1;
+    /* nearbyint rounds ties to even in the default mode, which nothing here changes. */
+    rounded = ldexp(nearbyint(ldexp(x, mantissa - exponent)), exponent - mantissa);
+    return fabs(rounded) >= ldexp(1, emax + 1) ? copysign(INFINITY, x) : rounded;
+}
+
+double element_round(enum element_type type, double x)
+{
+    switch (type) {
+    case ELEMENT_F64:
+        return x;
+    case ELEMENT_F16:
+        return round_to(x, 11, -14, 15);
+    case ELEMENT_BF16:
+        return round_to(x, 8, -126, 127);
+    default:
+        return (double)(float)x;
+    }
+}
+
+void element_swap(void *to, const void *from, size_t count, size_t size)
+{
+    const unsigned char *in = from;
+    unsigned char *out = to;
+
+    switch (size) {
+    case 2:
+        for (size_t i = 0; i < count; i++) {
+            uint16_t x;
+            memcpy(&x, in + 2 * i, 2);
+            x = (uint16_t)(x << 8 | x >> 8);
+            memcpy(out + 2 * i, &x, 2);
+        }
+        break;
+    case 4:
+        for (size_t i = 0; i < count; i++) {
+            uint32_t x;
+            memcpy(&x, in + 4 * i, 4);
+            x = __builtin_bswap32(x);
+            memcpy(out + 4 * i, &x, 4);
+        }
+        break;
+    default:
+        for (size_t i = 0; i < count; i++) {
+            uint64_t x;
+            memcpy(&x, in + 8 * i, 8);
+            x = __builtin_bswap64(x);
+            memcpy(out + 8 * i, &x, 8);
+        }
+    }
+}

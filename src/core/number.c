@@ -1,0 +1,180 @@
+#include "config.h"
+
+#include "core/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A decimal: digits[0].digits[1..] times 10^exponent. */
+struct decimal {
+    char digits[24];
+    int length;
+    int exponent;
+};
+
+/* The decimal of `length` digits nearest to x > 0. */
+static struct decimal decimal_nearest(double x, int length)
+{
+    struct decimal d = {.length = length};
+    char text[40];
+    const char *exponent;
+
+    snprintf(text, sizeof text, "%.*e", length - 1, x);
+    d.digits[0] = text[0];
+    if (length > 1)
+        memcpy(d.digits + 1, text + 2, (size_t)length - 1);
+    exponent = strchr(text, 'e');
+    d.exponent = exponent ? (int)strtol(exponent + 1, NULL, 10) : 0;
+    return d;
+}
+
+/* The next larger decimal of the same length. */
+static struct decimal decimal_next(struct decimal d)
+{
+    int i = d.length - 1;
+
+    while (i >= 0 && d.digits[i] == '9')
+        d.digits[i--] = '0';
+    if (i >= 0) {
+        d.digits[i]++;
+    } else {
+        d.digits[0] = '1';
+        d.exponent++;
+    }
+    return d;
+}
+
+static bool decimal_reads_back(const struct decimal *d, double x, enum element_type type)
+{
+    char text[48];
+    double read;
+
+    snprintf(text, sizeof text, "%.*se%d", d->length, d->digits, d->exponent - d->length + 1);
+    /* Rounding twice, to binary64 and then to a narrower type, could be wrong at a tie; reading a
+       binary32 directly is not, and the halves are so coarse that 53 bits decide them. */
+    read =
+        type == ELEMENT_F32 ? (double)strtof(text, NULL) : element_round(type, strtod(text, NULL));
+    return read == x;
+}
+
+/* The shortest decimal of x > 0. The nearest decimal of a length may fail to read back where the
+   next larger one does: below a power of two the values lie closer than above. */
+static struct decimal decimal_shortest(double x, enum element_type type)
+{
+    struct decimal d;
+
+    for (int length = 1; length < 17; length++) {
+        d = decimal_nearest(x, length);
+        if (decimal_reads_back(&d, x, type))
+            return d;
+        d = decimal_next(d);
+        if (decimal_reads_back(&d, x, type))
+            return d;
+    }
+    return decimal_nearest(x, 17);
+}
+
+void number_format(char text[NUMBER_MAX], double x, enum element_type type)
+{
+    struct decimal d;
+    const char *sign = signbit(x) ? "-" : "";
+
+    if (isnan(x)) {
+        snprintf(text, NUMBER_MAX, "nan");
+        return;
+    }
+    if (isinf(x)) {
+        snprintf(text, NUMBER_MAX, "%sinf", sign);
+        return;
+    }
+    if (x == 0) {
+        snprintf(text, NUMBER_MAX, "%s0", sign);
+        return;
+    }
+    d = decimal_shortest(fabs(x), type);
+    while (d.length > 1 && d.digits[d.length - 1] == '0')
+        d.length--;
+
+    if (d.exponent < -5 || d.exponent > 15) {
+        snprintf(text, NUMBER_MAX, "%s%c%s%.*se%+03d", sign, d.digits[0], d.length > 1 ? "." : "",
+                 d.length - 1, d.digits + 1, d.exponent);
+    } else if (d.exponent < 0) {
+        snprintf(text, NUMBER_MAX, "%s0.%.*s%.*s", sign, -d.exponent - 1, "0000", d.length,
+                 d.digits);
+    } else if (d.length <= d.exponent + 1) {
+        snprintf(text, NUMBER_MAX, "%s%.*s%.*s", sign, d.length, d.digits,
+                 d.exponent + 1 - d.length, "000000000000000");
+    } else {
+        snprintf(text, NUMBER_MAX, "%s%.*s.%.*s", sign, d.exponent + 1, d.digits,
+                 d.length - d.exponent - 1, d.digits + d.exponent + 1);
+    }
+}
+
+/* Reads leading digits into *value; returns where they end, NULL when there are none or too many.
+ */
+static const char *parse_digits(const char *text, uint64_t *value)
+{
+    uint64_t v = 0;
+
+    if (*text < '0' || *text > '9')
+        return NULL;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+        if (v > ((uint64_t)INT64_MAX - digit) / 10)
+            return NULL;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return text;
+}
+
+bool number_parse_count(const char *text, uint64_t *count)
+{
+    uint64_t value;
+    const char *end = parse_digits(text, &value);
+
+    if (!end || *end)
+        return false;
+    *count = value;
+    return true;
+}
+
+bool number_parse_size(const char *text, uint64_t *size)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t factor;
+    } units[] = {
+        {"", 1},
+        {"B", 1},
+        {"kB", 1000},
+        {"KB", 1000},
+        {"MB", 1000000},
+        {"GB", 1000000000},
+        {"TB", 1000000000000},
+        {"K", (uint64_t)1 << 10},
+        {"M", (uint64_t)1 << 20},
+        {"G", (uint64_t)1 << 30},
+        {"T", (uint64_t)1 << 40},
+        {"KiB", (uint64_t)1 << 10},
+        {"MiB", (uint64_t)1 << 20},
+        {"GiB", (uint64_t)1 << 30},
+        {"TiB", (uint64_t)1 << 40},
+    };
+    uint64_t value;
+    const char *end = parse_digits(text, &value);
+
+    if (!end)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].suffix) != 0)
+            continue;
+        if (value > (uint64_t)INT64_MAX / units[i].factor)
+            return false;
+        *size = value * units[i].factor;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,30 @@
+/*
+ * Numbers as text: the shortest decimals that read back, and the sizes and counts of options.
+ * Pure. The program never calls setlocale, so the decimal point is always a point.
+ */
+#ifndef GPUREDUCE_NUMBER_H
+#define GPUREDUCE_NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+
+/* Room for any number that number_format writes, the final NUL included. */
+#define NUMBER_MAX 32
+
+/* Writes to `text` the shortest decimal that, read to nearest and rounded to `type`, gives x back;
+   of several of that length, the nearest. x is a value of `type`. Plain digits where the decimal
+   exponent is from -5 to 15, else scientific. NaN is nan, infinities inf and -inf. */
+void number_format(char text[NUMBER_MAX], double x, enum element_type type);
+
+/* Reads a size in bytes: digits, with no suffix or B, or kB or KB, MB, GB, TB (powers of 1000), K,
+   M, G, T or KiB, MiB, GiB, TiB (powers of 1024). Returns false for anything else, and above 2^63
+   - 1. */
+bool number_parse_size(const char *text, uint64_t *size);
+
+/* Reads a plain decimal count, at most 2^63 - 1. Returns false for anything else. */
+bool number_parse_count(const char *text, uint64_t *count);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Operations: what can be asked for with --op. One row of a table each.
+ */
+#ifndef GPUREDUCE_OPERATION_H
+#define GPUREDUCE_OPERATION_H
+
+#include <stddef.h>
+
+#include "core/partial.h"
+
+enum operation_kind {
+    OPERATION_BINARY64, /* a binary64 number */
+    OPERATION_ELEMENT,  /* a number of the element type */
+    OPERATION_COUNT     /* an integer; PARTIAL_NO_INDEX where there is none */
+};
+
+struct operation {
+    const char *name;
+    enum operation_kind kind;
+    unsigned wants; /* partial_want bits the reduction needs for it */
+    size_t member;  /* where in struct result it is */
+};
+
+extern const struct operation operations[];
+extern const size_t operation_count;
+
+/* The operation called by the first `length` characters of `name`, or NULL. */
+const struct operation *operation_find(const char *name, size_t length);
+
+/* Its value in a result; the one that fits its kind. */
+double operation_number(const struct operation *op, const struct result *result);
+uint64_t operation_integer(const struct operation *op, const struct result *result);
+
+#endif

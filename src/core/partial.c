@@ -1,0 +1,78 @@
+#include "config.h"
+
+#include "core/partial.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+void partial_clear(struct partial *p)
+{
+    memset(p, 0, sizeof *p);
+    p->min_key = INT64_MAX;
+    p->max_key = INT64_MIN;
+    p->min_index = PARTIAL_NO_INDEX;
+    p->max_index = PARTIAL_NO_INDEX;
+    p->first_nan = PARTIAL_NO_INDEX;
+}
+
+void partial_merge(struct partial *p, const struct partial *other)
+{
+    exact_merge(&p->sum, &other->sum);
+    partial_take_min(p, other->min_key, other->min_index);
+    partial_take_max(p, other->max_key, other->max_index);
+    p->count += other->count;
+    p->nan += other->nan;
+    p->positive_infinity += other->positive_infinity;
+    p->negative_infinity += other->negative_infinity;
+    if (other->first_nan < p->first_nan)
+        p->first_nan = other->first_nan;
+}
+
+void partial_take(struct partial *p, double x, uint64_t index)
+{
+    p->count++;
+    if (isnan(x)) {
+        p->nan++;
+        if (index < p->first_nan)
+            p->first_nan = index;
+        return;
+    }
+    if (isfinite(x))
+        exact_add(&p->sum, x);
+    else if (x > 0)
+        p->positive_infinity++;
+    else
+        p->negative_infinity++;
+    partial_take_min(p, exact_key(x), index);
+    partial_take_max(p, exact_key(x), index);
+}
+
+void partial_finish(const struct partial *p, int skip_nan, struct result *result)
+{
+    uint64_t numbers = p->count - p->nan;
+
+    result->nan = p->nan;
+    result->infinity = p->positive_infinity + p->negative_infinity;
+    result->first_nan = p->first_nan;
+    result->count = skip_nan ? numbers : p->count;
+    result->argmin = p->min_index;
+    result->argmax = p->max_index;
+    result->min = numbers ? exact_key_value(p->min_key) : NAN;
+    result->max = numbers ? exact_key_value(p->max_key) : NAN;
+
+    if (p->nan && !skip_nan) {
+        result->sum = result->mean = result->min = result->max = NAN;
+        result->argmin = result->argmax = p->first_nan;
+        return;
+    }
+    if (p->positive_infinity && p->negative_infinity) {
+        result->sum = result->mean = NAN;
+    } else if (p->positive_infinity) {
+        result->sum = result->mean = INFINITY;
+    } else if (p->negative_infinity) {
+        result->sum = result->mean = -INFINITY;
+    } else {
+        result->sum = exact_round(&p->sum);
+        result->mean = numbers ? exact_divide(&p->sum, numbers) : NAN;
+    }
+}

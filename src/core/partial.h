@@ -1,0 +1,84 @@
+/*
+ * A partial result: all that is known of the elements reduced so far. Merging two is exact,
+ * associative and commutative, so threads, GPUs and processes merge in any order to the same bits.
+ *
+ * A partial is plain data without pointers; it belongs to one thread at a time. The layout is
+ * shared with the kernels, which keep one on the device.
+ */
+#ifndef GPUREDUCE_PARTIAL_H
+#define GPUREDUCE_PARTIAL_H
+
+#include <stdint.h>
+
+#include "core/exact.h"
+
+#define PARTIAL_NO_INDEX UINT64_MAX
+
+/* What a reduction has to find. The counts are always kept. */
+enum partial_want {
+    PARTIAL_SUM = 1,      /* the exact sum */
+    PARTIAL_EXTREMES = 2, /* the smallest and the largest value */
+    PARTIAL_WHERE = 4     /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
+};
+
+struct partial {
+    struct exact sum; /* of the finite elements */
+    /* Extremes of the elements that are no NaN, as exact_key integers, and the smallest index at
+       which each occurs, where PARTIAL_WHERE was asked for. */
+    int64_t min_key;
+    int64_t max_key;
+    uint64_t min_index;
+    uint64_t max_index;
+    uint64_t count; /* of all elements */
+    uint64_t nan;
+    uint64_t positive_infinity;
+    uint64_t negative_infinity;
+    uint64_t first_nan; /* index; PARTIAL_NO_INDEX when there is none */
+};
+
+/* What a finished reduction says. Numbers that have no value, for want of elements, are NaN;
+   indices that have none are PARTIAL_NO_INDEX. */
+struct result {
+    double sum;
+    double mean;
+    double min;
+    double max;
+    uint64_t argmin;
+    uint64_t argmax;
+    uint64_t count; /* elements that took part */
+    uint64_t nan;
+    uint64_t infinity;
+    uint64_t first_nan;
+};
+
+/* No elements at all: the neutral element of partial_merge. */
+void partial_clear(struct partial *p);
+
+/* Adds what `other` knows to p. */
+void partial_merge(struct partial *p, const struct partial *other);
+
+/* Takes `key`, first seen at `index`, into the extremes. */
+EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
+{
+    if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
+        p->min_key = key;
+        p->min_index = index;
+    }
+}
+
+EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t index)
+{
+    if (key > p->max_key || (key == p->max_key && index < p->max_index)) {
+        p->max_key = key;
+        p->max_index = index;
+    }
+}
+
+/* Takes one element, value x at `index`, into everything. */
+void partial_take(struct partial *p, double x, uint64_t index);
+
+/* The result: with skip_nan, of the elements that are no NaN; otherwise NaN propagates: to the sum
+   and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
+void partial_finish(const struct partial *p, int skip_nan, struct result *result);
+
+#endif

@@ -1,9 +1,0 @@
-#if defined __x86_64__
-#    include "simd_avx2.h"
-
-#    include "kernel_template.h"
-
-const struct cpu_kernels cpu_kernels_avx2 = KERNELS;
-#else
-typedef int cpu_kernels_avx2_unavailable;
-#endif

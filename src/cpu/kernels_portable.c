@@ -1,5 +1,0 @@
-#include "simd_portable.h"
-
-#include "kernel_template.h"
-
-const struct cpu_kernels cpu_kernels_portable = KERNELS;

@@ -1,0 +1,11 @@
+#include "config.h"
+
+#if defined __x86_64__
+#    include "engine/cpu/simd_avx2.h"
+
+#    include "engine/cpu/kernel_template.h"
+
+const struct cpu_kernels cpu_kernels_avx2 = KERNELS;
+#else
+typedef int cpu_kernels_avx2_unavailable;
+#endif

@@ -1,0 +1,61 @@
+/*
+ * What the kernels offer to the engine: launchers with C linkage, plain types only. Everything here
+ * is asynchronous, on the stream that is given and the device that is current.
+ */
+#ifndef GPUREDUCE_CUDA_KERNELS_H
+#define GPUREDUCE_CUDA_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/partial.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The extremes that one block of a launch found, in the kernel's own terms, and where; the last
+   block to end merges them. Only where PARTIAL_WHERE is asked for. */
+struct cuda_block_result {
+    int64_t least, greatest;
+    unsigned least_tile, greatest_tile;
+};
+
+/* The most blocks of one launch, and warps of a block. */
+#define CUDA_BLOCKS_MAX 4096
+#define CUDA_WARPS_MAX 8
+
+/* Device memory that launches of one stream share. All zero before the first. */
+struct cuda_scratch {
+    unsigned ticket; /* blocks of the current launch that have ended */
+    struct cuda_block_result blocks[CUDA_BLOCKS_MAX];
+    /* For each warp the first tile that it left to a second kernel. */
+    unsigned left[CUDA_BLOCKS_MAX * CUDA_WARPS_MAX];
+};
+
+struct cuda_launch {
+    enum element_type type;
+    int swap;                     /* elements are not in the machine's byte order */
+    unsigned wants;               /* partial_want bits */
+    const void *data;             /* device memory, aligned to 16 bytes */
+    size_t count;                 /* elements, below 2^40 */
+    uint64_t index;               /* of the first */
+    struct partial *partial;      /* device memory; the chunk is merged into it */
+    struct cuda_scratch *scratch; /* device memory */
+    int multiprocessors;          /* of the device */
+};
+
+/* Reduces a chunk on the device. The digits of partial->sum are left below 2^52 in magnitude, its
+   `pending` is not kept. */
+cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);
+
+/* Whether this program holds code for the current device. */
+cudaError_t cuda_reduce_check(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

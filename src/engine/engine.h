@@ -1,0 +1,120 @@
+/*
+ * Engines: what reduces chunks. An engine knows element types and partial results, and nothing of
+ * files or of other engines.
+ *
+ * A chunk may also lie elsewhere, in place: in a mapped file.
+ *
+ * A worker thread owns one worker of an engine and alone calls its functions:
+ *
+ *     buffer -> (the source fills it) -> reduce -> buffer -> ... -> finish
+ *
+ * reduce may return before the work is done; buffer then waits until the one it gives is free
+ * again. Functions that can fail return false or NULL, print nothing, and leave the reason in
+ * worker_error (or in the `reason` they are given). After a failure `unfinished` hands back the
+ * chunks that are not part of what `finish` reports, still in their buffers, so that another engine
+ * can reduce them: nothing is lost and nothing counts twice.
+ */
+#ifndef GPUREDUCE_ENGINE_H
+#define GPUREDUCE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/chunk.h"
+#include "core/element.h"
+#include "core/partial.h"
+#include "sys/timeline.h"
+
+#define ENGINE_REASON_MAX 256
+
+/* A worker never holds more chunks than this that are not yet known good. */
+#define ENGINE_PENDING_MAX 2
+
+/* What an engine is to make ready. */
+struct engine_needs {
+    const int *devices; /* GPUs by number */
+    unsigned device_count;
+    unsigned workers;  /* how many will be opened at a time, roughly */
+    size_t chunk_size; /* bytes of their buffers; 0 for the engine's chunk_bytes */
+};
+
+/* What the workers are to do. */
+struct engine_setup {
+    enum element_type type;
+    bool swap;         /* elements are not in this machine's byte order */
+    unsigned wants;    /* PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE */
+    size_t chunk_size; /* bytes of a buffer; 0 for the engine's chunk_bytes */
+    size_t in_place;   /* bytes of the largest chunk to come in place; 0 if none will */
+};
+
+enum engine_status {
+    ENGINE_TAKEN,   /* the chunk is being reduced, or has been */
+    ENGINE_REFUSED, /* it cannot be taken in place; nothing else is wrong */
+    ENGINE_FAILED
+};
+
+/* The most GPUs one run uses. */
+#define ENGINE_DEVICES_MAX 64
+
+/* Where the time of a worker went, nanoseconds. The workers of a device share it, so that what it
+   did for one may be what it did for another at the same time. */
+struct engine_times {
+    uint64_t wait;           /* the worker waiting for a free buffer */
+    uint64_t reduce;         /* on the CPU */
+    unsigned device;         /* which of the engine's devices the worker is on, from 0 */
+    struct timeline copies;  /* when chunks were copied to it, or in line for that; by clock_now */
+    struct timeline kernels; /* when its kernels ran, likewise */
+};
+
+struct engine_state;
+struct engine_worker;
+
+struct engine {
+    const char *name;
+    size_t chunk_bytes;    /* of a buffer, unless the setup asks for another size */
+    size_t in_place_bytes; /* of a chunk to take in place, likewise */
+    unsigned in_use; /* chunks that a worker may still be reading when it has given a buffer */
+
+    /* Makes the engine ready. NULL with a reason when it cannot be used here. */
+    struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
+    void (*close)(struct engine_state *);
+
+    /* Says what it runs on, for -v: "avx512" or "NVIDIA H200". */
+    const char *(*describe)(const struct engine_state *);
+
+    /* How many workers serve it well on that many GPUs, with `cores` cores at hand. */
+    unsigned (*workers)(unsigned device_count, unsigned cores);
+
+    /* A worker; number counts from 0, and spreads the workers over the devices. */
+    struct engine_worker *(*worker_open)(struct engine_state *, const struct engine_setup *setup,
+                                         unsigned number, char reason[ENGINE_REASON_MAX]);
+    void (*worker_close)(struct engine_worker *);
+
+    /* A buffer to fill, aligned to 64 bytes, and its size; waits until it is free. */
+    void *(*buffer)(struct engine_worker *, size_t *size);
+
+    /* Starts reducing a chunk, which lies in the buffer given last or in place; there it must stay
+       until buffer has been called twice. */
+    enum engine_status (*reduce)(struct engine_worker *, const struct chunk *chunk);
+
+    /* The index of the first NaN among what is known good so far, or PARTIAL_NO_INDEX. */
+    uint64_t (*first_nan)(const struct engine_worker *);
+
+    /* Waits for everything and gives the partial result of the chunks that are known good: all,
+       unless it returns false. The caller frees the timelines. */
+    bool (*finish)(struct engine_worker *, struct partial *partial, struct engine_times *times);
+
+    /* After a failure, and after finish: the chunks that the partial result lacks. */
+    unsigned (*unfinished)(const struct engine_worker *, struct chunk chunks[ENGINE_PENDING_MAX]);
+
+    const char *(*worker_error)(const struct engine_worker *);
+};
+
+/* CPU threads: a worker is a core. Fails only for want of memory. */
+extern const struct engine engine_cpu;
+
+/* CUDA: a worker is a feeder. Built without CUDA it never opens. */
+extern const struct engine engine_cuda;
+
+#endif

@@ -1,0 +1,22 @@
+# src/engine: what reduces chunks, on the CPU and on GPUs.
+library_sources += \
+	src/engine/engine.h \
+	src/engine/cpu/dispatch.c \
+	src/engine/cpu/engine.c \
+	src/engine/cpu/kernel.h \
+	src/engine/cpu/kernel_template.h \
+	src/engine/cpu/kernels_avx2.c \
+	src/engine/cpu/kernels_avx512.c \
+	src/engine/cpu/kernels_portable.c \
+	src/engine/cpu/simd_avx2.h \
+	src/engine/cpu/simd_avx512.h \
+	src/engine/cpu/simd_portable.h
+
+EXTRA_DIST += src/engine/cuda/configure.m4
+cuda_sources = \
+	src/engine/cuda/engine.c \
+	src/engine/cuda/kernels.h \
+	src/engine/cuda/reduce.cu \
+	src/engine/cuda/tuning.h
+cuda_absent = src/engine/cuda/absent.c
+cuda_depfiles += src/engine/cuda/$(DEPDIR)/reduce.Po

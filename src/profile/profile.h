@@ -1,0 +1,95 @@
+/*
+ * The profile of a run: what each stage did, how the time divides into phases, and which stage held
+ * the run back. Pure: reduction.c fills in what its workers measured.
+ *
+ * The processor's part of the stages runs on the workers' threads, one stage at a time on each; the
+ * copies run on the link of each GPU, the kernels on the GPU. A stage has held the run back when it
+ * had nothing to wait for: it kept what it runs on busy all the time.
+ */
+#ifndef GPUREDUCE_PROFILE_H
+#define GPUREDUCE_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum profile_stage {
+    PROFILE_READ,   /* the input, to where the threads can use it */
+    PROFILE_DECODE, /* decompression */
+    PROFILE_COPY,   /* host to device */
+    PROFILE_KERNEL, /* on the device */
+    PROFILE_REDUCE, /* on the CPU */
+    PROFILE_STAGES
+};
+
+enum profile_phase {
+    PROFILE_RAMP_UP, /* until every worker of the first ones has had a chunk */
+    PROFILE_STEADY,  /* until a worker finds the input at its end */
+    PROFILE_FINISH,  /* until the result is there */
+    PROFILE_PHASES
+};
+
+/* Times are in nanoseconds. */
+struct profile_work {
+    uint64_t bytes; /* that went through the stage */
+    uint64_t busy;  /* time at it, of all that it runs on together */
+    uint64_t room;  /* time that this could have been */
+};
+
+struct profile_period {
+    uint64_t time;
+    uint64_t bytes; /* of elements, handed out in it */
+};
+
+struct profile {
+    struct profile_work stages[PROFILE_STAGES];
+    uint64_t start_up; /* before the first read */
+    uint64_t gpu_open; /* to make the GPU ready, in the start-up or beside the work; 0: neither */
+    struct profile_period phases[PROFILE_PHASES];
+    uint64_t wait; /* of feeders, for a free buffer */
+    uint64_t turn; /* of all workers in the source, neither reading nor decoding */
+
+    unsigned threads;  /* workers */
+    unsigned gpus;     /* that had a part */
+    uint64_t cpu_time; /* that the workers were running on a processor */
+    uint64_t taking;   /* from the first worker that asked for input to the first that found none */
+    bool in_turn;      /* the input may come by one worker at a time */
+    bool pipe;         /* it has no size, and cannot be asked for again */
+    uint64_t storage;  /* bytes that storage had to bring */
+    uint64_t in_place; /* bytes that the CPU reduced where they were mapped */
+};
+
+/* What it is that was too slow. */
+enum profile_cause {
+    PROFILE_STORAGE,      /* reading what was not cached */
+    PROFILE_CACHED_COPY,  /* copying from the page cache */
+    PROFILE_CACHED_PAGES, /* making the mapped page cache present */
+    PROFILE_PIPE,         /* reading a pipe */
+    PROFILE_WRITER,       /* waiting for whoever writes to it */
+    PROFILE_DECODING,     /* decompressing */
+    PROFILE_LINK,         /* copying to the GPU */
+    PROFILE_GPU,          /* the kernel there */
+    PROFILE_MEMORY,       /* reading mapped bytes into the CPU's kernel */
+    PROFILE_CPU,          /* the CPU's kernel, on bytes in a cache */
+    PROFILE_CAUSES
+};
+
+struct profile_limiter {
+    enum profile_stage stage;
+    enum profile_cause cause;
+    unsigned units; /* threads, or GPUs, that it ran on */
+    double rate;    /* its bytes, GB/s, while it had bytes to bring */
+};
+
+/* Finds the stage that held the run back. False when the run was too short to tell. */
+bool profile_limiter(const struct profile *a, struct profile_limiter *limiter);
+
+/* The time of the run, from the first read to the result. */
+uint64_t profile_time(const struct profile *a);
+
+/* Parts of 1: how much of the room for it a stage was busy. 0 when there was none. */
+double profile_busy(const struct profile *a, enum profile_stage stage);
+
+/* GB/s. 0 when there was no time. */
+double profile_rate(uint64_t bytes, uint64_t time);
+
+#endif

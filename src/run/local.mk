@@ -1,0 +1,3 @@
+# src/run: sessions, runs and workers.
+library_sources += \
+	src/run/run.c src/run/run.h

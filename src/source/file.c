@@ -1,0 +1,428 @@
+/*
+ * Regular files, raw and .npy: every worker claims the next range by an atomic exchange.
+ *
+ * What the page cache holds is shown in place to a worker that can take it so, and copied to
+ * others. The file is mapped as a whole; each worker takes the pages of its own ranges out again,
+ * so that what is present stays small however large the file is.
+ *
+ * What it does not hold is read past it in large pieces (O_DIRECT), where that can be had: that
+ * costs no copy, does not depend on how the kernel reads ahead, and leaves in memory what others
+ * have there.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/source.h"
+#include "sys/clock.h"
+#include "sys/mapping.h"
+#include "sys/message.h"
+
+/* The most that is handed out in place at a time. */
+#define IN_PLACE_MAX ((size_t)64 << 20)
+
+/* Smaller files are read: mapping would cost more than it saves. Fuzzing maps smaller ones. */
+#ifndef MAPPED_FILE_MIN
+#    define MAPPED_FILE_MIN ((uint64_t)4 << 20)
+#endif
+
+/* Ranges end at boundaries of such pages, large ones at those of what one page table holds: two
+   workers should not make pages of the same table present. Nor can two pin parts of one page. */
+#define LARGE_PAGE ((uint64_t)2 << 20)
+
+/* Chunks shrink towards the end, so that all workers end together; not below this. */
+#define CHUNK_MIN ((size_t)64 << 10)
+
+/* Pages that are asked about to tell whether a range, or a file, is cached. A range counts as
+   cached when all of them are; what then is not is read on access. */
+#define PROBES_RANGE 8
+#define PROBES_FILE 64
+
+/* Bytes that a worker reads at a time of what is not cached, where it may hold so much: with four
+   of them past the page cache, 4.2 GB/s in pieces of 16 MiB and 3.6 in pieces of 2 MiB. */
+#define ABSENT_MIN ((size_t)1 << 20)
+#define ABSENT_MAX ((size_t)16 << 20)
+
+/* Buffers smaller than this are not worth reading past the page cache. */
+#define DIRECT_MIN ((size_t)64 << 10)
+
+/* Pages of the mapping. */
+struct span {
+    const unsigned char *pages;
+    size_t size;
+};
+
+/* What a worker has in hand; its own. */
+struct hand {
+    uint64_t index; /* elements claimed and not handed out yet */
+    uint64_t count;
+    bool absent; /* they are not in the page cache */
+
+    struct span shown[SOURCE_IN_USE_MAX + 1]; /* what it was shown in place, oldest first */
+    unsigned shown_count;
+
+    unsigned char *buffer; /* for what is not cached; NULL until it is needed */
+    size_t buffer_size;    /* whole pages */
+};
+
+struct file_state {
+    _Atomic uint64_t next; /* first element that nobody has claimed */
+    struct hand *hands;
+    unsigned workers;
+
+    unsigned char *map; /* the file from its beginning on; NULL where it is read */
+    size_t map_size;
+
+    int direct;                  /* the file, past the page cache; -1 where that cannot be had */
+    _Atomic bool direct_refused; /* or was not to be had after all */
+};
+
+/* Offset in the file of an element. */
+static uint64_t element_offset(const struct source *s, uint64_t index)
+{
+    return s->start + s->data_offset + index * s->element_size;
+}
+
+/*
+ * In place.
+ */
+
+/* Takes out of memory what the worker was shown and has not in use any more. */
+static void release_used(struct hand *hand, unsigned in_use)
+{
+    unsigned count = hand->shown_count > in_use ? hand->shown_count - in_use : 0;
+
+    for (unsigned i = 0; i < count; i++)
+        mapping_release(hand->shown[i].pages, hand->shown[i].size);
+    hand->shown_count -= count;
+    memmove(hand->shown, hand->shown + count, hand->shown_count * sizeof *hand->shown);
+}
+
+/* Notes the pages in which lies what the worker is shown. A neighbour may have the first or last of
+   them, too: it gets them back when it reads them. */
+static void note_shown(struct hand *hand, const unsigned char *data, size_t size)
+{
+    size_t before = (uintptr_t)data % MAPPING_PAGE;
+
+    hand->shown[hand->shown_count++] = (struct span){data - before, before + size};
+}
+
+/*
+ * Copied, and direct.
+ */
+
+/* How many of so many pages, spread over these bytes of the file, the page cache lacks. The kernel
+   tells those who could write to the file; others hear that it lacks none. */
+static unsigned count_absent(const struct file_state *f, uint64_t offset, uint64_t size,
+                             unsigned probes)
+{
+    unsigned absent = 0;
+
+    for (unsigned i = 0; f->map && i < probes; i++) {
+        uint64_t at = offset + (uint64_t)((double)(size - 1) * i / (probes - 1));
+        unsigned char present;
+
+        if (mincore(f->map + at / MAPPING_PAGE * MAPPING_PAGE, 1, &present) == 0)
+            absent += !(present & 1);
+    }
+    return absent;
+}
+
+/* Reads elements into a buffer. False on failure, which has been said. */
+static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t count)
+{
+    uint64_t offset = element_offset(s, index);
+    ptrdiff_t got = source_pread(s, buffer, count * s->element_size, offset);
+
+    if (got >= 0 && (size_t)got < count * s->element_size)
+        source_became_shorter(s, offset + (uint64_t)got);
+    return got >= 0 && (size_t)got == count * s->element_size;
+}
+
+/* A buffer for what is not cached: one of the worker's own, as large as the ranges it may have in
+   place; or the request's for those who have other chunks in use. NULL when there is none. Of huge
+   pages: a request to a device has room for only so many pieces of memory. A virtual disk gave 1.2
+   GB/s into small pages, and 2.4 into these. */
+static unsigned char *absent_buffer(struct hand *hand, const struct source_request *request,
+                                    size_t *size)
+{
+    size_t most = request->in_place < ABSENT_MAX ? request->in_place : ABSENT_MAX;
+
+    *size = request->size;
+    if (request->in_use > 0)
+        return request->buffer;
+    if (!hand->buffer) {
+        most = most > ABSENT_MIN ? most : ABSENT_MIN;
+        hand->buffer_size = (most / MAPPING_PAGE + 2) * MAPPING_PAGE; /* wherever it begins */
+        hand->buffer = mapping_alloc(hand->buffer_size);
+    }
+    *size = hand->buffer_size;
+    return hand->buffer;
+}
+
+/* Reads the worker's next elements past the page cache: whole pages, in which they lie. They become
+   the chunk. DIRECT_NOT where that cannot be done. */
+enum direct { DIRECT_DONE, DIRECT_NOT, DIRECT_FAILED };
+
+static enum direct read_direct(struct source *s, struct hand *hand,
+                               const struct source_request *request, struct chunk *chunk)
+{
+    struct file_state *f = s->state;
+    uint64_t offset = element_offset(s, hand->index), begin = offset / MAPPING_PAGE * MAPPING_PAGE;
+    size_t before = (size_t)(offset - begin), room, size;
+    unsigned char *buffer = absent_buffer(hand, request, &room);
+    uint64_t count;
+    ptrdiff_t got;
+
+    room = room / MAPPING_PAGE * MAPPING_PAGE;
+    if (!buffer || (uintptr_t)buffer % MAPPING_PAGE != 0 || room < DIRECT_MIN)
+        return DIRECT_NOT;
+    count = (room - before) / s->element_size;
+    count = count < hand->count ? count : hand->count;
+    size = before + (size_t)count * s->element_size;
+    /* At the end of the file less than the last page comes. */
+    got = source_pread_from(s, f->direct, buffer,
+                            (size + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE, begin);
+    if (got == SOURCE_REFUSED) {
+        atomic_store(&f->direct_refused, true);
+        return DIRECT_NOT;
+    }
+    if (got >= 0 && (size_t)got < size)
+        source_became_shorter(s, begin + (uint64_t)got);
+    if (got < 0 || (size_t)got < size)
+        return DIRECT_FAILED;
+    /* What belongs to the neighbours, they count. */
+    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * s->element_size);
+    chunk->data = buffer + before;
+    chunk->count = (size_t)count;
+    return DIRECT_DONE;
+}
+
+/* How many elements to claim from `index` on, where `left` are left: up to `bytes`, fewer towards
+   the end, and up to a boundary where an element begins at one. */
+static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left, size_t bytes)
+{
+    const struct file_state *f = s->state;
+    uint64_t most = bytes / s->element_size, least = CHUNK_MIN / s->element_size;
+    uint64_t count = left / 2 / f->workers, over;
+
+    most = most ? most : 1;
+    least = least < most ? least : most;
+    count = count > most ? most : count < least ? least : count;
+    if (count >= left)
+        return left;
+    over = element_offset(s, index + count) %
+           (count * s->element_size < 2 * LARGE_PAGE ? MAPPING_PAGE : LARGE_PAGE);
+    if (over % s->element_size == 0 && over / s->element_size < count)
+        count -= over / s->element_size;
+    return count;
+}
+
+/* Claims the next range. False when there is none. */
+static bool claim(struct source *s, struct hand *hand, size_t bytes)
+{
+    struct file_state *f = s->state;
+    uint64_t limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+    uint64_t end = s->elements < limit ? s->elements : limit;
+    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
+
+    do {
+        if (next >= end)
+            return false;
+        hand->count = claim_size(s, next, end - next, bytes);
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + hand->count));
+    hand->index = next;
+    return true;
+}
+
+/* Shows the worker what it has claimed. Its pages become present as it reads them: to ask for all
+   of them in one call (MADV_POPULATE_READ) takes longer where the page cache holds large folios
+   (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and holds up those who change the
+   address space, such as a GPU's driver. */
+static void show(struct source *s, struct hand *hand, struct chunk *chunk)
+{
+    const struct file_state *f = s->state;
+    size_t size = (size_t)hand->count * s->element_size;
+
+    chunk->data = f->map + element_offset(s, hand->index);
+    chunk->count = (size_t)hand->count;
+    chunk->mapped = true;
+    note_shown(hand, chunk->data, size);
+    atomic_fetch_add(&s->input_read, size);
+}
+
+/* Fills a buffer from the page cache, or through it. False on failure (said). */
+static bool copy(struct source *s, struct hand *hand, const struct source_request *request,
+                 struct chunk *chunk)
+{
+    size_t size = request->size;
+    void *buffer = hand->absent ? absent_buffer(hand, request, &size) : request->buffer;
+    uint64_t room;
+
+    if (!buffer) {
+        buffer = request->buffer;
+        size = request->size;
+    }
+    room = size / s->element_size;
+    chunk->count = (size_t)(hand->count < room ? hand->count : room);
+    chunk->data = buffer;
+    return read_elements(s, buffer, hand->index, chunk->count);
+}
+
+static enum source_status file_next(struct source *s, const struct source_request *request,
+                                    struct chunk *chunk)
+{
+    struct file_state *f = s->state;
+    struct hand *hand = &f->hands[request->worker];
+    bool in_place = request->in_place && f->map;
+    size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
+    enum direct direct = DIRECT_NOT;
+
+    release_used(hand, request->in_use);
+    if (hand->count == 0) {
+        if (request->rest || !claim(s, hand, in_place ? most : request->size))
+            return SOURCE_END;
+        hand->absent = s->absent > 0 && count_absent(f, element_offset(s, hand->index),
+                                                     hand->count * s->element_size, PROBES_RANGE);
+    }
+    chunk->index = hand->index;
+    if (hand->absent && f->direct >= 0 &&
+        !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
+        direct = read_direct(s, hand, request, chunk);
+    if (direct == DIRECT_FAILED)
+        return SOURCE_FAILED;
+    if (direct == DIRECT_NOT) {
+        if (in_place && !hand->absent)
+            show(s, hand, chunk);
+        else if (!copy(s, hand, request, chunk))
+            return SOURCE_FAILED;
+    }
+    hand->index += chunk->count;
+    hand->count -= chunk->count;
+    return SOURCE_CHUNK;
+}
+
+/* Reading the chunk again tells what is wrong with it; if nothing is any more, the caller says
+   that the file changed. */
+static void file_lost(struct source *s, const struct chunk *chunk)
+{
+    size_t size = (size_t)64 << 10, room = size / s->element_size;
+    unsigned char *buffer = malloc(size);
+    bool good = buffer != NULL;
+
+    for (size_t i = 0; good && i < chunk->count; i += room) {
+        size_t count = chunk->count - i < room ? chunk->count - i : room;
+        good = read_elements(s, buffer, chunk->index + i, count);
+    }
+    free(buffer);
+}
+
+static void file_close(struct source *s)
+{
+    struct file_state *f = s->state;
+
+    for (unsigned i = 0; i < f->workers; i++)
+        free(f->hands[i].buffer);
+    if (f->map)
+        munmap(f->map, f->map_size);
+    if (f->direct >= 0)
+        close(f->direct);
+    free(f->hands);
+    free(f);
+}
+
+/* Whether the file is worth mapping, and can be: block devices and small files are read. */
+static bool worth_mapping(const struct source *s)
+{
+    struct stat status;
+
+    return s->input_bytes >= MAPPED_FILE_MIN && s->start + s->input_bytes <= SIZE_MAX &&
+           fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Maps the file, if that can be; it is read otherwise. */
+static void map_file(const struct source *s, struct file_state *f)
+{
+    f->map_size = (size_t)(s->start + s->input_bytes);
+    f->map = mmap(NULL, f->map_size, PROT_READ, MAP_SHARED, s->fd, 0);
+    if (f->map == MAP_FAILED)
+        f->map = NULL;
+}
+
+/* Opens the file once more, to read past the page cache. Not every file system can do that. */
+static int open_direct(const struct source *s)
+{
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
+    return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
+}
+
+/* The state of a source whose layout is known; NULL without memory. */
+static struct file_state *file_state(const struct source *s, unsigned workers)
+{
+    struct file_state *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return NULL;
+    f->hands = calloc(workers, sizeof *f->hands);
+    if (!f->hands) {
+        free(f);
+        return NULL;
+    }
+    f->workers = workers;
+    f->direct = -1;
+    if (worth_mapping(s))
+        map_file(s, f);
+    return f;
+}
+
+/* Whether what is not cached should be read past the page cache. */
+static bool wants_direct(void)
+{
+    const char *direct = getenv("GPUREDUCE_DIRECT");
+
+    return !direct || strcmp(direct, "0") != 0;
+}
+
+bool file_source_open(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops ops = {
+        .next = file_next, .lost = file_lost, .close = file_close};
+    struct reader *reader = stream_reader_open(s);
+    uint64_t available;
+    bool ok = reader && source_layout(s, options, reader);
+
+    if (reader)
+        reader->close(reader);
+    if (!ok || !source_check_end(s, s->input_bytes))
+        return false;
+    available = (s->input_bytes - s->data_offset) / s->element_size;
+    if (s->promised != SOURCE_UNKNOWN && s->promised < available)
+        message_warning("%s: %" PRIu64 " bytes after the array are left out", s->name,
+                        s->input_bytes - s->data_offset - s->promised * s->element_size);
+    if (s->elements > available)
+        s->elements = available;
+
+    s->state = file_state(s, workers);
+    if (!s->state) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    /* What was read to detect the format counts no more than once. */
+    atomic_store(&s->input_read, s->npy ? s->data_offset : 0);
+    s->ops = &ops;
+    s->parallel = true;
+    s->absent = (double)count_absent(s->state, s->start, s->input_bytes, PROBES_FILE) / PROBES_FILE;
+    if (s->absent > 0 && wants_direct())
+        ((struct file_state *)s->state)->direct = open_direct(s);
+    return true;
+}

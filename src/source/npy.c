@@ -1,0 +1,258 @@
+#include "config.h"
+
+#include "source/npy.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const unsigned char magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+/* Magic, two bytes of version, then the length of the dictionary: 2 bytes in version 1, 4 later. */
+#define VERSION_OFFSET 6
+#define LENGTH_OFFSET 8
+
+/* The dictionary as it is parsed: a Python literal {'descr': ..., 'fortran_order': ..., 'shape':
+   ...} in any order and spacing. */
+struct parser {
+    const char *text;
+    size_t position;
+    size_t end;
+    char *error;
+};
+
+bool npy_recognise(const void *bytes, size_t size)
+{
+    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+}
+
+uint64_t npy_header_length(const void *bytes, size_t size)
+{
+    const unsigned char *b = bytes;
+
+    if (size < NPY_PREFIX_MAX)
+        return 0;
+    if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3)
+        return NPY_PREFIX_MAX; /* who knows; parsing it will say so */
+    if (b[VERSION_OFFSET] == 1)
+        return LENGTH_OFFSET + 2 + (uint64_t)(b[8] | b[9] << 8);
+    return LENGTH_OFFSET + 4 +
+           (b[8] | (uint64_t)b[9] << 8 | (uint64_t)b[10] << 16 | (uint64_t)b[11] << 24);
+}
+
+static bool fail(struct parser *p, const char *what)
+{
+    snprintf(p->error, NPY_ERROR_MAX, "%s", what);
+    return false;
+}
+
+static void skip_space(struct parser *p)
+{
+    while (p->position < p->end && isspace((unsigned char)p->text[p->position]))
+        p->position++;
+}
+
+/* Whether the next character is c; if so, steps over it. */
+static bool accept(struct parser *p, char c)
+{
+    skip_space(p);
+    if (p->position >= p->end || p->text[p->position] != c)
+        return false;
+    p->position++;
+    return true;
+}
+
+/* A quoted string without escapes, shorter than size. */
+static bool parse_string(struct parser *p, char *out, size_t size)
+{
+    size_t length = 0;
+    char quote;
+
+    skip_space(p);
+    if (p->position >= p->end || (p->text[p->position] != '\'' && p->text[p->position] != '"'))
+        return fail(p, "a quoted string is expected");
+    quote = p->text[p->position++];
+    while (p->position < p->end && p->text[p->position] != quote) {
+        char c = p->text[p->position];
+        if (length + 1 >= size || !isprint((unsigned char)c) || c == '\\')
+            return fail(p, "a string is too long or has odd characters");
+        out[length++] = c;
+        p->position++;
+    }
+    if (p->position >= p->end)
+        return fail(p, "a string does not end");
+    p->position++;
+    out[length] = '\0';
+    return true;
+}
+
+static bool parse_boolean(struct parser *p)
+{
+    static const char *const words[] = {"True", "False"};
+
+    skip_space(p);
+    for (int i = 0; i < 2; i++) {
+        size_t length = strlen(words[i]);
+        if (p->end - p->position >= length &&
+            memcmp(p->text + p->position, words[i], length) == 0) {
+            p->position += length;
+            return true;
+        }
+    }
+    return fail(p, "True or False is expected");
+}
+
+static bool parse_dimension(struct parser *p, uint64_t *value)
+{
+    uint64_t v = 0;
+    size_t start;
+
+    skip_space(p);
+    start = p->position;
+    while (p->position < p->end && isdigit((unsigned char)p->text[p->position])) {
+        unsigned digit = (unsigned)(p->text[p->position] - '0');
+        if (v > ((uint64_t)INT64_MAX - digit) / 10)
+            return fail(p, "a dimension is out of range");
+        v = v * 10 + digit;
+        p->position++;
+    }
+    if (p->position == start)
+        return fail(p, "a dimension is expected");
+    /* Python 2 wrote long integers with an L. */
+    if (p->position < p->end && p->text[p->position] == 'L')
+        p->position++;
+    *value = v;
+    return true;
+}
+
+/* A tuple of dimensions; *elements is their product. */
+static bool parse_shape(struct parser *p, uint64_t *elements)
+{
+    uint64_t product = 1;
+    bool empty = false, overflow = false;
+    int dimensions = 0;
+
+    if (!accept(p, '('))
+        return fail(p, "the shape is no tuple");
+    while (!accept(p, ')')) {
+        uint64_t dimension;
+
+        dimensions++;
+        if (!parse_dimension(p, &dimension))
+            return false;
+        if (dimension == 0)
+            empty = true;
+        else if (product > (uint64_t)INT64_MAX / dimension)
+            overflow = true;
+        else
+            product *= dimension;
+        if (!accept(p, ',')) {
+            if (!accept(p, ')'))
+                return fail(p, "the shape does not end");
+            if (dimensions == 1) /* (3) is a number to Python */
+                return fail(p, "the shape is no tuple");
+            break;
+        }
+    }
+    if (overflow && !empty)
+        return fail(p, "the shape has more than 2^63 elements");
+    *elements = empty ? 0 : product;
+    return true;
+}
+
+static bool parse_descr(struct parser *p, struct npy *npy)
+{
+    char descr[32];
+    enum element_order order;
+    size_t start;
+
+    skip_space(p);
+    start = p->position;
+    if (p->position < p->end && p->text[p->position] == '[')
+        return fail(p, "a structured dtype is no float");
+    if (!parse_string(p, descr, sizeof descr))
+        return false;
+    if (!element_parse_numpy(descr, &npy->type, &order)) {
+        p->position = start;
+        snprintf(p->error, NPY_ERROR_MAX,
+                 "dtype '%s' is not a float this program reads (f2, f4, f8)%s", descr,
+                 /* What libraries for bfloat16 write. */
+                 strcmp(descr + strcspn(descr, "V"), "V2") == 0
+                     ? "; if it is bfloat16: --format=raw --skip=HEADER -t bf16"
+                     : "");
+        return false;
+    }
+    npy->big_endian =
+        order == ELEMENT_ORDER_UNSAID ? element_host_is_big() : order == ELEMENT_ORDER_BIG;
+    return true;
+}
+
+static bool parse_dictionary(struct parser *p, struct npy *npy)
+{
+    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+    unsigned seen = 0;
+
+    if (!accept(p, '{'))
+        return fail(p, "the header is no dictionary");
+    while (!accept(p, '}')) {
+        char key[32];
+        unsigned which;
+        size_t start;
+
+        skip_space(p);
+        start = p->position;
+        if (!parse_string(p, key, sizeof key))
+            return false;
+        which = strcmp(key, "descr") == 0           ? DESCR
+                : strcmp(key, "fortran_order") == 0 ? ORDER
+                : strcmp(key, "shape") == 0         ? SHAPE
+                                                    : 0;
+        if (!which || (seen & which)) {
+            p->position = start;
+            snprintf(p->error, NPY_ERROR_MAX, "key '%s' is %s", key,
+                     which ? "repeated" : "unknown");
+            return false;
+        }
+        seen |= which;
+        if (!accept(p, ':'))
+            return fail(p, "':' is expected");
+        if (which == DESCR && !parse_descr(p, npy))
+            return false;
+        if (which == ORDER && !parse_boolean(p))
+            return false;
+        if (which == SHAPE && !parse_shape(p, &npy->elements))
+            return false;
+        if (!accept(p, ',')) {
+            if (!accept(p, '}'))
+                return fail(p, "the header does not end");
+            break;
+        }
+    }
+    skip_space(p);
+    if (p->position < p->end)
+        return fail(p, "something follows the header's dictionary");
+    if (seen != (DESCR | ORDER | SHAPE))
+        return fail(p, "descr, fortran_order or shape is missing");
+    return true;
+}
+
+bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_ERROR_MAX],
+               uint64_t *error_offset)
+{
+    const unsigned char *b = bytes;
+    struct parser p = {.text = bytes, .end = size, .error = error};
+
+    *error_offset = VERSION_OFFSET;
+    if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3) {
+        snprintf(error, NPY_ERROR_MAX, ".npy version %d.%d is not known", b[VERSION_OFFSET],
+                 b[VERSION_OFFSET + 1]);
+        return false;
+    }
+    p.position = b[VERSION_OFFSET] == 1 ? LENGTH_OFFSET + 2 : LENGTH_OFFSET + 4;
+    if (!parse_dictionary(&p, npy)) {
+        *error_offset = p.position;
+        return false;
+    }
+    npy->data_offset = size;
+    return true;
+}

@@ -1,0 +1,46 @@
+/*
+ * The header of NumPy's .npy files, versions 1, 2 and 3. Pure: over bytes already read, no I/O.
+ *
+ * The format: NumPy's documentation of numpy.lib.format.
+ */
+#ifndef GPUREDUCE_NPY_H
+#define GPUREDUCE_NPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+
+/* Bytes that say how long the whole header is. */
+#define NPY_PREFIX_MAX 12
+
+/* The longest header that is read; NumPy's own are some hundred bytes, and NumPy itself refuses
+   more than 10000 unless told otherwise. */
+#define NPY_HEADER_MAX ((size_t)1 << 20)
+
+/* Room for what is wrong with a header. */
+#define NPY_ERROR_MAX 160
+
+struct npy {
+    enum element_type type;
+    bool big_endian;
+    uint64_t elements;    /* the product of the shape; 1 for a scalar's () */
+    uint64_t data_offset; /* bytes from the start of the file to the first element */
+};
+
+/* Whether the first `size` bytes of a file are those of a .npy file. Six bytes decide. */
+bool npy_recognise(const void *bytes, size_t size);
+
+/* The length of the header in bytes, the magic string included, from the file's first bytes: 0
+   when `size` is too small to tell (NPY_PREFIX_MAX is enough). A length beyond NPY_HEADER_MAX is
+   returned as it stands, for the caller to refuse. For a version that is not known it is
+   NPY_PREFIX_MAX, and npy_parse says the rest. */
+uint64_t npy_header_length(const void *bytes, size_t size);
+
+/* Parses a whole header of npy_header_length() bytes. On failure returns false and writes to
+   `error` what is wrong, and to *error_offset at which byte. */
+bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_ERROR_MAX],
+               uint64_t *error_offset);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Failures on purpose, for tests/cli/cuda_faults.sh. Only a build that was configured with
+ * --enable-faults has them; in any other, both functions are constant.
+ */
+#ifndef GPUREDUCE_FAULTS_H
+#define GPUREDUCE_FAULTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Whether the CUDA call whose result is looked at now is to count as failed. GPUREDUCE_CUDA_FAULT
+   is the number of that call, from 1; with a + behind it all that follow fail as well, as they do
+   after an error that the device does not recover from. Any thread. */
+static inline bool faults_cuda(void)
+{
+#ifdef FAULTS
+    static _Atomic unsigned long calls;
+    const char *fault = getenv("GPUREDUCE_CUDA_FAULT");
+    char *end;
+    unsigned long call = atomic_fetch_add(&calls, 1) + 1, number;
+
+    if (!fault)
+        return false;
+    number = strtoul(fault, &end, 10);
+    return call == number || (*end == '+' && call > number);
+#else
+    return false;
+#endif
+}
+
+/* Whether auto is to call the GPU in and to feed it however small the work is: GPUREDUCE_CALL_GPU
+   is set. */
+static inline bool faults_call_gpu(void)
+{
+#ifdef FAULTS
+    return getenv("GPUREDUCE_CALL_GPU") != NULL;
+#else
+    return false;
+#endif
+}
+
+#endif

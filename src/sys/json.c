@@ -1,0 +1,281 @@
+#include "config.h"
+
+#include "sys/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/message.h"
+
+void json_string(FILE *out, const char *string)
+{
+    const unsigned char *p = (const unsigned char *)string;
+
+    putc('"', out);
+    while (*p) {
+        size_t length = message_utf8_length(p);
+
+        if (length == 0) {
+            fputs("\\ufffd", out);
+            length = 1;
+        } else if (*p < 0x20 || *p == 0x7f) {
+            fprintf(out, "\\u%04x", *p);
+        } else {
+            if (*p == '"' || *p == '\\')
+                putc('\\', out);
+            fwrite(p, 1, length, out);
+        }
+        p += length;
+    }
+    putc('"', out);
+}
+
+/*
+ * Reading.
+ */
+
+static bool fail(struct json_reader *r)
+{
+    r->failed = true;
+    return false;
+}
+
+static void skip_space(struct json_reader *r)
+{
+    r->at += strspn(r->at, " \t\n\r");
+}
+
+/* Takes the character, behind space, if it comes next. */
+static bool take(struct json_reader *r, char c)
+{
+    if (r->failed)
+        return false;
+    skip_space(r);
+    if (*r->at != c)
+        return false;
+    r->at++;
+    return true;
+}
+
+/* The same for a word. What follows it is looked at by whoever reads on. */
+static bool take_word(struct json_reader *r, const char *word)
+{
+    if (r->failed)
+        return false;
+    skip_space(r);
+    if (strncmp(r->at, word, strlen(word)) != 0)
+        return false;
+    r->at += strlen(word);
+    return true;
+}
+
+void json_read(struct json_reader *r, const char *text)
+{
+    *r = (struct json_reader){.at = text};
+}
+
+bool json_read_begin(struct json_reader *r, char bracket)
+{
+    if (!take(r, bracket) || r->depth == JSON_DEPTH_MAX)
+        return fail(r);
+    r->depth++;
+    r->first = true;
+    return true;
+}
+
+bool json_read_more(struct json_reader *r, char bracket)
+{
+    bool first = r->first;
+
+    r->first = false;
+    if (take(r, bracket)) {
+        r->depth--;
+        return false;
+    }
+    return !r->failed && (first || take(r, ',') || fail(r));
+}
+
+/* The four hexadecimal digits behind \u, as UTF-8. Returns its bytes, 0 where that is refused. */
+static size_t read_unicode(struct json_reader *r, char utf8[3])
+{
+    unsigned code = 0;
+
+    for (int i = 0; i < 4; i++, r->at++) {
+        static const char digits[] = "0123456789abcdefABCDEF";
+        const char *digit = *r->at ? strchr(digits, *r->at) : NULL;
+
+        if (!digit)
+            return 0;
+        code = code * 16 + (unsigned)(digit - digits) - (digit - digits > 15 ? 6 : 0);
+    }
+    if (code == 0 || (code >= 0xd800 && code < 0xe000))
+        return 0;
+    if (code < 0x80) {
+        utf8[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        utf8[0] = (char)(0xc0 | code >> 6);
+        utf8[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    utf8[0] = (char)(0xe0 | code >> 12);
+    utf8[1] = (char)(0x80 | (code >> 6 & 0x3f));
+    utf8[2] = (char)(0x80 | (code & 0x3f));
+    return 3;
+}
+
+/* What stands for one character of a string, escaped or not, as UTF-8. Returns its bytes, or 0. */
+static size_t read_character(struct json_reader *r, char utf8[4])
+{
+    static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    const char *escape;
+    size_t length;
+
+    if (*r->at != '\\') {
+        length = message_utf8_length((const unsigned char *)r->at);
+        if ((unsigned char)*r->at < 0x20)
+            return 0;
+        memcpy(utf8, r->at, length);
+        r->at += length;
+        return length;
+    }
+    r->at++;
+    if (*r->at == 'u') {
+        r->at++;
+        return read_unicode(r, utf8);
+    }
+    escape = *r->at ? strchr(escapes, *r->at) : NULL;
+    if (!escape)
+        return 0;
+    utf8[0] = meanings[escape - escapes];
+    r->at++;
+    return 1;
+}
+
+/* A string; text is NULL for one to be left out. */
+static bool read_string(struct json_reader *r, char *text, size_t size)
+{
+    size_t used = 0;
+
+    if (!take(r, '"'))
+        return fail(r);
+    while (*r->at != '"') {
+        char utf8[4];
+        size_t length = read_character(r, utf8);
+
+        if (length == 0 || (text && length >= size - used))
+            return fail(r);
+        if (text)
+            memcpy(text + used, utf8, length);
+        used += text ? length : 0;
+    }
+    r->at++;
+    if (text)
+        text[used] = '\0';
+    return true;
+}
+
+bool json_read_string(struct json_reader *r, char *text, size_t size)
+{
+    bool good = read_string(r, text, size);
+
+    if (!good)
+        text[0] = '\0';
+    return good;
+}
+
+bool json_read_key(struct json_reader *r, char *text, size_t size)
+{
+    bool good = read_string(r, text, size) && (take(r, ':') || fail(r));
+
+    if (!good)
+        text[0] = '\0';
+    return good;
+}
+
+/* How many digits there are at p. */
+static size_t digits(const char *p)
+{
+    return strspn(p, "0123456789");
+}
+
+bool json_read_number(struct json_reader *r, double *x)
+{
+    const char *p;
+    size_t count;
+
+    if (r->failed)
+        return false;
+    skip_space(r);
+    /* The grammar is narrower than strtod's, which would take "0x1p3", ".5" and "inf". */
+    p = r->at + (*r->at == '-');
+    count = digits(p);
+    if (count == 0 || (count > 1 && *p == '0'))
+        return fail(r);
+    p += count;
+    if (*p == '.') {
+        count = digits(p + 1);
+        if (count == 0)
+            return fail(r);
+        p += 1 + count;
+    }
+    if (*p == 'e' || *p == 'E') {
+        p += 1 + (p[1] == '+' || p[1] == '-');
+        count = digits(p);
+        if (count == 0)
+            return fail(r);
+        p += count;
+    }
+    *x = strtod(r->at, NULL);
+    if (!isfinite(*x))
+        return fail(r);
+    r->at = p;
+    return true;
+}
+
+bool json_read_null(struct json_reader *r)
+{
+    return take_word(r, "null");
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): not deeper than JSON_DEPTH_MAX */
+bool json_read_skip(struct json_reader *r)
+{
+    double number;
+
+    if (r->failed)
+        return false;
+    skip_space(r);
+    switch (*r->at) {
+    case '{':
+        json_read_begin(r, '{');
+        while (json_read_more(r, '}')) {
+            if (read_string(r, NULL, 0) && (take(r, ':') || fail(r)))
+                json_read_skip(r);
+        }
+        return !r->failed;
+    case '[':
+        json_read_begin(r, '[');
+        while (json_read_more(r, ']'))
+            json_read_skip(r);
+        return !r->failed;
+    case '"':
+        return read_string(r, NULL, 0);
+    case 't':
+        return take_word(r, "true") || fail(r);
+    case 'f':
+        return take_word(r, "false") || fail(r);
+    case 'n':
+        return take_word(r, "null") || fail(r);
+    default:
+        return json_read_number(r, &number);
+    }
+}
+
+bool json_read_end(struct json_reader *r)
+{
+    skip_space(r);
+    return !r->failed && r->depth == 0 && *r->at == '\0';
+}

@@ -1,0 +1,597 @@
+#!/bin/sh
+# gpureduce-bench: its command line, the data that it generates, and the limits that it measures.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+least_chunk=12
+
+bench=$program-bench
+[ -x "$bench" ] || fatal "no program $bench"
+ln -s "$bench" bin/gpureduce-bench || fatal 'cannot link the program'
+manual=$sources/man/gpureduce-bench.1
+
+# bench ARGUMENT...: as run, for this program.
+bench() {
+    command="$environment gpureduce-bench $*"
+    # shellcheck disable=SC2086 # none, or several words
+    env $environment $CHECK_UNDER "$bench" "$@" >out 2>err
+    status=$?
+}
+
+# wrong NAME TEXT [COMMAND]: the last run refused its command line: one line, and nothing else.
+wrong() {
+    is "$1" 2 '' "gpureduce-bench: $2 (try 'gpureduce-bench${3:+ $3} --help')"
+}
+
+#
+# Help and version.
+#
+bench --help
+ok '--help' test "$status:$(head -n 1 out):$(cat err)" = '0:Usage: gpureduce-bench COMMAND [OPTION]...:'
+for name in ladder limits generate; do
+    ok "--help names $name" grep -q "^  $name  *[a-z]" out
+done
+ok 'the help fits into 80 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 80
+bench --version
+ok '--version' grep -qx 'gpureduce-bench [0-9][0-9.]*[0-9a-z.-]*' out
+bench --vers
+ok 'a long option may be shortened' test "$status:$(wc -l <out | tr -d ' ')" = 0:1
+bench
+is 'no command' 2 '' "gpureduce-bench: no command (try 'gpureduce-bench --help')"
+bench frobnicate
+wrong 'an unknown command' "unknown command 'frobnicate'"
+bench --frobnicate limits
+wrong 'an unknown option' "unknown or ambiguous option '--frobnicate'"
+bench limits --help
+ok 'limits --help' test "$status:$(head -n 1 out)" = '0:Usage: gpureduce-bench limits [OPTION]... [FILE]'
+bench limits --bytes=1MiB nofile --help --frobnicate
+ok '--help ends the command line' test "$status:$(head -n 1 out)" = '0:Usage: gpureduce-bench limits [OPTION]... [FILE]'
+
+# The options of a part of the manual page, and of a help.
+manual_options() { # COMMAND
+    { sed -n "/^\.SS $1\$/,/^\.S[SH] /p" "$manual" | sed 's/\\-/-/g' | grep -o -- '--[a-z][a-z-]*'
+        printf '%s\n' --help --version; } | sort -u
+}
+for name in generate limits ladder; do
+    bench "$name" --help
+    if grep -q 'built without' out; then
+        is "$name: help of a build without CUDA" 0 "$(cat out)" ''
+        skip "$name: help and manual page" 'built without CUDA'
+        skip "$name: the help fits into 80 columns" 'built without CUDA'
+        continue
+    fi
+    grep -o -- '--[a-z][a-z-]*' out | sort -u >in-help
+    manual_options "$name" >in-manual
+    ok "$name: help and manual page name the same options" diff in-help in-manual
+    ok "$name: the help of options fits into 80 columns" test "$(sed '/^Rungs:/,$d' out |
+        awk '{ if (length > n) n = length } END { print n }')" -le 80
+done
+
+#
+# ladder: words that are wrong. They are before a GPU is looked for.
+#
+bench ladder --help
+if grep -q 'built without' out; then
+    skip 'ladder: words that are wrong' 'built without CUDA'
+else
+    for bad in '' x 0 1e6 2^41 2^ 1099511627777; do
+        bench ladder -n "$bad"
+        wrong "ladder -n '$bad'" "bad number of elements '$bad': it is from 1 to 2^40" ladder
+    done
+    for bad in 5 130 2048; do
+        bench ladder --threads "$bad"
+        wrong "ladder --threads $bad" "--threads '$bad' is not 128, 256, 512 or 1024" ladder
+    done
+    for bad in cup '' 'cub,'; do
+        bench ladder --rung "$bad"
+        wrong "ladder --rung '$bad'" "unknown rung '${bad#cub,}'" ladder
+    done
+    bench ladder --suite --rung=cub
+    wrong 'ladder --suite --rung' '--suite goes with neither --plot nor --rung' ladder
+    bench ladder --json=nowhere/ladder.json
+    is 'ladder --json=FILE that cannot be' 1 '' \
+        'gpureduce-bench: nowhere/ladder.json: No such file or directory'
+fi
+
+#
+# generate: words that are wrong.
+#
+bench generate
+wrong 'no size' '--bytes is missing' generate
+bench generate --bytes=10
+wrong 'a part of an element' '10 bytes are no whole number of f32 elements' generate
+bench generate --bytes=12 -t f64
+wrong 'a part of an f64' '12 bytes are no whole number of f64 elements' generate
+bench generate --bytes=4 here
+wrong 'an operand' "unexpected operand 'here'" generate
+for bad in '' gauss Uniform uniform,normal; do
+    bench generate -n 4 --dist "$bad"
+    wrong "--dist '$bad'" "unknown distribution '$bad': there are uniform, normal, wide, full, integers, sparse and cancel" generate
+done
+for bad in '' f31 int32; do
+    bench generate -n 4 --dtype "$bad"
+    wrong "--dtype '$bad'" "unknown dtype '$bad': there are f32, f64, f16 and bf16" generate
+done
+bench generate -n 4 -t '>f4'
+wrong "-t '>f4'" "dtype '>f4' is big-endian; data here are little-endian" generate
+for bad in '' -4 4x 1.5GB 9223372036854775808; do
+    bench generate --bytes "$bad"
+    wrong "--bytes '$bad'" "bad size '$bad' for --bytes" generate
+done
+for bad in '' -1 x 1k; do
+    bench generate -n 4 --seed "$bad"
+    wrong "--seed '$bad'" "bad number '$bad' for --seed" generate
+done
+for bad in 0 1025; do
+    bench generate -n 4 --threads "$bad"
+    wrong "--threads '$bad'" "--threads '$bad' is not from 1 to 1024" generate
+done
+bench generate -n 4 -j two
+wrong '-j two' "bad number 'two' for --threads" generate
+for bad in --dist --dtype --bytes --seed --threads -d -t -n -s -j; do
+    bench generate "$bad"
+    wrong "$bad without its argument" "option '$bad' needs an argument" generate
+done
+for bad in --quiet=no --progress=1 --no-progress=1 --help=1; do
+    bench generate "$bad"
+    wrong "$bad" "option '$bad' takes no argument" generate
+done
+bench generate -n 4 -x
+wrong '-x' "unknown option '-x'" generate
+bench generate -n 4 --d=normal
+wrong 'an ambiguous option' "unknown or ambiguous option '--d=normal'" generate
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
+    script -qec "'$bench' generate -n 4; echo status \$?" /dev/null </dev/null >out 2>err
+    ok 'a terminal is refused' grep -q 'standard output is a terminal' out
+    ok 'a terminal is refused: status' grep -q '^status 2' out
+else
+    skip 'a terminal is refused' 'no script(1)'
+    skip 'a terminal is refused: status' 'no script(1)'
+fi
+
+#
+# generate: the bytes. The checksums are those of tests/lib/generate.py, which makes the same streams
+# from their definition in another language.
+#
+while read -r dist type bytes sum; do
+    bench generate -q -d "$dist" -t "$type" -n "$bytes" -s 7
+    ok "$dist $type, $bytes bytes: the same on every machine" \
+        test "$status:$(cksum <out)" = "0:$sum $bytes"
+done <"$sources/tests/golden/generate"
+bench generate -n 4KiB -q
+copy out expected
+bench generate --bytes=4096 --dist=uniform --dtype=float32 --seed=1 --quiet --threads=1
+ok 'defaults, and long options' cmp out expected
+bench generate -n 4KiB -q -s 2
+ok 'another seed, other data' test "$(cmp -s out expected; echo $?)" = 1
+bench generate -n 4KiB -q -s 9223372036854775807
+ok 'the largest seed' test "$status:$(size out)" = 0:4096
+bench generate -q -n 0
+is 'nothing at all' 0 ''
+for dist in uniform normal wide full integers sparse cancel; do
+    # More than two chunks, and a part of a block at the end.
+    bytes=$((2 * 1048576 + 20000))
+    bench generate -q -d $dist -n $bytes -j 1
+    copy out serial
+    bench generate -q -d $dist -n $bytes -j 5
+    ok "$dist: any number of threads writes the same" cmp out serial
+    [ $dist = cancel ] && continue
+    bench generate -q -d $dist -n 1200004 -j 2
+    head -c 1200004 serial >expected
+    ok "$dist: the beginning of a longer output" cmp out expected
+done
+
+#
+# generate: the distributions, by what gpureduce and od have to say of them.
+#
+
+# holds NAME EXPRESSION: an expression of awk over s, a, b and m: sum, min, max and mean of ./data.
+holds() {
+    values=$("$GPUREDUCE" -q -t "$type" distribution) || values=
+    # shellcheck disable=SC2086 # four words
+    set -- "$1" "$2" $values
+    ok "$1 ($3 $4 $5 $6)" awk -v s="$3" -v a="$4" -v b="$5" -v m="$6" "BEGIN { exit !($2) }"
+}
+for type in f32 f64 f16 bf16; do
+    # The steps of the type, below which nothing can be asked.
+    case $type in
+    f16) step=0.0005 largest=65504 rest=0.00013 ;;
+    bf16) step=0.004 largest=1.1e9 rest=1e-12 ;;
+    *) step=0 largest=1.1e9 rest=1e-12 ;;
+    esac
+    for dist in uniform normal wide integers; do
+        "$bench" generate -q -d $dist -t $type -n 2MiB >distribution
+        case $dist in
+        uniform) holds "$type uniform" "a >= 0 && a < 0.001 + $step && b < 1 && b > 0.99 &&
+            m > 0.497 - $step && m < 0.503" ;;
+        normal) holds "$type normal" 'm > -0.01 && m < 0.01 && a < -4 && a > -6.5 && b > 4 && b < 6.5' ;;
+        wide) holds "$type wide" "a < -0.9 * $largest && b > 0.9 * $largest &&
+            a >= -$largest && b <= $largest" ;;
+        integers) holds "$type integers" 'a == -1000 && b == 1000 && m > -10 && m < 10 && s == int(s)' ;;
+        esac
+    done
+    element=$(printf '%s' "$type" | sed 's/^[a-z]*//')
+    element=$((element / 8))
+    for count in 1 2 3 4 4096 8191 8192 8193 16385 100000; do
+        "$bench" generate -q -d cancel -t $type -n $((count * element)) >distribution
+        holds "$type cancel, $count" "s > 0 && s < $rest && (b > 1 || $count < 10)"
+    done
+    "$bench" generate -q -d full -t $type -n 2MiB >distribution
+    run -q -t $type -o nan,inf distribution
+    is "$type full: finite" 0 "0
+0"
+done
+
+# The f32 of a file as hexadecimal words, a line each.
+hexadecimal() {
+    od -An -v -tx4 "$1" | tr -s ' ' '\n' | grep .
+}
+"$bench" generate -q -d full -n 1MiB >distribution
+hexadecimal distribution >words
+# Of 262144, 514 of each are expected.
+for pattern in ^00[0-7] ^80[0-7] ^7f[0-7] ^ff[0-7]; do
+    ok "full: the smallest and largest exponents of both signs, $pattern" \
+        test "$(grep -c "$pattern" words)" -gt 400
+done
+"$bench" generate -q -d sparse -n 1MiB >distribution
+hexadecimal distribution >words
+# Of 262144, 124518 of each are expected; the standard deviation is 256.
+ok 'sparse: zeros of both signs' awk '
+    /^00000000$/ { plus++ }
+    /^80000000$/ { minus++ }
+    END { exit !(plus > 123200 && plus < 125800 && minus > 123200 && minus < 125800) }' words
+"$bench" generate -q -d normal -n 1MiB >distribution
+hexadecimal distribution >words
+# Of 262144 numbers, 178957 lie between -1 and 1: a standard deviation is 238. Those are the words
+# below 3f800000, but for the sign.
+# shellcheck disable=SC2016 # it is awk's
+ok 'normal: 68.27 % within one standard deviation' awk '
+    { first = substr($0, 1, 3); if (first < "3f8" || (first >= "800" && first < "bf8")) within++ }
+    END { exit !(within > 177700 && within < 180200) }' words
+
+#
+# generate: statistics, progress, and outputs that fail.
+#
+bench generate -n 4000
+ok 'the statistics are a line' test "$(normalise err)" = '1000 elements, 4000 bytes, T s, R GB/s'
+bench generate -n 4
+ok 'a single element' test "$(normalise err)" = '1 element, 4 bytes, T s, R GB/s'
+bench generate -n 4000 -q
+ok '-q' test "$status:$(size out):$(cat err)" = 0:4000:
+bench generate -n 4000 -d wide -t f64 -s 3 -j 1 --json
+ok '--json' test "$(normalise err)" = '{"distribution": "wide", "dtype": "f64", "seed": 3, "elements": 500, "bytes": 4000, "threads": 1, "seconds": T, "gigabytes_per_second": R}'
+bench generate -n 4000 -d wide -t f64 -s 3 -j 1 --json=statistics.json
+ok '--json=FILE: a line beside it' test "$(normalise err)" = '500 elements, 4000 bytes, T s, R GB/s'
+ok '--json=FILE' test "$(normalise statistics.json)" = '{"distribution": "wide", "dtype": "f64", "seed": 3, "elements": 500, "bytes": 4000, "threads": 1, "seconds": T, "gigabytes_per_second": R}'
+bench generate -n 4000 -q --json --json=statistics.json
+ok '--json=FILE, quietly' test "$status:$(wc -l <statistics.json | tr -d ' '):$(cat err)" = 0:1:
+bench generate -n 4000 -q --json=nowhere/statistics.json
+is '--json=FILE that cannot be' 1 '' 'gpureduce-bench: nowhere/statistics.json: No such file or directory'
+echo before >kept.json
+bench generate -n 4 --json=kept.json 5
+ok '--json=FILE is left alone by a wrong command line' test "$status:$(cat kept.json)" = 2:before
+bench generate -n 4000 -q --json=.
+is '--json=DIRECTORY' 1 '' 'gpureduce-bench: .: Is a directory'
+bench generate -n 4000 -q --json=
+is '--json= without a name' 1 '' "gpureduce-bench: '': No such file or directory"
+ln -s linked.json link.json
+bench generate -n 4000 -q --json=link.json
+ok '--json=LINK to what is not there yet' test "$status:$(wc -l <linked.json | tr -d ' ')" = 0:1
+shell 'gpureduce-bench generate -q --progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
+ok '--progress' grep -q 'of 0.07 GB' err
+ok '--progress: no time is known before anything is written' \
+    grep -q '0.00 of 0.07 GB    0 %  0.00 GB/s  -:-- left' err
+shell 'gpureduce-bench generate -q --no-progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
+is '--no-progress' 0 ''
+if [ -w /dev/full ]; then
+    shell 'gpureduce-bench generate -n 4MiB >/dev/full'
+    is 'generate: a full disk' 1 '' 'gpureduce-bench: standard output: No space left on device'
+    bench generate -n 4 -q --json=/dev/full
+    ok 'generate --json=FILE: a full disk' test "$status:$(cat err)" = \
+        '1:gpureduce-bench: /dev/full: No space left on device'
+    shell 'gpureduce-bench limits --help >/dev/full'
+    is 'help: a full disk' 1 '' 'gpureduce-bench: standard output: No space left on device'
+else
+    skip 'generate: a full disk' 'no /dev/full'
+    skip 'generate --json=FILE: a full disk' 'no /dev/full'
+    skip 'help: a full disk' 'no /dev/full'
+fi
+shell 'gpureduce-bench generate -n 4MiB >&-'
+is 'generate: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad file descriptor'
+shell 'gpureduce-bench --help >&-'
+is 'help: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad file descriptor'
+shell "trap '' PIPE; { gpureduce-bench generate -n 64MiB; echo \$? >code; } | true"
+ok 'generate: a pipe that nobody reads' \
+    test "$(cat code):$(cat err)" = '1:gpureduce-bench: standard output: Broken pipe'
+# dd leaves the pipe so that a write that does not fit fails instead of waiting.
+if dd if=/dev/null of=/dev/null oflag=nonblock count=0 2>/dev/null; then
+    bench generate -n 4MiB -q
+    copy out expected
+    shell '{ dd if=/dev/null oflag=nonblock count=0 2>/dev/null; gpureduce-bench generate -n 4MiB -q
+        echo $? >code; } | { sleep 0.3; cat; }'
+    ok 'generate: a pipe that does not wait' test "$(cat code):$(cat err)" = 0:
+    ok 'generate: a pipe that does not wait loses nothing' cmp out expected
+else
+    skip 'generate: a pipe that does not wait' 'dd knows no oflag=nonblock'
+    skip 'generate: a pipe that does not wait loses nothing' 'dd knows no oflag=nonblock'
+fi
+shell '(ulimit -f 1; trap "" XFSZ; gpureduce-bench generate -n 64MiB >limited)'
+ok 'generate: a file that may not grow' \
+    test "$status:$(cat err)" = '1:gpureduce-bench: standard output: File too large'
+
+#
+# limits: words that are wrong.
+#
+for bad in 0 1000 17592186044417; do
+    bench limits --bytes "$bad"
+    wrong "--bytes $bad" "--bytes '$bad' is not from 1048576 to 17592186044416" limits
+done
+bench limits --bytes=x
+wrong '--bytes=x' "bad size 'x' for --bytes" limits
+bench limits --repeat 0
+wrong '--repeat 0' "--repeat '0' is not from 1 to 10000" limits
+bench limits -r -1
+wrong '-r -1' "bad number '-1' for --repeat" limits
+bench limits -j 0
+wrong '-j 0' "--threads '0' is not from 1 to 1024" limits
+for bad in --bytes --repeat --threads --plot -n -r -j; do
+    bench limits "$bad"
+    wrong "$bad without its argument" "option '$bad' needs an argument" limits
+done
+bench limits --save=here
+wrong '--save=here' "option '--save=here' takes no argument" limits
+bench limits one two
+wrong 'two files' "unexpected operand 'two'" limits
+bench limits --plot=plot.gif
+is 'a plot of another kind' 2 '' 'gpureduce-bench: plot.gif: a plot'"'"'s name ends in .svg or .png'
+bench limits missing
+is 'no such file' 1 '' 'gpureduce-bench: missing: No such file or directory'
+bench limits .
+is 'a directory' 1 '' 'gpureduce-bench: .: not a regular file'
+mkfifo fifo
+bench limits fifo
+is 'a FIFO' 1 '' 'gpureduce-bench: fifo: not a regular file'
+three >three.f32
+bench limits three.f32
+is 'too small a file' 1 '' 'gpureduce-bench: three.f32: too small: 1 MiB is the least to measure with'
+environment=TMPDIR=$work/nowhere
+bench limits --bytes=1MiB -r1 -j1
+is 'nowhere to make a temporary file: said before anything is measured' 1 '' \
+    "gpureduce-bench: $work/nowhere: cannot make a temporary file: No such file or directory"
+environment=
+"$bench" generate -q -n 1MiB >small.f32
+bench limits --bytes=16TiB -r1 -j1 small.f32
+ok 'more data than there is memory' test "$status:$(size out):$(sed 's/[0-9]* bytes are/N bytes are/' err)" = \
+    '1:0:gpureduce-bench: out of memory: --bytes=17592186044416, and N bytes are available'
+if fallocate -l 4096 allocated 2>/dev/null; then
+    shell "ulimit -f 1; TMPDIR=$work gpureduce-bench limits --bytes=1MiB -r1 -j1"
+    is 'no room for a temporary file: said before anything is measured' 1 '' \
+        "gpureduce-bench: $work: cannot make a temporary file: File too large"
+else
+    skip 'no room for a temporary file: said before anything is measured' 'not on this file system'
+fi
+bench limits --bytes=1MiB -r1 -j1 --json=nowhere/limits.json
+is '--json=FILE that cannot be: said before anything is measured' 1 '' \
+    'gpureduce-bench: nowhere/limits.json: No such file or directory'
+bench limits --bytes=1MiB -r1 -j1 --json=results.json missing
+ok '--json=FILE: not made for nothing' test "$status:$(test -e results.json; echo $?)" = 1:1
+mkdir empty
+environment=PATH=$work/empty
+bench limits --plot=plot.svg
+environment=
+is 'no gnuplot: said before anything is measured' 1 '' 'gpureduce-bench: cannot plot: there is no gnuplot here that works (install gnuplot, or leave out --plot)'
+
+#
+# limits: what it prints. There is little data, so that it is quick; the rates mean nothing then.
+#
+mkdir temporary
+environment="TMPDIR=$work/temporary"
+bench limits --bytes=2MiB --repeat=3 --threads=3
+ok 'limits' test "$status:$(cat err)" = 0:
+copy out limits.txt
+environment=
+
+# has NAME THREADS: whether the table has such a row, with three rates above 0 in order.
+# shellcheck disable=SC2317 # ok calls it
+has() {
+    awk -v name="$1" -v threads="$2" '
+        $1 == name && $2 == threads { good = $4 > 0 && $5 > 0 && $5 <= $4 && $4 <= $6 }
+        END { exit !good }' limits.txt
+}
+# rows_of NAME: the threads of such rows.
+rows_of() {
+    awk -v name="$1" '$1 == name { printf "%s%s", n++ ? " " : "", $2 }' limits.txt
+}
+for name in memory-read kernel-memory cached-pread cached-mapped; do
+    for threads in 1 2 3; do
+        ok "limits: $name, $threads threads" has $name $threads
+    done
+done
+for name in l2-read kernel-l2 zstd-decode; do
+    ok "limits: $name" has $name 1
+done
+ok 'limits: zstd-decode, all threads' has zstd-decode 3
+# Of 2 MiB, a piece for each thread.
+ok 'limits: pieces for all threads' \
+    test "$(awk '/^  (memory-read|cached-mapped) / { printf "%s:%s ", $2, $3 }' limits.txt)" = \
+    '1:2048 2:1024 3:684 1:2048 2:1024 3:684 '
+ok 'limits: nothing is measured cold without a file' test "$(grep -c cold- limits.txt)" = 0
+ok 'limits: no temporary file is left' test "$(find temporary -type f | wc -l)" -eq 0
+ok 'limits: headings' grep -q '^  limit  *threads  *piece KiB  *GB/s  *lowest  *highest  *% of peak  *what$' limits.txt
+if grep -q '^GPU: none' limits.txt; then
+    ok 'limits: why there is no GPU' grep -q '^GPU: none that can be used: .*[a-zA-Z]' limits.txt
+    ok 'limits: no rows of a GPU' test "$(grep -c 'gpu-read\|host-to-device' limits.txt)" = 0
+else
+    ok 'limits: the GPU' grep -q '^GPU: [A-Z]' limits.txt
+    ok 'limits: rows of a GPU' test "$(grep -c 'gpu-read\|host-to-device' limits.txt)" -ge 3
+fi
+
+"$bench" generate -q -d normal -n 2MiB >file.f32
+bench limits --bytes=2MiB -r1 file.f32
+ok 'limits FILE' test "$status" = 0
+copy out limits.txt
+ok 'limits FILE: cached' has cached-mapped 1
+ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|not measured cold' out err
+ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|not measured cold' out err
+ok 'limits FILE: named' grep -qx 'file: file.f32' limits.txt
+ok 'limits FILE: its size' grep -qx 'size of the file: 2097152 bytes' limits.txt
+ok 'limits FILE: small as was asked for, no warning' test "$(grep -c 'little to measure' err)" = 0
+bench limits --bytes=3MiB -r1 -j1 file.f32
+ok 'limits FILE: smaller than what was asked for' grep -qx 'gpureduce-bench: warning: file.f32: 2097152 bytes are little to measure with: they may fit into caches of the processor' err
+if grep -q cold-direct out; then
+    ok 'limits FILE: up to eight readers' test "$(rows_of cold-direct)" = '1 2 4 8'
+    bench limits --bytes=2MiB -r1 -j3 file.f32
+    copy out limits.txt
+    ok 'limits -j FILE: no more readers than threads' test "$(rows_of cold-direct)" = '1 2 3'
+    bench limits --bytes=2MiB -r1 -j9 file.f32
+    copy out limits.txt
+    ok 'limits -j FILE: nor more than eight' test "$(rows_of cold-direct)" = '1 2 4 8'
+else
+    for name in 'limits FILE: up to eight readers' 'limits -j FILE: no more readers than threads' \
+        'limits -j FILE: nor more than eight'; do
+        skip "$name" 'not on this file system'
+    done
+fi
+if [ -w /dev/shm ] && [ "$(df -P /dev/shm 2>/dev/null | awk 'END { print $1 }')" = tmpfs ]; then
+    memory=$(mktemp /dev/shm/gpureduce-bench.XXXXXX)
+    copy file.f32 "$memory"
+    bench limits --bytes=2MiB -r1 -j1 "$memory"
+    rm -f "$memory"
+    ok 'limits FILE: a file in memory is not cold' test "$status:$(grep -c cold- out):$(cat err)" = \
+        '0:0:gpureduce-bench: warning: the file cannot be put out of memory: not measured cold'
+else
+    skip 'limits FILE: a file in memory is not cold' 'no tmpfs'
+fi
+bench limits file.f32 -j1 --repeat 1 -n 1MiB
+ok 'options behind the file' test "$status" = 0
+
+bench limits --bytes=1MiB -r2 -j2 --progress
+ok 'limits --progress' grep -q 'measuring memory-read' err
+bench limits --bytes=1MiB -r2 -j2 --json --no-progress
+ok 'limits --json: status' test "$status:$(cat err)" = 0:
+if command -v jq >/dev/null; then
+    ok 'limits --json: facts' jq -e '.table == "limits" and (.cpu | type) == "string" and
+        .threads == 2 and .bytes == 1048576 and (.temporary_file_in | type) == "string" and
+        ((.gpu | type) == "string" or (.no_gpu | type) == "string")' out
+    ok 'limits --json: rows' jq -e '(.rows | length) > 10 and all(.rows[];
+        .gigabytes_per_second >= .lowest_gigabytes_per_second and
+        .gigabytes_per_second <= .highest_gigabytes_per_second and
+        .lowest_gigabytes_per_second > 0 and .limit != null and .group != null and
+        .what != null and .label != null)' out
+    ok 'limits --json: threads and pieces' jq -e '[.rows[] | select(.limit == "cached-pread") |
+        .threads, .piece_kibibytes] == [1, 256, 2, 256]' out
+    ok 'limits --json: labels are unique' jq -e '[.rows[].label] | length == (unique | length)' out
+else
+    for name in facts rows 'threads and pieces' 'labels are unique'; do
+        skip "limits --json: $name" 'no jq'
+    done
+fi
+
+bench limits --bytes=1MiB -r1 -j1 --json=limits.json
+ok 'limits --json=FILE: text is printed' grep -q '^  memory-read ' out
+ok 'limits --json=FILE: an object is written' test "$(head -c 19 limits.json):$(tail -n 1 limits.json)" = \
+    '{"table": "limits",:]}'
+bench limits --bytes=1MiB -r1 -j1 --json=limits.json --json
+ok 'limits --json=FILE --json: the last one counts' test "$(head -c 19 out)" = '{"table": "limits",'
+
+# --save.
+environment="XDG_CACHE_HOME=$work/cache"
+bench limits --bytes=1MiB -r1 -j1 --json --save
+ok 'limits --save' cmp out cache/gpureduce/limits.json
+ok 'limits --save says where' grep -q "saved as $work/cache/gpureduce/limits.json\$" err
+copy cache/gpureduce/limits.json before
+bench limits --bytes=1MiB -r1 -j1 --save
+ok 'limits --save, again' test "$status:$(cmp -s cache/gpureduce/limits.json before; echo $?)" = 0:1
+ok 'limits --save: nothing but the result is left' test "$(ls -A cache/gpureduce)" = limits.json
+if [ -w /dev/full ]; then
+    rm cache/gpureduce/limits.json
+    bench limits --bytes=1MiB -r1 -j1 --json=/dev/full --save
+    ok 'limits --save: whatever comes of another output' \
+        test "$status:$(head -n 1 err):$(head -c 19 cache/gpureduce/limits.json)" = \
+        '1:gpureduce-bench: /dev/full: No space left on device:{"table": "limits",'
+else
+    skip 'limits --save: whatever comes of another output' 'no /dev/full'
+fi
+if strace -qq -o trace true 2>/dev/null; then
+    copy cache/gpureduce/limits.json before
+    command='strace -e inject=fdatasync:error=EIO gpureduce-bench limits --save'
+    XDG_CACHE_HOME=$work/cache TMPDIR=$work/temporary strace -f -qq -o trace -e trace=fdatasync \
+        -e inject=fdatasync:error=EIO -E ASAN_OPTIONS=detect_leaks=0 \
+        "$bench" limits --bytes=1MiB -r1 -j1 --save >out 2>err
+    status=$?
+    is 'limits --save: not what lacks measurements' 1 "$(cat out)" "gpureduce-bench: $work/temporary: cannot write a temporary file: Input/output error
+gpureduce-bench: warning: not saved, for not all could be measured"
+    ok 'limits --save: the last result stays then' cmp before cache/gpureduce/limits.json
+else
+    skip 'limits --save: not what lacks measurements' 'no strace that works here'
+    skip 'limits --save: the last result stays then' 'no strace that works here'
+fi
+: >obstacle
+environment="XDG_CACHE_HOME=$work/obstacle"
+bench limits --bytes=1MiB -r1 -j1 --save
+is 'limits --save where it cannot: said before anything is measured' 1 '' \
+    "gpureduce-bench: $work/obstacle/gpureduce/limits.json: Not a directory"
+environment="-u XDG_CACHE_HOME HOME=$work/home"
+mkdir home
+bench limits --bytes=1MiB -r1 -j1 --save
+ok 'limits --save: the home directory' test -s home/.cache/gpureduce/limits.json
+environment='-u XDG_CACHE_HOME -u HOME'
+bench limits --bytes=1MiB -r1 -j1 --save
+is 'limits --save: nowhere' 1 '' 'gpureduce-bench: cannot save: neither XDG_CACHE_HOME nor HOME is set'
+environment=
+
+# Plots.
+if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
+    bench limits --bytes=1MiB -r1 -j1 --plot=plot.svg
+    ok 'limits --plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
+    ok 'limits --plot: a bar is labelled' grep -q 'memory-read x 1' plot.svg
+    bench limits --bytes=1MiB -r1 -j1 --plot plot.png
+    ok 'limits --plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
+    bench limits --bytes=1MiB -r1 -j1 --plot nowhere/plot.png
+    is 'limits --plot: a directory that is not there: said before anything is measured' 1 '' \
+        'gpureduce-bench: nowhere/plot.png: No such file or directory'
+else
+    for name in SVG 'a bar is labelled' PNG 'a directory that is not there'; do
+        skip "limits --plot: $name" 'no gnuplot'
+    done
+fi
+
+# Outputs that fail, and a signal.
+if [ -w /dev/full ]; then
+    shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 >/dev/full'
+    is 'limits: a full disk' 1 '' 'gpureduce-bench: standard output: No space left on device'
+else
+    skip 'limits: a full disk' 'no /dev/full'
+fi
+# What is printed line by line is all there is.
+shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 --progress >&-'
+ok 'limits: closed standard output ends it' test "$status:$(grep -c 'memory-read\|gpu-read' err):$(grep -c cached-mapped err)" = 1:1:0
+shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 --json=beside.json >&-'
+ok 'limits: closed standard output, and the result goes to a file' \
+    test "$status:$(grep -c cached-mapped beside.json)" = 1:1
+shell 'gpureduce-bench limits --bytes=1MiB -r1 -j1 >&-'
+is 'limits: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad file descriptor'
+shell 'TMPDIR=temporary gpureduce-bench limits --bytes=4MiB -r10000 -j1 >/dev/null & sleep 1; kill $!; wait $!'
+ok 'limits: a signal ends it' test "$status" = 143
+ok 'limits: a signal leaves no file' test "$(find temporary -type f | wc -l)" -eq 0
+
+#
+# The ladder. What it says of numbers is tested by itself: it verifies every rung.
+#
+bench ladder --n=4096 --repeat=2 --rung=sequential,cub,production
+if [ "$status" -eq 3 ]; then
+    ok 'ladder without a GPU gives a reason' \
+        test "$(cat out):$(grep -c '^gpureduce-bench: .*[a-z]' err):$(wc -l <err | tr -d ' ')" = :1:1
+    skip 'ladder: rungs' 'there is no GPU'
+else
+    skip 'ladder without a GPU gives a reason' 'there is one'
+    # shellcheck disable=SC2016 # it is awk's
+    ok 'ladder: rungs' awk '
+        $1 == "sequential" && $3 > 0 { sequential++ }
+        $1 == "cub" && $3 > 0 { cub++ }
+        $1 == "production" && $3 > 0 && / exact( |$)/ { production++ }
+        END { exit !(sequential && cub && production) }' out
+fi
+
+finish

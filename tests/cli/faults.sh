@@ -1,0 +1,478 @@
+#!/bin/sh
+# What the system refuses, cuts short or takes away: every such run ends in time, either with the
+# right bits, or with status 1, one line and no result. System calls are made to fail by strace,
+# and the C library's functions by tests/lib/shim.c; they are the program's own, so nothing may stand
+# before it that lib.sh knows of.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+least_chunk=12
+
+: "${SHIM:=./tests/lib/shim.so}"
+case $SHIM in
+/*) ;;
+*) SHIM=${program%/src/*}/tests/lib/shim.so ;;
+esac
+bench=$program-bench
+ops=sum,mean,min,max,argmin,argmax,count,nan,inf
+
+# Such as those of make: what the program opens is to have the next number.
+exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+
+# Nothing here takes as long, with any sanitizer.
+hang=60
+
+# A sanitizer that the program was built with.
+sanitizer=$(grep -ao '__[at]san_init' "$program" | head -n 1)
+
+#
+# Inputs: read, mapped, of several formats. `expected` is what they all give.
+#
+"$bench" generate -q -d normal -n 9000008 >large
+head -c 3000000 large >small
+{ npy 1 "$(npy_header '<f4' '(2250002,)')" && cat large; } >large.npy
+shell "cat large | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
+expected=$(cat out)
+shell "cat small | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
+expected_small=$(cat out)
+zstd_files=
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q -c large >one.zst
+    for piece in 0 1 2 3; do
+        tail -c +$((piece * 3000000 + 1)) large | head -c 3000000 | "$ZSTD" -q -c
+    done >frames.zst
+    zstd_files='one.zst frames.zst'
+else
+    skip 'faults in zstd data' 'no zstd'
+fi
+
+# wanted FILE: what it gives.
+wanted() {
+    case $1 in
+    small) printf '%s\n' "$expected_small" ;;
+    *) printf '%s\n' "$expected" ;;
+    esac
+}
+
+# one_line: whether the last run failed as it should: status 1, no result, one line.
+one_line() {
+    [ "$status" -eq 1 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^gpureduce: ' err
+}
+
+# either NAME TEXT EXPRESSION: the last run gave this result, or failed with such a line.
+either() {
+    if [ "$status" -eq 0 ]; then
+        is "$1" 0 "$2"
+    else
+        fails_like "$1" "$3"
+    fi
+}
+
+#
+# System calls that fail.
+#
+if strace -qq -o trace true 2>/dev/null; then
+    traced=true
+else
+    traced=false
+    skip 'system calls that fail' 'no strace that works here'
+fi
+
+# inject CALLS:WHAT PATH ARGUMENT...: a run of which these system calls, those that have to do with
+# the path where one is given, fail.
+inject() {
+    injection=$1 path=$2
+    shift 2
+    command="strace -e inject=$injection -P $path gpureduce $*"
+    timeout "$hang" strace -f -qq -o trace ${path:+-P "$path"} -e trace="${injection%%:*}" \
+        -e inject="$injection" -E ASAN_OPTIONS=detect_leaks=0 "$program" "$@" >out 2>err
+    status=$?
+    grep -q INJECTED trace || echo 'nothing was injected' >>err
+}
+
+# evict FILE: out of the page cache, where that can be done.
+evict() {
+    sync "$1" && dd if="$1" iflag=nocache count=0 2>/dev/null
+}
+
+if $traced; then
+    for file in small large large.npy $zstd_files; do
+        inject pread64:error=EINTR:when=1+2 "$work/$file" -q -j 2 -o "$ops" "$file"
+        is "$file: every other read is interrupted" 0 "$(wanted "$file")"
+        for error in EIO ENOMEM EAGAIN; do
+            inject "pread64:error=$error:when=1" "$work/$file" -q -j 2 -o "$ops" "$file"
+            fails_like "$file: $error at the first read" "$file: read error at byte 0: .*"
+        done
+        inject mmap:error=ENOMEM "$work/$file" -q -j 2 -o "$ops" "$file"
+        case $file in
+        small | one.zst) ;; # is not mapped
+        *) is "$file: it cannot be mapped" 0 "$(wanted "$file")" ;;
+        esac
+        inject '?open,openat:error=EMFILE' "$work/$file" -q "$work/$file"
+        fails "$file: too many open files" "$work/$file: Too many open files"
+        inject '?fstat,?newfstatat,?statx:error=EIO:when=1+' "$work/$file" -q "$work/$file"
+        fails "$file: nothing is known of it" "$work/$file: Input/output error"
+    done
+    for file in small $zstd_files; do
+        inject pread64:error=EIO:when=5 "$work/$file" -q -j 2 -o "$ops" "$file"
+        fails_like "$file: EIO in the middle" "$file: read error at byte [1-9][0-9]*: Input.*"
+    done
+    inject pread64:error=EIO:when=5 "$work/small" -q -o count small large
+    is 'the files behind one that cannot be read' 1 2250002 '*'
+    # Asking and advising about the page cache; where it is not to be had, it goes on without. TSan
+    # wants madvise for itself, and both sanitizers munmap.
+    for call in ${sanitizer:-madvise munmap} mincore; do
+        [ "$call" = "$sanitizer" ] && continue
+        for error in ENOSYS EIO; do
+            inject "$call:error=$error" '' -q -j 2 -o "$ops" large
+            is "large: $call fails, $error" 0 "$expected"
+        done
+        if [ -n "$ZSTD" ] && [ "$call" != mincore ]; then
+            inject "$call:error=ENOSYS" '' -q -j 2 -o "$ops" frames.zst
+            is "frames.zst: $call fails" 0 "$expected"
+        fi
+    done
+    inject close:error=EIO "$work/large" -q -j 2 -o "$ops" large
+    is 'large: closing it fails' 0 "$expected"
+    inject fcntl:error=EINVAL "$work/large" -q -j 2 -o "$ops" large
+    is 'large: its flags cannot be had' 0 "$expected"
+
+    # Past the page cache. strace counts the calls of each thread.
+    evict large
+    if cached=$(fincore -nbr -o PAGES large 2>/dev/null) && [ "${cached##* }" = 0 ]; then
+        for fault in pread64:error=EINTR:when=1+2 pread64:error=EIO:when=3 \
+            pread64:error=ENOMEM:when=4 pread64:error=EAGAIN:when=3; do
+            evict large
+            inject "$fault" "$work/large" -q -j 1 -o "$ops" large
+            is "not cached: $fault" 0 "$expected"
+        done
+        evict large
+        inject pread64:error=EIO:when=3+ "$work/large" -q -j 2 -o "$ops" large
+        fails_like 'not cached: EIO' 'large: read error at byte [0-9]*: Input/output error'
+        for error in EACCES ENOENT EMFILE EINVAL; do
+            evict large
+            inject "openat:error=$error" /proc/self/fd/3 -q -j 2 -o "$ops" large
+            is "not cached, and not to be opened again: $error" 0 "$expected"
+        done
+    else
+        skip 'not cached' 'no fincore, or a file system that keeps files in memory'
+    fi
+
+    # A pipe. Opening the FIFO waits for the program to do the same.
+    mkfifo fifo
+    for fault in read:error=EINTR:when=1+2 read:error=EIO:when=4 read:error=EAGAIN:when=3; do
+        { cat large >fifo; } 2>/dev/null &
+        inject "$fault" "$work/fifo" -q -j 2 -o "$ops" fifo
+        wait
+        case $fault in
+        *EIO*) fails_like "a pipe: $fault" 'fifo: read error at byte [0-9]*: Input/output error' ;;
+        *) is "a pipe: $fault" 0 "$expected" ;;
+        esac
+    done
+
+    if [ "$sanitizer" = __tsan_init ]; then
+        skip 'threads that cannot be started' 'TSan starts one first'
+    else
+        inject '?clone,?clone3:error=EAGAIN' '' -q -j 3 -o "$ops" large
+        fails 'no thread can be started' 'large: cannot start a thread'
+        for first in 2 3; do
+            inject "?clone,?clone3:error=EAGAIN:when=$first+" '' -q -j 3 -o "$ops" large
+            is "thread $first and those behind it cannot be started" 0 "$expected"
+        done
+        for file in $zstd_files; do
+            inject '?clone,?clone3:error=EAGAIN:when=2+' '' -q -j 3 -o "$ops" "$file"
+            case $file in
+            one.zst) sed -i '/nothing was injected/d' err ;; # it may ask for one thread alone
+            esac
+            is "$file: one thread alone" 0 "$expected"
+        done
+    fi
+
+    # Standard output.
+    inject write:error=EIO "$work/out" -q -o sum large
+    fails 'EIO on output' 'standard output: Input/output error'
+    inject close:error=EDQUOT "$work/out" -q -o sum large
+    is 'a failure that closing tells' 1 "$(printf '%s\n' "$expected" | head -n 1)" \
+        'gpureduce: standard output: Disk quota exceeded'
+fi
+
+#
+# Output that cannot be written: one line, however much there is.
+#
+if [ -w /dev/full ]; then
+    for words in 'small' '-q small' '--json small' '--json -v small small small' '--help' '--version' \
+        '-q small small small'; do
+        # shellcheck disable=SC2086 # several words
+        timeout "$hang" "$GPUREDUCE" $words >/dev/full 2>err
+        status=$?
+        command="gpureduce $words >/dev/full"
+        : >out
+        ok "a full disk: $words" test "$status:$(grep '^gpureduce: ' err)" = \
+            '1:gpureduce: standard output: No space left on device'
+    done
+else
+    skip 'a full disk' 'no /dev/full'
+fi
+# A file system of one page.
+cat >on_full <<'END'
+mkdir full && mount -t tmpfs -o size=4k none full || exit 77
+i=0
+while [ "$i" -lt 400 ]; do
+    set -- "$@" data/npy/v1-f4.npy
+    i=$((i + 1))
+done
+gpureduce --json "$@" >full/out 2>err
+END
+command='gpureduce --json data/npy/v1-f4.npy ... >full/out'
+{ unshare -m true && unshare -m sh ./on_full; } 2>/dev/null
+status=$?
+: >out
+if [ -e full ] && [ "$status" -ne 77 ]; then
+    fails 'a file system that is full' 'standard output: No space left on device'
+else
+    skip 'a file system that is full' 'no file system can be mounted'
+fi
+many=$(i=0 && while [ "$i" -lt 40 ]; do echo small large && i=$((i + 1)); done | tr '\n' ' ')
+shell "ulimit -f 1; '$program' -q $many >limited"
+fails 'a limit on the size of files' 'standard output: File too large'
+shell "'$program' -q small >&-"
+fails 'a closed standard output' 'standard output: Bad file descriptor'
+shell 'gpureduce -q -o count small 2>&-'
+is 'a closed standard error' 0 750000
+shell 'gpureduce missing 2>/dev/full'
+is 'a standard error that is full' 1 ''
+
+#
+# Limits.
+#
+# Below some size the program itself, or a sanitizer or valgrind, cannot be loaded.
+if [ -n "$sanitizer$CHECK_UNDER" ]; then
+    skip 'limits on memory' 'sanitizers and valgrind need much of it'
+else
+    results=0 refusals=0 good=true
+    for kilobytes in 4000 5000 6000 8000 10000 12000 14000 16000 20000 24000 28000 32000 40000 50000 \
+        70000 100000 200000; do
+        for file in small large large.npy $zstd_files; do
+            sh -c "ulimit -v $kilobytes; gpureduce --version" >/dev/null 2>&1 || continue
+            shell "ulimit -v $kilobytes; gpureduce -q -j 4 -o $ops $file"
+            if [ "$status" -eq 0 ] && same out "$(wanted "$file")"; then
+                results=$((results + 1))
+            elif one_line && grep -q 'out of memory\|cannot start a thread' err; then
+                refusals=$((refusals + 1))
+            else
+                $good && explain
+                good=false
+            fi
+        done
+    done
+    ok "limits on memory: $results results and $refusals refusals" \
+        test "$good" = true -a "$results" -gt 9 -a "$refusals" -gt 1
+fi
+shell "ulimit -s 128; gpureduce -q -j 3 -o $ops large"
+is 'a small stack' 0 "$expected"
+shell "ulimit -n 5; '$program' -q -o count $many"
+ok 'few open files are enough for many' test "$status:$(sort -u out | tr '\n' ' '):$(wc -l <out)" = \
+    '0:2250002 750000 :80'
+nobody='setpriv --reuid 65534 --clear-groups'
+chmod 755 "$work"
+if $nobody prlimit --nproc=9 gpureduce -q small >/dev/null 2>&1; then
+    # No process of this user is likely to be there but this one.
+    shell "ASAN_OPTIONS=detect_leaks=0 prlimit --nproc=1 $nobody gpureduce -q -j 3 -o $ops large"
+    either 'a limit on threads' "$expected" 'large: cannot start a thread'
+else
+    skip 'a limit on threads' 'this user cannot become another'
+fi
+
+#
+# A disk that loses a part: a file system whose image becomes shorter, so that reading the end of a
+# file fails. Its owner has it read past the page cache; for others it is mapped.
+#
+cat >on_disk <<'END'
+exec 2>/dev/null
+truncate -s 30M image && mkfs.ext4 -q -F image && mkdir disk && mount -o loop image disk &&
+    cp large disk/large && umount disk && mount -o loop image disk && chmod 755 disk &&
+    chmod 644 disk/large || exit 77
+blocks=$(filefrag -b4096 -v disk/large | sed -n 's/.* \([0-9]*\)\.\. *[0-9]*: .*eof$/\1/p')
+[ -n "$blocks" ] && truncate -s "$((blocks * 4096))" image && cd disk || exit 77
+ASAN_OPTIONS=detect_leaks=0 $2 "$3" -q -j "$1" --chunk-size 64K large >../out 2>../err
+END
+for user in '' "$nobody"; do
+    for threads in 1 3; do
+        command="on a broken disk: $user gpureduce -j $threads large"
+        rm -rf disk image
+        { unshare -m true && unshare -m sh ./on_disk "$threads" "$user" "$program"; } 2>/dev/null
+        status=$?
+        if [ -e disk ] && [ "$status" -ne 77 ]; then
+            fails_like "a broken disk, $threads threads${user:+, not its owner}" \
+                'large: read error at byte [1-9][0-9]*: Input/output error'
+        else
+            skip 'a broken disk' 'no file system can be mounted'
+        fi
+    done
+done
+
+#
+# The C library: reads cut short, memory that is refused, and things that happen at a known moment.
+#
+# preload SETTINGS ARGUMENT...: a run under tests/lib/shim.c; for the settings, see there.
+preload() {
+    settings=$1
+    shift
+    command="$settings gpureduce $*"
+    # The inner shell keeps the outer one's remarks about a signal out of ./err.
+    # shellcheck disable=SC2086 # several words
+    sh -c 'exec "$@" >out 2>err' sh timeout "$hang" env LD_PRELOAD="$SHIM" \
+        ASAN_OPTIONS=verify_asan_link_order=0 $settings "$program" "$@"
+    status=$?
+}
+rm -f mark
+preload "FAULT_ALLOCATION=1+ FAULT_MARK=mark" -q small
+if [ ! -e "$SHIM" ] || [ ! -e mark ]; then
+    skip 'a C library that fails' 'it cannot be preloaded here'
+    finish
+fi
+
+for seed in 1 2 3 4; do
+    for file in small large large.npy $zstd_files; do
+        evict "$file"
+        preload "FAULT_SHORT=$seed" -q -j 3 -o "$ops" "$file"
+        is "$file: short reads, $seed" 0 "$(wanted "$file")"
+    done
+    shell "cat large | LD_PRELOAD='$SHIM' ASAN_OPTIONS=verify_asan_link_order=0 FAULT_SHORT=$seed \
+        '$program' -q -j 3 -o $ops"
+    is "a pipe: short reads, $seed" 0 "$expected"
+done
+
+# sweep NAME ARGUMENT...: every allocation fails once, alone and with all that follow.
+sweep() {
+    name=$1
+    shift
+    "$GPUREDUCE" "$@" >sweep.out 2>/dev/null
+    number=1 results=0 refusals=0
+    while [ "$number" -lt 500 ]; do
+        rm -f mark
+        for fault in "$number" "$number+"; do
+            preload "FAULT_ALLOCATION=$fault FAULT_MARK=mark" "$@"
+            if [ "$status" -eq 0 ] && cmp -s out sweep.out; then
+                results=$((results + 1))
+            elif one_line && grep -q 'out of memory\|cannot start a thread' err; then
+                refusals=$((refusals + 1))
+            elif [ -n "$sanitizer" ] && grep -q 'CHECK failed: sanitizer_' err; then
+                : # it was the sanitizer's own allocation, when a thread began
+            else
+                fail "$name: allocation $fault"
+                explain
+                return
+            fi
+        done
+        [ -e mark ] || break
+        number=$((number + 1))
+    done
+    ok "$name: $((number - 1)) allocations, $results results and $refusals refusals" \
+        test "$number" -gt 5 -a "$number" -lt 500 -a "$refusals" -gt 4
+}
+sweep 'a small file' -q -j 2 -o "$ops" small
+sweep 'a mapped file' -q -j 2 -o "$ops" large
+sweep 'binary64, the other byte order' -q -j 2 --nan=skip -t '>f8' -o "$ops" large
+sweep '.npy' -q -j 1 -o "$ops" large.npy
+for file in $zstd_files; do
+    sweep "$file" -q -j 2 -o "$ops" "$file"
+done
+mkdir -p cache/gpureduce && echo '{}' >cache/gpureduce/limits.json
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+sweep 'with -v' -q -v -j 1 -o "$ops" small
+
+# Things that happen to the file. FAULT_DO: $PPID is the program.
+# happens CALL COMMAND FILE ARGUMENT...
+happens() {
+    moment=$1 FAULT_DO=$2 file=$3
+    export FAULT_DO
+    shift 3
+    rm -f victim
+    cp "$file" victim
+    [ "$file" != large ] || [ "${cold-}" != true ] || evict victim
+    preload "FAULT_CALL=$moment" -q "$@" victim
+    command="at call $moment: $FAULT_DO: $command"
+    unset FAULT_DO
+}
+shorter='victim: ends at byte [0-9]*: it became shorter while it was read'
+for threads in 1 3; do
+    for cold in false true; do
+        for moment in 3 6; do
+            for left in 0 100 5000000 8998920 9000004; do
+                # Writing a file out, to have it evicted, may take a while.
+                $cold && [ "$left" != 5000000 ] && continue
+                happens "$moment" "truncate -s $left victim" large -j "$threads" --chunk-size 64K
+                fails_like "mapped (not cached: $cold), becomes $left bytes at call $moment, \
+$threads threads" "$shorter"
+            done
+        done
+    done
+    happens 6 'truncate -s 2999996 victim' small -j "$threads"
+    fails_like "read, becomes shorter, $threads threads" "$shorter"
+    happens 6 'truncate -s 4000000 victim' large.npy -j "$threads" --chunk-size 64K
+    fails_like ".npy, becomes shorter, $threads threads" "$shorter"
+    for file in $zstd_files; do
+        for left in 0 3000 2000000 $(($(size "$file") - 1)); do
+            happens 6 "truncate -s $left victim" "$file" -j "$threads"
+            fails_like "$file, becomes $left bytes, $threads threads" 'victim: .*'
+        done
+    done
+done
+# A file of whole frames that loses some of them, while it is read in order.
+if [ -n "$ZSTD" ]; then
+    { head -c 2999998 large | "$ZSTD" -q -c && tail -c +2999999 large | "$ZSTD" -q -c; } >torn.zst
+    whole=$(head -c 2999998 large | "$ZSTD" -q -c | wc -c)
+    for moment in 2 6 10 20 24 30 35; do
+        happens "$moment" "truncate -s $whole victim" torn.zst -j 2
+        fails_like "torn.zst, loses a frame at call $moment" 'victim: .*'
+    done
+fi
+happens 4 'head -c 100001 /dev/zero >>victim' large -o "$ops" -j 2 --chunk-size 64K
+is 'mapped, grows' 0 "$expected"
+happens 4 'head -c 100001 /dev/zero >>victim' small -o "$ops" -j 2
+is 'read, grows' 0 "$expected_small"
+happens 4 'rm victim' large -o "$ops" -j 2 --chunk-size 64K
+is 'mapped, is deleted' 0 "$expected"
+happens 4 'cp small new && mv new victim' large -o "$ops" -j 2 --chunk-size 64K
+is 'mapped, is replaced' 0 "$expected"
+happens 4 'tr "\0-\377" "\1-\377\0" <large | dd of=victim conv=notrunc bs=1M 2>/dev/null' \
+    large -o count -j 2 --chunk-size 64K
+is 'mapped, is overwritten' 0 2250002
+for file in $zstd_files; do
+    happens 6 "head -c 9000000 /dev/urandom | dd of=victim conv=notrunc bs=1M 2>/dev/null" \
+        "$file" -o count -j 2
+    either "$file, is overwritten" 2250002 'victim: .*'
+done
+
+# Signals, at many moments.
+# signalled NAME SIGNAL NUMBER FILE
+signalled() {
+    if { sh -c "kill -$2 \$\$; exit 0"; } 2>/dev/null; then
+        skip "$1" "SIG$2 is ignored here"
+        return
+    fi
+    good=true
+    for moment in 1 2 3 5 8 12; do
+        { happens "$moment" "kill -$2 \$PPID" "$4" -j 2 --chunk-size 64K; } 2>/dev/null
+        [ "$status" -eq $((128 + $3)) ] && [ ! -s out ] && [ ! -s err ] && continue
+        good=false
+        explain
+    done
+    ok "$1" $good
+}
+signalled 'SIGINT' INT 2 large
+signalled 'SIGTERM' TERM 15 small
+signalled 'SIGHUP' HUP 1 large
+signalled 'SIGUSR1' USR1 10 large
+[ -z "$ZSTD" ] || signalled 'SIGTERM, decoding' TERM 15 frames.zst
+for moment in 2 4 8; do
+    # shellcheck disable=SC2016 # for another shell
+    happens "$moment" '(sleep 0.1; kill -CONT $PPID) & kill -STOP $PPID' large -o "$ops" -j 2 \
+        --chunk-size 64K
+    is "SIGSTOP and SIGCONT, at call $moment" 0 "$expected"
+done
+
+finish

@@ -1,0 +1,50 @@
+#!/bin/sh
+# What --help and the manual page say of the same things is the same.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+manual=$sources/man/gpureduce.1
+run --help
+is '--help' 0 "$(cat out)"
+copy out help
+
+# words: the options of the lines of standard input, -x and --name=ARGUMENT, one a line, in order.
+words() {
+    grep -o -e '--[a-z][a-z-]*=\{0,1\}[A-Z]*' -e '\(^\|[ ,]\)-[a-zA-Z]\>' | tr -d ' ,' | sort
+}
+
+# Its headings are the lines behind .TP that begin with an option, without what is roff.
+sed -n '/^\.SH OPTIONS/,/^\.SH INPUT/p' "$manual" | grep -A1 '^\.TP' | grep '^\.B[IR]* *"*\\-' |
+    sed -e 's/^\.B[IR]* *//' -e 's/\\f[RP]//g' -e 's/"//g' -e 's/\\-/-/g' -e 's/= /=/g' |
+    words >of_manual
+grep '^  *-' help | sed -e 's/^ *//' -e 's/  .*//' -e 's/\(=[A-Z]*\) .*/\1/' | words >of_help
+ok "they have the same $(grep -c . of_help) options" cmp of_manual of_help
+[ "$failures" -eq 0 ] || diff of_manual of_help | sed 's/^/# /'
+ok 'those are not few' test "$(grep -c '^--' of_help)" -ge 17
+
+# Every option of the manual is one: asked for with a wrong argument, or none, it is not unknown.
+sort -u of_manual | grep '^--' | sed 's/=.*//' >names
+while read -r name; do
+    case $name in
+    --help | --version) run "$name" ;;
+    *) run "$name" </dev/null ;;
+    esac
+    ok "$name is known" sh -c '! grep -q unknown err'
+done <names
+run --no-such-option
+ok 'an option that is not known is told' test "$status:$(grep -c unknown err)" = 2:1
+
+# The values of options, operations and statuses that --help lists stand in bold in the manual.
+for word in sum min max mean count argmin argmax nan inf f32 f64 f16 bf16 little big auto raw npy zstd \
+    propagate skip error cpu gpu kB MB GB TB KiB MiB GiB TiB; do
+    ok "$word is in both" test "$(grep -c "\<$word\>" help)" -ge 1 -a \
+        "$(grep -c "^\.[BIRTP]*\( \|.* \"*\)$word\>\|^\.BI gpu:" "$manual")" -ge 1
+done
+for number in 0 1 2 3; do
+    ok "status $number is in both" test \
+        "$(sed -n '/^Exit status/,/^$/p' help | grep -c "\<$number\>")" -ge 1 -a \
+        "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$manual" | grep -c "^\.B $number\$")" -eq 1
+done
+
+finish

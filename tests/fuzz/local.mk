@@ -1,0 +1,61 @@
+#
+# make fuzz: the fuzz targets, built by clang with libFuzzer and sanitizers whatever compiler the
+# rest is built with. make fuzz-run runs each for FUZZ_SECONDS, one after the other; the inputs it
+# comes upon stay in fuzz-corpus for the next time, and those that fail in fuzz-failures.
+#
+FUZZ_CC = clang
+FUZZ_SANITIZERS = address,undefined
+FUZZ_CFLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
+	-fsanitize=$(FUZZ_SANITIZERS)
+FUZZ_SECONDS = 60
+fuzz_programs = \
+	tests/fuzz/fuzz_npy \
+	tests/fuzz/fuzz_options \
+	tests/fuzz/fuzz_reduce \
+	tests/fuzz/fuzz_zstd
+EXTRA_PROGRAMS = $(fuzz_programs)
+EXTRA_LIBRARIES = tests/fuzz/libfuzzed.a
+# Small files are mapped there, too.
+tests_fuzz_libfuzzed_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) \
+	-DMAPPED_FILE_MIN=4096
+tests_fuzz_libfuzzed_a_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
+tests_fuzz_libfuzzed_a_SOURCES = $(library_sources) $(cuda_absent) \
+	tests/fuzz/fuzz.c tests/fuzz/fuzz.h \
+	$(tests_libtests_a_SOURCES)
+fuzz_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+fuzz_cflags = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
+fuzz_ldflags = -fsanitize=fuzzer -Wl,--wrap=message_error,--wrap=message_warning
+fuzz_ldadd = tests/fuzz/libfuzzed.a $(ZSTD_LIBS) $(MPFR_LIBS)
+tests_fuzz_fuzz_npy_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_npy_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_npy_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_npy_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_options_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_options_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_options_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_options_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_reduce_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_reduce_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_reduce_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_reduce_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_zstd_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_zstd_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_zstd_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_zstd_LDADD = $(fuzz_ldadd)
+CLEANFILES += $(fuzz_programs) tests/fuzz/libfuzzed.a
+EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/corpus
+
+.PHONY: fuzz fuzz-run fuzz-programs
+fuzz-programs: $(fuzz_programs)
+fuzz:
+	@echo 'int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long); \
+	  int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) \
+	  { return d && n == 1 && *d > 255; }' | \
+	  $(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -x c -o /dev/null - || \
+	  { echo "make fuzz: clang with libFuzzer is needed, and '$(FUZZ_CC)' is not that" >&2; \
+	    exit 1; }
+	$(MAKE) $(AM_MAKEFLAGS) CC='$(FUZZ_CC)' CFLAGS='$(FUZZ_CFLAGS)' fuzz-programs
+
+fuzz-run: fuzz
+	srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzz_programs)
+

@@ -1,0 +1,356 @@
+# shellcheck shell=sh
+# What the tests of the command line share; to be sourced by them. They print TAP.
+#
+# From the environment: GPUREDUCE is the program (./src/gpureduce), srcdir the top of the sources
+# (.), which are only read; ZSTD and PZSTD are those programs, or what PATH has. What they lack is
+# skipped. A test works in an empty directory of its own, with the samples in ./data.
+#
+# CHECK_SEED=N gives every run a random number of threads and a random size of chunks, where the test
+# asks for none itself: whatever they are, outputs are the same. CHECK_UNDER is a command to run the
+# programs under, such as valgrind with its options.
+
+LC_ALL=C
+export LC_ALL
+# Settings of the user's that would change what is tested.
+unset POSIXLY_CORRECT GPUREDUCE_CPU GPUREDUCE_DIRECT ZSTD_CLEVEL ZSTD_NBTHREADS CDPATH
+
+fatal() {
+    echo "Bail out! $*"
+    exit 99
+}
+
+: "${srcdir:=.}"
+: "${GPUREDUCE:=./src/gpureduce}"
+: "${ZSTD:=$(command -v zstd)}"
+: "${PZSTD:=$(command -v pzstd)}"
+case $GPUREDUCE in
+/*) ;;
+*) GPUREDUCE=$PWD/$GPUREDUCE ;;
+esac
+[ -x "$GPUREDUCE" ] || fatal "no program $GPUREDUCE"
+# The program itself, for tests that look into it or stand between it and the system. GPUREDUCE is
+# what to run, which may be more.
+program=$GPUREDUCE
+sources=$(cd "$srcdir" && pwd) || fatal "no directory $srcdir"
+# Used by the scripts.
+# shellcheck disable=SC2034
+tab=$(printf '\t')
+
+work=$(mktemp -d) || fatal 'cannot make a temporary directory'
+leave() {
+    cd / && chmod -R u+rwx "$work" && rm -rf "$work"
+}
+trap leave EXIT
+trap 'exit 99' HUP INT TERM
+cd "$work" || fatal "cannot enter $work"
+ln -s "$sources/data" data || fatal 'cannot link the samples'
+
+#
+# TAP.
+#
+tests=0
+failures=0
+
+pass() {
+    tests=$((tests + 1))
+    printf 'ok %d - %s\n' "$tests" "$*"
+}
+
+fail() {
+    tests=$((tests + 1))
+    failures=$((failures + 1))
+    printf 'not ok %d - %s\n' "$tests" "$*"
+    [ -z "$CHECK_OPTIONS" ] || echo "# CHECK_SEED=$CHECK_SEED, before the options: $CHECK_OPTIONS"
+}
+
+skip() { # NAME REASON
+    tests=$((tests + 1))
+    printf 'ok %d - %s # SKIP %s\n' "$tests" "$1" "$2"
+}
+
+# The last line of every script. Without it the plan is missing, which the harness notes.
+finish() {
+    echo "1..$tests"
+    [ "$failures" -eq 0 ]
+    exit
+}
+
+# What a file holds, as diagnostics; no more of it than helps.
+show() {
+    [ ! -s "$1" ] || sed -e 's/^/#   /' "$1" | head -n "${2:-40}"
+}
+
+# ok NAME COMMAND...: one test, whether the command succeeds.
+ok() {
+    ok_name=$1
+    shift
+    if "$@" >ok.log 2>&1; then
+        pass "$ok_name"
+    else
+        fail "$ok_name"
+        printf '# failed: %s\n' "$*"
+        show ok.log
+    fi
+}
+
+#
+# Random numbers of threads and sizes of chunks. Each run draws its own from a sequence that depends
+# on the seed and the script alone, so that it can be had again.
+#
+: "${CHECK_SEED=}" "${CHECK_UNDER=}"
+CHECK_OPTIONS=
+export CHECK_OPTIONS CHECK_UNDER
+
+# The most threads, and the smallest chunk, as the logarithm of its bytes to base 2. Scripts change
+# them: a hundred million chunks of a large input would take too long.
+most_threads=64
+least_chunk=0
+
+# draw N: a number below N, and below 2^19, in $drawn.
+draw() {
+    draw_state=$(((draw_state * 1103515245 + 12345) & 2147483647))
+    drawn=$(((draw_state >> 12) % $1))
+}
+
+# vary: chooses for the next run: mostly few threads, and chunks as often small as large.
+vary() {
+    [ -n "$CHECK_SEED" ] || return 0
+    CHECK_OPTIONS=
+    draw 8
+    vary_threads=$((drawn == 0 ? 0 : drawn > 1 && most_threads > 5 ? 5 : most_threads))
+    if [ $vary_threads -gt 0 ]; then
+        draw $vary_threads
+        CHECK_OPTIONS="-j $((drawn + 1))"
+    fi
+    draw 4
+    if [ "$drawn" -gt 0 ]; then
+        draw $((23 - least_chunk))
+        vary_size=$((1 << (drawn + least_chunk)))
+        draw $vary_size
+        CHECK_OPTIONS="$CHECK_OPTIONS${CHECK_OPTIONS:+ }--chunk-size $((vary_size + drawn))"
+    fi
+}
+
+if [ -n "$CHECK_SEED" ]; then
+    draw_state=$(printf '%s %s' "$CHECK_SEED" "${0##*/}" | cksum)
+    draw_state=$((${draw_state%% *} & 2147483647))
+    echo "# CHECK_SEED=$CHECK_SEED"
+fi
+
+#
+# Running the program.
+#
+
+# run ARGUMENT...: leaves its outputs in ./out and ./err, its exit status in $status. The command
+# itself stands in $command for diagnostics. What `environment` holds is set for it.
+environment=
+run() {
+    vary
+    command="$environment gpureduce $*"
+    # shellcheck disable=SC2086 # none, or several words
+    env $environment "$GPUREDUCE" "$@" >out 2>err
+    status=$?
+}
+
+# shell SCRIPT: the same for a piece of shell script, to which the program is known as gpureduce.
+mkdir bin || fatal 'cannot make a directory'
+if [ -n "$CHECK_SEED$CHECK_UNDER" ]; then
+    # Of an option that is given twice the last one counts, which is the test's own.
+    CHECK_PROGRAM=$program
+    export CHECK_PROGRAM
+    cat >bin/gpureduce <<'END'
+#!/bin/sh
+exec $CHECK_UNDER "$CHECK_PROGRAM" $CHECK_OPTIONS "$@"
+END
+    chmod 755 bin/gpureduce || fatal 'cannot make a script'
+    GPUREDUCE=$work/bin/gpureduce
+else
+    ln -s "$program" bin/gpureduce || fatal 'cannot link the program'
+fi
+PATH=$work/bin:$PATH
+shell() {
+    vary
+    command=$1
+    sh -c "$1" >out 2>err
+    status=$?
+}
+
+# What went wrong, to be printed after a failed test.
+explain() {
+    printf '%s\n' "$command" | sed 's/^/# $ /'
+    echo "# exit status $status"
+    echo "# standard output:"
+    show out
+    echo "# standard error:"
+    show err
+}
+
+# same FILE TEXT: whether the file holds just this text and a newline, or nothing if it is empty.
+same() {
+    if [ -z "$2" ]; then
+        [ ! -s "$1" ]
+    else
+        printf '%s\n' "$2" | cmp -s - "$1"
+    fi
+}
+
+# is NAME STATUS OUT [ERR]: the last run ended with this status and wrote just this. An ERR of '*'
+# allows anything.
+is() {
+    if [ "$status" -eq "$2" ] && same out "$3" && { [ "${4-}" = '*' ] || same err "${4-}"; }; then
+        pass "$1"
+    else
+        fail "$1"
+        explain
+        echo "# expected: exit status $2, standard output:"
+        printf '%s\n' "$3" | sed 's/^/#   /'
+        [ "${4-}" = '*' ] || printf '%s\n' "# standard error: ${4-}" | sed '2,$s/^/#   /'
+    fi
+}
+
+# fails NAME TEXT: the last run ended with status 1, printed no result, and one line on standard
+# error, which is "gpureduce: TEXT".
+fails() {
+    is "$1" 1 '' "gpureduce: $2"
+}
+
+# fails_like NAME EXPRESSION: the same for a line that is matched by a basic regular expression as a
+# whole: for the parts of messages that libraries and the system have written.
+fails_like() {
+    if [ "$status" -eq 1 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] &&
+        grep -q "^gpureduce: $2\$" err; then
+        pass "$1"
+    else
+        fail "$1"
+        explain
+        printf '# expected: exit status 1, no standard output, one line like: %s\n' "$2"
+    fi
+}
+
+#
+# Exact outputs that are too long to stand in a script.
+#
+
+# Makes a report the same on every machine and in every run. What held a run back is left out: one
+# that takes longer than a millisecond, by chance, has it.
+normalise() {
+    sed -e 's/, [0-9][0-9.]* s, [0-9][0-9.]* GB/, T s, R GB/' \
+        -e 's/ compressed, [0-9][0-9.]* GB/ compressed, R GB/' \
+        -e 's/"\([a-z_]*seconds\)": [0-9][0-9.]*/"\1": T/g' \
+        -e 's/"\(gigabytes_per[a-z_]*second\)": [0-9][0-9.]*/"\1": R/g' \
+        -e 's/"busy_percent": [0-9][0-9.]*/"busy_percent": P/g' \
+        -e 's/"device": "[a-z0-9]*"/"device": "D"/' \
+        -e 's/"held_back_by": {[^}]*}/"held_back_by": H/' \
+        -e 's/"held_back_by": null/"held_back_by": H/' \
+        -e '/^  held back by: /d' \
+        -e '/^  wait  /d' \
+        -e '/^  turn  /d' \
+        -e 's/^\(  start-up *\)[0-9.]*$/\1T/' \
+        -e 's/^\(  [a-z-]* *\)[0-9.]* \( *[0-9]*\) *[0-9.]*$/\1T \2 R/' \
+        -e 's/^\(  [a-z]* *\)[0-9.]* \( *[0-9]*\) *[0-9.]* *[0-9.]* *[0-9.-]*$/\1T \2 R P R/' \
+        -e 's/^\(  cpu  *\)[a-z0-9]*,/\1D,/' "$1"
+}
+
+# similar FILE: the file without what depends on the number of threads and the size of chunks.
+similar() {
+    if [ -n "$CHECK_SEED" ]; then
+        sed -e 's/"threads": [0-9]*/"threads": N/' \
+            -e 's/^\(  cpu  *D,\) [0-9]* threads*$/\1 N threads/' \
+            -e 's/\("[a-z_]*": {"seconds": T, "bytes":\) [0-9]*/\1 B/g' \
+            -e 's/^\(  \(ramp-up\|steady\|finish\)  *T\)  *[0-9]* R$/\1 B R/' "$1"
+    else
+        cat "$1"
+    fi
+}
+
+# golden NAME STATUS CASE: the last run ended with this status, and its outputs, once normalised,
+# are tests/golden/CASE.out and CASE.err; a missing file stands for no output.
+golden() {
+    golden_good=true
+    for golden_part in out err; do
+        normalise "$golden_part" >"$golden_part.normal"
+        similar "$golden_part.normal" >"$golden_part.similar"
+        golden_file=$sources/tests/golden/$3.$golden_part
+        [ -f "$golden_file" ] || golden_file=/dev/null
+        similar "$golden_file" | diff - "$golden_part.similar" >"$golden_part.diff" ||
+            golden_good=false
+    done
+    if $golden_good && [ "$status" -eq "$2" ]; then
+        pass "$1"
+    else
+        fail "$1"
+        echo "# exit status $status, expected $2; < expected, > printed"
+        show out.diff
+        show err.diff
+    fi
+}
+
+#
+# Making inputs.
+#
+
+# The f32 1, 2 and 3, the sum of which is 6.
+three() {
+    printf '\0\0\200\077\0\0\0\100\0\0\100\100'
+}
+
+# byte N: the byte of this value.
+byte() {
+    # shellcheck disable=SC2059 # the format is made here
+    printf "\\$(printf %03o "$1")"
+}
+
+# word N: four bytes, little endian.
+word() {
+    byte $(($1 & 255))
+    byte $(($1 >> 8 & 255))
+    byte $(($1 >> 16 & 255))
+    byte $(($1 >> 24 & 255))
+}
+
+# npy VERSION HEADER: the beginning of a .npy file; the header is not padded.
+npy() {
+    printf '\223NUMPY'
+    byte "$1"
+    byte 0
+    if [ "$1" -eq 1 ]; then
+        byte $(((${#2} + 1) & 255))
+        byte $(((${#2} + 1) >> 8))
+    else
+        word $((${#2} + 1))
+    fi
+    printf '%s\n' "$2"
+}
+
+# npy_header DESCR SHAPE
+npy_header() {
+    printf "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" "$1" "$2"
+}
+
+# zstd_frame SAYS SIZE: a zstd frame that says that it holds SAYS bytes, and holds standard input,
+# which is SIZE bytes, in one raw block that is not the last, and a last block that is empty.
+zstd_frame() {
+    printf '\050\265\057\375\240' # magic; one segment, length of content in 4 bytes
+    word "$1"
+    byte $(($2 << 3 & 255))
+    byte $(($2 >> 5 & 255))
+    byte $(($2 >> 13 & 255))
+    cat
+    printf '\001\000\000'
+}
+
+# size FILE
+size() {
+    wc -c <"$1" | tr -d ' '
+}
+
+# flip FILE OFFSET: inverts a byte.
+flip() {
+    flip_byte=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+    byte $((flip_byte ^ 255)) | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+# A copy that may be changed; the samples may be read-only.
+copy() {
+    cat "$1" >"$2"
+}

@@ -1,0 +1,84 @@
+#include "config.h"
+
+#include "lib/reference.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/data_gen.h"
+#include "lib/oracle.h"
+
+void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t index)
+{
+    double *numbers = malloc((n + 1) * sizeof *numbers);
+    size_t count = 0;
+    struct result r = {.min = NAN,
+                       .max = NAN,
+                       .argmin = PARTIAL_NO_INDEX,
+                       .argmax = PARTIAL_NO_INDEX,
+                       .first_nan = PARTIAL_NO_INDEX};
+
+    if (!numbers)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        double x = data_value(type, data, i);
+
+        if (isnan(x)) {
+            if (r.nan++ == 0)
+                r.first_nan = index + i;
+            continue;
+        }
+        r.infinity += isinf(x) != 0;
+        if (count == 0 || x < r.min || (x == r.min && !signbit(r.min) && signbit(x))) {
+            r.min = x;
+            r.argmin = index + i;
+        }
+        if (count == 0 || x > r.max || (x == r.max && signbit(r.max) && !signbit(x))) {
+            r.max = x;
+            r.argmax = index + i;
+        }
+        numbers[count++] = x;
+    }
+    r.sum = oracle_sum(numbers, count);
+    r.mean = oracle_mean(numbers, count);
+    r.count = count;
+    free(numbers);
+    e->policy[1] = r;
+    e->policy[0] = r;
+    e->policy[0].count = n;
+    if (r.nan) {
+        e->policy[0].sum = e->policy[0].mean = NAN;
+        e->policy[0].min = e->policy[0].max = NAN;
+        e->policy[0].argmin = e->policy[0].argmax = r.first_nan;
+    }
+}
+
+bool reference_same(const struct result *a, const struct result *b, unsigned wants)
+{
+    bool good = a->count == b->count && a->nan == b->nan && a->infinity == b->infinity &&
+                a->first_nan == b->first_nan;
+
+    if (wants & PARTIAL_EXTREMES)
+        good = good && oracle_same(a->min, b->min) && oracle_same(a->max, b->max);
+    if (wants & PARTIAL_WHERE)
+        good = good && a->argmin == b->argmin && a->argmax == b->argmax;
+    if (wants & PARTIAL_SUM)
+        good = good && oracle_same(a->sum, b->sum) && oracle_same(a->mean, b->mean);
+    return good;
+}
+
+const char *reference_show(const struct result *r)
+{
+    static char text[2][300];
+    static int turn;
+
+    turn = !turn;
+    snprintf(text[turn], sizeof text[turn],
+             "sum %a mean %a min %a at %lld max %a at %lld count %lld nan %lld inf %lld first %lld",
+             r->sum, r->mean, r->min, (long long)r->argmin, r->max, (long long)r->argmax,
+             (long long)r->count, (long long)r->nan, (long long)r->infinity,
+             (long long)r->first_nan);
+    return text[turn];
+}

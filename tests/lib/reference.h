@@ -1,0 +1,29 @@
+/*
+ * What a reduction of some elements must say: sums from the oracle, all else from a plain loop.
+ */
+#ifndef TESTS_REFERENCE_H
+#define TESTS_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/partial.h"
+
+/* The results under both NaN policies. */
+struct reference {
+    struct result policy[2]; /* propagate, skip */
+};
+
+/* Works out what n elements in this machine's byte order give, the first of which has `index`. */
+void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t index);
+
+/* Whether two results are the same to the bit in all that was wanted (partial_want bits). */
+bool reference_same(const struct result *a, const struct result *b, unsigned wants);
+
+/* A result as text; the text of the last two calls stays. */
+const char *reference_show(const struct result *r);
+
+#endif

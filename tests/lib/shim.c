@@ -1,0 +1,269 @@
+/*
+ * To be preloaded by tests/cli/faults.sh: makes the C library fail as machines do, or lets
+ * something happen to a file or to the process at a moment that is known. From the environment:
+ *
+ *   FAULT_ALLOCATION=N   allocation number N, from main on, returns NULL; with a + behind it, all
+ *                        from there on
+ *   FAULT_MARK=FILE      FILE is made when an allocation fails so
+ *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
+ *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
+ *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
+ *
+ * What the process starts itself is left alone.
+ */
+#define _GNU_SOURCE /* RTLD_NEXT, environ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* O_DIRECT reads pages. */
+#define PAGE 4096
+
+static void *(*next_malloc)(size_t);
+static void *(*next_calloc)(size_t, size_t);
+static void *(*next_realloc)(void *, size_t);
+static void *(*next_aligned_alloc)(size_t, size_t);
+static void *(*next_mmap)(void *, size_t, int, int, int, off_t);
+static int (*next_madvise)(void *, size_t, int);
+static ssize_t (*next_read)(int, void *, size_t);
+static ssize_t (*next_pread)(int, void *, size_t, off_t);
+
+/* Until these are known, and to learn them, memory comes from here. */
+static _Alignas(64) unsigned char early[1 << 16];
+static _Atomic size_t early_used;
+
+static _Atomic unsigned long allocations, calls, short_reads;
+
+/* From the environment; counts are 0 for none. */
+static unsigned long fault_allocation, fault_call;
+static int all_from_there, reads_short;
+static char *mark, *command;
+
+/* Takes a variable out of the environment; its text stays where it is. NULL where it is not set. */
+static char *take(const char *name)
+{
+    char *value = getenv(name);
+
+    unsetenv(name);
+    return value;
+}
+
+/* dlsym's result as a pointer to a function. */
+#define FIND(name)                                    \
+    do {                                              \
+        void *symbol = dlsym(RTLD_NEXT, #name);       \
+        memcpy(&next_##name, &symbol, sizeof symbol); \
+    } while (0)
+
+__attribute__((constructor)) static void find(void)
+{
+    const char *text;
+
+    FIND(calloc);
+    FIND(realloc);
+    FIND(aligned_alloc);
+    FIND(mmap);
+    FIND(madvise);
+    FIND(read);
+    FIND(pread);
+    FIND(malloc);
+
+    mark = take("FAULT_MARK");
+    command = take("FAULT_DO");
+    text = take("FAULT_CALL");
+    fault_call = text ? strtoul(text, NULL, 10) : 0;
+    text = take("FAULT_SHORT");
+    reads_short = text != NULL;
+    short_reads = text ? strtoul(text, NULL, 10) * 1000003 : 0;
+    text = take("FAULT_ALLOCATION");
+    all_from_there = text && strchr(text, '+');
+    fault_allocation = text ? strtoul(text, NULL, 10) : 0;
+    unsetenv("LD_PRELOAD");
+}
+
+/* What is called before main: the constructors of CUDA's library, for one, do not expect to be
+   refused memory. */
+typedef int main_function(int, char **, char **);
+static main_function *program_main;
+static atomic_bool in_main;
+
+static int begin_main(int argc, char **argv, char **environment)
+{
+    in_main = true;
+    return program_main(argc, argv, environment);
+}
+
+int __libc_start_main(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                      void *);
+
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*loader_fini)(void), void *stack)
+{
+    int (*start)(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                 void *);
+    void *symbol = dlsym(RTLD_NEXT, "__libc_start_main");
+
+    memcpy(&start, &symbol, sizeof symbol);
+    program_main = main;
+    return start(begin_main, argc, argv, init, fini, loader_fini, stack);
+}
+
+static void *early_alloc(size_t size)
+{
+    size_t at = atomic_fetch_add(&early_used, (size + 63) / 64 * 64);
+
+    return at + size <= sizeof early ? early + at : NULL;
+}
+
+static int is_early(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)early < sizeof early;
+}
+
+/* Whether this allocation is to fail. */
+static int fails(void)
+{
+    unsigned long number;
+
+    if (!fault_allocation || !in_main)
+        return 0;
+    number = atomic_fetch_add(&allocations, 1) + 1;
+    if (number != fault_allocation && !(all_from_there && number > fault_allocation))
+        return 0;
+    if (mark)
+        (void)close(open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t size)
+{
+    return !next_malloc ? early_alloc(size) : fails() ? NULL : next_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return !next_malloc ? early_alloc(count * size) : fails() ? NULL : next_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+    void *moved;
+
+    if (next_malloc && !is_early(p))
+        return fails() ? NULL : next_realloc(p, size);
+    moved = malloc(size);
+    if (moved && p) { /* how much there was is not known; no more than up to the end */
+        size_t most = (size_t)(early + sizeof early - (unsigned char *)p);
+        memcpy(moved, p, size < most ? size : most);
+    }
+    return moved;
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : next_aligned_alloc(alignment, size);
+}
+
+void free(void *p)
+{
+    static void (*next_free)(void *);
+
+    if (is_early(p))
+        return;
+    if (!next_free) {
+        void *symbol = dlsym(RTLD_NEXT, "free");
+        memcpy(&next_free, &symbol, sizeof symbol);
+    }
+    next_free(p);
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (!next_mmap)
+        FIND(mmap);
+    return fails() ? MAP_FAILED : next_mmap(address, size, protection, flags, fd, offset);
+}
+
+/*
+ * Reading.
+ */
+
+/* Does what is to be done at this call. system() would not do: it ignores SIGINT meanwhile. */
+static void at_call(void)
+{
+    char shell[] = "sh", option[] = "-c", *arguments[] = {shell, option, command, NULL};
+    pid_t child;
+
+    if (!command || atomic_fetch_add(&calls, 1) + 1 != fault_call)
+        return;
+    if (posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ) != 0)
+        abort();
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* How much to read of what was asked for; 0 for an interruption. */
+static size_t shorten(size_t size)
+{
+    uint64_t x;
+
+    if (!reads_short || size == 0)
+        return size;
+    x = (atomic_fetch_add(&short_reads, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> 32;
+    if (x % 4 == 0)
+        return 0;
+    if (size % PAGE == 0)
+        return (x / 4 % (size / PAGE) + 1) * PAGE;
+    return x / 4 % size + 1;
+}
+
+ssize_t read(int fd, void *buffer, size_t size)
+{
+    size_t count = shorten(size);
+
+    if (!next_read)
+        FIND(read);
+    at_call();
+    if (size > 0 && count == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    return next_read(fd, buffer, count);
+}
+
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
+{
+    size_t count = shorten(size);
+
+    at_call();
+    if (size > 0 && count == 0) {
+        errno = EINTR;
+        return -1;
+    }
+    return next_pread(fd, buffer, count, offset);
+}
+
+ssize_t pread64(int fd, void *buffer, size_t size, off_t offset);
+ssize_t pread64(int fd, void *buffer, size_t size, off_t offset)
+{
+    return pread(fd, buffer, size, offset);
+}
+
+int madvise(void *address, size_t size, int advice)
+{
+    at_call();
+    return next_madvise(address, size, advice);
+}

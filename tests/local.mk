@@ -1,0 +1,127 @@
+#
+# Tests. They print TAP; those that need a GPU, MPFR or zstd skip where there is none.
+#
+check_LIBRARIES = tests/libtests.a
+tests_libtests_a_CPPFLAGS = $(AM_CPPFLAGS)
+tests_libtests_a_SOURCES = \
+	tests/lib/data_gen.c tests/lib/data_gen.h \
+	tests/lib/engine_workers.h \
+	tests/lib/oracle.c tests/lib/oracle.h \
+	tests/lib/reference.c tests/lib/reference.h \
+	tests/lib/tap.h
+
+check_PROGRAMS = $(test_programs)
+test_programs = \
+	tests/unit/test_profile \
+	tests/unit/test_cpu_kernels \
+	tests/unit/test_cuda \
+	tests/unit/test_element \
+	tests/unit/test_engines \
+	tests/unit/test_exact \
+	tests/unit/test_generated \
+	tests/unit/test_generated_cuda \
+	tests/unit/test_json \
+	tests/unit/test_machine_limits \
+	tests/unit/test_mapping \
+	tests/unit/test_npy \
+	tests/unit/test_number \
+	tests/unit/test_oracle \
+	tests/unit/test_partial \
+	tests/unit/test_table \
+	tests/unit/test_timeline \
+	tests/unit/stress
+tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
+tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
+# The program's own generator is what they take data from.
+test_generated_sources = \
+	tests/unit/test_generated.c \
+	src/bench/common/distribution.c src/bench/common/distribution.h \
+	src/bench/common/team.c src/bench/common/team.h
+tests_unit_test_generated_SOURCES = $(test_generated_sources)
+tests_unit_test_generated_cuda_SOURCES = $(test_generated_sources)
+tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_table_SOURCES = \
+	tests/unit/test_table.c \
+	src/bench/common/output.c src/bench/common/output.h \
+	src/bench/common/table.c src/bench/common/table.h
+LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
+
+test_scripts = \
+	tests/cli/profile.sh \
+	tests/cli/bench.sh \
+	tests/cli/cli.sh \
+	tests/cli/data.sh \
+	tests/cli/errors.sh \
+	tests/cli/faults.sh \
+	tests/cli/formats.sh \
+	tests/cli/frames.sh \
+	tests/cli/hostile.sh \
+	tests/cli/hardening.sh \
+	tests/cli/json.sh \
+	tests/cli/cold.sh \
+	tests/cli/cuda_faults.sh \
+	tests/cli/large.sh \
+	tests/cli/manual.sh \
+	tests/cli/pipes.sh \
+	tests/cli/zstd.sh
+
+TESTS = $(test_programs) $(test_scripts)
+
+# For tests/cli/faults.sh, to be preloaded. Sanitizers, which CFLAGS may ask for, are not for it.
+check_DATA = tests/lib/shim.so
+CLEANFILES += tests/lib/shim.so
+tests/lib/shim.so: tests/lib/shim.c
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
+
+# Golden files and samples: all of them.
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/golden data
+
+#
+# make check-long: tests that take minutes.
+#
+long_tests = tests/slow/long.sh
+EXTRA_DIST += $(long_tests)
+
+.PHONY: check-long
+check-long:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(long_tests)'
+
+#
+# make check-valgrind: the tests under valgrind's memcheck, where every program is slower by a factor
+# of 20 to 50; TESTS chooses some of them, and STRESS_RUNS are fewer. valgrind knows no AVX-512 and
+# tells programs so: what is looked at is AVX2, and portable code. What it finds makes a test fail,
+# whose outputs it does not touch, and stands in valgrind-logs, a file a process.
+#
+VALGRIND = valgrind
+VALGRIND_FLAGS = --leak-check=full --error-exitcode=97 \
+	--suppressions=$(abs_srcdir)/tests/lib/valgrind.supp
+valgrind_logs = valgrind-logs
+EXTRA_DIST += tests/lib/valgrind.supp tests/lib/under.sh
+
+.PHONY: check-valgrind
+check-valgrind:
+	@if $(VALGRIND) --version >/dev/null 2>&1; then \
+	  under='$(VALGRIND) $(VALGRIND_FLAGS) --log-file=$(abs_builddir)/$(valgrind_logs)/%p'; \
+	  status=0; rm -rf $(valgrind_logs); $(MKDIR_P) $(valgrind_logs); \
+	  $(MAKE) $(AM_MAKEFLAGS) check CHECK_UNDER="$$under" STRESS_RUNS="$${STRESS_RUNS:-100}" \
+	    LOG_COMPILER='$(SHELL) $(srcdir)/tests/lib/under.sh' || status=1; \
+	  found=`grep -l 'ERROR SUMMARY: [1-9]' $(valgrind_logs)/*`; \
+	  echo "`ls $(valgrind_logs) | wc -l` processes under valgrind, with errors:" $${found:-none}; \
+	  test $$status -eq 0 && test -z "$$found"; \
+	else \
+	  echo "skipped, there is no valgrind"; \
+	fi
+
+TEST_EXTENSIONS = .sh
+tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = $(tap_driver)
+SH_LOG_DRIVER = $(tap_driver)
+SH_LOG_COMPILER = $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	GPUREDUCE='$(abs_top_builddir)/src/gpureduce$(EXEEXT)'; export GPUREDUCE; \
+	HARDENING='$(HARDENING)'; export HARDENING; \
+	SHIM='$(abs_top_builddir)/tests/lib/shim.so'; export SHIM; \
+	ZSTD='$(ZSTD)'; export ZSTD; \
+	PZSTD='$(PZSTD)'; export PZSTD;

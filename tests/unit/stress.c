@@ -1,0 +1,518 @@
+/*
+ * Random reductions by the program itself, from its command line to its output, against the oracle:
+ * any element type, byte order, distribution, length, container, kind of file, NaN policy, chunk
+ * size and number of threads. Bit for bit, as ever.
+ *
+ * From the environment: GPUREDUCE is the program; STRESS_RUNS how many (1000), STRESS_SEED the
+ * seed, which is printed (CHECK_SEED, or the time), STRESS_DEVICE what does the work (cpu),
+ * CHECK_UNDER a command to run the program under. After a failure the input stays, and is named
+ * beside its command line.
+ */
+#include "config.h"
+
+#ifdef HAVE_CONFIG_H
+#    include <config.h>
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "lib/data_gen.h"
+#include "lib/oracle.h"
+#include "lib/reference.h"
+#include "lib/tap.h"
+
+#define RUNS 1000
+
+/* Elements: as many as this at most, and in one run of LARGE_EVERY that many and more, so that
+   files are mapped and every thread has something to do. */
+#define LENGTH_LOG2 17
+#define LARGE_LENGTH ((size_t)3 << 20)
+#define LARGE_EVERY 50
+
+static struct rng rng;
+static const char *program, *under, *device;
+static char directory[] = "/tmp/gpureduce-stress-XXXXXX", path[64];
+
+static uint64_t below(uint64_t bound)
+{
+    return rng_below(&rng, bound);
+}
+
+/* Whether something happens that does once in so many times. */
+static bool once_in(uint64_t times)
+{
+    return below(times) == 0;
+}
+
+/* A number below 2^log2, small ones as likely as large ones. */
+static size_t spread(unsigned log2)
+{
+    return (size_t)(rng_next(&rng) >> (64 - 1 - below(log2)));
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/*
+ * A run: what is in the file, and how it is read.
+ */
+
+enum container { RAW, NPY, ZSTD_RAW, ZSTD_NPY, CONTAINERS };
+enum way { FILE_BY_NAME, FILE_AS_STDIN, PIPE, WAYS };
+
+static const char *const policies[] = {"propagate", "skip", "error"};
+
+struct run {
+    enum element_type type;
+    bool big_endian;
+    enum data_kind kind;
+    size_t count;        /* elements in the file */
+    unsigned char *data; /* them, in this machine's byte order */
+    enum container container;
+    enum way way;
+    unsigned policy;
+    size_t skip;     /* bytes that stand before the first element of raw data */
+    uint64_t length; /* of --length; UINT64_MAX without */
+    size_t before;   /* bytes of the file that standard input leaves out */
+    char options[256];
+};
+
+/* What the run is, for a failure's message. */
+static const char *show(const struct run *run)
+{
+    static const char *const redirections[WAYS] = {"", "<", "cat | "};
+    static char text[600];
+
+    snprintf(text, sizeof text, "%s, %zu elements, %s of %s, from byte %zu: gpureduce %s %s%s",
+             data_kind_name(run->kind), run->count,
+             run->big_endian ? "big endian" : "little endian", element_name(run->type), run->before,
+             run->options, redirections[run->way], path);
+    return text;
+}
+
+/* Elements: of a distribution, and some special ones among them. */
+static void make_data(struct run *run)
+{
+    size_t specials = once_in(3) ? 1 + spread(6) : 0;
+
+    run->type = (enum element_type)below(ELEMENT_TYPES);
+    run->kind = (enum data_kind)below(DATA_KINDS);
+    run->count = once_in(20) ? 0 : spread(LENGTH_LOG2);
+    if (once_in(LARGE_EVERY))
+        run->count = LARGE_LENGTH + spread(20);
+    run->data = allocate(run->count * element_size(run->type));
+    data_fill(run->kind, run->type, run->data, run->count, rng_next(&rng));
+    for (size_t i = 0; i < specials && run->count > 0; i++)
+        data_put_special(run->type, run->data, (size_t)below(run->count),
+                         (enum data_special)below(DATA_SPECIALS));
+}
+
+/* The options, all but those that say what to print. */
+static void choose_options(struct run *run)
+{
+    size_t size = element_size(run->type);
+    char *end = run->options;
+
+    run->big_endian = once_in(2);
+    run->container = (enum container)below(CONTAINERS);
+    if (run->type == ELEMENT_BF16) /* there is no such .npy */
+        run->container = once_in(2) ? RAW : ZSTD_RAW;
+    run->way = (enum way)below(WAYS);
+    run->policy = (unsigned)below(2) + once_in(8);
+    run->skip = 0;
+    run->length = once_in(4) ? spread(LENGTH_LOG2 + 1) : UINT64_MAX;
+    run->before = run->way == FILE_AS_STDIN && once_in(2) ? spread(14) : 0;
+    end += sprintf(end, "--device=%s --nan=%s", device, policies[run->policy]);
+    if (run->container == RAW || run->container == ZSTD_RAW) {
+        run->skip = once_in(3) ? spread(12) : 0;
+        end += sprintf(end, " -t %s --endian=%s --skip=%zu", element_name(run->type),
+                       run->big_endian ? "big" : "little", run->skip);
+        /* Random bits may look like anything. */
+        if (run->container == RAW)
+            end += sprintf(end, " --format=raw");
+    }
+    if (run->length != UINT64_MAX)
+        end += sprintf(end, " --length=%" PRIu64, run->length);
+    if (!once_in(4))
+        end += sprintf(end, " -j %u", 1 + (unsigned)below(9));
+    if (once_in(2))
+        sprintf(end, " --chunk-size=%zu", 1 + spread(once_in(2) ? 12 : 23) * size);
+}
+
+/*
+ * The file.
+ */
+
+static void put(FILE *file, const void *bytes, size_t size)
+{
+    if (size > 0 && fwrite(bytes, 1, size, file) != size) {
+        printf("Bail out! %s: %s\n", path, strerror(errno));
+        exit(99);
+    }
+}
+
+/* The content: what is skipped, or a header, and the elements. Returns its size. */
+static size_t make_content(const struct run *run, unsigned char **content)
+{
+    static const char *const types[] = {
+        [ELEMENT_F32] = "f4", [ELEMENT_F64] = "f8", [ELEMENT_F16] = "f2"};
+    size_t element = element_size(run->type), size = run->count * element, before = run->skip;
+    char header[160];
+
+    if (run->container == NPY || run->container == ZSTD_NPY) {
+        snprintf(
+            header, sizeof header,
+            "\x93NUMPY\1%cv%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu,), }%*s\n", 0,
+            0, run->big_endian ? '>' : '<', types[run->type], run->count, (int)below(20), "");
+        before = 10 + strlen(header + 10);
+        header[8] = (char)(before - 10);
+    } else {
+        memset(header, 0x77, sizeof header);
+    }
+    *content = allocate(before + size);
+    for (size_t i = 0; i < before; i++)
+        (*content)[i] = (unsigned char)header[i < sizeof header ? i : sizeof header - 1];
+    if (run->big_endian != element_host_is_big())
+        element_swap(*content + before, run->data, run->count, element);
+    else if (size > 0)
+        memcpy(*content + before, run->data, size);
+    return before + size;
+}
+
+/* Compresses as one frame, which may say how long it is, into the file. */
+static void put_frame(FILE *file, const unsigned char *bytes, size_t size)
+{
+    size_t room = ZSTD_compressBound(size), got;
+    unsigned char *packed = allocate(room);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    ZSTD_inBuffer in = {bytes, size, 0};
+    ZSTD_outBuffer out = {packed, room, 0};
+
+    if (!context)
+        abort();
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, once_in(2) ? 1 : -20);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, once_in(2));
+    if (once_in(2))
+        ZSTD_CCtx_setPledgedSrcSize(context, size);
+    else
+        /* Unless it sees the end at once it does not know the length. */
+        (void)ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);
+    got = ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
+    if (got != 0)
+        abort();
+    ZSTD_freeCCtx(context);
+    put(file, packed, out.pos);
+    free(packed);
+}
+
+static void put_frames(FILE *file, const unsigned char *bytes, size_t size, size_t element)
+{
+    bool one = once_in(3), whole = once_in(2);
+    size_t piece = one ? size : size / (1 + spread(6)) + spread(8), done = 0;
+
+    if (whole && !one)
+        piece -= piece % element;
+    do {
+        size_t left = size - done, now = piece && piece < left ? piece : left;
+
+        if (once_in(10))
+            put(file, "\x50\x2a\x4d\x18\3\0\0\0abc", 11);
+        put_frame(file, bytes + done, now);
+        done += now;
+    } while (done < size);
+}
+
+static void make_file(const struct run *run)
+{
+    unsigned char *content;
+    size_t size = make_content(run, &content);
+    FILE *file = fopen(path, "wb");
+
+    if (!file) {
+        printf("Bail out! %s: %s\n", path, strerror(errno));
+        exit(99);
+    }
+    for (size_t i = 0; i < run->before; i++)
+        put(file, "x", 1);
+    if (run->container == RAW || run->container == NPY)
+        put(file, content, size);
+    else
+        put_frames(file, content, size, element_size(run->type));
+    if (fclose(file) != 0)
+        abort();
+    free(content);
+}
+
+/*
+ * The program.
+ */
+
+/* The exit status without a GPU to use. */
+#define NO_DEVICE 3
+
+/* What is printed, in this order. */
+#define OPERATIONS "sum,mean,min,max,argmin,argmax,count,nan,inf"
+
+struct outcome {
+    int status; /* -1 when a signal ended it */
+    char out[1024], err[1024];
+};
+
+/* Reads to the end what fits. */
+static void read_all(int fd, char *text, size_t size)
+{
+    size_t used = 0;
+    ssize_t n;
+
+    while ((n = read(fd, text + used, size - 1 - used)) > 0)
+        used += (size_t)n;
+    text[used] = '\0';
+    close(fd);
+}
+
+/* Copies the file into the pipe, in pieces of a random size. */
+static pid_t start_writer(const int ends[2])
+{
+    static char buffer[1 << 16];
+    size_t piece = 1 + (size_t)below(sizeof buffer);
+    pid_t pid = fork();
+    ssize_t n;
+    int file;
+
+    if (pid != 0)
+        return pid;
+    close(ends[0]); /* or nobody would tell it that nobody reads any more */
+    file = open(path, O_RDONLY);
+    while ((n = read(file, buffer, piece)) > 0)
+        if (write(ends[1], buffer, (size_t)n) != n)
+            break;
+    _exit(0);
+}
+
+/* Cuts a text into words at its spaces. The list of `count` of them, which has room for WORDS in
+   all, becomes longer by these, and ends in NULL. */
+#define WORDS 64
+static int add_words(char *words[WORDS], int count, char *text)
+{
+    char *rest = NULL;
+
+    for (char *word = strtok_r(text, " ", &rest); word && count < WORDS - 1;
+         word = strtok_r(NULL, " ", &rest))
+        words[count++] = word;
+    words[count] = NULL;
+    return count;
+}
+
+/* In the child: standard input and output as the run wants them, and the program. */
+_Noreturn static void become_program(const struct run *run, int in, int out, int err)
+{
+    char prefix[1024], line[512], *words[WORDS];
+    int count;
+
+    if (run->way == FILE_AS_STDIN) {
+        in = open(path, O_RDONLY);
+        if (lseek(in, (off_t)run->before, SEEK_SET) < 0)
+            _exit(126);
+    }
+    if ((in >= 0 && dup2(in, STDIN_FILENO) < 0) || dup2(out, STDOUT_FILENO) < 0 ||
+        dup2(err, STDERR_FILENO) < 0)
+        _exit(126);
+    snprintf(line, sizeof line, "-q -o %s %s %s", OPERATIONS, run->options,
+             run->way == FILE_BY_NAME ? path : "-");
+    signal(SIGPIPE, SIG_DFL);
+    snprintf(prefix, sizeof prefix, "%s", under);
+    count = add_words(words, 0, prefix);
+    if (count < WORDS - 1)
+        words[count++] = (char *)program;
+    add_words(words, count, line);
+    execvp(words[0], words);
+    _exit(127);
+}
+
+static void reduce(const struct run *run, struct outcome *outcome)
+{
+    int in[2] = {-1, -1}, out[2], err[2], status = 0;
+    pid_t pid, writer = 0;
+
+    fflush(stdout);
+    if (run->way == PIPE) {
+        if (pipe2(in, O_CLOEXEC))
+            abort();
+        writer = start_writer(in);
+    }
+    if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
+        abort();
+    pid = fork();
+    if (pid == 0)
+        become_program(run, in[0], out[1], err[1]);
+    close(out[1]);
+    close(err[1]);
+    if (run->way == PIPE) {
+        close(in[0]);
+        close(in[1]);
+    }
+    read_all(out[0], outcome->out, sizeof outcome->out);
+    read_all(err[0], outcome->err, sizeof outcome->err);
+    if (pid < 0 || writer < 0 || waitpid(pid, &status, 0) != pid)
+        abort();
+    if (writer > 0)
+        waitpid(writer, NULL, 0);
+    outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/*
+ * The verdict.
+ */
+
+/* A number on a line of its own; NaN where it says so, or where there is no number. */
+static double take_number(const char **at, enum element_type type)
+{
+    char *end;
+    /* The shortest decimal of a type is only good when read as one. */
+    double x =
+        type == ELEMENT_F32 ? (double)strtof(*at, &end) : element_round(type, strtod(*at, &end));
+
+    *at = *end == '\n' ? end + 1 : "";
+    return x;
+}
+
+static uint64_t take_count(const char **at)
+{
+    char *end;
+    uint64_t x = UINT64_MAX;
+
+    if (strncmp(*at, "nan\n", 4) == 0)
+        end = (char *)*at + 3;
+    else
+        x = strtoull(*at, &end, 10);
+    *at = *end == '\n' ? end + 1 : "";
+    return x;
+}
+
+/* What stands in the program's output. */
+static struct result read_result(const char *at, enum element_type type)
+{
+    struct result r = {0};
+
+    r.sum = take_number(&at, ELEMENT_F64);
+    r.mean = take_number(&at, ELEMENT_F64);
+    r.min = take_number(&at, type);
+    r.max = take_number(&at, type);
+    r.argmin = take_count(&at);
+    r.argmax = take_count(&at);
+    r.count = take_count(&at);
+    r.nan = take_count(&at);
+    r.infinity = take_count(&at);
+    return r;
+}
+
+/* One random reduction. Returns whether it was right. */
+static bool check(struct tap_family *family)
+{
+    struct run run;
+    struct outcome outcome;
+    struct reference reference;
+    struct result expected, got;
+    size_t wanted;
+    char text[128];
+    bool good;
+
+    make_data(&run);
+    choose_options(&run);
+    make_file(&run);
+    reduce(&run, &outcome);
+
+    wanted = run.length < run.count ? (size_t)run.length : run.count;
+    reference_reduce(&reference, run.type, run.data, wanted, 0);
+    expected = reference.policy[run.policy == 1];
+    if (run.policy == 2 && expected.nan > 0) {
+        snprintf(text, sizeof text, ": element %" PRIu64 " is a NaN\n", expected.first_nan);
+        good = tap_case(family, outcome.status == 1 && !outcome.out[0] && strstr(outcome.err, text),
+                        "%s\nstatus %d, expected 1; said %s\nexpected%s", show(&run),
+                        outcome.status, outcome.err, text);
+    } else {
+        got = read_result(outcome.out, run.type);
+        got.first_nan = expected.first_nan; /* which is not printed */
+        good = tap_case(
+            family,
+            outcome.status == 0 && !outcome.err[0] && outcome.out[0] &&
+                reference_same(&got, &expected, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE),
+            "%s\nstatus %d, said '%s'\n%s\nexpected\n%s", show(&run), outcome.status, outcome.err,
+            reference_show(&got), reference_show(&expected));
+    }
+    free(run.data);
+    return good;
+}
+
+/* Whether the device that is asked for is not there. Why is in what the program says then. */
+static bool lacks_device(struct outcome *outcome)
+{
+    struct run run = {.way = FILE_BY_NAME};
+
+    snprintf(path, sizeof path, "/dev/null");
+    snprintf(run.options, sizeof run.options, "--device=%s", device);
+    reduce(&run, outcome);
+    return outcome->status == NO_DEVICE;
+}
+
+/* A number from the environment. */
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+int main(void)
+{
+    struct tap_family family = {0};
+    struct outcome outcome;
+    uint64_t runs = setting("STRESS_RUNS", RUNS);
+    uint64_t any = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
+    uint64_t seed = setting("STRESS_SEED", setting("CHECK_SEED", any));
+    bool good = true;
+
+    program = getenv("GPUREDUCE");
+    under = getenv("CHECK_UNDER");
+    under = under ? under : "";
+    device = getenv("STRESS_DEVICE");
+    device = device && *device ? device : "cpu";
+    if (!program)
+        return tap_skip_all("GPUREDUCE does not name the program");
+    signal(SIGPIPE, SIG_IGN);
+    if (lacks_device(&outcome)) {
+        outcome.err[strcspn(outcome.err, "\n")] = '\0';
+        return tap_skip_all(outcome.err);
+    }
+    if (!mkdtemp(directory)) {
+        printf("Bail out! %s: %s\n", directory, strerror(errno));
+        return 99;
+    }
+    snprintf(path, sizeof path, "%s/input", directory);
+    tap_note("STRESS_SEED=%" PRIu64 ", %s", seed, oracle_backend());
+    rng_seed(&rng, seed);
+    for (uint64_t i = 0; i < runs && good; i++)
+        good = check(&family);
+    tap_family_end(&family, "random reductions, seed %" PRIu64 ", by %s", seed, device);
+    if (good) {
+        unlink(path);
+        rmdir(directory);
+    }
+    return tap_done();
+}

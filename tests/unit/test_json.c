@@ -1,0 +1,196 @@
+/*
+ * json.h: the reader takes what RFC 8259 allows, and nothing else.
+ */
+#include "config.h"
+
+#include "sys/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/tap.h"
+
+static bool valid(const char *text)
+{
+    struct json_reader r;
+
+    json_read(&r, text);
+    json_read_skip(&r);
+    return json_read_end(&r);
+}
+
+static void test_grammar(void)
+{
+    static const char *const good[] = {
+        "0",
+        "-0",
+        "10.25",
+        "1e5",
+        "1E+05",
+        "-1.5e-7",
+        "true",
+        "false",
+        "null",
+        " \t\r\n1 ",
+        "\"\"",
+        "\"a b\"",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "\"\\u00e9\\uFFFD\"",
+        "\"caf\303\251\"",
+        "\"\177\"",
+        "[]",
+        "[ ]",
+        "[1]",
+        "[1, [2, []], {}]",
+        "{}",
+        "{\"a\": 1}",
+        "{\"a\":{\"b\":[true,null]},\"a\":2}",
+        "[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]",
+    };
+    static const char *const bad[] = {
+        "",
+        " ",
+        "1 2",
+        "+1",
+        "01",
+        "-",
+        ".5",
+        "5.",
+        "1e",
+        "1e+",
+        "0x10",
+        "1e999",
+        "inf",
+        "nan",
+        "NaN",
+        "nul",
+        "nullx",
+        "True",
+        "\"",
+        "\"a",
+        "\"\\",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\u12g4\"",
+        "\"\\u0000\"",
+        "\"\\ud800\"",
+        "\"\\udfff\"",
+        "\"\n\"",
+        "\"\001\"",
+        "\"\377\"",
+        "\"\303\"",
+        "'a'",
+        "[",
+        "]",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "[1}",
+        "{",
+        "}",
+        "{]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "{1:1}",
+        "{\"a\" 1}",
+        "{\"a\":1 \"b\":2}",
+        "[1]]",
+        "[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]",
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        tap_case(&family, valid(good[i]), "refused: %s", good[i]);
+    tap_family_end(&family, "what is JSON is read");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        tap_case(&family, !valid(bad[i]), "taken: %s", bad[i]);
+    tap_family_end(&family, "what is none is refused");
+}
+
+/* A million brackets must not use up the stack. */
+static void test_depth(void)
+{
+    static char text[1000001];
+
+    memset(text, '[', sizeof text - 1);
+    tap_ok(!valid(text), "no depth of brackets is followed for long");
+    for (size_t i = 0; i + 5 < sizeof text; i += 5)
+        memcpy(text + i, "{\"\":", 5);
+    tap_ok(!valid(text), "nor one of braces");
+}
+
+static void test_values(void)
+{
+    struct json_reader r;
+    char text[8];
+    double x = 0;
+
+    json_read(&r, "[-12.5e1, \"\\u00e9\\u20ac\\t!\", null, 7]");
+    tap_ok(json_read_begin(&r, '[') && json_read_more(&r, ']') && json_read_number(&r, &x) &&
+               x == -125,
+           "a number");
+    tap_ok(json_read_more(&r, ']') && json_read_string(&r, text, sizeof text) &&
+               strcmp(text, "\303\251\342\202\254\t!") == 0,
+           "a string that just fits");
+    tap_ok(json_read_more(&r, ']') && json_read_null(&r), "null");
+    tap_ok(json_read_more(&r, ']') && !json_read_null(&r) && json_read_number(&r, &x) && x == 7,
+           "a number where null might be");
+    tap_ok(!json_read_more(&r, ']') && json_read_end(&r), "and that was all");
+
+    json_read(&r, "\"12345678\"");
+    memset(text, 'x', sizeof text);
+    tap_ok(!json_read_string(&r, text, sizeof text) && !json_read_end(&r),
+           "a string without room is an error");
+    tap_ok(text[0] == '\0', "it leaves an empty one");
+    json_read(&r, "{7: 1}");
+    memset(text, 'x', sizeof text);
+    tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
+               !json_read_key(&r, text, sizeof text) && text[0] == '\0',
+           "so does a name that is none");
+    json_read(&r, "{\"key\" 1}");
+    tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
+               !json_read_key(&r, text, sizeof text) && text[0] == '\0',
+           "so does one without its colon");
+    json_read(&r, "{\"key\": 1}");
+    tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
+               json_read_key(&r, text, sizeof text) && strcmp(text, "key") == 0 &&
+               !json_read_string(&r, text, sizeof text) && !json_read_number(&r, &x) &&
+               !json_read_more(&r, '}') && !json_read_end(&r),
+           "an error latches");
+    json_read(&r, "[1]");
+    tap_ok(!json_read_begin(&r, '{'), "an array is no object");
+    json_read(&r, "[1");
+    tap_ok(json_read_begin(&r, '[') && json_read_more(&r, ']') && json_read_number(&r, &x) &&
+               !json_read_end(&r),
+           "the end is not inside an array");
+}
+
+/* What the writer writes, the reader reads. */
+static void test_round_trip(void)
+{
+    static const char odd[] = "\"\\/\n\001\177 caf\303\251 \360\235\204\236";
+    char text[64] = "", back[64];
+    struct json_reader r;
+    FILE *out = fmemopen(text, sizeof text, "w");
+
+    if (!out)
+        return;
+    json_string(out, odd);
+    fclose(out);
+    json_read(&r, text);
+    tap_ok(json_read_string(&r, back, sizeof back) && json_read_end(&r) && strcmp(back, odd) == 0,
+           "what is written reads back");
+}
+
+int main(void)
+{
+    test_grammar();
+    test_depth();
+    test_values();
+    test_round_trip();
+    return tap_done();
+}

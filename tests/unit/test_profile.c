@@ -1,0 +1,328 @@
+/*
+ * profile.h: which stage held a run back, for runs of every kind, told by what their workers would
+ * measure.
+ */
+#include "config.h"
+
+#include "profile/profile.h"
+
+#include <math.h>
+
+#include "lib/tap.h"
+
+#define MS UINT64_C(1000000)
+#define MB UINT64_C(1000000)
+
+/* A run of a second that moved 1000 MB. Times are in milliseconds, of all threads together. */
+struct example {
+    const char *name;
+    unsigned threads;
+    unsigned read, decode, reduce, wait, turn, cpu;
+    bool in_turn, pipe;
+    unsigned storage, in_place, on_cpu; /* MB */
+    unsigned gpus, copy, kernel;        /* of all GPUs, each of which had a second */
+
+    enum profile_stage stage;
+    enum profile_cause cause;
+    unsigned units;
+};
+
+static const struct example examples[] = {
+    {.name = "a GPU whose link is full, though feeders are busy most of the time",
+     .threads = 8,
+     .read = 6900,
+     .wait = 900,
+     .cpu = 7000,
+     .gpus = 1,
+     .copy = 980,
+     .kernel = 150,
+     .stage = PROFILE_COPY,
+     .cause = PROFILE_LINK,
+     .units = 1},
+    {.name = "two GPUs",
+     .threads = 16,
+     .read = 13000,
+     .wait = 2500,
+     .cpu = 13000,
+     .gpus = 2,
+     .copy = 1950,
+     .kernel = 300,
+     .stage = PROFILE_COPY,
+     .cause = PROFILE_LINK,
+     .units = 2},
+    {.name = "a GPU whose feeders never wait for a buffer",
+     .threads = 2,
+     .read = 1950,
+     .wait = 2,
+     .cpu = 1990,
+     .gpus = 1,
+     .copy = 320,
+     .kernel = 50,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_CACHED_COPY,
+     .units = 2},
+    {.name = "a GPU and a cold file",
+     .threads = 8,
+     .read = 7950,
+     .cpu = 800,
+     .storage = 990,
+     .gpus = 1,
+     .copy = 40,
+     .kernel = 5,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_STORAGE,
+     .units = 8},
+    {.name = "a GPU whose kernel is slow",
+     .threads = 8,
+     .read = 2000,
+     .wait = 5900,
+     .cpu = 2000,
+     .gpus = 1,
+     .copy = 400,
+     .kernel = 990,
+     .stage = PROFILE_KERNEL,
+     .cause = PROFILE_GPU,
+     .units = 1},
+    {.name = "a GPU behind a pipe",
+     .threads = 4,
+     .read = 970,
+     .turn = 2800,
+     .cpu = 960,
+     .in_turn = true,
+     .pipe = true,
+     .gpus = 1,
+     .copy = 60,
+     .kernel = 8,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_PIPE,
+     .units = 1},
+    {.name = "a mapped file, pages made present by faults",
+     .threads = 16,
+     .read = 5,
+     .reduce = 15700,
+     .cpu = 15900,
+     .in_place = 1000,
+     .on_cpu = 1000,
+     .stage = PROFILE_REDUCE,
+     .cause = PROFILE_MEMORY,
+     .units = 16},
+    {.name = "a mapped file, making pages present takes longer",
+     .threads = 16,
+     .read = 9000,
+     .reduce = 6800,
+     .cpu = 15900,
+     .in_place = 1000,
+     .on_cpu = 1000,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_CACHED_PAGES,
+     .units = 16},
+    {.name = "a cached file that is read",
+     .threads = 16,
+     .read = 11000,
+     .reduce = 4700,
+     .cpu = 15900,
+     .on_cpu = 1000,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_CACHED_COPY,
+     .units = 16},
+    {.name = "a mapped file that is cold",
+     .threads = 4,
+     .read = 10,
+     .reduce = 3900,
+     .cpu = 500,
+     .storage = 1000,
+     .in_place = 1000,
+     .on_cpu = 1000,
+     .stage = PROFILE_REDUCE,
+     .cause = PROFILE_STORAGE,
+     .units = 4},
+    {.name = "one that storage brings faster than it is reduced",
+     .threads = 4,
+     .read = 10,
+     .reduce = 3900,
+     .cpu = 3800,
+     .storage = 1000,
+     .in_place = 1000,
+     .on_cpu = 1000,
+     .stage = PROFILE_REDUCE,
+     .cause = PROFILE_MEMORY,
+     .units = 4},
+    {.name = "CPU and GPU together",
+     .threads = 17,
+     .read = 2000,
+     .reduce = 13800,
+     .wait = 600,
+     .cpu = 15500,
+     .in_place = 850,
+     .on_cpu = 850,
+     .gpus = 1,
+     .copy = 700,
+     .kernel = 40,
+     .stage = PROFILE_REDUCE,
+     .cause = PROFILE_MEMORY,
+     .units = 17},
+    {.name = "a pipe whose writer is slow",
+     .threads = 4,
+     .read = 980,
+     .reduce = 60,
+     .turn = 2900,
+     .cpu = 150,
+     .in_turn = true,
+     .pipe = true,
+     .on_cpu = 1000,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_WRITER,
+     .units = 1},
+    {.name = "a pipe that is read all the time",
+     .threads = 4,
+     .read = 980,
+     .reduce = 60,
+     .turn = 2900,
+     .cpu = 1040,
+     .in_turn = true,
+     .pipe = true,
+     .on_cpu = 1000,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_PIPE,
+     .units = 1},
+    {.name = "a pipe and a thread that does all",
+     .threads = 1,
+     .read = 300,
+     .reduce = 690,
+     .cpu = 990,
+     .in_turn = true,
+     .pipe = true,
+     .on_cpu = 1000,
+     .stage = PROFILE_REDUCE,
+     .cause = PROFILE_CPU,
+     .units = 1},
+    {.name = "zstd of one frame",
+     .threads = 8,
+     .read = 30,
+     .decode = 950,
+     .reduce = 80,
+     .turn = 6800,
+     .cpu = 1060,
+     .in_turn = true,
+     .on_cpu = 1000,
+     .stage = PROFILE_DECODE,
+     .cause = PROFILE_DECODING,
+     .units = 1},
+    {.name = "zstd of many frames",
+     .threads = 8,
+     .read = 150,
+     .decode = 7300,
+     .reduce = 400,
+     .turn = 30,
+     .cpu = 7900,
+     .in_turn = true,
+     .on_cpu = 1000,
+     .stage = PROFILE_DECODE,
+     .cause = PROFILE_DECODING,
+     .units = 8},
+    {.name = "zstd from a cold file",
+     .threads = 8,
+     .read = 7000,
+     .decode = 600,
+     .reduce = 60,
+     .cpu = 800,
+     .in_turn = true,
+     .storage = 1000,
+     .on_cpu = 1000,
+     .stage = PROFILE_READ,
+     .cause = PROFILE_STORAGE,
+     .units = 8},
+};
+
+static struct profile make(const struct example *e)
+{
+    const uint64_t second = 1000 * MS, room = e->threads * second;
+    struct profile a = {
+        .stages =
+            {
+                [PROFILE_READ] = {1000 * MB, e->read * MS, room},
+                [PROFILE_DECODE] = {e->decode ? 1000 * MB : 0, e->decode * MS, room},
+                [PROFILE_COPY] = {e->copy ? 1000 * MB : 0, e->copy * MS, e->gpus * second},
+                [PROFILE_KERNEL] = {e->copy ? 1000 * MB : 0, e->kernel * MS, e->gpus * second},
+                [PROFILE_REDUCE] = {e->on_cpu * MB, e->reduce * MS, room},
+            },
+        .phases =
+            {
+                [PROFILE_RAMP_UP] = {100 * MS, 50 * MB},
+                [PROFILE_STEADY] = {800 * MS, 900 * MB},
+                [PROFILE_FINISH] = {100 * MS, 50 * MB},
+            },
+        .wait = e->wait * MS,
+        .turn = e->turn * MS,
+        .threads = e->threads,
+        .gpus = e->gpus,
+        .cpu_time = e->cpu * MS,
+        .taking = 1000 * MS,
+        .in_turn = e->in_turn,
+        .pipe = e->pipe,
+        .storage = e->storage * MB,
+        .in_place = e->in_place * MB,
+    };
+
+    return a;
+}
+
+static void test_examples(void)
+{
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        const struct example *e = &examples[i];
+        struct profile a = make(e);
+        struct profile_limiter l;
+        bool good = profile_limiter(&a, &l);
+
+        if (!tap_ok(good && l.stage == e->stage && l.cause == e->cause && l.units == e->units, "%s",
+                    e->name))
+            tap_note("stage %d, cause %d, %u units", l.stage, l.cause, l.units);
+    }
+}
+
+static bool near(double x, double y)
+{
+    return fabs(x - y) < 1e-9;
+}
+
+static void test_rates(void)
+{
+    struct profile_limiter l;
+    struct profile a = make(&examples[0]);
+
+    tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "a link: over the time that it had");
+    a = make(&examples[1]);
+    tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "several: all together");
+    a = make(&examples[6]);
+    tap_ok(profile_limiter(&a, &l) && near(l.rate, 0.9 / 0.8), "threads: in the steady state");
+    a.phases[PROFILE_STEADY].time = 100 * MS;
+    a.phases[PROFILE_RAMP_UP].time = 800 * MS;
+    tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "unless that is short");
+    tap_ok(near(profile_busy(&a, PROFILE_REDUCE), 15.7 / 16) &&
+               profile_busy(&a, PROFILE_KERNEL) == 0 && profile_time(&a) == 1000 * MS,
+           "parts and sums");
+    a.stages[PROFILE_REDUCE].busy *= 2;
+    tap_ok(profile_busy(&a, PROFILE_REDUCE) == 1, "clocks that overlap make no more than all");
+    tap_ok(profile_rate(5, 0) == 0 && near(profile_rate(MB, MS), 1), "rates");
+}
+
+static void test_short(void)
+{
+    struct profile a = {.threads = 1};
+    struct profile_limiter l;
+
+    tap_ok(!profile_limiter(&a, &l), "of no time nothing can be told");
+    a = make(&examples[6]);
+    for (int i = 0; i < PROFILE_PHASES; i++)
+        a.phases[i].time /= 2000;
+    tap_ok(!profile_limiter(&a, &l), "nor of half a millisecond");
+}
+
+int main(void)
+{
+    test_examples();
+    test_rates();
+    test_short();
+    return tap_done();
+}
