@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/report.h"
-#include "run/run.h"
+#include "run/session.h"
 #include "sys/message.h"
 
 int main(int argc, char **argv)
@@ -15,6 +16,8 @@ int main(int argc, char **argv)
     struct options options;
     struct session *session;
     enum options_action action;
+    struct progress progress;
+    struct progress_observer observer = progress_observe(&progress);
     bool quiescent = true;
 
     report_open();
@@ -22,7 +25,9 @@ int main(int argc, char **argv)
 
     action = options_parse(argc, argv, &options);
     if (action == OPTIONS_RUN) {
-        session = session_open(&options);
+        if (options.progress && !options.quiet)
+            options.session.progress = &observer;
+        session = session_open(&options.session, options.files, options.file_count);
         for (int i = 0; session && i < options.file_count; i++) {
             struct reduction reduction;
 

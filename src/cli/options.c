@@ -133,10 +133,10 @@ static bool parse_dtype(const char *text, struct options *options)
 {
     enum element_order order;
 
-    if (!element_parse(text, &options->input.type, &order))
+    if (!element_parse(text, &options->session.input.type, &order))
         return wrong("unknown dtype %s", text);
     if (order != ELEMENT_ORDER_UNSAID)
-        options->input.order = order;
+        options->session.input.order = order;
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool parse_endian(const char *text, struct options *options)
 
     if (value < 0)
         return false;
-    options->input.order = value ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+    options->session.input.order = value ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
     return true;
 }
 
@@ -172,7 +172,7 @@ static bool parse_format(const char *text, struct options *options)
 
     if (value < 0)
         return false;
-    options->input.format = (enum source_format)value;
+    options->session.input.format = (enum source_format)value;
     return true;
 }
 
@@ -186,7 +186,7 @@ static bool parse_nan(const char *text, struct options *options)
 
     if (value < 0)
         return false;
-    options->nan = (enum nan_policy)value;
+    options->session.nan = (enum nan_policy)value;
     return true;
 }
 
@@ -199,29 +199,29 @@ static bool parse_device(const char *text, struct options *options)
                                         [DEVICE_GPU + 1] = NULL};
     const char *list = text + 4;
 
-    options->devices[0] = 0;
-    options->device_count = 1;
+    options->session.devices[0] = 0;
+    options->session.device_count = 1;
     if (strncmp(text, "gpu:", 4) != 0) {
         int value = parse_word(text, words, "unknown device %s");
         if (value < 0)
             return false;
-        options->device = (enum device_choice)value;
+        options->session.device = (enum device_choice)value;
         return true;
     }
-    options->device = DEVICE_GPU;
-    options->device_count = 0;
+    options->session.device = DEVICE_GPU;
+    options->session.device_count = 0;
     for (;;) {
         char *end;
         long number = strtol(list, &end, 10);
 
         if (*list < '0' || *list > '9' || (*end && *end != ',') || number >= 1024)
             return wrong("bad list of GPUs %s", text);
-        if (options->device_count == ENGINE_DEVICES_MAX)
+        if (options->session.device_count == ENGINE_DEVICES_MAX)
             return wrong("too many GPUs in %s", text);
-        for (unsigned i = 0; i < options->device_count; i++)
-            if (options->devices[i] == number)
+        for (unsigned i = 0; i < options->session.device_count; i++)
+            if (options->session.devices[i] == number)
                 return wrong("a GPU is named twice in %s", text);
-        options->devices[options->device_count++] = (int)number;
+        options->session.devices[options->session.device_count++] = (int)number;
         if (!*end)
             return true;
         list = end + 1;
@@ -241,7 +241,7 @@ static bool parse_chunk_size(const char *text, struct options *options)
         return false;
     if (size < 1 || size > (uint64_t)1 << 30)
         return wrong("--chunk-size %s is not from 1 to 1GiB", text);
-    options->chunk_size = (size_t)size;
+    options->session.chunk_size = (size_t)size;
     return true;
 }
 
@@ -253,7 +253,7 @@ static bool parse_long(const char *text, struct options *options)
     if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
                  log > SOURCE_WINDOW_LOG_MAX))
         return wrong("--long %s is not from 10 to 31", text);
-    options->input.window_log = (int)log;
+    options->session.input.window_log = (int)log;
     return true;
 }
 
@@ -263,7 +263,7 @@ static bool parse_threads(const char *text, struct options *options)
 
     if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
         return wrong("bad number of threads %s", text);
-    options->threads = (unsigned)threads;
+    options->session.threads = (unsigned)threads;
     return true;
 }
 
@@ -290,9 +290,9 @@ static bool take(int option, const char *argument, const char *argv_word, struct
     case OPTION_FORMAT:
         return parse_format(argument, options);
     case OPTION_SKIP:
-        return parse_size(argument, "bad size %s for --skip", &options->input.skip);
+        return parse_size(argument, "bad size %s for --skip", &options->session.input.skip);
     case OPTION_LENGTH:
-        return number_parse_count(argument, &options->input.length) ||
+        return number_parse_count(argument, &options->session.input.length) ||
                wrong("bad number of elements %s for --length", argument);
     case OPTION_LONG:
         return parse_long(argument, options);
@@ -333,8 +333,8 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     int option;
 
     *options = (struct options){
-        .input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
-        .device_count = 1,
+        .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
+                    .device_count = 1},
         .progress = isatty(STDERR_FILENO),
     };
     opterr = 0;
@@ -369,6 +369,8 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     }
     if (options->operation_count == 0 && !parse_operations("sum,min,max,mean", options))
         return OPTIONS_WRONG;
+    for (size_t i = 0; i < options->operation_count; i++)
+        options->session.wants |= options->operations[i]->wants;
     options->files = optind < argc ? argv + optind : default_files;
     options->file_count = optind < argc ? argc - optind : 1;
 
@@ -380,13 +382,4 @@ enum options_action options_parse(int argc, char **argv, struct options *options
         }
     }
     return OPTIONS_RUN;
-}
-
-unsigned options_wants(const struct options *options)
-{
-    unsigned wants = 0;
-
-    for (size_t i = 0; i < options->operation_count; i++)
-        wants |= options->operations[i]->wants;
-    return wants;
 }

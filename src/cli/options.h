@@ -8,12 +8,7 @@
 #include <stddef.h>
 
 #include "core/operation.h"
-#include "engine/engine.h"
-#include "source/source.h"
-
-enum nan_policy { NAN_PROPAGATE, NAN_SKIP, NAN_ERROR };
-
-enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
+#include "run/session.h"
 
 /* Operations in one --op list; repeating one is allowed, to no end. */
 #define OPTIONS_OPERATIONS_MAX 64
@@ -22,17 +17,9 @@ enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 #define OPTIONS_THREADS_MAX 4096
 
 struct options {
-    struct source_options input;
+    struct session_options session;
     const struct operation *operations[OPTIONS_OPERATIONS_MAX];
     size_t operation_count;
-    enum nan_policy nan;
-
-    enum device_choice device;
-    int devices[ENGINE_DEVICES_MAX]; /* GPUs by number */
-    unsigned device_count;
-    unsigned threads;  /* 0: as many as serve well */
-    size_t chunk_size; /* bytes; 0: the engine's choice */
-
     bool json;
     bool quiet;
     bool verbose;
@@ -50,8 +37,5 @@ enum options_action {
 
 /* Parses argv, reordering it so that `files` can point into it. */
 enum options_action options_parse(int argc, char **argv, struct options *options);
-
-/* partial_want bits of all operations asked for. */
-unsigned options_wants(const struct options *options);
 
 #endif

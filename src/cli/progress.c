@@ -51,3 +51,23 @@ void progress_end(struct progress *p)
     if (p->shown)
         message_transient(NULL);
 }
+
+static void begin(void *context, uint64_t total, uint64_t now)
+{
+    progress_begin(context, true, total, now);
+}
+
+static void update(void *context, uint64_t done, uint64_t now)
+{
+    progress_update(context, done, now);
+}
+
+static void end(void *context)
+{
+    progress_end(context);
+}
+
+struct progress_observer progress_observe(struct progress *p)
+{
+    return (struct progress_observer){.begin = begin, .update = update, .end = end, .context = p};
+}

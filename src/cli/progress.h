@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/session.h"
+
 struct progress {
     bool enabled;
     uint64_t begun; /* monotonic, nanoseconds */
@@ -24,5 +26,8 @@ void progress_update(struct progress *p, uint64_t done, uint64_t now);
 
 /* Erases the line. */
 void progress_end(struct progress *p);
+
+/* The observer of runs that keeps the line in *p, which must outlive it. */
+struct progress_observer progress_observe(struct progress *p);
 
 #endif

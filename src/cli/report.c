@@ -232,8 +232,8 @@ static void json_engines(const struct reduction *reduction)
         separator = ", ";
     }
     fputs("], \"gpu_absence\": ", stdout);
-    if (reduction->gpu_absence[0])
-        json_string(stdout, reduction->gpu_absence);
+    if (reduction->gpu_skipped[0])
+        json_string(stdout, reduction->gpu_skipped);
     else
         fputs("null", stdout);
 }
@@ -312,15 +312,15 @@ static void verbose_engines(const struct options *options, const struct reductio
 
         if (!share->engine || share->elements == 0)
             continue;
-        if (options->device == DEVICE_AUTO && strcmp(share->engine, "gpu") == 0)
+        if (options->session.device == DEVICE_AUTO && strcmp(share->engine, "gpu") == 0)
             snprintf(joined, sizeof joined, ", joined in after %.3f s", seconds_of(share->joined));
         message_line("  %-9s %s, %u thread%s", share->engine, share->description, share->workers,
                      share->workers == 1 ? "" : "s");
         message_line("            %" PRIu64 " bytes, %.1f %% of all%s", share->bytes,
                      percent_of(share->bytes, reduction->bytes), joined);
     }
-    if (reduction->gpu_absence[0])
-        message_line("  gpu       not used: %.77s", reduction->gpu_absence);
+    if (reduction->gpu_skipped[0])
+        message_line("  gpu       not used: %.77s", reduction->gpu_skipped);
 }
 
 static void verbose_phases(const struct profile *a)

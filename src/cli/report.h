@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
-#include "run/run.h"
+#include "run/reduction.h"
 
 /* Prints the result of one input as the options ask. Errors of standard output are left to
    report_close. */

@@ -1,3 +1,5 @@
 # src/run: sessions, runs and workers.
 library_sources += \
-	src/run/run.c src/run/run.h
+	src/run/reduction.h \
+	src/run/run.c \
+	src/run/session.h

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "run/run.h"
+#include "run/session.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
 #include "source/source.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
@@ -75,7 +74,7 @@ enum { SHARE_CPU, SHARE_CUDA };
 enum gpu_state { GPU_UNUSED, GPU_OPENING, GPU_READY, GPU_FAILED };
 
 struct session {
-    const struct options *options;
+    const struct session_options *options;
     unsigned cores;
     struct engine_state *cpu;
 
@@ -168,7 +167,7 @@ static struct engine_state *state_of(const struct session *session, int share)
 /* Feeders of the GPUs: beside CPU workers, one takes windows of the mapped file. */
 static unsigned gpu_workers(const struct session *session)
 {
-    const struct options *options = session->options;
+    const struct session_options *options = session->options;
 
     if (options->device == DEVICE_AUTO)
         return 1;
@@ -180,7 +179,7 @@ static unsigned gpu_workers(const struct session *session)
 static void open_gpu(struct session *session)
 {
     char reason[ENGINE_REASON_MAX] = "";
-    const struct options *options = session->options;
+    const struct session_options *options = session->options;
     struct engine_needs needs = {.devices = options->devices,
                                  .device_count = options->device_count,
                                  .workers = gpu_workers(session),
@@ -232,7 +231,7 @@ static void call_gpu(struct session *session)
 }
 
 /* Bytes of an input, where it is a regular file; else 0. Only auto asks how much is to come. */
-static uint64_t bytes_to_come(const struct options *options, const char *path)
+static uint64_t bytes_to_come(const struct session_options *options, const char *path)
 {
     struct stat status;
     int error;
@@ -244,7 +243,7 @@ static uint64_t bytes_to_come(const struct options *options, const char *path)
                                                                        : 0;
 }
 
-struct session *session_open(const struct options *options)
+struct session *session_open(const struct session_options *options, char *const *paths, int count)
 {
     char reason[ENGINE_REASON_MAX] = "";
     struct session *session = calloc(1, sizeof *session);
@@ -256,8 +255,8 @@ struct session *session_open(const struct options *options)
     session->options = options;
     session->called = clock_now();
     session->cores = cores_available();
-    for (int i = 0; i < options->file_count; i++)
-        session->to_come += bytes_to_come(options, options->files[i]);
+    for (int i = 0; i < count; i++)
+        session->to_come += bytes_to_come(options, paths[i]);
     pthread_mutex_init(&session->mutex, NULL);
     session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
     if (!session->cpu) {
@@ -670,15 +669,14 @@ static bool gpu_possible(const struct run *run)
 /* Waits until all workers have ended, and meanwhile shows progress and minds the GPU. */
 static void watch(struct run *run)
 {
-    const struct options *options = run->session->options;
     bool possible = gpu_possible(run);
-    struct progress progress;
+    const struct progress_observer *progress = run->session->options->progress;
 
-    progress_begin(&progress, options->progress && !options->quiet, input_total(run->source),
-                   clock_now());
+    if (progress)
+        progress->begin(progress->context, input_total(run->source), clock_now());
     pthread_mutex_lock(&run->mutex);
     while (run->active > 0) {
-        if (!possible && !progress.enabled) {
+        if (!possible && !progress) {
             pthread_cond_wait(&run->ended, &run->mutex);
         } else {
             uint64_t now = clock_now(), until = now + TICK;
@@ -686,7 +684,8 @@ static void watch(struct run *run)
                                  .tv_nsec = (long)(until % CLOCK_SECOND)};
 
             pthread_mutex_unlock(&run->mutex);
-            progress_update(&progress, atomic_load(&run->source->input_read), now);
+            if (progress)
+                progress->update(progress->context, atomic_load(&run->source->input_read), now);
             if (possible)
                 consider_gpu(run, now);
             pthread_mutex_lock(&run->mutex);
@@ -697,13 +696,14 @@ static void watch(struct run *run)
     pthread_mutex_unlock(&run->mutex);
     for (unsigned i = 0; i < run->started; i++)
         pthread_join(run->workers[i].thread, NULL);
-    progress_end(&progress);
+    if (progress)
+        progress->end(progress->context);
 }
 
 /* Workers for the source: as many as asked for, but no more than it can keep busy. */
 static unsigned worker_count(const struct session *session, int share, const struct source *s)
 {
-    const struct options *options = session->options;
+    const struct session_options *options = session->options;
     const struct engine *engine = engine_of(share);
     uint64_t chunk = options->chunk_size ? options->chunk_size : engine->chunk_bytes;
     unsigned count = share == SHARE_CUDA ? gpu_workers(session) : options->threads;
@@ -922,7 +922,7 @@ static uint64_t true_index(const struct source *s, uint64_t index)
 /* Fills in the result. False when --nan=error finds a NaN. */
 static bool conclude(struct run *run, struct partial *partial, struct reduction *reduction)
 {
-    const struct options *options = run->session->options;
+    const struct session_options *options = run->session->options;
     struct source *s = run->source;
     uint64_t now;
 
@@ -949,7 +949,7 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
     reduction->input_bytes = atomic_load(&s->input_read);
     reduction->seconds = (double)(now - atomic_load(&run->first_read)) / (double)CLOCK_SECOND;
     make_profile(run, reduction->bytes, now, reduction);
-    explain_absence(run, reduction->gpu_absence);
+    explain_absence(run, reduction->gpu_skipped);
     return true;
 }
 
@@ -1006,7 +1006,7 @@ static unsigned most_workers(const struct session *session)
 static enum source_status reduce_once(struct session *session, const char *path, bool in_order,
                                       uint64_t *first_read, struct reduction *reduction)
 {
-    const struct options *options = session->options;
+    const struct session_options *options = session->options;
     struct source_options input = options->input;
     struct run run = {.session = session, .first_read = *first_read};
     enum source_status status = SOURCE_FAILED;
@@ -1024,7 +1024,7 @@ static enum source_status reduce_once(struct session *session, const char *path,
         return SOURCE_FAILED;
     run.setup = (struct engine_setup){.type = run.source->type,
                                       .swap = run.source->swap,
-                                      .wants = options_wants(options),
+                                      .wants = options->wants,
                                       .chunk_size = options->chunk_size};
     run.workers = calloc(run.capacity, sizeof *run.workers);
     if (!run.workers)

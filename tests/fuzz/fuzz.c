@@ -113,15 +113,16 @@ static void show_last(void)
 {
     static const char *const formats[] = {"auto", "raw", "npy", "zstd"};
     static const char *const policies[] = {"propagate", "skip", "error"};
-    const struct source_options *input = &last.options->input;
+    const struct source_options *input = &last.options->session.input;
     const char *path = getenv("FUZZ_SAVE");
     FILE *file = path ? fopen(path, "wb") : NULL;
 
     fprintf(stderr, "gpureduce --device=cpu -t %s --endian=%s --format=%s --nan=%s -j %u",
             element_name(input->type), input->order == ELEMENT_ORDER_BIG ? "big" : "little",
-            formats[input->format], policies[last.options->nan], last.options->threads);
-    if (last.options->chunk_size)
-        fprintf(stderr, " --chunk-size=%zu", last.options->chunk_size);
+            formats[input->format], policies[last.options->session.nan],
+            last.options->session.threads);
+    if (last.options->session.chunk_size)
+        fprintf(stderr, " --chunk-size=%zu", last.options->session.chunk_size);
     if (input->skip)
         fprintf(stderr, " --skip=%" PRIu64, input->skip);
     if (input->window_log)
@@ -211,34 +212,37 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     uint64_t set;
 
     *options = (struct options){
-        .input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
-        .device = DEVICE_CPU,
-        .device_count = 1,
+        .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
+                    .device = DEVICE_CPU,
+                    .device_count = 1},
     };
-    options->input.type = (enum element_type)fuzz_below(in, ELEMENT_TYPES);
+    options->session.input.type = (enum element_type)fuzz_below(in, ELEMENT_TYPES);
     if (fuzz_flag(in))
-        options->input.order = ELEMENT_ORDER_BIG;
-    options->nan = (enum nan_policy)fuzz_below(in, NAN_ERROR + 1);
-    options->threads = 1 + (unsigned)fuzz_below(in, 5);
-    options->chunk_size = fuzz_flag(in) ? (size_t)fuzz_below(in, 0x10000) : 0;
+        options->session.input.order = ELEMENT_ORDER_BIG;
+    options->session.nan = (enum nan_policy)fuzz_below(in, NAN_ERROR + 1);
+    options->session.threads = 1 + (unsigned)fuzz_below(in, 5);
+    options->session.chunk_size = fuzz_flag(in) ? (size_t)fuzz_below(in, 0x10000) : 0;
     setenv("GPUREDUCE_CPU", instruction_sets[fuzz_below(in, 3)], 1);
     set = fuzz_below(in, UINT64_C(1) << operation_count);
-    for (size_t i = 0; i < operation_count; i++)
-        if (set == 0 || (set >> i & 1))
+    for (size_t i = 0; i < operation_count; i++) {
+        if (set == 0 || (set >> i & 1)) {
             options->operations[options->operation_count++] = &operations[i];
+            options->session.wants |= operations[i].wants;
+        }
+    }
 }
 
 void fuzz_choose_long(struct fuzz_input *in, struct options *options)
 {
     static const unsigned char logs[] = {0, 10, 11, 13, 17, 20, 27, 28, 31};
 
-    options->input.window_log = logs[fuzz_below(in, sizeof logs)];
+    options->session.input.window_log = logs[fuzz_below(in, sizeof logs)];
 }
 
 uint64_t fuzz_window_most(const struct options *options)
 {
-    return UINT64_C(1) << (options->input.window_log ? options->input.window_log
-                                                     : SOURCE_WINDOW_LOG_DEFAULT);
+    return UINT64_C(1) << (options->session.input.window_log ? options->session.input.window_log
+                                                             : SOURCE_WINDOW_LOG_DEFAULT);
 }
 
 /* What writes to the pipe. */
@@ -288,11 +292,12 @@ static int make_file(const void *bytes, size_t size, size_t before)
 static bool reduce_path(const struct options *options, const char *path,
                         struct reduction *reduction)
 {
+    char *const paths[] = {(char *)(uintptr_t)path};
     struct session *session;
     bool good;
 
     fuzz_messages_clear();
-    session = session_open(options);
+    session = session_open(&options->session, paths, 1);
     fuzz_check(session, "no session: %s", fuzz_messages.text);
     good = session_reduce(session, path, reduction);
     fuzz_check(session_close(session), "the session does not end");
@@ -351,7 +356,7 @@ static size_t type_size(enum element_type type)
 
 uint64_t fuzz_expect(const struct options *options, const struct fuzz_content *content)
 {
-    uint64_t length = options->input.length, data, there;
+    uint64_t length = options->session.input.length, data, there;
     size_t size = type_size(content->type);
 
     if (content->size < content->before)
@@ -394,8 +399,8 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
 
     reference_reduce(&reference, content->type, data, (size_t)elements, 0);
     free(data);
-    expected = &reference.policy[options->nan == NAN_SKIP];
-    if (options->nan == NAN_ERROR && expected->nan > 0) {
+    expected = &reference.policy[options->session.nan == NAN_SKIP];
+    if (options->session.nan == NAN_ERROR && expected->nan > 0) {
         snprintf(nan, sizeof nan, ": element %" PRIu64 " is a NaN", expected->first_nan);
         fuzz_check(!good && strstr(fuzz_messages.text, nan), "%s: expected '%s', got %s: %s", how,
                    nan, good ? "success" : "failure", fuzz_messages.text);
@@ -406,8 +411,8 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
                    reduction->bytes == elements * type_size(content->type),
                "%s: %" PRIu64 " elements of type %d, expected %" PRIu64 " of type %d", how,
                reduction->elements, reduction->type, elements, content->type);
-    fuzz_check(reference_same(&reduction->result, expected, options_wants(options)),
+    fuzz_check(reference_same(&reduction->result, expected, options->session.wants),
                "%s: %" PRIu64 " elements of %s, nan policy %d:\n%s\nexpected\n%s", how, elements,
-               element_name(content->type), options->nan, reference_show(&reduction->result),
-               reference_show(expected));
+               element_name(content->type), options->session.nan,
+               reference_show(&reduction->result), reference_show(expected));
 }

@@ -17,7 +17,7 @@
 
 #include "cli/options.h"
 #include "lib/reference.h"
-#include "run/run.h"
+#include "run/session.h"
 #include "sys/message.h"
 
 /* What libFuzzer calls: a target has the first, and may have the second. */

@@ -202,8 +202,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_options(&in, &options);
     if (fuzz_flag(&in))
-        options.input.length = fuzz_odd_number(&in);
-    options.input.format = SOURCE_NPY;
+        options.session.input.length = fuzz_odd_number(&in);
+    options.session.input.format = SOURCE_NPY;
     if (parts)
         put_together(&in, &bytes, &meaning);
     fuzz_add(&bytes, in.data, in.size);

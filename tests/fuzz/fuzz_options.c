@@ -39,31 +39,33 @@ static char *copy_text(const unsigned char *data, size_t size)
 
 static void check_parsed(const struct options *o)
 {
-    const struct source_options *input = &o->input;
+    const struct source_options *input = &o->session.input;
 
     fuzz_check(fuzz_messages.errors == 0, "taken, and an error: %s", fuzz_messages.text);
     fuzz_check(o->operation_count >= 1 && o->operation_count <= OPTIONS_OPERATIONS_MAX,
                "%zu operations", o->operation_count);
-    fuzz_check(o->threads <= OPTIONS_THREADS_MAX, "%u threads", o->threads);
-    fuzz_check(o->chunk_size <= (size_t)1 << 30, "chunks of %zu bytes", o->chunk_size);
+    fuzz_check(o->session.threads <= OPTIONS_THREADS_MAX, "%u threads", o->session.threads);
+    fuzz_check(o->session.chunk_size <= (size_t)1 << 30, "chunks of %zu bytes",
+               o->session.chunk_size);
     fuzz_check(input->skip <= INT64_MAX, "%" PRIu64 " bytes to skip", input->skip);
     fuzz_check(input->length <= INT64_MAX || input->length == SOURCE_UNKNOWN,
                "%" PRIu64 " elements", input->length);
     fuzz_check(input->window_log == 0 || (input->window_log >= 10 && input->window_log <= 31),
                "windows of 2^%d bytes", input->window_log);
     fuzz_check((unsigned)input->type < ELEMENT_TYPES && input->format <= SOURCE_ZSTD &&
-                   o->nan <= NAN_ERROR,
+                   o->session.nan <= NAN_ERROR,
                "a choice that there is not");
-    fuzz_check(o->device_count >= 1 && o->device_count <= ENGINE_DEVICES_MAX, "%u devices",
-               o->device_count);
-    for (unsigned i = 0; i < o->device_count; i++)
-        fuzz_check(o->devices[i] >= 0 && o->devices[i] < 1024, "device %d", o->devices[i]);
+    fuzz_check(o->session.device_count >= 1 && o->session.device_count <= ENGINE_DEVICES_MAX,
+               "%u devices", o->session.device_count);
+    for (unsigned i = 0; i < o->session.device_count; i++)
+        fuzz_check(o->session.devices[i] >= 0 && o->session.devices[i] < 1024, "device %d",
+                   o->session.devices[i]);
     fuzz_check(o->file_count >= 1, "no files");
     for (int i = 0; i < o->file_count; i++)
         fuzz_check(o->files[i], "file %d is missing", i);
-    fuzz_check((options_wants(o) & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)) ==
+    fuzz_check((o->session.wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)) ==
                    0,
-               "wants %x", options_wants(o));
+               "wants %x", o->session.wants);
 }
 
 static void command_line(const unsigned char *data, size_t size)

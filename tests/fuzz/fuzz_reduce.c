@@ -169,10 +169,10 @@ static bool reduce(const struct options *options, enum fuzz_way way, const struc
 
     snprintf(how, sizeof how, "%s%s from a %s, pieces of %zu, %u threads, chunks of %zu",
              window ? "compressed " : "", content->promised != SOURCE_UNKNOWN ? ".npy" : "raw",
-             fuzz_way_name(way), piece, options->threads, options->chunk_size);
+             fuzz_way_name(way), piece, options->session.threads, options->session.chunk_size);
     good = fuzz_reduce(options, way, bytes->data, bytes->size, piece, &reduction);
     /* Only what lies behind the elements asked for may have too large a window. */
-    if (large && (!good || options->input.length == SOURCE_UNKNOWN)) {
+    if (large && (!good || options->session.input.length == SOURCE_UNKNOWN)) {
         fuzz_check(!good, "%s: a window of %" PRIu64 " bytes is taken", how, window);
         return false;
     }
@@ -196,26 +196,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_options(&in, &options);
     if (fuzz_flag(&in))
-        options.input.length = fuzz_flag(&in) ? fuzz_below(&in, 0x8000) : fuzz_odd_number(&in);
+        options.session.input.length =
+            fuzz_flag(&in) ? fuzz_below(&in, 0x8000) : fuzz_odd_number(&in);
     if (fuzz_flag(&in))
-        options.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+        options.session.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
     if (compressed)
         fuzz_choose_long(&in, &options);
-    content.type = options.input.type;
-    content.big_endian = options.input.order == ELEMENT_ORDER_BIG;
+    content.type = options.session.input.type;
+    content.big_endian = options.session.input.order == ELEMENT_ORDER_BIG;
     header &= content.type != ELEMENT_BF16;
 
     if (header) {
         /* The type of raw input means nothing then. */
-        options.input.type = (enum element_type)fuzz_below(&in, ELEMENT_TYPES);
+        options.session.input.type = (enum element_type)fuzz_below(&in, ELEMENT_TYPES);
         fill(&in, &raw);
         add_header(&in, &bytes, &content, raw.size);
         fuzz_add(&bytes, raw.data, raw.size);
     } else {
         fill(&in, &bytes);
-        content.before = options.input.skip;
+        content.before = options.session.input.skip;
         if (looks_special(bytes.data, bytes.size)) {
-            options.input.format = SOURCE_RAW;
+            options.session.input.format = SOURCE_RAW;
             compressed = false;
         }
     }

@@ -258,9 +258,9 @@ static void check(const struct options *options, const struct truth *truth, bool
     static const unsigned char npy[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     struct fuzz_content content = {.bytes = truth->content.data,
                                    .size = truth->content.size,
-                                   .type = options->input.type,
-                                   .big_endian = options->input.order == ELEMENT_ORDER_BIG,
-                                   .before = options->input.skip,
+                                   .type = options->session.input.type,
+                                   .big_endian = options->session.input.order == ELEMENT_ORDER_BIG,
+                                   .before = options->session.input.skip,
                                    .promised = SOURCE_UNKNOWN};
     uint64_t magic = content.size >= 4 ? load(content.bytes, 4) : 0, elements;
 
@@ -273,7 +273,8 @@ static void check(const struct options *options, const struct truth *truth, bool
     elements = fuzz_expect(options, &content);
     if (!truth->good) {
         /* Only what lies behind the elements asked for may be damaged unnoticed. */
-        if (options->input.length == SOURCE_UNKNOWN || elements != options->input.length)
+        if (options->session.input.length == SOURCE_UNKNOWN ||
+            elements != options->session.input.length)
             fuzz_check(!good, "%s: damaged data are taken", how);
         if (!good)
             return;
@@ -294,11 +295,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t piece = 1 + (size_t)fuzz_below(&in, 0x100);
 
     fuzz_options(&in, &options);
-    options.input.format = SOURCE_ZSTD;
+    options.session.input.format = SOURCE_ZSTD;
     if (fuzz_below(&in, 4) == 0)
-        options.input.length = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+        options.session.input.length =
+            fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
     if (fuzz_below(&in, 4) == 0)
-        options.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
+        options.session.input.skip = fuzz_flag(&in) ? fuzz_below(&in, 0x100) : fuzz_odd_number(&in);
     fuzz_choose_long(&in, &options);
     if (parts)
         put_together(&in, &bytes);
@@ -314,7 +316,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fuzz_reduce(&options, (enum fuzz_way)way, bytes.data, bytes.size, piece, &reduction);
 
         snprintf(how, sizeof how, "%s, pieces of %zu, %u threads, chunks of %zu",
-                 fuzz_way_name((enum fuzz_way)way), piece, options.threads, options.chunk_size);
+                 fuzz_way_name((enum fuzz_way)way), piece, options.session.threads,
+                 options.session.chunk_size);
         check(&options, &truth, good, &reduction, how);
     }
     fuzz_free(&truth.content);

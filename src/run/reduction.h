@@ -1,0 +1,44 @@
+/*
+ * A finished reduction: the result, what it was the result of, and how the run went. Plain data.
+ */
+#ifndef GPUREDUCE_RUN_REDUCTION_H
+#define GPUREDUCE_RUN_REDUCTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/partial.h"
+#include "engine/engine.h"
+#include "profile/profile.h"
+
+/* What one engine contributed. */
+struct reduction_share {
+    const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
+    char description[64]; /* what it ran on */
+    unsigned workers;
+    uint64_t elements;
+    uint64_t bytes;
+    uint64_t joined;      /* nanoseconds from the first read to its first chunk */
+    uint64_t source_time; /* nanoseconds in the source, all workers together */
+    uint64_t wait;        /* nanoseconds they waited for a free buffer */
+};
+
+#define REDUCTION_ENGINES 2
+
+struct reduction {
+    struct result result;
+    enum element_type type;
+    const char *format; /* raw, npy, zstd or npy+zstd */
+    bool compressed;
+    bool in_order;        /* frames could not be decoded in parallel, and were read a second time */
+    uint64_t elements;    /* reduced, NaNs included */
+    uint64_t bytes;       /* of elements */
+    uint64_t input_bytes; /* read from the file: compressed, where it is */
+    double seconds;       /* from the first read to the final result */
+    struct reduction_share shares[REDUCTION_ENGINES];
+    char gpu_skipped[ENGINE_REASON_MAX]; /* why auto did without a GPU; empty if it did not */
+    struct profile profile;
+};
+
+#endif
