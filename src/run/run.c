@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "source/source.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/faults.h"
@@ -342,7 +341,7 @@ static bool engine_failed(struct worker *w, const char *reason)
         session->gpu_state = GPU_FAILED;
         snprintf(session->gpu_reason, sizeof session->gpu_reason, "%s", reason);
         pthread_mutex_unlock(&session->mutex);
-        message_warning("%s: GPU: %s; going on without it", run->source->name, reason);
+        message_warning("%s: GPU: %s; going on without it", source_info(run->source)->name, reason);
         return true;
     }
     source_error(run->source, "%s%s", w->share == SHARE_CUDA ? "GPU: " : "", reason);
@@ -391,8 +390,11 @@ static bool work(struct worker *w, const struct engine *engine, struct engine_wo
 {
     struct run *run = w->run;
     struct source_request request = {
-        .worker = w->number, .in_place = w->setup.in_place, .in_use = engine->in_use};
+        .worker = w->number, .in_place = w->setup.in_place, .borrow = engine->in_use == 0};
     bool stop_at_nan = run->session->options->nan == NAN_ERROR;
+
+    struct chunk held[ENGINE_PENDING_MAX + 1];
+    unsigned count = 0;
 
     note_time(&run->first_read, w->begun);
     while (!w->failed) {
@@ -401,14 +403,18 @@ static bool work(struct worker *w, const struct engine *engine, struct engine_wo
         struct chunk chunk;
         uint64_t begun, now;
 
-        request.rest = rest || (w->share == SHARE_CUDA &&
-                                atomic_load_explicit(&run->feeders_end, memory_order_relaxed));
+        request.drain = rest || (w->share == SHARE_CUDA &&
+                                 atomic_load_explicit(&run->feeders_end, memory_order_relaxed));
         request.buffer = engine->buffer(engine_worker, &request.size);
         if (!request.buffer)
             return false;
         if (stop_at_nan && engine->first_nan(engine_worker) != PARTIAL_NO_INDEX)
             source_limit(run->source, engine->first_nan(engine_worker));
         begun = clock_now();
+        for (; count > engine->in_use; count--) {
+            source_release(run->source, w->number, &held[0]);
+            memmove(held, held + 1, (count - 1) * sizeof *held);
+        }
         source_status = source_next(run->source, &request, &chunk);
         now = clock_now();
         w->source_time += now - begun;
@@ -416,8 +422,10 @@ static bool work(struct worker *w, const struct engine *engine, struct engine_wo
             note_time(&run->steady_to, now);
             return true;
         }
-        if (source_status == SOURCE_CHUNK)
+        if (source_status == SOURCE_CHUNK) {
             note_chunk(w, &chunk, now);
+            held[count++] = chunk;
+        }
         w->failed = source_status == SOURCE_FAILED ||
                     !reduce_chunk(w, engine, engine_worker, &chunk, &status);
         if (w->failed)
@@ -547,7 +555,7 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
                              .setup = run->setup};
         w->setup.in_place = in_place_bytes(run, share);
         if (share == SHARE_CPU && w->setup.chunk_size == 0)
-            w->setup.chunk_size = run->source->buffer_bytes;
+            w->setup.chunk_size = source_info(run->source)->buffer_bytes;
         partial_clear(&w->partial);
         partial_clear(&w->rest);
         pthread_mutex_lock(&run->mutex);
@@ -573,9 +581,10 @@ static unsigned start_workers(struct run *run, int share, unsigned count)
 static uint64_t input_total(const struct source *s)
 {
     /* --length may ask for more elements than 64 bits count bytes. */
-    return s->compressed || s->elements > SOURCE_UNKNOWN / s->element_size
-               ? s->input_bytes
-               : s->elements * s->element_size;
+    return source_info(s)->compressed ||
+                   source_info(s)->elements > SOURCE_UNKNOWN / source_info(s)->element_size
+               ? source_info(s)->input_bytes
+               : source_info(s)->elements * source_info(s)->element_size;
 }
 
 /* Bytes a nanosecond at which the input was read so far, or, at its beginning, at which the CPU
@@ -586,7 +595,7 @@ static double rate_so_far(const struct run *run, uint64_t now)
 
     if (first == 0 || now - first < RATE_AFTER)
         return run->session->rate;
-    return (double)atomic_load(&run->source->input_read) / (double)(now - first);
+    return (double)source_stats(run->source).input_read / (double)(now - first);
 }
 
 /* Whether the workers wait for the disk most of the time: a GPU does not make it faster. */
@@ -594,8 +603,8 @@ static bool waits_for_disk(const struct run *run, uint64_t now)
 {
     uint64_t first = atomic_load(&run->first_read);
 
-    return run->source->absent > 0 && first &&
-           atomic_load(&run->source->read_time) / run->started > (now - first) / 2;
+    return source_info(run->source)->uncached > 0 && first &&
+           source_stats(run->source).read_time / run->started > (now - first) / 2;
 }
 
 /* Ends the feeders' part where they have not made the whole faster. */
@@ -606,7 +615,7 @@ static void judge_feeders(struct run *run, uint64_t now)
 
     if (time < FEEDER_TRIAL || atomic_load(&run->feeders_end) || run->rate_before_it == 0)
         return;
-    rate = (double)(atomic_load(&run->source->input_read) - run->read_before_it) / (double)time;
+    rate = (double)(source_stats(run->source).input_read - run->read_before_it) / (double)time;
     if (rate < FEEDER_GAIN * run->rate_before_it) {
         atomic_store(&run->feeders_end, true);
         run->session->gpu_useless = true;
@@ -618,7 +627,7 @@ static void start_feeders(struct run *run, double rate, uint64_t now)
 {
     run->feeding = true;
     run->fed_since = now;
-    run->read_before_it = atomic_load(&run->source->input_read);
+    run->read_before_it = source_stats(run->source).input_read;
     run->rate_before_it = rate;
     start_workers(run, SHARE_CUDA, gpu_workers(run->session));
 }
@@ -627,7 +636,7 @@ static void start_feeders(struct run *run, double rate, uint64_t now)
 static void consider_gpu(struct run *run, uint64_t now)
 {
     struct session *session = run->session;
-    uint64_t total = input_total(run->source), done = atomic_load(&run->source->input_read);
+    uint64_t total = input_total(run->source), done = source_stats(run->source).input_read;
     double left = done < total ? (double)(total - done) : 0, rate = rate_so_far(run, now), gain;
 
     if (run->feeding) {
@@ -662,8 +671,8 @@ static void consider_gpu(struct run *run, uint64_t now)
 /* Only a file in whose reading the cores are not the limit gains from a GPU. */
 static bool gpu_possible(const struct run *run)
 {
-    return run->session->options->device == DEVICE_AUTO && run->source->parallel &&
-           !run->source->compressed;
+    return run->session->options->device == DEVICE_AUTO && source_info(run->source)->parallel &&
+           !source_info(run->source)->compressed;
 }
 
 /* Waits until all workers have ended, and meanwhile shows progress and minds the GPU. */
@@ -685,7 +694,7 @@ static void watch(struct run *run)
 
             pthread_mutex_unlock(&run->mutex);
             if (progress)
-                progress->update(progress->context, atomic_load(&run->source->input_read), now);
+                progress->update(progress->context, source_stats(run->source).input_read, now);
             if (possible)
                 consider_gpu(run, now);
             pthread_mutex_lock(&run->mutex);
@@ -710,13 +719,14 @@ static unsigned worker_count(const struct session *session, int share, const str
 
     if (count == 0) {
         count = engine->workers(0, session->cores);
-        if (share == SHARE_CPU && s->absent > MOSTLY)
+        if (share == SHARE_CPU && source_info(s)->uncached > MOSTLY)
             count = READERS_ABSENT;
     }
-    if (s->compressed)
+    if (source_info(s)->compressed)
         chunk = chunk / COMPRESSION + 1;
-    if (s->input_bytes != SOURCE_UNKNOWN && s->input_bytes / chunk + 1 < count)
-        count = (unsigned)(s->input_bytes / chunk) + 1;
+    if (source_info(s)->input_bytes != SOURCE_UNKNOWN &&
+        source_info(s)->input_bytes / chunk + 1 < count)
+        count = (unsigned)(source_info(s)->input_bytes / chunk) + 1;
     return count;
 }
 
@@ -735,8 +745,8 @@ static uint64_t storage_read(void)
 /* Notes what there is before the workers begin. */
 static void begin_profile(struct run *run)
 {
-    run->read_before = atomic_load(&run->source->read_time);
-    run->decode_before = atomic_load(&run->source->decode_time);
+    run->read_before = source_info(run->source)->whole ? 0 : source_stats(run->source).read_time;
+    run->decode_before = source_stats(run->source).decode_time;
     run->storage_before = storage_read();
 }
 
@@ -765,7 +775,7 @@ static void add_share(const struct run *run, const struct worker *w, struct redu
 /* Adds what a worker did to the profile, but for what its GPU did for it. */
 static void add_worker(const struct run *run, const struct worker *w, struct profile *a)
 {
-    size_t size = run->source->element_size;
+    size_t size = source_info(run->source)->element_size;
 
     for (int i = 0; i < PROFILE_PHASES; i++)
         a->phases[i].bytes += w->phase_elements[i] * size;
@@ -849,14 +859,14 @@ static void make_profile(struct run *run, uint64_t bytes, uint64_t now, struct r
             begun = w->begun;
     }
     for (int i = 0; i < REDUCTION_ENGINES; i++)
-        reduction->shares[i].bytes = reduction->shares[i].elements * s->element_size;
+        reduction->shares[i].bytes = reduction->shares[i].elements * source_info(s)->element_size;
     add_gpus(run, reduction->shares[SHARE_CUDA].bytes, a);
     set_phases(run, now, a);
 
-    a->stages[PROFILE_READ].bytes = atomic_load(&s->input_read);
-    a->stages[PROFILE_READ].busy = atomic_load(&s->read_time) - run->read_before;
-    a->stages[PROFILE_DECODE].bytes = s->compressed ? bytes : 0;
-    a->stages[PROFILE_DECODE].busy = atomic_load(&s->decode_time) - run->decode_before;
+    a->stages[PROFILE_READ].bytes = source_stats(s).input_read;
+    a->stages[PROFILE_READ].busy = source_stats(s).read_time - run->read_before;
+    a->stages[PROFILE_DECODE].bytes = source_info(s)->compressed ? bytes : 0;
+    a->stages[PROFILE_DECODE].busy = source_stats(s).decode_time - run->decode_before;
     a->stages[PROFILE_REDUCE].bytes = reduction->shares[SHARE_CPU].bytes;
     a->stages[PROFILE_DECODE].room = a->stages[PROFILE_REDUCE].room = a->stages[PROFILE_READ].room;
     in_source = a->stages[PROFILE_READ].busy + a->stages[PROFILE_DECODE].busy;
@@ -868,8 +878,8 @@ static void make_profile(struct run *run, uint64_t bytes, uint64_t now, struct r
         a->gpu_open = session->gpu_open_time;
     pthread_mutex_unlock(&session->mutex);
     a->taking = now - a->phases[PROFILE_FINISH].time - begun;
-    a->in_turn = !s->parallel || s->compressed;
-    a->pipe = s->input_bytes == SOURCE_UNKNOWN;
+    a->in_turn = !source_info(s)->parallel || source_info(s)->compressed;
+    a->pipe = source_info(s)->input_bytes == SOURCE_UNKNOWN;
     a->storage = storage_read() - run->storage_before;
 }
 
@@ -886,7 +896,8 @@ static void explain_absence(const struct run *run, char text[ENGINE_REASON_MAX])
         return;
     pthread_mutex_lock(&session->mutex);
     if (!gpu_possible(run))
-        why = run->source->compressed ? "the input is compressed" : "the input comes in order";
+        why = source_info(run->source)->compressed ? "the input is compressed"
+                                                   : "the input comes in order";
     else if (session->gpu_state == GPU_FAILED)
         why = session->gpu_reason;
     else if (run->absence)
@@ -933,20 +944,21 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
         source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
-    if (s->elements != SOURCE_UNKNOWN && s->parallel && !s->compressed &&
-        partial->count != s->elements && atomic_load(&s->limit) == SOURCE_UNKNOWN) {
+    if (source_info(s)->elements != SOURCE_UNKNOWN && source_info(s)->parallel &&
+        !source_info(s)->compressed && partial->count != source_info(s)->elements &&
+        !source_limited(s)) {
         source_error(s, "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
-                     partial->count, s->elements);
+                     partial->count, source_info(s)->elements);
         return false;
     }
     partial_finish(partial, options->nan == NAN_SKIP, &reduction->result);
     now = clock_now();
-    reduction->type = s->type;
-    reduction->format = source_format_name(s);
-    reduction->compressed = s->compressed;
+    reduction->type = source_info(s)->type;
+    reduction->format = source_info(s)->format;
+    reduction->compressed = source_info(s)->compressed;
     reduction->elements = partial->count;
-    reduction->bytes = partial->count * s->element_size;
-    reduction->input_bytes = atomic_load(&s->input_read);
+    reduction->bytes = partial->count * source_info(s)->element_size;
+    reduction->input_bytes = source_stats(s).input_read;
     reduction->seconds = (double)(now - atomic_load(&run->first_read)) / (double)CLOCK_SECOND;
     make_profile(run, reduction->bytes, now, reduction);
     explain_absence(run, reduction->gpu_skipped);
@@ -959,11 +971,11 @@ static void note_rate(struct run *run)
     uint64_t first = atomic_load(&run->first_read), now = clock_now();
 
     if (first && now > first)
-        run->session->rate = (double)atomic_load(&run->source->input_read) / (double)(now - first);
+        run->session->rate = (double)source_stats(run->source).input_read / (double)(now - first);
 }
 
 /* Runs workers on the source until its end. */
-static enum source_status run_workers(struct run *run, struct partial *partial)
+static enum source_verdict run_workers(struct run *run, struct partial *partial)
 {
     struct session *session = run->session;
     int share = session->options->device == DEVICE_GPU ? SHARE_CUDA : SHARE_CPU;
@@ -994,7 +1006,7 @@ static enum source_status run_workers(struct run *run, struct partial *partial)
     gather(run, partial);
     pthread_cond_destroy(&run->ended);
     pthread_mutex_destroy(&run->mutex);
-    return failed ? SOURCE_FAILED : source_finish(run->source);
+    return failed ? SOURCE_BROKEN : source_finish(run->source);
 }
 
 /* CPU workers at most, where the user has not said how many. */
@@ -1003,13 +1015,13 @@ static unsigned most_workers(const struct session *session)
     return session->cores > READERS_ABSENT ? session->cores : READERS_ABSENT;
 }
 
-static enum source_status reduce_once(struct session *session, const char *path, bool in_order,
-                                      uint64_t *first_read, struct reduction *reduction)
+static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
+                                       uint64_t *first_read, struct reduction *reduction)
 {
     const struct session_options *options = session->options;
     struct source_options input = options->input;
     struct run run = {.session = session, .first_read = *first_read};
-    enum source_status status = SOURCE_FAILED;
+    enum source_verdict verdict = SOURCE_BROKEN;
     struct partial partial;
 
     /* Room for every worker there may be: the source must know them beforehand. */
@@ -1021,20 +1033,20 @@ static enum source_status reduce_once(struct session *session, const char *path,
 
     run.source = source_open(path, &input, run.capacity);
     if (!run.source)
-        return SOURCE_FAILED;
-    run.setup = (struct engine_setup){.type = run.source->type,
-                                      .swap = run.source->swap,
+        return SOURCE_BROKEN;
+    run.setup = (struct engine_setup){.type = source_info(run.source)->type,
+                                      .swap = source_info(run.source)->swap,
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
     run.workers = calloc(run.capacity, sizeof *run.workers);
     if (!run.workers)
         source_error(run.source, "out of memory");
     else
-        status = run_workers(&run, &partial);
-    if (status == SOURCE_END) {
+        verdict = run_workers(&run, &partial);
+    if (verdict == SOURCE_COMPLETE) {
         reduction->in_order = in_order;
         if (!conclude(&run, &partial, reduction))
-            status = SOURCE_FAILED;
+            verdict = SOURCE_BROKEN;
     }
     *first_read = atomic_load(&run.first_read);
     for (unsigned i = 0; i < run.started; i++) {
@@ -1043,20 +1055,20 @@ static enum source_status reduce_once(struct session *session, const char *path,
     }
     free(run.workers);
     source_close(run.source);
-    return status;
+    return verdict;
 }
 
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
     uint64_t first_read = 0, size = bytes_to_come(session->options, path);
-    enum source_status status;
+    enum source_verdict verdict;
 
     session->to_come -= size < session->to_come ? size : session->to_come;
-    status = reduce_once(session, path, false, &first_read, reduction);
+    verdict = reduce_once(session, path, false, &first_read, reduction);
 
     /* The clock goes on. */
-    if (status == SOURCE_AGAIN)
-        status = reduce_once(session, path, true, &first_read, reduction);
+    if (verdict == SOURCE_RETRY)
+        verdict = reduce_once(session, path, true, &first_read, reduction);
     session->called = clock_now();
-    return status == SOURCE_END;
+    return verdict == SOURCE_COMPLETE;
 }

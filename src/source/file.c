@@ -21,7 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/source.h"
+#include "source/file.h"
+#include "source/formats.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
@@ -54,20 +55,11 @@
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
-/* Pages of the mapping. */
-struct span {
-    const unsigned char *pages;
-    size_t size;
-};
-
 /* What a worker has in hand; its own. */
 struct hand {
     uint64_t index; /* elements claimed and not handed out yet */
     uint64_t count;
     bool absent; /* they are not in the page cache */
-
-    struct span shown[SOURCE_IN_USE_MAX + 1]; /* what it was shown in place, oldest first */
-    unsigned shown_count;
 
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
@@ -88,31 +80,7 @@ struct file_state {
 /* Offset in the file of an element. */
 static uint64_t element_offset(const struct source *s, uint64_t index)
 {
-    return s->start + s->data_offset + index * s->element_size;
-}
-
-/*
- * In place.
- */
-
-/* Takes out of memory what the worker was shown and has not in use any more. */
-static void release_used(struct hand *hand, unsigned in_use)
-{
-    unsigned count = hand->shown_count > in_use ? hand->shown_count - in_use : 0;
-
-    for (unsigned i = 0; i < count; i++)
-        mapping_release(hand->shown[i].pages, hand->shown[i].size);
-    hand->shown_count -= count;
-    memmove(hand->shown, hand->shown + count, hand->shown_count * sizeof *hand->shown);
-}
-
-/* Notes the pages in which lies what the worker is shown. A neighbour may have the first or last of
-   them, too: it gets them back when it reads them. */
-static void note_shown(struct hand *hand, const unsigned char *data, size_t size)
-{
-    size_t before = (uintptr_t)data % MAPPING_PAGE;
-
-    hand->shown[hand->shown_count++] = (struct span){data - before, before + size};
+    return s->start + s->data_offset + index * s->info.element_size;
 }
 
 /*
@@ -140,11 +108,11 @@ static unsigned count_absent(const struct file_state *f, uint64_t offset, uint64
 static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t count)
 {
     uint64_t offset = element_offset(s, index);
-    ptrdiff_t got = source_pread(s, buffer, count * s->element_size, offset);
+    ptrdiff_t got = source_pread(s, buffer, count * s->info.element_size, offset);
 
-    if (got >= 0 && (size_t)got < count * s->element_size)
+    if (got >= 0 && (size_t)got < count * s->info.element_size)
         source_became_shorter(s, offset + (uint64_t)got);
-    return got >= 0 && (size_t)got == count * s->element_size;
+    return got >= 0 && (size_t)got == count * s->info.element_size;
 }
 
 /* A buffer for what is not cached: one of the worker's own, as large as the ranges it may have in
@@ -157,7 +125,7 @@ static unsigned char *absent_buffer(struct hand *hand, const struct source_reque
     size_t most = request->in_place < ABSENT_MAX ? request->in_place : ABSENT_MAX;
 
     *size = request->size;
-    if (request->in_use > 0)
+    if (!request->borrow)
         return request->buffer;
     if (!hand->buffer) {
         most = most > ABSENT_MIN ? most : ABSENT_MIN;
@@ -185,9 +153,9 @@ static enum direct read_direct(struct source *s, struct hand *hand,
     room = room / MAPPING_PAGE * MAPPING_PAGE;
     if (!buffer || (uintptr_t)buffer % MAPPING_PAGE != 0 || room < DIRECT_MIN)
         return DIRECT_NOT;
-    count = (room - before) / s->element_size;
+    count = (room - before) / s->info.element_size;
     count = count < hand->count ? count : hand->count;
-    size = before + (size_t)count * s->element_size;
+    size = before + (size_t)count * s->info.element_size;
     /* At the end of the file less than the last page comes. */
     got = source_pread_from(s, f->direct, buffer,
                             (size + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE, begin);
@@ -200,7 +168,7 @@ static enum direct read_direct(struct source *s, struct hand *hand,
     if (got < 0 || (size_t)got < size)
         return DIRECT_FAILED;
     /* What belongs to the neighbours, they count. */
-    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * s->element_size);
+    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * s->info.element_size);
     chunk->data = buffer + before;
     chunk->count = (size_t)count;
     return DIRECT_DONE;
@@ -211,7 +179,7 @@ static enum direct read_direct(struct source *s, struct hand *hand,
 static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left, size_t bytes)
 {
     const struct file_state *f = s->state;
-    uint64_t most = bytes / s->element_size, least = CHUNK_MIN / s->element_size;
+    uint64_t most = bytes / s->info.element_size, least = CHUNK_MIN / s->info.element_size;
     uint64_t count = left / 2 / f->workers, over;
 
     most = most ? most : 1;
@@ -220,9 +188,9 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
     if (count >= left)
         return left;
     over = element_offset(s, index + count) %
-           (count * s->element_size < 2 * LARGE_PAGE ? MAPPING_PAGE : LARGE_PAGE);
-    if (over % s->element_size == 0 && over / s->element_size < count)
-        count -= over / s->element_size;
+           (count * s->info.element_size < 2 * LARGE_PAGE ? MAPPING_PAGE : LARGE_PAGE);
+    if (over % s->info.element_size == 0 && over / s->info.element_size < count)
+        count -= over / s->info.element_size;
     return count;
 }
 
@@ -230,8 +198,8 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
 static bool claim(struct source *s, struct hand *hand, size_t bytes)
 {
     struct file_state *f = s->state;
-    uint64_t limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
-    uint64_t end = s->elements < limit ? s->elements : limit;
+    uint64_t limit = source_wanted(s);
+    uint64_t end = s->info.elements < limit ? s->info.elements : limit;
     uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
 
     do {
@@ -247,16 +215,15 @@ static bool claim(struct source *s, struct hand *hand, size_t bytes)
    of them in one call (MADV_POPULATE_READ) takes longer where the page cache holds large folios
    (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and holds up those who change the
    address space, such as a GPU's driver. */
-static void show(struct source *s, struct hand *hand, struct chunk *chunk)
+static void show(struct source *s, const struct hand *hand, struct chunk *chunk)
 {
     const struct file_state *f = s->state;
-    size_t size = (size_t)hand->count * s->element_size;
+    size_t size = (size_t)hand->count * s->info.element_size;
 
     chunk->data = f->map + element_offset(s, hand->index);
     chunk->count = (size_t)hand->count;
     chunk->mapped = true;
-    note_shown(hand, chunk->data, size);
-    atomic_fetch_add(&s->input_read, size);
+    source_count(s, size, 0);
 }
 
 /* Fills a buffer from the page cache, or through it. False on failure (said). */
@@ -271,7 +238,7 @@ static bool copy(struct source *s, struct hand *hand, const struct source_reques
         buffer = request->buffer;
         size = request->size;
     }
-    room = size / s->element_size;
+    room = size / s->info.element_size;
     chunk->count = (size_t)(hand->count < room ? hand->count : room);
     chunk->data = buffer;
     return read_elements(s, buffer, hand->index, chunk->count);
@@ -286,12 +253,12 @@ static enum source_status file_next(struct source *s, const struct source_reques
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
     enum direct direct = DIRECT_NOT;
 
-    release_used(hand, request->in_use);
     if (hand->count == 0) {
-        if (request->rest || !claim(s, hand, in_place ? most : request->size))
+        if (request->drain || !claim(s, hand, in_place ? most : request->size))
             return SOURCE_END;
-        hand->absent = s->absent > 0 && count_absent(f, element_offset(s, hand->index),
-                                                     hand->count * s->element_size, PROBES_RANGE);
+        hand->absent =
+            s->info.uncached > 0 && count_absent(f, element_offset(s, hand->index),
+                                                 hand->count * s->info.element_size, PROBES_RANGE);
     }
     chunk->index = hand->index;
     if (hand->absent && f->direct >= 0 &&
@@ -310,11 +277,23 @@ static enum source_status file_next(struct source *s, const struct source_reques
     return SOURCE_CHUNK;
 }
 
+/* Takes the pages of a mapped chunk out of memory. A neighbour may have the first or last of them,
+   too: it gets them back when it reads them. */
+static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
+{
+    size_t before = (uintptr_t)chunk->data % MAPPING_PAGE;
+
+    (void)worker;
+    if (chunk->mapped)
+        mapping_release((const unsigned char *)chunk->data - before,
+                        before + chunk->count * s->info.element_size);
+}
+
 /* Reading the chunk again tells what is wrong with it; if nothing is any more, the caller says
    that the file changed. */
 static void file_lost(struct source *s, const struct chunk *chunk)
 {
-    size_t size = (size_t)64 << 10, room = size / s->element_size;
+    size_t size = (size_t)64 << 10, room = size / s->info.element_size;
     unsigned char *buffer = malloc(size);
     bool good = buffer != NULL;
 
@@ -344,14 +323,14 @@ static bool worth_mapping(const struct source *s)
 {
     struct stat status;
 
-    return s->input_bytes >= MAPPED_FILE_MIN && s->start + s->input_bytes <= SIZE_MAX &&
+    return s->info.input_bytes >= MAPPED_FILE_MIN && s->start + s->info.input_bytes <= SIZE_MAX &&
            fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 /* Maps the file, if that can be; it is read otherwise. */
 static void map_file(const struct source *s, struct file_state *f)
 {
-    f->map_size = (size_t)(s->start + s->input_bytes);
+    f->map_size = (size_t)(s->start + s->info.input_bytes);
     f->map = mmap(NULL, f->map_size, PROT_READ, MAP_SHARED, s->fd, 0);
     if (f->map == MAP_FAILED)
         f->map = NULL;
@@ -393,36 +372,43 @@ static bool wants_direct(void)
     return !direct || strcmp(direct, "0") != 0;
 }
 
-bool file_source_open(struct source *s, const struct source_options *options, unsigned workers)
+bool file_layout(struct source *s, const struct source_options *options)
 {
-    static const struct source_ops ops = {
-        .next = file_next, .lost = file_lost, .close = file_close};
-    struct reader *reader = stream_reader_open(s);
+    struct reader *reader = input_reader_open(s);
     uint64_t available;
-    bool ok = reader && source_layout(s, options, reader);
+    bool ok = reader && formats_layout(s, options, reader);
 
     if (reader)
         reader->close(reader);
-    if (!ok || !source_check_end(s, s->input_bytes))
+    if (!ok || !source_check_end(s, s->info.input_bytes))
         return false;
-    available = (s->input_bytes - s->data_offset) / s->element_size;
+    available = (s->info.input_bytes - s->data_offset) / s->info.element_size;
     if (s->promised != SOURCE_UNKNOWN && s->promised < available)
         message_warning("%s: %" PRIu64 " bytes after the array are left out", s->name,
-                        s->input_bytes - s->data_offset - s->promised * s->element_size);
-    if (s->elements > available)
-        s->elements = available;
+                        s->info.input_bytes - s->data_offset - s->promised * s->info.element_size);
+    if (s->info.elements > available)
+        s->info.elements = available;
+    /* What was read to detect the format counts no more than once. */
+    atomic_store(&s->input_read, s->header ? s->data_offset : 0);
+    s->info.parallel = true;
+    return true;
+}
 
-    s->state = file_state(s, workers);
-    if (!s->state) {
+bool file_source_open(struct source *s, unsigned workers)
+{
+    static const struct source_ops ops = {
+        .next = file_next, .release = file_release, .lost = file_lost, .close = file_close};
+    struct file_state *f = file_state(s, workers);
+
+    if (!f) {
         source_error(s, "out of memory");
         return false;
     }
-    /* What was read to detect the format counts no more than once. */
-    atomic_store(&s->input_read, s->npy ? s->data_offset : 0);
+    s->state = f;
     s->ops = &ops;
-    s->parallel = true;
-    s->absent = (double)count_absent(s->state, s->start, s->input_bytes, PROBES_FILE) / PROBES_FILE;
-    if (s->absent > 0 && wants_direct())
-        ((struct file_state *)s->state)->direct = open_direct(s);
+    s->info.uncached =
+        (double)count_absent(f, s->start, s->info.input_bytes, PROBES_FILE) / PROBES_FILE;
+    if (s->info.uncached > 0 && wants_direct())
+        f->direct = open_direct(s);
     return true;
 }

@@ -4,95 +4,22 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
+#include "source/serial.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "source/source.h"
-#include "sys/clock.h"
+#include "source/formats.h"
+#include "source/waiters.h"
 #include "sys/message.h"
 
-/* As large as an unprivileged process may ask for. The default of 64 KiB makes the writer and this
-   reader take turns sixteen times as often. */
-#define PIPE_BYTES (1 << 20)
-
-/* As large should be the buffers that are filled from it: for each a worker is woken, which keeps
-   the reader from reading for some microseconds. */
-#define BUFFER_BYTES ((size_t)PIPE_BYTES)
-
-struct stream_reader {
-    struct reader base;
-    struct source *source;
-    uint64_t offset; /* bytes read */
-};
-
-/* Waits for a descriptor that somebody made non-blocking. */
-static bool wait_for_input(int fd)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
-
-    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
-}
-
-static ptrdiff_t stream_read(struct reader *r, void *buffer, size_t size)
-{
-    struct stream_reader *stream = (struct stream_reader *)r;
-    struct source *s = stream->source;
-    uint64_t begun;
-    ssize_t n;
-
-    if (s->input_bytes != SOURCE_UNKNOWN) {
-        uint64_t left = s->input_bytes - stream->offset;
-        n = source_pread(s, buffer, size < left ? size : (size_t)left, s->start + stream->offset);
-        if (n > 0)
-            stream->offset += (uint64_t)n;
-        return n;
-    }
-    begun = clock_now();
-    do
-        n = read(s->fd, buffer, size);
-    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s->fd))));
-    if (n < 0) {
-        source_error(s, "read error at byte %" PRIu64 ": %s", stream->offset, strerror(errno));
-        return -1;
-    }
-    stream->offset += (uint64_t)n;
-    atomic_fetch_add(&s->input_read, (uint64_t)n);
-    atomic_fetch_add(&s->read_time, clock_now() - begun);
-    return n;
-}
-
-static void stream_close(struct reader *r)
-{
-    free(r);
-}
-
-struct reader *stream_reader_open(struct source *s)
-{
-    struct stream_reader *stream = calloc(1, sizeof *stream);
-
-    if (!stream) {
-        source_error(s, "out of memory");
-        return NULL;
-    }
-    stream->base.read = stream_read;
-    stream->base.close = stream_close;
-    stream->source = s;
-#ifdef F_SETPIPE_SZ
-    if (s->input_bytes == SOURCE_UNKNOWN)
-        (void)fcntl(s->fd, F_SETPIPE_SZ, PIPE_BYTES); /* fails, harmlessly, for what is no pipe */
-#endif
-    return &stream->base;
-}
+/* Buffers that are filled from a pipe should be as large as it: for each a worker is woken, which
+   keeps the reader from reading for some microseconds. */
+#define BUFFER_BYTES ((size_t)READER_PIPE_BYTES)
 
 struct serial_state {
     pthread_mutex_t mutex; /* guards the following */
-    struct source_waiter *waiters;
+    struct waiter *waiters;
     bool reading; /* a worker has the role of the reader */
     bool ahead;   /* a worker reads ahead of it */
     bool over;    /* nothing more is to be had */
@@ -132,7 +59,7 @@ static void serial_check_rest(struct source *s)
     ptrdiff_t got = reader_fill(state->reader, rest, 1);
     bool more = got > 0;
 
-    while (got > 0 && s->compressed)
+    while (got > 0 && s->info.compressed)
         got = reader_fill(state->reader, rest, sizeof rest);
     if (more && got >= 0)
         message_warning("%s: the bytes after the array are left out", s->name);
@@ -142,28 +69,28 @@ static void serial_check_rest(struct source *s)
 static size_t serial_fill(struct source *s, void *buffer, size_t size)
 {
     struct serial_state *state = s->state;
-    size_t count = size / s->element_size;
-    uint64_t limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+    size_t count = size / s->info.element_size;
+    uint64_t limit = source_wanted(s);
     ptrdiff_t got;
 
     if (!serial_skip(s, buffer, size))
         return 0;
     if (state->next >= limit)
         return 0;
-    if (s->elements != SOURCE_UNKNOWN && count > s->elements - state->next)
-        count = (size_t)(s->elements - state->next);
-    got = reader_fill(state->reader, buffer, count * s->element_size);
+    if (s->info.elements != SOURCE_UNKNOWN && count > s->info.elements - state->next)
+        count = (size_t)(s->info.elements - state->next);
+    got = reader_fill(state->reader, buffer, count * s->info.element_size);
     if (got < 0)
         return 0;
-    if ((size_t)got < count * s->element_size) {
-        uint64_t position = s->data_offset + state->next * s->element_size + (uint64_t)got;
+    if ((size_t)got < count * s->info.element_size) {
+        uint64_t position = s->data_offset + state->next * s->info.element_size + (uint64_t)got;
         if (!source_check_end(s, position))
             return 0;
-        count = (size_t)got / s->element_size;
+        count = (size_t)got / s->info.element_size;
         state->ended = true;
     }
     state->next += count;
-    if (state->next == s->elements && s->elements == s->promised && !state->ended) {
+    if (state->next == s->info.elements && s->info.elements == s->promised && !state->ended) {
         serial_check_rest(s);
         state->ended = true;
     }
@@ -176,7 +103,7 @@ static bool serial_chunk(struct source *s, const struct source_request *request,
 {
     struct serial_state *state = s->state;
 
-    if (state->ended || atomic_load(&s->failed))
+    if (state->ended || source_failed(s))
         return false;
     chunk->index = state->next;
     chunk->count = serial_fill(s, request->buffer, request->size);
@@ -191,11 +118,11 @@ static bool serial_chunk(struct source *s, const struct source_request *request,
 static bool serial_read(struct source *s, const struct source_request *request, struct chunk *chunk)
 {
     struct serial_state *state = s->state;
-    struct source_waiter *waiter;
+    struct waiter *waiter;
     bool filled = false, more = true;
 
     state->reading = true;
-    while (more && ((waiter = source_waiter(&state->waiters)) || !filled)) {
+    while (more && ((waiter = waiters_take(&state->waiters)) || !filled)) {
         pthread_mutex_unlock(&state->mutex);
         if (waiter)
             more = serial_chunk(s, waiter->request, waiter->chunk);
@@ -203,12 +130,12 @@ static bool serial_read(struct source *s, const struct source_request *request, 
             more = filled = serial_chunk(s, request, chunk);
         pthread_mutex_lock(&state->mutex);
         if (waiter)
-            source_call(waiter, more ? SOURCE_CHUNK : SOURCE_AGAIN);
+            waiter_wake(waiter, more ? WAITER_FILLED : WAITER_LOOK_AGAIN);
     }
     state->reading = false;
     state->over = !more;
     if (state->over)
-        source_call_all(&state->waiters);
+        waiters_wake_all(&state->waiters);
     return filled;
 }
 
@@ -241,12 +168,12 @@ static enum source_status serial_next(struct source *s, const struct source_requ
         } else if (helpful) {
             helpful = serial_ahead(state);
         } else {
-            filled = source_wait(&state->waiters, &state->mutex, request, chunk) == SOURCE_CHUNK;
+            filled = waiters_wait(&state->waiters, &state->mutex, request, chunk) == WAITER_FILLED;
             helpful = true;
         }
     }
     pthread_mutex_unlock(&state->mutex);
-    if (atomic_load(&s->failed))
+    if (source_failed(s))
         return SOURCE_FAILED;
     return filled ? SOURCE_CHUNK : SOURCE_END;
 }
@@ -266,7 +193,7 @@ bool serial_source_open(struct source *s, const struct source_options *options,
     static const struct source_ops ops = {.next = serial_next, .close = serial_close};
     struct serial_state *state;
 
-    if (!source_layout(s, options, reader)) {
+    if (!formats_layout(s, options, reader)) {
         reader->close(reader);
         return false;
     }
@@ -278,9 +205,9 @@ bool serial_source_open(struct source *s, const struct source_options *options,
     }
     pthread_mutex_init(&state->mutex, NULL);
     state->reader = reader;
-    state->to_skip = s->npy ? 0 : s->data_offset;
+    state->to_skip = s->header ? 0 : s->data_offset;
     s->state = state;
     s->ops = &ops;
-    s->buffer_bytes = BUFFER_BYTES;
+    s->info.buffer_bytes = BUFFER_BYTES;
     return true;
 }

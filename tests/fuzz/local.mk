@@ -17,7 +17,7 @@ EXTRA_PROGRAMS = $(fuzz_programs)
 EXTRA_LIBRARIES = tests/fuzz/libfuzzed.a
 # Small files are mapped there, too.
 tests_fuzz_libfuzzed_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) \
-	-DMAPPED_FILE_MIN=4096
+	-DMAPPED_FILE_MIN=4096 -DSOURCE_HEAD_MAX=512
 tests_fuzz_libfuzzed_a_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
 tests_fuzz_libfuzzed_a_SOURCES = $(library_sources) $(cuda_absent) \
 	tests/fuzz/fuzz.c tests/fuzz/fuzz.h \

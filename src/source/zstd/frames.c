@@ -75,7 +75,7 @@ uint64_t zstd_skippable(const unsigned char *b, size_t got)
 const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_t size, size_t *got)
 {
     struct source *s = view->source;
-    uint64_t left = s->input_bytes - offset;
+    uint64_t left = s->info.input_bytes - offset;
 
     if (view->map) {
         *got = size < left ? size : (size_t)left;
@@ -108,7 +108,7 @@ void zstd_fault_say(struct source *s, const struct zstd_fault *fault)
     case ZSTD_CUT_OFF:
         source_error(s,
                      "ends at byte %" PRIu64 ", inside the zstd frame that begins at byte %" PRIu64,
-                     s->input_bytes, fault->frame);
+                     s->info.input_bytes, fault->frame);
         break;
     case ZSTD_NO_FRAME:
         source_error(s, "byte %" PRIu64 ": no zstd frame begins here", fault->frame);
@@ -227,7 +227,7 @@ static bool pass_block(const unsigned char *b, struct zstd_frame *frame, struct 
 
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault)
 {
-    const uint64_t input_bytes = view->source->input_bytes;
+    const uint64_t input_bytes = view->source->info.input_bytes;
     const unsigned char *b;
     size_t got;
 
@@ -273,7 +273,7 @@ bool zstd_walk(struct zstd_view *view, struct zstd_frame *frame, uint64_t blocks
 /* Looks for a seek table. Whether its entries are true is seen when they are followed. */
 static void find_table(struct zstd_finder *f)
 {
-    uint64_t end = f->view.source->input_bytes, entries, size;
+    uint64_t end = f->view.source->info.input_bytes, entries, size;
     const unsigned char *b;
     unsigned entry_bytes;
     size_t got;
@@ -331,10 +331,10 @@ static bool credible(struct zstd_finder *f, uint64_t size, uint64_t content)
     const unsigned char *b;
     size_t got;
 
-    if (end < f->frame.position || end > f->view.source->input_bytes ||
+    if (end < f->frame.position || end > f->view.source->info.input_bytes ||
         (content != SOURCE_UNKNOWN && content > most_of(size)))
         return false;
-    if (end == f->view.source->input_bytes)
+    if (end == f->view.source->info.input_bytes)
         return true;
     b = zstd_view_at(&f->view, end, 4, &got);
     return b && zstd_recognise(b, got);
@@ -396,7 +396,7 @@ static bool begin_frame(struct zstd_finder *f)
     struct source *s = f->view.source;
     uint64_t hint = 0;
 
-    while (f->next < s->input_bytes) {
+    while (f->next < s->info.input_bytes) {
         size_t got;
         const unsigned char *b =
             zstd_view_at(&f->view, f->next, SKIPPABLE_HEADER + HINT_CONTENT, &got);
@@ -417,7 +417,7 @@ static bool begin_frame(struct zstd_finder *f)
             return true;
         }
         skippable = zstd_skippable(b, got);
-        if (skippable == 0 || skippable > s->input_bytes - f->next)
+        if (skippable == 0 || skippable > s->info.input_bytes - f->next)
             return cut_off(&f->fault, f->next);
         hint = load32(b) == HINT_MAGIC && skippable == SKIPPABLE_HEADER + HINT_CONTENT
                    ? load32(b + SKIPPABLE_HEADER)
@@ -441,7 +441,7 @@ static uint64_t frame_most(const struct zstd_frame *frame)
 /* Compressed bytes to put into one batch. */
 static uint64_t batch_bytes(const struct zstd_finder *f)
 {
-    uint64_t bytes = (f->view.source->input_bytes - f->next) / 4 / f->workers;
+    uint64_t bytes = (f->view.source->info.input_bytes - f->next) / 4 / f->workers;
 
     return bytes > BATCH_BYTES ? BATCH_BYTES : bytes < BATCH_BYTES_MIN ? BATCH_BYTES_MIN : bytes;
 }

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/source.h"
+#include "source/source_impl.h"
 
 /* The most one block can hold; less where the frame's window is smaller. */
 #define ZSTD_BLOCK_CONTENT_MAX ((uint64_t)128 << 10)
@@ -40,6 +40,9 @@ struct zstd_view {
    which has been said. Does not count as input that was read. */
 const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_t size,
                                   size_t *got);
+
+/* Whether the first bytes of a file are a zstd or a skippable frame's. Four bytes decide. */
+bool zstd_recognise(const void *bytes, size_t size);
 
 /* What is wrong with a frame, and where. */
 struct zstd_fault {

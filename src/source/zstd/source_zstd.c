@@ -26,8 +26,10 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "source/source.h"
+#include "source/formats.h"
+#include "source/waiters.h"
 #include "source/zstd/frames.h"
+#include "source/zstd/zstd.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
@@ -450,7 +452,7 @@ struct zstd_state {
     _Atomic bool again; /* the frames must be read in order */
 
     pthread_mutex_t mutex; /* guards the following */
-    struct source_waiter *waiters;
+    struct waiter *waiters;
     struct task *queue; /* tasks found, of queue_size, from queue_first on */
     unsigned queue_size, queue_first, queue_count;
     bool finding;           /* a worker has the role of the finder */
@@ -584,7 +586,7 @@ static bool begin_task(struct source *s, struct decoder *d, const struct task *t
                                        .map = z->map,
                                        .buffer = d->input.view.buffer,
                                        .capacity = d->input.view.capacity};
-    d->input.end = task->batch.end == SOURCE_UNKNOWN ? s->input_bytes : task->batch.end;
+    d->input.end = task->batch.end == SOURCE_UNKNOWN ? s->info.input_bytes : task->batch.end;
     atomic_store(&d->input.present, begin);
     atomic_store(&d->input.released, (begin + z->map_before) / MAPPING_PAGE * MAPPING_PAGE);
     return true;
@@ -649,8 +651,8 @@ static bool feed(struct source *s, struct decoder *d, ZSTD_outBuffer *out, ZSTD_
 /* Position behind the last element that is asked for, where that is known. */
 static uint64_t end_position(const struct source *s)
 {
-    if (s->elements < (SOURCE_UNKNOWN - s->data_offset) / s->element_size)
-        return s->data_offset + s->elements * s->element_size;
+    if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
+        return s->data_offset + s->info.elements * s->info.element_size;
     return SOURCE_UNKNOWN;
 }
 
@@ -662,7 +664,7 @@ static bool unwanted(const struct source *s, const struct decoder *d)
 
     return (z->exact_needed && d->position >= end_position(s)) ||
            (d->position >= s->data_offset &&
-            (d->position - s->data_offset) / s->element_size >= limit);
+            (d->position - s->data_offset) / s->info.element_size >= limit);
 }
 
 /* Whether a batch that has come to its end is what it should be. */
@@ -836,7 +838,7 @@ static bool decode_small(struct source *s, struct hand *h, size_t bytes)
                 release_input(s->state, &d->input, atomic_load(&d->offset), true);
                 return unwanted(s, d) || check_batch(s, d);
             }
-            if (h->filled - h->ready < s->element_size) {
+            if (h->filled - h->ready < s->info.element_size) {
                 memmove(h->memory, h->memory + h->ready, h->filled - h->ready);
                 h->filled -= h->ready;
                 h->ready = 0;
@@ -891,11 +893,11 @@ static bool take_ready(const struct source *s, struct hand *h, size_t piece, str
         size = (size_t)(end - h->from);
     if (size > piece)
         size = piece;
-    size -= size % s->element_size;
+    size -= size % s->info.element_size;
     if (size == 0)
         return false;
-    chunk->index = (h->from - s->data_offset) / s->element_size;
-    chunk->count = size / s->element_size;
+    chunk->index = (h->from - s->data_offset) / s->info.element_size;
+    chunk->count = size / s->info.element_size;
     chunk->data = h->memory + h->ready;
     h->ready += size;
     h->from += size;
@@ -912,18 +914,18 @@ static bool next_of_hand(struct source *s, struct hand *h, const struct source_r
     struct small_call call = {.source = s, .hand = h, .good = true};
     bool taken;
 
-    if (request->in_use == 0 && request->in_place > piece)
+    if (request->borrow && request->in_place > piece)
         piece = request->in_place;
-    if (request->in_use == 0 && piece > PIECE_BYTES)
+    if (request->borrow && piece > PIECE_BYTES)
         piece = PIECE_BYTES;
-    call.bytes = piece - piece % s->element_size;
+    call.bytes = piece - piece % s->info.element_size;
     do {
         if (h->open && !mapping_guard(call_decode_small, &call))
             call.good = became_shorter(s, &h->decoder);
         taken = call.good && take_ready(s, h, piece, chunk);
     } while (call.good && !taken && h->open);
-    if (taken && request->in_use > 0)
-        chunk->data = memcpy(request->buffer, chunk->data, chunk->count * s->element_size);
+    if (taken && !request->borrow)
+        chunk->data = memcpy(request->buffer, chunk->data, chunk->count * s->info.element_size);
     return taken;
 }
 
@@ -1003,7 +1005,8 @@ static bool fill(struct source *s, struct decoder *d, const struct source_reques
     *complete = false;
     while (chunk->count == 0 && !*complete) {
         uint64_t from = d->position;
-        ZSTD_outBuffer out = {request->buffer, request->size - request->size % s->element_size, 0};
+        ZSTD_outBuffer out = {request->buffer, request->size - request->size % s->info.element_size,
+                              0};
         struct stream_call call = {s, d, &out, complete, false};
 
         if (unwanted(s, d)) {
@@ -1023,8 +1026,8 @@ static bool fill(struct source *s, struct decoder *d, const struct source_reques
             out.pos = 0;
         else if (d->task.exact && end - from < out.pos)
             out.pos = (size_t)(end - from);
-        chunk->index = (from - s->data_offset) / s->element_size;
-        chunk->count = out.pos / s->element_size;
+        chunk->index = (from - s->data_offset) / s->info.element_size;
+        chunk->count = out.pos / s->info.element_size;
     }
     return true;
 }
@@ -1094,13 +1097,13 @@ static void call_next(struct zstd_state *z)
 
     if (z->waiters && (to_be_found(z) || idle_stream(z, 0) ||
                        (front && (is_small(z, front) || may_stream(z, front)))))
-        source_call(source_waiter(&z->waiters), SOURCE_AGAIN);
+        waiter_wake(waiters_take(&z->waiters), WAITER_LOOK_AGAIN);
 }
 
 /* Whether byte `position` of the content is the first of an element, or before them all. */
 static bool is_boundary(const struct source *s, uint64_t position)
 {
-    return position <= s->data_offset || (position - s->data_offset) % s->element_size == 0;
+    return position <= s->data_offset || (position - s->data_offset) % s->info.element_size == 0;
 }
 
 /* Provisional space for content of up to `most` bytes: up to where an element may begin. The
@@ -1111,7 +1114,7 @@ static uint64_t reserve(const struct source *s, uint64_t base, uint64_t most)
 
     if (end < s->data_offset)
         end = s->data_offset;
-    return end + (s->element_size - (end - s->data_offset) % s->element_size) - base;
+    return end + (s->info.element_size - (end - s->data_offset) % s->info.element_size) - base;
 }
 
 /* Notes an unsized batch. False without memory (said). */
@@ -1188,10 +1191,10 @@ static bool rest_unwanted(const struct source *s)
     const struct zstd_state *z = s->state;
     uint64_t limit = atomic_load(&s->limit);
 
-    if (z->exact_needed && s->elements < limit)
-        limit = s->elements;
+    if (z->exact_needed && s->info.elements < limit)
+        limit = s->info.elements;
     return limit != SOURCE_UNKNOWN && z->next_base >= s->data_offset &&
-           (z->next_base - s->data_offset) / s->element_size >= limit;
+           (z->next_base - s->data_offset) / s->info.element_size >= limit;
 }
 
 /* What the finder found. False when that was the last. */
@@ -1286,11 +1289,11 @@ static bool serve(struct source *s, struct stream *stream, const struct source_r
                   struct chunk *chunk)
 {
     struct zstd_state *z = s->state;
-    struct source_waiter *waiter;
+    struct waiter *waiter;
     bool filled = false, more = true;
 
     stream->busy = true;
-    while (more && ((waiter = source_waiter(&z->waiters)) || !filled)) {
+    while (more && ((waiter = waiters_take(&z->waiters)) || !filled)) {
         struct chunk *target = waiter ? waiter->chunk : chunk;
         bool good, complete;
 
@@ -1301,7 +1304,7 @@ static bool serve(struct source *s, struct stream *stream, const struct source_r
             tell_finder(z, &stream->decoder);
         more = good && !complete;
         if (waiter)
-            source_call(waiter, good && target->count > 0 ? SOURCE_CHUNK : SOURCE_AGAIN);
+            waiter_wake(waiter, good && target->count > 0 ? WAITER_FILLED : WAITER_LOOK_AGAIN);
         else
             filled = good && target->count > 0;
     }
@@ -1473,13 +1476,19 @@ static bool all_done(struct source *s)
     return z->open == 0;
 }
 
-/* Finds something to do: a chunk from a stream (SOURCE_CHUNK), or a task for the hand
-   (SOURCE_AGAIN); SOURCE_END when there is nothing more. The mutex is not held. */
-static enum source_status next_task(struct source *s, struct hand *h,
-                                    const struct source_request *request, struct chunk *chunk)
+/* What there was to do. */
+enum task_news {
+    TASK_NONE,  /* there is nothing more */
+    TASK_CHUNK, /* a stream has filled the worker's chunk */
+    TASK_HAND   /* the worker has a task in hand */
+};
+
+/* Finds something to do. The mutex is not held. */
+static enum task_news next_task(struct source *s, struct hand *h,
+                                const struct source_request *request, struct chunk *chunk)
 {
     struct zstd_state *z = s->state;
-    enum source_status status = SOURCE_END;
+    enum task_news news = TASK_NONE;
     bool end = false, helpful = true;
 
     pthread_mutex_lock(&z->mutex);
@@ -1488,31 +1497,31 @@ static enum source_status next_task(struct source *s, struct hand *h,
         z->budget += h->beyond;
         h->taken = false;
     }
-    while (status == SOURCE_END && !(end = all_done(s))) {
+    while (news == TASK_NONE && !(end = all_done(s))) {
         struct stream *stream = idle_stream(z, request->worker);
 
         if (stream) {
             if (serve(s, stream, request, chunk))
-                status = SOURCE_CHUNK;
+                news = TASK_CHUNK;
         } else if (to_be_found(z)) {
             find(s);
         } else if (claim(s, h)) {
             if (h->taken)
-                status = SOURCE_AGAIN;
+                news = TASK_HAND;
         } else if (helpful) {
             helpful = help(s);
         } else {
-            if (source_wait(&z->waiters, &z->mutex, request, chunk) == SOURCE_CHUNK)
-                status = SOURCE_CHUNK;
+            if (waiters_wait(&z->waiters, &z->mutex, request, chunk) == WAITER_FILLED)
+                news = TASK_CHUNK;
             helpful = true;
         }
     }
     if (end)
-        source_call_all(&z->waiters);
+        waiters_wake_all(&z->waiters);
     else
         call_next(z);
     pthread_mutex_unlock(&z->mutex);
-    return status;
+    return news;
 }
 
 static enum source_status zstd_next(struct source *s, const struct source_request *request,
@@ -1520,14 +1529,16 @@ static enum source_status zstd_next(struct source *s, const struct source_reques
 {
     const struct zstd_state *z = s->state;
     struct hand *h = &z->hands[request->worker];
-    enum source_status status = SOURCE_AGAIN;
+    enum task_news news;
 
-    while (status == SOURCE_AGAIN) {
+    do {
         if (h->taken && next_of_hand(s, h, request, chunk))
             return SOURCE_CHUNK;
-        status = next_task(s, h, request, chunk);
-    }
-    return atomic_load(&s->failed) ? SOURCE_FAILED : status;
+        news = next_task(s, h, request, chunk);
+    } while (news == TASK_HAND);
+    if (source_failed(s))
+        return SOURCE_FAILED;
+    return news == TASK_CHUNK ? SOURCE_CHUNK : SOURCE_END;
 }
 
 /* Whether a worker left without finishing what it had in hand: what it found is not in the
@@ -1541,15 +1552,15 @@ static bool left_behind(const struct zstd_state *z)
     return left;
 }
 
-static enum source_status zstd_finish(struct source *s)
+static enum source_verdict zstd_finish(struct source *s)
 {
     struct zstd_state *z = s->state;
     uint64_t gap = 0, total, limit = atomic_load(&s->limit), last = SOURCE_UNKNOWN;
 
     if (atomic_load(&z->again) || left_behind(z))
-        return SOURCE_AGAIN;
+        return SOURCE_RETRY;
     if (limit != SOURCE_UNKNOWN)
-        last = s->data_offset + limit * s->element_size;
+        last = s->data_offset + limit * s->info.element_size;
     /* Behind the limit frames were not decoded to their ends. */
     for (size_t i = 0; i < z->unsized_count && z->unsized[i].base + z->unsized[i].reserved <= last;
          i++) {
@@ -1558,7 +1569,7 @@ static enum source_status zstd_finish(struct source *s)
         /* A torn element between batches, or a header that goes beyond the first one. */
         if (u->base + u->reserved != z->next_base &&
             (u->base + u->length < s->data_offset || !is_boundary(s, u->base + u->length)))
-            return SOURCE_AGAIN;
+            return SOURCE_RETRY;
         gap += u->reserved - u->length;
         u->gap = gap;
     }
@@ -1566,20 +1577,21 @@ static enum source_status zstd_finish(struct source *s)
     /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
        array of a .npy can only be told from true positions. */
     if (limit != SOURCE_UNKNOWN)
-        return z->unsized_count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_AGAIN : SOURCE_END;
-    if (s->promised != SOURCE_UNKNOWN && s->elements == s->promised &&
-        total > s->data_offset + s->promised * s->element_size) {
+        return z->unsized_count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_RETRY
+                                                                     : SOURCE_COMPLETE;
+    if (s->promised != SOURCE_UNKNOWN && s->info.elements == s->promised &&
+        total > s->data_offset + s->promised * s->info.element_size) {
         if (z->unsized_count > 0)
-            return SOURCE_AGAIN; /* too much was handed out */
+            return SOURCE_RETRY; /* too much was handed out */
         message_warning("%s: the bytes after the array are left out", s->name);
     }
-    return source_check_end(s, total) ? SOURCE_END : SOURCE_FAILED;
+    return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
 static uint64_t zstd_index(const struct source *s, uint64_t index)
 {
     const struct zstd_state *z = s->state;
-    uint64_t position = s->data_offset + index * s->element_size;
+    uint64_t position = s->data_offset + index * s->info.element_size;
     size_t low = 0, high = z->unsized_count; /* how many unsized batches end at or before it */
 
     while (low < high) {
@@ -1589,7 +1601,7 @@ static uint64_t zstd_index(const struct source *s, uint64_t index)
         else
             high = middle;
     }
-    return low ? index - z->unsized[low - 1].gap / s->element_size : index;
+    return low ? index - z->unsized[low - 1].gap / s->info.element_size : index;
 }
 
 /* Whatever zstd_state got. */
@@ -1604,7 +1616,7 @@ static void zstd_source_close(struct source *s)
     for (unsigned i = 0; z->streams && i < STREAMS(z->workers); i++)
         end_decoder(&z->streams[i].decoder);
     if (z->map)
-        munmap(z->map - z->map_before, z->map_before + (size_t)s->input_bytes);
+        munmap(z->map - z->map_before, z->map_before + (size_t)s->info.input_bytes);
     free(z->hands);
     free(z->streams);
     free(z->queue);
@@ -1619,9 +1631,9 @@ static void map_input(const struct source *s, struct zstd_state *z)
     void *map;
 
     z->map_before = (size_t)(s->start % MAPPING_PAGE);
-    if (s->input_bytes > SIZE_MAX - MAPPING_PAGE)
+    if (s->info.input_bytes > SIZE_MAX - MAPPING_PAGE)
         return;
-    map = mmap(NULL, z->map_before + (size_t)s->input_bytes, PROT_READ, MAP_SHARED, s->fd,
+    map = mmap(NULL, z->map_before + (size_t)s->info.input_bytes, PROT_READ, MAP_SHARED, s->fd,
                (off_t)(s->start - z->map_before));
     if (map != MAP_FAILED)
         z->map = (unsigned char *)map + z->map_before;
@@ -1662,7 +1674,7 @@ static bool zstd_state(struct source *s, unsigned workers)
     if (!z->hands || !z->streams || !z->queue)
         return false;
     set_room(z);
-    z->exact_needed = s->elements != s->promised || (!s->npy && s->data_offset > 0);
+    z->exact_needed = s->info.elements != s->promised || (!s->header && s->data_offset > 0);
     map_input(s, z);
     zstd_finder_init(&z->finder, s, z->map, z->room, workers);
     return true;
@@ -1670,9 +1682,9 @@ static bool zstd_state(struct source *s, unsigned workers)
 
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
 {
-    struct reader *stream = stream_reader_open(s);
+    struct reader *stream = input_reader_open(s);
     struct reader *reader = stream ? zstd_reader_open(s, stream) : NULL;
-    bool ok = reader && source_layout(s, options, reader);
+    bool ok = reader && formats_layout(s, options, reader);
 
     if (reader)
         reader->close(reader);
@@ -1683,6 +1695,6 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
         return false;
     }
     atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
-    s->parallel = true;
+    s->info.parallel = true;
     return true;
 }

@@ -1,0 +1,43 @@
+/*
+ * The formats of inputs: a table with a row for each. A row says how a format is recognised by its
+ * first bytes, and reads the header that describes its elements; or it is a compression, inside
+ * which the others lie.
+ */
+#ifndef GPUREDUCE_SOURCE_FORMATS_H
+#define GPUREDUCE_SOURCE_FORMATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "source/reader.h"
+#include "source/source_impl.h"
+
+/* Bytes by which a compression is recognised, at most. */
+#define FORMATS_MAGIC_MAX 4
+
+struct format {
+    const char *name; /* as --format takes it and results show it */
+    enum source_format id;
+    const char *inside; /* the same of compressed data; NULL for a compression */
+    /* Whether data that begin with these bytes are of this format. NULL where nothing tells. */
+    bool (*recognise)(const void *bytes, size_t size);
+    /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,
+       info.swap, data_offset and promised. The reader then stands behind the header. NULL for a
+       compression. */
+    bool (*layout)(struct source *, const struct source_options *, struct reader *,
+                   const unsigned char *prefix, size_t had);
+    bool compression;
+    const char *wrong; /* what to print when it was asked for and is not there */
+};
+
+/* Sets info.compressed: whether the input begins as compressed data do. What was read for that goes
+   back to the reader. False on failure. */
+bool formats_detect_compression(struct source *s, const struct source_options *options,
+                                struct reader *reader);
+
+/* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, promised
+   and elements (from the promise and --length alone). The reader then stands after the header, or
+   at the very start of raw input, before what is to be skipped. */
+bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
+
+#endif

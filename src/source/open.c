@@ -1,0 +1,151 @@
+/*
+ * Opening sources: finds out what an input is, and which kind of source reads it.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/file.h"
+#include "source/formats.h"
+#include "source/reader.h"
+#include "source/serial.h"
+#include "source/whole.h"
+#include "source/zstd/zstd.h"
+#include "sys/message.h"
+
+/* Takes the descriptor and the metadata of what `path` names. */
+static bool open_file(struct source *s, struct stat *status)
+{
+    int flags;
+
+    if (strcmp(s->path, "-") == 0) {
+        s->fd = STDIN_FILENO;
+    } else {
+        /* Without O_NONBLOCK a FIFO waits for its writer, as users expect. */
+        s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        s->close_fd = s->fd >= 0;
+    }
+    if (s->fd < 0 || fstat(s->fd, status) != 0) {
+        source_error(s, "%s", strerror(errno));
+        return false;
+    }
+    if (S_ISDIR(status->st_mode)) {
+        source_error(s, "is a directory");
+        return false;
+    }
+    flags = fcntl(s->fd, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
+        source_error(s, "is not open for reading");
+        return false;
+    }
+    return true;
+}
+
+/* Where a file that can be read at any offset begins and how much it holds. Returns false for all
+   that must be read in order: pipes, terminals, and special files without a size (as in /proc). */
+static bool has_extent(struct source *s, const struct stat *status)
+{
+    off_t begin = 0, end;
+
+    if (!S_ISREG(status->st_mode) && !S_ISBLK(status->st_mode))
+        return false;
+    if (!s->close_fd) {
+        begin = lseek(s->fd, 0, SEEK_CUR);
+        if (begin < 0)
+            return false;
+    }
+    end = S_ISREG(status->st_mode) ? status->st_size : lseek(s->fd, 0, SEEK_END);
+    if (end <= 0)
+        return false;
+    s->start = (uint64_t)begin;
+    s->info.input_bytes = end > begin ? (uint64_t)(end - begin) : 0;
+    return true;
+}
+
+/* Reads the first bytes of a file that can be read at any offset. */
+static bool read_head(struct source *s)
+{
+    size_t size =
+        s->info.input_bytes <= SOURCE_HEAD_MAX ? (size_t)s->info.input_bytes : SOURCE_HEAD_MIN;
+    ptrdiff_t got;
+
+    s->head = malloc(SOURCE_HEAD_MAX);
+    if (!s->head) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    got = source_pread(s, s->head, size, s->start);
+    s->head_size = got > 0 ? (size_t)got : 0;
+    atomic_store(&s->input_read, 0); /* it counts when it is used */
+    return got >= 0;
+}
+
+/* A file that can be read at any offset, and is not compressed. */
+static bool open_plain_file(struct source *s, const struct source_options *options,
+                            unsigned workers)
+{
+    if (!file_layout(s, options))
+        return false;
+    return s->head_size == s->info.input_bytes ? whole_source_open(s)
+                                               : file_source_open(s, workers);
+}
+
+static bool open_format(struct source *s, const struct source_options *options, bool has_size,
+                        unsigned workers)
+{
+    struct reader *reader;
+
+    if (has_size && !read_head(s))
+        return false;
+    reader = input_reader_open(s);
+    if (!reader)
+        return false;
+    if (!formats_detect_compression(s, options, reader)) {
+        reader->close(reader);
+        return false;
+    }
+    if (has_size && !(s->info.compressed && options->in_order)) {
+        reader->close(reader);
+        return s->info.compressed ? zstd_source_open(s, options, workers)
+                                  : open_plain_file(s, options, workers);
+    }
+    if (s->info.compressed) {
+        reader = zstd_reader_open(s, reader);
+        if (!reader)
+            return false;
+    }
+    return serial_source_open(s, options, reader);
+}
+
+struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops none = {0};
+    char quoted[MESSAGE_QUOTE_MAX];
+    struct source *s = calloc(1, sizeof *s);
+    struct stat status;
+
+    if (s)
+        s->name = strdup(strcmp(path, "-") == 0 ? "standard input" : message_quote(quoted, path));
+    if (!s || !s->name) {
+        free(s);
+        message_error(EXIT_FAILED, "out of memory");
+        return NULL;
+    }
+    s->info.name = s->name;
+    s->fd = -1;
+    s->ops = &none;
+    s->path = path;
+    s->info.input_bytes = SOURCE_UNKNOWN;
+    s->window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    atomic_init(&s->limit, SOURCE_UNKNOWN);
+    if (!open_file(s, &status) || !open_format(s, options, has_extent(s, &status), workers)) {
+        source_close(s);
+        return NULL;
+    }
+    return s;
+}

@@ -1,0 +1,121 @@
+#include "config.h"
+
+#include "source/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/clock.h"
+
+ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
+{
+    size_t count = r->pushed < size ? r->pushed : size;
+
+    if (count == 0)
+        return r->read(r, buffer, size);
+    memcpy(buffer, r->pushed_bytes, count);
+    memmove(r->pushed_bytes, r->pushed_bytes + count, r->pushed - count);
+    r->pushed -= count;
+    return (ptrdiff_t)count;
+}
+
+ptrdiff_t reader_fill(struct reader *r, void *buffer, size_t size)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ptrdiff_t n = reader_read(r, (char *)buffer + done, size - done);
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (ptrdiff_t)done;
+}
+
+void reader_push(struct reader *r, const void *bytes, size_t size)
+{
+    memmove(r->pushed_bytes + size, r->pushed_bytes, r->pushed);
+    memcpy(r->pushed_bytes, bytes, size);
+    r->pushed += size;
+}
+
+struct input_reader {
+    struct reader base;
+    struct source *source;
+    uint64_t offset; /* bytes read */
+};
+
+/* Waits for a descriptor that somebody made non-blocking. */
+static bool wait_for_input(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+    return poll(&poll_fd, 1, -1) > 0 || errno == EINTR;
+}
+
+static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
+{
+    struct input_reader *input = (struct input_reader *)r;
+    struct source *s = input->source;
+    uint64_t begun;
+    ssize_t n;
+
+    if (input->offset < s->head_size) {
+        size_t count = s->head_size - (size_t)input->offset;
+
+        count = size < count ? size : count;
+        memcpy(buffer, s->head + input->offset, count);
+        input->offset += count;
+        source_count(s, count, 0);
+        return (ptrdiff_t)count;
+    }
+    if (s->info.input_bytes != SOURCE_UNKNOWN) {
+        uint64_t left = s->info.input_bytes - input->offset;
+        n = source_pread(s, buffer, size < left ? size : (size_t)left, s->start + input->offset);
+        if (n > 0)
+            input->offset += (uint64_t)n;
+        return n;
+    }
+    begun = clock_now();
+    do
+        n = read(s->fd, buffer, size);
+    while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s->fd))));
+    if (n < 0) {
+        source_error(s, "read error at byte %" PRIu64 ": %s", input->offset, strerror(errno));
+        return -1;
+    }
+    input->offset += (uint64_t)n;
+    source_count(s, (uint64_t)n, clock_now() - begun);
+    return n;
+}
+
+static void input_close(struct reader *r)
+{
+    free(r);
+}
+
+struct reader *input_reader_open(struct source *s)
+{
+    struct input_reader *input = calloc(1, sizeof *input);
+
+    if (!input) {
+        source_error(s, "out of memory");
+        return NULL;
+    }
+    input->base.read = input_read;
+    input->base.close = input_close;
+    input->source = s;
+#ifdef F_SETPIPE_SZ
+    if (s->info.input_bytes == SOURCE_UNKNOWN)
+        (void)fcntl(s->fd, F_SETPIPE_SZ,
+                    READER_PIPE_BYTES); /* fails, harmlessly, for what is no pipe */
+#endif
+    return &input->base;
+}

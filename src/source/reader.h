@@ -1,0 +1,43 @@
+/*
+ * Readers: streams of bytes in order. A decoder of compressed bytes is a reader on top of another.
+ * A reader belongs to one thread at a time; functions that fail have printed why.
+ */
+#ifndef GPUREDUCE_SOURCE_READER_H
+#define GPUREDUCE_SOURCE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "source/source_impl.h"
+
+#define READER_PUSHED_MAX 16
+
+struct reader {
+    /* Reads up to `size` bytes; 0 at the end; -1 on failure. */
+    ptrdiff_t (*read)(struct reader *, void *buffer, size_t size);
+    void (*close)(struct reader *);
+    /* Prepares what will be read next. One thread may call it while another reads; both may have to
+       wait for the input. False when there is nothing to do. NULL where that is always so. */
+    bool (*ahead)(struct reader *);
+    size_t pushed; /* bytes to be read again before any other */
+    unsigned char pushed_bytes[READER_PUSHED_MAX];
+};
+
+/* Reads up to `size` bytes, first those pushed back. 0 at the end; -1 on failure. */
+ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size);
+
+/* Reads exactly `size` bytes unless the end comes first. Returns how many, or -1. */
+ptrdiff_t reader_fill(struct reader *r, void *buffer, size_t size);
+
+/* Puts `size` bytes, at most READER_PUSHED_MAX, back before what is still to be read. */
+void reader_push(struct reader *r, const void *bytes, size_t size);
+
+/* A reader of s->fd from s->start: the head first; files of known extent by pread, so that other
+   users of the descriptor are not disturbed. It counts what it reads. NULL without memory. */
+struct reader *input_reader_open(struct source *s);
+
+/* As large as the default pipe of 64 KiB may be made by an unprivileged process: otherwise the
+   writer and this reader take turns sixteen times as often. */
+#define READER_PIPE_BYTES (1 << 20)
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * For the implementations of sources: the state that all kinds share, and reading the file.
+ *
+ * A kind of source (file.c, serial.c, zstd/) is a table of functions and a state of its own. Kinds
+ * include this header and what stands beside it at the bottom (reader.h, waiters.h, formats.h), and
+ * not each other; open.c alone knows them all.
+ */
+#ifndef GPUREDUCE_SOURCE_IMPL_H
+#define GPUREDUCE_SOURCE_IMPL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/source.h"
+
+/* What a kind of source does. All but next may be NULL where there is nothing to do; for their
+   meaning see the functions of the same names in source.h. */
+struct source_ops {
+    enum source_status (*next)(struct source *, const struct source_request *, struct chunk *);
+    void (*release)(struct source *, unsigned worker, const struct chunk *);
+    void (*lost)(struct source *, const struct chunk *);
+    enum source_verdict (*finish)(struct source *);
+    uint64_t (*index)(const struct source *, uint64_t position);
+    void (*close)(struct source *);
+};
+
+/* Whole files up to this size are read when they are opened: that spares small ones two system
+   calls each. Fuzzing makes it small, so that small files are mapped. */
+#ifndef SOURCE_HEAD_MAX
+#    define SOURCE_HEAD_MAX ((size_t)64 << 10)
+#endif
+
+/* Of larger ones so much is, to tell their format. */
+#define SOURCE_HEAD_MIN ((size_t)512)
+
+struct source {
+    const struct source_ops *ops;
+    void *state; /* the kind's own, released by ops->close */
+    int fd;
+    bool close_fd;
+    const char *path; /* as the user gave it */
+    char *name;       /* as messages show it */
+
+    unsigned char *head; /* the input's first bytes, where it can be read at any offset */
+    size_t head_size;
+
+    /* The layout, fixed once the source is open. */
+    struct source_info info;
+    bool header;          /* the elements stand behind a header that describes them */
+    int window_log;       /* of zstd frames at most */
+    uint64_t start;       /* offset in the file at which the input begins */
+    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    uint64_t promised;    /* elements that a header promises; SOURCE_UNKNOWN without one */
+
+    /* Changed by any worker. */
+    _Atomic uint64_t limit; /* elements from this index on are no longer wanted */
+    _Atomic bool failed;
+    _Atomic uint64_t input_read; /* see struct source_stats */
+    _Atomic uint64_t read_time;
+    _Atomic uint64_t decode_time;
+};
+
+/* Counts `bytes` of input as read, in `time` nanoseconds. Any worker may call it. */
+static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
+{
+    atomic_fetch_add_explicit(&s->input_read, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->read_time, time, memory_order_relaxed);
+}
+
+static inline bool source_failed(const struct source *s)
+{
+    return atomic_load_explicit(&s->failed, memory_order_relaxed);
+}
+
+/* Elements from this index on are not wanted: SOURCE_UNKNOWN while all are. */
+static inline uint64_t source_wanted(const struct source *s)
+{
+    return atomic_load_explicit(&s->limit, memory_order_relaxed);
+}
+
+/* Prints that the file has become shorter since it was opened, as its byte before offset `missing`
+   tells, and makes the source fail. */
+void source_became_shorter(struct source *s, uint64_t missing);
+
+/* Prints that the input ends at byte `size` of the decoded stream when a header promises more, or
+   in the middle of an element, and returns false; otherwise returns true. */
+bool source_check_end(struct source *s, uint64_t size);
+
+/* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1
+   on failure. Counts what it read. */
+ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
+
+/* The same through `fd`: s->fd, or another descriptor of the file, one with O_DIRECT. For that,
+   buffer, size and offset are multiples of pages, and SOURCE_REFUSED says that it cannot be read
+   so: the reason is printed by source_pread, if it meets it too. */
+#define SOURCE_REFUSED (-2)
+ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
+
+#endif

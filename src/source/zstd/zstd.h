@@ -1,0 +1,18 @@
+/*
+ * zstd: the source of files whose frames are decoded in parallel, and the reader that decodes any
+ * zstd data from front to back.
+ */
+#ifndef GPUREDUCE_SOURCE_ZSTD_H
+#define GPUREDUCE_SOURCE_ZSTD_H
+
+#include "source/reader.h"
+
+/* Makes s, whose descriptor, name and extent are known, a source of this kind. False on failure; s
+   is to be closed in any case. */
+bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);
+
+/* A reader of the decompressed bytes of `input`, which it closes with itself, or at once when it
+   fails and returns NULL. */
+struct reader *zstd_reader_open(struct source *s, struct reader *input);
+
+#endif
