@@ -23,8 +23,8 @@ static inline uint64_t clock_now(void)
     return clock_of(CLOCK_MONOTONIC);
 }
 
-/* Nanoseconds from `start` to `now`, both of one clock; 0 when `start` is the later one, as the stamp
-   of another thread may be. */
+/* Nanoseconds from `start` to `now`, both of one clock; 0 when `start` is the later one, as the
+   stamp of another thread may be. */
 static inline uint64_t clock_between(uint64_t start, uint64_t now)
 {
     return now > start ? now - start : 0;

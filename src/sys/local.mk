@@ -8,4 +8,5 @@ library_sources += \
 	src/sys/mapping.c src/sys/mapping.h \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
+	src/sys/signals.c src/sys/signals.h \
 	src/sys/timeline.c src/sys/timeline.h
