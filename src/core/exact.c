@@ -132,17 +132,73 @@ double exact_round(const struct exact *e)
     return round_digits(digit, EXACT_DIGITS, EXACT_LSB_EXPONENT, false, negative);
 }
 
+/*
+ * Division of an integer of n digits by divisor > 0, in place; the remainder is returned. 64 bits
+ * are two digits, and need not be more: D. E. Knuth, The Art of Computer Programming, vol.
+ * 2, 4.3.1.
+ */
+
+/* By one digit (exercise 16). */
+static uint64_t divide_by_digit(uint32_t *digit, int n, uint32_t divisor)
+{
+    uint64_t remainder = 0;
+
+    for (int i = n - 1; i >= 0; i--) {
+        uint64_t value = remainder << 32 | digit[i];
+
+        digit[i] = (uint32_t)(value / divisor);
+        remainder = value % divisor;
+    }
+    return remainder;
+}
+
+/* One digit of the quotient, of three digits by two: *remainder, two of them, and `next`. The
+   divisor has its highest bit set, and exceeds *remainder. */
+static uint32_t divide_step(uint64_t *remainder, uint32_t next, uint64_t divisor)
+{
+    const uint64_t high = divisor >> 32, low = divisor & UINT32_MAX;
+    /* What the upper digits give is the quotient, or up to 2 more. */
+    uint64_t quotient = *remainder / high, rest = *remainder % high;
+
+    while (quotient > UINT32_MAX || quotient * low > (rest << 32 | next)) {
+        quotient--;
+        rest += high;
+        if (rest > UINT32_MAX)
+            break;
+    }
+    /* It fits 64 bits; what overflows on the way cancels out. */
+    *remainder = (*remainder << 32 | next) - quotient * divisor;
+    return (uint32_t)quotient;
+}
+
+/* By two digits (algorithm D). */
+static uint64_t divide_by_two_digits(uint32_t *digit, int n, uint64_t divisor)
+{
+    uint64_t remainder;
+    int shift = 0;
+
+    /* The dividend is shifted with the divisor, a digit at a time. */
+    while (!(divisor >> 63)) {
+        divisor <<= 1;
+        shift++;
+    }
+    remainder = (uint64_t)digit[n - 1] << shift >> 32;
+    for (int i = n - 1; i >= 0; i--) {
+        uint64_t pair = (uint64_t)digit[i] << 32 | (i > 0 ? digit[i - 1] : 0);
+
+        digit[i] = divide_step(&remainder, (uint32_t)(pair << shift >> 32), divisor);
+    }
+    return remainder >> shift;
+}
+
 double exact_divide(const struct exact *e, uint64_t count)
 {
     uint32_t digit[QUOTIENT_DIGITS + EXACT_DIGITS] = {0};
     bool negative = magnitude(e, digit + QUOTIENT_DIGITS);
-    uint64_t remainder = 0;
+    const int n = QUOTIENT_DIGITS + EXACT_DIGITS;
+    uint64_t remainder = count <= UINT32_MAX ? divide_by_digit(digit, n, (uint32_t)count)
+                                             : divide_by_two_digits(digit, n, count);
 
-    for (int i = QUOTIENT_DIGITS + EXACT_DIGITS - 1; i >= 0; i--) {
-        unsigned __int128 value = (unsigned __int128)remainder << 32 | digit[i];
-        digit[i] = (uint32_t)(value / count);
-        remainder = (uint64_t)(value % count);
-    }
-    return round_digits(digit, QUOTIENT_DIGITS + EXACT_DIGITS,
-                        EXACT_LSB_EXPONENT - 32 * QUOTIENT_DIGITS, remainder != 0, negative);
+    return round_digits(digit, n, EXACT_LSB_EXPONENT - 32 * QUOTIENT_DIGITS, remainder != 0,
+                        negative);
 }

@@ -593,9 +593,9 @@ static double rate_so_far(const struct run *run, uint64_t now)
 {
     uint64_t first = atomic_load(&run->first_read);
 
-    if (first == 0 || now - first < RATE_AFTER)
+    if (first == 0 || clock_between(first, now) < RATE_AFTER)
         return run->session->rate;
-    return (double)source_stats(run->source).input_read / (double)(now - first);
+    return (double)source_stats(run->source).input_read / (double)clock_between(first, now);
 }
 
 /* Whether the workers wait for the disk most of the time: a GPU does not make it faster. */
@@ -604,7 +604,7 @@ static bool waits_for_disk(const struct run *run, uint64_t now)
     uint64_t first = atomic_load(&run->first_read);
 
     return source_info(run->source)->uncached > 0 && first &&
-           source_stats(run->source).read_time / run->started > (now - first) / 2;
+           source_stats(run->source).read_time / run->started > clock_between(first, now) / 2;
 }
 
 /* Ends the feeders' part where they have not made the whole faster. */

@@ -35,6 +35,9 @@
 #    define MAPPED_FILE_MIN ((uint64_t)4 << 20)
 #endif
 
+/* Larger files are read, too: a 32-bit process needs its addresses for buffers. */
+#define MAPPED_FILE_MAX (SIZE_MAX / 8)
+
 /* Ranges end at boundaries of such pages, large ones at those of what one page table holds: two
    workers should not make pages of the same table present. Nor can two pin parts of one page. */
 #define LARGE_PAGE ((uint64_t)2 << 20)
@@ -98,7 +101,7 @@ static unsigned count_absent(const struct file_state *f, uint64_t offset, uint64
         uint64_t at = offset + (uint64_t)((double)(size - 1) * i / (probes - 1));
         unsigned char present;
 
-        if (mincore(f->map + at / MAPPING_PAGE * MAPPING_PAGE, 1, &present) == 0)
+        if (mincore(f->map + at / mapping_page() * mapping_page(), 1, &present) == 0)
             absent += !(present & 1);
     }
     return absent;
@@ -129,7 +132,7 @@ static unsigned char *absent_buffer(struct hand *hand, const struct source_reque
         return request->buffer;
     if (!hand->buffer) {
         most = most > ABSENT_MIN ? most : ABSENT_MIN;
-        hand->buffer_size = (most / MAPPING_PAGE + 2) * MAPPING_PAGE; /* wherever it begins */
+        hand->buffer_size = (most / mapping_page() + 2) * mapping_page(); /* wherever it begins */
         hand->buffer = mapping_alloc(hand->buffer_size);
     }
     *size = hand->buffer_size;
@@ -144,21 +147,24 @@ static enum direct read_direct(struct source *s, struct hand *hand,
                                const struct source_request *request, struct chunk *chunk)
 {
     struct file_state *f = s->state;
-    uint64_t offset = element_offset(s, hand->index), begin = offset / MAPPING_PAGE * MAPPING_PAGE;
+    uint64_t offset = element_offset(s, hand->index),
+             begin = offset / mapping_page() * mapping_page();
     size_t before = (size_t)(offset - begin), room, size;
     unsigned char *buffer = absent_buffer(hand, request, &room);
     uint64_t count;
     ptrdiff_t got;
 
-    room = room / MAPPING_PAGE * MAPPING_PAGE;
-    if (!buffer || (uintptr_t)buffer % MAPPING_PAGE != 0 || room < DIRECT_MIN)
+    room = room / mapping_page() * mapping_page();
+    /* A page may lie before the first element. */
+    if (!buffer || (uintptr_t)buffer % mapping_page() != 0 || room < DIRECT_MIN ||
+        room < 2 * mapping_page())
         return DIRECT_NOT;
     count = (room - before) / s->info.element_size;
     count = count < hand->count ? count : hand->count;
     size = before + (size_t)count * s->info.element_size;
     /* At the end of the file less than the last page comes. */
     got = source_pread_from(s, f->direct, buffer,
-                            (size + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE, begin);
+                            (size + mapping_page() - 1) / mapping_page() * mapping_page(), begin);
     if (got == SOURCE_REFUSED) {
         atomic_store(&f->direct_refused, true);
         return DIRECT_NOT;
@@ -188,7 +194,7 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
     if (count >= left)
         return left;
     over = element_offset(s, index + count) %
-           (count * s->info.element_size < 2 * LARGE_PAGE ? MAPPING_PAGE : LARGE_PAGE);
+           (count * s->info.element_size < 2 * LARGE_PAGE ? mapping_page() : LARGE_PAGE);
     if (over % s->info.element_size == 0 && over / s->info.element_size < count)
         count -= over / s->info.element_size;
     return count;
@@ -281,7 +287,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
    too: it gets them back when it reads them. */
 static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
-    size_t before = (uintptr_t)chunk->data % MAPPING_PAGE;
+    size_t before = (uintptr_t)chunk->data % mapping_page();
 
     (void)worker;
     if (chunk->mapped)
@@ -323,8 +329,9 @@ static bool worth_mapping(const struct source *s)
 {
     struct stat status;
 
-    return s->info.input_bytes >= MAPPED_FILE_MIN && s->start + s->info.input_bytes <= SIZE_MAX &&
-           fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode);
+    return s->info.input_bytes >= MAPPED_FILE_MIN &&
+           s->start + s->info.input_bytes <= MAPPED_FILE_MAX && fstat(s->fd, &status) == 0 &&
+           S_ISREG(status.st_mode);
 }
 
 /* Maps the file, if that can be; it is read otherwise. */

@@ -23,6 +23,19 @@ static inline uint64_t clock_now(void)
     return clock_of(CLOCK_MONOTONIC);
 }
 
+/* Nanoseconds from `start` to `now`, both of one clock; 0 when `start` is the later one, as the
+   stamp of another thread may be. */
+static inline uint64_t clock_between(uint64_t start, uint64_t now)
+{
+    return now > start ? now - start : 0;
+}
+
+/* Monotonic nanoseconds since `start`, likewise. */
+static inline uint64_t clock_since(uint64_t start)
+{
+    return clock_between(start, clock_now());
+}
+
 /* Nanoseconds that this thread has been running on a processor. It takes a system call. */
 static inline uint64_t clock_thread(void)
 {

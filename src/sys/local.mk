@@ -1,9 +1,12 @@
 # src/sys: what is not about reductions.
 library_sources += \
+	src/sys/align.h \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/faults.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
 	src/sys/message.c src/sys/message.h \
+	src/sys/mutex.h \
+	src/sys/signals.c src/sys/signals.h \
 	src/sys/timeline.c src/sys/timeline.h

@@ -4,32 +4,85 @@
 
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include "sys/align.h"
+#include "sys/signals.h"
 
 #ifndef MADV_POPULATE_READ
 #    define MADV_POPULATE_READ 22
 #endif
 
 /* Of x86-64, and of arm64 with pages of 4 KiB. */
-#define HUGE_PAGE ((size_t)2 << 20)
+#define PAGE_USUAL (4 * KIB)
+#define HUGE_PAGE_USUAL (2 * MIB)
+
+static size_t page, huge_page;
+
+static bool power_of_two(size_t x)
+{
+    return x > 0 && (x & (x - 1)) == 0;
+}
+
+/* The kernel's huge page, as it says it; 0 where it does not. */
+static size_t read_huge_page(void)
+{
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "re");
+    char line[32];
+    unsigned long long size = 0;
+
+    if (file && fgets(line, sizeof line, file))
+        size = strtoull(line, NULL, 10);
+    if (file)
+        fclose(file);
+    return size > 0 && size <= SIZE_MAX / 2 + 1 ? (size_t)size : 0;
+}
+
+static void learn(void)
+{
+    long said = sysconf(_SC_PAGESIZE);
+    size_t huge = read_huge_page();
+
+    page = said > 0 && power_of_two((size_t)said) ? (size_t)said : PAGE_USUAL;
+    huge_page = power_of_two(huge) ? huge : HUGE_PAGE_USUAL;
+    huge_page = huge_page < page ? page : huge_page;
+}
+
+size_t mapping_page(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, learn);
+    return page;
+}
+
+size_t mapping_huge_page(void)
+{
+    (void)mapping_page();
+    return huge_page;
+}
 
 void *mapping_alloc(size_t size)
 {
-    size_t unit = size < HUGE_PAGE ? MAPPING_PAGE : HUGE_PAGE;
-    void *memory = aligned_alloc(unit, (size + unit - 1) / unit * unit);
+    size_t huge = mapping_huge_page(), unit = size < huge ? mapping_page() : huge;
+    void *memory;
 
+    if (size > SIZE_MAX - unit)
+        return NULL;
+    memory = aligned_alloc(unit, align_up(size, unit));
     /* What lies behind the last whole one is not touched, and takes no memory. */
-    if (memory && size >= HUGE_PAGE)
-        (void)madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    if (memory && size >= huge)
+        (void)madvise(memory, size / huge * huge, MADV_HUGEPAGE);
     return memory;
 }
 
 bool mapping_populate(const void *data, size_t size)
 {
-    uintptr_t begin = (uintptr_t)data / MAPPING_PAGE * MAPPING_PAGE;
+    uintptr_t begin = (uintptr_t)data / mapping_page() * mapping_page();
 
     return madvise((void *)begin, (uintptr_t)data + size - begin, MADV_POPULATE_READ) == 0;
 }
@@ -39,39 +92,16 @@ void mapping_release(const void *pages, size_t size)
     (void)madvise((void *)(uintptr_t)pages, size, MADV_DONTNEED);
 }
 
-/* Where this thread goes on after a SIGBUS; NULL outside mapping_guard. */
-static _Thread_local sigjmp_buf *volatile resume;
-
-static void on_bus_error(int signal_number)
-{
-    if (resume)
-        siglongjmp(*resume, 1);
-    /* Not ours: die of it, as without a handler. The access is tried again on return. */
-    signal(signal_number, SIG_DFL);
-}
-
-static void install(void)
-{
-    struct sigaction action = {.sa_handler = on_bus_error};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGBUS, &action, NULL);
-}
-
 bool mapping_guard(void (*body)(void *), void *argument)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigjmp_buf here;
-    bool good = true;
 
-    pthread_once(&once, install);
-    /* The mask is restored, too: the handler runs with SIGBUS blocked. */
-    if (sigsetjmp(here, 1) == 0) {
-        resume = &here;
-        body(argument);
-    } else {
-        good = false;
+    if (sigsetjmp(here, 1) != 0) {
+        signals_resume_bus(NULL);
+        return false;
     }
-    resume = NULL;
-    return good;
+    signals_resume_bus(&here);
+    body(argument);
+    signals_resume_bus(NULL);
+    return true;
 }

@@ -9,7 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MAPPING_PAGE ((size_t)4096)
+/* Bytes of a page of this system: a power of two, 4 KiB on x86 and up to 64 KiB elsewhere. */
+size_t mapping_page(void);
+
+/* Bytes of a transparent huge page: a power of two, as the kernel says it, or 2 MiB. Never less
+   than a page. */
+size_t mapping_huge_page(void);
 
 /* Memory for `size` bytes, aligned to pages, in huge pages as far as it holds whole ones and the
    kernel has them; for free(). NULL without memory. */
@@ -20,14 +25,13 @@ void *mapping_alloc(size_t size);
    that was truncated, say. Reading the file then tells why. */
 bool mapping_populate(const void *data, size_t size);
 
-/* Takes whole pages of a mapped file out of the process's memory. Whoever reads them gets them
- * back.
- */
+/* Takes whole pages of a mapped file out of the process's memory. Who reads them gets them back. */
 void mapping_release(const void *pages, size_t size);
 
-/* Calls body(argument). Returns false when it was broken off by a SIGBUS of this thread; what it
-   was doing is then half done. body must hold no lock and own nothing that has to be released.
-   Any thread may call it; the first call installs a handler of SIGBUS for the process. */
+/* Calls body(argument). Returns false if a SIGBUS of this thread interrupted the body: its side
+   effects are partial. The body must hold no lock and own nothing that has to be released, nor call
+   this function itself. Any thread may call it; the first call installs a handler of SIGBUS for the
+   process. */
 bool mapping_guard(void (*body)(void *), void *argument);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "sys/message.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -10,42 +9,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sys/mutex.h"
+#include "sys/signals.h"
+
 static const char *program = "gpureduce";
 static atomic_int latched = EXIT_OK;
 
 /* Guards standard error and what stands on its last line. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile sig_atomic_t transient_shown;
+static struct mutex lock = MUTEX_INITIALIZER;
+static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 
 #define ERASE "\r\033[K"
 
 /* A signal ends the process while something stands on the terminal's last line: the shell's prompt
-   is not to stand behind it. */
-static void on_end(int signal_number)
+   is not to stand behind it. Called by the signal handler. */
+static void erase_before_end(void)
 {
     if (transient_shown && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
         /* Then it stays. */
     }
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-}
-
-/* The lock is held. Signals that are ignored, as by nohup, stay so. */
-static void mind_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    static bool done;
-
-    for (size_t i = 0; !done && i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action;
-
-        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
-            action = (struct sigaction){.sa_handler = on_end};
-            sigemptyset(&action.sa_mask);
-            sigaction(signals[i], &action, NULL);
-        }
-    }
-    done = true;
 }
 
 void message_program(const char *name)
@@ -53,8 +35,9 @@ void message_program(const char *name)
     program = name;
 }
 
-/* The lock is held. */
-static void erase_transient(void)
+static void erase_transient_locked(void) REQUIRES(lock);
+
+static void erase_transient_locked(void)
 {
     if (transient_shown)
         fputs(ERASE, stderr);
@@ -63,14 +46,14 @@ static void erase_transient(void)
 
 static void say(const char *prefix, const char *format, va_list arguments)
 {
-    pthread_mutex_lock(&lock);
-    erase_transient();
+    mutex_lock(&lock);
+    erase_transient_locked();
     if (prefix)
         fprintf(stderr, "%s: %s", program, prefix);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     fflush(stderr);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 void message_error(enum exit_status status, const char *format, ...)
@@ -105,15 +88,15 @@ void message_line(const char *format, ...)
 
 void message_transient(const char *text)
 {
-    pthread_mutex_lock(&lock);
-    erase_transient();
+    mutex_lock(&lock);
+    erase_transient_locked();
     if (text && *text) {
-        mind_signals();
+        signals_before_end(erase_before_end);
         fputs(text, stderr);
         transient_shown = true;
     }
     fflush(stderr);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 enum exit_status message_status(void)

@@ -1,9 +1,10 @@
 /*
  * What the program says on standard error, and the exit status that follows from it.
  *
- * An error is printed once, where it is first known, and latches the status; callers hand on that
- * something failed and print nothing more. Every function may be called from any thread: a line is
- * written whole.
+ * An error is printed once, where it is first known, and latches the status. By convention, a
+ * function of this program that reports failure has printed why, unless its comment says that it
+ * prints nothing; its callers hand the failure on and print nothing more. Every function may be
+ * called from any thread: a line is written whole.
  */
 #ifndef GPUREDUCE_MESSAGE_H
 #define GPUREDUCE_MESSAGE_H

@@ -60,11 +60,11 @@ static void add_descr(struct fuzz_input *in, struct fuzz_bytes *b, struct meanin
     meaning->big_endian = descrs[i].big;
 }
 
-/* A shape, and the product of its dimensions, in 128 bits that cannot overflow unnoticed. */
+/* A shape, and the product of its dimensions; beyond 2^64 that counts as UINT64_MAX. */
 static void add_shape(struct fuzz_input *in, struct fuzz_bytes *b, struct meaning *meaning)
 {
     uint64_t dimensions = fuzz_below(in, 6);
-    unsigned __int128 product = 1;
+    uint64_t product = 1;
     bool empty = false;
 
     add_text(b, "(");
@@ -86,11 +86,12 @@ static void add_shape(struct fuzz_input *in, struct fuzz_bytes *b, struct meanin
             add_text(b, ",");
         empty |= dimension == 0;
         /* Once beyond 2^63 it is so for good, unless a dimension is 0. */
-        if (product <= INT64_MAX && dimension > 0)
-            product *= dimension;
+        if (product <= INT64_MAX && dimension > 0 &&
+            __builtin_mul_overflow(product, dimension, &product))
+            product = UINT64_MAX;
     }
     add_text(b, ")");
-    meaning->elements = empty ? 0 : (uint64_t)product;
+    meaning->elements = empty ? 0 : product;
     meaning->good &= empty || product <= INT64_MAX;
 }
 

@@ -99,18 +99,18 @@ static void command_line(const unsigned char *data, size_t size)
 }
 
 /*
- * Numbers, worked out a second time in 128 bits.
+ * Numbers, worked out a second time. Beyond 2^63 they count as UINT64_MAX.
  */
 
 static bool expected_size(const char *text, bool suffix, uint64_t *value)
 {
     static const char letters[] = "KMGT";
-    unsigned __int128 v = 0, factor = 1;
+    uint64_t v = 0, factor = 1;
     const char *p = text, *letter;
 
     /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): texts end with a 0 */
     for (; isdigit((unsigned char)*p); p++)
-        v = v > INT64_MAX ? v : v * 10 + (unsigned)(*p - '0');
+        v = v > INT64_MAX / 10 ? UINT64_MAX : v * 10 + (unsigned)(*p - '0');
     if (p == text)
         return false;
     letter = *p ? strchr(letters, *p == 'k' ? 'K' : *p) : NULL;
@@ -128,9 +128,9 @@ static bool expected_size(const char *text, bool suffix, uint64_t *value)
         for (const char *l = letters; l <= letter; l++)
             factor *= binary ? 1024 : 1000;
     }
-    if (v * factor > INT64_MAX)
+    if (__builtin_mul_overflow(v, factor, &v) || v > INT64_MAX)
         return false;
-    *value = (uint64_t)(v * factor);
+    *value = v;
     return true;
 }
 

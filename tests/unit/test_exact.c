@@ -221,13 +221,12 @@ static void check_value(struct tap_family *family, const struct exact *e, size_t
     struct exact before;
     double expected = oracle_scaled(x, n, times, 1);
     double got = exact_round(e);
-    const uint64_t divisors[] = {1,
-                                 n ? n : 1,
-                                 2,
-                                 3,
-                                 (uint64_t)1 << rng_below(r, 64),
-                                 (rng_next(r) >> rng_below(r, 64)) | 1,
-                                 UINT64_MAX - rng_below(r, 3)};
+    const uint64_t divisors[] = {
+        1, n ? n : 1, 2, 3, (uint64_t)1 << rng_below(r, 64), (rng_next(r) >> rng_below(r, 64)) | 1,
+        UINT64_MAX - rng_below(r, 3),
+        /* One digit and two, and guesses of a digit that are too large. */
+        UINT32_MAX - rng_below(r, 2), ((uint64_t)1 << 32) + rng_below(r, 3),
+        (uint64_t)1 << (31 + rng_below(r, 32)) | UINT32_MAX, ((uint64_t)1 << 63) + rng_below(r, 3)};
 
     memcpy(&before, e, sizeof before);
     tap_case(family, oracle_same(got, expected), "%s, %zu values, times %llu: %a, not %a", what, n,

@@ -50,7 +50,7 @@ static void *read_often(void *argument)
 static void check_alloc(size_t size)
 {
     unsigned char *memory = mapping_alloc(size);
-    bool good = memory && (uintptr_t)memory % MAPPING_PAGE == 0;
+    bool good = memory && (uintptr_t)memory % mapping_page() == 0;
 
     for (size_t i = 0; good && i < size; i++)
         memory[i] = (unsigned char)(i % 251);
@@ -94,7 +94,7 @@ int main(void)
     tap_ok(mapping_guard(read_all, &r) && r.finished, "it is read when it is whole again");
     fclose(file);
     check_alloc(1);
-    check_alloc(MAPPING_PAGE + 1);
+    check_alloc(mapping_page() + 1);
     check_alloc(((size_t)2 << 20) - 1);
     check_alloc(((size_t)4 << 20) + 12345);
     return tap_done();

@@ -205,7 +205,7 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
  */
 static double resident(const struct limits_file *f, uint64_t begin, uint64_t end)
 {
-    size_t size = (size_t)(end - begin), pages = (size + MAPPING_PAGE - 1) / MAPPING_PAGE,
+    size_t size = (size_t)(end - begin), pages = (size + mapping_page() - 1) / mapping_page(),
            found = 0;
     unsigned char *present = malloc(pages);
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, (off_t)begin);

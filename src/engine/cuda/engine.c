@@ -148,7 +148,7 @@ static size_t round_up(size_t size, size_t unit)
 /* Bytes that a worker with buffers of `size` bytes needs. */
 static size_t pinned_size(size_t size)
 {
-    return round_up(SLOTS * (round_up(size, MAPPING_PAGE) + MIRROR), MAPPING_PAGE);
+    return round_up(SLOTS * (round_up(size, mapping_page()) + MIRROR), mapping_page());
 }
 
 /* Memory of huge pages, touched: registering it takes a tenth of the time of cudaHostAlloc (37
@@ -168,7 +168,7 @@ static unsigned char *huge_alloc(size_t size)
         munmap(map, before);
     munmap(memory + size, room - before - size);
     (void)madvise(memory, size, MADV_HUGEPAGE);
-    for (size_t i = 0; i < size; i += MAPPING_PAGE)
+    for (size_t i = 0; i < size; i += mapping_page())
         memory[i] = 0;
     return memory;
 }
@@ -288,9 +288,9 @@ static size_t buffer_size(size_t chunk_size)
 /* The chunk size where none was. */
 static size_t choose_chunk_size(unsigned workers)
 {
-    size_t most = BUFFERS_MAX / SLOTS / (workers ? workers : 1) / MAPPING_PAGE * MAPPING_PAGE;
+    size_t most = BUFFERS_MAX / SLOTS / (workers ? workers : 1) / mapping_page() * mapping_page();
 
-    return most < MAPPING_PAGE ? MAPPING_PAGE : most < CHUNK_BYTES ? most : CHUNK_BYTES;
+    return most < mapping_page() ? mapping_page() : most < CHUNK_BYTES ? most : CHUNK_BYTES;
 }
 
 /* Whether the GPUs asked for are there; makes no context. */
@@ -393,8 +393,8 @@ static unsigned cuda_workers(unsigned device_count, unsigned cores)
    where another chunk has pinned one of them. */
 static bool pin_window(struct slot *slot, const struct chunk *chunk, size_t bytes)
 {
-    size_t begin = (size_t)chunk->data / MAPPING_PAGE * MAPPING_PAGE;
-    size_t end = round_up((size_t)chunk->data + bytes, MAPPING_PAGE);
+    size_t begin = (size_t)chunk->data / mapping_page() * mapping_page();
+    size_t end = round_up((size_t)chunk->data + bytes, mapping_page());
 
     if (cudaHostRegister((void *)begin, end - begin, cudaHostRegisterReadOnly) != cudaSuccess) {
         (void)cudaGetLastError(); /* it is no failure: forget it */
@@ -443,7 +443,7 @@ static void cuda_worker_close(struct engine_worker *worker)
 /* Gives the slots their places in the worker's pinned memory. */
 static bool pin_memory(struct engine_worker *worker, char reason[ENGINE_REASON_MAX])
 {
-    size_t buffer = round_up(worker->size, MAPPING_PAGE);
+    size_t buffer = round_up(worker->size, mapping_page());
 
     worker->pinned_size = pinned_size(worker->size);
     worker->pinned = take_share(worker->engine, worker->pinned_size);
@@ -471,8 +471,8 @@ static bool pin_memory(struct engine_worker *worker, char reason[ENGINE_REASON_M
 static bool worker_device_memory(struct engine_worker *worker, char reason[ENGINE_REASON_MAX])
 {
     size_t in_place = worker->setup.in_place;
-    size_t buffer = round_up(in_place > worker->size ? in_place : worker->size, MAPPING_PAGE);
-    size_t partial = round_up(sizeof *worker->partial, MAPPING_PAGE);
+    size_t buffer = round_up(in_place > worker->size ? in_place : worker->size, mapping_page());
+    size_t partial = round_up(sizeof *worker->partial, mapping_page());
 
     if (!check(cudaMalloc((void **)&worker->device_memory,
                           SLOTS * buffer + partial + sizeof *worker->scratch),

@@ -495,8 +495,8 @@ static void release_input(const struct zstd_state *z, struct input *in, uint64_t
     uint64_t from = atomic_load(&in->released), to;
 
     /* Whole pages of the mapping. */
-    to = (offset + z->map_before) / MAPPING_PAGE * MAPPING_PAGE;
-    if (!in->view.map || to < from + (all ? MAPPING_PAGE : z->present) ||
+    to = (offset + z->map_before) / mapping_page() * mapping_page();
+    if (!in->view.map || to < from + (all ? mapping_page() : z->present) ||
         !atomic_compare_exchange_strong(&in->released, &from, to))
         return;
     mapping_release(z->map - z->map_before + from, (size_t)(to - from));
@@ -588,7 +588,7 @@ static bool begin_task(struct source *s, struct decoder *d, const struct task *t
                                        .capacity = d->input.view.capacity};
     d->input.end = task->batch.end == SOURCE_UNKNOWN ? s->info.input_bytes : task->batch.end;
     atomic_store(&d->input.present, begin);
-    atomic_store(&d->input.released, (begin + z->map_before) / MAPPING_PAGE * MAPPING_PAGE);
+    atomic_store(&d->input.released, (begin + z->map_before) / mapping_page() * mapping_page());
     return true;
 }
 
@@ -1349,10 +1349,10 @@ static bool claim_small(struct source *s, struct hand *h, const struct task *tas
     size_t capacity =
         (size_t)batch->frame_most + ROOM_BEHIND + (batch->frames > 1 ? PIECE_BYTES : 0);
 
-    capacity = (capacity + MAPPING_PAGE - 1) / MAPPING_PAGE * MAPPING_PAGE;
+    capacity = (capacity + mapping_page() - 1) / mapping_page() * mapping_page();
     if (h->capacity < capacity) {
         free(h->memory);
-        h->memory = aligned_alloc(MAPPING_PAGE, capacity);
+        h->memory = aligned_alloc(mapping_page(), capacity);
         h->capacity = h->memory ? capacity : 0;
         if (!h->memory) {
             source_error(s, "out of memory");
@@ -1630,8 +1630,9 @@ static void map_input(const struct source *s, struct zstd_state *z)
 {
     void *map;
 
-    z->map_before = (size_t)(s->start % MAPPING_PAGE);
-    if (s->info.input_bytes > SIZE_MAX - MAPPING_PAGE)
+    z->map_before = (size_t)(s->start % mapping_page());
+    /* A 32-bit process needs its addresses for buffers. */
+    if (s->info.input_bytes > SIZE_MAX / 8)
         return;
     map = mmap(NULL, z->map_before + (size_t)s->info.input_bytes, PROT_READ, MAP_SHARED, s->fd,
                (off_t)(s->start - z->map_before));
@@ -1646,7 +1647,7 @@ static void set_room(struct zstd_state *z)
     uint64_t fixed, room;
 
     present = present > PRESENT_MAX ? PRESENT_MAX : present < PRESENT_MIN ? PRESENT_MIN : present;
-    z->present = present / MAPPING_PAGE * MAPPING_PAGE;
+    z->present = present / mapping_page() * mapping_page();
     fixed = WORKER_BYTES + ROOM_BEHIND + 2 * z->present;
     room = share > fixed ? share - fixed : 0;
     room = room > ROOM_MAX ? ROOM_MAX : room < ROOM_MIN ? ROOM_MIN : room;

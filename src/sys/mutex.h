@@ -1,0 +1,131 @@
+/*
+ * A mutex that clang's thread-safety analysis understands: it says at compile time where a guarded
+ * field is used, or a function called, without the mutex that this needs. pthread_mutex_t has no
+ * annotations on Linux. Other compilers see plain POSIX threads. CI builds with -Wthread-safety
+ * -Werror. See https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
+ *
+ *     static struct mutex lock = MUTEX_INITIALIZER;
+ *     static unsigned count GUARDED_BY(lock);
+ *     static void increase_locked(void) REQUIRES(lock);
+ *     static void reset_locked(struct finder *f) REQUIRES(f->mutex);
+ *
+ * In C, the annotation of a member cannot name its neighbour, the mutex in the same structure
+ * (clang before 21). A role stands for it: a capability that exists for the analysis only, one for
+ * each structure that has a mutex. Two functions tie them together:
+ *
+ *     MUTEX_ROLE(finder_role);
+ *
+ *     struct finder {
+ *         struct mutex mutex;
+ *         size_t found GUARDED_BY(finder_role);
+ *     };
+ *
+ *     static void finder_lock(struct finder *f) ACQUIRE(finder_role);
+ *     static void finder_unlock(struct finder *f) RELEASE(finder_role);
+ *     static void find_next_locked(struct finder *f) REQUIRES(finder_role);
+ *
+ *     UNCHECKED static void finder_lock(struct finder *f)
+ *     {
+ *         mutex_lock(&f->mutex);
+ *     }
+ *
+ * The analysis cannot tell the mutexes of two such structures apart. Structures that are being set
+ * up or taken down belong to one thread: functions that do that are UNCHECKED.
+ *
+ * An attribute stands behind a declaration, never behind the head of a definition, except
+ * UNCHECKED, which stands before either: gcc would refuse others.
+ */
+#ifndef GPUREDUCE_MUTEX_H
+#define GPUREDUCE_MUTEX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#ifdef __clang__
+#    define MUTEX_ATTRIBUTE(x) __attribute__((x))
+#else
+#    define MUTEX_ATTRIBUTE(x)
+#endif
+
+/* Of a type: it can be held. */
+#define CAPABILITY(name) MUTEX_ATTRIBUTE(capability(name))
+/* Of a variable or a member: it, or what it points to, is used by who holds x only. */
+#define GUARDED_BY(x) MUTEX_ATTRIBUTE(guarded_by(x))
+#define PT_GUARDED_BY(x) MUTEX_ATTRIBUTE(pt_guarded_by(x))
+/* Of a function: the caller holds these, does not hold them, or holds them afterwards or no longer.
+   TRY_ACQUIRE's first argument is what the function returns when the caller holds them. */
+#define REQUIRES(...) MUTEX_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define EXCLUDES(...) MUTEX_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+#define ACQUIRE(...) MUTEX_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define RELEASE(...) MUTEX_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define TRY_ACQUIRE(...) MUTEX_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+/* Of a function, before it: the analysis does not look inside. */
+#define UNCHECKED MUTEX_ATTRIBUTE(no_thread_safety_analysis)
+
+struct CAPABILITY("role") mutex_role {
+    char unused;
+};
+
+/* Declares a role. It has no definition: only annotations name it. */
+#define MUTEX_ROLE(name) extern struct mutex_role name
+
+struct CAPABILITY("mutex") mutex {
+    pthread_mutex_t native;
+};
+
+#define MUTEX_INITIALIZER         \
+    {                             \
+        PTHREAD_MUTEX_INITIALIZER \
+    }
+
+static inline void mutex_init(struct mutex *m);
+static inline void mutex_destroy(struct mutex *m);
+static inline void mutex_lock(struct mutex *m) ACQUIRE(m);
+static inline void mutex_unlock(struct mutex *m) RELEASE(m);
+static inline bool mutex_trylock(struct mutex *m) TRY_ACQUIRE(true, m);
+
+/* Waits for the condition; the mutex is free meanwhile. As ever, it may return for no reason. */
+static inline void mutex_wait(struct mutex *m, pthread_cond_t *condition) REQUIRES(m);
+
+/* The same, until the condition's own clock says `until`. False when that came first. */
+static inline bool mutex_wait_until(struct mutex *m, pthread_cond_t *condition,
+                                    const struct timespec *until) REQUIRES(m);
+
+static inline void mutex_init(struct mutex *m)
+{
+    pthread_mutex_init(&m->native, NULL);
+}
+
+static inline void mutex_destroy(struct mutex *m)
+{
+    pthread_mutex_destroy(&m->native);
+}
+
+UNCHECKED static inline void mutex_lock(struct mutex *m)
+{
+    pthread_mutex_lock(&m->native);
+}
+
+UNCHECKED static inline void mutex_unlock(struct mutex *m)
+{
+    pthread_mutex_unlock(&m->native);
+}
+
+UNCHECKED static inline bool mutex_trylock(struct mutex *m)
+{
+    return pthread_mutex_trylock(&m->native) == 0;
+}
+
+static inline void mutex_wait(struct mutex *m, pthread_cond_t *condition)
+{
+    pthread_cond_wait(condition, &m->native);
+}
+
+static inline bool mutex_wait_until(struct mutex *m, pthread_cond_t *condition,
+                                    const struct timespec *until)
+{
+    return pthread_cond_timedwait(condition, &m->native, until) == 0;
+}
+
+#endif

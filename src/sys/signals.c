@@ -1,0 +1,81 @@
+#include "config.h"
+
+#include "sys/signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "sys/mutex.h"
+
+/* Guarded by a mutex until the handlers that call it are there; constant from then on. */
+static void (*clean_up)(void);
+
+static void handle(int signal_number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(signal_number, &action, NULL);
+}
+
+static void on_end(int signal_number)
+{
+    clean_up();
+    /* Die of the signal: the caller sees how the process ended. */
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void install_end(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction action;
+
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            handle(signals[i], on_end);
+    }
+}
+
+void signals_before_end(void (*clean)(void))
+{
+    static struct mutex mutex = MUTEX_INITIALIZER;
+
+    mutex_lock(&mutex);
+    if (!clean_up) {
+        clean_up = clean;
+        install_end();
+    }
+    mutex_unlock(&mutex);
+}
+
+/* Where this thread goes on after a SIGBUS; NULL where that ends the process. */
+static _Thread_local sigjmp_buf *volatile bus_resume;
+
+static void on_bus_error(int signal_number)
+{
+    if (bus_resume)
+        siglongjmp(*bus_resume, 1);
+    /* The access is tried again on return, and ends the process. */
+    signal(signal_number, SIG_DFL);
+}
+
+static void install_bus(void)
+{
+    handle(SIGBUS, on_bus_error);
+}
+
+void signals_resume_bus(sigjmp_buf *resume)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    bus_resume = resume;
+    pthread_once(&once, install_bus);
+}
+
+void signals_ignore_file_size(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+}

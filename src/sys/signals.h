@@ -1,0 +1,27 @@
+/*
+ * What the process does on signals: all handlers are here.
+ *
+ * Signals that were ignored when the program started, as by nohup, stay ignored. Functions may be
+ * called from any thread, and more than once.
+ */
+#ifndef GPUREDUCE_SIGNALS_H
+#define GPUREDUCE_SIGNALS_H
+
+#include <setjmp.h>
+
+/* Has `clean` called before SIGINT, SIGTERM, SIGHUP or SIGQUIT end the process. It runs in the
+   signal handler, so it may call async-signal-safe functions only. There is one such function:
+   later calls change nothing. */
+void signals_before_end(void (*clean)(void));
+
+/* Has this thread go on at `resume`, as siglongjmp does, when a mapped page that it touches cannot
+   be read (SIGBUS). NULL ends that. A SIGBUS of any other thread ends the process, as it would
+   without a handler. `resume` must have been set by sigsetjmp with the signal mask saved: the
+   handler runs with SIGBUS blocked. */
+void signals_resume_bus(sigjmp_buf *resume);
+
+/* Makes writing beyond the limit of the file size (ulimit -f) an error, EFBIG, that is reported as
+   others are. Without this, SIGXFSZ ends the process. */
+void signals_ignore_file_size(void);
+
+#endif
