@@ -205,12 +205,12 @@ static void json_stages(const struct profile *a)
                ", \"gigabytes_per_second\": %.3f, \"busy_seconds\": %.6f, "
                "\"busy_percent\": %.1f, \"gigabytes_per_busy_second\": %.3f}",
                separator, stage_names[i], w->bytes, profile_rate(w->bytes, profile_time(a)),
-               seconds_of(w->busy), 100 * profile_busy(a, (enum profile_stage)i),
+               seconds_of(w->busy), 100 * profile_utilisation(a, (enum profile_stage)i),
                profile_rate(w->bytes, w->busy));
         separator = ", ";
     }
     printf("}, \"wait_seconds\": %.6f, \"turn_seconds\": %.6f", seconds_of(a->wait),
-           seconds_of(a->turn));
+           seconds_of(a->source_wait));
 }
 
 static void json_engines(const struct reduction *reduction)
@@ -337,17 +337,17 @@ static void verbose_phases(const struct profile *a)
                      profile_rate(a->phases[i].bytes, a->phases[i].time));
 }
 
-/* Less than this part of its room is no time to divide by. */
+/* Less than this part of its capacity is no time to divide by. */
 #define BUSY_MIN 0.001
 
 /* A line about what threads waited for, where that took any time. */
 static void verbose_waiting(const struct profile *a, const char *name, uint64_t time)
 {
-    uint64_t room = a->stages[PROFILE_READ].room;
+    uint64_t capacity = a->stages[PROFILE_READ].capacity;
 
-    if ((double)time >= BUSY_MIN * (double)room && room > 0)
+    if ((double)time >= BUSY_MIN * (double)capacity && capacity > 0)
         message_line("  %-9s %10.3f %39.1f", name, seconds_of(time),
-                     100 * (double)time / (double)room);
+                     100 * (double)time / (double)capacity);
 }
 
 static void verbose_stages(const struct profile *a)
@@ -355,7 +355,7 @@ static void verbose_stages(const struct profile *a)
     message_line("  stage         busy s               bytes      GB/s    busy %%  GB/s busy");
     for (int i = 0; i < PROFILE_STAGES; i++) {
         const struct profile_work *w = &a->stages[i];
-        double busy = profile_busy(a, (enum profile_stage)i);
+        double busy = profile_utilisation(a, (enum profile_stage)i);
         char busy_rate[32] = "-";
 
         if (w->busy == 0 || w->bytes == 0)
@@ -367,7 +367,7 @@ static void verbose_stages(const struct profile *a)
                      100 * busy, busy_rate);
     }
     verbose_waiting(a, "wait", a->wait);
-    verbose_waiting(a, "turn", a->turn);
+    verbose_waiting(a, "turn", a->source_wait);
 }
 
 static void verbose_limiter(const struct reduction *reduction)

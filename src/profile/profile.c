@@ -25,9 +25,9 @@ static double part(uint64_t some, uint64_t whole)
     return whole == 0 ? 0 : some < whole ? (double)some / (double)whole : 1;
 }
 
-double profile_busy(const struct profile *a, enum profile_stage stage)
+double profile_utilisation(const struct profile *a, enum profile_stage stage)
 {
-    return part(a->stages[stage].busy, a->stages[stage].room);
+    return part(a->stages[stage].busy, a->stages[stage].capacity);
 }
 
 uint64_t profile_time(const struct profile *a)
@@ -45,7 +45,7 @@ static uint64_t busy(const struct profile *a, enum profile_stage stage)
 static bool went_in_turn(const struct profile *a)
 {
     return a->in_turn && (double)(busy(a, PROFILE_READ) + busy(a, PROFILE_DECODE)) <=
-                             (double)a->taking * ONE_AT_A_TIME;
+                             (double)a->input_span * ONE_AT_A_TIME;
 }
 
 /* The stage that kept what it runs on busiest. */
@@ -55,20 +55,20 @@ static enum profile_stage busiest(const struct profile *a)
     uint64_t reduce = busy(a, PROFILE_REDUCE);
     enum profile_stage source = decode > read ? PROFILE_DECODE : PROFILE_READ;
     enum profile_stage stage = source;
-    double most = 0, threads = part(read + decode + reduce, a->stages[PROFILE_READ].room);
+    double most = 0, threads = part(read + decode + reduce, a->stages[PROFILE_READ].capacity);
 
     if (went_in_turn(a))
-        most = part(read + decode, a->taking);
+        most = part(read + decode, a->input_span);
     if (threads > most) {
         most = threads;
         stage = reduce > busy(a, source) ? PROFILE_REDUCE : source;
     }
-    if (profile_busy(a, PROFILE_KERNEL) > most) {
-        most = profile_busy(a, PROFILE_KERNEL);
+    if (profile_utilisation(a, PROFILE_KERNEL) > most) {
+        most = profile_utilisation(a, PROFILE_KERNEL);
         stage = PROFILE_KERNEL;
     }
     /* Of two that are always busy, the link: the kernels follow the copies. */
-    if (profile_busy(a, PROFILE_COPY) >= most && a->gpus > 0)
+    if (profile_utilisation(a, PROFILE_COPY) >= most && a->gpus > 0)
         stage = PROFILE_COPY;
     return stage;
 }
@@ -77,9 +77,10 @@ static enum profile_stage busiest(const struct profile *a)
    they waited for bytes, or for a processor. */
 static uint64_t stalled(const struct profile *a)
 {
-    uint64_t known = a->cpu_time + a->wait + a->turn, room = a->stages[PROFILE_READ].room;
+    uint64_t known = a->cpu_time + a->wait + a->source_wait;
+    uint64_t capacity = a->stages[PROFILE_READ].capacity;
 
-    return known < room ? room - known : 0;
+    return known < capacity ? capacity - known : 0;
 }
 
 static enum profile_cause cause_of(const struct profile *a, enum profile_stage stage)
@@ -117,7 +118,7 @@ static double rate_of(const struct profile *a, enum profile_stage stage)
     uint64_t all = 0, time = profile_time(a);
 
     if (stage == PROFILE_COPY || stage == PROFILE_KERNEL)
-        return profile_rate(w->bytes, w->room) * a->gpus;
+        return profile_rate(w->bytes, w->capacity) * a->gpus;
     for (int i = 0; i < PROFILE_PHASES; i++)
         all += a->phases[i].bytes;
     if (all == 0 || (double)steady->time < (double)time * STEADY_MIN)

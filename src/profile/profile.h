@@ -30,9 +30,9 @@ enum profile_phase {
 
 /* Times are in nanoseconds. */
 struct profile_work {
-    uint64_t bytes; /* that went through the stage */
-    uint64_t busy;  /* time at it, of all that it runs on together */
-    uint64_t room;  /* time that this could have been */
+    uint64_t bytes;    /* that went through the stage */
+    uint64_t busy;     /* time at it, of all that it runs on together */
+    uint64_t capacity; /* the time that this could have been */
 };
 
 struct profile_period {
@@ -45,13 +45,14 @@ struct profile {
     uint64_t start_up; /* before the first read */
     uint64_t gpu_open; /* to make the GPU ready, in the start-up or beside the work; 0: neither */
     struct profile_period phases[PROFILE_PHASES];
-    uint64_t wait; /* of feeders, for a free buffer */
-    uint64_t turn; /* of all workers in the source, neither reading nor decoding */
+    uint64_t wait;        /* of feeders, for a free buffer */
+    uint64_t source_wait; /* of all workers in the source, neither reading nor decoding */
 
     unsigned threads;  /* workers */
     unsigned gpus;     /* that had a part */
     uint64_t cpu_time; /* that the workers were running on a processor */
-    uint64_t taking;   /* from the first worker that asked for input to the first that found none */
+    /* From the first request for input to the first that found none. */
+    uint64_t input_span;
     bool in_turn;      /* the input may come by one worker at a time */
     bool pipe;         /* it has no size, and cannot be asked for again */
     uint64_t storage;  /* bytes that storage had to bring */
@@ -86,8 +87,8 @@ bool profile_limiter(const struct profile *a, struct profile_limiter *limiter);
 /* The time of the run, from the first read to the result. */
 uint64_t profile_time(const struct profile *a);
 
-/* Parts of 1: how much of the room for it a stage was busy. 0 when there was none. */
-double profile_busy(const struct profile *a, enum profile_stage stage);
+/* Parts of 1: how much of its capacity a stage used. 0 when it had none. */
+double profile_utilisation(const struct profile *a, enum profile_stage stage);
 
 /* GB/s. 0 when there was no time. */
 double profile_rate(uint64_t bytes, uint64_t time);

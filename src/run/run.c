@@ -780,11 +780,11 @@ static void add_worker(const struct run *run, const struct worker *w, struct pro
     for (int i = 0; i < PROFILE_PHASES; i++)
         a->phases[i].bytes += w->phase_elements[i] * size;
     a->threads++;
-    a->stages[PROFILE_READ].room += w->ended - w->begun;
+    a->stages[PROFILE_READ].capacity += w->ended - w->begun;
     a->stages[PROFILE_REDUCE].busy += w->times.reduce + w->rest_time;
     a->in_place += w->in_place * size;
     a->wait += w->times.wait;
-    a->turn += w->source_time; /* for now */
+    a->source_wait += w->source_time; /* for now */
     a->cpu_time += w->cpu_time;
 }
 
@@ -809,7 +809,7 @@ static void add_gpus(const struct run *run, uint64_t bytes, struct profile *a)
             timeline_free(&line);
             work->bytes += total.bytes;
             work->busy += total.busy;
-            work->room += total.extent;
+            work->capacity += total.extent;
             a->gpus += stages[i] == PROFILE_COPY && total.bytes > 0;
         }
     }
@@ -819,7 +819,8 @@ static void add_gpus(const struct run *run, uint64_t bytes, struct profile *a)
 
         if (work->bytes > 0 && work->bytes < bytes) {
             work->busy = (uint64_t)((double)work->busy * (double)bytes / (double)work->bytes);
-            work->room = (uint64_t)((double)work->room * (double)bytes / (double)work->bytes);
+            work->capacity =
+                (uint64_t)((double)work->capacity * (double)bytes / (double)work->bytes);
             work->bytes = bytes;
         }
     }
@@ -868,16 +869,17 @@ static void make_profile(struct run *run, uint64_t bytes, uint64_t now, struct r
     a->stages[PROFILE_DECODE].bytes = source_info(s)->compressed ? bytes : 0;
     a->stages[PROFILE_DECODE].busy = source_stats(s).decode_time - run->decode_before;
     a->stages[PROFILE_REDUCE].bytes = reduction->shares[SHARE_CPU].bytes;
-    a->stages[PROFILE_DECODE].room = a->stages[PROFILE_REDUCE].room = a->stages[PROFILE_READ].room;
+    a->stages[PROFILE_DECODE].capacity = a->stages[PROFILE_REDUCE].capacity =
+        a->stages[PROFILE_READ].capacity;
     in_source = a->stages[PROFILE_READ].busy + a->stages[PROFILE_DECODE].busy;
-    a->turn = a->turn > in_source ? a->turn - in_source : 0;
+    a->source_wait = a->source_wait > in_source ? a->source_wait - in_source : 0;
 
     a->start_up = atomic_load(&run->first_read) - session->called;
     pthread_mutex_lock(&session->mutex);
     if (session->gpu && session->gpu_opened >= session->called)
         a->gpu_open = session->gpu_open_time;
     pthread_mutex_unlock(&session->mutex);
-    a->taking = now - a->phases[PROFILE_FINISH].time - begun;
+    a->input_span = now - a->phases[PROFILE_FINISH].time - begun;
     a->in_turn = !source_info(s)->parallel || source_info(s)->compressed;
     a->pipe = source_info(s)->input_bytes == SOURCE_UNKNOWN;
     a->storage = storage_read() - run->storage_before;

@@ -17,7 +17,7 @@
 struct example {
     const char *name;
     unsigned threads;
-    unsigned read, decode, reduce, wait, turn, cpu;
+    unsigned read, decode, reduce, wait, source_wait, cpu;
     bool in_turn, pipe;
     unsigned storage, in_place, on_cpu; /* MB */
     unsigned gpus, copy, kernel;        /* of all GPUs, each of which had a second */
@@ -86,7 +86,7 @@ static const struct example examples[] = {
     {.name = "a GPU behind a pipe",
      .threads = 4,
      .read = 970,
-     .turn = 2800,
+     .source_wait = 2800,
      .cpu = 960,
      .in_turn = true,
      .pipe = true,
@@ -165,7 +165,7 @@ static const struct example examples[] = {
      .threads = 4,
      .read = 980,
      .reduce = 60,
-     .turn = 2900,
+     .source_wait = 2900,
      .cpu = 150,
      .in_turn = true,
      .pipe = true,
@@ -177,7 +177,7 @@ static const struct example examples[] = {
      .threads = 4,
      .read = 980,
      .reduce = 60,
-     .turn = 2900,
+     .source_wait = 2900,
      .cpu = 1040,
      .in_turn = true,
      .pipe = true,
@@ -201,7 +201,7 @@ static const struct example examples[] = {
      .read = 30,
      .decode = 950,
      .reduce = 80,
-     .turn = 6800,
+     .source_wait = 6800,
      .cpu = 1060,
      .in_turn = true,
      .on_cpu = 1000,
@@ -213,7 +213,7 @@ static const struct example examples[] = {
      .read = 150,
      .decode = 7300,
      .reduce = 400,
-     .turn = 30,
+     .source_wait = 30,
      .cpu = 7900,
      .in_turn = true,
      .on_cpu = 1000,
@@ -236,15 +236,15 @@ static const struct example examples[] = {
 
 static struct profile make(const struct example *e)
 {
-    const uint64_t second = 1000 * MS, room = e->threads * second;
+    const uint64_t second = 1000 * MS, capacity = e->threads * second;
     struct profile a = {
         .stages =
             {
-                [PROFILE_READ] = {1000 * MB, e->read * MS, room},
-                [PROFILE_DECODE] = {e->decode ? 1000 * MB : 0, e->decode * MS, room},
+                [PROFILE_READ] = {1000 * MB, e->read * MS, capacity},
+                [PROFILE_DECODE] = {e->decode ? 1000 * MB : 0, e->decode * MS, capacity},
                 [PROFILE_COPY] = {e->copy ? 1000 * MB : 0, e->copy * MS, e->gpus * second},
                 [PROFILE_KERNEL] = {e->copy ? 1000 * MB : 0, e->kernel * MS, e->gpus * second},
-                [PROFILE_REDUCE] = {e->on_cpu * MB, e->reduce * MS, room},
+                [PROFILE_REDUCE] = {e->on_cpu * MB, e->reduce * MS, capacity},
             },
         .phases =
             {
@@ -253,11 +253,11 @@ static struct profile make(const struct example *e)
                 [PROFILE_FINISH] = {100 * MS, 50 * MB},
             },
         .wait = e->wait * MS,
-        .turn = e->turn * MS,
+        .source_wait = e->source_wait * MS,
         .threads = e->threads,
         .gpus = e->gpus,
         .cpu_time = e->cpu * MS,
-        .taking = 1000 * MS,
+        .input_span = 1000 * MS,
         .in_turn = e->in_turn,
         .pipe = e->pipe,
         .storage = e->storage * MB,
@@ -299,11 +299,12 @@ static void test_rates(void)
     a.phases[PROFILE_STEADY].time = 100 * MS;
     a.phases[PROFILE_RAMP_UP].time = 800 * MS;
     tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "unless that is short");
-    tap_ok(near(profile_busy(&a, PROFILE_REDUCE), 15.7 / 16) &&
-               profile_busy(&a, PROFILE_KERNEL) == 0 && profile_time(&a) == 1000 * MS,
+    tap_ok(near(profile_utilisation(&a, PROFILE_REDUCE), 15.7 / 16) &&
+               profile_utilisation(&a, PROFILE_KERNEL) == 0 && profile_time(&a) == 1000 * MS,
            "parts and sums");
     a.stages[PROFILE_REDUCE].busy *= 2;
-    tap_ok(profile_busy(&a, PROFILE_REDUCE) == 1, "clocks that overlap make no more than all");
+    tap_ok(profile_utilisation(&a, PROFILE_REDUCE) == 1,
+           "clocks that overlap make no more than all");
     tap_ok(profile_rate(5, 0) == 0 && near(profile_rate(MB, MS), 1), "rates");
 }
 
