@@ -31,6 +31,13 @@
 /* A worker never holds more chunks than this that are not yet known good. */
 #define ENGINE_PENDING_MAX 2
 
+/* The engines there are: rows of the table in registry.c. */
+enum engine_id {
+    ENGINE_CPU,  /* threads: a worker is a core */
+    ENGINE_CUDA, /* GPUs: a worker is a feeder, a thread that fills buffers for one of them */
+    ENGINES
+};
+
 /* What an engine is to make ready. */
 struct engine_needs {
     const int *devices; /* GPUs by number */
@@ -109,12 +116,19 @@ struct engine {
     unsigned (*unfinished)(const struct engine_worker *, struct chunk chunks[ENGINE_PENDING_MAX]);
 
     const char *(*worker_error)(const struct engine_worker *);
+
+    /* After finish: forgets all that was reduced, so that the worker can begin anew with the same
+       setup. False on failure. NULL where a worker has to be closed. */
+    bool (*restart)(struct engine_worker *);
 };
 
-/* CPU threads: a worker is a core. Fails only for want of memory. */
+/* An engine by its number. */
+const struct engine *engine_get(enum engine_id id);
+
+/* Fails only for want of memory. */
 extern const struct engine engine_cpu;
 
-/* CUDA: a worker is a feeder. Built without CUDA it never opens. */
+/* Built without CUDA it never opens. */
 extern const struct engine engine_cuda;
 
 #endif

@@ -1,6 +1,7 @@
 # src/engine: what reduces chunks, on the CPU and on GPUs.
 library_sources += \
 	src/engine/engine.h \
+	src/engine/registry.c \
 	src/engine/cpu/dispatch.c \
 	src/engine/cpu/engine.c \
 	src/engine/cpu/kernel.h \

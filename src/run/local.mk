@@ -1,5 +1,11 @@
 # src/run: sessions, runs and workers.
 library_sources += \
+	src/run/fallback.c src/run/fallback.h \
+	src/run/gpu.c src/run/gpu.h \
+	src/run/gpu_policy.c src/run/gpu_policy.h \
+	src/run/phases.c src/run/phases.h \
 	src/run/reduction.h \
-	src/run/run.c \
-	src/run/session.h
+	src/run/run.c src/run/run.h \
+	src/run/run_profile.c src/run/run_profile.h \
+	src/run/session.c src/run/session.h \
+	src/run/worker.c src/run/worker.h

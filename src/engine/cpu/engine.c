@@ -154,6 +154,13 @@ static const char *cpu_worker_error(const struct engine_worker *worker)
     return "";
 }
 
+static bool cpu_restart(struct engine_worker *worker)
+{
+    partial_clear(&worker->reducer.partial);
+    worker->reduce_time = 0;
+    return true;
+}
+
 const struct engine engine_cpu = {
     .name = "cpu",
     .chunk_bytes = CHUNK_BYTES,
@@ -170,4 +177,5 @@ const struct engine engine_cpu = {
     .finish = cpu_finish,
     .unfinished = cpu_unfinished,
     .worker_error = cpu_worker_error,
+    .restart = cpu_restart,
 };

@@ -1,0 +1,121 @@
+#include "config.h"
+
+#include "run/gpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sys/clock.h"
+
+static void lock(struct gpu *g) ACQUIRE(gpu_role);
+static void unlock(struct gpu *g) RELEASE(gpu_role);
+
+UNCHECKED static void lock(struct gpu *g)
+{
+    mutex_lock(&g->mutex);
+}
+
+UNCHECKED static void unlock(struct gpu *g)
+{
+    mutex_unlock(&g->mutex);
+}
+
+void gpu_init(struct gpu *g, const struct engine_needs *needs)
+{
+    memset(g, 0, sizeof *g);
+    g->needs = *needs;
+    mutex_init(&g->mutex);
+}
+
+void gpu_open_now(struct gpu *g)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    uint64_t begun = clock_now(), now;
+    struct engine_state *engine = engine_get(ENGINE_CUDA)->open(&g->needs, reason);
+
+    now = clock_now();
+    lock(g);
+    g->opened_at = now;
+    g->open_time = clock_between(begun, now);
+    g->engine = engine;
+    g->state = engine ? GPU_READY : GPU_FAILED;
+    memcpy(g->reason, reason, sizeof reason);
+    unlock(g);
+}
+
+static void *open_thread(void *argument)
+{
+    gpu_open_now(argument);
+    return NULL;
+}
+
+void gpu_open_async(struct gpu *g)
+{
+    pthread_t thread;
+
+    lock(g);
+    g->state = GPU_OPENING;
+    unlock(g);
+    if (pthread_create(&thread, NULL, open_thread, g) == 0)
+        pthread_detach(thread);
+    else
+        gpu_fail(g, "cannot start a thread");
+}
+
+enum gpu_state gpu_state(struct gpu *g)
+{
+    enum gpu_state state;
+
+    lock(g);
+    state = g->state;
+    unlock(g);
+    return state;
+}
+
+struct engine_state *gpu_engine(struct gpu *g)
+{
+    struct engine_state *engine;
+
+    lock(g);
+    engine = g->engine;
+    unlock(g);
+    return engine;
+}
+
+void gpu_fail(struct gpu *g, const char *reason)
+{
+    lock(g);
+    g->state = GPU_FAILED;
+    snprintf(g->reason, sizeof g->reason, "%s", reason);
+    unlock(g);
+}
+
+void gpu_reason(struct gpu *g, char reason[ENGINE_REASON_MAX])
+{
+    lock(g);
+    memcpy(reason, g->reason, sizeof g->reason);
+    unlock(g);
+}
+
+uint64_t gpu_open_time(struct gpu *g, uint64_t since)
+{
+    uint64_t time;
+
+    lock(g);
+    time = g->engine && g->opened_at >= since ? g->open_time : 0;
+    unlock(g);
+    return time;
+}
+
+bool gpu_close(struct gpu *g)
+{
+    struct engine_state *engine = gpu_engine(g);
+
+    if (gpu_state(g) == GPU_OPENING)
+        return false;
+    if (engine)
+        engine_get(ENGINE_CUDA)->close(engine);
+    mutex_destroy(&g->mutex);
+    return true;
+}

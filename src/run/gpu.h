@@ -1,0 +1,57 @@
+/*
+ * The GPU engine of a session: opened at once or in the background, by a thread that nobody waits
+ * for; and given up when it fails.
+ *
+ * All functions but gpu_open_now and gpu_close may be called from any thread.
+ */
+#ifndef GPUREDUCE_RUN_GPU_H
+#define GPUREDUCE_RUN_GPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "run/gpu_policy.h"
+#include "sys/mutex.h"
+
+MUTEX_ROLE(gpu_role);
+
+struct gpu {
+    struct engine_needs needs; /* fixed once gpu_init has set it */
+
+    struct mutex mutex;
+    enum gpu_state state GUARDED_BY(gpu_role);
+    struct engine_state *engine GUARDED_BY(gpu_role);
+    char reason[ENGINE_REASON_MAX] GUARDED_BY(gpu_role); /* why it failed */
+    uint64_t opened_at GUARDED_BY(gpu_role);             /* clock_now's; 0 before */
+    uint64_t open_time GUARDED_BY(gpu_role);             /* nanoseconds */
+};
+
+/* Begins with a GPU that is not used. */
+void gpu_init(struct gpu *g, const struct engine_needs *needs);
+
+/* Opens the engine, and waits for that. */
+void gpu_open_now(struct gpu *g);
+
+/* Opens it in the background. */
+void gpu_open_async(struct gpu *g);
+
+enum gpu_state gpu_state(struct gpu *g);
+
+/* The engine's state; NULL while it is not ready, or when it could not be opened. It stays valid
+   until gpu_close, also after gpu_fail. */
+struct engine_state *gpu_engine(struct gpu *g);
+
+/* Gives the GPU up: it failed. */
+void gpu_fail(struct gpu *g, const char *reason);
+
+/* Copies why it failed; empty when it did not. */
+void gpu_reason(struct gpu *g, char reason[ENGINE_REASON_MAX]);
+
+/* Nanoseconds it took to open, if that ended at `since` or later; otherwise 0. */
+uint64_t gpu_open_time(struct gpu *g, uint64_t since);
+
+/* Closes the engine. False when it is still being opened: g must then stay as it is. */
+bool gpu_close(struct gpu *g);
+
+#endif

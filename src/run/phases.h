@@ -1,0 +1,45 @@
+/*
+ * The phases of a run: ramp-up until every first worker has had a chunk, the steady state, and the
+ * finish from the first worker that found the input at its end. Workers note what they see; the
+ * stamp of the first of them counts.
+ *
+ * All times are clock_now's. Any thread may call the functions.
+ */
+#ifndef GPUREDUCE_RUN_PHASES_H
+#define GPUREDUCE_RUN_PHASES_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+struct phases {
+    _Atomic uint64_t started_at;             /* when the first worker asked for data; 0 before */
+    _Atomic uint64_t steady_from, steady_to; /* 0 before; read for every chunk */
+    _Atomic unsigned ramping; /* of the first workers, those that have had no chunk yet */
+};
+
+/* Begins with `workers` first workers. */
+void phases_begin(struct phases *p, unsigned workers);
+
+/* A worker asked for data. */
+void phases_note_start(struct phases *p, uint64_t now);
+
+/* `count` of the first workers have had their first chunk, or will have none. */
+void phases_note_ramped(struct phases *p, unsigned count);
+
+/* A worker has got its chunk number `number`, from 1. Returns the phase that this happened in. */
+enum profile_phase phases_note_chunk(struct phases *p, unsigned number, uint64_t now);
+
+/* A worker found the input at its end. */
+void phases_note_end(struct phases *p, uint64_t now);
+
+/* When the first worker asked for data; 0 before. */
+uint64_t phases_started_at(const struct phases *p);
+
+/* Sets the times of the phases of a run that ended at `now`. The bytes must be there: where the run
+   never was steady, they go to the ramp-up. */
+void phases_conclude(const struct phases *p, uint64_t now,
+                     struct profile_period periods[PROFILE_PHASES]);
+
+#endif

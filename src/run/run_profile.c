@@ -1,0 +1,162 @@
+#include "config.h"
+
+#include "run/run_profile.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "sys/clock.h"
+
+/* The bytes of a block as getrusage counts them. */
+#define STORAGE_BLOCK 512
+
+/* Bytes that this process had to wait for storage to bring. */
+static uint64_t storage_read(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_inblock * STORAGE_BLOCK : 0;
+}
+
+void run_profile_begin(struct run *run)
+{
+    run->before = source_stats(run->source);
+    if (run->info->whole) /* it was read for this run */
+        run->before.read_time = 0;
+    run->storage_before = storage_read();
+}
+
+static const char *describe(const struct run *run, enum engine_id id)
+{
+    return engine_get(id)->describe(id == ENGINE_CPU ? run->cpu : gpu_engine(run->gpu));
+}
+
+/* Adds what a worker did to what its engine did. */
+static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
+{
+    struct reduction_share *share = &reduction->shares[w->engine];
+    const struct worker_stats *stats = &w->stats;
+
+    if (!share->engine) {
+        share->engine = engine_get(w->engine)->name;
+        snprintf(share->description, sizeof share->description, "%s", describe(run, w->engine));
+    }
+    if (stats->first_chunk_at) {
+        uint64_t joined = clock_between(phases_started_at(&run->phases), stats->first_chunk_at);
+
+        if (share->joined == 0 || joined < share->joined)
+            share->joined = joined;
+    }
+    share->workers++;
+    share->elements += stats->elements;
+    share->source_time += stats->source_time;
+    share->wait += stats->times.wait;
+    reduction->shares[ENGINE_CPU].elements += stats->fallback_elements;
+}
+
+/* Adds what a worker did to the profile, but for what its GPU did for it. */
+static void add_worker(const struct run *run, const struct worker *w, struct profile *p)
+{
+    const struct worker_stats *stats = &w->stats;
+    size_t size = run->info->element_size;
+
+    for (int i = 0; i < PROFILE_PHASES; i++)
+        p->phases[i].bytes += stats->phase_elements[i] * size;
+    p->threads++;
+    p->stages[PROFILE_READ].capacity += clock_between(stats->started_at, stats->ended_at);
+    p->stages[PROFILE_REDUCE].busy += stats->times.reduce + stats->fallback_time;
+    p->in_place += stats->in_place * size;
+    p->wait += stats->times.wait;
+    p->source_wait += stats->source_time; /* reading and decoding are taken off in the end */
+    p->cpu_time += stats->cpu_time;
+}
+
+/* Adds the timelines of one stage of one device. */
+static void add_device(const struct run *run, unsigned device, enum profile_stage stage,
+                       struct profile *p)
+{
+    struct profile_work *work = &p->stages[stage];
+    struct timeline line = {0};
+    struct timeline_total total;
+
+    for (unsigned i = run->cpu_workers; i < run->cpu_workers + run->feeders; i++) {
+        struct worker *w = &run->workers[i];
+
+        if (w->run && w->stats.times.device == device)
+            timeline_join(&line,
+                          stage == PROFILE_COPY ? &w->stats.times.copies : &w->stats.times.kernels);
+    }
+    total = timeline_total(&line);
+    timeline_free(&line);
+    work->bytes += total.bytes;
+    work->busy += total.busy;
+    work->capacity += total.extent;
+    p->gpus += stage == PROFILE_COPY && total.bytes > 0;
+}
+
+/* The stages of the GPUs, which reduced so many bytes. */
+static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
+{
+    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_KERNEL};
+
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        struct profile_work *work = &p->stages[stages[i]];
+
+        for (unsigned device = 0; device < run->options->device_count; device++)
+            add_device(run, device, stages[i], p);
+        /* What timelines had no capacity for went as the rest did. */
+        if (work->bytes > 0 && work->bytes < bytes) {
+            double factor = (double)bytes / (double)work->bytes;
+
+            work->busy = (uint64_t)((double)work->busy * factor);
+            work->capacity = (uint64_t)((double)work->capacity * factor);
+            work->bytes = bytes;
+        }
+    }
+}
+
+/* The stages that run on the workers' threads. */
+static void add_source(const struct run *run, const struct reduction *reduction, struct profile *p)
+{
+    struct source_stats stats = source_stats(run->source);
+    uint64_t in_source;
+
+    p->stages[PROFILE_READ].bytes = stats.input_read;
+    p->stages[PROFILE_READ].busy = clock_between(run->before.read_time, stats.read_time);
+    p->stages[PROFILE_DECODE].bytes = run->info->compressed ? reduction->bytes : 0;
+    p->stages[PROFILE_DECODE].busy = clock_between(run->before.decode_time, stats.decode_time);
+    p->stages[PROFILE_REDUCE].bytes = reduction->shares[ENGINE_CPU].bytes;
+    p->stages[PROFILE_DECODE].capacity = p->stages[PROFILE_REDUCE].capacity =
+        p->stages[PROFILE_READ].capacity;
+    in_source = p->stages[PROFILE_READ].busy + p->stages[PROFILE_DECODE].busy;
+    p->source_wait = clock_between(in_source, p->source_wait);
+}
+
+void run_profile_end(const struct run *run, uint64_t now, struct reduction *reduction)
+{
+    struct profile *p = &reduction->profile;
+    uint64_t begun = UINT64_MAX;
+
+    for (unsigned i = 0; i < run->cpu_workers + run->feeders; i++) {
+        const struct worker *w = &run->workers[i];
+
+        if (!w->run)
+            continue;
+        add_share(run, w, reduction);
+        add_worker(run, w, p);
+        if (w->stats.started_at && w->stats.started_at < begun)
+            begun = w->stats.started_at;
+    }
+    for (int i = 0; i < ENGINES; i++)
+        reduction->shares[i].bytes = reduction->shares[i].elements * run->info->element_size;
+    add_gpus(run, reduction->shares[ENGINE_CUDA].bytes, p);
+    phases_conclude(&run->phases, now, p->phases);
+    add_source(run, reduction, p);
+
+    p->start_up = clock_between(run->called_at, phases_started_at(&run->phases));
+    p->gpu_open = gpu_open_time(run->gpu, run->called_at);
+    p->input_span = clock_between(begun, now - p->phases[PROFILE_FINISH].time);
+    p->in_turn = !run->info->parallel || run->info->compressed;
+    p->pipe = run->info->input_bytes == SOURCE_UNKNOWN;
+    p->storage = storage_read() - run->storage_before;
+}

@@ -1,0 +1,16 @@
+/*
+ * The profile of a run, put together from what its workers measured.
+ */
+#ifndef GPUREDUCE_RUN_PROFILE_H
+#define GPUREDUCE_RUN_PROFILE_H
+
+#include "run/run.h"
+
+/* Notes what there is before the workers begin. */
+void run_profile_begin(struct run *run);
+
+/* Fills in what each engine contributed and the profile of a run that ended at `now` with
+   reduction->bytes of elements. */
+void run_profile_end(const struct run *run, uint64_t now, struct reduction *reduction);
+
+#endif

@@ -1,0 +1,271 @@
+#include "config.h"
+
+#include "run/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/run.h"
+#include "run/run_profile.h"
+#include "sys/clock.h"
+#include "sys/cores.h"
+#include "sys/message.h"
+
+/* CPU workers at least, where the user has not asked for a number: an input that is not cached
+   wants several requests at a time, whatever the cores. */
+#define CPU_WORKERS_MIN 4
+
+struct session {
+    const struct session_options *options;
+    unsigned cores;
+    struct engine_state *cpu;
+    struct gpu gpu;
+    struct experience experience;
+    struct worker *workers; /* those of the CPU, and behind them the feeders */
+    unsigned cpu_workers, feeders;
+    uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
+    uint64_t called_at; /* when the current input was begun: for the first, when the session was */
+};
+
+/* Bytes of an input that a GPU could help with, as far as its size tells. Only auto asks. */
+static uint64_t bytes_to_come(const struct session_options *options, const char *path)
+{
+    struct stat status;
+    int error;
+
+    if (options->device != DEVICE_AUTO)
+        return 0;
+    error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
+    if (error != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < GPU_INPUT_MIN)
+        return 0;
+    return (uint64_t)status.st_size;
+}
+
+/* Feeders of the GPUs: beside CPU workers, one takes windows of the mapped file. */
+static unsigned feeder_count(const struct session *session)
+{
+    const struct session_options *options = session->options;
+
+    switch (options->device) {
+    case DEVICE_CPU:
+        return 0;
+    case DEVICE_AUTO:
+        return 1;
+    case DEVICE_GPU:
+        break;
+    }
+    return options->threads ? options->threads
+                            : engine_cuda.workers(options->device_count, session->cores);
+}
+
+static unsigned cpu_worker_count(const struct session *session)
+{
+    if (session->options->device == DEVICE_GPU)
+        return 0;
+    if (session->options->threads)
+        return session->options->threads;
+    return session->cores > CPU_WORKERS_MIN ? session->cores : CPU_WORKERS_MIN;
+}
+
+/* Makes the workers and the engines. False on failure; the session is then to be closed. */
+static bool prepare(struct session *session)
+{
+    const struct session_options *options = session->options;
+    struct engine_needs needs = {.devices = options->devices,
+                                 .device_count = options->device_count,
+                                 .chunk_size = options->chunk_size};
+    char reason[ENGINE_REASON_MAX] = "";
+
+    needs.workers = feeder_count(session);
+    gpu_init(&session->gpu, &needs);
+    session->workers =
+        calloc(cpu_worker_count(session) + feeder_count(session), sizeof *session->workers);
+    if (!session->workers) {
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    while (session->cpu_workers < cpu_worker_count(session)) {
+        worker_init(&session->workers[session->cpu_workers], session->cpu_workers, ENGINE_CPU,
+                    session->cpu_workers);
+        session->cpu_workers++;
+    }
+    while (session->feeders < feeder_count(session)) {
+        unsigned number = session->cpu_workers + session->feeders;
+
+        worker_init(&session->workers[number], number, ENGINE_CUDA, session->feeders);
+        session->feeders++;
+    }
+    session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
+    if (!session->cpu) {
+        message_error(EXIT_FAILED, "%s", reason);
+        return false;
+    }
+    if (options->device == DEVICE_GPU) {
+        gpu_open_now(&session->gpu);
+        if (gpu_state(&session->gpu) == GPU_FAILED) {
+            gpu_reason(&session->gpu, reason);
+            message_error(EXIT_NO_GPU, "no usable GPU: %s", reason);
+            return false;
+        }
+    }
+    return true;
+}
+
+struct session *session_open(const struct session_options *options, char *const *paths, int count)
+{
+    struct session *session = calloc(1, sizeof *session);
+
+    if (!session) {
+        message_error(EXIT_FAILED, "out of memory");
+        return NULL;
+    }
+    session->options = options;
+    session->called_at = clock_now();
+    session->cores = cores_available();
+    for (int i = 0; i < count; i++)
+        session->to_come += bytes_to_come(options, paths[i]);
+    if (!prepare(session)) {
+        session_close(session);
+        return NULL;
+    }
+    return session;
+}
+
+bool session_close(struct session *session)
+{
+    for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++)
+        worker_end(&session->workers[i]);
+    if (!gpu_close(&session->gpu))
+        return false;
+    if (session->cpu)
+        engine_cpu.close(session->cpu);
+    free(session->workers);
+    free(session);
+    return true;
+}
+
+/* Replaces the source's numbering by true indices. */
+static uint64_t true_index(const struct source *s, uint64_t index)
+{
+    return index == PARTIAL_NO_INDEX ? index : source_index(s, index);
+}
+
+/* Why auto did without a GPU; empty when it did not. */
+static void explain_skipped(const struct run *run, struct reduction *reduction)
+{
+    char reason[ENGINE_REASON_MAX];
+
+    if (run->options->device != DEVICE_AUTO || reduction->shares[ENGINE_CUDA].elements > 0)
+        return;
+    gpu_reason(run->gpu, reason);
+    snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s",
+             gpu_policy_skipped(&run->observed, reason));
+}
+
+/* Fills in the reduction from the merged partial. False when the result is an error: --nan=error
+   has found a NaN. */
+static bool conclude(const struct run *run, struct partial *partial, struct reduction *reduction)
+{
+    const struct source_info *info = run->info;
+    struct source *s = run->source;
+    uint64_t now;
+
+    partial->min_index = true_index(s, partial->min_index);
+    partial->max_index = true_index(s, partial->max_index);
+    partial->first_nan = true_index(s, partial->first_nan);
+    if (run->options->nan == NAN_ERROR && partial->nan > 0) {
+        source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
+        return false;
+    }
+    if (info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed &&
+        partial->count != info->elements && !source_limited(s)) {
+        source_error(s, "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
+                     partial->count, info->elements);
+        return false;
+    }
+    partial_finish(partial, run->options->nan == NAN_SKIP, &reduction->result);
+    now = clock_now();
+    reduction->type = info->type;
+    reduction->format = info->format;
+    reduction->compressed = info->compressed;
+    reduction->elements = partial->count;
+    reduction->bytes = partial->count * info->element_size;
+    reduction->input_bytes = source_stats(s).input_read;
+    reduction->seconds = (double)run_time(run, now) / (double)CLOCK_SECOND;
+    run_profile_end(run, now, reduction);
+    explain_skipped(run, reduction);
+    return true;
+}
+
+/* The timelines of feeders are the run's to free; the workers leave it. */
+static void dismiss_workers(const struct session *session)
+{
+    for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++) {
+        struct worker *w = &session->workers[i];
+
+        if (w->run) {
+            timeline_free(&w->stats.times.copies);
+            timeline_free(&w->stats.times.kernels);
+        }
+        w->run = NULL;
+    }
+}
+
+/* Reduces an input once. *started_at is when it was first read, 0 before; when it is read again,
+   the clock goes on. */
+static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
+                                       uint64_t *started_at, struct reduction *reduction)
+{
+    const struct session_options *options = session->options;
+    struct source_options input = options->input;
+    struct run run = {.options = options,
+                      .cores = session->cores,
+                      .cpu = session->cpu,
+                      .gpu = &session->gpu,
+                      .experience = &session->experience,
+                      .to_come = session->to_come,
+                      .workers = session->workers,
+                      .cpu_workers = session->cpu_workers,
+                      .feeders = session->feeders,
+                      .called_at = session->called_at,
+                      .started_at = *started_at,
+                      .opened_at = clock_now()};
+    enum source_verdict verdict;
+    struct partial partial;
+
+    memset(reduction, 0, sizeof *reduction);
+    input.in_order = in_order;
+    run.source = source_open(path, &input, run.cpu_workers + run.feeders);
+    if (!run.source)
+        return SOURCE_BROKEN;
+    run.info = source_info(run.source);
+    run.setup = (struct engine_setup){.type = run.info->type,
+                                      .swap = run.info->swap,
+                                      .wants = options->wants,
+                                      .chunk_size = options->chunk_size};
+    verdict = run_workers(&run, &partial);
+    reduction->in_order = in_order;
+    if (verdict == SOURCE_COMPLETE && !conclude(&run, &partial, reduction))
+        verdict = SOURCE_BROKEN;
+    *started_at = phases_started_at(&run.phases);
+    dismiss_workers(session);
+    source_close(run.source);
+    return verdict;
+}
+
+bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
+{
+    uint64_t size = bytes_to_come(session->options, path), started_at = 0;
+    enum source_verdict verdict;
+
+    session->to_come -= size < session->to_come ? size : session->to_come;
+    verdict = reduce_once(session, path, false, &started_at, reduction);
+    if (verdict == SOURCE_RETRY)
+        verdict = reduce_once(session, path, true, &started_at, reduction);
+    session->called_at = clock_now();
+    return verdict == SOURCE_COMPLETE;
+}

@@ -1,0 +1,82 @@
+/*
+ * Workers: threads that get chunks from the source and reduce them, each into its own partial.
+ *
+ *     buffer -> source_next -> reduce -> (the chunk is released when the engine is done with it)
+ *
+ * A worker lives as long as the session, and so do its thread and, where that can be, the engine
+ * worker it drives. While a run is under way the worker belongs to its own thread; before and
+ * after, to the session's.
+ */
+#ifndef GPUREDUCE_RUN_WORKER_H
+#define GPUREDUCE_RUN_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "profile/profile.h"
+#include "sys/task_thread.h"
+
+struct run;
+
+/* What a worker did in a run. Elements, and nanoseconds. */
+struct worker_stats {
+    struct engine_times times;
+    unsigned chunks;
+    uint64_t started_at, ended_at; /* clock_now's; 0 for a worker that did not come so far */
+    uint64_t first_chunk_at;
+    uint64_t elements; /* that its engine reduced */
+    uint64_t in_place; /* those that the CPU reduced where they were mapped */
+    uint64_t phase_elements[PROFILE_PHASES];
+    uint64_t source_time;
+    uint64_t cpu_time;
+    uint64_t fallback_elements, fallback_time; /* what the CPU did in its engine's place */
+};
+
+struct worker {
+    /* Its identity. */
+    unsigned number; /* among all workers, for the source */
+    enum engine_id engine;
+    unsigned engine_number; /* among the workers of its engine, from 0 */
+    struct task_thread thread;
+
+    /* Kept from one run to the next where the setup is the same. */
+    struct engine_worker *engine_worker;
+    struct engine_setup kept_setup;
+
+    /* The run it takes part in; NULL when it has none. What follows is of that run. */
+    struct run *run;
+    struct engine_setup setup;
+    size_t in_place; /* bytes of a mapped chunk that it takes, at most */
+    bool first;      /* one of those that began the run */
+    bool failed;     /* the input or the memory did; its partial is worth nothing */
+    struct partial partial;
+    struct worker_stats stats;
+    struct engine_worker *fallback; /* see fallback.h; NULL while it is not needed */
+};
+
+/* Makes the worker one of a session. */
+void worker_init(struct worker *w, unsigned number, enum engine_id engine, unsigned engine_number);
+
+/* Ends its thread, and closes what it keeps. */
+void worker_end(struct worker *w);
+
+/* Gives the worker a part in a run, with nothing done yet. */
+void worker_join(struct worker *w, struct run *run, const struct engine_setup *setup,
+                 size_t in_place, bool first);
+
+/* All of the worker's part: until the input ends or fails. w->failed says whether it failed, and
+   why has been printed. */
+void worker_run(struct worker *w);
+
+/* Gets chunks and has the engine worker reduce them until there are none; with `drain` only those
+   that the worker has claimed before. False when the engine failed. */
+bool worker_loop(struct worker *w, const struct engine *engine, struct engine_worker *ew,
+                 bool drain);
+
+/* Has the engine worker reduce a chunk, also one in place. False when its bytes vanished: then the
+   source has failed. */
+bool worker_reduce(struct worker *w, const struct engine *engine, struct engine_worker *ew,
+                   const struct chunk *chunk, enum engine_status *status);
+
+#endif
