@@ -36,8 +36,9 @@ static void format_value(char text[NUMBER_MAX], const struct operation *op,
     case OPERATION_ELEMENT:
         number_format(text, operation_number(op, &reduction->result), reduction->type);
         break;
-    default:
+    case OPERATION_BINARY64:
         number_format(text, operation_number(op, &reduction->result), ELEMENT_F64);
+        break;
     }
 }
 

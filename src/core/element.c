@@ -5,25 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    size_t size;
-    const char *numpy[4]; /* NumPy's spellings, without byte order */
-} types[ELEMENT_TYPES] = {
-    [ELEMENT_F32] = {"f32", 4, {"f4", "float32", "single", NULL}},
-    [ELEMENT_F64] = {"f64", 8, {"f8", "float64", "double", NULL}},
-    [ELEMENT_F16] = {"f16", 2, {"f2", "float16", "half", NULL}},
-    [ELEMENT_BF16] = {"bf16", 2, {"bfloat16", NULL}},
-};
-
 size_t element_size(enum element_type type)
 {
-    return types[type].size;
+    return element_formats[type].size;
 }
 
 const char *element_name(enum element_type type)
 {
-    return types[type].name;
+    return element_formats[type].name;
 }
 
 bool element_host_is_big(void)
@@ -54,8 +43,8 @@ bool element_parse_numpy(const char *name, enum element_type *type, enum element
         break;
     }
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        for (int j = 0; types[i].numpy[j]; j++) {
-            if (strcmp(name, types[i].numpy[j]) == 0) {
+        for (int j = 0; element_formats[i].numpy[j]; j++) {
+            if (strcmp(name, element_formats[i].numpy[j]) == 0) {
                 *type = (enum element_type)i;
                 *order = said;
                 return true;
@@ -68,7 +57,7 @@ bool element_parse_numpy(const char *name, enum element_type *type, enum element
 bool element_parse(const char *name, enum element_type *type, enum element_order *order)
 {
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        if (strcmp(name, types[i].name) == 0) {
+        if (strcmp(name, element_formats[i].name) == 0) {
             *type = (enum element_type)i;
             *order = ELEMENT_ORDER_UNSAID;
             return true;
@@ -103,9 +92,12 @@ double element_load(enum element_type type, const void *bytes)
 {
     uint16_t half;
     uint32_t word;
-    double x;
+    double x = NAN;
 
     switch (type) {
+    case ELEMENT_F32:
+        memcpy(&word, bytes, sizeof word);
+        return load_f32_bits(word);
     case ELEMENT_F64:
         memcpy(&x, bytes, sizeof x);
         return x;
@@ -115,41 +107,26 @@ double element_load(enum element_type type, const void *bytes)
     case ELEMENT_BF16:
         memcpy(&half, bytes, sizeof half);
         return load_f32_bits((uint32_t)half << 16);
-    default:
-        memcpy(&word, bytes, sizeof word);
-        return load_f32_bits(word);
     }
-}
-
-/* x rounded to a binary format of `mantissa` significant bits, hidden one included, with normal
-   exponents from emin to emax. */
-static double round_to(double x, int mantissa, int emin, int emax)
-{
-    int exponent;
-    double rounded;
-
-    if (x == 0 || !isfinite(x))
-        return x;
-    frexp(x, &exponent); /* |x| in [2^(exponent - 1), 2^exponent) */
-    if (exponent - 1 < emin)
-        exponent = emin + 1;
-    /* nearbyint rounds ties to even in the default mode, which nothing here changes. */
-    rounded = ldexp(nearbyint(ldexp(x, mantissa - exponent)), exponent - mantissa);
-    return fabs(rounded) >= ldexp(1, emax + 1) ? copysign(INFINITY, x) : rounded;
+    return x; /* not reached */
 }
 
 double element_round(enum element_type type, double x)
 {
-    switch (type) {
-    case ELEMENT_F64:
+    const struct element_format *format = &element_formats[type];
+    int shift;
+    double rounded;
+
+    if (x == 0 || !isfinite(x))
         return x;
-    case ELEMENT_F16:
-        return round_to(x, 11, -14, 15);
-    case ELEMENT_BF16:
-        return round_to(x, 8, -126, 127);
-    default:
-        return (double)(float)x;
-    }
+    frexp(x, &shift); /* |x| in [2^(shift - 1), 2^shift) */
+    if (shift - 1 < format->exponent_min)
+        shift = format->exponent_min + 1; /* subnormals have the last bit of the least normal */
+    shift -= format->significant_bits;
+    /* The element's last bit weighs 2^shift. nearbyint rounds ties to even in the default mode,
+       which nothing here changes. */
+    rounded = ldexp(nearbyint(ldexp(x, -shift)), shift);
+    return fabs(rounded) >= ldexp(1, format->exponent_max + 1) ? copysign(INFINITY, x) : rounded;
 }
 
 void element_swap(void *to, const void *from, size_t count, size_t size)

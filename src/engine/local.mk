@@ -9,9 +9,8 @@ library_sources += \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \
 	src/engine/cpu/kernels_portable.c \
-	src/engine/cpu/simd_avx2.h \
-	src/engine/cpu/simd_avx512.h \
-	src/engine/cpu/simd_portable.h
+	src/engine/cpu/reducer.c \
+	src/engine/cpu/simd.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4
 cuda_sources = \

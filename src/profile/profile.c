@@ -101,12 +101,14 @@ static enum profile_cause cause_of(const struct profile *a, enum profile_stage s
         return PROFILE_LINK;
     case PROFILE_KERNEL:
         return PROFILE_GPU;
-    default:
-        /* A page that is not there is waited for in the kernel. */
-        if (in_place && from_storage && stalled(a) > busy(a, PROFILE_REDUCE) / 2)
-            return PROFILE_STORAGE;
-        return in_place ? PROFILE_MEMORY : PROFILE_CPU;
+    case PROFILE_REDUCE:
+    case PROFILE_STAGES:
+        break;
     }
+    /* A page that is not there is waited for in the kernel. */
+    if (in_place && from_storage && stalled(a) > busy(a, PROFILE_REDUCE) / 2)
+        return PROFILE_STORAGE;
+    return in_place ? PROFILE_MEMORY : PROFILE_CPU;
 }
 
 /* The rate of a stage: of the GPU's, while it was at work; of the others, in the steady state if

@@ -206,8 +206,10 @@ void data_put_special(enum element_type type, void *data, size_t i, enum data_sp
     case DATA_NEGATIVE_INFINITY:
         data_put_fields(type, data, i, 1, field, 0);
         break;
-    default:
+    case DATA_MINUS_ZERO:
+    case DATA_SPECIALS:
         data_put_fields(type, data, i, 1, 0, 0);
+        break;
     }
 }
 
@@ -329,8 +331,7 @@ void data_fill(enum data_kind kind, enum element_type type, void *out, size_t n,
     sign = rng_next(r) & 1;
     exponent = 1 + (unsigned)rng_below(r, fields - 1);
 
-    switch (kind) {
-    case DATA_CANCEL:
+    if (kind == DATA_CANCEL) {
         fill_cancelling(type, out, 0, n, r, 250);
         if (n > 2 && n % 2 == 0) {
             /* A pair makes room for a rest, too small to show beside anything else. */
@@ -339,11 +340,10 @@ void data_fill(enum data_kind kind, enum element_type type, void *out, size_t n,
         }
         rng_shuffle(r, out, n, formats[type].bits / 8);
         return;
-    case DATA_HALFWAY:
+    }
+    if (kind == DATA_HALFWAY) {
         fill_halfway(type, out, n, r);
         return;
-    default:
-        break;
     }
 
     for (size_t i = 0; i < n; i++) {
@@ -413,12 +413,16 @@ void data_fill(enum data_kind kind, enum element_type type, void *out, size_t n,
         case DATA_ALL_ONES:
             data_put_fields(type, out, i, sign, exponent, ones);
             break;
-        default: /* DATA_DRIFT */
-        {
+        case DATA_DRIFT: {
             unsigned step = (unsigned)(i / 389 + seed) * (fields / 5 + 3);
             unsigned field = (step + (unsigned)rng_below(r, 12)) % fields;
             data_put_fields(type, out, i, rng_next(r) & 1, field, rng_next(r) & ones);
+            break;
         }
+        case DATA_CANCEL: /* above */
+        case DATA_HALFWAY:
+        case DATA_KINDS:
+            break;
         }
     }
 }

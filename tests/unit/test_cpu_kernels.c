@@ -18,16 +18,9 @@
 
 #define N_MAX ((size_t)9000)
 
-static const struct cpu_kernels *const all_kernels[] = {
-    &cpu_kernels_portable,
-#if defined __x86_64__
-    &cpu_kernels_avx2,
-    &cpu_kernels_avx512,
-#endif
-};
+#define KERNELS_MAX 16
 
-#define KERNELS_MAX (sizeof all_kernels / sizeof *all_kernels)
-
+/* Those that run here, the best last. */
 static const struct cpu_kernels *kernels[KERNELS_MAX];
 static size_t kernel_count;
 
@@ -36,7 +29,7 @@ static void begin(struct cpu_reducer *r, const struct cpu_kernels *k, enum eleme
                   unsigned wants)
 {
     static double *scratch;
-    static struct cpu_bin bins[CPU_BINS];
+    static struct cpu_cell cells[CPU_CELLS];
 
     if (!scratch)
         scratch = aligned_alloc(64, CPU_BLOCK_MAX * sizeof *scratch);
@@ -48,8 +41,8 @@ static void begin(struct cpu_reducer *r, const struct cpu_kernels *k, enum eleme
     r->type = type;
     r->wants = wants;
     r->scratch = scratch;
-    r->bins = bins;
-    r->kernel = wants & PARTIAL_SUM ? k->with_sum[type] : k->without_sum[type];
+    r->cells = cells;
+    r->kernel = cpu_kernels_find(k, type, wants);
 }
 
 static void check(struct tap_family *family, const struct cpu_reducer *r,
@@ -462,6 +455,30 @@ static void check_ties(void)
     }
 }
 
+/* Whatever is asked for, there is a kernel that finds it. */
+static void check_rows(void)
+{
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < cpu_kernels_count; i++) {
+        const struct cpu_kernels *k = cpu_kernels_all[i];
+
+        for (size_t w = 0; w < sizeof all_wants / sizeof *all_wants; w++) {
+            for (int t = 0; t < ELEMENT_TYPES; t++) {
+                cpu_kernel *kernel = cpu_kernels_find(k, (enum element_type)t, all_wants[w]);
+                unsigned finds = PARTIAL_WHERE;
+
+                for (int row = 0; row < CPU_KERNEL_ROWS && kernel; row++)
+                    if (k->rows[row].kernel[t] == kernel)
+                        finds |= k->rows[row].finds;
+                tap_case(&family, kernel && (all_wants[w] & ~finds) == 0, "%s, %s, wants %u",
+                         k->name, element_name((enum element_type)t), all_wants[w]);
+            }
+        }
+    }
+    tap_family_end(&family, "there is a kernel for all that can be asked for");
+}
+
 static void check_choice(void)
 {
     const struct cpu_kernels *best = kernels[kernel_count - 1];
@@ -485,12 +502,14 @@ static void check_choice(void)
 int main(void)
 {
     tap_note("oracle: %s", oracle_backend());
-    for (size_t i = 0; i < KERNELS_MAX; i++) {
-        if (all_kernels[i]->usable())
-            kernels[kernel_count++] = all_kernels[i];
-        tap_note("%s: %s", all_kernels[i]->name,
-                 all_kernels[i]->usable() ? "runs here" : "does not run here");
+    for (size_t i = cpu_kernels_count; i-- > 0;) {
+        const struct cpu_kernels *k = cpu_kernels_all[i];
+
+        if (k->usable() && kernel_count < KERNELS_MAX)
+            kernels[kernel_count++] = k;
+        tap_note("%s: %s", k->name, k->usable() ? "runs here" : "does not run here");
     }
+    check_rows();
     check_choice();
     check_specials();
     check_patterns();

@@ -625,24 +625,19 @@ static bool add_subject(const struct engine *engine, char reason[ENGINE_REASON_M
 /* The CPU engine, once for each instruction set. */
 static void add_cpu_subjects(void)
 {
-    static const struct cpu_kernels *const kernels[] = {
-        &cpu_kernels_portable,
-#    if defined __x86_64__
-        &cpu_kernels_avx2,
-        &cpu_kernels_avx512,
-#    endif
-    };
     char reason[ENGINE_REASON_MAX] = "";
 
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (!kernels[i]->usable()) {
-            tap_note("%s does not run here", kernels[i]->name);
+    for (size_t i = cpu_kernels_count; i-- > 0;) {
+        const struct cpu_kernels *kernels = cpu_kernels_all[i];
+
+        if (!kernels->usable()) {
+            tap_note("%s does not run here", kernels->name);
             continue;
         }
-        setenv("GPUREDUCE_CPU", kernels[i]->name, 1);
+        setenv("GPUREDUCE_CPU", kernels->name, 1);
         tap_ok(add_subject(&engine_cpu, reason) &&
-                   strcmp(subjects[subject_count - 1].name, kernels[i]->name) == 0,
-               "the CPU engine opens with %s", kernels[i]->name);
+                   strcmp(subjects[subject_count - 1].name, kernels->name) == 0,
+               "the CPU engine opens with %s", kernels->name);
     }
     unsetenv("GPUREDUCE_CPU");
 }

@@ -44,9 +44,14 @@ static int takes_value(const struct argument *x)
         return no_argument;
     case ARGUMENT_JSON:
         return optional_argument;
-    default:
-        return required_argument;
+    case ARGUMENT_SIZE:
+    case ARGUMENT_COUNT:
+    case ARGUMENT_DTYPE:
+    case ARGUMENT_DISTRIBUTION:
+    case ARGUMENT_TEXT:
+        break;
     }
+    return required_argument;
 }
 
 /*

@@ -242,11 +242,13 @@ static void fill_uniform(union block *restrict b, enum element_type type, struct
         for (size_t i = 0; i < BLOCK; i++)
             b->f32[i] = (float)(int32_t)(b->bits32[i] >> 8) * 0x1p-24f;
         break;
-    default:
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
         draw16(g, b->bits16);
         for (size_t i = 0; i < BLOCK; i++)
             x[i] = (float)(int32_t)(b->bits16[i] >> unused) * unit;
         narrow(b->bits16, x, type);
+        break;
     }
 }
 
@@ -295,7 +297,8 @@ static void fill_exponents(union block *restrict b, enum element_type type, stru
             b->bits32[i] = ((uint32_t)(words[i] >> 32) & (uint32_t)others) | exponent << shift;
         }
         break;
-    default:
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
         draw32(g, random);
         for (size_t i = 0; i < BLOCK; i++) {
             uint32_t exponent = first + ((random[i] & 0xffff) * count >> 16);
@@ -509,8 +512,9 @@ static void make_rest(union block *b, enum element_type type, size_t i)
     case ELEMENT_F16: /* subnormal */
         b->bits16[i] = (uint16_t)((b->bits16[i] & fraction) | 1);
         break;
-    default:
+    case ELEMENT_BF16:
         b->bits16[i] = (uint16_t)((b->bits16[i] & fraction) | exponent);
+        break;
     }
 }
 

@@ -254,10 +254,11 @@ static const char *cell_text(const struct table *t, const struct row *row, size_
         return cell->text;
     case TABLE_FLAG:
         return cell->flag ? "yes" : "no";
-    default:
-        snprintf(room, CELL_MAX, "%.*f", t->columns[column].decimals, cell->number);
-        return room;
+    case TABLE_NUMBER:
+        break;
     }
+    snprintf(room, CELL_MAX, "%.*f", t->columns[column].decimals, cell->number);
+    return room;
 }
 
 /* Columns without a heading are for JSON and plots alone. */

@@ -95,9 +95,8 @@ static cudaError_t sum(enum element_type type, void *temporary, size_t *size, co
         return widened<__half, Count>::sum(temporary, size, data, result, count, stream);
     case ELEMENT_BF16:
         return widened<__nv_bfloat16, Count>::sum(temporary, size, data, result, count, stream);
-    default:
-        return cudaErrorNotSupported;
     }
+    return cudaErrorNotSupported;
 }
 
 /* A count that fits an int is passed as one, as most callers do: CUB then counts in 32 bits. */

@@ -28,7 +28,8 @@ static double magnitude_of(enum element_type type, const void *data, size_t coun
         for (size_t i = 0; i < count; i++)
             sums[i % 4] += (double)fabsf(((const float *)data)[i]);
         break;
-    default:
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
         /* The bits of a half put where those of a binary32 are, with an exponent that is too small
            by the difference of the biases; subnormals come out right, too. */
         for (size_t i = 0; i < count; i++) {
@@ -39,6 +40,7 @@ static double magnitude_of(enum element_type type, const void *data, size_t coun
             memcpy(&x, &bits, sizeof x);
             sums[i % 4] += (double)x * (type == ELEMENT_F16 ? 0x1p112 : 1);
         }
+        break;
     }
     return sums[0] + sums[1] + sums[2] + sums[3];
 }

@@ -1,11 +1,304 @@
+/*
+ * The kernels with AVX2 and F16C. simd.h says what the operations are to do.
+ */
 #include "config.h"
 
 #if defined __x86_64__
-#    include "engine/cpu/simd_avx2.h"
+#    include <immintrin.h>
+#    include <stdbool.h>
+#    include <stdint.h>
+
+#    define SIMD_NAME avx2
+#    define SIMD_TARGET __attribute__((target("avx2,f16c,popcnt")))
+#    define SIMD_OP static inline __attribute__((always_inline)) SIMD_TARGET
+
+static bool simd_usable(void)
+{
+    /* Every processor with AVX2 has F16C. */
+    return __builtin_cpu_supports("avx2");
+}
+
+#    define V_LANES 8
+#    define W_LANES 4
+
+typedef __m256i vec;
+typedef __m256i wvec;
+typedef __m256i vmask;
+typedef __m256i wmask;
+typedef __m256d vecd;
+
+SIMD_OP vec v_load_f32(const void *p)
+{
+    return _mm256_loadu_si256(p);
+}
+
+SIMD_OP vec v_load_f16(const void *p)
+{
+    return _mm256_castps_si256(_mm256_cvtph_ps(_mm_loadu_si128(p)));
+}
+
+SIMD_OP vec v_load_bf16(const void *p)
+{
+    return _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p)), 16);
+}
+
+SIMD_OP vec v_set1(uint32_t x)
+{
+    return _mm256_set1_epi32((int)x);
+}
+
+SIMD_OP vec v_add(vec a, vec b)
+{
+    return _mm256_add_epi32(a, b);
+}
+
+SIMD_OP vec v_and(vec a, vec b)
+{
+    return _mm256_and_si256(a, b);
+}
+
+SIMD_OP vec v_max_s(vec a, vec b)
+{
+    return _mm256_max_epi32(a, b);
+}
+
+SIMD_OP vec v_max_u(vec a, vec b)
+{
+    return _mm256_max_epu32(a, b);
+}
+
+SIMD_OP vec v_min_u(vec a, vec b)
+{
+    return _mm256_min_epu32(a, b);
+}
+
+SIMD_OP vmask v_gt_s(vec a, vec b)
+{
+    return _mm256_cmpgt_epi32(a, b);
+}
+
+SIMD_OP vmask v_eq(vec a, vec b)
+{
+    return _mm256_cmpeq_epi32(a, b);
+}
+
+SIMD_OP vec v_select(vmask m, vec yes, vec no)
+{
+    return _mm256_blendv_epi8(no, yes, m);
+}
+
+SIMD_OP unsigned v_count(vmask m)
+{
+    return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)));
+}
+
+/* Reductions over the lanes go through memory: they are needed once a block. */
+SIMD_OP uint32_t v_h_max_s(vec a)
+{
+    int32_t lane[V_LANES], result = INT32_MIN;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < V_LANES; i++)
+        result = lane[i] > result ? lane[i] : result;
+    return (uint32_t)result;
+}
+
+SIMD_OP uint32_t v_h_max_u(vec a)
+{
+    uint32_t lane[V_LANES], result = 0;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < V_LANES; i++)
+        result = lane[i] > result ? lane[i] : result;
+    return result;
+}
+
+SIMD_OP uint32_t v_h_min_u(vec a)
+{
+    uint32_t lane[V_LANES], result = UINT32_MAX;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < V_LANES; i++)
+        result = lane[i] < result ? lane[i] : result;
+    return result;
+}
+
+SIMD_OP vecd v_low(vec a)
+{
+    return _mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a)));
+}
+
+SIMD_OP vecd v_high(vec a)
+{
+    return _mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1)));
+}
+
+SIMD_OP wvec w_load(const void *p)
+{
+    return _mm256_loadu_si256(p);
+}
+
+SIMD_OP wvec w_set1(uint64_t x)
+{
+    return _mm256_set1_epi64x((long long)x);
+}
+
+SIMD_OP wvec w_and(wvec a, wvec b)
+{
+    return _mm256_and_si256(a, b);
+}
+
+SIMD_OP wvec w_or(wvec a, wvec b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+SIMD_OP wmask w_gt_s(wvec a, wvec b)
+{
+    return _mm256_cmpgt_epi64(a, b);
+}
+
+SIMD_OP wmask w_eq(wvec a, wvec b)
+{
+    return _mm256_cmpeq_epi64(a, b);
+}
+
+SIMD_OP wvec w_select(wmask m, wvec yes, wvec no)
+{
+    return _mm256_blendv_epi8(no, yes, m);
+}
+
+/* a > b as unsigned numbers: AVX2 compares only signed ones. */
+SIMD_OP wmask w_gt_u(wvec a, wvec b)
+{
+    const wvec sign = w_set1((uint64_t)1 << 63);
+
+    return _mm256_cmpgt_epi64(_mm256_xor_si256(a, sign), _mm256_xor_si256(b, sign));
+}
+
+SIMD_OP wvec w_max_s(wvec a, wvec b)
+{
+    return w_select(w_gt_s(a, b), a, b);
+}
+
+SIMD_OP wvec w_max_u(wvec a, wvec b)
+{
+    return w_select(w_gt_u(a, b), a, b);
+}
+
+SIMD_OP wvec w_min_u(wvec a, wvec b)
+{
+    return w_select(w_gt_u(a, b), b, a);
+}
+
+SIMD_OP unsigned w_count(wmask m)
+{
+    return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(m)));
+}
+
+SIMD_OP uint64_t w_h_max_s(wvec a)
+{
+    int64_t lane[W_LANES], result = INT64_MIN;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < W_LANES; i++)
+        result = lane[i] > result ? lane[i] : result;
+    return (uint64_t)result;
+}
+
+SIMD_OP uint64_t w_h_max_u(wvec a)
+{
+    uint64_t lane[W_LANES], result = 0;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < W_LANES; i++)
+        result = lane[i] > result ? lane[i] : result;
+    return result;
+}
+
+SIMD_OP uint64_t w_h_min_u(wvec a)
+{
+    uint64_t lane[W_LANES], result = UINT64_MAX;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < W_LANES; i++)
+        result = lane[i] < result ? lane[i] : result;
+    return result;
+}
+
+SIMD_OP uint64_t w_h_or(wvec a)
+{
+    uint64_t lane[W_LANES];
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    return lane[0] | lane[1] | lane[2] | lane[3];
+}
+
+SIMD_OP vecd w_value(wvec a)
+{
+    return _mm256_castsi256_pd(a);
+}
+
+SIMD_OP wvec d_bits(vecd a)
+{
+    return _mm256_castpd_si256(a);
+}
+
+SIMD_OP vecd d_load(const double *p)
+{
+    return _mm256_loadu_pd(p);
+}
+
+SIMD_OP void d_store(double *p, vecd a)
+{
+    _mm256_storeu_pd(p, a);
+}
+
+SIMD_OP vecd d_set1(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+SIMD_OP vecd d_add(vecd a, vecd b)
+{
+    return _mm256_add_pd(a, b);
+}
+
+SIMD_OP vecd d_sub(vecd a, vecd b)
+{
+    return _mm256_sub_pd(a, b);
+}
+
+SIMD_OP vecd d_max(vecd a, vecd b)
+{
+    return _mm256_max_pd(a, b);
+}
+
+SIMD_OP vecd d_abs(vecd a)
+{
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+
+SIMD_OP double d_h_max(vecd a)
+{
+    double lane[W_LANES], result;
+
+    _mm256_storeu_pd(lane, a);
+    result = lane[0];
+    for (int i = 1; i < W_LANES; i++)
+        result = lane[i] > result ? lane[i] : result;
+    return result;
+}
+
+SIMD_OP double d_h_add(vecd a)
+{
+    double lane[W_LANES];
+
+    _mm256_storeu_pd(lane, a);
+    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
 
 #    include "engine/cpu/kernel_template.h"
-
-const struct cpu_kernels cpu_kernels_avx2 = KERNELS;
 #else
 typedef int cpu_kernels_avx2_unavailable;
 #endif

@@ -1,11 +1,253 @@
+/*
+ * The kernels with AVX-512 (F, BW, DQ, VL). simd.h says what the operations are to do.
+ */
 #include "config.h"
 
 #if defined __x86_64__
-#    include "engine/cpu/simd_avx512.h"
+#    include <immintrin.h>
+#    include <stdbool.h>
+#    include <stdint.h>
+
+#    define SIMD_NAME avx512
+#    define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
+#    define SIMD_OP static inline __attribute__((always_inline)) SIMD_TARGET
+
+static bool simd_usable(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+#    define V_LANES 16
+#    define W_LANES 8
+
+typedef __m512i vec;
+typedef __m512i wvec;
+typedef __mmask16 vmask;
+typedef __mmask8 wmask;
+typedef __m512d vecd;
+
+SIMD_OP vec v_load_f32(const void *p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+SIMD_OP vec v_load_f16(const void *p)
+{
+    return _mm512_castps_si512(_mm512_cvtph_ps(_mm256_loadu_si256(p)));
+}
+
+SIMD_OP vec v_load_bf16(const void *p)
+{
+    return _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(p)), 16);
+}
+
+SIMD_OP vec v_set1(uint32_t x)
+{
+    return _mm512_set1_epi32((int)x);
+}
+
+SIMD_OP vec v_add(vec a, vec b)
+{
+    return _mm512_add_epi32(a, b);
+}
+
+SIMD_OP vec v_and(vec a, vec b)
+{
+    return _mm512_and_si512(a, b);
+}
+
+SIMD_OP vec v_max_s(vec a, vec b)
+{
+    return _mm512_max_epi32(a, b);
+}
+
+SIMD_OP vec v_max_u(vec a, vec b)
+{
+    return _mm512_max_epu32(a, b);
+}
+
+SIMD_OP vec v_min_u(vec a, vec b)
+{
+    return _mm512_min_epu32(a, b);
+}
+
+SIMD_OP vmask v_gt_s(vec a, vec b)
+{
+    return _mm512_cmpgt_epi32_mask(a, b);
+}
+
+SIMD_OP vmask v_eq(vec a, vec b)
+{
+    return _mm512_cmpeq_epi32_mask(a, b);
+}
+
+SIMD_OP vec v_select(vmask m, vec yes, vec no)
+{
+    return _mm512_mask_blend_epi32(m, no, yes);
+}
+
+SIMD_OP unsigned v_count(vmask m)
+{
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP uint32_t v_h_max_s(vec a)
+{
+    return (uint32_t)_mm512_reduce_max_epi32(a);
+}
+
+SIMD_OP uint32_t v_h_max_u(vec a)
+{
+    return _mm512_reduce_max_epu32(a);
+}
+
+SIMD_OP uint32_t v_h_min_u(vec a)
+{
+    return _mm512_reduce_min_epu32(a);
+}
+
+SIMD_OP vecd v_low(vec a)
+{
+    return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_castsi512_si256(a)));
+}
+
+SIMD_OP vecd v_high(vec a)
+{
+    return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm512_extracti64x4_epi64(a, 1)));
+}
+
+SIMD_OP wvec w_load(const void *p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+SIMD_OP wvec w_set1(uint64_t x)
+{
+    return _mm512_set1_epi64((long long)x);
+}
+
+SIMD_OP wvec w_and(wvec a, wvec b)
+{
+    return _mm512_and_si512(a, b);
+}
+
+SIMD_OP wvec w_or(wvec a, wvec b)
+{
+    return _mm512_or_si512(a, b);
+}
+
+SIMD_OP wvec w_max_s(wvec a, wvec b)
+{
+    return _mm512_max_epi64(a, b);
+}
+
+SIMD_OP wvec w_max_u(wvec a, wvec b)
+{
+    return _mm512_max_epu64(a, b);
+}
+
+SIMD_OP wvec w_min_u(wvec a, wvec b)
+{
+    return _mm512_min_epu64(a, b);
+}
+
+SIMD_OP wmask w_gt_s(wvec a, wvec b)
+{
+    return _mm512_cmpgt_epi64_mask(a, b);
+}
+
+SIMD_OP wmask w_eq(wvec a, wvec b)
+{
+    return _mm512_cmpeq_epi64_mask(a, b);
+}
+
+SIMD_OP wvec w_select(wmask m, wvec yes, wvec no)
+{
+    return _mm512_mask_blend_epi64(m, no, yes);
+}
+
+SIMD_OP unsigned w_count(wmask m)
+{
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP uint64_t w_h_max_s(wvec a)
+{
+    return (uint64_t)_mm512_reduce_max_epi64(a);
+}
+
+SIMD_OP uint64_t w_h_max_u(wvec a)
+{
+    return _mm512_reduce_max_epu64(a);
+}
+
+SIMD_OP uint64_t w_h_min_u(wvec a)
+{
+    return _mm512_reduce_min_epu64(a);
+}
+
+SIMD_OP uint64_t w_h_or(wvec a)
+{
+    return (uint64_t)_mm512_reduce_or_epi64(a);
+}
+
+SIMD_OP vecd w_value(wvec a)
+{
+    return _mm512_castsi512_pd(a);
+}
+
+SIMD_OP wvec d_bits(vecd a)
+{
+    return _mm512_castpd_si512(a);
+}
+
+SIMD_OP vecd d_load(const double *p)
+{
+    return _mm512_loadu_pd(p);
+}
+
+SIMD_OP void d_store(double *p, vecd a)
+{
+    _mm512_storeu_pd(p, a);
+}
+
+SIMD_OP vecd d_set1(double x)
+{
+    return _mm512_set1_pd(x);
+}
+
+SIMD_OP vecd d_add(vecd a, vecd b)
+{
+    return _mm512_add_pd(a, b);
+}
+
+SIMD_OP vecd d_sub(vecd a, vecd b)
+{
+    return _mm512_sub_pd(a, b);
+}
+
+SIMD_OP vecd d_max(vecd a, vecd b)
+{
+    return _mm512_max_pd(a, b);
+}
+
+SIMD_OP vecd d_abs(vecd a)
+{
+    return _mm512_abs_pd(a);
+}
+
+SIMD_OP double d_h_max(vecd a)
+{
+    return _mm512_reduce_max_pd(a);
+}
+
+SIMD_OP double d_h_add(vecd a)
+{
+    return _mm512_reduce_add_pd(a);
+}
 
 #    include "engine/cpu/kernel_template.h"
-
-const struct cpu_kernels cpu_kernels_avx512 = KERNELS;
 #else
 typedef int cpu_kernels_avx512_unavailable;
 #endif

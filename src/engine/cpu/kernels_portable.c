@@ -1,7 +1,309 @@
+/*
+ * The kernels in plain C with the vector extension of GCC and Clang, 16 bytes wide: SSE2, NEON, or
+ * whatever the compiler makes of them. simd.h says what the operations are to do.
+ */
 #include "config.h"
 
-#include "engine/cpu/simd_portable.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SIMD_NAME portable
+#define SIMD_TARGET
+#define SIMD_OP static inline __attribute__((always_inline))
+
+static bool simd_usable(void)
+{
+    return true;
+}
+
+#define V_LANES 4
+#define W_LANES 2
+
+typedef int32_t vec __attribute__((vector_size(16)));
+typedef uint32_t vec_unsigned __attribute__((vector_size(16)));
+typedef vec vmask;
+typedef int64_t wvec __attribute__((vector_size(16)));
+typedef uint64_t wvec_unsigned __attribute__((vector_size(16)));
+typedef wvec wmask;
+typedef double vecd __attribute__((vector_size(16)));
+
+SIMD_OP vec v_load_f32(const void *p)
+{
+    vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The bits of the binary32 value of a binary16: the exponent moves by 112; a subnormal becomes
+   normal by a subtraction that floating point does exactly. */
+SIMD_OP vec v_load_f16(const void *p)
+{
+    uint16_t half[V_LANES];
+    vec v = {0};
+
+    memcpy(half, p, sizeof half);
+    for (int i = 0; i < V_LANES; i++) {
+        uint32_t sign = (uint32_t)(half[i] & 0x8000) << 16;
+        uint32_t rest = (uint32_t)(half[i] & 0x7fff) << 13;
+        uint32_t bits;
+
+        if (rest >= 0x0f800000) { /* infinity or NaN */
+            bits = rest + 0x70000000;
+        } else if (rest >= 0x00800000) {
+            bits = rest + 0x38000000;
+        } else {
+            /* (1 + f/1024) 2^-14 - 2^-14 */
+            const uint32_t hidden_bits = 0x38800000;
+            uint32_t with_hidden = rest + hidden_bits;
+            float a, b;
+
+            memcpy(&a, &with_hidden, sizeof a);
+            memcpy(&b, &hidden_bits, sizeof b);
+            a -= b;
+            memcpy(&bits, &a, sizeof bits);
+        }
+        v[i] = (int32_t)(bits | sign);
+    }
+    return v;
+}
+
+SIMD_OP vec v_load_bf16(const void *p)
+{
+    uint16_t half[V_LANES];
+    vec v = {0};
+
+    memcpy(half, p, sizeof half);
+    for (int i = 0; i < V_LANES; i++)
+        v[i] = (int32_t)((uint32_t)half[i] << 16);
+    return v;
+}
+
+SIMD_OP vec v_set1(uint32_t x)
+{
+    return (vec){0} + (int32_t)x;
+}
+
+SIMD_OP vec v_add(vec a, vec b)
+{
+    return (vec)((vec_unsigned)a + (vec_unsigned)b);
+}
+
+SIMD_OP vec v_and(vec a, vec b)
+{
+    return a & b;
+}
+
+SIMD_OP vec v_select(vmask m, vec yes, vec no)
+{
+    return (m & yes) | (~m & no);
+}
+
+SIMD_OP vmask v_gt_s(vec a, vec b)
+{
+    return a > b;
+}
+
+SIMD_OP vmask v_eq(vec a, vec b)
+{
+    return a == b;
+}
+
+SIMD_OP vec v_max_s(vec a, vec b)
+{
+    return v_select(a > b, a, b);
+}
+
+SIMD_OP vec v_max_u(vec a, vec b)
+{
+    return v_select((vec_unsigned)a > (vec_unsigned)b, a, b);
+}
+
+SIMD_OP vec v_min_u(vec a, vec b)
+{
+    return v_select((vec_unsigned)a > (vec_unsigned)b, b, a);
+}
+
+SIMD_OP unsigned v_count(vmask m)
+{
+    return (unsigned)-(m[0] + m[1] + m[2] + m[3]);
+}
+
+SIMD_OP uint32_t v_h_max_s(vec a)
+{
+    int32_t result = a[0];
+
+    for (int i = 1; i < V_LANES; i++)
+        result = a[i] > result ? a[i] : result;
+    return (uint32_t)result;
+}
+
+SIMD_OP uint32_t v_h_max_u(vec a)
+{
+    uint32_t result = 0;
+
+    for (int i = 0; i < V_LANES; i++)
+        result = (uint32_t)a[i] > result ? (uint32_t)a[i] : result;
+    return result;
+}
+
+SIMD_OP uint32_t v_h_min_u(vec a)
+{
+    uint32_t result = UINT32_MAX;
+
+    for (int i = 0; i < V_LANES; i++)
+        result = (uint32_t)a[i] < result ? (uint32_t)a[i] : result;
+    return result;
+}
+
+SIMD_OP vecd v_low(vec a)
+{
+    float x[V_LANES];
+
+    memcpy(x, &a, sizeof x);
+    return (vecd){(double)x[0], (double)x[1]};
+}
+
+SIMD_OP vecd v_high(vec a)
+{
+    float x[V_LANES];
+
+    memcpy(x, &a, sizeof x);
+    return (vecd){(double)x[2], (double)x[3]};
+}
+
+SIMD_OP wvec w_load(const void *p)
+{
+    wvec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+SIMD_OP wvec w_set1(uint64_t x)
+{
+    return (wvec){0} + (int64_t)x;
+}
+
+SIMD_OP wvec w_and(wvec a, wvec b)
+{
+    return a & b;
+}
+
+SIMD_OP wvec w_or(wvec a, wvec b)
+{
+    return a | b;
+}
+
+SIMD_OP wvec w_select(wmask m, wvec yes, wvec no)
+{
+    return (m & yes) | (~m & no);
+}
+
+SIMD_OP wmask w_gt_s(wvec a, wvec b)
+{
+    return a > b;
+}
+
+SIMD_OP wmask w_eq(wvec a, wvec b)
+{
+    return a == b;
+}
+
+SIMD_OP wvec w_max_s(wvec a, wvec b)
+{
+    return w_select(a > b, a, b);
+}
+
+SIMD_OP wvec w_max_u(wvec a, wvec b)
+{
+    return w_select((wvec_unsigned)a > (wvec_unsigned)b, a, b);
+}
+
+SIMD_OP wvec w_min_u(wvec a, wvec b)
+{
+    return w_select((wvec_unsigned)a > (wvec_unsigned)b, b, a);
+}
+
+SIMD_OP unsigned w_count(wmask m)
+{
+    return (unsigned)-(m[0] + m[1]);
+}
+
+SIMD_OP uint64_t w_h_max_s(wvec a)
+{
+    return (uint64_t)(a[0] > a[1] ? a[0] : a[1]);
+}
+
+SIMD_OP uint64_t w_h_max_u(wvec a)
+{
+    return (uint64_t)a[0] > (uint64_t)a[1] ? (uint64_t)a[0] : (uint64_t)a[1];
+}
+
+SIMD_OP uint64_t w_h_min_u(wvec a)
+{
+    return (uint64_t)a[0] < (uint64_t)a[1] ? (uint64_t)a[0] : (uint64_t)a[1];
+}
+
+SIMD_OP uint64_t w_h_or(wvec a)
+{
+    return (uint64_t)(a[0] | a[1]);
+}
+
+SIMD_OP vecd w_value(wvec a)
+{
+    return (vecd)a;
+}
+
+SIMD_OP wvec d_bits(vecd a)
+{
+    return (wvec)a;
+}
+
+SIMD_OP vecd d_load(const double *p)
+{
+    vecd v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+SIMD_OP void d_store(double *p, vecd a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+SIMD_OP vecd d_set1(double x)
+{
+    return (vecd){x, x};
+}
+
+SIMD_OP vecd d_add(vecd a, vecd b)
+{
+    return a + b;
+}
+
+SIMD_OP vecd d_sub(vecd a, vecd b)
+{
+    return a - b;
+}
+
+SIMD_OP vecd d_abs(vecd a)
+{
+    return (vecd)((wvec)a & w_set1(INT64_MAX));
+}
+
+SIMD_OP vecd d_max(vecd a, vecd b)
+{
+    return (vecd)w_select(a > b, (wvec)a, (wvec)b);
+}
+
+SIMD_OP double d_h_max(vecd a)
+{
+    return a[0] > a[1] ? a[0] : a[1];
+}
+
+SIMD_OP double d_h_add(vecd a)
+{
+    return a[0] + a[1];
+}
 
 #include "engine/cpu/kernel_template.h"
-
-const struct cpu_kernels cpu_kernels_portable = KERNELS;

@@ -1,0 +1,149 @@
+/*
+ * The reducer: what kernels of every instruction set share. Nothing here is run for every vector.
+ */
+#include "config.h"
+
+#include "engine/cpu/kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t count, uint64_t index)
+{
+    size_t size = element_size(r->type);
+
+    for (size_t i = 0; i < count; i++)
+        partial_take(&r->partial, element_load(r->type, data + i * size), index + i);
+}
+
+void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, const void *block,
+                    size_t count, uint64_t index)
+{
+    if (min_key < r->min.key)
+        r->min = (struct cpu_candidate){min_key, block, count, index};
+    if (max_key > r->max.key)
+        r->max = (struct cpu_candidate){max_key, block, count, index};
+}
+
+void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_t count,
+                        uint64_t index)
+{
+    size_t size = element_size(r->type);
+
+    for (size_t i = 0; i < count && index + i < r->partial.first_nan; i++)
+        if (isnan(element_load(r->type, block + i * size)))
+            r->partial.first_nan = index + i;
+}
+
+bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                      enum element_type type, unsigned wants)
+{
+    const bool has_cells = element_size(type) == 8;
+
+    memset(r, 0, sizeof *r);
+    partial_clear(&r->partial);
+    r->type = type;
+    r->wants = wants;
+    r->kernel = cpu_kernels_find(kernels, type, wants);
+    r->scratch = aligned_alloc(64, CPU_BLOCK_MAX * sizeof *r->scratch);
+    if (has_cells)
+        r->cells = calloc(CPU_CELLS, sizeof *r->cells);
+    return r->scratch && (r->cells || !has_cells);
+}
+
+void cpu_reducer_close(struct cpu_reducer *r)
+{
+    free(r->scratch);
+    free(r->cells);
+}
+
+void cpu_add_to_cells(struct cpu_reducer *r, const double *x, size_t n)
+{
+    unsigned first = r->first_exponent, last = r->last_exponent;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = exact_bits(x[i]);
+        unsigned number = (unsigned)(bits >> 52), exponent = number % (CPU_CELLS / 2);
+
+        first = exponent < first ? exponent : first;
+        last = exponent > last ? exponent : last;
+        r->cells[number].lower += bits & 0xffffffff;
+        r->cells[number].upper += (bits >> 32 & 0xfffff) | (uint64_t)(exponent != 0) << 20;
+    }
+    r->first_exponent = first;
+    r->last_exponent = last;
+}
+
+static void empty_cells(struct cpu_reducer *r)
+{
+    for (unsigned exponent = r->first_exponent; exponent <= r->last_exponent; exponent++) {
+        for (size_t negative = 0; negative < 2; negative++) {
+            struct cpu_cell *cell = r->cells + negative * (CPU_CELLS / 2) + exponent;
+            unsigned bit = exponent - (exponent != 0); /* subnormals weigh as exponent 1 */
+
+            if (cell->lower != 0)
+                exact_add_integer(&r->partial.sum, cell->lower, bit, (int)negative);
+            if (cell->upper != 0)
+                exact_add_integer(&r->partial.sum, cell->upper, bit + 32, (int)negative);
+            cell->lower = cell->upper = 0;
+        }
+    }
+}
+
+static void empty_bins(struct cpu_reducer *r)
+{
+    for (size_t set = 0; r->binned > 0 && set < CPU_BIN_SETS; set++) {
+        for (size_t i = 0; i < CPU_EXPONENT_BINS; i++) {
+            if (r->exponent_bins[set][i] != 0)
+                exact_add(&r->partial.sum, r->exponent_bins[set][i]);
+            r->exponent_bins[set][i] = 0;
+        }
+    }
+    r->binned = 0;
+}
+
+void cpu_reserve_bins(struct cpu_reducer *r, size_t n)
+{
+    if (r->binned + n > CPU_BIN_VALUES_MAX)
+        empty_bins(r);
+    r->binned += (unsigned)n;
+}
+
+void cpu_begin_chunk(struct cpu_reducer *r)
+{
+    r->min = (struct cpu_candidate){.key = INT64_MAX};
+    r->max = (struct cpu_candidate){.key = INT64_MIN};
+    /* An empty range, which has nothing to empty. */
+    r->first_exponent = CPU_CELLS;
+    r->last_exponent = 0;
+}
+
+/* The index of the first element of the candidate's block that has its key. */
+static uint64_t locate(const struct cpu_reducer *r, const struct cpu_candidate *c)
+{
+    size_t size = element_size(r->type);
+
+    for (size_t i = 0; i < c->count; i++) {
+        double x = element_load(r->type, c->block + i * size);
+        if (!isnan(x) && exact_key(x) == c->key)
+            return c->index + i;
+    }
+    return PARTIAL_NO_INDEX;
+}
+
+void cpu_end_chunk(struct cpu_reducer *r)
+{
+    struct partial *p = &r->partial;
+    bool where = r->wants & PARTIAL_WHERE;
+
+    empty_cells(r);
+    empty_bins(r);
+    /* Finding the place costs a look at the block: only when it would be taken. */
+    if (r->min.block && (r->min.key < p->min_key ||
+                         (where && r->min.key == p->min_key && r->min.index < p->min_index)))
+        partial_take_min(p, r->min.key, where ? locate(r, &r->min) : PARTIAL_NO_INDEX);
+    if (r->max.block && (r->max.key > p->max_key ||
+                         (where && r->max.key == p->max_key && r->max.index < p->max_index)))
+        partial_take_max(p, r->max.key, where ? locate(r, &r->max) : PARTIAL_NO_INDEX);
+}

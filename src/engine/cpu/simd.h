@@ -1,0 +1,62 @@
+/*
+ * The contract of an instruction set: what a kernels_NAME.c defines before it includes
+ * kernel_template.h, which makes `const struct cpu_kernels cpu_kernels_NAME` of it.
+ *
+ * Parameters:
+ *
+ *   SIMD_NAME      the set's name, a plain word: what -v prints and GPUREDUCE_CPU takes
+ *   SIMD_TARGET    the attribute that lets the compiler use the set; the files need no flags of
+ *                  their own, since only functions with it run its instructions
+ *   SIMD_OP        how an operation is declared: always inline, with SIMD_TARGET
+ *   simd_usable()  bool: whether this processor runs the set
+ *   V_LANES        32-bit lanes of a vector, a power of two
+ *   W_LANES        64-bit lanes of a vector: V_LANES / 2
+ *
+ * Types, all of one width:
+ *
+ *   vec    V_LANES 32-bit integers: the bits of binary32 values
+ *   wvec   W_LANES 64-bit integers: the bits of binary64 values
+ *   vecd   W_LANES binary64 values
+ *   vmask  a truth value for each lane of a vec
+ *   wmask  a truth value for each lane of a wvec or a vecd
+ *
+ * Memory operands need no alignment. _s compares lanes as signed integers, _u as unsigned ones.
+ * h_ reduces over the lanes to one number; it is used once a block, so its speed matters little.
+ *
+ *   v_load_NAME(p)             V_LANES elements of type NAME, for each type of up to 32 bits, as
+ * the binary32 values that are equal to them. NaNs stay NaNs, with any payload; -0 stays -0;
+ * subnormals are not flushed v_set1(x)                  x in all lanes v_add(a, b) modulo 2^32
+ *   v_and(a, b)
+ *   v_max_s v_max_u v_min_u
+ *   v_gt_s(a, b), v_eq(a, b)   masks
+ *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
+ *   v_count(m)                 true lanes: 0 to V_LANES
+ *   v_h_max_s v_h_max_u v_h_min_u
+ *   v_low(a), v_high(a)        the lower and the upper half of the lanes, as binary32 values
+ * widened to a vecd. They are finite where the result is used
+ *
+ *   w_load(p)                  W_LANES 64-bit integers
+ *   w_set1 w_and w_max_s w_max_u w_min_u w_gt_s w_eq w_select w_count
+ *   w_h_max_s w_h_max_u w_h_min_u
+ *                              as for v_
+ *   w_or(a, b), w_h_or(a)
+ *   w_value(a), d_bits(a)      the same bits, as values and as integers
+ *
+ *   d_load(p), d_store(p, a)   W_LANES binary64 values
+ *   d_set1 d_add d_sub         rounded to nearest, not contracted
+ *   d_abs(a)
+ *   d_max(a, b), d_h_max(a)    no operand is a NaN
+ *   d_h_add(a)                 in any order: used where every order is exact
+ */
+#ifndef GPUREDUCE_CPU_SIMD_H
+#define GPUREDUCE_CPU_SIMD_H
+
+#if !defined SIMD_NAME || !defined SIMD_TARGET || !defined SIMD_OP
+#    error "define the instruction set before including kernel_template.h: simd.h says how"
+#endif
+
+_Static_assert(V_LANES == 2 * W_LANES && (W_LANES & (W_LANES - 1)) == 0, "lanes");
+_Static_assert(sizeof(vec) == 4 * V_LANES && sizeof(wvec) == sizeof(vec), "integer vectors");
+_Static_assert(sizeof(vecd) == sizeof(vec), "vectors of binary64");
+
+#endif
