@@ -46,12 +46,28 @@ static struct decimal decimal_next(struct decimal d)
     return d;
 }
 
+/* Writes a decimal as an integer and an exponent, for strtod. snprintf takes longer than strtod. */
+static void write_decimal(char *text, const struct decimal *d)
+{
+    int exponent = d->exponent - d->length + 1, left = abs(exponent), place = 1;
+
+    memcpy(text, d->digits, (size_t)d->length);
+    text += d->length;
+    *text++ = 'e';
+    *text++ = exponent < 0 ? '-' : '+';
+    while (left / place >= 10)
+        place *= 10;
+    for (; place > 0; place /= 10)
+        *text++ = (char)('0' + left / place % 10);
+    *text = '\0';
+}
+
 static bool decimal_reads_back(const struct decimal *d, double x, enum element_type type)
 {
-    char text[48];
+    char text[sizeof d->digits + 16];
     double read;
 
-    snprintf(text, sizeof text, "%.*se%d", d->length, d->digits, d->exponent - d->length + 1);
+    write_decimal(text, d);
     /* Rounding twice, to binary64 and then to a narrower type, could be wrong at a tie; reading a
        binary32 directly is not, and the halves are so coarse that 53 bits decide them. */
     read =
@@ -59,20 +75,38 @@ static bool decimal_reads_back(const struct decimal *d, double x, enum element_t
     return read == x;
 }
 
-/* The shortest decimal of x > 0. The nearest decimal of a length may fail to read back where the
-   next larger one does: below a power of two the values lie closer than above. */
+/* Whether a decimal of `length` digits reads back as x > 0; sets *d to the nearest. It may fail
+   where the next larger one does not: below a power of two the values lie closer than above. */
+static bool decimal_of_length(struct decimal *d, double x, enum element_type type, int length)
+{
+    int exponent;
+
+    *d = decimal_nearest(x, length);
+    if (decimal_reads_back(d, x, type))
+        return true;
+    if (frexp(x, &exponent) != 0.5)
+        return false;
+    *d = decimal_next(*d);
+    return decimal_reads_back(d, x, type);
+}
+
+/* Digits of any decimal that survives being rounded to a normal number of the type and printed with
+   as many: floor((significant bits - 1) log10 2), in IEEE 754's and C's terms DBL_DIG. */
+static int digits_kept(enum element_type type)
+{
+    return (element_formats[type].significant_bits - 1) * 30103 / 100000;
+}
+
+/* The shortest decimal of x > 0, or the same with zeros behind it. A normal number that has one of
+   up to digits_kept digits shows it when it is printed with so many. */
 static struct decimal decimal_shortest(double x, enum element_type type)
 {
+    bool normal = x >= ldexp(1, element_formats[type].exponent_min);
     struct decimal d;
 
-    for (int length = 1; length < 17; length++) {
-        d = decimal_nearest(x, length);
-        if (decimal_reads_back(&d, x, type))
+    for (int length = normal ? digits_kept(type) : 1; length < 17; length++)
+        if (decimal_of_length(&d, x, type, length))
             return d;
-        d = decimal_next(d);
-        if (decimal_reads_back(&d, x, type))
-            return d;
-    }
     return decimal_nearest(x, 17);
 }
 

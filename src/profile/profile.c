@@ -4,9 +4,6 @@
 
 #include "sys/clock.h"
 
-/* A run that is shorter consists of starting threads, some tens of microseconds for each. */
-#define TIME_MIN (CLOCK_SECOND / 1000)
-
 /* If one worker at a time was in the source, reading and decoding take this part of the time at
    most: the clocks of those that take turns overlap by a little. */
 #define ONE_AT_A_TIME 1.02
@@ -133,7 +130,7 @@ bool profile_limiter(const struct profile *a, struct profile_limiter *limiter)
     enum profile_stage stage = busiest(a);
     bool source = stage == PROFILE_READ || stage == PROFILE_DECODE;
 
-    if (profile_time(a) < TIME_MIN)
+    if (profile_time(a) < PROFILE_TIME_MIN)
         return false;
     limiter->stage = stage;
     limiter->cause = cause_of(a, stage);

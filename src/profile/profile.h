@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A run that is shorter, in nanoseconds, consists of starting threads, some tens of microseconds
+   for each: nothing can be told of its bottleneck. */
+#define PROFILE_TIME_MIN UINT64_C(1000000)
+
 enum profile_stage {
     PROFILE_READ,   /* the input, to where the threads can use it */
     PROFILE_DECODE, /* decompression */

@@ -335,6 +335,7 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     prepare(run, count);
     join_workers(run, id, count, true);
     if (runs_inline(run, id, count)) {
+        run->workers[0].short_run = true;
         worker_run(&run->workers[0]);
         observe(run, clock_now());
     } else {

@@ -32,6 +32,7 @@ struct run {
     struct engine_state *cpu;
     struct gpu *gpu;
     struct experience *experience;
+    uint64_t *storage_seen; /* bytes that storage had brought when that was last looked at */
     uint64_t to_come;       /* bytes of later inputs that a GPU could help with */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;
@@ -46,8 +47,7 @@ struct run {
 
     struct phases phases;
     struct source_stats before; /* what had been done when the workers began */
-    uint64_t storage_before;
-    _Atomic bool feeders_end; /* feeders are to claim nothing more */
+    _Atomic bool feeders_end;   /* feeders are to claim nothing more */
 
     /* The GPU's part; the session's thread's. */
     enum feeders_state feeders_state;

@@ -10,8 +10,7 @@
 /* The bytes of a block as getrusage counts them. */
 #define STORAGE_BLOCK 512
 
-/* Bytes that this process had to wait for storage to bring. */
-static uint64_t storage_read(void)
+uint64_t run_storage_read(void)
 {
     struct rusage usage;
 
@@ -23,7 +22,6 @@ void run_profile_begin(struct run *run)
     run->before = source_stats(run->source);
     if (run->info->whole) /* it was read for this run */
         run->before.read_time = 0;
-    run->storage_before = storage_read();
 }
 
 static const char *describe(const struct run *run, enum engine_id id)
@@ -132,7 +130,7 @@ static void add_source(const struct run *run, const struct reduction *reduction,
     p->source_wait = clock_between(in_source, p->source_wait);
 }
 
-void run_profile_end(const struct run *run, uint64_t now, struct reduction *reduction)
+void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction)
 {
     struct profile *p = &reduction->profile;
     uint64_t begun = UINT64_MAX;
@@ -158,5 +156,12 @@ void run_profile_end(const struct run *run, uint64_t now, struct reduction *redu
     p->input_span = clock_between(begun, now - p->phases[PROFILE_FINISH].time);
     p->in_turn = !run->info->parallel || run->info->compressed;
     p->pipe = run->info->input_bytes == SOURCE_UNKNOWN;
-    p->storage = storage_read() - run->storage_before;
+    /* What storage brought for runs that are too short to have a bottleneck counts for the next
+     * one. */
+    if (profile_time(p) >= PROFILE_TIME_MIN) {
+        uint64_t storage = run_storage_read();
+
+        p->storage = clock_between(*run->storage_seen, storage);
+        *run->storage_seen = storage;
+    }
 }

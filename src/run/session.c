@@ -25,6 +25,7 @@ struct session {
     struct engine_state *cpu;
     struct gpu gpu;
     struct experience experience;
+    uint64_t storage_seen;  /* see struct run */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;
     uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
@@ -126,6 +127,7 @@ struct session *session_open(const struct session_options *options, char *const 
     session->options = options;
     session->called_at = clock_now();
     session->cores = cores_available();
+    session->storage_seen = run_storage_read();
     for (int i = 0; i < count; i++)
         session->to_come += bytes_to_come(options, paths[i]);
     if (!prepare(session)) {
@@ -168,7 +170,7 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
 
 /* Fills in the reduction from the merged partial. False when the result is an error: --nan=error
    has found a NaN. */
-static bool conclude(const struct run *run, struct partial *partial, struct reduction *reduction)
+static bool conclude(struct run *run, struct partial *partial, struct reduction *reduction)
 {
     const struct source_info *info = run->info;
     struct source *s = run->source;
@@ -215,6 +217,18 @@ static void dismiss_workers(const struct session *session)
     }
 }
 
+/* An input comes no more: it is the current one. */
+static void forget_to_come(struct session *session, const struct source *s, const char *path)
+{
+    uint64_t size;
+
+    if (session->to_come == 0)
+        return;
+    size = s ? source_info(s)->input_bytes : bytes_to_come(session->options, path);
+    if (size >= GPU_INPUT_MIN && size != SOURCE_UNKNOWN)
+        session->to_come -= size < session->to_come ? size : session->to_come;
+}
+
 /* Reduces an input once. *started_at is when it was first read, 0 before; when it is read again,
    the clock goes on. */
 static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
@@ -227,7 +241,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .cpu = session->cpu,
                       .gpu = &session->gpu,
                       .experience = &session->experience,
-                      .to_come = session->to_come,
+                      .storage_seen = &session->storage_seen,
                       .workers = session->workers,
                       .cpu_workers = session->cpu_workers,
                       .feeders = session->feeders,
@@ -240,9 +254,12 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     memset(reduction, 0, sizeof *reduction);
     input.in_order = in_order;
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
+    if (!in_order)
+        forget_to_come(session, run.source, path);
     if (!run.source)
         return SOURCE_BROKEN;
     run.info = source_info(run.source);
+    run.to_come = session->to_come;
     run.setup = (struct engine_setup){.type = run.info->type,
                                       .swap = run.info->swap,
                                       .wants = options->wants,
@@ -259,10 +276,9 @@ static enum source_verdict reduce_once(struct session *session, const char *path
 
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
-    uint64_t size = bytes_to_come(session->options, path), started_at = 0;
+    uint64_t started_at = 0;
     enum source_verdict verdict;
 
-    session->to_come -= size < session->to_come ? size : session->to_come;
     verdict = reduce_once(session, path, false, &started_at, reduction);
     if (verdict == SOURCE_RETRY)
         verdict = reduce_once(session, path, true, &started_at, reduction);

@@ -37,7 +37,7 @@ void worker_join(struct worker *w, struct run *run, const struct engine_setup *s
     w->setup = *setup;
     w->in_place = in_place;
     w->first = first;
-    w->failed = false;
+    w->failed = w->short_run = false;
     w->stats = (struct worker_stats){.chunks = 0};
     partial_clear(&w->partial);
 }
@@ -235,12 +235,13 @@ void worker_run(struct worker *w)
         w->failed = is_needed(w) && !engine_failed(w, reason);
         return;
     }
-    stats->cpu_time = clock_thread();
+    stats->cpu_time = w->short_run ? 0 : clock_thread();
     stats->started_at = clock_now();
     phases_note_start(&w->run->phases, stats->started_at);
     good = worker_loop(w, engine, ew, false);
     stats->ended_at = clock_now();
-    stats->cpu_time = clock_thread() - stats->cpu_time;
+    stats->cpu_time =
+        w->short_run ? stats->ended_at - stats->started_at : clock_thread() - stats->cpu_time;
     good = engine->finish(ew, &w->partial, &stats->times) && good;
     if (!good && !w->failed) {
         struct chunk chunks[ENGINE_PENDING_MAX];

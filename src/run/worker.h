@@ -49,6 +49,7 @@ struct worker {
     struct engine_setup setup;
     size_t in_place; /* bytes of a mapped chunk that it takes, at most */
     bool first;      /* one of those that began the run */
+    bool short_run;  /* it is not worth a system call to ask for the processor time */
     bool failed;     /* the input or the memory did; its partial is worth nothing */
     struct partial partial;
     struct worker_stats stats;
@@ -65,8 +66,8 @@ void worker_end(struct worker *w);
 void worker_join(struct worker *w, struct run *run, const struct engine_setup *setup,
                  size_t in_place, bool first);
 
-/* All of the worker's part: until the input ends or fails. w->failed says whether it failed, and
-   why has been printed. */
+/* All of the worker's part, on the thread that calls it: until the input ends or fails. w->failed
+   says whether it failed, and why has been printed. */
 void worker_run(struct worker *w);
 
 /* Gets chunks and has the engine worker reduce them until there are none; with `drain` only those

@@ -146,7 +146,8 @@ enum source_verdict source_finish(struct source *s)
 {
     enum source_verdict verdict = SOURCE_BROKEN;
 
-    check_length(s);
+    if (!s->info.whole) /* that was read at one go */
+        check_length(s);
     if (!source_failed(s))
         verdict = s->ops->finish ? s->ops->finish(s) : SOURCE_COMPLETE;
     return source_failed(s) ? SOURCE_BROKEN : verdict;

@@ -74,7 +74,7 @@ static bool read_head(struct source *s)
         s->info.input_bytes <= SOURCE_HEAD_MAX ? (size_t)s->info.input_bytes : SOURCE_HEAD_MIN;
     ptrdiff_t got;
 
-    s->head = malloc(SOURCE_HEAD_MAX);
+    s->head = malloc(size + 1); /* an empty file has one, too */
     if (!s->head) {
         source_error(s, "out of memory");
         return false;
