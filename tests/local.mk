@@ -20,6 +20,7 @@ test_programs = \
 	tests/unit/test_exact \
 	tests/unit/test_generated \
 	tests/unit/test_generated_cuda \
+	tests/unit/test_gpu_policy \
 	tests/unit/test_json \
 	tests/unit/test_machine_limits \
 	tests/unit/test_mapping \
@@ -63,6 +64,7 @@ test_scripts = \
 	tests/cli/cuda_faults.sh \
 	tests/cli/large.sh \
 	tests/cli/manual.sh \
+	tests/cli/many.sh \
 	tests/cli/pipes.sh \
 	tests/cli/zstd.sh
 
