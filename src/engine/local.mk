@@ -14,9 +14,35 @@ library_sources += \
 
 EXTRA_DIST += src/engine/cuda/configure.m4
 cuda_sources = \
+	src/engine/cuda/bins.cuh \
+	src/engine/cuda/check.c \
+	src/engine/cuda/check.h \
 	src/engine/cuda/engine.c \
+	src/engine/cuda/feeder.c \
+	src/engine/cuda/feeder.h \
+	src/engine/cuda/instances.h \
 	src/engine/cuda/kernels.h \
+	src/engine/cuda/merge.cuh \
+	src/engine/cuda/pinned.c \
+	src/engine/cuda/pinned.h \
 	src/engine/cuda/reduce.cu \
-	src/engine/cuda/tuning.h
+	src/engine/cuda/reduce.cuh \
+	src/engine/cuda/reduce_bf16.cu \
+	src/engine/cuda/reduce_f16.cu \
+	src/engine/cuda/reduce_f32.cu \
+	src/engine/cuda/reduce_f64.cu \
+	src/engine/cuda/reduce_left.cuh \
+	src/engine/cuda/reducer32.cuh \
+	src/engine/cuda/reducer64.cuh \
+	src/engine/cuda/superaccumulator.cuh \
+	src/engine/cuda/thread_state.cuh \
+	src/engine/cuda/tuning.h \
+	src/engine/cuda/types.cuh \
+	src/engine/cuda/warp.cuh
 cuda_absent = src/engine/cuda/absent.c
-cuda_depfiles += src/engine/cuda/$(DEPDIR)/reduce.Po
+cuda_depfiles += \
+	src/engine/cuda/$(DEPDIR)/reduce.Po \
+	src/engine/cuda/$(DEPDIR)/reduce_bf16.Po \
+	src/engine/cuda/$(DEPDIR)/reduce_f16.Po \
+	src/engine/cuda/$(DEPDIR)/reduce_f32.Po \
+	src/engine/cuda/$(DEPDIR)/reduce_f64.Po

@@ -74,9 +74,12 @@ static double relative_bound(const struct rung *rung, const struct rung_launch *
         return within + (1 + within) * between;
     case ORDER_ROWS:
         return within;
-    default:
-        return (double)(n - 1) * u;
+    case ORDER_ANY:
+    case ORDER_BINNED:
+    case ORDER_EXACT:
+        break;
     }
+    return (double)(n - 1) * u;
 }
 
 /* A bound of the error of a rung that is not exact, for n elements with this reference. */

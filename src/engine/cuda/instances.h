@@ -1,0 +1,17 @@
+/*
+ * The kernels' launchers, one for each row of ELEMENT_TABLE: reduce_NAME.cu defines them.
+ */
+#ifndef GPUREDUCE_CUDA_INSTANCES_H
+#define GPUREDUCE_CUDA_INSTANCES_H
+
+#include "engine/cuda/kernels.h"
+
+/* cuda_launch_NAME launches the kernels for a chunk; an error is the runtime's last one.
+   cuda_check_NAME fails where this program has no code for the current device. */
+#define DECLARE_INSTANCE(CONSTANT, name, ...)                                       \
+    void cuda_launch_##name(const struct cuda_launch *launch, cudaStream_t stream); \
+    cudaError_t cuda_check_##name(void);
+ELEMENT_TABLE(DECLARE_INSTANCE)
+#undef DECLARE_INSTANCE
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * What a thread knows of the elements that it has taken, but for their sum: extremes and counts.
+ */
+#ifndef GPUREDUCE_CUDA_THREAD_STATE_CUH
+#define GPUREDUCE_CUDA_THREAD_STATE_CUH
+
+#include <stdint.h>
+
+#include "core/partial.h"
+#include "engine/cuda/types.cuh"
+
+/* An extreme, and the first tile that holds it. Of the greatest value the complement of the order
+   is kept, so that both extremes are minima. ORDER_MAX stands for none. */
+template <typename Order> struct extreme {
+    Order order;
+    unsigned tile;
+
+    __device__ void clear()
+    {
+        order = limits<Order>::ORDER_MAX;
+        tile = ~0u;
+    }
+    __device__ __forceinline__ void take(Order other, unsigned other_tile)
+    {
+        if (other < order || (other == order && other_tile < tile)) {
+            order = other;
+            tile = other_tile;
+        }
+    }
+};
+
+/* NaNs and infinities. */
+struct counts {
+    unsigned nan, positive_infinity, negative_infinity;
+    uint64_t first_nan; /* element of the chunk */
+
+    __device__ void clear()
+    {
+        nan = positive_infinity = negative_infinity = 0;
+        first_nan = PARTIAL_NO_INDEX;
+    }
+    __device__ void take_nan(uint64_t at)
+    {
+        first_nan = at < first_nan ? at : first_nan;
+    }
+    __device__ bool any() const
+    {
+        return (nan | positive_infinity | negative_infinity) != 0;
+    }
+};
+
+__device__ static __forceinline__ uint4 load_16_bytes(const uint4 *from)
+{
+    return __ldcs(from);
+}
+
+/* What reducers of every type begin with. */
+template <typename Order> struct thread_state {
+    size_t count; /* elements of the chunk */
+    struct extreme<Order> least, greatest;
+    struct counts counts;
+
+    __device__ void begin(size_t elements)
+    {
+        count = elements;
+        least.clear();
+        greatest.clear();
+        counts.clear();
+    }
+
+    /* Whether the warp leaves its other tiles to a second kernel. */
+    __device__ __forceinline__ bool leaves() const
+    {
+        return false;
+    }
+
+    /* How many elements of a group are in the chunk; the others fill up the last tile. A group is
+       PER_LOAD elements from element `first` of the chunk on, and again every STRIDE elements. */
+    template <int STRIDE, int PER_LOAD, int GROUP>
+    __device__ __forceinline__ int valid_elements(uint64_t first) const
+    {
+        if (first + (GROUP / PER_LOAD - 1) * STRIDE + PER_LOAD <= count)
+            return GROUP;
+        if (first >= count)
+            return 0;
+        const int left = (int)(count - first);
+        return left / STRIDE * PER_LOAD + min(left % STRIDE, PER_LOAD);
+    }
+
+    /* Takes the order of a group's least value, and the complement of its greatest's. */
+    __device__ __forceinline__ void take_extremes(Order low, Order high, unsigned tile)
+    {
+        if (low < least.order) {
+            least.order = low;
+            least.tile = tile;
+        }
+        if (high < greatest.order) {
+            greatest.order = high;
+            greatest.tile = tile;
+        }
+    }
+};
+
+#endif

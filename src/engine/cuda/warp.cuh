@@ -1,0 +1,35 @@
+/*
+ * What the threads of a warp do together.
+ */
+#ifndef GPUREDUCE_CUDA_WARP_CUH
+#define GPUREDUCE_CUDA_WARP_CUH
+
+#include "engine/cuda/kernels.h"
+#include "engine/cuda/tuning.h"
+
+static const int WARPS = THREADS / 32;
+static_assert(WARPS <= CUDA_WARPS_MAX, "more warps than there is room for in the scratch");
+static const unsigned ALL_LANES = 0xffffffffu;
+
+/* The least x of a warp, in all its lanes. */
+__device__ static __forceinline__ int min_of_warp(int x)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, x);
+#else
+    for (int distance = 16; distance > 0; distance /= 2)
+        x = min(x, __shfl_xor_sync(ALL_LANES, x, distance));
+    return x;
+#endif
+}
+
+/* The sum of a warp's x, in lane 0. They are multiples of one power of two, and so few bits that no
+   addition rounds. */
+__device__ static __forceinline__ double add_warp(double x)
+{
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_down_sync(ALL_LANES, x, distance);
+    return x;
+}
+
+#endif
