@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "sys/align.h"
 #include "sys/signals.h"
+
+/* config.h comes first everywhere: it asks for large files, which 32-bit systems have on demand. */
+_Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 
 #ifndef MADV_POPULATE_READ
 #    define MADV_POPULATE_READ 22

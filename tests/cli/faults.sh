@@ -79,6 +79,9 @@ else
     skip 'system calls that fail' 'no strace that works here'
 fi
 
+# Of system calls that have other names where numbers have 32 bits.
+mmap='/^mmap2?$' fcntl='/^fcntl(64)?$'
+
 # inject CALLS:WHAT PATH ARGUMENT...: a run of which these system calls, those that have to do with
 # the path where one is given, fail.
 inject() {
@@ -104,7 +107,7 @@ if $traced; then
             inject "pread64:error=$error:when=1" "$work/$file" -q -j 2 -o "$ops" "$file"
             fails_like "$file: $error at the first read" "$file: read error at byte 0: .*"
         done
-        inject mmap:error=ENOMEM "$work/$file" -q -j 2 -o "$ops" "$file"
+        inject "$mmap:error=ENOMEM" "$work/$file" -q -j 2 -o "$ops" "$file"
         case $file in
         small | one.zst) ;; # is not mapped
         *) is "$file: it cannot be mapped" 0 "$(wanted "$file")" ;;
@@ -135,7 +138,7 @@ if $traced; then
     done
     inject close:error=EIO "$work/large" -q -j 2 -o "$ops" large
     is 'large: closing it fails' 0 "$expected"
-    inject fcntl:error=EINVAL "$work/large" -q -j 2 -o "$ops" large
+    inject "$fcntl:error=EINVAL" "$work/large" -q -j 2 -o "$ops" large
     is 'large: its flags cannot be had' 0 "$expected"
 
     # Past the page cache. strace counts the calls of each thread.

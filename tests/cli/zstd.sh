@@ -331,8 +331,13 @@ damaged 'a block of 128 KiB and four bytes'
 both 'a skippable frame that goes beyond the end' 1 '' \
     'ends at byte 40, inside the zstd frame that begins at byte 27'
 { printf '\137\052\115\030\377\377\377\377' && printf 12345; } >x
-both 'a skippable frame of 4 GiB' 1 '' \
-    'ends at byte 13, inside the zstd frame that begins at byte 0'
+if [ "$bits" -eq 32 ]; then
+    # What libzstd wants of it next, in 32 bits, looks like an error of its own.
+    both_like 'a skippable frame of 4 GiB' 'byte 0: zstd frame is damaged: .*'
+else
+    both 'a skippable frame of 4 GiB' 1 '' \
+        'ends at byte 13, inside the zstd frame that begins at byte 0'
+fi
 
 #
 # Well-formed frames of odd content.

@@ -31,10 +31,12 @@ esac
 # The program itself, for tests that look into it or stand between it and the system. GPUREDUCE is
 # what to run, which may be more.
 program=$GPUREDUCE
-sources=$(cd "$srcdir" && pwd) || fatal "no directory $srcdir"
 # Used by the scripts.
 # shellcheck disable=SC2034
-tab=$(printf '\t')
+tab=$(printf '\t') bits=64
+# Of the program's addresses: the class in its ELF header.
+[ "$(od -An -tu1 -j 4 -N 1 "$program" | tr -d ' ')" != 1 ] || bits=32
+sources=$(cd "$srcdir" && pwd) || fatal "no directory $srcdir"
 
 work=$(mktemp -d) || fatal 'cannot make a temporary directory'
 leave() {

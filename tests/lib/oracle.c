@@ -12,6 +12,7 @@
 #include <string.h>
 
 #ifdef HAVE_MPFR
+#    include <gmp.h>
 #    include <mpfr.h>
 /* Before version 4 mpfr_sum took other arguments and 1 bit was too small a precision. */
 #    if MPFR_VERSION_MAJOR >= 4
@@ -204,38 +205,49 @@ bool oracle_has_mpfr(void)
     return true;
 }
 
-/* Rounds a / divisor to binary64. MPFR knows no subnormals by itself: the precision of the
-   division is as many bits as binary64 has at that place. */
+/* MPFR's functions of integers take unsigned long, which may have 32 bits. */
+static void set_integer(mpz_t number, uint64_t x)
+{
+    mpz_import(number, 1, 1, sizeof x, 0, 0, &x);
+}
+
+/* Rounds a / divisor to binary64. GMP divides the integers: with limbs of 32 bits, mpfr_div of MPFR
+   4.2.0 rounds some ties the wrong way. MPFR knows no subnormals by itself: the precision is as
+   many bits as binary64 has at that place. */
 static double divide(mpfr_t a, uint64_t divisor)
 {
-    mpfr_t quotient;
-    mpfr_exp_t bits;
-    double result;
+    enum { MORE = 128 }; /* more bits than the divisor has: the quotient has enough */
+    int sign = mpfr_sgn(a);
+    mpz_t quotient, remainder, by;
+    mpfr_exp_t exponent, bits;
+    double result = 0;
 
-    if (mpfr_zero_p(a))
+    if (sign == 0)
         return 0;
-    /* Rounded towards zero the quotient stays in its binade: 2^(e-1) <= |quotient| < 2^e. */
-    mpfr_init2(quotient, 64);
-    mpfr_div_ui(quotient, a, divisor, MPFR_RNDZ);
-    bits = mpfr_get_exp(quotient) + 1074;
+    mpz_inits(quotient, remainder, by, (mpz_ptr)0);
+    set_integer(by, divisor);
+    exponent = mpfr_get_z_2exp(quotient, a) - MORE - 1;
+    mpz_abs(quotient, quotient);
+    mpz_mul_2exp(quotient, quotient, MORE);
+    mpz_tdiv_qr(quotient, remainder, quotient, by);
+    /* The last bit says whether anything follows. */
+    mpz_mul_2exp(quotient, quotient, 1);
+    if (mpz_sgn(remainder) != 0)
+        mpz_setbit(quotient, 0);
+    bits = (mpfr_exp_t)mpz_sizeinbase(quotient, 2) + exponent + 1074;
     if (bits >= 1) {
-        mpfr_set_prec(quotient, bits < 53 ? bits : 53);
-        mpfr_div_ui(quotient, a, divisor, MPFR_RNDN);
-        result = mpfr_get_d(quotient, MPFR_RNDN);
-    } else {
-        /* Below the smallest subnormal: only what lies above its half becomes it. */
-        mpfr_t half;
+        mpfr_t rounded;
 
-        mpfr_init2(half, EXACT_PRECISION);
-        mpfr_set_ui_2exp(half, 1, -1075, MPFR_RNDN);
-        mpfr_mul_ui(half, half, divisor, MPFR_RNDN);
-        result = mpfr_cmpabs(a, half) > 0 ? ldexp(1, -1074) : 0;
-        mpfr_clear(half);
-        if (mpfr_sgn(a) < 0)
-            result = -result;
+        mpfr_init2(rounded, bits < 53 ? bits : 53);
+        mpfr_set_z_2exp(rounded, quotient, exponent, MPFR_RNDN);
+        result = mpfr_get_d(rounded, MPFR_RNDN);
+        mpfr_clear(rounded);
+    } else if (bits == 0 && mpz_popcount(quotient) > 1) {
+        /* Below the smallest subnormal: only what lies above its half becomes it. */
+        result = ldexp(1, -1074);
     }
-    mpfr_clear(quotient);
-    return result;
+    mpz_clears(quotient, remainder, by, (mpz_ptr)0);
+    return sign < 0 ? -result : result;
 }
 
 /* Terms of a sum; they are kept for the next one, since making them takes longer than adding. */
@@ -282,7 +294,12 @@ double oracle_mpfr(const double *x, size_t n, uint64_t times, uint64_t divisor)
     mpfr_init2(total, scaled ? EXACT_PRECISION : 53);
     inexact = mpfr_sum(total, terms.pointer, n, MPFR_RNDN);
     if (scaled) {
-        inexact |= mpfr_mul_ui(total, total, times, MPFR_RNDN);
+        mpz_t factor;
+
+        mpz_init(factor);
+        set_integer(factor, times);
+        inexact |= mpfr_mul_z(total, total, factor, MPFR_RNDN);
+        mpz_clear(factor);
         if (inexact)
             abort();
         result = divide(total, divisor);

@@ -1,6 +1,7 @@
 /*
- * To be preloaded by tests/cli/faults.sh: makes the C library fail as machines do, or lets
- * something happen to a file or to the process at a moment that is known. From the environment:
+ * To be preloaded by tests/cli/faults.sh and tests/cli/pages.sh: makes the C library fail as
+ * machines do, or lets something happen to a file or to the process at a moment that is known. From
+ * the environment:
  *
  *   FAULT_ALLOCATION=N   allocation number N, from main on, returns NULL; with a + behind it, all
  *                        from there on
@@ -8,6 +9,7 @@
  *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
  *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
+ *   FAULT_PAGE=BYTES     sysconf gives this as the size of a page
  *
  * What the process starts itself is left alone.
  */
@@ -27,17 +29,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* O_DIRECT reads pages. */
-#define PAGE 4096
+/* O_DIRECT reads whole blocks. */
+#define BLOCK 4096
 
 static void *(*next_malloc)(size_t);
 static void *(*next_calloc)(size_t, size_t);
 static void *(*next_realloc)(void *, size_t);
 static void *(*next_aligned_alloc)(size_t, size_t);
-static void *(*next_mmap)(void *, size_t, int, int, int, off_t);
+static void *(*next_mmap64)(void *, size_t, int, int, int, off64_t);
 static int (*next_madvise)(void *, size_t, int);
 static ssize_t (*next_read)(int, void *, size_t);
-static ssize_t (*next_pread)(int, void *, size_t, off_t);
+static ssize_t (*next_pread64)(int, void *, size_t, off64_t);
+static long (*next_sysconf)(int);
 
 /* Until these are known, and to learn them, memory comes from here. */
 static _Alignas(64) unsigned char early[1 << 16];
@@ -46,7 +49,7 @@ static _Atomic size_t early_used;
 static _Atomic unsigned long allocations, calls, short_reads;
 
 /* From the environment; counts are 0 for none. */
-static unsigned long fault_allocation, fault_call;
+static unsigned long fault_allocation, fault_call, fault_page;
 static int all_from_there, reads_short;
 static char *mark, *command;
 
@@ -73,10 +76,11 @@ __attribute__((constructor)) static void find(void)
     FIND(calloc);
     FIND(realloc);
     FIND(aligned_alloc);
-    FIND(mmap);
+    FIND(mmap64);
     FIND(madvise);
     FIND(read);
-    FIND(pread);
+    FIND(pread64);
+    FIND(sysconf);
     FIND(malloc);
 
     mark = take("FAULT_MARK");
@@ -89,6 +93,8 @@ __attribute__((constructor)) static void find(void)
     text = take("FAULT_ALLOCATION");
     all_from_there = text && strchr(text, '+');
     fault_allocation = text ? strtoul(text, NULL, 10) : 0;
+    text = take("FAULT_PAGE");
+    fault_page = text ? strtoul(text, NULL, 10) : 0;
     unsetenv("LD_PRELOAD");
 }
 
@@ -189,11 +195,24 @@ void free(void *p)
     next_free(p);
 }
 
+/* Programs for large files call this one; where off_t always has 64 bits, either. */
+void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
+{
+    if (!next_mmap64)
+        FIND(mmap64);
+    return fails() ? MAP_FAILED : next_mmap64(address, size, protection, flags, fd, offset);
+}
+
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
-    if (!next_mmap)
-        FIND(mmap);
-    return fails() ? MAP_FAILED : next_mmap(address, size, protection, flags, fd, offset);
+    return mmap64(address, size, protection, flags, fd, offset);
+}
+
+long sysconf(int name)
+{
+    if (!next_sysconf)
+        FIND(sysconf);
+    return name == _SC_PAGESIZE && fault_page ? (long)fault_page : next_sysconf(name);
 }
 
 /*
@@ -225,8 +244,8 @@ static size_t shorten(size_t size)
     x ^= x >> 32;
     if (x % 4 == 0)
         return 0;
-    if (size % PAGE == 0)
-        return (x / 4 % (size / PAGE) + 1) * PAGE;
+    if (size % BLOCK == 0)
+        return (x / 4 % (size / BLOCK) + 1) * BLOCK;
     return x / 4 % size + 1;
 }
 
@@ -244,7 +263,7 @@ ssize_t read(int fd, void *buffer, size_t size)
     return next_read(fd, buffer, count);
 }
 
-ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
+ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset)
 {
     size_t count = shorten(size);
 
@@ -253,13 +272,12 @@ ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
         errno = EINTR;
         return -1;
     }
-    return next_pread(fd, buffer, count, offset);
+    return next_pread64(fd, buffer, count, offset);
 }
 
-ssize_t pread64(int fd, void *buffer, size_t size, off_t offset);
-ssize_t pread64(int fd, void *buffer, size_t size, off_t offset)
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
 {
-    return pread(fd, buffer, size, offset);
+    return pread64(fd, buffer, size, offset);
 }
 
 int madvise(void *address, size_t size, int advice)

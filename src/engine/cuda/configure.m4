@@ -1,3 +1,39 @@
+# GPUREDUCE_GENCODE
+# -----------------
+# Sets NVCC_GENCODE: machine code for the architectures that were asked for, as far as this nvcc
+# knows them, and PTX of the newest of them for what comes later. nvcc takes most of the time that a
+# build takes, and as much again for every architecture.
+AC_DEFUN([GPUREDUCE_GENCODE], [
+  AC_MSG_CHECKING([for GPU architectures])
+  # Words such as compute_90, the newest last.
+  cuda_known=`"$NVCC" --list-gpu-arch 2>/dev/null | tr '\n' ' '`
+  AS_CASE([$with_gpu_architectures],
+    [all], [cuda_wanted="75 80 86 89 90 100 120"],
+    [native|yes], [
+      # The driver is asked, which writes 9.0 a line.
+      cuda_wanted=`nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+        sed -n 's/^\(@<:@0-9@:>@@<:@0-9@:>@*\)\.\(@<:@0-9@:>@\)$/\1\2/p' | sort -n -u | tr '\n' ' '`
+      AS_IF([test "x$cuda_wanted" = x], [cuda_wanted=90])],
+    [no|''], [AC_MSG_ERROR([--with-gpu-architectures wants native, all, or a list such as 80,90])],
+    [cuda_wanted=`echo "$with_gpu_architectures" | tr ',' '\n' | sort -n -u | tr '\n' ' '`])
+  cuda_newest=
+  for cuda_arch in $cuda_wanted; do
+    AS_CASE([" $cuda_known"],
+      [*" compute_$cuda_arch "*], [
+        AS_VAR_APPEND([NVCC_GENCODE],
+          ["${NVCC_GENCODE:+ }-gencode arch=compute_$cuda_arch,code=sm_$cuda_arch"])
+        cuda_newest=$cuda_arch],
+      [AS_CASE([$with_gpu_architectures], [native|yes|all], [],
+        [AC_MSG_ERROR([$NVCC does not know the GPU architecture $cuda_arch])])])
+  done
+  # A GPU that is newer than nvcc takes PTX of the newest that nvcc knows.
+  AS_IF([test "x$cuda_newest" = x],
+    [cuda_newest=`echo "$cuda_known" | sed 's/.*compute_\(@<:@0-9@:>@*\) *$/\1/'`])
+  AS_VAR_APPEND([NVCC_GENCODE],
+    ["${NVCC_GENCODE:+ }-gencode arch=compute_$cuda_newest,code=compute_$cuda_newest"])
+  AC_MSG_RESULT([$NVCC_GENCODE])
+])
+
 # GPUREDUCE_CUDA
 # --------------
 # Looks for the CUDA toolkit. Sets the conditional HAVE_CUDA, and substitutes
@@ -5,11 +41,18 @@
 # linked statically, so that the program starts on a machine without a driver.
 AC_DEFUN([GPUREDUCE_CUDA], [
 AC_ARG_VAR([NVCC], [CUDA compiler])
-AC_ARG_VAR([NVCC_GENCODE], [GPU architectures, as -gencode options of nvcc])
+AC_ARG_VAR([NVCC_GENCODE],
+  [GPU architectures, as -gencode options of nvcc; goes before --with-gpu-architectures])
 AC_ARG_VAR([NVCCFLAGS], [flags for the CUDA compiler])
 AC_ARG_WITH([cuda],
   [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [use CUDA, installed in DIR @<:@default: when found@:>@])],
   [], [with_cuda=guess])
+AC_ARG_WITH([gpu-architectures],
+  [AS_HELP_STRING([--with-gpu-architectures=native|all|LIST],
+    [GPUs to compile for: native: those of this machine, or compute capability 9.0 where there are
+     none; all: every common one from 7.5 on, for packages; or a list such as 80,90. All newer ones
+     can use the program, too, by way of PTX @<:@default: native@:>@])],
+  [], [with_gpu_architectures=native])
 
 cuda_found=no
 cuda_why="--without-cuda"
@@ -52,16 +95,7 @@ _GPUREDUCE_EOF
 
 AS_IF([test "x$cuda_found" = xyes], [
   AC_DEFINE([HAVE_CUDA], [1], [Define to 1 if the CUDA engine is built.])
-  AS_IF([test "x$NVCC_GENCODE" = x], [
-    # Machine code for what this nvcc knows of these, and PTX of the newest for what comes later.
-    cuda_known=`"$NVCC" --list-gpu-arch 2>/dev/null`
-    for cuda_arch in 75 80 86 89 90 100 120; do
-      AS_CASE([$cuda_known], [*compute_$cuda_arch*], [
-        AS_VAR_APPEND([NVCC_GENCODE], [" -gencode arch=compute_$cuda_arch,code=sm_$cuda_arch"])
-        cuda_newest=$cuda_arch])
-    done
-    AS_VAR_APPEND([NVCC_GENCODE], [" -gencode arch=compute_$cuda_newest,code=compute_$cuda_newest"])
-  ])
+  AS_IF([test "x$NVCC_GENCODE" = x], [GPUREDUCE_GENCODE])
   # Without these three, the kernels' host code would need the C++ library.
   NVCC_HOSTFLAGS="-Xcompiler -fno-exceptions,-fno-rtti,-fno-threadsafe-statics"
   AS_CASE([" $HARDENING "], [*" pie "*], [AS_VAR_APPEND([NVCC_HOSTFLAGS], [",-fPIE"])])

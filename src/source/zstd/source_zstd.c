@@ -38,9 +38,12 @@
 static ZSTD_DCtx *open_context(const struct source *s)
 {
     ZSTD_DCtx *context = ZSTD_createDCtx();
+    /* On a machine of 32 bits libzstd takes 1 GiB. */
+    int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
 
     if (context)
-        ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, s->window_log);
+        ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax,
+                               s->window_log < most ? s->window_log : most);
     return context;
 }
 
