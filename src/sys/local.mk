@@ -1,5 +1,6 @@
 # src/sys: what is not about reductions.
 library_sources += \
+	src/sys/align.h \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/faults.h \
