@@ -38,6 +38,7 @@ tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 test_generated_sources = \
 	tests/unit/test_generated.c \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
+	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/team.c src/bench/common/team.h
 tests_unit_test_generated_SOURCES = $(test_generated_sources)
 tests_unit_test_generated_cuda_SOURCES = $(test_generated_sources)
@@ -45,7 +46,10 @@ tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST
 tests_unit_test_table_SOURCES = \
 	tests/unit/test_table.c \
 	src/bench/common/output.c src/bench/common/output.h \
-	src/bench/common/table.c src/bench/common/table.h
+	src/bench/common/table.c src/bench/common/table.h \
+	src/bench/common/table_impl.h \
+	src/bench/common/table_json.c \
+	src/bench/common/table_plot.c
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \

@@ -1,13 +1,13 @@
 /*
- * Stands for what needs CUDA in a build without it.
+ * What takes the place of the modules that need CUDA, in a build without it.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "bench/common/arguments.h"
-#include "bench/common/bench.h"
-#include "bench/limits/limits.h"
+#include "bench/ladder/ladder.h"
+#include "bench/limits/limits_device.h"
 #include "sys/message.h"
 
 void bench_ladder(int argc, char **argv)

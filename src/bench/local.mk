@@ -4,38 +4,48 @@ src_gpureduce_bench_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
 src_gpureduce_bench_LDADD = src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS)
 src_gpureduce_bench_SOURCES = \
 	src/bench/common/arguments.c src/bench/common/arguments.h \
-	src/bench/common/bench.h \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
+	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/output.c src/bench/common/output.h \
 	src/bench/common/reducers.c src/bench/common/reducers.h \
 	src/bench/common/series.c src/bench/common/series.h \
 	src/bench/common/table.c src/bench/common/table.h \
+	src/bench/common/table_impl.h \
+	src/bench/common/table_json.c \
+	src/bench/common/table_plot.c \
 	src/bench/common/team.c src/bench/common/team.h \
-	src/bench/generate/generate.c \
+	src/bench/generate/generate.c src/bench/generate/generate.h \
+	src/bench/ladder/ladder.h \
 	src/bench/limits/limits.c src/bench/limits/limits.h \
-	src/bench/limits/limits_cpu.c \
-	src/bench/limits/limits_file.c \
-	src/bench/limits/limits_zstd.c \
+	src/bench/limits/limits_cpu.c src/bench/limits/limits_cpu.h \
+	src/bench/limits/limits_device.h \
+	src/bench/limits/limits_file.c src/bench/limits/limits_file.h \
+	src/bench/limits/limits_measure.c src/bench/limits/limits_measure.h \
+	src/bench/limits/limits_memory.c src/bench/limits/limits_memory.h \
+	src/bench/limits/limits_read.c src/bench/limits/limits_read.h \
+	src/bench/limits/limits_record.c src/bench/limits/limits_record.h \
+	src/bench/limits/limits_zstd.c src/bench/limits/limits_zstd.h \
 	src/bench/main.c
 
-# What needs CUDA, or what stands for it.
+# What needs CUDA, or what takes its place.
 bench_cuda_sources = \
 	src/bench/common/device.c src/bench/common/device.h \
+	src/bench/ladder/bench_case.c src/bench/ladder/bench_case.h \
 	src/bench/ladder/bound.c src/bench/ladder/bound.h \
 	src/bench/ladder/cub.cu \
 	src/bench/ladder/inputs.c src/bench/ladder/inputs.h \
 	src/bench/ladder/ladder.c \
+	src/bench/ladder/production.c \
 	src/bench/ladder/published.c src/bench/ladder/published.h \
 	src/bench/ladder/reference.c src/bench/ladder/reference.h \
 	src/bench/ladder/rung_table.c src/bench/ladder/rung_table.h \
-	src/bench/ladder/rungs.cu src/bench/ladder/rungs.h \
-	src/bench/ladder/subject.c src/bench/ladder/subject.h \
+	src/bench/ladder/rungs.cu src/bench/ladder/rungs.def src/bench/ladder/rungs.h \
 	src/bench/ladder/suite.c src/bench/ladder/suite.h \
 	src/bench/ladder/timing.c src/bench/ladder/timing.h \
 	src/bench/ladder/verify.c src/bench/ladder/verify.h \
 	src/bench/ladder/workbench.c src/bench/ladder/workbench.h \
 	src/bench/limits/limits_device.c \
-	src/bench/limits/limits.cu \
+	src/bench/limits/limits_kernels.cu \
 	src/bench/limits/limits_kernels.h
 bench_cuda_absent = src/bench/absent.c
 if HAVE_CUDA
@@ -48,11 +58,11 @@ endif
 cuda_depfiles += \
 	src/bench/ladder/$(DEPDIR)/cub.Po \
 	src/bench/ladder/$(DEPDIR)/rungs.Po \
-	src/bench/limits/$(DEPDIR)/limits.Po
+	src/bench/limits/$(DEPDIR)/limits_kernels.Po
 
 #
-# make bench: what gpureduce-bench has to say about this machine, as text, JSON and, where there is
-# gnuplot, plots.
+# make bench: the results of gpureduce-bench on this machine, as text, JSON and, if there is gnuplot,
+# plots.
 #
 BENCH_BYTES = 1GiB
 bench_results = bench-results

@@ -7,10 +7,15 @@
 #include <string.h>
 
 #include "bench/common/arguments.h"
-#include "bench/common/bench.h"
+#include "bench/generate/generate.h"
+#include "bench/ladder/ladder.h"
+#include "bench/limits/limits.h"
 #include "cli/report.h"
 #include "sys/message.h"
 
+/* The commands. Each parses its own options, prints its errors by message_error and its output on
+   standard output; its threads have ended when it returns. Errors of standard output are printed at
+   the end of main. */
 static const struct command {
     const char *name;
     const char *summary;

@@ -76,3 +76,36 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
         result->mean = numbers ? exact_divide(&p->sum, numbers) : NAN;
     }
 }
+
+static bool same_number(double x, double y)
+{
+    return (isnan(x) && isnan(y)) || exact_bits(x) == exact_bits(y);
+}
+
+const char *result_difference(const struct result *a, const struct result *b, unsigned wants)
+{
+    const bool sum = wants & PARTIAL_SUM, extremes = wants & PARTIAL_EXTREMES;
+    const bool where = wants & PARTIAL_WHERE;
+
+    if (a->count != b->count)
+        return "count";
+    if (a->nan != b->nan)
+        return "number of NaNs";
+    if (a->first_nan != b->first_nan)
+        return "index of the first NaN";
+    if (a->infinity != b->infinity)
+        return "number of infinities";
+    if (sum && !same_number(a->sum, b->sum))
+        return "sum";
+    if (sum && !same_number(a->mean, b->mean))
+        return "mean";
+    if (extremes && !same_number(a->min, b->min))
+        return "minimum";
+    if (extremes && !same_number(a->max, b->max))
+        return "maximum";
+    if (where && a->argmin != b->argmin)
+        return "index of the minimum";
+    if (where && a->argmax != b->argmax)
+        return "index of the maximum";
+    return NULL;
+}

@@ -81,4 +81,9 @@ void partial_take(struct partial *p, double x, uint64_t index);
    and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);
 
+/* What differs first, in words, between two results: the counts, and what `wants` asked for
+   (partial_want bits). Numbers are the same if all their bits are, or if both are NaN. NULL when
+   nothing differs. */
+const char *result_difference(const struct result *a, const struct result *b, unsigned wants);
+
 #endif

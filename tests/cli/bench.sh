@@ -69,12 +69,17 @@ for name in generate limits ladder; do
 done
 
 #
-# ladder: words that are wrong. They are before a GPU is looked for.
+# ladder: the rungs, and words that are wrong, which are found before a GPU is looked for.
 #
 bench ladder --help
 if grep -q 'built without' out; then
+    skip 'ladder: help and manual page name the same rungs' 'built without CUDA'
     skip 'ladder: words that are wrong' 'built without CUDA'
 else
+    sed -n '/^Rungs:/,$s/^  \([a-z][a-z-]*\)  *[^ ].*/\1/p' out | sort >in-help
+    sed -n '/^The rungs:$/,/^\.SH /p' "$manual" | sed -n '/^\.TP$/{n;p;}' | tr -d '",\\' |
+        tr ' ' '\n' | grep '^[a-z]' | sort >in-manual
+    ok 'ladder: help and manual page name the same rungs' eval 'test -s in-help && diff in-help in-manual'
     for bad in '' x 0 1e6 2^41 2^ 1099511627777; do
         bench ladder -n "$bad"
         wrong "ladder -n '$bad'" "bad number of elements '$bad': it is from 1 to 2^40" ladder

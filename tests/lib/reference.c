@@ -57,16 +57,7 @@ void reference_reduce(struct reference *e, enum element_type type, const void *d
 
 bool reference_same(const struct result *a, const struct result *b, unsigned wants)
 {
-    bool good = a->count == b->count && a->nan == b->nan && a->infinity == b->infinity &&
-                a->first_nan == b->first_nan;
-
-    if (wants & PARTIAL_EXTREMES)
-        good = good && oracle_same(a->min, b->min) && oracle_same(a->max, b->max);
-    if (wants & PARTIAL_WHERE)
-        good = good && a->argmin == b->argmin && a->argmax == b->argmax;
-    if (wants & PARTIAL_SUM)
-        good = good && oracle_same(a->sum, b->sum) && oracle_same(a->mean, b->mean);
-    return good;
+    return result_difference(a, b, wants) == NULL;
 }
 
 const char *reference_show(const struct result *r)

@@ -10,10 +10,6 @@
  */
 #include "config.h"
 
-#ifdef HAVE_CONFIG_H
-#    include <config.h>
-#endif
-
 #include "engine/engine.h"
 
 #include <math.h>
@@ -35,8 +31,8 @@
 #    include "engine/cpu/kernel.h"
 #endif
 
-/* Sanitizers, which make this ten times slower, look at how memory is used, and no longer data use
-   it otherwise. */
+/* Sanitizers make this ten times slower. They check how memory is used, which does not depend on
+   the length of the data. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #    define SANITIZED 1
 #elif defined __has_feature
@@ -55,7 +51,7 @@
 /* Of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
 
-/* What is asked for: all that makes sense, and the counts alone. */
+/* What is asked for: all combinations that make sense, and the counts alone. */
 static const unsigned all_wants[] = {
     PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
     PARTIAL_SUM | PARTIAL_EXTREMES,
@@ -66,31 +62,31 @@ static const unsigned all_wants[] = {
 };
 #define WANTS (sizeof all_wants / sizeof *all_wants)
 
-#define LANES_MAX 3
+#define WORKERS_MAX 3
 
-/* How data are cut into chunks and dealt out to workers, which take turns. */
+/* How data are cut into chunks. The workers take the chunks in turn. */
 static const struct cutting {
     const char *name;
-    size_t parts; /* chunks of like size; 0: of the size that the engine likes */
+    size_t parts; /* chunks of about the same size; 0: of the size that the engine prefers */
     unsigned workers;
     bool backwards; /* the last chunk comes first */
 } cuttings[] = {
     {"as one chunk", 1, 1, false},
-    {"in the engine's chunks", 0, LANES_MAX, false},
+    {"in the engine's chunks", 0, WORKERS_MAX, false},
     {"in 7 chunks, backwards", 7, 2, true},
-    {"in 101 chunks", 101, LANES_MAX, false},
+    {"in 101 chunks", 101, WORKERS_MAX, false},
 };
 #define CUTTINGS (sizeof cuttings / sizeof *cuttings)
 
-/* What is tested: an engine, ready for use. */
-struct subject {
+/* An engine under test, ready for use. */
+struct tested {
     const char *name;
     const struct engine *engine;
     struct engine_state *state;
 };
 
-static struct subject subjects[3];
-static size_t subject_count;
+static struct tested tested[3];
+static size_t tested_count;
 
 /* Elements, and what they give. */
 struct sample {
@@ -111,22 +107,21 @@ static void *allocate(size_t size)
 }
 
 /* Reduces data[0 .. n). */
-static bool reduce(const struct subject *subject, struct engine_setup setup,
-                   const unsigned char *data, size_t n, const struct cutting *cutting,
-                   struct partial *total)
+static bool reduce(const struct tested *t, struct engine_setup setup, const unsigned char *data,
+                   size_t n, const struct cutting *cutting, struct partial *total)
 {
-    const struct engine *engine = subject->engine;
+    const struct engine *engine = t->engine;
     const size_t size = element_size(setup.type);
     const size_t piece = cutting->parts ? n / cutting->parts + 1 : engine->chunk_bytes / size;
     const size_t pieces = (n + piece - 1) / piece;
     char reason[ENGINE_REASON_MAX] = "";
-    struct engine_worker *workers[LANES_MAX] = {0};
+    struct engine_worker *workers[WORKERS_MAX] = {0};
     bool good = true;
 
     setup.chunk_size = cutting->parts ? piece * size : 0;
     partial_clear(total);
     for (unsigned i = 0; i < cutting->workers && i < pieces; i++) {
-        workers[i] = engine->worker_open(subject->state, &setup, i, reason);
+        workers[i] = engine->worker_open(t->state, &setup, i, reason);
         if (!workers[i]) {
             tap_note("worker %u: %s", i, reason);
             good = false;
@@ -135,18 +130,18 @@ static bool reduce(const struct subject *subject, struct engine_setup setup,
     for (size_t i = 0; good && i < pieces; i++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): every cutting has a worker */
         struct engine_worker *worker = workers[i % cutting->workers];
-        size_t room, at = (cutting->backwards ? pieces - 1 - i : i) * piece;
-        void *buffer = engine->buffer(worker, &room);
+        size_t capacity, at = (cutting->backwards ? pieces - 1 - i : i) * piece;
+        void *buffer = engine->buffer(worker, &capacity);
         struct chunk chunk = {
             .index = FIRST + at, .count = n - at < piece ? n - at : piece, .data = buffer};
 
-        good = buffer != NULL && room >= chunk.count * size;
+        good = buffer != NULL && capacity >= chunk.count * size;
         if (good) {
             memcpy(buffer, data + at * size, chunk.count * size);
             good = engine->reduce(worker, &chunk) == ENGINE_TAKEN;
         }
     }
-    return engine_workers_end(engine, workers, LANES_MAX, total) && good;
+    return engine_workers_end(engine, workers, WORKERS_MAX, total) && good;
 }
 
 static void compare(struct tap_family *family, const struct sample *sample, bool good,
@@ -166,8 +161,8 @@ static void compare(struct tap_family *family, const struct sample *sample, bool
 
 #if LAUNCHES
 /*
- * The kernel by itself, as it runs on a GPU of one multiprocessor, and over the data several times:
- * only then have few enough blocks so many elements each that all that they hold back runs full.
+ * The kernel by itself, as it runs on a GPU of one multiprocessor, over the data several times.
+ * Only then do few blocks have so many elements each that all their buffers become full.
  */
 #    define COPIES 8
 
@@ -271,17 +266,17 @@ static void check_launches(struct tap_family *family, const struct sample *sampl
 }
 #endif
 
-/* Whose turn it is among cuttings and byte orders. It moves on from sample to sample, and once more
-   from one distribution to the next, lest a length always come upon the same turn. */
+/* Chooses the cutting and the byte order. It counts up from sample to sample, and once more from
+   one distribution to the next, so that a length does not always get the same choice. */
 static unsigned turn;
 
-/* All subjects over one sample: everything that can be asked for, each time cut in another way. In
-   both byte orders, for which the extremes alone take turns. */
+/* All engines over one sample: everything that can be asked for, each time cut in another way, in
+   both byte orders; the extremes alone in one of them, by turns. */
 static void check(struct tap_family *family, struct sample *sample)
 {
     element_swap(sample->data[1], sample->data[0], sample->count, element_size(sample->type));
     reference_reduce(&sample->expected, sample->type, sample->data[0], sample->count, FIRST);
-    for (size_t s = 0; s < subject_count; s++, turn++) {
+    for (size_t s = 0; s < tested_count; s++, turn++) {
         for (unsigned i = 0; i < 2 * WANTS; i++) {
             const unsigned wants = all_wants[i / 2];
             const bool swap = i % 2;
@@ -292,8 +287,8 @@ static void check(struct tap_family *family, struct sample *sample)
 
             if (!(wants & PARTIAL_SUM) && (i / 2 + i + turn / CUTTINGS) % 2)
                 continue;
-            good = reduce(&subjects[s], setup, sample->data[swap], sample->count, cutting, &total);
-            compare(family, sample, good, &total, &sample->expected, wants, swap, subjects[s].name,
+            good = reduce(&tested[s], setup, sample->data[swap], sample->count, cutting, &total);
+            compare(family, sample, good, &total, &sample->expected, wants, swap, tested[s].name,
                     cutting->name);
         }
     }
@@ -610,20 +605,20 @@ static void check_hard(struct sample *sample)
 
 static const int devices[] = {0};
 static const struct engine_needs needs = {
-    .devices = devices, .device_count = 1, .workers = LANES_MAX};
+    .devices = devices, .device_count = 1, .workers = WORKERS_MAX};
 
-static bool add_subject(const struct engine *engine, char reason[ENGINE_REASON_MAX])
+static bool add_engine(const struct engine *engine, char reason[ENGINE_REASON_MAX])
 {
     struct engine_state *state = engine->open(&needs, reason);
 
     if (state)
-        subjects[subject_count++] = (struct subject){engine->describe(state), engine, state};
+        tested[tested_count++] = (struct tested){engine->describe(state), engine, state};
     return state != NULL;
 }
 
 #ifndef TEST_CUDA
 /* The CPU engine, once for each instruction set. */
-static void add_cpu_subjects(void)
+static void add_cpu_engines(void)
 {
     char reason[ENGINE_REASON_MAX] = "";
 
@@ -635,8 +630,8 @@ static void add_cpu_subjects(void)
             continue;
         }
         setenv("GPUREDUCE_CPU", kernels->name, 1);
-        tap_ok(add_subject(&engine_cpu, reason) &&
-                   strcmp(subjects[subject_count - 1].name, kernels->name) == 0,
+        tap_ok(add_engine(&engine_cpu, reason) &&
+                   strcmp(tested[tested_count - 1].name, kernels->name) == 0,
                "the CPU engine opens with %s", kernels->name);
     }
     unsetenv("GPUREDUCE_CPU");
@@ -650,14 +645,14 @@ int main(void)
 #ifdef TEST_CUDA
     char reason[ENGINE_REASON_MAX] = "";
 
-    if (!add_subject(&engine_cuda, reason)) {
+    if (!add_engine(&engine_cuda, reason)) {
         free(sample.data[0]);
         free(sample.data[1]);
         return tap_skip_all(reason);
     }
-    tap_note("%s", subjects[0].name);
+    tap_note("%s", tested[0].name);
 #else
-    add_cpu_subjects();
+    add_cpu_engines();
 #endif
     tap_note("oracle: %s; %zu elements", oracle_backend(), LENGTH);
 #if LAUNCHES
@@ -669,8 +664,8 @@ int main(void)
 #if LAUNCHES
     device_close();
 #endif
-    for (size_t s = 0; s < subject_count; s++)
-        subjects[s].engine->close(subjects[s].state);
+    for (size_t s = 0; s < tested_count; s++)
+        tested[s].engine->close(tested[s].state);
     free(sample.data[0]);
     free(sample.data[1]);
     return tap_done();

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
@@ -305,9 +306,46 @@ static void check_extremes(void)
            "take_min and take_max: without an index");
 }
 
+/* What the other tests compare by: it names each difference, in what was asked for alone. */
+static void check_difference(void)
+{
+    static const struct result same = {1, 2, -0.0, 4, 5, 6, 7, 8, 9, 10};
+    static const struct {
+        struct result other;
+        unsigned wants; /* one of the bits for which it counts; 0: it always does */
+        const char *difference;
+    } cases[] = {
+        {{NAN, 2, -0.0, 4, 5, 6, 7, 8, 9, 10}, PARTIAL_SUM, "sum"},
+        {{1, 3, -0.0, 4, 5, 6, 7, 8, 9, 10}, PARTIAL_SUM, "mean"},
+        {{1, 2, 0.0, 4, 5, 6, 7, 8, 9, 10}, PARTIAL_EXTREMES, "minimum"},
+        {{1, 2, -0.0, NAN, 5, 6, 7, 8, 9, 10}, PARTIAL_EXTREMES, "maximum"},
+        {{1, 2, -0.0, 4, 0, 6, 7, 8, 9, 10}, PARTIAL_WHERE, "index of the minimum"},
+        {{1, 2, -0.0, 4, 5, 0, 7, 8, 9, 10}, PARTIAL_WHERE, "index of the maximum"},
+        {{1, 2, -0.0, 4, 5, 6, 0, 8, 9, 10}, 0, "count"},
+        {{1, 2, -0.0, 4, 5, 6, 7, 0, 9, 10}, 0, "number of NaNs"},
+        {{1, 2, -0.0, 4, 5, 6, 7, 8, 0, 10}, 0, "number of infinities"},
+        {{1, 2, -0.0, 4, 5, 6, 7, 8, 9, 0}, 0, "index of the first NaN"},
+    };
+    struct result nan = same, other_nan = same;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = result_difference(&same, &cases[i].other, cases[i].wants);
+
+        tap_ok(found && strcmp(found, cases[i].difference) == 0, "difference: %s",
+               cases[i].difference);
+        if (cases[i].wants)
+            tap_ok(!result_difference(&same, &cases[i].other, WANTS & ~cases[i].wants),
+                   "no difference where it was not asked for: %s", cases[i].difference);
+    }
+    nan.sum = NAN;
+    other_nan.sum = -NAN;
+    tap_ok(!result_difference(&nan, &other_nan, WANTS), "no difference between two NaNs");
+}
+
 int main(void)
 {
     tap_note("oracle: %s", oracle_backend());
+    check_difference();
     check_by_hand();
     check_extremes();
     check_ties();

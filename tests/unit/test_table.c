@@ -1,5 +1,5 @@
 /*
- * bench/table.h: what a command of gpureduce-bench has measured, as JSON.
+ * bench/common/table.h: what a command of gpureduce-bench has measured, as JSON.
  */
 #include "config.h"
 

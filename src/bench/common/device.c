@@ -28,7 +28,7 @@ bool device_use(uint64_t number, char why[DEVICE_WHY_MAX])
         doing = "using the GPU";
         error = cudaSetDevice((int)number);
     }
-    /* The first call that needs a context makes it. */
+    /* The context is made by the first call that needs it: this one. */
     if (error == cudaSuccess)
         error = cudaFree(NULL);
     if (error == cudaErrorInsufficientDriver)
@@ -39,9 +39,9 @@ bool device_use(uint64_t number, char why[DEVICE_WHY_MAX])
     return error == cudaSuccess;
 }
 
-/* Additions of binary32 that a multiprocessor starts a clock (CUDA C++ Programming Guide, table of
-   the throughput of arithmetic instructions). */
-static int lanes(int major, int minor)
+/* The additions of binary32 that a multiprocessor starts in each clock cycle (CUDA C++ Programming
+   Guide, table of the throughput of arithmetic instructions). */
+static int additions_per_clock(int major, int minor)
 {
     return major < 8 || (major == 8 && minor == 0) ? 64 : 128;
 }
@@ -67,10 +67,10 @@ bool device_describe(struct device *d, int number)
         !attribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, number))
         return false;
     snprintf(d->name, sizeof d->name, "%s", properties.name);
-    /* Clocks are in kHz, the width is in bits; memory transfers twice a clock, as all that GPUs
-       have had for long. */
+    /* Clocks are in kHz, the width is in bits. All memory of today's GPUs transfers data twice in
+       each clock cycle. */
     d->peak = 2.0 * memory_clock * 1e3 * width / 8;
-    d->additions32 = 1e3 * clock * d->multiprocessors * lanes(major, minor);
+    d->additions32 = 1e3 * clock * d->multiprocessors * additions_per_clock(major, minor);
     d->additions64 = ratio > 0 ? d->additions32 / ratio : d->additions32;
     d->cache = (size_t)cache;
     return true;

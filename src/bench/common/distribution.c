@@ -10,9 +10,9 @@
 
 #include "bench/common/distribution.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "bench/common/normal.h"
 #include "bench/common/team.h"
 #include "sys/cores.h"
 
@@ -42,15 +42,15 @@ bool distribution_parse(const char *name, enum distribution *d)
 }
 
 /*
- * Random bits: LANES generators xoshiro256++ (D. Blackman and S. Vigna, "Scrambled linear
+ * Random bits: GENERATORS generators xoshiro256++ (D. Blackman and S. Vigna, "Scrambled linear
  * pseudorandom number generators", 2021) side by side, two to a vector; their words alternate.
  */
-#define LANES 8
+#define GENERATORS 8
 
 typedef uint64_t pair __attribute__((vector_size(16)));
 
 struct generator {
-    pair state[4][LANES / 2];
+    pair state[4][GENERATORS / 2];
 };
 
 /* A bijection that spreads every bit of x over all bits: the finalizer of splitmix64. */
@@ -61,7 +61,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* The odd number next to 2^64 divided by the golden ratio: its multiples are spread evenly. */
+/* 2^64 divided by the golden ratio, rounded to an odd number. Its multiples are spread evenly. */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 static void generator_seed(struct generator *g, enum distribution d, enum element_type type,
@@ -72,7 +72,7 @@ static void generator_seed(struct generator *g, enum distribution d, enum elemen
     key = mix(key + ((uint64_t)d << 8 | (uint64_t)type) + 1);
     key = mix(key + block * GOLDEN);
     for (int i = 0; i < 4; i++) {
-        for (int j = 0; j < LANES; j++) {
+        for (int j = 0; j < GENERATORS; j++) {
             key += GOLDEN;
             g->state[i][j / 2][j % 2] = mix(key);
         }
@@ -84,13 +84,13 @@ static inline pair rotate(pair x, int bits)
     return x << bits | x >> (64 - bits);
 }
 
-/* The next `count` words, a multiple of LANES. */
+/* Draws the next `count` words, a multiple of GENERATORS. */
 static void draw(struct generator *g, uint64_t *restrict words, size_t count)
 {
-    for (size_t j = 0; j < LANES / 2; j++) {
+    for (size_t j = 0; j < GENERATORS / 2; j++) {
         pair a = g->state[0][j], b = g->state[1][j], c = g->state[2][j], d = g->state[3][j];
 
-        for (size_t i = 2 * j; i < count; i += LANES) {
+        for (size_t i = 2 * j; i < count; i += GENERATORS) {
             pair word = rotate(a + d, 23) + a, shifted = b << 17;
 
             c ^= a;
@@ -108,7 +108,7 @@ static void draw(struct generator *g, uint64_t *restrict words, size_t count)
     }
 }
 
-/* A block's worth of 32-bit numbers; of 16-bit numbers. */
+/* Draws a block of random 32-bit numbers. */
 static void draw32(struct generator *g, uint32_t *restrict out)
 {
     uint64_t words[BLOCK / 2];
@@ -120,6 +120,7 @@ static void draw32(struct generator *g, uint32_t *restrict out)
     }
 }
 
+/* Draws a block of random 16-bit numbers. */
 static void draw16(struct generator *g, uint16_t *restrict out)
 {
     uint64_t words[BLOCK / 4];
@@ -160,24 +161,8 @@ static inline float float_of_bits(uint32_t bits)
     return x;
 }
 
-static inline uint64_t bits_of_double(double x)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline double double_of_bits(uint64_t bits)
-{
-    double x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* The binary16 nearest to x, ties to even; |x| is below 65520. Without a branch: signs and sizes of
-   random numbers cannot be predicted. */
+/* x rounded to binary16, to nearest, ties to even; |x| is below 65520. There is no branch, because
+   a branch on random numbers cannot be predicted. */
 static inline uint16_t half_of_float(float x)
 {
     const uint32_t smallest_normal = 113u << 23, rebias = 112u << 23, one_half = 126u << 23;
@@ -190,7 +175,7 @@ static inline uint16_t half_of_float(float x)
     return (uint16_t)(sign | (subnormal & choice) | (normal & ~choice));
 }
 
-/* The bfloat16 nearest to x, ties to even; no NaN. */
+/* x rounded to bfloat16, to nearest, ties to even; x is no NaN. */
 static inline uint16_t bfloat_of_float(float x)
 {
     uint32_t bits = bits_of_float(x);
@@ -211,8 +196,8 @@ static void narrow(uint16_t *restrict out, const float *restrict x, enum element
 
 static const struct format {
     unsigned exponent_shift; /* bits of the fraction */
-    unsigned bias;           /* the exponent of 1, as it is stored */
-    uint64_t others;         /* all bits but the exponent's */
+    unsigned bias;           /* the exponent field of 1 */
+    uint64_t others;         /* mask of the sign and the fraction */
 } formats[ELEMENT_TYPES] = {
     [ELEMENT_F32] = {23, 127, 0x807fffff},
     [ELEMENT_F64] = {52, 1023, UINT64_C(0x800fffffffffffff)},
@@ -221,10 +206,10 @@ static const struct format {
 };
 
 /*
- * The distributions, each one block at a time.
+ * The distributions. Each function makes a block.
  */
 
-/* Multiples of the unit that the type has just below 1. */
+/* Multiples of the distance between the numbers of the type just below 1. */
 static void fill_uniform(union block *restrict b, enum element_type type, struct generator *g)
 {
     const int unused = type == ELEMENT_F16 ? 5 : 8;
@@ -272,8 +257,7 @@ static void fill_integers(union block *restrict b, enum element_type type, struc
         narrow(b->bits16, x, type);
 }
 
-/* Random signs and fractions; `count` exponents from `first` on, as they are stored, are equally
-   likely. */
+/* Random signs and fractions; the `count` exponent fields from `first` on are equally likely. */
 static void fill_exponents(union block *restrict b, enum element_type type, struct generator *g,
                            unsigned first, unsigned count)
 {
@@ -304,10 +288,13 @@ static void fill_exponents(union block *restrict b, enum element_type type, stru
             uint32_t exponent = first + ((random[i] & 0xffff) * count >> 16);
             b->bits16[i] = (uint16_t)((random[i] >> 16 & (uint32_t)others) | exponent << shift);
         }
+        break;
+    case ELEMENT_TYPES:
+        break;
     }
 }
 
-/* The exponents of `wide`: 60 around that of 1; of binary16 all that are normal. */
+/* `wide` has 60 exponents around that of 1; for binary16, all exponents of normal numbers. */
 #define WIDE_EXPONENTS 60u
 
 static void fill_wide(union block *restrict b, enum element_type type, struct generator *g)
@@ -326,122 +313,38 @@ static void fill_full(union block *restrict b, enum element_type type, struct ge
 }
 
 /*
- * Normal numbers, by inversion: x is where the upper tail of the normal distribution has the
- * probability p, for a random p in (0, 1/2], and gets a random sign.
- *
- * x(p) is a table of polynomials: of degree 5, one for each sixteenth of the way from a power of
- * two to the next, so that a row is found from the leading bits of p. They are Taylor polynomials
- * around the middle of the row: all derivatives of x(p) follow from x itself. A row's half width is
- * at most 1/32 of p, which leaves an error below 1e-10, and p goes down to 2^-64, where x is
- * 9.08.
+ * Normal numbers.
  */
-#define ROW_BITS 4
-#define ROW_SHIFT (52 - ROW_BITS)
-#define P_EXPONENT_MIN (1023 - 64)
-#define P_EXPONENT_HALF (1023 - 1)
-#define ROWS (((P_EXPONENT_HALF - P_EXPONENT_MIN) << ROW_BITS) + 1)
-
-/* Of cache line size; the last two are not used. */
-static double rows[ROWS][8];
-
-/* The middle of p's row. */
-static inline double row_middle(uint64_t p_bits)
+/* Where to make a block of binary64 numbers: in the block itself if that is its type. */
+static double *numbers_of(union block *b, enum element_type type, double other[BLOCK])
 {
-    return double_of_bits(p_bits >> ROW_SHIFT << ROW_SHIFT | UINT64_C(1) << (ROW_SHIFT - 1));
+    return type == ELEMENT_F64 ? b->f64 : other;
 }
 
-/* exp(-y) for y from 0 to 700. */
-static double exp_of_minus(double y)
+/* Rounds the numbers that were made there to the type, and puts them into the block. Rounding
+   twice, first to binary32, does no harm: the numbers are random. */
+static void round_numbers(union block *b, enum element_type type, const double *x)
 {
-    /* ln 2 as the sum of a number of 32 bits, whose small multiples are exact, and the rest. */
-    const double ln2 = 0x1.62e42fefa39efp-1, ln2_upper = 0x1.62e42feep-1,
-                 ln2_lower = 0x1.a39ef35793c76p-33;
-    int n = (int)(y / ln2 + 0.5);
-    double r = n * ln2_upper - y + n * ln2_lower; /* from -ln2/2 to ln2/2 */
-    double sum = 1;
+    float narrower[BLOCK];
 
-    /* The terms after these are below 2^-64. */
-    for (int k = 16; k > 0; k--)
-        sum = 1 + sum * r / k;
-    return sum * double_of_bits((uint64_t)(1023 - n) << 52);
-}
-
-static double normal_density(double x)
-{
-    const double inverse_root_two_pi = 0x1.9884533d43651p-2;
-
-    return inverse_root_two_pi * exp_of_minus(x * x / 2);
-}
-
-/* The probability of more than x, x >= 0. */
-static double normal_tail(double x)
-{
-    double sum = 0;
-
-    if (x < 2) {
-        /* 1/2 - density * (x + x^3/3 + x^5/(3*5) + ...); 60 terms are more than enough below 2. */
-        for (int k = 60; k > 0; k--)
-            sum = (sum + 1) * x * x / (2 * k + 1);
-        return 0.5 - normal_density(x) * x * (1 + sum);
-    }
-    /* density / (x + 1 / (x + 2 / (x + 3 / ...))); converges slowest at 2. */
-    for (int k = 150; k > 0; k--)
-        sum = k / (x + sum);
-    return normal_density(x) / (x + sum);
-}
-
-static void make_rows(void)
-{
-    double x = 0;
-
-    /* p = 1/2 alone, where x is 0, has the last row. */
-    for (size_t i = ROWS - 1; i-- > 0;) {
-        double p = row_middle(((uint64_t)P_EXPONENT_MIN << 52) + ((uint64_t)i << ROW_SHIFT));
-        double g, xx;
-
-        /* Newton's method from the neighbour's x, which lies below: it converges from there. */
-        for (int k = 0; k < 5; k++)
-            x += (normal_tail(x) - p) / normal_density(x);
-        g = -1 / normal_density(x); /* dx/dp */
-        xx = x * x;
-        rows[i][0] = x;
-        rows[i][1] = g;
-        rows[i][2] = g * g * x / 2;
-        rows[i][3] = g * g * g * (1 + 2 * xx) / 6;
-        rows[i][4] = g * g * g * g * x * (7 + 6 * xx) / 24;
-        rows[i][5] = g * g * g * g * g * (7 + xx * (46 + 24 * xx)) / 120;
-    }
-}
-
-static inline double normal_of_word(uint64_t word)
-{
-    /* An odd number of 63 bits times 2^-64: never 0, and 1/2 only by rounding. */
-    double p = (double)(int64_t)(word >> 1 | 1) * 0x1p-64;
-    uint64_t bits = bits_of_double(p);
-    const double *row = rows[(bits >> ROW_SHIFT) - ((uint64_t)P_EXPONENT_MIN << ROW_BITS)];
-    double t = p - row_middle(bits), tt = t * t;
-    double x = (row[0] + row[1] * t) + ((row[2] + row[3] * t) + (row[4] + row[5] * t) * tt) * tt;
-
-    return double_of_bits(bits_of_double(x) ^ word << 63);
+    if (type == ELEMENT_F64)
+        return;
+    for (size_t i = 0; i < BLOCK; i++)
+        narrower[i] = (float)x[i];
+    if (type == ELEMENT_F32)
+        memcpy(b->f32, narrower, sizeof narrower);
+    else
+        narrow(b->bits16, narrower, type);
 }
 
 static void fill_normal(union block *restrict b, enum element_type type, struct generator *g)
 {
     uint64_t words[BLOCK];
-    float x[BLOCK];
+    double other[BLOCK], *x = numbers_of(b, type, other);
 
     draw(g, words, BLOCK);
-    if (type == ELEMENT_F64) {
-        for (size_t i = 0; i < BLOCK; i++)
-            b->f64[i] = normal_of_word(words[i]);
-        return;
-    }
-    for (size_t i = 0; i < BLOCK; i++)
-        x[i] = (float)normal_of_word(words[i]);
-    if (type == ELEMENT_F32)
-        memcpy(b->f32, x, sizeof x);
-    else
-        narrow(b->bits16, x, type);
+    normal_numbers(x, words, BLOCK);
+    round_numbers(b, type, x);
 }
 
 /* One of SPARSENESS is not a zero. */
@@ -451,29 +354,25 @@ static void fill_sparse(union block *restrict b, enum element_type type, struct 
 {
     uint32_t random[BLOCK];
     uint64_t words[BLOCK];
-    float x[BLOCK];
+    double other[BLOCK], *x = numbers_of(b, type, other);
 
     draw32(g, random);
     draw(g, words, BLOCK);
     for (size_t i = 0; i < BLOCK; i++) {
-        double value = random[i] < UINT32_MAX / SPARSENESS ? normal_of_word(words[i])
-                                                           : double_of_bits(words[i] << 63);
-        if (type == ELEMENT_F64)
-            b->f64[i] = value;
-        else
-            x[i] = (float)value;
+        uint64_t zero = words[i] << 63; /* of a random sign */
+
+        memcpy(&x[i], &zero, sizeof zero);
+        if (random[i] < UINT32_MAX / SPARSENESS)
+            normal_numbers(&x[i], &words[i], 1);
     }
-    if (type == ELEMENT_F32)
-        memcpy(b->f32, x, sizeof x);
-    else if (type != ELEMENT_F64)
-        narrow(b->bits16, x, type);
+    round_numbers(b, type, x);
 }
 
 /*
- * Cancellation. Of 2n blocks, block n + i is block i with the signs changed. What is left, up to
- * two blocks' worth of elements and at least one, is made of the one block n: half of it once as it
- * is and once with the signs changed, and then the rest that the sum is, one element or two that
- * are equal.
+ * Cancellation. Of the first 2n blocks, block n + i is block i with the signs changed. Behind them
+ * are up to two blocks of elements, at least one element, which are all made of one more random
+ * block: a part of it, the same part with the signs changed, and then one element or two equal
+ * ones. These last ones are the rest: the sum of all elements.
  */
 
 static void change_signs(union block *b, enum element_type type, size_t begin, size_t end)
@@ -487,14 +386,14 @@ static void change_signs(union block *b, enum element_type type, size_t begin, s
         for (size_t i = begin; i < end; i++)
             b->bits32[i] ^= UINT32_C(1) << 31;
         break;
-    default:
+    case 2:
         for (size_t i = begin; i < end; i++)
             b->bits16[i] ^= 0x8000;
+        break;
     }
 }
 
-/* Makes element i one of the rest, from its random bits: positive, and far below all elements but
-   the rest's own. */
+/* Makes element i the rest, from its random bits: positive, and far below all other elements. */
 static void make_rest(union block *b, enum element_type type, size_t i)
 {
     const unsigned far_below = 45;
@@ -518,7 +417,7 @@ static void make_rest(union block *b, enum element_type type, size_t i)
     }
 }
 
-/* Block `number` of a stream of `length` elements, all of it or as much as there is. */
+/* Makes block `number` of a stream of `length` elements; the last one may be a part of a block. */
 static void fill_cancel(union block *b, enum element_type type, uint64_t seed, uint64_t length,
                         uint64_t number)
 {
@@ -538,7 +437,8 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
             change_signs(b, type, 0, BLOCK);
         return;
     }
-    /* Elements [begin, end) of what is left, of which [from, to) have their signs changed. */
+    /* This block has elements [begin, end) of those behind the first 2n blocks. The signs of [from,
+       to) are changed. */
     begin = (size_t)(number - 2 * pairs) * BLOCK;
     end = left - begin < BLOCK ? left : begin + BLOCK;
     from = half > begin ? half : begin;
@@ -567,12 +467,11 @@ static fill *const fills[DISTRIBUTIONS] = {
 void distribution_fill(void *out, enum distribution d, enum element_type type, uint64_t seed,
                        uint64_t length, uint64_t first, size_t count)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     size_t size = element_size(type);
     bool swap = element_host_is_big();
     union block block;
 
-    pthread_once(&once, make_rows);
+    normal_prepare();
     for (size_t i = 0; i < count; i += BLOCK) {
         uint64_t number = (first + i) / BLOCK;
         size_t n = count - i < BLOCK ? count - i : BLOCK;

@@ -10,7 +10,7 @@
 
 #include "sys/message.h"
 
-static void say(const char *path)
+void output_error(const char *path)
 {
     char quoted[MESSAGE_QUOTE_MAX];
 
@@ -23,19 +23,19 @@ bool output_possible(const char *path)
     bool made = false;
     int fd;
 
-    /* To open a pipe or a device may do something to it. */
+    /* Opening a pipe or a device may have side effects. */
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
         return true;
     fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         made = fd >= 0;
-        /* A link to what is not there yet. */
+        /* A symbolic link to a file that does not exist yet. */
         if (fd < 0 && errno == EEXIST)
             return true;
     }
     if (fd < 0) {
-        say(path);
+        output_error(path);
         return false;
     }
     close(fd);
@@ -49,7 +49,7 @@ FILE *output_open(const char *path)
     FILE *out = fopen(path, "we");
 
     if (!out)
-        say(path);
+        output_error(path);
     return out;
 }
 
@@ -57,12 +57,12 @@ bool output_close(FILE *out, const char *path)
 {
     bool good;
 
-    errno = EIO; /* for an error of before that does not show again */
+    errno = EIO; /* if ferror tells of an earlier error, whose errno is lost */
     good = fflush(out) == 0 && !ferror(out);
     if (!good)
-        say(path);
+        output_error(path);
     if (fclose(out) != 0 && good) {
-        say(path);
+        output_error(path);
         good = false;
     }
     return good;

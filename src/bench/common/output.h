@@ -1,6 +1,6 @@
 /*
- * Files that a command of gpureduce-bench writes beside standard output. They belong to the
- * caller.
+ * Files that a command of gpureduce-bench writes beside standard output. The caller owns the
+ * streams. Functions that fail have printed why.
  */
 #ifndef GPUREDUCE_BENCH_OUTPUT_H
 #define GPUREDUCE_BENCH_OUTPUT_H
@@ -8,15 +8,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Whether a file of this name can be written, to be asked before what is to stand in it takes
-   minutes. False when it cannot be, which has been said. Changes nothing: an older file stays as it
-   is, and a new one is not left there. */
+/* Prints errno as the error of the file of this name. */
+void output_error(const char *path);
+
+/* Whether a file of this name can be written; ask before making its contents takes minutes. Changes
+   nothing: an old file stays as it is, and no new file is left behind. */
 bool output_possible(const char *path);
 
-/* Opens the file of this name to be written anew. NULL when it cannot be, which has been said. */
+/* Opens the file of this name for writing, and truncates it. NULL on failure. */
 FILE *output_open(const char *path);
 
-/* Closes it. False when anything that was written has not arrived there, which has been said. */
+/* Closes the file. False if anything that was written could not be stored. */
 bool output_close(FILE *out, const char *path);
 
 #endif

@@ -1,22 +1,20 @@
 /*
- * The exact CPU kernels as threads of gpureduce-bench use them: to be measured, and to know what
- * the right results are.
+ * The exact CPU kernels as the threads of gpureduce-bench use them: to measure them, and to get the
+ * right results.
  *
- * Reducers of one call belong to the caller, who hands them all back at once; each of them belongs
- * to one thread at a time.
+ * The reducers belong to the caller, who frees them together. One thread at a time uses a reducer.
  */
 #ifndef GPUREDUCE_BENCH_REDUCERS_H
 #define GPUREDUCE_BENCH_REDUCERS_H
 
 #include "engine/cpu/kernel.h"
 
-/* `count` reducers for elements of `type`, with these kernels, that find what `wants` (partial_want
-   bits, PARTIAL_SUM among them) asks for, and have taken nothing yet. NULL without memory, which
-   has been said. */
+/* `count` empty reducers for elements of `type`, with these kernels. They find what `wants` asks
+   for (partial_want bits, PARTIAL_SUM among them). NULL without memory, after an error message. */
 struct cpu_reducer *reducers_new(const struct cpu_kernels *kernels, enum element_type type,
                                  unsigned wants, unsigned count);
 
-/* Takes NULL, too. */
+/* `reducers` may be NULL. */
 void reducers_free(struct cpu_reducer *reducers, unsigned count);
 
 #endif

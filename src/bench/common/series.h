@@ -1,5 +1,5 @@
 /*
- * Samples of one measurement, and what is printed of them. Pure functions.
+ * The samples of one measurement: their median, least and most. Pure functions.
  */
 #ifndef GPUREDUCE_BENCH_SERIES_H
 #define GPUREDUCE_BENCH_SERIES_H
@@ -9,8 +9,8 @@ struct series {
     unsigned count;
 };
 
-/* Sorts the `count` samples and says what they are. The median of an even number of them is the
-   mean of the two in the middle. */
+/* Sorts the `count` samples, and returns what is printed of them. The median of an even number of
+   samples is the mean of the two in the middle. */
 struct series series_of(double *samples, unsigned count);
 
 #endif

@@ -1,9 +1,8 @@
 /*
- * Threads that begin together and share out a range: for measurements, and for work that takes
- * long.
+ * Teams of threads that begin together: for measurements, and for work that takes long.
  *
- * A team lives for one call of team_run, which its caller waits for. Each of its members has a
- * number, from 0 on.
+ * A team lives for one call of team_run, which returns when all members have ended. The members are
+ * numbered from 0 on. Functions that fail have printed why.
  */
 #ifndef GPUREDUCE_BENCH_TEAM_H
 #define GPUREDUCE_BENCH_TEAM_H
@@ -13,32 +12,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What each member does. Returns false when it failed, which has been said. */
+/* What each member does. Returns false on failure. */
 typedef bool team_work(void *argument, unsigned number);
 
-/* Has `threads` threads do work(argument, number). Returns the seconds from when the first began to
-   when the last ended, all having been started before; below 0 on failure, which has been said. */
+/* Runs work(argument, number) on `threads` threads, which begin when all have been started. Returns
+   the seconds from when the first began to when the last ended; below 0 on failure. When a thread
+   cannot be started, none does any work. */
 double team_run(unsigned threads, team_work *work, void *argument);
+
+/* Called while a team works, on the thread that runs it. */
+typedef void team_watch(void *argument);
+
+/* Likewise, and calls watch(argument) every `interval` nanoseconds, about, until all have ended. */
+double team_run_watched(unsigned threads, team_work *work, team_watch *watch, void *argument,
+                        uint64_t interval);
 
 /* What each member does with its share of a range, from `begin` to `end`, which is not empty. */
 typedef void team_share_work(void *argument, unsigned number, uint64_t begin, uint64_t end);
 
-/* Has up to `threads` threads do work(argument, number, begin, end) for ranges that make up [0,
-   count): one a thread, and all but the last of them multiples of `unit` long. Fewer threads where
-   there are not so many units. False when they cannot be started, which has been said; nothing has
-   been done then. */
+/* Divides [0, count) among up to `threads` threads, which run work(argument, number, begin, end).
+   The lengths of all shares but the last are multiples of `unit`. There are fewer threads if there
+   are not so many units. Returns false, and no thread has done any work, if they cannot be
+   started. */
 bool team_share(unsigned threads, uint64_t count, uint64_t unit, team_share_work *work,
                 void *argument);
 
-/* The number of threads to measure with after `threads`: 1, 2, 4 ..., and `most` at the end; 0
-   behind that. */
+/* The number of threads to measure with after `threads`: 1, 2, 4 ... and at last `most`, after
+   which it is 0. */
 unsigned team_next(unsigned threads, unsigned most);
 
-/* The size of pieces that `threads` threads take of so many bytes: `most`, or less where there
-   would be none for some of them; a multiple of `unit`, as `most` is. */
+/* The size of the pieces in which `threads` threads claim so many bytes: `most`, or less if there
+   were fewer pieces than threads. A multiple of `unit`, as `most` must be. */
 size_t team_piece(uint64_t bytes, unsigned threads, size_t most, size_t unit);
 
-/* Bytes from `begin` to `end`, claimed a piece at a time, in order. */
+/* The bytes from `begin` to `end`, claimed piece by piece, in order. */
 struct team_range {
     uint64_t begin, end;
     size_t piece;
@@ -47,10 +54,10 @@ struct team_range {
 
 void team_range_set(struct team_range *r, uint64_t begin, uint64_t end, size_t piece);
 
-/* Makes all of it unclaimed again. */
+/* Makes the whole range unclaimed again. */
 void team_range_rewind(struct team_range *r);
 
-/* Claims the next piece, for any member. False when there is none. */
+/* Claims the next piece; any member may. False when there is none left. */
 bool team_claim(struct team_range *r, uint64_t *offset, size_t *size);
 
 #endif

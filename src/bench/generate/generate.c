@@ -1,11 +1,12 @@
 /*
- * gpureduce-bench generate: test data to standard output.
+ * gpureduce-bench generate: writes test data to standard output.
  *
- * Threads claim chunks by an atomic addition, fill them in buffers of their own at the same time,
- * and write them one after the other: the one whose chunk is due writes, the others wait only if
- * they are ahead.
+ * Threads claim chunks by an atomic addition, and each fills its own buffer. The chunks are written
+ * in order: the thread that has the next chunk writes it, and the threads that are ahead wait.
  */
 #include "config.h"
+
+#include "bench/generate/generate.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,21 +16,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench/common/arguments.h"
-#include "bench/common/bench.h"
 #include "bench/common/distribution.h"
 #include "bench/common/output.h"
+#include "bench/common/team.h"
 #include "cli/progress.h"
+#include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/message.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost
    nothing, and small enough to stay in a level-2 cache until it is written. */
-#define CHUNK_BYTES ((size_t)1 << 20)
+#define CHUNK_BYTES MIB
 
 /* Buffers are aligned for any vector, and to pages. */
 #define ALIGNMENT 4096
@@ -46,25 +47,20 @@ struct job {
     uint64_t bytes;
     uint64_t length; /* elements */
 
+    unsigned char **buffers;  /* one per thread */
+    struct progress progress; /* of the calling thread */
+
     atomic_uint_fast64_t next; /* the chunk to claim */
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards all fields below */
     pthread_cond_t turn;   /* `written` or `failed` changed */
-    pthread_cond_t ended;  /* a thread has ended */
     uint64_t written;      /* chunks */
     bool failed;
-    unsigned running;
 };
 
-struct worker {
-    pthread_t thread;
-    struct job *job;
-    unsigned char *buffer;
-};
-
-/* Waits until standard output takes bytes again. Whoever else has the same pipe may have made it
-   one that does not wait by itself. */
-static bool wait_for_room(void)
+/* Waits until standard output takes bytes again. Another process that has the same pipe may have
+   made it non-blocking. */
+static bool wait_for_output(void)
 {
     struct pollfd poll_fd = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
@@ -77,7 +73,7 @@ static int write_all(const unsigned char *data, size_t size)
     while (size > 0) {
         ssize_t n = write(STDOUT_FILENO, data, size);
 
-        if (n < 0 && errno != EINTR && !(errno == EAGAIN && wait_for_room()))
+        if (n < 0 && errno != EINTR && !(errno == EAGAIN && wait_for_output()))
             return errno;
         if (n > 0) {
             data += n;
@@ -87,119 +83,106 @@ static int write_all(const unsigned char *data, size_t size)
     return 0;
 }
 
-static void *work(void *argument)
+/* Waits until all chunks before this one have been written. False when the job failed meanwhile. */
+static bool wait_for_turn(struct job *job, uint64_t chunk)
 {
-    struct worker *w = argument;
-    struct job *job = w->job;
+    bool good;
+
+    pthread_mutex_lock(&job->mutex);
+    while (job->written != chunk && !job->failed)
+        pthread_cond_wait(&job->turn, &job->mutex);
+    good = !job->failed;
+    pthread_mutex_unlock(&job->mutex);
+    return good;
+}
+
+/* Writes the chunk whose turn it is, and lets the next one have its turn. */
+static bool write_chunk(struct job *job, const unsigned char *data, size_t size)
+{
+    /* Without the mutex: nobody else writes before `written` is one more. */
+    int error = write_all(data, size);
+
+    if (error)
+        message_error(EXIT_FAILED, "standard output: %s", strerror(error));
+    pthread_mutex_lock(&job->mutex);
+    job->written++;
+    job->failed = error != 0;
+    pthread_cond_broadcast(&job->turn);
+    pthread_mutex_unlock(&job->mutex);
+    return !error;
+}
+
+/* A member of the team: makes chunks, and writes them in order. */
+static bool make_chunks(void *argument, unsigned number)
+{
+    struct job *job = argument;
+    unsigned char *buffer = job->buffers[number];
     size_t element = element_size(job->type), per_chunk = CHUNK_BYTES / element;
-    bool go_on = true;
 
-    while (go_on) {
-        uint64_t chunk = atomic_fetch_add(&job->next, 1), left;
+    for (;;) {
+        uint64_t chunk = atomic_fetch_add(&job->next, 1), first = chunk * per_chunk, left;
         size_t count;
-        int error;
 
-        if (chunk * per_chunk >= job->length)
-            break;
-        left = job->length - chunk * per_chunk;
+        if (first >= job->length)
+            return true;
+        left = job->length - first;
         count = left < per_chunk ? (size_t)left : per_chunk;
-        distribution_fill(w->buffer, job->distribution, job->type, job->seed, job->length,
-                          chunk * per_chunk, count);
-
-        pthread_mutex_lock(&job->mutex);
-        while (job->written != chunk && !job->failed)
-            pthread_cond_wait(&job->turn, &job->mutex);
-        go_on = !job->failed;
-        pthread_mutex_unlock(&job->mutex);
-        if (!go_on)
-            break;
-        /* Nobody else writes until `written` says so. */
-        error = write_all(w->buffer, count * element);
-        if (error)
-            message_error(EXIT_FAILED, "standard output: %s", strerror(error));
-        pthread_mutex_lock(&job->mutex);
-        job->written++;
-        job->failed = error != 0;
-        go_on = !job->failed;
-        pthread_cond_broadcast(&job->turn);
-        pthread_mutex_unlock(&job->mutex);
+        distribution_fill(buffer, job->distribution, job->type, job->seed, job->length, first,
+                          count);
+        if (!wait_for_turn(job, chunk) || !write_chunk(job, buffer, count * element))
+            return false;
     }
-    pthread_mutex_lock(&job->mutex);
-    job->running--;
-    pthread_cond_signal(&job->ended);
-    pthread_mutex_unlock(&job->mutex);
-    return NULL;
 }
 
-/* Shows progress until all threads have ended. */
-static void watch(struct job *job, bool show)
+/* Shows the progress. */
+static void watch(void *argument)
 {
-    struct progress progress;
+    struct job *job = argument;
+    uint64_t done;
 
-    progress_begin(&progress, show, job->bytes, clock_now());
     pthread_mutex_lock(&job->mutex);
-    while (job->running > 0) {
-        uint64_t tick = clock_now() + TICK;
-        struct timespec until = {(time_t)(tick / CLOCK_SECOND), (long)(tick % CLOCK_SECOND)};
-        uint64_t done = job->written * CHUNK_BYTES;
-
-        pthread_cond_timedwait(&job->ended, &job->mutex, &until);
-        pthread_mutex_unlock(&job->mutex);
-        progress_update(&progress, done < job->bytes ? done : job->bytes, clock_now());
-        pthread_mutex_lock(&job->mutex);
-    }
+    done = job->written * CHUNK_BYTES;
     pthread_mutex_unlock(&job->mutex);
-    progress_end(&progress);
+    progress_update(&job->progress, done < job->bytes ? done : job->bytes, clock_now());
 }
 
-/* Makes and writes all of it. False on failure, which has been said. */
+/* A buffer for each thread. */
+static bool make_buffers(struct job *job, unsigned threads)
+{
+    bool good;
+
+    job->buffers = calloc(threads, sizeof *job->buffers);
+    good = job->buffers != NULL;
+    for (unsigned i = 0; good && i < threads; i++) {
+        job->buffers[i] = aligned_alloc(ALIGNMENT, CHUNK_BYTES);
+        good = job->buffers[i] != NULL;
+    }
+    if (!good)
+        message_error(EXIT_FAILED, "out of memory");
+    return good;
+}
+
+/* Makes and writes all of it. False on failure, after an error message. */
 static bool generate(struct job *job, unsigned threads, bool show_progress)
 {
-    struct worker *workers = calloc(threads, sizeof *workers);
-    pthread_condattr_t attributes;
-    unsigned started = 0;
-    int error = workers ? 0 : ENOMEM;
+    bool good = make_buffers(job, threads);
 
-    pthread_mutex_init(&job->mutex, NULL);
-    pthread_cond_init(&job->turn, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&job->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
-
-    job->running = threads;
-    while (started < threads && !error) {
-        struct worker *w = &workers[started];
-
-        w->job = job;
-        w->buffer = aligned_alloc(ALIGNMENT, CHUNK_BYTES);
-        error = w->buffer ? pthread_create(&w->thread, NULL, work, w) : ENOMEM;
-        if (error)
-            free(w->buffer);
-        else
-            started++;
+    if (good) {
+        pthread_mutex_init(&job->mutex, NULL);
+        pthread_cond_init(&job->turn, NULL);
+        progress_begin(&job->progress, show_progress, job->bytes, clock_now());
+        good = team_run_watched(threads, make_chunks, watch, job, TICK) >= 0;
+        progress_end(&job->progress);
+        pthread_cond_destroy(&job->turn);
+        pthread_mutex_destroy(&job->mutex);
     }
-    if (error) {
-        message_error(EXIT_FAILED, "cannot start a thread: %s", strerror(error));
-        pthread_mutex_lock(&job->mutex);
-        job->running -= threads - started;
-        job->failed = true;
-        pthread_cond_broadcast(&job->turn);
-        pthread_mutex_unlock(&job->mutex);
-    }
-    watch(job, show_progress);
-    for (unsigned i = 0; i < started; i++) {
-        pthread_join(workers[i].thread, NULL);
-        free(workers[i].buffer);
-    }
-    free(workers);
-    pthread_cond_destroy(&job->ended);
-    pthread_cond_destroy(&job->turn);
-    pthread_mutex_destroy(&job->mutex);
-    return !job->failed;
+    for (unsigned i = 0; job->buffers && i < threads; i++)
+        free(job->buffers[i]);
+    free(job->buffers);
+    return good;
 }
 
-/* Says on standard error how it went, and in a file. */
+/* Prints the statistics on standard error, and writes them to a file. */
 static void report_statistics(const struct job *job, unsigned threads, double seconds, bool quiet,
                               const struct argument_json *json)
 {

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-/* The type that a rung adds in has this unit roundoff; for production it does not matter. */
+/* The unit roundoff of the type that a rung adds in. Not for production, which does not round. */
 static double roundoff(enum element_type type)
 {
     return type == ELEMENT_F64 ? 0x1p-53 : 0x1p-24;
@@ -39,7 +39,7 @@ double bound_distance(const struct exact *exact, double computed)
     return fabs(exact_round(&rest));
 }
 
-/* Elements that a thread adds by itself. */
+/* The number of elements that a thread adds up before threads combine their sums. */
 static double per_thread(const struct rung *rung, const struct rung_launch *launch)
 {
     switch (rung->per_thread) {
@@ -52,14 +52,14 @@ static double per_thread(const struct rung *rung, const struct rung_launch *laun
     }
 }
 
-/* A bound of the error relative to the sum of magnitudes, of a sum of n elements.
+/* A bound of the error of a sum of n elements, relative to the sum of their magnitudes.
 
-   In a tree each element passes at most `height` roundings, so what comes out is off by at most
+   In a tree, each element goes through at most `height` roundings, so the relative error is at most
    (1 + u)^height - 1 (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Adding m
-   numbers in any order is off by at most (m - 1) u (C.-P. Jeannerod and S. M. Rump, "Improved error
-   bounds for inner products in floating-point arithmetic", 2013). Adding them one after the other
-   is off by at most 1, too: a rounded addition is never farther from its sum than either of its
-   terms is, as the other term is a floating-point number itself. */
+   numbers in any order has an error of at most (m - 1) u (C.-P. Jeannerod and S. M. Rump, "Improved
+   error bounds for inner products in floating-point arithmetic", 2013). If they are added one after
+   the other, the error is also at most 1: a rounded sum a + b is never farther from a + b than a or
+   b is, because both are floating-point numbers themselves. */
 static double relative_bound(const struct rung *rung, const struct rung_launch *launch, uint64_t n)
 {
     const double u = roundoff(launch->type);
@@ -87,13 +87,13 @@ static double error_bound(const struct rung *rung, const struct rung_launch *lau
                           const struct reference *r)
 {
     enum element_type type = launch->type;
-    /* Atomic additions to global memory flush subnormal numbers of binary32 to zero, terms and
-       sum (PTX ISA, atom); so the reproducible sum's last bin may lose them. */
+    /* Atomic additions to global memory flush subnormal numbers of binary32 to zero, both operands
+       and the sum (PTX ISA, atom). So the last bin of the reproducible sum may lose them, too. */
     double subnormal = type == ELEMENT_F64 ? 0 : 3 * (double)n * FLT_MIN;
 
     if (rung->order == ORDER_BINNED) {
-        /* K = 3 bins of W = 13 or 40 bits lose less than n 2^(W (1 - K) - 1) of the largest
-           element, and the final sum of the bins is off by less than 7 epsilon (J. Demmel and H. D.
+        /* K = 3 bins of W = 13 or 40 bits lose less than n 2^(W (1 - K) - 1) times the largest
+           element. The final sum of the bins has an error below 7 epsilon (J. Demmel and H. D.
            Nguyen, "Parallel reproducible summation", 2015). */
         double least = exact_key_value(r->partial.min_key);
         double most = exact_key_value(r->partial.max_key);

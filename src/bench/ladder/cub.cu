@@ -1,5 +1,5 @@
 /*
- * What the ladder is measured against: the sums of CUB.
+ * The sums of CUB, which the ladder compares with.
  */
 #include "config.h"
 
@@ -8,10 +8,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* The C linker links this, without the C++ library. CUB needs nothing of that but what its headers
-   bring in unasked: a constructor for standard streams that nobody writes to, marks for profilers,
-   and exceptions. Built without those, libstdc++ does without them by macros, which serve CUB as
-   well; what would be thrown ends the program. The headers that mean the words come first. */
+/* The C linker links this file, without the C++ library. CUB needs that library only for what its
+   headers include without using it: the constructor of the standard streams, marks for profilers,
+   and exceptions. Macros remove these. Those for exceptions are libstdc++'s own, for builds without
+   exceptions; what would be thrown ends the program. The headers that use the words try, catch and
+   throw themselves must come before the macros. */
 #include <algorithm>
 #include <exception>
 #include <functional>
@@ -42,7 +43,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* Reproducible sums came with 3.1. */
+/* CUB has reproducible sums from version 3.1 on. */
 #define REPRODUCIBLE (CUB_VERSION >= 300100)
 
 #if REPRODUCIBLE
@@ -62,7 +63,8 @@
 #undef catch
 #undef throw
 
-/* The sum of a type as itself. With no temporary memory, only *size is set, to what it needs. */
+/* A sum in the type of its elements. Without temporary memory, only sets *size, to the size that
+   the sum needs. */
 template <typename T, typename Count> struct plain {
     static cudaError_t sum(void *temporary, size_t *size, const void *data, void *result,
                            Count count, cudaStream_t stream)
@@ -72,7 +74,7 @@ template <typename T, typename Count> struct plain {
     }
 };
 
-/* The sum of a 16-bit type in binary32. */
+/* A sum of a 16-bit type in binary32. */
 template <typename T, typename Count> struct widened {
     static cudaError_t sum(void *temporary, size_t *size, const void *data, void *result,
                            Count count, cudaStream_t stream)
@@ -99,7 +101,7 @@ static cudaError_t sum(enum element_type type, void *temporary, size_t *size, co
     return cudaErrorNotSupported;
 }
 
-/* A count that fits an int is passed as one, as most callers do: CUB then counts in 32 bits. */
+/* Passes a count that fits an int as one, as most callers of CUB do: it then counts in 32 bits. */
 static cudaError_t sum_any(enum element_type type, void *temporary, size_t *size, const void *data,
                            void *result, uint64_t count, cudaStream_t stream)
 {
@@ -110,9 +112,9 @@ static cudaError_t sum_any(enum element_type type, void *temporary, size_t *size
 
 cudaError_t rung_cub_temporary(enum element_type type, uint64_t count, size_t *bytes)
 {
-    /* The reproducible sum needs an accumulator of at most 64 bytes a block, and starts at most 5
-       times the blocks that are resident: with 264 multiprocessors of 32 blocks each, 2.7 MB. Its
-       interface does not tell. */
+    /* What the reproducible sum needs, which its interface does not tell: at most 64 bytes a block,
+       for at most 5 times as many blocks as are resident. With 264 multiprocessors of 32 blocks
+       each that is 2.7 MB. */
     const size_t reproducible = (size_t)4 << 20;
     cudaError_t error;
 
@@ -132,9 +134,9 @@ cudaError_t rung_cub(const struct rung_launch *l, cudaStream_t stream)
 }
 
 #if REPRODUCIBLE
-/* Hands out temporary memory that is already there, so that no allocation is timed. What it cannot
-   give it notes, for nothing is thrown. The names are those that CUB looks for in a memory
-   resource. */
+/* A memory resource that hands out memory which is there already, so that no allocation is timed.
+   It sets *exceeded when it cannot, because it cannot throw. The names are those that CUB looks
+   for. */
 struct given_memory {
     void *memory;
     size_t size;

@@ -5,26 +5,23 @@
 #include <stdlib.h>
 
 #include "bench/common/team.h"
+#include "sys/align.h"
 #include "sys/cores.h"
 #include "sys/message.h"
 
-/* Places are aligned like this, which is what cudaMalloc gives. */
+/* Places are aligned as cudaMalloc aligns memory. */
 #define ALIGNMENT ((size_t)256)
 
-/* Places at least, and how many times the cache they fill. */
+/* There are at least so many places, and they fill the cache so many times. */
 #define PLACES_LEAST 3
 #define CACHES 4
 
-static size_t round_up(size_t size, size_t unit)
-{
-    return (size + unit - 1) / unit * unit;
-}
-
-/* How many places serve, and fit in what is free beside `signs` of the same size, with `copies` of
-   each. 0 when there is not room for one. */
+/* The number of places: enough for the cache, as far as they fit into the memory that is available
+   beside the signs, which are as large as one place. Each place takes memory `copies` times. 0 when
+   not even one fits. */
 static uint64_t choose_places(size_t stride, size_t cache, size_t available, unsigned copies)
 {
-    uint64_t wanted = (CACHES * (uint64_t)cache + stride - 1) / stride;
+    uint64_t wanted = align_units(CACHES * (uint64_t)cache, stride);
     uint64_t fitting;
 
     wanted = wanted > PLACES_LEAST ? wanted : PLACES_LEAST;
@@ -35,13 +32,14 @@ static uint64_t choose_places(size_t stride, size_t cache, size_t available, uns
 }
 
 /*
- * Signs: an input whose sum no order of additions can get wrong by rounding.
+ * Signs: elements that are 0, 1 or -1. However they are added up, no addition rounds.
  */
 
-/* So many elements that are not 0, about: their sums stay far below 2^24, in units. */
+/* About 2^22 elements are not 0. So all sums stay far below 2^24, up to where binary32 has all
+   integers. */
 #define SIGNS_LOG2 22
 
-/* Elements that a thread makes at least. */
+/* A thread makes at least so many elements. */
 #define SIGNS_UNIT ((uint64_t)1 << 14)
 
 struct signs_job {
@@ -50,8 +48,8 @@ struct signs_job {
     uint64_t mask;
 };
 
-/* Element i as a bit pattern of the type: one in mask + 1 is not 0, and three of four of those are
-   positive, so that the sum tells how many were added. */
+/* Element i as a bit pattern of the type. One in mask + 1 is not 0. Three of four of those are
+   positive, so that the sum grows with the number of elements that were added. */
 static uint64_t sign_bits(enum element_type type, uint64_t mask, uint64_t i)
 {
     static const uint64_t one[ELEMENT_TYPES] = {
@@ -87,8 +85,9 @@ static void fill_signs_share(void *argument, unsigned number, uint64_t begin, ui
         case 4:
             ((uint32_t *)job->data)[i] = (uint32_t)bits;
             break;
-        default:
+        case 8:
             ((uint64_t *)job->data)[i] = bits;
+            break;
         }
     }
 }
@@ -108,7 +107,7 @@ static bool fill_signs(void *data, enum element_type type, uint64_t count)
 
 unsigned char *inputs_host_memory(size_t size)
 {
-    unsigned char *memory = aligned_alloc(4096, round_up(size, 4096));
+    unsigned char *memory = aligned_alloc(4096, align_up(size, 4096));
 
     if (!memory)
         message_error(EXIT_FAILED, "out of memory: %.3g GB for the elements", (double)size / 1e9);
@@ -122,7 +121,7 @@ bool inputs_upload(struct workbench *b, void *to, const void *from, size_t size)
            device_check(cudaStreamSynchronize(b->stream), "copying elements");
 }
 
-/* Copies the first `filled` places over the rest, twice as many each time. */
+/* Copies the first `filled` places to the rest. Each copy doubles what is filled. */
 static bool repeat_places(struct workbench *b, const struct inputs *in, uint64_t filled)
 {
     while (filled < in->places) {
@@ -137,7 +136,7 @@ static bool repeat_places(struct workbench *b, const struct inputs *in, uint64_t
     return device_check(cudaStreamSynchronize(b->stream), "copying elements");
 }
 
-/* Makes the contents on the host, last one first, so that content 0 stays there. */
+/* Makes the contents on the host, the last one first, so that content 0 is left there. */
 static bool fill(struct workbench *b, struct inputs *in)
 {
     size_t size = in->count * element_size(in->type);
@@ -156,15 +155,15 @@ static bool fill(struct workbench *b, struct inputs *in)
     return repeat_places(b, in, in->contents);
 }
 
-/* Memory for the inputs, on the device. */
+/* Allocates memory for the inputs on the device. */
 static bool allocate(struct workbench *b, struct inputs *in, bool in_place)
 {
     size_t available, total;
 
-    in->stride = round_up(in->count * element_size(in->type), ALIGNMENT);
+    in->stride = align_up(in->count * element_size(in->type), ALIGNMENT);
     if (!device_check(cudaMemGetInfo(&available, &total), "asking the GPU"))
         return false;
-    /* The rest is for results. */
+    /* The last tenth is for results. */
     in->places = choose_places(in->stride, b->device.cache, available / 10 * 9, in_place ? 2 : 1);
     if (in->places == 0) {
         message_error(
@@ -202,15 +201,15 @@ void inputs_close(struct inputs *in)
     free(in->host_signs);
 }
 
-cudaError_t inputs_take(struct workbench *b, struct inputs *in, struct subject *s,
+cudaError_t inputs_take(struct workbench *b, struct inputs *in, struct bench_case *c,
                         unsigned char **data)
 {
     uint64_t place = in->turn++ % in->places;
 
     *data = in->data + place * in->stride;
-    if (!s->rung->in_place)
+    if (!c->rung->in_place)
         return cudaSuccess;
-    place = s->copy++ % in->places;
+    place = c->copy++ % in->places;
     *data = in->work + place * in->stride;
     if (place > 0)
         return cudaSuccess;

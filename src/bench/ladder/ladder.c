@@ -1,10 +1,13 @@
 /*
- * gpureduce-bench ladder: every way to sum on a GPU that the textbooks climb, side by side on the
- * user's own, up to the production kernel.
+ * gpureduce-bench ladder: the ways to sum on a GPU that the textbooks teach, side by side on the
+ * user's own GPU, up to the production kernel.
  *
- * A rung is verified before it is timed. CUB's sum takes turns with whatever is compared to it.
+ * A rung is verified before it is timed. CUB's sum takes turns with each rung that is compared with
+ * it.
  */
 #include "config.h"
+
+#include "bench/ladder/ladder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +17,6 @@
 #include <unistd.h>
 
 #include "bench/common/arguments.h"
-#include "bench/common/bench.h"
 #include "bench/common/output.h"
 #include "bench/common/series.h"
 #include "bench/ladder/inputs.h"
@@ -78,9 +80,9 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_PUBLISHED_PERCENT] = {"published_percent_of_peak", NULL, TABLE_NUMBER, 1},
 };
 
-/* The least time that the device allows for `count` elements: to read them, and to add them. */
+/* The least time that a sum can take on this device, seconds. */
 struct roofline {
-    double reading, adding; /* seconds */
+    double reading, adding; /* of the elements */
     double least;           /* the larger of the two */
 };
 
@@ -115,6 +117,7 @@ static void ladder_facts(struct table *t, const struct workbench *b, const struc
                     "copied beforehand");
 }
 
+/* Adds the published figure of a rung to its row, if there is one. */
 static void publish(struct table *t, const struct rung *rung, unsigned threads)
 {
     const struct published *p = published_find(rung->name, threads);
@@ -130,7 +133,7 @@ static void publish(struct table *t, const struct rung *rung, unsigned threads)
     table_number(t, COLUMN_PUBLISHED_PERCENT, published_percent(p));
 }
 
-/* The published figures as rows of their own, below those measured. */
+/* Adds the published figures as rows of their own, below the measured ones. */
 static void list_published(struct table *t)
 {
     for (size_t i = 0; i < published_count; i++) {
@@ -161,12 +164,13 @@ static void list_published(struct table *t)
  * The rungs.
  */
 
-/* Fills the row with the times of a rung, and of CUB's sum beside it unless it is that. */
-static void fill_times(const struct workbench *b, struct table *t, struct subject *rung,
-                       struct subject *cub)
+/* Fills the row with the times of a rung. `cub` is CUB's sum, timed beside it, or a case without
+   times when the rung is that sum itself. */
+static void fill_times(const struct workbench *b, struct table *t, const struct bench_case *rung,
+                       const struct bench_case *cub)
 {
     struct series s = series_of(rung->times, rung->timed);
-    double rate = subject_rate(rung, s.median);
+    double rate = bench_case_rate(rung, s.median);
 
     table_number(t, COLUMN_TIME, s.median);
     table_number(t, COLUMN_RATE, rate);
@@ -178,15 +182,54 @@ static void fill_times(const struct workbench *b, struct table *t, struct subjec
     table_number(t, COLUMN_REPEATS, s.count);
 }
 
-/* Verifies and times a rung, beside CUB's sum unless it is that, and fills its row. */
+/* Fills the row with what was found of a rung and its times; prints an error if it failed. */
+static void fill_findings(const struct workbench *b, struct table *t, const char *label,
+                          const struct findings *f, const struct bench_case cases[2])
+{
+    table_text(t, COLUMN_CHECK, bound_verdict_name(f->verdict));
+    if (!f->measurable) {
+        message_error(EXIT_FAILED, "%s failed: %s", label, f->why);
+        table_text(t, COLUMN_WHY, f->why);
+        return;
+    }
+    fill_times(b, t, &cases[0], &cases[1]);
+    if (!isnan(f->ulps))
+        table_number(t, COLUMN_ERROR, f->ulps);
+    table_flag(t, COLUMN_SAME, f->same);
+    table_number(t, COLUMN_COMPARED, f->compared);
+}
+
+/* Opens the cases: the rung and, beside it unless it is that itself, CUB's sum. Verifies the first
+   and times them all. They are to be closed. */
+static struct findings measure(struct workbench *b, struct inputs *in, const struct rung *rung,
+                               unsigned threads, const char *label, struct bench_case cases[2])
+{
+    const struct rung *cub = rung_table_find("cub");
+    unsigned count = rung == cub ? 1 : 2;
+    struct findings f = {.verdict = VERDICT_WRONG};
+
+    workbench_progress(b, label, "verifying");
+    if (!bench_case_open(b, &cases[0], rung, in->type, in->count, threads) ||
+        (count == 2 && !bench_case_open(b, &cases[1], cub, in->type, in->count, threads))) {
+        snprintf(f.why, sizeof f.why, "it could not be set up");
+        return f;
+    }
+    f = verify_case(b, in, &cases[0]);
+    if (!f.measurable)
+        return f;
+    workbench_progress(b, label, "timing");
+    if (!timing_measure(b, in, cases, count))
+        verify_note_error(b, &f, cases[0].error != cudaSuccess ? cases[0].error : cases[1].error);
+    return f;
+}
+
+/* Runs a rung, and fills its row. */
 static void climb(struct workbench *b, struct inputs *in, struct table *t, const struct rung *rung,
                   unsigned threads)
 {
-    const struct rung *cub = rung_table_find("cub");
     const char *why = rung_table_unavailable(rung, in->type, in->count);
-    struct subject subjects[2] = {{0}}; /* the rung; CUB's sum */
-    unsigned count = rung == cub ? 1 : 2;
-    struct findings f = {.verdict = VERDICT_WRONG};
+    struct bench_case cases[2] = {{0}};
+    struct findings f;
     char label[RUNG_LABEL_MAX];
 
     rung_table_label(label, rung, threads);
@@ -202,37 +245,14 @@ static void climb(struct workbench *b, struct inputs *in, struct table *t, const
         table_text(t, COLUMN_CHECK, why);
         return;
     }
-    workbench_progress(b, label, "verifying");
-    if (subject_open(b, &subjects[0], rung, in->type, in->count, threads) &&
-        (count < 2 || subject_open(b, &subjects[1], cub, in->type, in->count, threads))) {
-        f = verify_subject(b, in, &subjects[0]);
-        if (f.measurable) {
-            workbench_progress(b, label, "timing");
-            if (!timing_measure(b, in, subjects, count))
-                verify_note_error(b, &f,
-                                  subjects[0].error != cudaSuccess ? subjects[0].error
-                                                                   : subjects[1].error);
-        }
-    } else {
-        snprintf(f.why, sizeof f.why, "it could not be set up");
-    }
-    table_text(t, COLUMN_CHECK, bound_verdict_name(f.verdict));
-    if (f.measurable) {
-        fill_times(b, t, &subjects[0], &subjects[1]);
-        if (!isnan(f.ulps))
-            table_number(t, COLUMN_ERROR, f.ulps);
-        table_flag(t, COLUMN_SAME, f.same);
-        table_number(t, COLUMN_COMPARED, f.compared);
-    } else {
-        message_error(EXIT_FAILED, "%s failed: %s", label, f.why);
-        table_text(t, COLUMN_WHY, f.why);
-    }
-    subject_close(&subjects[0]);
-    subject_close(&subjects[1]);
+    f = measure(b, in, rung, threads, label, cases);
+    fill_findings(b, t, label, &f, cases);
+    bench_case_close(&cases[0]);
+    bench_case_close(&cases[1]);
 }
 
-/* Runs the rungs that the list names. Batched ones run with all blocks, unless one was asked for.
- */
+/* Runs the rungs that the list names. Batched rungs run with every size of a block, unless one was
+   asked for. */
 static void climb_all(struct workbench *b, struct inputs *in, struct table *t, const char *list)
 {
     for (size_t i = 0; i < rung_table_count && !b->lost; i++) {
@@ -252,6 +272,7 @@ static void climb_all(struct workbench *b, struct inputs *in, struct table *t, c
     workbench_say_lost(b);
 }
 
+/* Whether the list names a rung that works in place. */
 static bool list_works_in_place(const struct workbench *b, const char *list)
 {
     for (size_t i = 0; i < rung_table_count; i++)
@@ -261,7 +282,7 @@ static bool list_works_in_place(const struct workbench *b, const char *list)
     return false;
 }
 
-/* Runs the ladder on an open workbench and prints its table. Errors have been said. */
+/* Runs the ladder on an open workbench and prints its table. */
 static void ladder(struct workbench *b, const char *list, const struct argument_json *json,
                    const char *plot)
 {
@@ -292,7 +313,7 @@ static void ladder(struct workbench *b, const char *list, const struct argument_
 #define COARSEN_DEFAULT 8
 #define REPEAT_DEFAULT 20
 
-/* A number of elements: a count, or a power of 2 written as 2^25. */
+/* Reads a number of elements: a count, or a power of 2 written as 2^25. */
 static bool parse_elements(const char *text, uint64_t *count)
 {
     uint64_t power;
@@ -305,11 +326,11 @@ static bool parse_elements(const char *text, uint64_t *count)
     return true;
 }
 
-/* Where the lessons begin, and where lines end, in --help. */
+/* The columns of --help where the lessons begin and where lines end. */
 #define HELP_COLUMN 24
 #define HELP_WIDTH 79
 
-/* Prints `text` from HELP_COLUMN on, where the line is now, in lines broken at spaces. */
+/* Prints `text` from HELP_COLUMN on, which the line has reached, and breaks lines at spaces. */
 static void print_wrapped(const char *text)
 {
     while (strlen(text) > HELP_WIDTH - HELP_COLUMN) {
@@ -335,29 +356,29 @@ static void print_rungs(void)
 struct command_line {
     uint64_t threads, coarsen, repeat, device, seed;
     enum element_type type;         /* ELEMENT_TYPES where it is not given */
-    enum distribution distribution; /* likewise DISTRIBUTIONS */
+    enum distribution distribution; /* DISTRIBUTIONS where it is not given */
     const char *elements;           /* as given, or NULL */
-    uint64_t count;                 /* what that is, or 0 */
-    const char *list, *plot;        /* likewise */
+    uint64_t count;                 /* the number that `elements` is; 0 where it is not given */
+    const char *list, *plot;        /* as given, or NULL */
     struct argument_json json;
     bool suite;
 };
 
-/* Whether what was given makes sense, and can be written to; says what does not. */
+/* Checks what was given, and that its files can be written. Prints what is wrong. */
 static bool check_command_line(const struct arguments *a, struct command_line *c)
 {
-    const char *stranger;
+    const char *unknown;
     bool known = c->threads == 0;
     size_t length;
 
     if (c->elements && !parse_elements(c->elements, &c->count))
         return arguments_wrong(a, "bad number of elements %s: it is from 1 to 2^40", c->elements);
-    stranger = c->list ? rung_table_stranger(c->list, &length) : NULL;
-    if (stranger) {
+    unknown = c->list ? rung_table_unknown(c->list, &length) : NULL;
+    if (unknown) {
         char word[RUNG_LABEL_MAX];
 
         snprintf(word, sizeof word, "%.*s", length < RUNG_LABEL_MAX ? (int)length : RUNG_LABEL_MAX,
-                 stranger);
+                 unknown);
         return arguments_wrong(a, "unknown rung %s", word);
     }
     for (size_t i = 0; i < RUNG_BLOCKS; i++)

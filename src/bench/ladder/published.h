@@ -1,6 +1,6 @@
 /*
- * Published figures of the textbooks' rungs: four write-ups of parallel reduction in CUDA, on two
- * GPUs. They stand beside what is measured here.
+ * Published figures of the textbook rungs: four articles on parallel reduction in CUDA, on two
+ * GPUs. They are printed beside what is measured here.
  *
  * Constant data and pure functions.
  */
@@ -18,7 +18,7 @@ struct published_run {
 
 struct published {
     const struct published_run *run;
-    const char *rung; /* or another name, of what is no rung of ours */
+    const char *rung; /* or another name, of something that is not a rung here */
     unsigned threads; /* of a block of a batched rung, else 0 */
     double gigabytes; /* GB/s; 0 where a time is given */
     double milliseconds;
@@ -28,11 +28,11 @@ struct published {
 extern const struct published published[];
 extern const size_t published_count;
 
-/* The figure of the rung of this name, with blocks of `threads` threads if it is a batched one; or
-   NULL. */
+/* The figure of the rung of this name; for a batched rung, with blocks of `threads` threads. NULL
+   when there is none. */
 const struct published *published_find(const char *rung, unsigned threads);
 
-/* The rate of a figure in percent of the peak of its GPU. */
+/* The rate of a figure, in percent of the peak of its GPU. */
 double published_percent(const struct published *p);
 
 #endif

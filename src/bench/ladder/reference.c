@@ -11,10 +11,22 @@
 #include "sys/cores.h"
 #include "sys/message.h"
 
-/* Elements that are looked at while they are in the cache. */
+/* Elements are taken in pieces that stay in the cache while they are read twice. */
 #define PIECE ((uint64_t)1 << 14)
 
-/* The sum of magnitudes, but for rounding. */
+/* The value of a binary16 or bfloat16 without its sign. The bits go where a binary32 has its own.
+   The exponent of a binary16 is then too small by the difference of the biases, 112; this holds for
+   subnormals, too. */
+static double magnitude16(enum element_type type, uint16_t bits)
+{
+    uint32_t wide = (uint32_t)(bits & 0x7fff) << (type == ELEMENT_F16 ? 13 : 16);
+    float x;
+
+    memcpy(&x, &wide, sizeof x);
+    return (double)x * (type == ELEMENT_F16 ? 0x1p112 : 1);
+}
+
+/* The sum of magnitudes, with rounding errors. */
 static double magnitude_of(enum element_type type, const void *data, size_t count)
 {
     double sums[4] = {0};
@@ -30,16 +42,8 @@ static double magnitude_of(enum element_type type, const void *data, size_t coun
         break;
     case ELEMENT_F16:
     case ELEMENT_BF16:
-        /* The bits of a half put where those of a binary32 are, with an exponent that is too small
-           by the difference of the biases; subnormals come out right, too. */
-        for (size_t i = 0; i < count; i++) {
-            uint32_t half = ((const uint16_t *)data)[i] & 0x7fff;
-            uint32_t bits = type == ELEMENT_F16 ? half << 13 : half << 16;
-            float x;
-
-            memcpy(&x, &bits, sizeof x);
-            sums[i % 4] += (double)x * (type == ELEMENT_F16 ? 0x1p112 : 1);
-        }
+        for (size_t i = 0; i < count; i++)
+            sums[i % 4] += magnitude16(type, ((const uint16_t *)data)[i]);
         break;
     }
     return sums[0] + sums[1] + sums[2] + sums[3];
@@ -59,12 +63,12 @@ struct reference reference_of(struct cpu_reducer *reducer, const void *data, siz
     partial_clear(&reducer->partial);
     reducer->kernel(reducer, data, count, index);
     r.partial = reducer->partial;
-    /* Each addition of magnitudes lost at most 2^-53 of the whole. */
+    /* Each addition of magnitudes loses at most 2^-53 of the sum. */
     r.magnitude = magnitude_of(reducer->type, data, count) * (1 + (double)count * 0x1p-52);
     return r;
 }
 
-/* Adds what is true of the elements behind those of r. */
+/* Adds the reference of the elements behind those of r. */
 static void merge(struct reference *r, const struct reference *other)
 {
     partial_merge(&r->partial, &other->partial);
@@ -74,8 +78,8 @@ static void merge(struct reference *r, const struct reference *other)
 struct job {
     enum element_type type;
     const unsigned char *data;
-    struct cpu_reducer *reducers; /* one a thread */
-    struct reference *parts;      /* likewise */
+    struct cpu_reducer *reducers; /* one per thread */
+    struct reference *parts;      /* one per thread */
 };
 
 static void refer(void *argument, unsigned number, uint64_t begin, uint64_t end)
@@ -110,7 +114,7 @@ bool reference_find(struct reference *r, enum element_type type, const void *dat
     r->magnitude = 0;
     for (unsigned i = 0; good && i < threads; i++)
         merge(r, &job.parts[i]);
-    /* Likewise of the additions of pieces. */
+    /* So does each addition of pieces. */
     r->magnitude *= 1 + ((double)count / (double)PIECE + threads) * 0x1p-52;
     reducers_free(job.reducers, threads);
     free(job.parts);

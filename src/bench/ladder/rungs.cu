@@ -1,13 +1,14 @@
 /*
  * The textbook rungs: kernels and their launchers.
  *
- * Every rung sums `count` elements of any number. One limited to the segment that a block holds
- * works on segments, and adds a segment's sum to the result by an atomic; the batched ones keep a
- * sum a row instead. Missing elements of the last segment count as zeros.
+ * Every rung sums `count` elements, however many. Where the textbook's kernel sums no more than a
+ * block holds, here each block sums such a segment and adds its sum to the result by an atomic. The
+ * batched kernels keep a sum for each row instead. Missing elements of the last segment count as
+ * zeros.
  *
  * The algorithms: M. Harris, "Optimizing Parallel Reduction in CUDA"; W. W. Hwu, D. B. Kirk and
- * I. El Hajj, "Programming Massively Parallel Processors", chapter 10. Where those rely on the
- * threads of a warp running in lockstep, __syncwarp stands here.
+ * I. El Hajj, "Programming Massively Parallel Processors", chapter 10. Where these rely on the
+ * threads of a warp running in lockstep, the kernels here call __syncwarp.
  */
 #include "config.h"
 
@@ -16,13 +17,14 @@
 static const unsigned ALL_LANES = 0xffffffffu;
 static const int WARP = 32;
 
-/* Threads and elements are counted in 64 bits wherever they count through the whole input. */
+/* The number of this thread in the grid. Numbers of threads and elements of the whole input have
+   64 bits. */
 __device__ static __forceinline__ uint64_t global_thread()
 {
     return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-/* The block's shared memory: an element a thread. */
+/* The block's shared memory: an element for each thread. */
 template <typename T> __device__ static __forceinline__ T *block_memory()
 {
     extern __shared__ double memory[]; /* aligned for either type */
@@ -79,10 +81,11 @@ template <typename T> __global__ void vector_atomic(const T *data, uint64_t coun
 }
 
 /*
- * Trees in global memory: a block has a segment of two elements a thread, and overwrites it.
+ * Trees in global memory: the segment of a block has two elements for each thread, and is
+ * overwritten.
  */
 
-/* A block's segment, and how many elements of it there are. */
+/* A block's segment; *elements is how many elements it has. */
 template <typename T>
 __device__ static __forceinline__ T *segment_of(T *data, uint64_t count, unsigned *elements)
 {
@@ -124,8 +127,8 @@ template <typename T> __global__ void global_convergent(T *data, uint64_t count,
 }
 
 /*
- * Trees in shared memory. What a thread brings to the tree is in `shared`, and visible to all, when
- * one of these begins; the sum is in shared[0], seen by thread 0, when it ends.
+ * Trees in shared memory. At the beginning, `shared` holds an element from each thread, and all
+ * threads see it. At the end the sum is in shared[0], and thread 0 sees it.
  */
 
 template <typename T> __device__ static __forceinline__ void tree_divergent(T *shared)
@@ -150,7 +153,7 @@ template <typename T> __device__ static __forceinline__ void tree_strided(T *sha
     }
 }
 
-/* Leaves off when `left` elements are. */
+/* Stops when `left` elements are left. */
 template <typename T>
 __device__ static __forceinline__ void tree_sequential(T *shared, unsigned left)
 {
@@ -163,8 +166,8 @@ __device__ static __forceinline__ void tree_sequential(T *shared, unsigned left)
     }
 }
 
-/* The last 64 elements, by one warp in shared memory. A lane reads what another is about to write:
-   between the two the warp must meet. */
+/* The last 64 elements, by one warp in shared memory. A lane reads what another lane is about to
+   overwrite, so the warp must synchronise between the read and the write. */
 template <typename T> __device__ static __forceinline__ void last_warp(T *shared)
 {
     const unsigned t = threadIdx.x;
@@ -179,7 +182,7 @@ template <typename T> __device__ static __forceinline__ void last_warp(T *shared
     }
 }
 
-/* The same in registers; the sum is lane 0's. */
+/* The same in registers; lane 0 has the sum. */
 template <typename T> __device__ static __forceinline__ T last_warp_shuffled(const T *shared)
 {
     T total = shared[threadIdx.x] + shared[threadIdx.x + WARP];
@@ -190,7 +193,7 @@ template <typename T> __device__ static __forceinline__ T last_warp_shuffled(con
     return total;
 }
 
-/* What a thread brings: one element, or the sum of two, a block's width apart. */
+/* What a thread brings to the tree: one element, or the sum of two that are blockDim.x apart. */
 template <typename T> __device__ static __forceinline__ T one_element(const T *data, uint64_t count)
 {
     const uint64_t i = global_thread();
@@ -287,7 +290,7 @@ __global__ void coarsened(const T *data, uint64_t count, T *sum, unsigned coarse
     if (count - begin >= segment) {
         const T *from = data + begin + threadIdx.x;
 
-        /* No test of the end: the loads of an unrolled step are all in flight at a time. */
+        /* Without a test for the end, all loads of an unrolled step are in flight together. */
 #pragma unroll 8
         for (unsigned i = 0; i < 2 * coarsen; i++)
             total += from[(uint64_t)i * blockDim.x];
@@ -304,8 +307,7 @@ __global__ void coarsened(const T *data, uint64_t count, T *sum, unsigned coarse
 }
 
 /*
- * A block a row of NUM_THREADS elements, and a sum a row. The block's size is known to the
- * compiler.
+ * Batched: each block sums a row of NUM_THREADS elements. The compiler knows the size of a block.
  */
 
 template <typename T, unsigned NUM_THREADS>
@@ -357,9 +359,8 @@ static unsigned blocks_for(uint64_t count, uint64_t of_a_block)
     return (unsigned)((count + of_a_block - 1) / of_a_block);
 }
 
-/* Starts a kernel over blocks of `elements` elements, with `shared` elements of shared memory
-   each. An error that an earlier call left behind, and that was reported then, is not this one's.
- */
+/* Starts a kernel whose blocks have `elements` elements of the input and `shared` elements of
+   shared memory each. Clears the error of an earlier call first, which that call has returned. */
 template <typename T, typename Data, typename... More>
 static cudaError_t start(const struct rung_launch *l, cudaStream_t stream,
                          void (*kernel)(Data *, uint64_t, T *, More...), uint64_t elements,
@@ -372,19 +373,22 @@ static cudaError_t start(const struct rung_launch *l, cudaStream_t stream,
 }
 
 /* Returns what `call` does with T defined as the type of the elements. */
-#define FOR_TYPE(l, call)             \
-    switch ((l)->type) {              \
-    case ELEMENT_F32: {               \
-        typedef float T;              \
-        return call;                  \
-    }                                 \
-    case ELEMENT_F64: {               \
-        typedef double T;             \
-        return call;                  \
-    }                                 \
-    default:                          \
-        return cudaErrorNotSupported; \
-    }
+#define FOR_TYPE(l, call) \
+    switch ((l)->type) {  \
+    case ELEMENT_F32: {   \
+        typedef float T;  \
+        return call;      \
+    }                     \
+    case ELEMENT_F64: {   \
+        typedef double T; \
+        return call;      \
+    }                     \
+    case ELEMENT_F16:     \
+    case ELEMENT_BF16:    \
+    case ELEMENT_TYPES:   \
+        break;            \
+    }                     \
+    return cudaErrorNotSupported
 
 cudaError_t rung_atomic(const struct rung_launch *l, cudaStream_t stream)
 {
@@ -393,7 +397,7 @@ cudaError_t rung_atomic(const struct rung_launch *l, cudaStream_t stream)
 
 cudaError_t rung_vector_atomic(const struct rung_launch *l, cudaStream_t stream)
 {
-    /* A thread a load; what no whole load covers has a thread as well. */
+    /* A thread for each load, and one for the rest that is less than a load. */
     FOR_TYPE(l, start(l, stream, vector_atomic<T>, (uint64_t)load<T>::ELEMENTS * l->threads, 0));
 }
 
@@ -443,8 +447,8 @@ cudaError_t rung_coarsened(const struct rung_launch *l, cudaStream_t stream)
                       l->coarsen));
 }
 
-/* The instance of a batched kernel for a block's size; NULL when there is none, which CUDA refuses
-   to launch. */
+/* The instance of a batched kernel for this size of a block. NULL for any other size, which CUDA
+   refuses to launch. */
 #define BATCHED(kernel, threads)           \
     ((threads) == 128    ? kernel<T, 128>  \
      : (threads) == 256  ? kernel<T, 256>  \

@@ -5,22 +5,23 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Milliseconds that the timed launches of a rung may take, all together, if three of them fit. */
+/* The timed launches of all cases together may take so many milliseconds, but there are at least
+   REPEAT_LEAST of each. */
 #define TIME_BUDGET 1000.0
 #define REPEAT_LEAST 3
 
-/* Holds a stream back until a batch is queued. */
+/* Holds a stream back until a batch is queued. The mutex guards `open`. */
 struct gate {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool open;
 };
 
-/* Queueing a batch takes a millisecond. A launch that itself waits for the stream, as under some
-   debugging tools, would never come to an end: then the gate opens by itself. */
+/* The gate opens by itself after so long. Queueing a batch takes a millisecond. But under some
+   debugging tools a launch waits for the stream, which would wait for the gate forever. */
 #define GATE_NANOSECONDS 100000000
 
-/* On a thread of the CUDA runtime. */
+/* Runs on a thread of the CUDA runtime. */
 static void gate_wait(void *argument)
 {
     struct gate *gate = argument;
@@ -43,75 +44,84 @@ static void gate_open(struct gate *gate)
     pthread_mutex_unlock(&gate->mutex);
 }
 
-/* Runs the subjects in turn, `rounds` times, at most WORKBENCH_BATCH launches in all, and adds the
-   times to theirs where `timed`. On an error the subject that had it keeps it. */
-static bool run_batch(struct workbench *b, struct inputs *in, struct subject *subjects,
+/* Queues launch `i` of a batch: an event, a reduction by the case, another event. */
+static cudaError_t queue_launch(struct workbench *b, struct inputs *in, struct bench_case *c,
+                                unsigned i)
+{
+    unsigned char *data;
+    cudaError_t error = inputs_take(b, in, c, &data);
+
+    if (error == cudaSuccess)
+        error = cudaEventRecord(b->begun[i], b->stream);
+    if (error == cudaSuccess)
+        error = bench_case_start(b, c, data);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(b->ended[i], b->stream);
+    return c->error = error;
+}
+
+/* Adds the time of launch `i` of a batch to the case's. */
+static cudaError_t take_time(const struct workbench *b, struct bench_case *c, unsigned i)
+{
+    float milliseconds;
+
+    c->error = cudaEventElapsedTime(&milliseconds, b->begun[i], b->ended[i]);
+    if (c->error == cudaSuccess)
+        c->times[c->timed++] = (double)milliseconds;
+    return c->error;
+}
+
+/* Runs the cases in turn, `rounds` times, at most WORKBENCH_BATCH launches in all, and takes their
+   times if `timed`. The case that failed has the error. */
+static bool run_batch(struct workbench *b, struct inputs *in, struct bench_case *cases,
                       unsigned count, unsigned rounds, bool timed)
 {
     struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-    cudaError_t error = cudaSuccess, behind;
+    cudaError_t error = cudaSuccess, late;
     unsigned queued = 0;
 
     if (timed)
-        error = subjects[0].error = cudaLaunchHostFunc(b->stream, gate_wait, &gate);
-    for (; queued < rounds * count && error == cudaSuccess; queued++) {
-        struct subject *s = &subjects[queued % count];
-        unsigned char *data;
-
-        error = inputs_take(b, in, s, &data);
-        if (error == cudaSuccess)
-            error = cudaEventRecord(b->begun[queued], b->stream);
-        if (error == cudaSuccess)
-            error = subject_start(b, s, data);
-        if (error == cudaSuccess)
-            error = cudaEventRecord(b->ended[queued], b->stream);
-        s->error = error;
-    }
+        error = cases[0].error = cudaLaunchHostFunc(b->stream, gate_wait, &gate);
+    for (; queued < rounds * count && error == cudaSuccess; queued++)
+        error = queue_launch(b, in, &cases[queued % count], queued);
     gate_open(&gate);
-    /* The gate must not go before the stream has passed it. */
-    behind = cudaStreamSynchronize(b->stream);
-    if (error == cudaSuccess && behind != cudaSuccess)
-        error = subjects[0].error = behind;
-    for (unsigned i = 0; timed && i < queued && error == cudaSuccess; i++) {
-        struct subject *s = &subjects[i % count];
-        float milliseconds;
-
-        error = s->error = cudaEventElapsedTime(&milliseconds, b->begun[i], b->ended[i]);
-        if (error == cudaSuccess)
-            s->times[s->timed++] = (double)milliseconds;
-    }
+    /* Also after an error: the gate must exist until the stream has passed it. */
+    late = cudaStreamSynchronize(b->stream);
+    if (error == cudaSuccess && late != cudaSuccess)
+        error = cases[0].error = late;
+    for (unsigned i = 0; timed && i < queued && error == cudaSuccess; i++)
+        error = take_time(b, &cases[i % count], i);
     if (error != cudaSuccess)
         workbench_note_error(b);
     return error == cudaSuccess;
 }
 
-bool timing_measure(struct workbench *b, struct inputs *in, struct subject *subjects,
+bool timing_measure(struct workbench *b, struct inputs *in, struct bench_case *cases,
                     unsigned count)
 {
     unsigned repeat = b->repeat, rounds = WORKBENCH_BATCH / count;
     double round = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        subjects[i].timed = 0;
-        subjects[i].copy = 0;
-        subjects[i].error = subject_reset(b, &subjects[i], subjects[i].slots);
-        if (subjects[i].error != cudaSuccess)
+        cases[i].timed = 0;
+        cases[i].copy = 0;
+        cases[i].error = bench_case_reset(b, &cases[i], cases[i].slots);
+        if (cases[i].error != cudaSuccess)
             return false;
     }
-    if (!run_batch(b, in, subjects, count, SUBJECT_WARM_UPS, false) ||
-        !run_batch(b, in, subjects, count, SUBJECT_TRIALS, true))
+    if (!run_batch(b, in, cases, count, CASE_WARM_UPS, false) ||
+        !run_batch(b, in, cases, count, CASE_TRIALS, true))
         return false;
     for (unsigned i = 0; i < count; i++) {
-        round += subjects[i].times[0];
-        subjects[i].timed = 0; /* this one was to know how long it takes */
+        round += cases[i].times[0];
+        cases[i].timed = 0; /* the trial's time does not count */
     }
     if (round * repeat > TIME_BUDGET)
         repeat =
             TIME_BUDGET / round > REPEAT_LEAST ? (unsigned)(TIME_BUDGET / round) : REPEAT_LEAST;
     repeat = repeat < b->repeat ? repeat : b->repeat;
     for (unsigned done = 0; done < repeat; done += rounds)
-        if (!run_batch(b, in, subjects, count, repeat - done < rounds ? repeat - done : rounds,
-                       true))
+        if (!run_batch(b, in, cases, count, repeat - done < rounds ? repeat - done : rounds, true))
             return false;
     return true;
 }

@@ -60,7 +60,7 @@ void workbench_say_lost(const struct workbench *b)
         message_error(EXIT_FAILED, "the device does not answer any more");
 }
 
-bool workbench_make_room_for_cub(struct workbench *b, enum element_type type, uint64_t count)
+bool workbench_reserve_for_cub(struct workbench *b, enum element_type type, uint64_t count)
 {
     size_t size;
 

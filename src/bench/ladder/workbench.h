@@ -1,24 +1,25 @@
 /*
- * gpureduce-bench ladder: what its parts share: the GPU, a stream and events of it, and what the
+ * gpureduce-bench ladder: what its modules share: the GPU with a stream and events, and what the
  * user asked for.
  *
  *     ladder.c       the command: options, and the ladder itself
  *     suite.c        the command with --suite
- *     timing.c       how long subjects take
+ *     timing.c       how long cases take
  *     verify.c       whether their results are right
- *     inputs.c       elements on the device, and on the host
- *     subject.c      a rung with inputs of one kind and memory for its results
- *     workbench.c    this
- *     bound.c        what the result of a rung may be
- *     reference.c    what is true of elements, by the CPU kernels
- *     rung_table.c   the rungs: names, lessons, what they can do; and the production kernel as one
+ *     inputs.c       elements on the device and on the host
+ *     bench_case.c   a rung with inputs of one type and size, and memory for its results
+ *     workbench.c    this module
+ *     bound.c        the largest error that a rung may have
+ *     reference.c    the right results, by the CPU kernels
+ *     rung_table.c   the rungs, from the rows of rungs.def
  *     published.c    what others have measured
- *     device.c       the GPU's facts and memory; the limits use it, too
- *     rungs.cu       the textbooks' kernels, behind rungs.h; cub.cu: the library's
+ *     rungs.cu       the textbook kernels, behind rungs.h
+ *     cub.cu         CUB's sums, behind rungs.h
+ *     production.c   the production kernel as rungs, behind rungs.h
  *
- * Each calls only what stands below it. All run on one thread, which starts others for work of the
- * CPU and waits for them; all that runs on the GPU is on one stream. A function that returns false
- * has said why, unless its comment says otherwise.
+ * Each calls only what stands below it. All of it runs on one thread, which starts others for work
+ * on the CPU and waits for them. All work of the GPU is on one stream. A function that returns
+ * false has printed why, unless its comment says otherwise.
  */
 #ifndef GPUREDUCE_BENCH_WORKBENCH_H
 #define GPUREDUCE_BENCH_WORKBENCH_H
@@ -33,8 +34,8 @@
 #include "bench/common/table.h"
 #include "core/element.h"
 
-/* Launches that are queued at once, each between two events: few enough for the stream's queue to
-   take them all. */
+/* So many launches are queued at once, each between two events. The queue of a stream holds all of
+   them, so queueing does not block. */
 #define WORKBENCH_BATCH 48
 
 struct workbench {
@@ -43,45 +44,44 @@ struct workbench {
     uint64_t count;                 /* elements of the ladder */
     enum distribution distribution; /* of the ladder */
     uint64_t seed;
-    unsigned threads; /* of a block; 0: not said */
-    unsigned coarsen; /* pairs of elements */
+    unsigned threads; /* of a block; 0: not given */
+    unsigned coarsen; /* pairs of elements per thread of the rung coarsened */
     unsigned repeat;  /* timings of a rung, at most */
-    bool progress;    /* show what is being done */
+    bool progress;    /* show on standard error what is being done */
 
     /* The GPU, from workbench_open on. */
     struct device device;
     cudaStream_t stream;
     cudaEvent_t begun[WORKBENCH_BATCH], ended[WORKBENCH_BATCH];
     void *scratch; /* struct cuda_scratch */
-    bool lost;     /* an error that the device does not recover from; who sees one notes it here */
+    bool lost;     /* after an error that the device does not recover from */
 
-    /* Kept by workbench_make_room_for_cub. */
+    /* Set by workbench_reserve_for_cub. */
     void *cub_temporary;
     size_t cub_temporary_size;
 };
 
-/* Gets the device of this number ready. What was begun is left to workbench_close, whatever comes
-   of it. */
+/* Gets the device of this number ready. Call workbench_close afterwards, even after a failure. */
 bool workbench_open(struct workbench *b, uint64_t number);
 void workbench_close(struct workbench *b);
 
-/* Notes whether the device still works after an error, once what is queued has ended. */
+/* After an error: waits for what is queued, and sets `lost` if the device no longer works. */
 void workbench_note_error(struct workbench *b);
 
-/* Says that the device is lost, where it is. */
+/* Prints an error if the device is lost. */
 void workbench_say_lost(const struct workbench *b);
 
-/* Sees to it that CUB has the temporary memory that it needs for so many elements of this type.
-   That memory may move. */
-bool workbench_make_room_for_cub(struct workbench *b, enum element_type type, uint64_t count);
+/* Makes CUB's temporary memory as large as it must be for so many elements of this type. The memory
+   may move. */
+bool workbench_reserve_for_cub(struct workbench *b, enum element_type type, uint64_t count);
 
-/* Adds what the device and CUB are to the table's facts. */
+/* Adds facts about the device and CUB to the table. */
 void workbench_facts(const struct workbench *b, struct table *t);
 
-/* Shows "what: doing", for a user who watches. */
+/* Shows "what: doing" as the progress, where that is asked for. */
 void workbench_progress(const struct workbench *b, const char *what, const char *doing);
 
-/* Prints the table's row that is complete, in place of the progress line. */
+/* Erases the progress, and prints the last row of the table. */
 void workbench_show_row(const struct workbench *b, struct table *t);
 
 #endif

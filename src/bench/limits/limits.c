@@ -5,193 +5,43 @@
 
 #include "bench/limits/limits.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/common/arguments.h"
-#include "bench/common/bench.h"
 #include "bench/common/distribution.h"
 #include "bench/common/output.h"
-#include "bench/common/series.h"
+#include "bench/limits/limits_cpu.h"
+#include "bench/limits/limits_device.h"
+#include "bench/limits/limits_file.h"
+#include "bench/limits/limits_measure.h"
+#include "bench/limits/limits_memory.h"
+#include "bench/limits/limits_record.h"
+#include "bench/limits/limits_zstd.h"
 #include "profile/machine_limits.h"
+#include "sys/align.h"
 #include "sys/cores.h"
 #include "sys/message.h"
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-
-/* How much is read by default, where memory allows it: several times the largest caches. A quarter
-   of what is available, for there are two copies of it: in memory and in a file's pages. */
-#define BYTES_DEFAULT (4096 * (uint64_t)MIB)
+/* How much is read by default: several times the largest caches, but no more than a quarter of the
+   memory that is available, because the data are there twice: in memory and in a file's pages. */
+#define BYTES_DEFAULT (4 * (uint64_t)GIB)
 #define BYTES_SHARE 4
 
-/* Readers of a file that is not cached, at most. They wait more than they work: more of them than
-   there are cores may help. */
+/* The most readers of a file that is not cached. They wait more than they work, so more of them
+   than there are cores may help. */
 #define READERS_MAX 8
 
 #define REPEAT_DEFAULT 5
 #define THREADS_MAX 1024
 
-/* Data are divided at pages. */
+/* The data are whole pages. */
 #define ALIGNMENT 4096
 
-/*
- * The table.
- */
-enum {
-    COLUMN_NAME,
-    COLUMN_THREADS,
-    COLUMN_PIECE,
-    COLUMN_MEDIAN,
-    COLUMN_LOWEST,
-    COLUMN_HIGHEST,
-    COLUMN_PERCENT,
-    COLUMN_WHAT,
-    COLUMN_LABEL, /* of a bar */
-    COLUMNS
-};
-
-static const struct table_column columns[COLUMNS] = {
-    [COLUMN_NAME] = {"limit", "limit", TABLE_TEXT, 0},
-    [COLUMN_THREADS] = {"threads", "threads", TABLE_NUMBER, 0},
-    [COLUMN_PIECE] = {"piece_kibibytes", "piece KiB", TABLE_NUMBER, 0},
-    [COLUMN_MEDIAN] = {"gigabytes_per_second", "GB/s", TABLE_NUMBER, 2},
-    [COLUMN_LOWEST] = {"lowest_gigabytes_per_second", "lowest", TABLE_NUMBER, 2},
-    [COLUMN_HIGHEST] = {"highest_gigabytes_per_second", "highest", TABLE_NUMBER, 2},
-    [COLUMN_PERCENT] = {"percent_of_peak", "% of peak", TABLE_NUMBER, 1},
-    [COLUMN_WHAT] = {"what", "what", TABLE_TEXT, 0},
-    [COLUMN_LABEL] = {"label", NULL, TABLE_TEXT, 0},
-};
-
-/* What a bar is called. */
-static void make_label(char *label, size_t size, const struct limit *limit)
-{
-    int used = snprintf(label, size, "%s", limit->name);
-
-    if (limit->piece && !limit->threads)
-        used += snprintf(label + used, size - (size_t)used, " %g MiB",
-                         (double)limit->piece / (double)MIB);
-    if (limit->threads)
-        snprintf(label + used, size - (size_t)used, " x %u", limit->threads);
-}
-
-static void add_row(struct limits *l, const struct limit *limit, struct series rates)
-{
-    struct table *t = l->table;
-    char label[100];
-
-    make_label(label, sizeof label, limit);
-    table_row(t, limit->group);
-    table_text(t, COLUMN_NAME, limit->name);
-    if (limit->threads)
-        table_number(t, COLUMN_THREADS, limit->threads);
-    if (limit->piece)
-        table_number(t, COLUMN_PIECE, (double)limit->piece / (double)KIB);
-    table_number(t, COLUMN_MEDIAN, rates.median);
-    table_number(t, COLUMN_LOWEST, rates.least);
-    table_number(t, COLUMN_HIGHEST, rates.most);
-    if (limit->peak > 0)
-        table_number(t, COLUMN_PERCENT, 100 * rates.median / limit->peak);
-    table_text(t, COLUMN_WHAT, limit->what);
-    table_text(t, COLUMN_LABEL, label);
-    if (!table_flush(t))
-        l->stopped = l->only_printed;
-}
-
-void limits_show(const struct limits *l, const char *text)
-{
-    if (l->progress)
-        message_transient(text);
-}
-
-bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *sample,
-                    void *argument)
-{
-    unsigned count = limit->samples ? limit->samples : l->repeat;
-    double *rates = malloc(count * sizeof *rates);
-    char label[100], text[120];
-    bool good = rates != NULL && !l->stopped;
-
-    if (!rates)
-        message_error(EXIT_FAILED, "out of memory");
-    make_label(label, sizeof label, limit);
-    snprintf(text, sizeof text, "measuring %s", label);
-    limits_show(l, good ? text : NULL);
-    good = good && sample(argument) >= 0;
-    for (unsigned i = 0; good && i < count; i++) {
-        double seconds = sample(argument);
-
-        good = seconds >= 0;
-        /* A clock that has not moved: no less than a nanosecond. */
-        rates[i] = (double)limit->bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
-    }
-    limits_show(l, NULL);
-    if (good)
-        add_row(l, limit, series_of(rates, count));
-    free(rates);
-    return good && !l->stopped;
-}
-
-/*
- * The machine.
- */
-
-/* The number of a line of a file: "MemAvailable:  123 kB"; or of its only line, where `name` is
-   empty. UINT64_MAX when there is none. */
-static uint64_t read_number(const char *path, const char *name)
-{
-    FILE *file = fopen(path, "re");
-    char line[256];
-    uint64_t number = UINT64_MAX;
-
-    while (file && number == UINT64_MAX && fgets(line, sizeof line, file)) {
-        const char *text = line + strlen(name);
-        char *end;
-
-        if (strncmp(line, name, strlen(name)) != 0)
-            continue;
-        number = strtoull(text, &end, 10);
-        if (end == text)
-            number = UINT64_MAX;
-    }
-    if (file)
-        fclose(file);
-    return number;
-}
-
-/* The pages of files that a container has in the page cache, which are given up for others. */
-static uint64_t reclaimable_memory(void)
-{
-    uint64_t active = read_number("/sys/fs/cgroup/memory.stat", "active_file ");
-    uint64_t inactive = read_number("/sys/fs/cgroup/memory.stat", "inactive_file ");
-
-    return (active == UINT64_MAX ? 0 : active) + (inactive == UINT64_MAX ? 0 : inactive);
-}
-
-/* Bytes of memory that could be used: of the machine, and of the container. */
-static uint64_t available_memory(void)
-{
-    uint64_t machine = read_number("/proc/meminfo", "MemAvailable:");
-    uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "");
-    uint64_t used = read_number("/sys/fs/cgroup/memory.current", "");
-    uint64_t pages = reclaimable_memory();
-
-    machine = machine == UINT64_MAX ? UINT64_MAX : machine * 1024;
-    if (limit == UINT64_MAX || used == UINT64_MAX)
-        return machine;
-    used = used > pages ? used - pages : 0;
-    limit = limit > used ? limit - used : 0;
-    return limit < machine ? limit : machine;
-}
-
-/* Memory with data in it, of huge pages where there are any. NULL on failure, which has been said.
- */
+/* Maps memory, in huge pages if there are any, and fills it with data. NULL on failure, after an
+   error message. */
 static unsigned char *make_data(const struct limits *l)
 {
     unsigned char *data =
@@ -215,96 +65,18 @@ static unsigned char *make_data(const struct limits *l)
 }
 
 /*
- * Keeping the result.
- */
-
-/* The record, and the file that is to take its place. */
-struct record {
-    char path[MACHINE_PATH_MAX], temporary[MACHINE_PATH_MAX + 8];
-    int fd;
-};
-
-static void record_error(const struct record *r)
-{
-    char quoted[MESSAGE_QUOTE_MAX];
-
-    message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, r->path), strerror(errno));
-}
-
-/* Makes the new file. False when it cannot be, which has been said. */
-static bool record_begin(struct record *r)
-{
-    char cache[MACHINE_CACHE_MAX];
-    const char *why = machine_cache(cache);
-
-    if (why) {
-        message_error(EXIT_FAILED, "cannot save: %s", why);
-        return false;
-    }
-    /* It need not be there yet. Errors show below. */
-    (void)mkdir(cache, 0700);
-    snprintf(r->path, sizeof r->path, "%s/" MACHINE_DIRECTORY, cache);
-    (void)mkdir(r->path, 0700);
-    snprintf(r->path, sizeof r->path, "%s/" MACHINE_DIRECTORY "/" MACHINE_FILE, cache);
-    snprintf(r->temporary, sizeof r->temporary, "%s.XXXXXX", r->path);
-    r->fd = mkstemp(r->temporary);
-    if (r->fd < 0)
-        record_error(r);
-    return r->fd >= 0;
-}
-
-/* Whether the table can be kept, before it takes minutes to make. */
-static bool save_possible(void)
-{
-    struct record r;
-
-    if (!record_begin(&r))
-        return false;
-    close(r.fd);
-    unlink(r.temporary);
-    return true;
-}
-
-/* Writes the table to a new file, which then takes the place of an older one as a whole. */
-static void save(const struct limits *l)
-{
-    char quoted[MESSAGE_QUOTE_MAX];
-    struct record r;
-    FILE *out;
-    bool good;
-
-    if (!record_begin(&r))
-        return;
-    out = fdopen(r.fd, "w");
-    good = out != NULL;
-    if (good) {
-        table_write_json(l->table, out);
-        good = fflush(out) == 0 && !ferror(out) && fsync(r.fd) == 0;
-        good = fclose(out) == 0 && good;
-    } else {
-        close(r.fd);
-    }
-    good = good && rename(r.temporary, r.path) == 0;
-    if (good) {
-        message_line("saved as %s", message_quote(quoted, r.path));
-    } else {
-        record_error(&r);
-        unlink(r.temporary);
-    }
-}
-
-/*
  * The command.
  */
 struct command_line {
     uint64_t bytes, repeat;
-    uint64_t threads; /* 0: not said */
+    uint64_t threads; /* 0: not given */
     struct argument_json json;
     bool save, progress;
     const char *plot;
     const char *path; /* NULL for none */
 };
 
+/* Adds the facts about the machine and the data to the table. */
 static void describe(const struct limits *l, const struct limits_file *f)
 {
     char name[MACHINE_NAME_MAX], quoted[MESSAGE_QUOTE_MAX];
@@ -323,7 +95,7 @@ static void describe(const struct limits *l, const struct limits_file *f)
     }
 }
 
-/* Measures all there is. Errors have been said. */
+/* Measures all that can be measured. */
 static void measure(struct limits *l, struct limits_file *f)
 {
     struct limits_device *device;
@@ -350,11 +122,12 @@ static void measure(struct limits *l, struct limits_file *f)
     munmap(data, (size_t)l->bytes);
 }
 
-/* How much to read: `asked`, or where that is 0 up to the default and what memory allows. 0 when it
-   is more than there is memory, which has been said: the system might end the process for it. */
+/* How much to read: `asked` or, if that is 0, the default as far as memory allows it. When memory
+   is short, returns 0 after an error message: the system might kill a process that used so much. */
 static uint64_t choose_bytes(uint64_t asked)
 {
-    uint64_t available = available_memory(), share = available / BYTES_SHARE, bytes = BYTES_DEFAULT;
+    uint64_t available = limits_memory_available(), share = available / BYTES_SHARE,
+             bytes = BYTES_DEFAULT;
 
     if (asked > available) {
         message_error(EXIT_FAILED,
@@ -381,24 +154,23 @@ static void run(const struct command_line *c)
     };
     bool complete;
 
-    /* It takes minutes: what cannot be done is found out before. */
+    /* Measuring takes minutes: find out before what cannot be written. */
     if (l.bytes == 0 || (c->plot && !table_plot_possible(c->plot)) ||
-        (c->json.path && !output_possible(c->json.path)) || (c->save && !save_possible()))
+        (c->json.path && !output_possible(c->json.path)) || (c->save && !limits_record_possible()))
         return;
     if (f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f))
-        l.table = table_new("limits", columns, COLUMNS);
+        l.table = limits_table_new();
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);
         measure(&l, &f);
         complete = message_status() == EXIT_OK;
         table_finish(l.table);
         if (c->save && complete)
-            save(&l);
+            limits_record_save(l.table);
         else if (c->save)
             message_warning("not saved, for not all could be measured");
         if (c->plot)
-            table_plot(l.table, c->plot, COLUMN_LABEL, COLUMN_MEDIAN, "GB/s", l.peak,
-                       "peak of GPU memory");
+            (void)limits_plot(&l, c->plot);
         table_free(l.table);
     }
     if (f.fd >= 0)

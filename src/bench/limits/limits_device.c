@@ -1,38 +1,36 @@
-/*
- * gpureduce-bench limits: the GPU's memory and the link to it.
- */
 #include "config.h"
+
+#include "bench/limits/limits_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/device.h"
-#include "bench/limits/limits.h"
 #include "bench/limits/limits_kernels.h"
+#include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 
-#define MIB ((size_t)1 << 20)
+/* How much device memory is read: some 70 times the level-2 cache of an H200, but no more than half
+   of the free memory. */
+#define DEVICE_BYTES (4 * GIB)
 
-/* Device memory to read: some 70 times the level-2 cache of an H200. Half of the free memory where
-   that is less. */
-#define DEVICE_BYTES (4096 * MIB)
-
-/* Pinned memory to copy from: no cache of a host holds much of it. */
+/* How much is copied from pinned memory: so much that no cache of a host holds a large part. */
 #define PINNED_BYTES (512 * MIB)
 
 /* What one sample copies from pageable memory, which is slower. */
-#define PAGEABLE_BYTES (1024 * MIB)
+#define PAGEABLE_BYTES GIB
 
-/* A launch takes less than a millisecond, so a median of many is cheap. */
+/* There are so many samples of a launch for one of anything else. A launch takes less than a
+   millisecond, so many are cheap. */
 #define LAUNCHES_PER_REPEAT 10
 
 struct limits_device {
     int multiprocessors;
     size_t size;
-    unsigned char *memory; /* of the device, `size` bytes */
-    unsigned *sink;        /* of the device */
+    unsigned char *memory; /* on the device, `size` bytes */
+    unsigned *sink;        /* on the device; what limits_read may write to */
     cudaStream_t stream;
     cudaEvent_t begun, done;
 
@@ -44,9 +42,10 @@ struct limits_device {
     unsigned blocks; /* of a launch */
 };
 
-/* Whether a call went well; says what failed, a literal, when not. */
+/* Whether a call succeeded. If not, prints what failed: `what`, a literal. */
 #define check(error, what) device_check(error, "GPU: " what)
 
+/* Allocates and creates what the measurements need. */
 static bool make_ready(struct limits *l, struct limits_device *d)
 {
     size_t free_bytes, total;
@@ -112,7 +111,7 @@ void limits_device_close(struct limits_device *d)
     free(d);
 }
 
-/* Waits for what was queued between the events; its seconds, or -1. */
+/* Waits until the second event has passed. The seconds between the two, or -1. */
 static double elapsed(struct limits_device *d)
 {
     float milliseconds;
@@ -123,7 +122,7 @@ static double elapsed(struct limits_device *d)
     return (double)milliseconds / 1e3;
 }
 
-/* Fills the device's memory with the host's data, over and over. */
+/* Fills the device's memory with copies of the host's data. */
 static bool fill(struct limits *l, struct limits_device *d)
 {
     bool good = true;
@@ -136,7 +135,7 @@ static bool fill(struct limits *l, struct limits_device *d)
     return good;
 }
 
-/* Reads the next piece of the device's memory. */
+/* A sample: reads the next piece of the device's memory. */
 static double read_piece(void *argument)
 {
     struct limits_device *d = argument;
@@ -152,8 +151,8 @@ static double read_piece(void *argument)
     return elapsed(d);
 }
 
-/* Finds how many blocks read fastest: one for each piece of 32 KiB, or a few for each
-   multiprocessor, which go on until all is read. */
+/* Finds the number of blocks that reads fastest: one for each 32 KiB (0), or a few for each
+   multiprocessor, which loop over the memory. */
 static bool choose_blocks(struct limits_device *d)
 {
     const unsigned each = (unsigned)d->multiprocessors;
@@ -170,7 +169,7 @@ static bool choose_blocks(struct limits_device *d)
             double seconds = read_piece(d);
             if (seconds < 0)
                 return false;
-            /* The first one warms up. */
+            /* The first read warms up. */
             least = j == 1 || (j > 1 && seconds < least) ? seconds : least;
         }
         if (i == 0 || least < best) {
@@ -182,9 +181,10 @@ static bool choose_blocks(struct limits_device *d)
     return true;
 }
 
+/* Reading device memory, in pieces of several sizes. */
 static void measure_reads(struct limits *l, struct limits_device *d)
 {
-    static const size_t pieces[] = {128 * MIB, 1024 * MIB, DEVICE_BYTES};
+    static const size_t pieces[] = {128 * MIB, GIB, DEVICE_BYTES};
     size_t last = 0;
 
     if (!choose_blocks(d))
@@ -208,7 +208,7 @@ static void measure_reads(struct limits *l, struct limits_device *d)
     }
 }
 
-/* Copies the source to the device, piece by piece, all queued at once. */
+/* A sample: copies the source to the device, in pieces that are all queued at once. */
 static double copy_pinned(void *argument)
 {
     struct limits_device *d = argument;
@@ -227,7 +227,7 @@ static double copy_pinned(void *argument)
     return elapsed(d);
 }
 
-/* The same from memory that is not pinned, which the runtime copies to pinned memory of its own. */
+/* A sample from memory that is not pinned, which the runtime first copies to pinned memory. */
 static double copy_pageable(void *argument)
 {
     struct limits_device *d = argument;
@@ -239,13 +239,14 @@ static double copy_pageable(void *argument)
                    "copying to it"))
             return -1;
     }
-    /* A copy from pageable memory may return when the last of it is only on its way. */
+    /* A copy from pageable memory may return before its last part has arrived. */
     if (!check(cudaDeviceSynchronize(), "waiting for it"))
         return -1;
     return (double)(clock_now() - begun) / (double)CLOCK_SECOND;
 }
 
-static void measure_copies(struct limits *l, struct limits_device *d)
+/* Copies from pinned memory, in pieces of several sizes. */
+static bool measure_pinned(struct limits *l, struct limits_device *d)
 {
     static const size_t pieces[] = {1 * MIB, 4 * MIB, 16 * MIB, 64 * MIB};
     size_t size = d->size < PINNED_BYTES ? d->size : PINNED_BYTES;
@@ -271,25 +272,31 @@ static void measure_copies(struct limits *l, struct limits_device *d)
     }
     if (pinned)
         cudaFreeHost(pinned);
-    if (!good)
-        return;
-    size = d->size < PAGEABLE_BYTES ? d->size : PAGEABLE_BYTES;
+    return good;
+}
+
+/* Copies from ordinary memory. */
+static bool measure_pageable(struct limits *l, struct limits_device *d)
+{
+    size_t size = d->size < PAGEABLE_BYTES ? d->size : PAGEABLE_BYTES;
+
     d->source = l->data;
     d->source_size = size < l->bytes ? size : (size_t)l->bytes;
     d->piece = d->source_size < 64 * MIB ? d->source_size : 64 * MIB;
-    limits_measure(l,
-                   &(struct limit){.group = "link to the GPU",
-                                   .name = "host-to-device-pageable",
-                                   .what = "copies from memory that is not pinned",
-                                   .piece = d->piece,
-                                   .bytes = d->source_size},
-                   copy_pageable, d);
+    return limits_measure(l,
+                          &(struct limit){.group = "link to the GPU",
+                                          .name = "host-to-device-pageable",
+                                          .what = "copies from memory that is not pinned",
+                                          .piece = d->piece,
+                                          .bytes = d->source_size},
+                          copy_pageable, d);
 }
 
 void limits_device_measure(struct limits *l, struct limits_device *d)
 {
-    if (fill(l, d)) {
-        measure_reads(l, d);
-        measure_copies(l, d);
-    }
+    if (!fill(l, d))
+        return;
+    measure_reads(l, d);
+    if (measure_pinned(l, d))
+        (void)measure_pageable(l, d);
 }

@@ -1,7 +1,6 @@
-/*
- * gpureduce-bench limits: files, cached and not.
- */
 #include "config.h"
+
+#include "bench/limits/limits_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,27 +13,25 @@
 #include <unistd.h>
 
 #include "bench/common/team.h"
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_read.h"
+#include "sys/align.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
 
-#define KIB ((size_t)1 << 10)
-#define MIB ((size_t)1 << 20)
-
-/* What a thread takes at a time, as the tool itself does: of a mapped file; by pread; and of a file
-   that is not cached, where the disk wants large requests. Less where a file has not so many pieces
-   as there are threads. */
+/* What a thread takes at a time, as in gpureduce: of a mapped file, with pread, and of a file that
+   is not cached, where disks need large requests. Less where a file has fewer pieces than there are
+   threads. */
 #define MAPPED_PIECE (2 * MIB)
 #define PREAD_PIECE (256 * KIB)
 #define COLD_PIECE (16 * MIB)
 
 /* What one sample reads of a file that is not cached. */
-#define COLD_BYTES (1024 * (uint64_t)MIB)
+#define COLD_BYTES GIB
 
 /* Less than this may fit into the last cache of a processor. */
-#define LITTLE (256 * (uint64_t)MIB)
+#define LITTLE (256 * MIB)
 
-/* How much of a file may stay in the page cache for it to count as not cached. */
+/* The share of a file that may be in the page cache while the file counts as not cached. */
 #define COLD_RESIDENT_MAX 0.05
 
 /* Of buffers and sizes for O_DIRECT. */
@@ -42,16 +39,16 @@
 
 struct file_job {
     const struct limits_file *file;
-    int fd; /* the file's, or another of it */
+    int fd; /* that of the file, or another one that was opened with O_DIRECT */
     struct team_range range;
     unsigned threads;
     limits_read_function *read;
     unsigned char *buffers; /* a piece for each thread */
-    unsigned char *map;     /* of the whole range, from 0 on */
+    unsigned char *map;     /* of the file, from 0 to the end of the range */
     uint64_t window;        /* where the next sample of a cold file begins */
 };
 
-/* Says what is wrong with the file. */
+/* Prints what is wrong with the file. */
 static void file_error(const struct limits_file *f, const char *what)
 {
     char quoted[MESSAGE_QUOTE_MAX];
@@ -104,7 +101,7 @@ static double pread_sample(void *argument)
     return team_run(job->threads, pread_member, job);
 }
 
-/* Reads mapped bytes, in the form that mapping_guard takes. */
+/* A read of mapped bytes, as mapping_guard calls it. */
 struct mapped_read {
     limits_read_function *read;
     const unsigned char *data;
@@ -136,7 +133,7 @@ static bool mapped_member(void *argument, unsigned number)
     return true;
 }
 
-/* The time includes the faults that make pages present, and neither mapping nor unmapping. */
+/* A sample. Its time includes the page faults, but neither mmap nor munmap. */
 static double mapped_sample(void *argument)
 {
     struct file_job *job = argument;
@@ -160,7 +157,7 @@ static unsigned char *make_buffers(unsigned threads, size_t piece)
     if (!buffers)
         message_error(EXIT_FAILED, "out of memory");
     else
-        memset(buffers, 1, threads * piece); /* its pages are there from now on */
+        memset(buffers, 1, threads * piece); /* so that its pages are present */
     return buffers;
 }
 
@@ -201,11 +198,10 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
     }
 }
 
-/* How much of a file's range is in the page cache, from 0 to 1; below 0 when that cannot be told.
- */
+/* The share of a file's range that is in the page cache, from 0 to 1; below 0 if it is unknown. */
 static double resident(const struct limits_file *f, uint64_t begin, uint64_t end)
 {
-    size_t size = (size_t)(end - begin), pages = (size + mapping_page() - 1) / mapping_page(),
+    size_t size = (size_t)(end - begin), pages = (size_t)align_units(size, mapping_page()),
            found = 0;
     unsigned char *present = malloc(pages);
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, (off_t)begin);
@@ -233,7 +229,7 @@ static size_t cold_piece(const struct file_job *job)
     return team_piece(cold_bytes(job->file), job->threads, COLD_PIECE, ALIGNMENT);
 }
 
-/* The next window of a file that is read cold. */
+/* Sets the range to the next window of a cold file. */
 static void next_window(struct file_job *job)
 {
     uint64_t size = cold_bytes(job->file);
@@ -281,22 +277,23 @@ static bool measure_readers(struct limits *l, struct file_job *job, const char *
     return good;
 }
 
-/* Measures what can be measured; buffers for all readers are there. */
+/* Measures what this file system allows, with O_DIRECT by the descriptor `direct` if it is not
+   below 0. The job has buffers for all readers. */
 static void measure_cold(struct limits *l, struct file_job *job, int direct)
 {
     const struct limits_file *f = job->file;
     double left;
 
-    /* Pages that have not been written back would stay. */
+    /* Pages that have not been written back would stay in the cache. */
     (void)fdatasync(f->fd);
     (void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
     left = resident(f, 0, cold_bytes(f));
-    /* In tmpfs, O_DIRECT may be had, and reads memory all the same. */
+    /* On tmpfs, even O_DIRECT reads memory. */
     if (left > 1 - COLD_RESIDENT_MAX) {
         message_warning("the file cannot be put out of memory: not measured cold");
         return;
     }
-    /* Some file systems open a file so and refuse to read it. */
+    /* Some file systems let a file be opened with O_DIRECT, but not read. */
     if (direct >= 0 && pread(direct, job->buffers, ALIGNMENT, 0) == ALIGNMENT) {
         job->fd = direct;
         if (!measure_readers(l, job, "cold-direct", "O_DIRECT, past the page cache", direct_sample))
@@ -331,7 +328,7 @@ bool limits_file_open(const struct limits *l, struct limits_file *f)
     char quoted[MESSAGE_QUOTE_MAX];
     struct stat status;
 
-    /* A FIFO would wait for somebody to write. */
+    /* O_NONBLOCK: opening a FIFO would wait for a writer. */
     f->fd = open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &status) != 0) {
         file_error(f, strerror(errno));
@@ -346,7 +343,7 @@ bool limits_file_open(const struct limits *l, struct limits_file *f)
         return false;
     }
     f->size = (uint64_t)status.st_size / ALIGNMENT * ALIGNMENT;
-    /* Who asks for little data knows. */
+    /* Nobody needs a warning who asked for little data. */
     if (f->size < LITTLE && f->size < l->bytes)
         message_warning("%s: %" PRIu64
                         " bytes are little to measure with: they may fit into caches "
@@ -355,7 +352,7 @@ bool limits_file_open(const struct limits *l, struct limits_file *f)
     return true;
 }
 
-/* Makes a file that has no name, in a directory; -1 with errno. */
+/* Makes a file without a name in a directory; -1 with errno on failure. */
 static int open_nameless(const char *directory)
 {
     char path[4096];
@@ -363,7 +360,7 @@ static int open_nameless(const char *directory)
 
     if (fd >= 0)
         return fd;
-    /* Not every file system can do that. */
+    /* Not every file system has O_TMPFILE. */
     if ((size_t)snprintf(path, sizeof path, "%s/gpureduce-bench.XXXXXX", directory) >=
         sizeof path) {
         errno = ENAMETOOLONG;
@@ -381,11 +378,11 @@ const char *limits_temporary_directory(void)
 
     if (directory && *directory)
         return directory;
-    /* The latter often is a part of memory. */
+    /* /tmp is often a part of memory. */
     return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-/* Says what went wrong with the temporary file, and returns false. */
+/* Prints what went wrong with the temporary file, and returns false. */
 static bool temporary_error(const char *doing)
 {
     char quoted[MESSAGE_QUOTE_MAX];
@@ -401,7 +398,7 @@ bool limits_file_make(const struct limits *l, struct limits_file *f)
     f->fd = open_nameless(limits_temporary_directory());
     if (f->fd < 0)
         return temporary_error("make");
-    /* Not every file system can do it beforehand. */
+    /* Not every file system can allocate space; other errors show when it is written. */
     if (fallocate(f->fd, 0, 0, (off_t)l->bytes) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
         return temporary_error("make");

@@ -7,12 +7,13 @@
 
 static const int THREADS = 256;
 
-/* Loads of 16 bytes that a thread has in flight: 32 KiB a block and round. */
+/* A thread has so many loads of 16 bytes in flight; for a block that makes 32 KiB. */
 static const int UNROLL = 8;
 static const int TILE = THREADS * UNROLL;
 
-/* Blocks take tiles in turn. What was read is folded into one word, which is stored only if it is
-   one value of 2^32: so that no load can be left out, and there is next to nothing to write. */
+/* Reads all data; the blocks take tiles in turn. Each thread folds what it reads into one word, and
+   stores that only if it is one certain value of the 2^32. So the compiler cannot leave out a load,
+   and next to nothing is written. */
 __global__ static void __launch_bounds__(THREADS)
     read_all(const uint4 *__restrict__ data, size_t count, unsigned *sink)
 {

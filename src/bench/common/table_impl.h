@@ -1,0 +1,46 @@
+/*
+ * What is in a table, for the files that implement table.h: table.c (filling, and text),
+ * table_json.c and table_plot.c.
+ */
+#ifndef GPUREDUCE_BENCH_TABLE_IMPL_H
+#define GPUREDUCE_BENCH_TABLE_IMPL_H
+
+#include "bench/common/table.h"
+
+struct cell {
+    bool set;
+    bool flag;
+    double number;
+    char *text;
+};
+
+struct row {
+    char *group;
+    struct cell *cells;
+};
+
+struct fact {
+    char *key, *label;
+    enum { FACT_TEXT, FACT_NUMBER, FACT_COUNT } kind;
+    char *text;
+    double number;
+    uint64_t count;
+    int decimals;
+    char *unit;
+};
+
+struct table {
+    char *name;
+    const struct table_column *columns;
+    size_t column_count;
+    struct fact *facts;
+    size_t fact_count, facts_printed;
+    struct row *rows;
+    size_t row_count, rows_printed;
+    int *widths;           /* of the columns; set when the first row is printed */
+    bool json;             /* printed instead of text */
+    const char *json_path; /* of a file to write the JSON to, or NULL */
+    bool failed;           /* out of memory */
+};
+
+#endif

@@ -1,0 +1,11 @@
+/*
+ * gpureduce-bench generate: the command.
+ */
+#ifndef GPUREDUCE_BENCH_GENERATE_H
+#define GPUREDUCE_BENCH_GENERATE_H
+
+/* Runs the command; argv[0] is its name. Errors have been printed, and have set the exit status,
+   when it returns; all threads that it started have ended. */
+void bench_generate(int argc, char **argv);
+
+#endif

@@ -1,0 +1,116 @@
+#include "config.h"
+
+#include "bench/limits/limits_measure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/common/series.h"
+#include "sys/align.h"
+#include "sys/message.h"
+
+enum {
+    COLUMN_NAME,
+    COLUMN_THREADS,
+    COLUMN_PIECE,
+    COLUMN_MEDIAN,
+    COLUMN_LOWEST,
+    COLUMN_HIGHEST,
+    COLUMN_PERCENT,
+    COLUMN_WHAT,
+    COLUMN_LABEL, /* of a bar */
+    COLUMNS
+};
+
+static const struct table_column columns[COLUMNS] = {
+    [COLUMN_NAME] = {"limit", "limit", TABLE_TEXT, 0},
+    [COLUMN_THREADS] = {"threads", "threads", TABLE_NUMBER, 0},
+    [COLUMN_PIECE] = {"piece_kibibytes", "piece KiB", TABLE_NUMBER, 0},
+    [COLUMN_MEDIAN] = {"gigabytes_per_second", "GB/s", TABLE_NUMBER, 2},
+    [COLUMN_LOWEST] = {"lowest_gigabytes_per_second", "lowest", TABLE_NUMBER, 2},
+    [COLUMN_HIGHEST] = {"highest_gigabytes_per_second", "highest", TABLE_NUMBER, 2},
+    [COLUMN_PERCENT] = {"percent_of_peak", "% of peak", TABLE_NUMBER, 1},
+    [COLUMN_WHAT] = {"what", "what", TABLE_TEXT, 0},
+    [COLUMN_LABEL] = {"label", NULL, TABLE_TEXT, 0},
+};
+
+/* Makes the label of a bar. */
+static void make_label(char *label, size_t size, const struct limit *limit)
+{
+    int used = snprintf(label, size, "%s", limit->name);
+
+    if (limit->piece && !limit->threads)
+        used += snprintf(label + used, size - (size_t)used, " %g MiB",
+                         (double)limit->piece / (double)MIB);
+    if (limit->threads)
+        snprintf(label + used, size - (size_t)used, " x %u", limit->threads);
+}
+
+/* Adds the row of a measurement, and prints it. */
+static void add_row(struct limits *l, const struct limit *limit, struct series rates)
+{
+    struct table *t = l->table;
+    char label[100];
+
+    make_label(label, sizeof label, limit);
+    table_row(t, limit->group);
+    table_text(t, COLUMN_NAME, limit->name);
+    if (limit->threads)
+        table_number(t, COLUMN_THREADS, limit->threads);
+    if (limit->piece)
+        table_number(t, COLUMN_PIECE, (double)limit->piece / (double)KIB);
+    table_number(t, COLUMN_MEDIAN, rates.median);
+    table_number(t, COLUMN_LOWEST, rates.least);
+    table_number(t, COLUMN_HIGHEST, rates.most);
+    if (limit->peak > 0)
+        table_number(t, COLUMN_PERCENT, 100 * rates.median / limit->peak);
+    table_text(t, COLUMN_WHAT, limit->what);
+    table_text(t, COLUMN_LABEL, label);
+    if (!table_flush(t))
+        l->stopped = l->only_printed;
+}
+
+void limits_show(const struct limits *l, const char *text)
+{
+    if (l->progress)
+        message_transient(text);
+}
+
+bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *sample,
+                    void *argument)
+{
+    unsigned count = limit->samples ? limit->samples : l->repeat;
+    double *rates = malloc(count * sizeof *rates);
+    char label[100], text[120];
+    bool good = rates != NULL && !l->stopped;
+
+    if (!rates)
+        message_error(EXIT_FAILED, "out of memory");
+    make_label(label, sizeof label, limit);
+    snprintf(text, sizeof text, "measuring %s", label);
+    limits_show(l, good ? text : NULL);
+    good = good && sample(argument) >= 0;
+    for (unsigned i = 0; good && i < count; i++) {
+        double seconds = sample(argument);
+
+        good = seconds >= 0;
+        /* At least a nanosecond, should the clock not have moved. */
+        rates[i] = (double)limit->bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
+    }
+    limits_show(l, NULL);
+    if (good)
+        add_row(l, limit, series_of(rates, count));
+    free(rates);
+    return good && !l->stopped;
+}
+
+struct table *limits_table_new(void)
+{
+    return table_new("limits", columns, COLUMNS);
+}
+
+bool limits_plot(const struct limits *l, const char *path)
+{
+    return table_plot(l->table, path, COLUMN_LABEL, COLUMN_MEDIAN, "GB/s", l->peak,
+                      "peak of GPU memory");
+}
