@@ -8,8 +8,8 @@
 
 #include "bench/common/arguments.h"
 #include "bench/common/bench.h"
-#include "cli/report.h"
 #include "sys/message.h"
+#include "sys/stdio.h"
 
 static const struct command {
     const char *name;
@@ -67,9 +67,9 @@ static void run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    report_open();
+    stdio_open();
     message_program("gpureduce-bench");
     run(argc, argv);
-    report_close();
+    stdio_close();
     return message_status();
 }

@@ -2,4 +2,8 @@
 library_sources += \
 	src/cli/options.c src/cli/options.h \
 	src/cli/progress.c src/cli/progress.h \
-	src/cli/report.c src/cli/report.h
+	src/cli/report.c src/cli/report.h \
+	src/cli/report_json.c \
+	src/cli/report_parts.h \
+	src/cli/report_stats.c \
+	src/cli/report_text.c

@@ -12,6 +12,9 @@
 #include "engine/engine.h"
 #include "profile/profile.h"
 
+/* The engines of a run. */
+enum reduction_engine { REDUCTION_CPU, REDUCTION_GPU, REDUCTION_ENGINES };
+
 /* What one engine contributed. */
 struct reduction_share {
     const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
@@ -24,8 +27,6 @@ struct reduction_share {
     uint64_t wait;        /* nanoseconds they waited for a free buffer */
 };
 
-#define REDUCTION_ENGINES 2
-
 struct reduction {
     struct result result;
     enum element_type type;
@@ -36,7 +37,7 @@ struct reduction {
     uint64_t bytes;       /* of elements */
     uint64_t input_bytes; /* read from the file: compressed, where it is */
     double seconds;       /* from the first read to the final result */
-    struct reduction_share shares[REDUCTION_ENGINES];
+    struct reduction_share shares[REDUCTION_ENGINES]; /* by enum reduction_engine */
     char gpu_skipped[ENGINE_REASON_MAX]; /* why auto did without a GPU; empty if it did not */
     struct profile profile;
 };

@@ -68,7 +68,7 @@
 /* The bytes of a block as getrusage counts them. */
 #define STORAGE_BLOCK 512
 
-enum { SHARE_CPU, SHARE_CUDA };
+enum { SHARE_CPU = REDUCTION_CPU, SHARE_CUDA = REDUCTION_GPU };
 
 /* How far the GPU engine is. */
 enum gpu_state { GPU_UNUSED, GPU_OPENING, GPU_READY, GPU_FAILED };

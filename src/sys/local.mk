@@ -6,4 +6,5 @@ library_sources += \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
 	src/sys/message.c src/sys/message.h \
+	src/sys/stdio.c src/sys/stdio.h \
 	src/sys/timeline.c src/sys/timeline.h

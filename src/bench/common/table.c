@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "bench/common/output.h"
-#include "cli/report.h"
 #include "core/number.h"
 #include "sys/json.h"
 #include "sys/message.h"
+#include "sys/stdio.h"
 
 struct cell {
     bool set;
@@ -358,7 +358,7 @@ bool table_flush(struct table *t)
     if (!t || t->failed || t->json)
         return true;
     print_rows(t, true);
-    return report_flush();
+    return stdio_flush();
 }
 
 /*
@@ -442,7 +442,7 @@ void table_finish(struct table *t)
             putchar('\n');
         print_facts(t);
     }
-    (void)report_flush();
+    (void)stdio_flush();
     if (t->json_path) {
         FILE *out = output_open(t->json_path);
 
