@@ -12,6 +12,7 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/common/table.c src/bench/common/table.h \
 	src/bench/common/team.c src/bench/common/team.h \
 	src/bench/generate/generate.c \
+	src/bench/ladder/options.c src/bench/ladder/options.h \
 	src/bench/limits/limits.c src/bench/limits/limits.h \
 	src/bench/limits/limits_cpu.c \
 	src/bench/limits/limits_file.c \

@@ -6,25 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The best first; the last one runs everywhere. */
+const struct cpu_kernels *const cpu_kernels_all[] = {
+#if defined __x86_64__
+    &cpu_kernels_avx512,
+    &cpu_kernels_avx2,
+#endif
+    &cpu_kernels_portable,
+};
+
+const size_t cpu_kernels_count = sizeof cpu_kernels_all / sizeof *cpu_kernels_all;
+
 const struct cpu_kernels *cpu_kernels_choose(void)
 {
-    static const struct cpu_kernels *const all[] = {
-#if defined __x86_64__
-        &cpu_kernels_avx512,
-        &cpu_kernels_avx2,
-#endif
-        &cpu_kernels_portable,
-    };
-    const size_t count = sizeof all / sizeof *all;
     const char *asked = getenv("GPUREDUCE_CPU");
+    size_t best = 0;
 
-    for (size_t i = 0; asked && i < count; i++)
-        if (strcmp(asked, all[i]->name) == 0 && all[i]->usable())
-            return all[i];
-    for (size_t i = 0; i < count; i++)
-        if (all[i]->usable())
-            return all[i];
-    return &cpu_kernels_portable;
+    for (size_t i = 0; asked && i < cpu_kernels_count; i++)
+        if (strcmp(asked, cpu_kernels_all[i]->name) == 0 && cpu_kernels_all[i]->usable())
+            return cpu_kernels_all[i];
+    while (!cpu_kernels_all[best]->usable())
+        best++;
+    return cpu_kernels_all[best];
 }
 
 void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t count, uint64_t index)

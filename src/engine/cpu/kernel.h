@@ -85,6 +85,10 @@ extern const struct cpu_kernels cpu_kernels_avx2;
 extern const struct cpu_kernels cpu_kernels_avx512;
 #endif
 
+/* All that were built in, the best first. */
+extern const struct cpu_kernels *const cpu_kernels_all[];
+extern const size_t cpu_kernels_count;
+
 /* The best kernels this machine runs. The environment variable GPUREDUCE_CPU=portable, avx2 or
    avx512 asks for others, for tests; it is ignored when they cannot run here. */
 const struct cpu_kernels *cpu_kernels_choose(void);
