@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "run/session.h"
 #include "sys/message.h"
+#include "sys/stdio.h"
 
 int main(int argc, char **argv)
 {
@@ -20,7 +21,7 @@ int main(int argc, char **argv)
     struct progress_observer observer = progress_observe(&progress);
     bool quiescent = true;
 
-    report_open();
+    stdio_open();
     message_program("gpureduce");
 
     action = options_parse(argc, argv, &options);
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
         }
         quiescent = !session || session_close(session);
     }
-    report_close();
+    stdio_close();
 
     if (!quiescent)
         _exit(message_status());

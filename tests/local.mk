@@ -13,6 +13,7 @@ tests_libtests_a_SOURCES = \
 check_PROGRAMS = $(test_programs)
 test_programs = \
 	tests/unit/test_profile \
+	tests/unit/test_arguments \
 	tests/unit/test_cpu_kernels \
 	tests/unit/test_cuda \
 	tests/unit/test_element \
@@ -56,6 +57,7 @@ test_scripts = \
 	tests/cli/profile.sh \
 	tests/cli/bench.sh \
 	tests/cli/cli.sh \
+	tests/cli/completions.sh \
 	tests/cli/data.sh \
 	tests/cli/errors.sh \
 	tests/cli/faults.sh \

@@ -5,29 +5,30 @@
 
 #include <string.h>
 
-#include "bench/common/arguments.h"
 #include "bench/ladder/ladder.h"
+#include "bench/ladder/options.h"
 #include "bench/limits/limits_device.h"
 #include "sys/message.h"
 
 void bench_ladder(int argc, char **argv)
 {
-    /* Whatever options of the ladder's there are, they could not help. */
-    const struct arguments arguments = {
-        .program = "gpureduce-bench ladder",
-        .usage = "[OPTION]...",
-        .summary =
-            "Run every rung of reductions on the GPU. This gpureduce-bench was built without\n"
-            "CUDA, and cannot; the manual page describes the options.",
-    };
-    int operand;
+    struct arguments arguments = ladder_arguments;
+    struct ladder_options options;
+    struct operands operands;
 
+    arguments.summary =
+        "Run every rung of reductions on the GPU. This gpureduce-bench was built without\n"
+        "CUDA, and cannot.";
+    /* Whatever other options there are, they could not help. */
     for (int i = 1; i < argc; i++) {
+        static const char *const printing[] = {"--help", "-h", "--version", "-V"};
         char *words[] = {argv[0], argv[i], NULL};
 
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
-            (void)arguments_parse(&arguments, 2, words, &operand);
-            return;
+        for (size_t j = 0; j < sizeof printing / sizeof *printing; j++) {
+            if (strcmp(argv[i], printing[j]) == 0) {
+                (void)arguments_parse(&arguments, 2, words, &options, &operands);
+                return;
+            }
         }
     }
     message_error(EXIT_NO_GPU, "the ladder needs a GPU, and this gpureduce-bench was built without "

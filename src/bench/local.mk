@@ -16,6 +16,7 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/common/team.c src/bench/common/team.h \
 	src/bench/generate/generate.c src/bench/generate/generate.h \
 	src/bench/ladder/ladder.h \
+	src/bench/ladder/options.c src/bench/ladder/options.h \
 	src/bench/limits/limits.c src/bench/limits/limits.h \
 	src/bench/limits/limits_cpu.c src/bench/limits/limits_cpu.h \
 	src/bench/limits/limits_device.h \

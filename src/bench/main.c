@@ -3,45 +3,36 @@
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "bench/common/arguments.h"
 #include "bench/generate/generate.h"
 #include "bench/ladder/ladder.h"
+#include "bench/ladder/options.h"
 #include "bench/limits/limits.h"
-#include "cli/report.h"
+#include "cli/arguments.h"
 #include "sys/message.h"
+#include "sys/stdio.h"
 
 /* The commands. Each parses its own options, prints its errors by message_error and its output on
    standard output; its threads have ended when it returns. Errors of standard output are printed at
    the end of main. */
-static const struct command {
-    const char *name;
-    const char *summary;
-    void (*function)(int argc, char **argv);
-} commands[] = {
-    {"ladder", "sum on the GPU by kernels, from the naive to the production one", bench_ladder},
+static const struct argument_command commands[] = {
+    {"ladder", "sum on the GPU by kernels, from the naive to the production one", &ladder_arguments,
+     bench_ladder},
     {"limits", "measure what memory, links, files and decoders of this machine allow",
-     bench_limits},
-    {"generate", "write test data of a chosen distribution to standard output", bench_generate},
+     &limits_arguments, bench_limits},
+    {"generate", "write test data of a chosen distribution to standard output", &generate_arguments,
+     bench_generate},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
-
-static void print_commands(void)
-{
-    puts("\nCommands:");
-    for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-10s%s\n", commands[i].name, commands[i].summary);
-}
 
 static const struct arguments arguments = {
     .program = "gpureduce-bench",
     .usage = "COMMAND [OPTION]...",
     .summary = "Measure how fast this machine and its GPU reduce floats, and make test data.",
-    .operands = -1,
-    .print_details = print_commands,
+    .commands = commands,
+    .command_count = COMMANDS,
     .details = "'gpureduce-bench COMMAND --help' explains a command.\n"
                "\n"
                "Exit status: 0 all well; 1 input, output or device failure; 2 wrong usage; 3 a\n"
@@ -53,28 +44,28 @@ static const struct arguments arguments = {
 /* Runs the command that argv[1] or a later word names. */
 static void run(int argc, char **argv)
 {
-    int operand;
+    struct operands operands;
 
-    if (arguments_parse(&arguments, argc, argv, &operand) != ARGUMENTS_RUN)
+    if (arguments_parse(&arguments, argc, argv, NULL, &operands) != ARGUMENTS_RUN)
         return;
-    if (operand == argc) {
+    if (operands.count == 0) {
         message_error(EXIT_USAGE, "no command (try 'gpureduce-bench --help')");
         return;
     }
     for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[operand], commands[i].name) == 0) {
-            commands[i].function(argc - operand, argv + operand);
+        if (strcmp(operands.words[0], commands[i].name) == 0) {
+            commands[i].run(operands.count, operands.words);
             return;
         }
     }
-    arguments_wrong(&arguments, "unknown command %s", argv[operand]);
+    arguments_wrong(&arguments, "unknown command %s", operands.words[0]);
 }
 
 int main(int argc, char **argv)
 {
-    report_open();
+    stdio_open();
     message_program("gpureduce-bench");
     run(argc, argv);
-    report_close();
+    stdio_close();
     return message_status();
 }

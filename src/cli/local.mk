@@ -1,5 +1,12 @@
 # src/cli: the command line and what is printed.
 library_sources += \
+	src/cli/arguments.c src/cli/arguments.h \
+	src/cli/completion.c src/cli/completion.h \
 	src/cli/options.c src/cli/options.h \
 	src/cli/progress.c src/cli/progress.h \
-	src/cli/report.c src/cli/report.h
+	src/cli/report.c src/cli/report.h \
+	src/cli/report_json.c \
+	src/cli/report_parts.h \
+	src/cli/report_stats.c \
+	src/cli/report_text.c \
+	src/cli/version.c src/cli/version.h

@@ -1,5 +1,5 @@
 /*
- * The command line, as a struct. Nothing here opens a file or starts a thread.
+ * The command line of gpureduce, as a struct. Nothing here opens a file or starts a thread.
  */
 #ifndef GPUREDUCE_OPTIONS_H
 #define GPUREDUCE_OPTIONS_H
@@ -31,8 +31,8 @@ struct options {
 
 enum options_action {
     OPTIONS_RUN,  /* reduce the files */
-    OPTIONS_DONE, /* --help or --version was printed */
-    OPTIONS_WRONG /* the command line is wrong, and that has been said */
+    OPTIONS_DONE, /* --help or the like was printed */
+    OPTIONS_WRONG /* the command line is wrong; a message says how */
 };
 
 /* Parses argv, reordering it so that `files` can point into it. */

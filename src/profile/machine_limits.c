@@ -206,6 +206,17 @@ bool machine_load(struct machine *m, char reason[MACHINE_REASON_MAX])
     return good;
 }
 
+const struct machine *machine_recorded(const char **refused)
+{
+    static struct machine machine;
+    static char reason[MACHINE_REASON_MAX];
+    static bool loaded;
+
+    *refused = loaded || machine_load(&machine, reason) ? NULL : reason;
+    loaded = true;
+    return &machine;
+}
+
 /*
  * Looking up.
  */

@@ -1,10 +1,9 @@
 /*
- * The profile of a run: what each stage did, how the time divides into phases, and which stage held
- * the run back. Pure: reduction.c fills in what its workers measured.
+ * The profile of a run: what each stage did, and how the time divides into phases. Plain data and
+ * pure functions; the run fills in what its workers measured.
  *
  * The processor's part of the stages runs on the workers' threads, one stage at a time on each; the
- * copies run on the link of each GPU, the kernels on the GPU. A stage has held the run back when it
- * had nothing to wait for: it kept what it runs on busy all the time.
+ * copies run on the link of each GPU, the kernels on the GPU.
  */
 #ifndef GPUREDUCE_PROFILE_H
 #define GPUREDUCE_PROFILE_H
@@ -63,36 +62,18 @@ struct profile {
     uint64_t in_place; /* bytes that the CPU reduced where they were mapped */
 };
 
-/* What it is that was too slow. */
-enum profile_cause {
-    PROFILE_STORAGE,      /* reading what was not cached */
-    PROFILE_CACHED_COPY,  /* copying from the page cache */
-    PROFILE_CACHED_PAGES, /* making the mapped page cache present */
-    PROFILE_PIPE,         /* reading a pipe */
-    PROFILE_WRITER,       /* waiting for whoever writes to it */
-    PROFILE_DECODING,     /* decompressing */
-    PROFILE_LINK,         /* copying to the GPU */
-    PROFILE_GPU,          /* the kernel there */
-    PROFILE_MEMORY,       /* reading mapped bytes into the CPU's kernel */
-    PROFILE_CPU,          /* the CPU's kernel, on bytes in a cache */
-    PROFILE_CAUSES
-};
-
-struct profile_limiter {
-    enum profile_stage stage;
-    enum profile_cause cause;
-    unsigned units; /* threads, or GPUs, that it ran on */
-    double rate;    /* its bytes, GB/s, while it had bytes to bring */
-};
-
-/* Finds the stage that held the run back. False when the run was too short to tell. */
-bool profile_limiter(const struct profile *a, struct profile_limiter *limiter);
+/* The names of a stage and of a phase, as -v prints them. */
+const char *profile_stage_name(enum profile_stage stage);
+const char *profile_phase_name(enum profile_phase phase);
 
 /* The time of the run, from the first read to the result. */
-uint64_t profile_time(const struct profile *a);
+uint64_t profile_time(const struct profile *p);
 
-/* Parts of 1: how much of its capacity a stage used. 0 when it had none. */
-double profile_utilisation(const struct profile *a, enum profile_stage stage);
+/* A part of a whole: from 0 to 1, and 0 where there is no whole. */
+double profile_part(uint64_t some, uint64_t whole);
+
+/* How much of its capacity a stage used, as a part of 1; 0 when it had none. */
+double profile_utilisation(const struct profile *p, enum profile_stage stage);
 
 /* GB/s. 0 when there was no time. */
 double profile_rate(uint64_t bytes, uint64_t time);

@@ -24,8 +24,6 @@ struct reduction_share {
     uint64_t wait;        /* nanoseconds they waited for a free buffer */
 };
 
-#define REDUCTION_ENGINES 2
-
 struct reduction {
     struct result result;
     enum element_type type;
@@ -36,8 +34,8 @@ struct reduction {
     uint64_t bytes;       /* of elements */
     uint64_t input_bytes; /* read from the file: compressed, where it is */
     double seconds;       /* from the first read to the final result */
-    struct reduction_share shares[REDUCTION_ENGINES];
-    char gpu_skipped[ENGINE_REASON_MAX]; /* why auto did without a GPU; empty if it did not */
+    struct reduction_share shares[ENGINES]; /* by enum engine_id */
+    char gpu_skipped[ENGINE_REASON_MAX];    /* why auto did without a GPU; empty if it did not */
     struct profile profile;
 };
 

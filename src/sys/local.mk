@@ -9,5 +9,6 @@ library_sources += \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
 	src/sys/signals.c src/sys/signals.h \
-	src/sys/timeline.c src/sys/timeline.h \
-	src/sys/task_thread.c src/sys/task_thread.h
+	src/sys/stdio.c src/sys/stdio.h \
+	src/sys/task_thread.c src/sys/task_thread.h \
+	src/sys/timeline.c src/sys/timeline.h

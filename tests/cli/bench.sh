@@ -35,8 +35,12 @@ done
 ok 'the help fits into 80 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 80
 bench --version
 ok '--version' grep -qx 'gpureduce-bench [0-9][0-9.]*[0-9a-z.-]*' out
-bench --vers
-ok 'a long option may be shortened' test "$status:$(wc -l <out | tr -d ' ')" = 0:1
+copy out version
+for word in -V --vers 'limits --version' 'generate -V' 'ladder -V'; do
+    # shellcheck disable=SC2086 # two words, some of them
+    bench $word
+    ok "$word" cmp out version
+done
 bench
 is 'no command' 2 '' "gpureduce-bench: no command (try 'gpureduce-bench --help')"
 bench frobnicate
@@ -53,6 +57,20 @@ manual_options() { # COMMAND
     { sed -n "/^\.SS $1\$/,/^\.S[SH] /p" "$manual" | sed 's/\\-/-/g' | grep -o -- '--[a-z][a-z-]*'
         printf '%s\n' --help --version; } | sort -u
 }
+: >letters
+for name in '' generate limits ladder; do
+    # shellcheck disable=SC2086 # none, or one
+    bench $name --help
+    copy out help
+    # shellcheck disable=SC2086
+    bench $name -h
+    ok "$name -h" cmp out help
+    sed -n 's/^  \(-[a-zA-Z]\), \(--[a-z-]*\).*/\1 \2/p' out >>letters
+done
+sort -u letters >different
+ok 'a letter means one thing in all commands' test "$(cut -d ' ' -f 1 different | uniq -d)" = ''
+ok 'nor has an option two letters' test "$(cut -d ' ' -f 2 different | sort | uniq -d)" = ''
+ok 'those are not few' test "$(grep -c . different)" -ge 10
 for name in generate limits ladder; do
     bench "$name" --help
     if grep -q 'built without' out; then
@@ -84,9 +102,12 @@ else
         bench ladder -n "$bad"
         wrong "ladder -n '$bad'" "bad number of elements '$bad': it is from 1 to 2^40" ladder
     done
+    bench ladder --n=0
+    wrong 'ladder --n, as --elements was called' \
+        "bad number of elements '0': it is from 1 to 2^40" ladder
     for bad in 5 130 2048; do
-        bench ladder --threads "$bad"
-        wrong "ladder --threads $bad" "--threads '$bad' is not 128, 256, 512 or 1024" ladder
+        bench ladder --block-size "$bad"
+        wrong "ladder --block-size $bad" "--block-size '$bad' is not 128, 256, 512 or 1024" ladder
     done
     for bad in cup '' 'cub,'; do
         bench ladder --rung "$bad"
@@ -111,30 +132,30 @@ wrong 'a part of an f64' '12 bytes are no whole number of f64 elements' generate
 bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
 for bad in '' gauss Uniform uniform,normal; do
-    bench generate -n 4 --dist "$bad"
+    bench generate -b 4 --dist "$bad"
     wrong "--dist '$bad'" "unknown distribution '$bad': there are uniform, normal, wide, full, integers, sparse and cancel" generate
 done
 for bad in '' f31 int32; do
-    bench generate -n 4 --dtype "$bad"
+    bench generate -b 4 --dtype "$bad"
     wrong "--dtype '$bad'" "unknown dtype '$bad': there are f32, f64, f16 and bf16" generate
 done
-bench generate -n 4 -t '>f4'
+bench generate -b 4 -t '>f4'
 wrong "-t '>f4'" "dtype '>f4' is big-endian; data here are little-endian" generate
 for bad in '' -4 4x 1.5GB 9223372036854775808; do
     bench generate --bytes "$bad"
     wrong "--bytes '$bad'" "bad size '$bad' for --bytes" generate
 done
 for bad in '' -1 x 1k; do
-    bench generate -n 4 --seed "$bad"
+    bench generate -b 4 --seed "$bad"
     wrong "--seed '$bad'" "bad number '$bad' for --seed" generate
 done
 for bad in 0 1025; do
-    bench generate -n 4 --threads "$bad"
+    bench generate -b 4 --threads "$bad"
     wrong "--threads '$bad'" "--threads '$bad' is not from 1 to 1024" generate
 done
-bench generate -n 4 -j two
+bench generate -b 4 -j two
 wrong '-j two' "bad number 'two' for --threads" generate
-for bad in --dist --dtype --bytes --seed --threads -d -t -n -s -j; do
+for bad in --dist --dtype --bytes --seed --threads -d -t -b -s -j; do
     bench generate "$bad"
     wrong "$bad without its argument" "option '$bad' needs an argument" generate
 done
@@ -142,12 +163,12 @@ for bad in --quiet=no --progress=1 --no-progress=1 --help=1; do
     bench generate "$bad"
     wrong "$bad" "option '$bad' takes no argument" generate
 done
-bench generate -n 4 -x
+bench generate -b 4 -x
 wrong '-x' "unknown option '-x'" generate
-bench generate -n 4 --d=normal
+bench generate -b 4 --d=normal
 wrong 'an ambiguous option' "unknown or ambiguous option '--d=normal'" generate
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
-    script -qec "'$bench' generate -n 4; echo status \$?" /dev/null </dev/null >out 2>err
+    script -qec "'$bench' generate -b 4; echo status \$?" /dev/null </dev/null >out 2>err
     ok 'a terminal is refused' grep -q 'standard output is a terminal' out
     ok 'a terminal is refused: status' grep -q '^status 2' out
 else
@@ -160,29 +181,29 @@ fi
 # from their definition in another language.
 #
 while read -r dist type bytes sum; do
-    bench generate -q -d "$dist" -t "$type" -n "$bytes" -s 7
+    bench generate -q -d "$dist" -t "$type" -b "$bytes" -s 7
     ok "$dist $type, $bytes bytes: the same on every machine" \
         test "$status:$(cksum <out)" = "0:$sum $bytes"
 done <"$sources/tests/golden/generate"
-bench generate -n 4KiB -q
+bench generate -b 4KiB -q
 copy out expected
 bench generate --bytes=4096 --dist=uniform --dtype=float32 --seed=1 --quiet --threads=1
 ok 'defaults, and long options' cmp out expected
-bench generate -n 4KiB -q -s 2
+bench generate -b 4KiB -q -s 2
 ok 'another seed, other data' test "$(cmp -s out expected; echo $?)" = 1
-bench generate -n 4KiB -q -s 9223372036854775807
+bench generate -b 4KiB -q -s 9223372036854775807
 ok 'the largest seed' test "$status:$(size out)" = 0:4096
-bench generate -q -n 0
+bench generate -q -b 0
 is 'nothing at all' 0 ''
 for dist in uniform normal wide full integers sparse cancel; do
     # More than two chunks, and a part of a block at the end.
     bytes=$((2 * 1048576 + 20000))
-    bench generate -q -d $dist -n $bytes -j 1
+    bench generate -q -d $dist -b $bytes -j 1
     copy out serial
-    bench generate -q -d $dist -n $bytes -j 5
+    bench generate -q -d $dist -b $bytes -j 5
     ok "$dist: any number of threads writes the same" cmp out serial
     [ $dist = cancel ] && continue
-    bench generate -q -d $dist -n 1200004 -j 2
+    bench generate -q -d $dist -b 1200004 -j 2
     head -c 1200004 serial >expected
     ok "$dist: the beginning of a longer output" cmp out expected
 done
@@ -206,7 +227,7 @@ for type in f32 f64 f16 bf16; do
     *) step=0 largest=1.1e9 rest=1e-12 ;;
     esac
     for dist in uniform normal wide integers; do
-        "$bench" generate -q -d $dist -t $type -n 2MiB >distribution
+        "$bench" generate -q -d $dist -t $type -b 2MiB >distribution
         case $dist in
         uniform) holds "$type uniform" "a >= 0 && a < 0.001 + $step && b < 1 && b > 0.99 &&
             m > 0.497 - $step && m < 0.503" ;;
@@ -219,10 +240,10 @@ for type in f32 f64 f16 bf16; do
     element=$(printf '%s' "$type" | sed 's/^[a-z]*//')
     element=$((element / 8))
     for count in 1 2 3 4 4096 8191 8192 8193 16385 100000; do
-        "$bench" generate -q -d cancel -t $type -n $((count * element)) >distribution
+        "$bench" generate -q -d cancel -t $type -b $((count * element)) >distribution
         holds "$type cancel, $count" "s > 0 && s < $rest && (b > 1 || $count < 10)"
     done
-    "$bench" generate -q -d full -t $type -n 2MiB >distribution
+    "$bench" generate -q -d full -t $type -b 2MiB >distribution
     run -q -t $type -o nan,inf distribution
     is "$type full: finite" 0 "0
 0"
@@ -232,21 +253,21 @@ done
 hexadecimal() {
     od -An -v -tx4 "$1" | tr -s ' ' '\n' | grep .
 }
-"$bench" generate -q -d full -n 1MiB >distribution
+"$bench" generate -q -d full -b 1MiB >distribution
 hexadecimal distribution >words
 # Of 262144, 514 of each are expected.
 for pattern in ^00[0-7] ^80[0-7] ^7f[0-7] ^ff[0-7]; do
     ok "full: the smallest and largest exponents of both signs, $pattern" \
         test "$(grep -c "$pattern" words)" -gt 400
 done
-"$bench" generate -q -d sparse -n 1MiB >distribution
+"$bench" generate -q -d sparse -b 1MiB >distribution
 hexadecimal distribution >words
 # Of 262144, 124518 of each are expected; the standard deviation is 256.
 ok 'sparse: zeros of both signs' awk '
     /^00000000$/ { plus++ }
     /^80000000$/ { minus++ }
     END { exit !(plus > 123200 && plus < 125800 && minus > 123200 && minus < 125800) }' words
-"$bench" generate -q -d normal -n 1MiB >distribution
+"$bench" generate -q -d normal -b 1MiB >distribution
 hexadecimal distribution >words
 # Of 262144 numbers, 178957 lie between -1 and 1: a standard deviation is 238. Those are the words
 # below 3f800000, but for the sign.
@@ -258,41 +279,41 @@ ok 'normal: 68.27 % within one standard deviation' awk '
 #
 # generate: statistics, progress, and outputs that fail.
 #
-bench generate -n 4000
+bench generate -b 4000
 ok 'the statistics are a line' test "$(normalise err)" = '1000 elements, 4000 bytes, T s, R GB/s'
-bench generate -n 4
+bench generate -b 4
 ok 'a single element' test "$(normalise err)" = '1 element, 4 bytes, T s, R GB/s'
-bench generate -n 4000 -q
+bench generate -b 4000 -q
 ok '-q' test "$status:$(size out):$(cat err)" = 0:4000:
-bench generate -n 4000 -d wide -t f64 -s 3 -j 1 --json
+bench generate -b 4000 -d wide -t f64 -s 3 -j 1 --json
 ok '--json' test "$(normalise err)" = '{"distribution": "wide", "dtype": "f64", "seed": 3, "elements": 500, "bytes": 4000, "threads": 1, "seconds": T, "gigabytes_per_second": R}'
-bench generate -n 4000 -d wide -t f64 -s 3 -j 1 --json=statistics.json
+bench generate -b 4000 -d wide -t f64 -s 3 -j 1 --json=statistics.json
 ok '--json=FILE: a line beside it' test "$(normalise err)" = '500 elements, 4000 bytes, T s, R GB/s'
 ok '--json=FILE' test "$(normalise statistics.json)" = '{"distribution": "wide", "dtype": "f64", "seed": 3, "elements": 500, "bytes": 4000, "threads": 1, "seconds": T, "gigabytes_per_second": R}'
-bench generate -n 4000 -q --json --json=statistics.json
+bench generate -b 4000 -q --json --json=statistics.json
 ok '--json=FILE, quietly' test "$status:$(wc -l <statistics.json | tr -d ' '):$(cat err)" = 0:1:
-bench generate -n 4000 -q --json=nowhere/statistics.json
+bench generate -b 4000 -q --json=nowhere/statistics.json
 is '--json=FILE that cannot be' 1 '' 'gpureduce-bench: nowhere/statistics.json: No such file or directory'
 echo before >kept.json
-bench generate -n 4 --json=kept.json 5
+bench generate -b 4 --json=kept.json 5
 ok '--json=FILE is left alone by a wrong command line' test "$status:$(cat kept.json)" = 2:before
-bench generate -n 4000 -q --json=.
+bench generate -b 4000 -q --json=.
 is '--json=DIRECTORY' 1 '' 'gpureduce-bench: .: Is a directory'
-bench generate -n 4000 -q --json=
+bench generate -b 4000 -q --json=
 is '--json= without a name' 1 '' "gpureduce-bench: '': No such file or directory"
 ln -s linked.json link.json
-bench generate -n 4000 -q --json=link.json
+bench generate -b 4000 -q --json=link.json
 ok '--json=LINK to what is not there yet' test "$status:$(wc -l <linked.json | tr -d ' ')" = 0:1
-shell 'gpureduce-bench generate -q --progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
+shell 'gpureduce-bench generate -q --progress -b 64MiB | { sleep 1.4; cat >/dev/null; }'
 ok '--progress' grep -q 'of 0.07 GB' err
 ok '--progress: no time is known before anything is written' \
     grep -q '0.00 of 0.07 GB    0 %  0.00 GB/s  -:-- left' err
-shell 'gpureduce-bench generate -q --no-progress -n 64MiB | { sleep 1.4; cat >/dev/null; }'
+shell 'gpureduce-bench generate -q --no-progress -b 64MiB | { sleep 1.4; cat >/dev/null; }'
 is '--no-progress' 0 ''
 if [ -w /dev/full ]; then
-    shell 'gpureduce-bench generate -n 4MiB >/dev/full'
+    shell 'gpureduce-bench generate -b 4MiB >/dev/full'
     is 'generate: a full disk' 1 '' 'gpureduce-bench: standard output: No space left on device'
-    bench generate -n 4 -q --json=/dev/full
+    bench generate -b 4 -q --json=/dev/full
     ok 'generate --json=FILE: a full disk' test "$status:$(cat err)" = \
         '1:gpureduce-bench: /dev/full: No space left on device'
     shell 'gpureduce-bench limits --help >/dev/full'
@@ -302,18 +323,18 @@ else
     skip 'generate --json=FILE: a full disk' 'no /dev/full'
     skip 'help: a full disk' 'no /dev/full'
 fi
-shell 'gpureduce-bench generate -n 4MiB >&-'
+shell 'gpureduce-bench generate -b 4MiB >&-'
 is 'generate: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad file descriptor'
 shell 'gpureduce-bench --help >&-'
 is 'help: closed standard output' 1 '' 'gpureduce-bench: standard output: Bad file descriptor'
-shell "trap '' PIPE; { gpureduce-bench generate -n 64MiB; echo \$? >code; } | true"
+shell "trap '' PIPE; { gpureduce-bench generate -b 64MiB; echo \$? >code; } | true"
 ok 'generate: a pipe that nobody reads' \
     test "$(cat code):$(cat err)" = '1:gpureduce-bench: standard output: Broken pipe'
 # dd leaves the pipe so that a write that does not fit fails instead of waiting.
 if dd if=/dev/null of=/dev/null oflag=nonblock count=0 2>/dev/null; then
-    bench generate -n 4MiB -q
+    bench generate -b 4MiB -q
     copy out expected
-    shell '{ dd if=/dev/null oflag=nonblock count=0 2>/dev/null; gpureduce-bench generate -n 4MiB -q
+    shell '{ dd if=/dev/null oflag=nonblock count=0 2>/dev/null; gpureduce-bench generate -b 4MiB -q
         echo $? >code; } | { sleep 0.3; cat; }'
     ok 'generate: a pipe that does not wait' test "$(cat code):$(cat err)" = 0:
     ok 'generate: a pipe that does not wait loses nothing' cmp out expected
@@ -321,7 +342,7 @@ else
     skip 'generate: a pipe that does not wait' 'dd knows no oflag=nonblock'
     skip 'generate: a pipe that does not wait loses nothing' 'dd knows no oflag=nonblock'
 fi
-shell '(ulimit -f 1; trap "" XFSZ; gpureduce-bench generate -n 64MiB >limited)'
+shell '(ulimit -f 1; trap "" XFSZ; gpureduce-bench generate -b 64MiB >limited)'
 ok 'generate: a file that may not grow' \
     test "$status:$(cat err)" = '1:gpureduce-bench: standard output: File too large'
 
@@ -340,7 +361,7 @@ bench limits -r -1
 wrong '-r -1' "bad number '-1' for --repeat" limits
 bench limits -j 0
 wrong '-j 0' "--threads '0' is not from 1 to 1024" limits
-for bad in --bytes --repeat --threads --plot -n -r -j; do
+for bad in --bytes --repeat --threads --plot -b -r -j; do
     bench limits "$bad"
     wrong "$bad without its argument" "option '$bad' needs an argument" limits
 done
@@ -365,7 +386,7 @@ bench limits --bytes=1MiB -r1 -j1
 is 'nowhere to make a temporary file: said before anything is measured' 1 '' \
     "gpureduce-bench: $work/nowhere: cannot make a temporary file: No such file or directory"
 environment=
-"$bench" generate -q -n 1MiB >small.f32
+"$bench" generate -q -b 1MiB >small.f32
 bench limits --bytes=16TiB -r1 -j1 small.f32
 ok 'more data than there is memory' test "$status:$(size out):$(sed 's/[0-9]* bytes are/N bytes are/' err)" = \
     '1:0:gpureduce-bench: out of memory: --bytes=17592186044416, and N bytes are available'
@@ -432,7 +453,7 @@ else
     ok 'limits: rows of a GPU' test "$(grep -c 'gpu-read\|host-to-device' limits.txt)" -ge 3
 fi
 
-"$bench" generate -q -d normal -n 2MiB >file.f32
+"$bench" generate -q -d normal -b 2MiB >file.f32
 bench limits --bytes=2MiB -r1 file.f32
 ok 'limits FILE' test "$status" = 0
 copy out limits.txt
@@ -468,7 +489,7 @@ if [ -w /dev/shm ] && [ "$(df -P /dev/shm 2>/dev/null | awk 'END { print $1 }')"
 else
     skip 'limits FILE: a file in memory is not cold' 'no tmpfs'
 fi
-bench limits file.f32 -j1 --repeat 1 -n 1MiB
+bench limits file.f32 -j1 --repeat 1 -b 1MiB
 ok 'options behind the file' test "$status" = 0
 
 bench limits --bytes=1MiB -r2 -j2 --progress
@@ -584,7 +605,7 @@ ok 'limits: a signal leaves no file' test "$(find temporary -type f | wc -l)" -e
 #
 # The ladder. What it says of numbers is tested by itself: it verifies every rung.
 #
-bench ladder --n=4096 --repeat=2 --rung=sequential,cub,production
+bench ladder --elements=4096 --repeat=2 --rung=sequential,cub,production
 if [ "$status" -eq 3 ]; then
     ok 'ladder without a GPU gives a reason' \
         test "$(cat out):$(grep -c '^gpureduce-bench: .*[a-z]' err):$(wc -l <err | tr -d ' ')" = :1:1

@@ -23,10 +23,28 @@ run --help
 golden '--help' 0 help
 run --nan=skip three.f32 --help --bogus
 golden '--help ends the command line' 0 help
+for word in -h -qh; do
+    run "$word"
+    golden "$word" 0 help
+done
 run --version
-ok '--version: status' test "$status" -eq 0
-ok '--version: one line' grep -q '^gpureduce [0-9][0-9.]*[0-9a-z.-]*$' out
-ok '--version: no more than that' test "$(cat out err | wc -l)" -eq 1
+ok '--version: status' test "$status:$(cat err)" = 0:
+ok '--version: its first line' sh -c \
+    'head -n 1 out | grep -q "^gpureduce [0-9][0-9.]*[0-9a-z.-]*\$"'
+ok '--version: what was built in' test "$(sed -e 1d -e 's/: .*//' out | tr '\n' ,)" = \
+    'CUDA,CPU instruction sets,libzstd,hardening,'
+ok '--version: CUDA and its architectures' grep -Eqx \
+    'CUDA: (none|[0-9]+\.[0-9]+, for .*(sm|compute)_[0-9]+.*)' out
+ok '--version: instruction sets' grep -Eqx 'CPU instruction sets:( [a-z0-9]+)* portable' out
+ok '--version: libzstd' grep -Eqx 'libzstd: ([0-9]+\.){2}[0-9]+, built with ([0-9]+\.){2}[0-9]+' out
+if [ -n "${HARDENING+set}" ]; then
+    ok '--version: hardening' grep -qx "hardening: ${HARDENING:-none}" out
+else
+    skip '--version: hardening' 'HARDENING is not set'
+fi
+copy out version
+run -V
+ok '-V' cmp out version
 run --hel
 golden 'a long option may be shortened' 0 help
 
@@ -54,7 +72,7 @@ cat >options <<'END'
 --version
 END
 ok 'the help names every option' cmp named options
-ok 'the help fits into 90 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 90
+ok 'the help fits into 80 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 80
 
 #
 # Operations.

@@ -29,7 +29,7 @@ sanitizer=$(grep -ao '__[at]san_init' "$program" | head -n 1)
 #
 # Inputs: read, mapped, of several formats. `expected` is what they all give.
 #
-"$bench" generate -q -d normal -n 9000008 >large
+"$bench" generate -q -d normal -b 9000008 >large
 head -c 3000000 large >small
 { npy 1 "$(npy_header '<f4' '(2250002,)')" && cat large; } >large.npy
 shell "cat large | gpureduce -q -j 1 --chunk-size 4096 -o $ops"

@@ -111,7 +111,7 @@ shell '{ cat three.f32; sleep 0.5; cat three.f32; } >fifo &
 holds 'a slow writer' '.sum == 12 and .held_back_by.stage == "read" and
     .held_back_by.text == "waiting for the pipe'"'"'s writer" and
     .held_back_by.percent_of_limit == null and .stages.read.busy_seconds > 0.2'
-ok 'a slow writer, in words' grep -q "^  held back by: waiting for the pipe's writer\$" err
+ok 'a slow writer, in words' grep -q "^  bottleneck: waiting for the pipe's writer\$" err
 
 # With limits that are recorded. All are the same, so that it does not matter which stage it is.
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
@@ -131,7 +131,7 @@ run -v -D cpu -j 2 -t f16 --json -o min raw
 holds 'the rate beside a recorded limit' '.held_back_by | .limit_gigabytes_per_second == 40 and
     (.percent_of_limit - 100 * .gigabytes_per_second / 40 | fabs < 0.1)'
 ok 'the same in words' grep -q \
-    '^  held back by: .*, [0-9]* % of \(the measured 40\.0 GB/s of 2 threads\|the storage.s measured 40\.0 GB/s\)$' err
+    '^  bottleneck: .*, [0-9]* % of \(the measured 40\.0 GB/s of 2 threads\|the storage.s measured 40\.0 GB/s\)$' err
 cp err with
 ok 'nothing is said of a record that is good' test "$(grep -c ignored with)" -eq 0
 
@@ -167,10 +167,10 @@ run -v -D cpu -t f16 -o min raw
 ok 'no record' test "$status:$(grep -c '% of the measured\|ignored' err)" = 0:0
 
 # What gpureduce-bench writes is what gpureduce reads.
-if env XDG_CACHE_HOME="$work/cache" "$bench" limits -n 1MiB -r 1 --save >bench.out 2>bench.err; then
+if env XDG_CACHE_HOME="$work/cache" "$bench" limits -b 1MiB -r 1 --save >bench.out 2>bench.err; then
     run -v -D cpu -t f16 -o min raw
     ok 'a real record is not ignored' test "$status:$(grep -c ignored err)" = 0:0
-    ok 'a real record is used' grep -q '^  held back by: .*, [0-9]* % of ' err
+    ok 'a real record is used' grep -q '^  bottleneck: .*, [0-9]* % of ' err
 else
     fail 'gpureduce-bench limits --save'
     show bench.err

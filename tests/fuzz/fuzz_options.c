@@ -7,7 +7,6 @@
 #include "fuzz/fuzz.h"
 
 #include <ctype.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +80,6 @@ static void command_line(const unsigned char *data, size_t size)
         word += strlen(word) + 1;
     }
     fuzz_messages_clear();
-    optind = 0; /* begin anew */
     switch (options_parse(argc, argv, &options)) {
     case OPTIONS_RUN:
         check_parsed(&options);

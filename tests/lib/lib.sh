@@ -244,7 +244,7 @@ normalise() {
         -e 's/"device": "[a-z0-9]*"/"device": "D"/' \
         -e 's/"held_back_by": {[^}]*}/"held_back_by": H/' \
         -e 's/"held_back_by": null/"held_back_by": H/' \
-        -e '/^  held back by: /d' \
+        -e '/^  bottleneck: /d' \
         -e '/^  wait  /d' \
         -e '/^  turn  /d' \
         -e 's/^\(  start-up *\)[0-9.]*$/\1T/' \

@@ -1,12 +1,14 @@
 /*
- * profile.h: which stage held a run back, for runs of every kind, told by what their workers would
- * measure.
+ * profile.h and bottleneck.h: the bottleneck of runs of every kind, told by what their workers
+ * would measure, and the recorded limit that it is compared with.
  */
 #include "config.h"
 
+#include "profile/bottleneck.h"
 #include "profile/profile.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "lib/tap.h"
 
@@ -23,7 +25,7 @@ struct example {
     unsigned gpus, copy, kernel;        /* of all GPUs, each of which had a second */
 
     enum profile_stage stage;
-    enum profile_cause cause;
+    enum bottleneck_cause cause;
     unsigned units;
 };
 
@@ -37,7 +39,7 @@ static const struct example examples[] = {
      .copy = 980,
      .kernel = 150,
      .stage = PROFILE_COPY,
-     .cause = PROFILE_LINK,
+     .cause = BOTTLENECK_LINK,
      .units = 1},
     {.name = "two GPUs",
      .threads = 16,
@@ -48,7 +50,7 @@ static const struct example examples[] = {
      .copy = 1950,
      .kernel = 300,
      .stage = PROFILE_COPY,
-     .cause = PROFILE_LINK,
+     .cause = BOTTLENECK_LINK,
      .units = 2},
     {.name = "a GPU whose feeders never wait for a buffer",
      .threads = 2,
@@ -59,7 +61,7 @@ static const struct example examples[] = {
      .copy = 320,
      .kernel = 50,
      .stage = PROFILE_READ,
-     .cause = PROFILE_CACHED_COPY,
+     .cause = BOTTLENECK_CACHED_COPY,
      .units = 2},
     {.name = "a GPU and a cold file",
      .threads = 8,
@@ -70,7 +72,7 @@ static const struct example examples[] = {
      .copy = 40,
      .kernel = 5,
      .stage = PROFILE_READ,
-     .cause = PROFILE_STORAGE,
+     .cause = BOTTLENECK_STORAGE,
      .units = 8},
     {.name = "a GPU whose kernel is slow",
      .threads = 8,
@@ -81,7 +83,7 @@ static const struct example examples[] = {
      .copy = 400,
      .kernel = 990,
      .stage = PROFILE_KERNEL,
-     .cause = PROFILE_GPU,
+     .cause = BOTTLENECK_GPU,
      .units = 1},
     {.name = "a GPU behind a pipe",
      .threads = 4,
@@ -94,7 +96,7 @@ static const struct example examples[] = {
      .copy = 60,
      .kernel = 8,
      .stage = PROFILE_READ,
-     .cause = PROFILE_PIPE,
+     .cause = BOTTLENECK_PIPE,
      .units = 1},
     {.name = "a mapped file, pages made present by faults",
      .threads = 16,
@@ -104,7 +106,7 @@ static const struct example examples[] = {
      .in_place = 1000,
      .on_cpu = 1000,
      .stage = PROFILE_REDUCE,
-     .cause = PROFILE_MEMORY,
+     .cause = BOTTLENECK_MEMORY,
      .units = 16},
     {.name = "a mapped file, making pages present takes longer",
      .threads = 16,
@@ -114,7 +116,7 @@ static const struct example examples[] = {
      .in_place = 1000,
      .on_cpu = 1000,
      .stage = PROFILE_READ,
-     .cause = PROFILE_CACHED_PAGES,
+     .cause = BOTTLENECK_CACHED_PAGES,
      .units = 16},
     {.name = "a cached file that is read",
      .threads = 16,
@@ -123,7 +125,7 @@ static const struct example examples[] = {
      .cpu = 15900,
      .on_cpu = 1000,
      .stage = PROFILE_READ,
-     .cause = PROFILE_CACHED_COPY,
+     .cause = BOTTLENECK_CACHED_COPY,
      .units = 16},
     {.name = "a mapped file that is cold",
      .threads = 4,
@@ -134,7 +136,7 @@ static const struct example examples[] = {
      .in_place = 1000,
      .on_cpu = 1000,
      .stage = PROFILE_REDUCE,
-     .cause = PROFILE_STORAGE,
+     .cause = BOTTLENECK_STORAGE,
      .units = 4},
     {.name = "one that storage brings faster than it is reduced",
      .threads = 4,
@@ -145,7 +147,7 @@ static const struct example examples[] = {
      .in_place = 1000,
      .on_cpu = 1000,
      .stage = PROFILE_REDUCE,
-     .cause = PROFILE_MEMORY,
+     .cause = BOTTLENECK_MEMORY,
      .units = 4},
     {.name = "CPU and GPU together",
      .threads = 17,
@@ -159,7 +161,7 @@ static const struct example examples[] = {
      .copy = 700,
      .kernel = 40,
      .stage = PROFILE_REDUCE,
-     .cause = PROFILE_MEMORY,
+     .cause = BOTTLENECK_MEMORY,
      .units = 17},
     {.name = "a pipe whose writer is slow",
      .threads = 4,
@@ -171,7 +173,7 @@ static const struct example examples[] = {
      .pipe = true,
      .on_cpu = 1000,
      .stage = PROFILE_READ,
-     .cause = PROFILE_WRITER,
+     .cause = BOTTLENECK_WRITER,
      .units = 1},
     {.name = "a pipe that is read all the time",
      .threads = 4,
@@ -183,7 +185,7 @@ static const struct example examples[] = {
      .pipe = true,
      .on_cpu = 1000,
      .stage = PROFILE_READ,
-     .cause = PROFILE_PIPE,
+     .cause = BOTTLENECK_PIPE,
      .units = 1},
     {.name = "a pipe and a thread that does all",
      .threads = 1,
@@ -194,7 +196,7 @@ static const struct example examples[] = {
      .pipe = true,
      .on_cpu = 1000,
      .stage = PROFILE_REDUCE,
-     .cause = PROFILE_CPU,
+     .cause = BOTTLENECK_CPU,
      .units = 1},
     {.name = "zstd of one frame",
      .threads = 8,
@@ -206,7 +208,7 @@ static const struct example examples[] = {
      .in_turn = true,
      .on_cpu = 1000,
      .stage = PROFILE_DECODE,
-     .cause = PROFILE_DECODING,
+     .cause = BOTTLENECK_DECODING,
      .units = 1},
     {.name = "zstd of many frames",
      .threads = 8,
@@ -218,7 +220,7 @@ static const struct example examples[] = {
      .in_turn = true,
      .on_cpu = 1000,
      .stage = PROFILE_DECODE,
-     .cause = PROFILE_DECODING,
+     .cause = BOTTLENECK_DECODING,
      .units = 8},
     {.name = "zstd from a cold file",
      .threads = 8,
@@ -230,7 +232,7 @@ static const struct example examples[] = {
      .storage = 1000,
      .on_cpu = 1000,
      .stage = PROFILE_READ,
-     .cause = PROFILE_STORAGE,
+     .cause = BOTTLENECK_STORAGE,
      .units = 8},
 };
 
@@ -272,12 +274,12 @@ static void test_examples(void)
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         const struct example *e = &examples[i];
         struct profile a = make(e);
-        struct profile_limiter l;
-        bool good = profile_limiter(&a, &l);
+        struct bottleneck b;
+        bool good = bottleneck_find(&a, &b);
 
-        if (!tap_ok(good && l.stage == e->stage && l.cause == e->cause && l.units == e->units, "%s",
+        if (!tap_ok(good && b.stage == e->stage && b.cause == e->cause && b.units == e->units, "%s",
                     e->name))
-            tap_note("stage %d, cause %d, %u units", l.stage, l.cause, l.units);
+            tap_note("stage %d, cause %d, %u units", b.stage, b.cause, b.units);
     }
 }
 
@@ -288,17 +290,17 @@ static bool near(double x, double y)
 
 static void test_rates(void)
 {
-    struct profile_limiter l;
+    struct bottleneck b;
     struct profile a = make(&examples[0]);
 
-    tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "a link: over the time that it had");
+    tap_ok(bottleneck_find(&a, &b) && near(b.rate, 1.0), "a link: over the time that it had");
     a = make(&examples[1]);
-    tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "several: all together");
+    tap_ok(bottleneck_find(&a, &b) && near(b.rate, 1.0), "several: all together");
     a = make(&examples[6]);
-    tap_ok(profile_limiter(&a, &l) && near(l.rate, 0.9 / 0.8), "threads: in the steady state");
+    tap_ok(bottleneck_find(&a, &b) && near(b.rate, 0.9 / 0.8), "threads: in the steady state");
     a.phases[PROFILE_STEADY].time = 100 * MS;
     a.phases[PROFILE_RAMP_UP].time = 800 * MS;
-    tap_ok(profile_limiter(&a, &l) && near(l.rate, 1.0), "unless that is short");
+    tap_ok(bottleneck_find(&a, &b) && near(b.rate, 1.0), "unless that is short");
     tap_ok(near(profile_utilisation(&a, PROFILE_REDUCE), 15.7 / 16) &&
                profile_utilisation(&a, PROFILE_KERNEL) == 0 && profile_time(&a) == 1000 * MS,
            "parts and sums");
@@ -311,19 +313,89 @@ static void test_rates(void)
 static void test_short(void)
 {
     struct profile a = {.threads = 1};
-    struct profile_limiter l;
+    struct bottleneck b;
 
-    tap_ok(!profile_limiter(&a, &l), "of no time nothing can be told");
+    tap_ok(!bottleneck_find(&a, &b), "of no time nothing can be told");
     a = make(&examples[6]);
     for (int i = 0; i < PROFILE_PHASES; i++)
         a.phases[i].time /= 2000;
-    tap_ok(!profile_limiter(&a, &l), "nor of half a millisecond");
+    tap_ok(!bottleneck_find(&a, &b), "nor of half a millisecond");
+}
+
+/* Which recorded limit a bottleneck is compared with, and how that is put. */
+static void test_limits(void)
+{
+    static const struct machine m = {
+        .cpu = "C",
+        .gpu = "NVIDIA X",
+        .limits = {{"cold-direct", 1, 5},
+                   {"cold-direct", 4, 7},
+                   {"cached-pread", 1, 10},
+                   {"cached-pread", 3, 20},
+                   {"host-to-device-pinned", 0, 50},
+                   {"gpu-read", 0, 3000}},
+        .count = 6,
+    };
+    static const struct {
+        struct bottleneck b;
+        const char *gpus;
+        double limit;
+        const char *text;
+    } cases[] = {
+        {{PROFILE_READ, BOTTLENECK_STORAGE, 4, 3.5},
+         NULL,
+         7,
+         "50 % of the storage's measured 7.0 GB/s"},
+        {{PROFILE_READ, BOTTLENECK_CACHED_COPY, 2, 3},
+         "1 x NVIDIA X",
+         15,
+         "20 % of the measured 15.0 GB/s of 2 threads"},
+        {{PROFILE_READ, BOTTLENECK_CACHED_COPY, 1, 9},
+         NULL,
+         10,
+         "90 % of the measured 10.0 GB/s of 1 thread"},
+        {{PROFILE_COPY, BOTTLENECK_LINK, 1, 49},
+         "NVIDIA X",
+         50,
+         "98 % of the link's measured 50.0 GB/s"},
+        {{PROFILE_COPY, BOTTLENECK_LINK, 2, 50},
+         "2 x NVIDIA X",
+         100,
+         "50 % of the 2 links' measured 100.0 GB/s"},
+        {{PROFILE_KERNEL, BOTTLENECK_GPU, 1, 300},
+         "NVIDIA X",
+         3000,
+         "10 % of the GPU's measured 3000.0 GB/s"},
+        {{PROFILE_KERNEL, BOTTLENECK_GPU, 1, 300}, "NVIDIA Y", 0, NULL},
+        {{PROFILE_KERNEL, BOTTLENECK_GPU, 1, 300}, NULL, 0, NULL},
+        {{PROFILE_DECODE, BOTTLENECK_DECODING, 1, 1}, NULL, 0, NULL},
+        {{PROFILE_READ, BOTTLENECK_PIPE, 1, 1}, NULL, 0, NULL},
+        {{PROFILE_REDUCE, BOTTLENECK_CPU, 1, 1}, NULL, 0, NULL},
+    };
+    static const struct machine cpu_only = {
+        .cpu = "C", .limits = {{"gpu-read", 0, 3000}}, .count = 1};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[BOTTLENECK_TEXT_MAX] = "";
+        double limit = bottleneck_limit(&cases[i].b, &m, cases[i].gpus);
+
+        if (limit > 0)
+            bottleneck_compare(text, &cases[i].b, limit);
+        if (!tap_ok(near(limit, cases[i].limit) &&
+                        strcmp(text, cases[i].text ? cases[i].text : "") == 0,
+                    "%s: %s", bottleneck_text(&cases[i].b),
+                    cases[i].text ? cases[i].text : "no limit"))
+            tap_note("%g GB/s, %s", limit, text);
+    }
+    tap_ok(bottleneck_limit(&cases[5].b, &cpu_only, "NVIDIA X") == 0,
+           "limits of a GPU without a name");
 }
 
 int main(void)
 {
     test_examples();
     test_rates();
+    test_limits();
     test_short();
     return tap_done();
 }

@@ -1,28 +1,16 @@
 /*
- * The command lines of gpureduce-bench: a command describes its options in a table, from which they
- * are parsed and --help is printed. --help and --version are added to every table.
+ * What the command lines of gpureduce-bench share: options that mean the same in every command, as
+ * rows of a table (cli/arguments.h), and how their arguments are read.
  *
- * Nothing here opens a file or starts a thread. A command line that is wrong ends in one message,
- * which raises the exit status to EXIT_USAGE.
+ * A letter means one thing in all commands: -b bytes, -d distribution, -D device, -j threads of the
+ * CPU, -n elements, -q quiet, -r repeat, -s seed, -t element type.
  */
 #ifndef GPUREDUCE_BENCH_ARGUMENTS_H
 #define GPUREDUCE_BENCH_ARGUMENTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-/* What an option is, and what its target points to. */
-enum argument_kind {
-    ARGUMENT_SET,          /* no argument: bool, becomes true */
-    ARGUMENT_CLEAR,        /* no argument: bool, becomes false */
-    ARGUMENT_SIZE,         /* bytes, with suffixes: uint64_t */
-    ARGUMENT_COUNT,        /* a plain number: uint64_t */
-    ARGUMENT_DTYPE,        /* enum element_type; little-endian */
-    ARGUMENT_DISTRIBUTION, /* enum distribution */
-    ARGUMENT_TEXT,         /* any string: const char *, into argv */
-    ARGUMENT_JSON          /* none, or a file's name: struct argument_json */
-};
+#include "cli/arguments.h"
 
 /* How a command prints what it found: as text, or as JSON instead; or as text, and as JSON into a
    file beside it. */
@@ -31,44 +19,46 @@ struct argument_json {
     const char *path; /* into argv; NULL for no file */
 };
 
-struct argument {
-    const char *name; /* the long option, without dashes */
-    char letter;      /* the short one, or 0 */
-    enum argument_kind kind;
-    void *target;         /* keeps its value where the option is not given */
-    uint64_t least, most; /* of sizes and counts; most 0 for no bound */
-    const char *value;    /* the argument's name in --help, or NULL */
-    const char *help;     /* one line or several, without the last newline */
-};
+/* Read into an enum element_type, which is little-endian; an enum distribution; a struct
+   argument_json. */
+argument_parser arguments_parse_dtype, arguments_parse_distribution, arguments_parse_json;
 
-/* The most options of a table. */
-#define ARGUMENTS_MAX 24
+/* The words that the first two know. */
+const char *arguments_dtype_word(size_t i);
+const char *arguments_distribution_word(size_t i);
 
-struct arguments {
-    const char *program; /* as in usage and messages: "gpureduce-bench limits" */
-    const char *usage;   /* what follows it: "[OPTION]... [FILE]" */
-    const char *summary; /* a line or several, without the last newline */
-    const struct argument *table;
-    size_t count;
-    int operands;                /* how many words that are no options there may be; -1: whatever
-                                    follows the first of them is left alone */
-    const char *details;         /* what --help prints behind the options, or NULL */
-    void (*print_details)(void); /* likewise, to standard output, before `details`, or NULL */
-};
+/* Rows, up to `help`; `offset` is where in the command's struct the value goes. */
+#define ARGUMENTS_DTYPE(offset)                                               \
+    .name = "dtype", .letter = 't', .value = "TYPE", .kind = ARGUMENT_PARSED, \
+    .parse = arguments_parse_dtype, .target = offset, .what = "dtype",        \
+    .word = arguments_dtype_word, .completion = COMPLETE_WORD
+#define ARGUMENTS_DISTRIBUTION(offset)                                               \
+    .name = "dist", .letter = 'd', .value = "NAME", .kind = ARGUMENT_PARSED,         \
+    .parse = arguments_parse_distribution, .target = offset, .what = "distribution", \
+    .word = arguments_distribution_word, .completion = COMPLETE_WORD
+#define ARGUMENTS_JSON(offset)                                                  \
+    .name = "json", .value = "FILE", .optional = true, .kind = ARGUMENT_PARSED, \
+    .parse = arguments_parse_json, .target = offset, .completion = COMPLETE_FILE
+#define ARGUMENTS_PLOT(offset)                                                \
+    .name = "plot", .value = "FILE", .kind = ARGUMENT_TEXT, .target = offset, \
+    .completion = COMPLETE_FILE
+#define ARGUMENTS_SEED(offset) \
+    .name = "seed", .letter = 's', .value = "N", .kind = ARGUMENT_COUNT, .target = offset
+#define ARGUMENTS_REPEAT(offset, most_)                                                      \
+    .name = "repeat", .letter = 'r', .value = "N", .kind = ARGUMENT_COUNT, .target = offset, \
+    .least = 1, .most = most_
+#define ARGUMENTS_BYTES(offset) \
+    .name = "bytes", .letter = 'b', .value = "SIZE", .kind = ARGUMENT_SIZE, .target = offset
+#define ARGUMENTS_THREADS(offset, most_)                                                      \
+    .name = "threads", .letter = 'j', .value = "N", .kind = ARGUMENT_COUNT, .target = offset, \
+    .least = 1, .most = most_
+#define ARGUMENTS_PROGRESS(offset) .name = "progress", .kind = ARGUMENT_SET, .target = offset
+#define ARGUMENTS_NO_PROGRESS(offset) \
+    .name = "no-progress", .kind = ARGUMENT_CLEAR, .target = offset
 
-enum arguments_action {
-    ARGUMENTS_RUN,
-    ARGUMENTS_DONE, /* --help or --version was printed */
-    ARGUMENTS_WRONG /* and that has been said */
-};
-
-/* Parses argv, moving operands behind options. The operands are argv[*operand] and what follows, up
-   to the NULL at the end. */
-enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
-                                      int *operand);
-
-/* Says that the command line is wrong. The format quotes `value`, made fit to print, by one %s.
-   Returns false. */
-bool arguments_wrong(const struct arguments *a, const char *format, const char *value);
+/* What --help says of SIZE. */
+#define ARGUMENTS_SIZE_DETAILS                                                           \
+    "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n" \
+    "GiB, TiB, K, M, G, T (powers of 1024)."
 
 #endif

@@ -289,8 +289,6 @@ static void fill_exponents(union block *restrict b, enum element_type type, stru
             b->bits16[i] = (uint16_t)((random[i] >> 16 & (uint32_t)others) | exponent << shift);
         }
         break;
-    case ELEMENT_TYPES:
-        break;
     }
 }
 

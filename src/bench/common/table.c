@@ -9,8 +9,8 @@
 
 #include "bench/common/output.h"
 #include "bench/common/table_impl.h"
-#include "cli/report.h"
 #include "sys/message.h"
+#include "sys/stdio.h"
 
 /* The least widths of columns when rows are printed one by one: later cells may be wider than those
    that are known. */
@@ -319,7 +319,7 @@ bool table_flush(struct table *t)
     if (!t || t->failed || t->json)
         return true;
     print_rows(t, true);
-    return report_flush();
+    return stdio_flush();
 }
 
 void table_finish(struct table *t)
@@ -334,7 +334,7 @@ void table_finish(struct table *t)
             putchar('\n');
         print_facts(t);
     }
-    (void)report_flush();
+    (void)stdio_flush();
     if (t->json_path) {
         FILE *out = output_open(t->json_path);
 

@@ -208,80 +208,117 @@ static void report_statistics(const struct job *job, unsigned threads, double se
     }
 }
 
-void bench_generate(int argc, char **argv)
-{
-    struct job job = {.distribution = DISTRIBUTION_UNIFORM, .type = ELEMENT_F32, .seed = 1};
-    struct argument_json json = {false, NULL};
-    bool quiet = false, progress = isatty(STDERR_FILENO);
-    uint64_t threads = cores_available(), chunks, begun;
-    uint64_t bytes = UINT64_MAX;
-    const struct argument table[] = {
-        {"dist", 'd', ARGUMENT_DISTRIBUTION, &job.distribution, 0, 0, "NAME",
-         "uniform (default): from 0 to 1, 1 excluded\n"
-         "normal: mean 0, standard deviation 1\n"
-         "wide: any sign, exponents evenly from 2^-30 to\n"
-         "2^29, or all that f16 has\n"
-         "full: any finite bits\n"
-         "integers: from -1000 to 1000\n"
-         "sparse: 19 of 20 are zeros, the others normal\n"
-         "cancel: wide, and the sum of all is tiny"},
-        {"dtype", 't', ARGUMENT_DTYPE, &job.type, 0, 0, "TYPE", "f32 (default), f64, f16 or bf16"},
-        {"bytes", 'n', ARGUMENT_SIZE, &bytes, 0, 0, "SIZE", "how much; this option must be given"},
-        {"seed", 's', ARGUMENT_COUNT, &job.seed, 0, 0, "N",
-         "another number, other data; default 1"},
-        {"threads", 'j', ARGUMENT_COUNT, &threads, 1, THREADS_MAX, "N",
-         "threads; default: one a core"},
-        {"json", 0, ARGUMENT_JSON, &json, 0, 0, "FILE",
-         "print the statistics as JSON, on standard error;\nwith FILE, write the JSON there"},
-        {"quiet", 'q', ARGUMENT_SET, &quiet, 0, 0, NULL, "print no statistics"},
-        {"progress", 0, ARGUMENT_SET, &progress, 0, 0, NULL, "show progress on standard error"},
-        {"no-progress", 0, ARGUMENT_CLEAR, &progress, 0, 0, NULL,
-         "show none; default: on a terminal"},
-    };
-    const struct arguments arguments = {
-        .program = "gpureduce-bench generate",
-        .usage = "[OPTION]... --bytes=SIZE > FILE",
-        .summary =
-            "Write random numbers to standard output, raw and little-endian. The same options\n"
-            "give the same bytes on every machine.",
-        .table = table,
-        .count = sizeof table / sizeof *table,
-        .details =
-            "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
-            "GiB, TiB, K, M, G, T (powers of 1024).",
-    };
-    int operand;
+/*
+ * The command line.
+ */
 
-    if (arguments_parse(&arguments, argc, argv, &operand) != ARGUMENTS_RUN)
-        return;
-    if (bytes == UINT64_MAX) {
-        message_error(EXIT_USAGE, "--bytes is missing (try '%s --help')", arguments.program);
-        return;
+struct command_line {
+    enum distribution distribution;
+    enum element_type type;
+    uint64_t bytes; /* UINT64_MAX where it is not given */
+    uint64_t seed, threads;
+    struct argument_json json;
+    bool quiet, progress;
+};
+
+#define MEMBER(name) offsetof(struct command_line, name)
+
+static const struct argument table[] = {
+    {ARGUMENTS_DISTRIBUTION(MEMBER(distribution)),
+     .help = "distribution of the numbers:\n"
+             "uniform (default): from 0 to 1, 1 excluded\n"
+             "normal: mean 0, standard deviation 1\n"
+             "wide: any sign, exponents evenly from 2^-30 to 2^29, or all that f16 has\n"
+             "full: any finite bits\n"
+             "integers: from -1000 to 1000\n"
+             "sparse: 19 of 20 are zeros, the others normal\n"
+             "cancel: wide, and the sum of all is tiny"},
+    {ARGUMENTS_DTYPE(MEMBER(type)), .help = "type of the numbers: f32 (default), f64, f16 or bf16"},
+    {ARGUMENTS_BYTES(MEMBER(bytes)), .help = "how much to write; this option must be given"},
+    {ARGUMENTS_SEED(MEMBER(seed)),
+     .help = "seed of the numbers; another one gives other data; default 1"},
+    {ARGUMENTS_THREADS(MEMBER(threads), THREADS_MAX),
+     .help = "threads that make them; default: one a core"},
+    {ARGUMENTS_JSON(MEMBER(json)), .help = "print the statistics as JSON, on standard error; with "
+                                           "FILE, write the JSON there"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(quiet),
+     .help = "print no statistics"},
+    {ARGUMENTS_PROGRESS(MEMBER(progress)),
+     .help = "show progress on standard error; default: on a terminal"},
+    {ARGUMENTS_NO_PROGRESS(MEMBER(progress)), .help = "show no progress"},
+};
+
+const struct arguments generate_arguments = {
+    .program = "gpureduce-bench generate",
+    .usage = "[OPTION]... --bytes=SIZE > FILE",
+    .summary = "Write random numbers to standard output, raw and little-endian. The same options\n"
+               "give the same bytes on every machine.",
+    .table = table,
+    .count = sizeof table / sizeof *table,
+    .details = ARGUMENTS_SIZE_DETAILS,
+};
+
+/* Whether what was given makes sense, and can be written to; prints what does not. */
+static bool check_command_line(const struct command_line *c)
+{
+    const char *program = generate_arguments.program;
+
+    if (c->bytes == UINT64_MAX) {
+        message_error(EXIT_USAGE, "--bytes is missing (try '%s --help')", program);
+        return false;
     }
-    if (bytes % element_size(job.type) != 0) {
+    if (c->bytes % element_size(c->type) != 0) {
         message_error(EXIT_USAGE,
                       "%" PRIu64 " bytes are no whole number of %s elements (try '%s --help')",
-                      bytes, element_name(job.type), arguments.program);
-        return;
+                      c->bytes, element_name(c->type), program);
+        return false;
     }
     if (isatty(STDOUT_FILENO)) {
         message_error(EXIT_USAGE,
                       "standard output is a terminal: send the data to a file or a pipe (try '%s "
                       "--help')",
-                      arguments.program);
-        return;
+                      program);
+        return false;
     }
-    if (json.path && !output_possible(json.path))
-        return;
-    job.bytes = bytes;
-    job.length = bytes / element_size(job.type);
-    chunks = bytes / CHUNK_BYTES + (bytes % CHUNK_BYTES != 0);
+    return !c->json.path || output_possible(c->json.path);
+}
+
+static void run(const struct command_line *c)
+{
+    struct job job = {
+        .distribution = c->distribution,
+        .type = c->type,
+        .seed = c->seed,
+        .bytes = c->bytes,
+        .length = c->bytes / element_size(c->type),
+    };
+    uint64_t chunks = c->bytes / CHUNK_BYTES + (c->bytes % CHUNK_BYTES != 0);
+    uint64_t threads = c->threads, begun = clock_now();
+
     /* Small output is not worth a thread more. */
     if (threads > chunks)
         threads = chunks > 0 ? chunks : 1;
-    begun = clock_now();
-    if (!generate(&job, (unsigned)threads, progress))
-        return;
-    report_statistics(&job, (unsigned)threads, (double)(clock_now() - begun) / (double)CLOCK_SECOND,
-                      quiet, &json);
+    if (generate(&job, (unsigned)threads, c->progress))
+        report_statistics(&job, (unsigned)threads,
+                          (double)(clock_now() - begun) / (double)CLOCK_SECOND, c->quiet, &c->json);
+}
+
+void bench_generate(int argc, char **argv)
+{
+    struct command_line c = {
+        .distribution = DISTRIBUTION_UNIFORM,
+        .type = ELEMENT_F32,
+        .bytes = UINT64_MAX,
+        .seed = 1,
+        .threads = cores_available(),
+        .progress = isatty(STDERR_FILENO),
+    };
+    struct operands operands;
+
+    if (arguments_parse(&generate_arguments, argc, argv, &c, &operands) == ARGUMENTS_RUN &&
+        check_command_line(&c))
+        run(&c);
 }

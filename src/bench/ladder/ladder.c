@@ -20,12 +20,12 @@
 #include "bench/common/output.h"
 #include "bench/common/series.h"
 #include "bench/ladder/inputs.h"
+#include "bench/ladder/options.h"
 #include "bench/ladder/published.h"
 #include "bench/ladder/suite.h"
 #include "bench/ladder/timing.h"
 #include "bench/ladder/verify.h"
 #include "bench/ladder/workbench.h"
-#include "core/number.h"
 #include "sys/message.h"
 
 /*
@@ -310,21 +310,8 @@ static void ladder(struct workbench *b, const char *list, const struct argument_
  */
 
 #define ELEMENTS_DEFAULT ((uint64_t)1 << 25)
-#define COARSEN_DEFAULT 8
-#define REPEAT_DEFAULT 20
 
-/* Reads a number of elements: a count, or a power of 2 written as 2^25. */
-static bool parse_elements(const char *text, uint64_t *count)
-{
-    uint64_t power;
-
-    if (strncmp(text, "2^", 2) != 0)
-        return number_parse_count(text, count) && *count > 0 && *count <= (uint64_t)1 << 40;
-    if (!number_parse_count(text + 2, &power) || power > 40)
-        return false;
-    *count = (uint64_t)1 << power;
-    return true;
-}
+_Static_assert(LADDER_REPEAT_MAX <= TIMING_REPEAT_MAX, "as many timings as there is room for");
 
 /* The columns of --help where the lessons begin and where lines end. */
 #define HELP_COLUMN 24
@@ -353,59 +340,46 @@ static void print_rungs(void)
     }
 }
 
-struct command_line {
-    uint64_t threads, coarsen, repeat, device, seed;
-    enum element_type type;         /* ELEMENT_TYPES where it is not given */
-    enum distribution distribution; /* DISTRIBUTIONS where it is not given */
-    const char *elements;           /* as given, or NULL */
-    uint64_t count;                 /* the number that `elements` is; 0 where it is not given */
-    const char *list, *plot;        /* as given, or NULL */
-    struct argument_json json;
-    bool suite;
-};
-
-/* Checks what was given, and that its files can be written. Prints what is wrong. */
-static bool check_command_line(const struct arguments *a, struct command_line *c)
+/* Whether what was given makes sense, and can be written to; says what does not. */
+static bool check_options(const struct ladder_options *c)
 {
     const char *unknown;
-    bool known = c->threads == 0;
+    bool known = c->block_size == 0;
     size_t length;
 
-    if (c->elements && !parse_elements(c->elements, &c->count))
-        return arguments_wrong(a, "bad number of elements %s: it is from 1 to 2^40", c->elements);
     unknown = c->list ? rung_table_unknown(c->list, &length) : NULL;
     if (unknown) {
         char word[RUNG_LABEL_MAX];
 
         snprintf(word, sizeof word, "%.*s", length < RUNG_LABEL_MAX ? (int)length : RUNG_LABEL_MAX,
                  unknown);
-        return arguments_wrong(a, "unknown rung %s", word);
+        return arguments_wrong(&ladder_arguments, "unknown rung %s", word);
     }
     for (size_t i = 0; i < RUNG_BLOCKS; i++)
-        known = known || c->threads == rung_table_blocks[i];
+        known = known || c->block_size == rung_table_blocks[i];
     if (!known) {
         message_error(EXIT_USAGE,
-                      "--threads '%" PRIu64 "' is not 128, 256, 512 or 1024 (try '%s --help')",
-                      c->threads, a->program);
+                      "--block-size '%" PRIu64 "' is not 128, 256, 512 or 1024 (try '%s --help')",
+                      c->block_size, ladder_arguments.program);
         return false;
     }
     if (c->suite && (c->plot || c->list)) {
         message_error(EXIT_USAGE, "--suite goes with neither --plot nor --rung (try '%s --help')",
-                      a->program);
+                      ladder_arguments.program);
         return false;
     }
     return (!c->plot || table_plot_possible(c->plot)) &&
            (!c->json.path || output_possible(c->json.path));
 }
 
-static void run(const struct command_line *c)
+static void run(const struct ladder_options *c)
 {
     struct workbench b = {
         .type = c->type == ELEMENT_TYPES ? ELEMENT_F32 : c->type,
-        .count = c->elements ? c->count : ELEMENTS_DEFAULT,
+        .count = c->elements ? c->elements : ELEMENTS_DEFAULT,
         .distribution = c->distribution == DISTRIBUTIONS ? DISTRIBUTION_UNIFORM : c->distribution,
         .seed = c->seed,
-        .threads = (unsigned)c->threads,
+        .threads = (unsigned)c->block_size,
         .coarsen = (unsigned)c->coarsen,
         .repeat = (unsigned)c->repeat,
         .progress = isatty(STDERR_FILENO),
@@ -413,7 +387,7 @@ static void run(const struct command_line *c)
 
     if (workbench_open(&b, c->device)) {
         if (c->suite)
-            suite_run(&b, c->type, c->distribution, c->count, &c->json);
+            suite_run(&b, c->type, c->distribution, c->elements, &c->json);
         else
             ladder(&b, c->list, &c->json, c->plot);
     }
@@ -424,47 +398,12 @@ static void run(const struct command_line *c)
 
 void bench_ladder(int argc, char **argv)
 {
-    struct command_line c = {.coarsen = COARSEN_DEFAULT,
-                             .repeat = REPEAT_DEFAULT,
-                             .seed = 1,
-                             .type = ELEMENT_TYPES,
-                             .distribution = DISTRIBUTIONS};
-    const struct argument table[] = {
-        {"n", 'n', ARGUMENT_TEXT, &c.elements, 0, 0, "N",
-         "elements, such as 1000000 or 2^28; default 2^25"},
-        {"dtype", 't', ARGUMENT_DTYPE, &c.type, 0, 0, "T", "f32 (default), f64, f16 or bf16"},
-        {"dist", 0, ARGUMENT_DISTRIBUTION, &c.distribution, 0, 0, "D",
-         "uniform (default), normal, wide, full, integers,\nsparse or cancel"},
-        {"seed", 0, ARGUMENT_COUNT, &c.seed, 0, 0, "S", "of the data; default 1"},
-        {"rung", 0, ARGUMENT_TEXT, &c.list, 0, 0, "LIST", "only these rungs, separated by commas"},
-        {"threads", 0, ARGUMENT_COUNT, &c.threads, 1, 0, "N",
-         "threads of a block: 128, 256 (default), 512 or 1024;\nbatched rungs run with all four "
-         "unless it is given"},
-        {"coarsen", 0, ARGUMENT_COUNT, &c.coarsen, 1, 4096, "N",
-         "pairs of elements a thread of 'coarsened' adds\nfirst; default 8"},
-        {"repeat", 0, ARGUMENT_COUNT, &c.repeat, 1, TIMING_REPEAT_MAX, "R",
-         "timings of each rung, within a second; default 20"},
-        {"device", 'D', ARGUMENT_COUNT, &c.device, 0, 1023, "N", "which GPU; default 0"},
-        {"suite", 0, ARGUMENT_SET, &c.suite, 0, 0, NULL,
-         "compare production with CUB over types, distributions\nand sizes instead; --n, --dtype "
-         "and --dist narrow it"},
-        {"json", 0, ARGUMENT_JSON, &c.json, 0, 0, "FILE",
-         "print a JSON object instead of text; with FILE,\nprint text, and write the object there"},
-        {"plot", 0, ARGUMENT_TEXT, &c.plot, 0, 0, "FILE",
-         "draw the ladder into FILE.svg or FILE.png"},
-    };
-    const struct arguments arguments = {
-        .program = "gpureduce-bench ladder",
-        .usage = "[OPTION]...",
-        .summary = "Run every rung of reductions on the GPU, from one atomic an element to the\n"
-                   "production kernel; each is verified against the exact sum, then timed.",
-        .table = table,
-        .count = sizeof table / sizeof *table,
-        .print_details = print_rungs,
-    };
-    int operand;
+    struct ladder_options options = ladder_defaults;
+    struct arguments arguments = ladder_arguments;
+    struct operands operands;
 
-    if (arguments_parse(&arguments, argc, argv, &operand) == ARGUMENTS_RUN &&
-        check_command_line(&arguments, &c))
-        run(&c);
+    arguments.print_details = print_rungs;
+    if (arguments_parse(&arguments, argc, argv, &options, &operands) == ARGUMENTS_RUN &&
+        check_options(&options))
+        run(&options);
 }

@@ -385,7 +385,6 @@ static cudaError_t start(const struct rung_launch *l, cudaStream_t stream,
     }                     \
     case ELEMENT_F16:     \
     case ELEMENT_BF16:    \
-    case ELEMENT_TYPES:   \
         break;            \
     }                     \
     return cudaErrorNotSupported

@@ -177,51 +177,46 @@ static void run(const struct command_line *c)
         close(f.fd);
 }
 
+#define MEMBER(name) offsetof(struct command_line, name)
+
+static const struct argument table[] = {
+    {ARGUMENTS_BYTES(MEMBER(bytes)), .least = LIMITS_BYTES_MIN, .most = (uint64_t)1 << 44,
+     .help = "how much data to read; default 4GiB, or a quarter of the memory that is available"},
+    {ARGUMENTS_REPEAT(MEMBER(repeat), 10000),
+     .help = "timed samples, of which the median is printed; default 5"},
+    {ARGUMENTS_THREADS(MEMBER(threads), THREADS_MAX),
+     .help = "the most threads; default: one a core. At most 8 read a FILE that is not cached"},
+    {ARGUMENTS_JSON(MEMBER(json)), .help = "print a JSON object instead of text; with FILE, print "
+                                           "text, and write the object there"},
+    {ARGUMENTS_PLOT(MEMBER(plot)), .help = "draw the rates to FILE.svg or FILE.png; needs gnuplot"},
+    {.name = "save",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(save),
+     .help = "keep the result, as --json prints it, in gpureduce/limits.json in $XDG_CACHE_HOME or "
+             "~/.cache"},
+    {ARGUMENTS_PROGRESS(MEMBER(progress)), .help = "say on standard error what is being measured"},
+    {ARGUMENTS_NO_PROGRESS(MEMBER(progress)), .help = "do not say it; default: on a terminal"},
+};
+
+const struct arguments limits_arguments = {
+    .program = "gpureduce-bench limits",
+    .usage = "[OPTION]... [FILE]",
+    .summary = "Measure what this machine allows: GPU memory, the link to the GPU, memory,\n"
+               "caches, the exact kernel, zstd, the page cache; and FILE, not cached and cached.\n"
+               "Without FILE, a temporary file in $TMPDIR is read.",
+    .table = table,
+    .count = sizeof table / sizeof *table,
+    .operands = 1,
+    .details = ARGUMENTS_SIZE_DETAILS " GB/s are 10^9 bytes a second.",
+};
+
 void bench_limits(int argc, char **argv)
 {
     struct command_line c = {.repeat = REPEAT_DEFAULT, .progress = isatty(STDERR_FILENO)};
-    const struct argument table[] = {
-        {"bytes", 'n', ARGUMENT_SIZE, &c.bytes, LIMITS_BYTES_MIN, (uint64_t)1 << 44, "SIZE",
-         "how much data to read; default 4GiB, or a quarter\n"
-         "of the memory that is available"},
-        {"repeat", 'r', ARGUMENT_COUNT, &c.repeat, 1, 10000, "R",
-         "timed samples, of which the median is printed;\n"
-         "default 5"},
-        {"threads", 'j', ARGUMENT_COUNT, &c.threads, 1, THREADS_MAX, "N",
-         "the most threads; default: one a core. At most 8\n"
-         "read a FILE that is not cached"},
-        {"json", 0, ARGUMENT_JSON, &c.json, 0, 0, "FILE",
-         "print a JSON object instead of text; with FILE,\nprint text, and write the object there"},
-        {"plot", 0, ARGUMENT_TEXT, &c.plot, 0, 0, "FILE",
-         "draw the rates to FILE.svg or FILE.png; needs\n"
-         "gnuplot"},
-        {"save", 0, ARGUMENT_SET, &c.save, 0, 0, NULL,
-         "keep the result, as --json prints it, in\n"
-         "gpureduce/limits.json in $XDG_CACHE_HOME or\n"
-         "~/.cache"},
-        {"progress", 0, ARGUMENT_SET, &c.progress, 0, 0, NULL,
-         "say on standard error what is being measured"},
-        {"no-progress", 0, ARGUMENT_CLEAR, &c.progress, 0, 0, NULL,
-         "do not; default: on a terminal"},
-    };
-    const struct arguments arguments = {
-        .program = "gpureduce-bench limits",
-        .usage = "[OPTION]... [FILE]",
-        .summary =
-            "Measure what this machine allows: GPU memory, the link to the GPU, memory,\n"
-            "caches, the exact kernel, zstd, the page cache; and FILE, not cached and cached.\n"
-            "Without FILE, a temporary file in $TMPDIR is read.",
-        .table = table,
-        .count = sizeof table / sizeof *table,
-        .operands = 1,
-        .details =
-            "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
-            "GiB, TiB, K, M, G, T (powers of 1024). GB/s are 10^9 bytes a second.",
-    };
-    int operand;
+    struct operands operands;
 
-    if (arguments_parse(&arguments, argc, argv, &operand) != ARGUMENTS_RUN)
+    if (arguments_parse(&limits_arguments, argc, argv, &c, &operands) != ARGUMENTS_RUN)
         return;
-    c.path = operand < argc ? argv[operand] : NULL;
+    c.path = operands.words[0];
     run(&c);
 }

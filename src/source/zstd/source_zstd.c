@@ -50,7 +50,7 @@ static ZSTD_DCtx *open_context(const struct source *s)
 /* Says why libzstd refused the frame that begins at byte `frame`. */
 static void frame_error(struct source *s, uint64_t frame, size_t code)
 {
-    switch ((int)ZSTD_getErrorCode(code)) { /* of which later versions have more */
+    switch ((int)ZSTD_getErrorCode(code)) {        /* of which later versions have more */
     case ZSTD_error_frameParameter_windowTooLarge: /* of 2 GiB, on a machine of 32 bits */
         zstd_fault_say(s, &(struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame});
         break;

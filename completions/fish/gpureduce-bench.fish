@@ -1,0 +1,41 @@
+# Completion of gpureduce-bench in fish, made by: gpureduce-bench --completion=fish
+
+complete -c gpureduce-bench -f
+complete -c gpureduce-bench -s h -l help -d 'print this help and exit'
+complete -c gpureduce-bench -s V -l version -d 'print the version and what was built in, and exit'
+
+complete -c gpureduce-bench -n __fish_use_subcommand -a ladder -d 'sum on the GPU by kernels, from the naive to the production one'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s n -l elements -x -d 'elements, such as 1000000 or 2^28'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s t -l dtype -x -a 'f32 f64 f16 bf16' -d 'type of the elements'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel' -d 'distribution of the elements'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s s -l seed -x -d 'seed of the elements'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l rung -x -d 'only these rungs, separated by commas'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l block-size -x -a '128 256 512 1024' -d 'threads of a block'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l coarsen -x -d 'pairs of elements that a thread of \'coarsened\' adds first'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s r -l repeat -x -d 'timings of each rung, within a second'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s D -l device -x -d 'which GPU'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l suite -d 'compare production with CUB over types, distributions and sizes instead'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l json -d 'print a JSON object instead of text'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l plot -r -F -d 'draw the ladder into FILE.svg or FILE.png'
+
+complete -c gpureduce-bench -n __fish_use_subcommand -a limits -d 'measure what memory, links, files and decoders of this machine allow'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -s b -l bytes -x -d 'how much data to read'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -s r -l repeat -x -d 'timed samples, of which the median is printed'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -s j -l threads -x -d 'the most threads'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -l json -d 'print a JSON object instead of text'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -l plot -r -F -d 'draw the rates to FILE.svg or FILE.png'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -l save -d 'keep the result, as --json prints it, in gpureduce/limits.json in $XDG_CACHE_HOME or ~/.cache'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -l progress -d 'say on standard error what is being measured'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -l no-progress -d 'do not say it'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -F
+
+complete -c gpureduce-bench -n __fish_use_subcommand -a generate -d 'write test data of a chosen distribution to standard output'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel' -d 'distribution of the numbers'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s t -l dtype -x -a 'f32 f64 f16 bf16' -d 'type of the numbers'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s b -l bytes -x -d 'how much to write'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s s -l seed -x -d 'seed of the numbers'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s j -l threads -x -d 'threads that make them'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -l json -d 'print the statistics as JSON, on standard error'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s q -l quiet -d 'print no statistics'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -l progress -d 'show progress on standard error'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -l no-progress -d 'show no progress'

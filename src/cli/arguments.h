@@ -1,0 +1,123 @@
+/*
+ * The command lines of both programs. A program, or a command of one, describes its options in a
+ * constant table; from that it is parsed, --help is printed and the completions of shells are made.
+ *
+ * The conventions are GNU's: options and operands in any order, unless POSIXLY_CORRECT is set;
+ * --name=VALUE or --name VALUE, where --name may be shortened as long as it stays unambiguous;
+ * -xVALUE or -x VALUE, and letters without arguments joined as in -xy; -- ends the options. An
+ * argument that may be left out follows = only.
+ *
+ * What options say is written into a struct of the caller's, for each option at its `target`; what
+ * is not given keeps its value. Nothing here opens a file or starts a thread. Where a function
+ * returns false or ARGUMENTS_WRONG, it has printed one message, which raised the exit status to
+ * EXIT_USAGE.
+ */
+#ifndef GPUREDUCE_ARGUMENTS_H
+#define GPUREDUCE_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an option is, and what its target is. */
+enum argument_kind {
+    ARGUMENT_SET,       /* no argument: bool, becomes true */
+    ARGUMENT_CLEAR,     /* no argument: bool, becomes false */
+    ARGUMENT_SIZE,      /* bytes, with suffixes: uint64_t */
+    ARGUMENT_COUNT,     /* a plain number: uint64_t */
+    ARGUMENT_WORD,      /* one of the words: an enum, which becomes the word's place */
+    ARGUMENT_TEXT,      /* any string: const char *, into argv */
+    ARGUMENT_PARSED,    /* what `parse` makes of it */
+    ARGUMENT_HELP,      /* no target; these three print something and end the command line */
+    ARGUMENT_VERSION,   /* likewise */
+    ARGUMENT_COMPLETION /* likewise */
+};
+
+/* What a shell offers for an argument. */
+enum argument_completion {
+    COMPLETE_NOTHING,
+    COMPLETE_WORD, /* one of the words */
+    COMPLETE_LIST, /* several of them, separated by commas */
+    COMPLETE_FILE
+};
+
+struct arguments;
+struct argument;
+
+/* Takes the argument of an option, NULL where it is left out, into its target. False when it is
+   wrong, after arguments_wrong. */
+typedef bool argument_parser(const struct arguments *a, const struct argument *x, const char *text,
+                             void *target);
+
+struct argument {
+    const char *name;  /* the long option, without dashes */
+    char letter;       /* the short one, or 0 */
+    const char *value; /* the argument's name in --help, such as FILE; NULL: takes none */
+    bool optional;     /* the argument may be left out */
+    bool hidden;       /* not in --help, nor completed, nor to be shortened */
+    enum argument_kind kind;
+    size_t target; /* where in the caller's struct it goes, in bytes */
+
+    /* What it does, in a few words, and behind : or ; more of that. Lines are broken where they are
+       too long, and at every newline. */
+    const char *help;
+
+    uint64_t least, most;          /* of sizes and counts; most 0 for no bound */
+    const char *what;              /* what messages call a wrong argument; NULL: by its kind */
+    argument_parser *parse;        /* of ARGUMENT_PARSED */
+    const char *(*word)(size_t i); /* the words it may be, from 0; NULL beyond the last */
+    enum argument_completion completion;
+};
+
+/* What a program does, if it does several things. */
+struct argument_command {
+    const char *name;
+    const char *summary; /* in a line */
+    const struct arguments *arguments;
+    void (*run)(int argc, char **argv); /* argv[0] is the name */
+};
+
+struct arguments {
+    const char *program; /* as in usage and messages: "gpureduce-bench limits" */
+    const char *usage;   /* what follows it: "[OPTION]... [FILE]" */
+    const char *summary; /* a line or several, without the last newline */
+    const struct argument *table;
+    size_t count;
+    int operands; /* at most; -1 for any number. They are names of files. */
+    const struct argument_command *commands; /* the first operand is the name of one, and what
+                                                follows it is left alone; NULL for none */
+    size_t command_count;
+    const char *details;         /* what --help prints behind the options, or NULL */
+    void (*print_details)(void); /* likewise, to standard output, before `details`, or NULL */
+};
+
+enum arguments_action {
+    ARGUMENTS_RUN,
+    ARGUMENTS_DONE, /* --help or the like was printed */
+    ARGUMENTS_WRONG
+};
+
+/* The words that are no options: they are moved to the front of argv, behind argv[0], and end in
+   NULL. */
+struct operands {
+    char **words;
+    int count;
+};
+
+/* Parses argv into *target. */
+enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
+                                      void *target, struct operands *operands);
+
+/* Prints that the command line is wrong. The format quotes `value`, made fit to print, by one %s.
+   Returns false. */
+bool arguments_wrong(const struct arguments *a, const char *format, const char *value);
+
+/* Finds which of the option's words `text` is. */
+bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
+                         size_t *place);
+
+/* The options of a table one after the other, and those that every command line has; NULL beyond
+   the last. */
+const struct argument *arguments_option(const struct arguments *a, size_t i);
+
+#endif

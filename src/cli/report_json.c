@@ -1,0 +1,163 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/report_parts.h"
+#include "sys/json.h"
+
+/* Whether an operation's value is a number in JSON; NaN and infinities are not. */
+static bool is_json_number(const struct operation *op, const struct reduction *reduction)
+{
+    if (op->kind == OPERATION_COUNT)
+        return operation_integer(op, &reduction->result) != PARTIAL_NO_INDEX;
+    return isfinite(operation_number(op, &reduction->result));
+}
+
+static bool asked_before(const struct options *options, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (options->operations[j] == options->operations[i])
+            return true;
+    return false;
+}
+
+static void json_phases(const struct profile *p)
+{
+    static const char *const keys[PROFILE_PHASES] = {
+        [PROFILE_RAMP_UP] = "ramp_up",
+        [PROFILE_STEADY] = "steady",
+        [PROFILE_FINISH] = "finish",
+    };
+
+    printf(", \"phases\": {\"start_up\": {\"seconds\": %.6f, \"gpu_seconds\": %.6f}",
+           report_seconds(p->start_up), report_seconds(p->gpu_open));
+    for (int i = 0; i < PROFILE_PHASES; i++) {
+        const struct profile_period *period = &p->phases[i];
+
+        printf(", \"%s\": {\"seconds\": %.6f, \"bytes\": %" PRIu64
+               ", \"gigabytes_per_second\": %.3f}",
+               keys[i], report_seconds(period->time), period->bytes,
+               profile_rate(period->bytes, period->time));
+    }
+    putchar('}');
+}
+
+static void json_stages(const struct profile *p)
+{
+    const char *separator = "";
+
+    fputs(", \"stages\": {", stdout);
+    for (int i = 0; i < PROFILE_STAGES; i++) {
+        const struct profile_work *w = &p->stages[i];
+
+        printf("%s\"%s\": {\"bytes\": %" PRIu64
+               ", \"gigabytes_per_second\": %.3f, \"busy_seconds\": %.6f, "
+               "\"busy_percent\": %.1f, \"gigabytes_per_busy_second\": %.3f}",
+               separator, profile_stage_name((enum profile_stage)i), w->bytes,
+               profile_rate(w->bytes, profile_time(p)), report_seconds(w->busy),
+               100 * profile_utilisation(p, (enum profile_stage)i),
+               profile_rate(w->bytes, w->busy));
+        separator = ", ";
+    }
+    printf("}, \"wait_seconds\": %.6f, \"turn_seconds\": %.6f", report_seconds(p->wait),
+           report_seconds(p->source_wait));
+}
+
+static void json_engines(const struct reduction *reduction)
+{
+    const char *separator = "";
+
+    fputs(", \"engines\": [", stdout);
+    for (int i = 0; i < ENGINES; i++) {
+        const struct reduction_share *share = &reduction->shares[i];
+
+        if (!share->engine || share->elements == 0)
+            continue;
+        printf("%s{\"engine\": \"%s\", \"device\": \"%s\", \"threads\": %u, \"elements\": %" PRIu64
+               ", \"bytes\": %" PRIu64 ", \"percent\": %.2f",
+               separator, share->engine, share->description, share->workers, share->elements,
+               share->bytes, report_percent(share->bytes, reduction->bytes));
+        printf(", \"joined_seconds\": %.6f, \"source_seconds\": %.6f, \"wait_seconds\": %.6f}",
+               report_seconds(share->joined), report_seconds(share->source_time),
+               report_seconds(share->wait));
+        separator = ", ";
+    }
+    fputs("], \"gpu_absence\": ", stdout);
+    if (reduction->gpu_skipped[0])
+        json_string(stdout, reduction->gpu_skipped);
+    else
+        fputs("null", stdout);
+}
+
+static void json_bottleneck(const struct options *options, const struct reduction *reduction)
+{
+    struct bottleneck b;
+    double limit;
+
+    fputs(", \"held_back_by\": ", stdout);
+    if (!bottleneck_find(&reduction->profile, &b)) {
+        fputs("null", stdout);
+        return;
+    }
+    limit = report_limit(options, reduction, &b);
+    printf("{\"stage\": \"%s\", \"text\": \"%s\", \"gigabytes_per_second\": %.3f",
+           profile_stage_name(b.stage), bottleneck_text(&b), b.rate);
+    if (limit > 0)
+        printf(", \"limit_gigabytes_per_second\": %.3f, \"percent_of_limit\": %.1f}", limit,
+               100 * b.rate / limit);
+    else
+        fputs(", \"limit_gigabytes_per_second\": null, \"percent_of_limit\": null}", stdout);
+}
+
+/* The values, null where they are no numbers, and in "nonfinite" what stands behind a null. The
+   counts are members of every object, and follow. */
+static void json_values(const struct options *options, const struct reduction *reduction)
+{
+    char text[NUMBER_MAX];
+    const char *separator = "";
+
+    for (size_t i = 0; i < options->operation_count; i++) {
+        const struct operation *op = options->operations[i];
+
+        if (asked_before(options, i) || op->wants == 0)
+            continue;
+        report_value(text, op, reduction);
+        printf(", \"%s\": %s", op->name, is_json_number(op, reduction) ? text : "null");
+    }
+    fputs(", \"nonfinite\": {", stdout);
+    for (size_t i = 0; i < options->operation_count; i++) {
+        const struct operation *op = options->operations[i];
+
+        if (asked_before(options, i) || op->kind == OPERATION_COUNT ||
+            is_json_number(op, reduction))
+            continue;
+        report_value(text, op, reduction);
+        printf("%s\"%s\": \"%s\"", separator, op->name, text);
+        separator = ", ";
+    }
+    putchar('}');
+}
+
+void report_json(const struct options *options, const char *path, const struct reduction *reduction)
+{
+    const struct result *result = &reduction->result;
+
+    fputs("{\"file\": ", stdout);
+    json_string(stdout, path);
+    printf(", \"format\": \"%s\", \"dtype\": \"%s\"", reduction->format,
+           element_name(reduction->type));
+    json_values(options, reduction);
+    printf(", \"count\": %" PRIu64 ", \"nan\": %" PRIu64 ", \"inf\": %" PRIu64, result->count,
+           result->nan, result->infinity);
+    printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64,
+           reduction->elements, reduction->bytes, reduction->input_bytes);
+    printf(", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
+           report_rate(reduction->bytes, reduction->seconds));
+    json_phases(&reduction->profile);
+    json_stages(&reduction->profile);
+    json_engines(reduction);
+    json_bottleneck(options, reduction);
+    puts("}");
+}

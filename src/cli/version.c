@@ -1,0 +1,24 @@
+#include "config.h"
+
+#include "cli/version.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "engine/cpu/kernel.h"
+
+void version_print(const char *program)
+{
+    printf("%.*s %s\n", (int)strcspn(program, " "), program, PACKAGE_VERSION);
+#ifdef HAVE_CUDA
+    puts("CUDA: " BUILD_CUDA ", for " BUILD_GPU_ARCHITECTURES);
+#else
+    puts("CUDA: none");
+#endif
+    fputs("CPU instruction sets:", stdout);
+    for (size_t i = 0; i < cpu_kernels_count; i++)
+        printf(" %s", cpu_kernels_all[i]->name);
+    printf("\nlibzstd: %s, built with %s\n", ZSTD_versionString(), ZSTD_VERSION_STRING);
+    puts("hardening: " BUILD_HARDENING);
+}

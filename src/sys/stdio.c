@@ -1,0 +1,43 @@
+#include "config.h"
+
+#include "sys/stdio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/message.h"
+
+/* Why standard output failed first; 0 while it has not. */
+static int output_error;
+
+void stdio_open(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+bool stdio_flush(void)
+{
+    if (fflush(stdout) != 0 && output_error == 0)
+        output_error = errno;
+    return output_error == 0;
+}
+
+void stdio_close(void)
+{
+    /* Flushing tells about what was written; closing a standard output that was never open tells
+       nothing, where there was nothing to write. */
+    (void)stdio_flush();
+    if (ferror(stdout) && output_error == 0)
+        output_error = EIO;
+    if (fclose(stdout) != 0 && errno != EBADF && output_error == 0)
+        output_error = errno;
+    if (output_error)
+        message_error(EXIT_FAILED, "standard output: %s", strerror(output_error));
+}

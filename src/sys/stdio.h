@@ -1,0 +1,24 @@
+/*
+ * The standard streams of a program: opened safely, flushed where a failure matters, closed and
+ * checked at the end. They belong to the main thread.
+ */
+#ifndef GPUREDUCE_STDIO_H
+#define GPUREDUCE_STDIO_H
+
+#include <stdbool.h>
+
+/* A program may be started with a standard descriptor closed; the next file it opens would then
+   take its place. Such a descriptor is opened the wrong way round, so that using it still fails.
+   And writing beyond a limit on the size of files becomes an error, as other failures of standard
+   output are, in place of a signal. To be called before any file is opened. */
+void stdio_open(void);
+
+/* Flushes standard output. False once that, or an earlier call, has failed; stdio_close prints
+   why. */
+bool stdio_flush(void);
+
+/* Flushes and closes standard output. If that failed, now or before, prints why and raises the exit
+   status. */
+void stdio_close(void);
+
+#endif
