@@ -421,7 +421,7 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
 {
     uint64_t pairs = (length - 1) / 2 / BLOCK;
     size_t left = (size_t)(length - 2 * pairs * BLOCK), half = (left - 1) / 2;
-    size_t size = element_size(type), begin, end, from, to;
+    size_t size = element_size(type), begin, end;
     struct generator g;
     union block made;
 
@@ -435,23 +435,20 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
             change_signs(b, type, 0, BLOCK);
         return;
     }
-    /* This block has elements [begin, end) of those behind the first 2n blocks. The signs of [from,
-       to) are changed. */
+    /* This block has elements [begin, end) of those behind the first 2n blocks. Elements [half, 2
+       half) are those before them, with their signs changed. */
     begin = (size_t)(number - 2 * pairs) * BLOCK;
     end = left - begin < BLOCK ? left : begin + BLOCK;
-    from = half > begin ? half : begin;
-    to = 2 * half < end ? 2 * half : end;
     fill_wide(&made, type, &g);
     make_rest(&made, type, half);
-    for (size_t i = begin; i < end; i++)
-        memcpy((unsigned char *)b + (i - begin) * size,
-               (unsigned char *)&made + (i < half       ? i
-                                         : i < 2 * half ? i - half
-                                                        : half) *
-                                            size,
-               size);
-    if (from < to)
-        change_signs(b, type, from - begin, to - begin);
+    for (size_t i = begin; i < end; i++) {
+        bool mirrored = i >= half && i < 2 * half;
+        size_t from = i < half ? i : mirrored ? i - half : half;
+
+        memcpy((unsigned char *)b + (i - begin) * size, (unsigned char *)&made + from * size, size);
+        if (mirrored)
+            change_signs(b, type, i - begin, i - begin + 1);
+    }
 }
 
 typedef void fill(union block *restrict b, enum element_type type, struct generator *g);

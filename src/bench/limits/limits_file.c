@@ -198,13 +198,14 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
     }
 }
 
-/* The share of a file's range that is in the page cache, from 0 to 1; below 0 if it is unknown. */
-static double resident(const struct limits_file *f, uint64_t begin, uint64_t end)
+/* The share of the first `bytes` bytes of a file that is in the page cache, from 0 to 1; below 0 if
+   it is unknown. */
+static double resident(const struct limits_file *f, uint64_t bytes)
 {
-    size_t size = (size_t)(end - begin), pages = (size_t)align_units(size, mapping_page()),
-           found = 0;
+    size_t size = (size_t)bytes, found = 0;
+    size_t pages = (size_t)align_units(size, (uint64_t)sysconf(_SC_PAGESIZE));
     unsigned char *present = malloc(pages);
-    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, (off_t)begin);
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, 0);
     double share = -1;
 
     if (present && map != MAP_FAILED && mincore(map, size, present) == 0) {
@@ -287,7 +288,7 @@ static void measure_cold(struct limits *l, struct file_job *job, int direct)
     /* Pages that have not been written back would stay in the cache. */
     (void)fdatasync(f->fd);
     (void)posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
-    left = resident(f, 0, cold_bytes(f));
+    left = resident(f, cold_bytes(f));
     /* On tmpfs, even O_DIRECT reads memory. */
     if (left > 1 - COLD_RESIDENT_MAX) {
         message_warning("the file cannot be put out of memory: not measured cold");

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/align.h"
+
 /* The number in the line of a file that begins with `name`, such as "MemAvailable:  123 kB"; in the
    first line if `name` is empty. UINT64_MAX when there is none. */
 static uint64_t read_number(const char *path, const char *name)
@@ -43,12 +45,13 @@ uint64_t limits_memory_available(void)
     uint64_t machine = read_number("/proc/meminfo", "MemAvailable:");
     uint64_t limit = read_number("/sys/fs/cgroup/memory.max", "");
     uint64_t used = read_number("/sys/fs/cgroup/memory.current", "");
-    uint64_t pages = reclaimable_memory();
+    uint64_t pages = reclaimable_memory(), available = SIZE_MAX / 2;
 
-    machine = machine == UINT64_MAX ? UINT64_MAX : machine * 1024;
+    if (machine < available / KIB)
+        available = machine * KIB;
     if (limit == UINT64_MAX || used == UINT64_MAX)
-        return machine;
+        return available;
     used = used > pages ? used - pages : 0;
     limit = limit > used ? limit - used : 0;
-    return limit < machine ? limit : machine;
+    return limit < available ? limit : available;
 }

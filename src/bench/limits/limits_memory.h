@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Bytes of memory that this process could still use: the least of what the machine and its
-   container (cgroup v2) have available. UINT64_MAX when neither is known. */
+/* Bytes of memory that this process could still use: what the machine or its container (cgroup v2)
+   has available, whichever is less; and no more than half of the address space. */
 uint64_t limits_memory_available(void);
 
 #endif
