@@ -298,7 +298,7 @@ static void save(const struct limits *l)
  */
 struct command_line {
     uint64_t bytes, repeat;
-    uint64_t threads; /* 0: not said */
+    uint64_t threads; /* 0: not given */
     struct argument_json json;
     bool save, progress;
     const char *plot;
