@@ -75,6 +75,16 @@ static void print_wrapped(const char *text)
     }
 }
 
+void arguments_print_entry(const char *left, const char *help)
+{
+    /* What is too long has a line of its own. */
+    if (strlen(left) < HELP_COLUMN)
+        printf("%-*s", HELP_COLUMN, left);
+    else
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    print_wrapped(help);
+}
+
 static void print_option(const struct argument *x)
 {
     char left[80], letters[8] = "    ";
@@ -86,12 +96,7 @@ static void print_option(const struct argument *x)
              : x->optional ? "[="
                            : "=",
              x->value ? x->value : "", x->optional ? "]" : "");
-    /* What is too long has a line of its own. */
-    if (strlen(left) < HELP_COLUMN)
-        printf("%-*s", HELP_COLUMN, left);
-    else
-        printf("%s\n%*s", left, HELP_COLUMN, "");
-    print_wrapped(x->help);
+    arguments_print_entry(left, x->help);
 }
 
 static void print_help(const struct arguments *a)

@@ -116,6 +116,10 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
 bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
                          size_t *place);
 
+/* Prints an entry of --help: what it is about on the left, what is said of it beside that, in lines
+   broken as `help` of an option is. */
+void arguments_print_entry(const char *left, const char *help);
+
 /* The options of a table one after the other, and those that every command line has; NULL beyond
    the last. */
 const struct argument *arguments_option(const struct arguments *a, size_t i);

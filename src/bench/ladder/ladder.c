@@ -313,30 +313,14 @@ static void ladder(struct workbench *b, const char *list, const struct argument_
 
 _Static_assert(LADDER_REPEAT_MAX <= TIMING_REPEAT_MAX, "as many timings as there is room for");
 
-/* The columns of --help where the lessons begin and where lines end. */
-#define HELP_COLUMN 24
-#define HELP_WIDTH 79
-
-/* Prints `text` from HELP_COLUMN on, which the line has reached, and breaks lines at spaces. */
-static void print_wrapped(const char *text)
-{
-    while (strlen(text) > HELP_WIDTH - HELP_COLUMN) {
-        int length = HELP_WIDTH - HELP_COLUMN;
-
-        while (text[length] != ' ')
-            length--;
-        printf("%.*s\n%*s", length, text, HELP_COLUMN, "");
-        text += length + 1;
-    }
-    puts(text);
-}
-
 static void print_rungs(void)
 {
     puts("\nRungs:");
     for (size_t i = 0; i < rung_table_count; i++) {
-        printf("  %-*s", HELP_COLUMN - 2, rung_table[i].name);
-        print_wrapped(rung_table[i].lesson);
+        char left[RUNG_LABEL_MAX];
+
+        snprintf(left, sizeof left, "  %s", rung_table[i].name);
+        arguments_print_entry(left, rung_table[i].lesson);
     }
 }
 

@@ -203,7 +203,7 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
 static double resident(const struct limits_file *f, uint64_t bytes)
 {
     size_t size = (size_t)bytes, found = 0;
-    size_t pages = (size_t)align_units(size, (uint64_t)sysconf(_SC_PAGESIZE));
+    size_t pages = (size_t)align_units(size, mapping_page());
     unsigned char *present = malloc(pages);
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, f->fd, 0);
     double share = -1;
