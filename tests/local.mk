@@ -62,6 +62,7 @@ test_scripts = \
 	tests/cli/cold.sh \
 	tests/cli/cuda_faults.sh \
 	tests/cli/large.sh \
+	tests/cli/layers.sh \
 	tests/cli/manual.sh \
 	tests/cli/pipes.sh \
 	tests/cli/zstd.sh
