@@ -64,6 +64,7 @@ test_scripts = \
 	tests/cli/large.sh \
 	tests/cli/layers.sh \
 	tests/cli/manual.sh \
+	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
 	tests/cli/zstd.sh
 
