@@ -69,8 +69,10 @@ test_scripts = \
 	tests/cli/cold.sh \
 	tests/cli/cuda_faults.sh \
 	tests/cli/large.sh \
+	tests/cli/layers.sh \
 	tests/cli/manual.sh \
 	tests/cli/many.sh \
+	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
 	tests/cli/zstd.sh
 

@@ -5,11 +5,11 @@
  *
  *   FAULT_ALLOCATION=N   allocation number N, from main on, returns NULL; with a + behind it, all
  *                        from there on
- *   FAULT_MARK=FILE      FILE is made when an allocation fails so
+ *   FAULT_PAGE=BYTES     sysconf gives this as the size of a page
+ *   FAULT_MARK=FILE      FILE is made when an allocation fails, or the size of a page is asked for
  *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
  *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
- *   FAULT_PAGE=BYTES     sysconf gives this as the size of a page
  *
  * What the process starts itself is left alone.
  */
@@ -137,6 +137,12 @@ static int is_early(const void *p)
     return (uintptr_t)p - (uintptr_t)early < sizeof early;
 }
 
+static void make_mark(void)
+{
+    if (mark)
+        (void)close(open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+}
+
 /* Whether this allocation is to fail. */
 static int fails(void)
 {
@@ -147,8 +153,7 @@ static int fails(void)
     number = atomic_fetch_add(&allocations, 1) + 1;
     if (number != fault_allocation && !(all_from_there && number > fault_allocation))
         return 0;
-    if (mark)
-        (void)close(open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    make_mark();
     errno = ENOMEM;
     return 1;
 }
@@ -212,7 +217,10 @@ long sysconf(int name)
 {
     if (!next_sysconf)
         FIND(sysconf);
-    return name == _SC_PAGESIZE && fault_page ? (long)fault_page : next_sysconf(name);
+    if (name != _SC_PAGESIZE || !fault_page)
+        return next_sysconf(name);
+    make_mark();
+    return (long)fault_page;
 }
 
 /*

@@ -1,0 +1,220 @@
+#!/bin/sh
+# How the code is laid out, as far as a machine can see it: which folder may include from which, that
+# nothing includes in a circle, and what every file begins with. What is planted in a copy of the
+# sources at the end shows that each rule is enforced.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+# What is to be mended, one finding a line as look prints them. It must end empty: a finding that is
+# not there any more fails the test.
+known='
+engine/cuda/reduce.cu: longer than 700 lines
+run/run.c: cli/progress.h is no floor below
+run/run.c: longer than 700 lines
+run/run.h: cli/options.h is no floor below
+source/zstd/source_zstd.c: longer than 700 lines
+'
+
+# Files that would be worse in pieces, FILE: REASON.
+long='
+'
+
+most_lines=700
+
+# look DIRECTORY: what breaks the rules in the sources there, a line each, sorted.
+#
+# The floors, from the bottom up. A file includes from floors below its own, and from its own room;
+# rooms of one floor stand beside each other. source/zstd is a part of source. What stands in bench
+# itself puts its rooms together.
+look() {
+    (
+        cd "$1" && find . -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sed 's|^\./||' | LC_ALL=C sort
+    ) >files
+    (cd "$1" && xargs grep -n '^[[:blank:]]*#[[:blank:]]*\(include\|define\)' /dev/null) <files >directives
+    (cd "$1" && xargs wc -l) <files | sed '/ total$/d' >lengths
+    LC_ALL=C awk -v most="$most_lines" '
+        BEGIN {
+            floors = "sys core source engine engine/cpu,engine/cuda profile run cli bench/common" \
+                     " bench/generate,bench/limits,bench/ladder bench ."
+            count = split(floors, floor, " ")
+            for (i = 1; i <= count; i++) {
+                rooms = split(floor[i], room, ",")
+                for (j = 1; j <= rooms; j++)
+                    height[room[j]] = i
+            }
+        }
+        # The room that a file stands in: its folder, or the nearest one above that has a floor.
+        function room_of(file) {
+            do {
+                if (!sub("/[^/]*$", "", file))
+                    return "."
+            } while (!(file in height))
+            return file
+        }
+        # A source and its header are one.
+        function module_of(file) {
+            sub("[.][a-z]*$", "", file)
+            return file
+        }
+        function include(file, line, name,   from, to) {
+            if (!(file in first))
+                first[file] = name
+            if (name == "config.h")
+                return
+            if (!(name in exists)) {
+                print file ": " name " is no path of a file from src/"
+                return
+            }
+            from = room_of(file)
+            to = room_of(name)
+            if (from != to && height[to] >= height[from])
+                print file ": " name " is no floor below"
+            if (module_of(file) != module_of(name))
+                reaches[module_of(file), module_of(name)] = 1
+        }
+        FILENAME == "files" {
+            exists[$0] = 1
+            if (room_of($0) == "." && $0 != "main.c")
+                print $0 ": it stands on no floor"
+            modules[module_of($0)] = 1
+            next
+        }
+        FILENAME == "lengths" {
+            if ($1 > most)
+                print $2 ": longer than " most " lines"
+            next
+        }
+        {
+            split($0, part, ":")
+            file = part[1]
+            text = substr($0, length(file) + length(part[2]) + 3)
+            if (text ~ /define[ \t]+_(GNU|DEFAULT|POSIX_C|XOPEN)_SOURCE/ || text ~ /define[ \t]+_FILE_OFFSET_BITS/)
+                print file ": asks for extensions by hand; configure does"
+            else if (text ~ /include[ \t]*"/) {
+                sub("^[^\"]*\"", "", text)
+                sub("\".*", "", text)
+                include(file, part[2], text)
+            } else if (text ~ /include[ \t]*</ && !(file in first))
+                first[file] = "a header of the system"
+        }
+        END {
+            for (file in exists)
+                if (file ~ /[.]c$/ && first[file] != "config.h")
+                    print file ": does not include config.h first"
+            for (k in modules)
+                for (i in modules)
+                    if ((i, k) in reaches)
+                        for (j in modules)
+                            if ((k, j) in reaches)
+                                reaches[i, j] = 1
+            for (i in modules)
+                if ((i, i) in reaches) {
+                    circle = ""
+                    for (j in modules)
+                        if ((i, j) in reaches && (j, i) in reaches && (circle == "" || j < circle))
+                            circle = j
+                    print i ": in a circle of includes with " circle
+                }
+        }' files lengths directives | LC_ALL=C sort
+}
+
+# lines TEXT: its lines that are not empty, sorted.
+lines() {
+    printf '%s\n' "$1" | sed '/^$/d' | LC_ALL=C sort
+}
+
+look "$sources/src" >found
+ok 'the sources are there' [ "$(wc -l <files)" -gt 50 ]
+{
+    lines "$known"
+    lines "$long" | sed "s/: .*/: longer than $most_lines lines/"
+} | LC_ALL=C sort >allowed
+comm -13 allowed found >new
+comm -23 allowed found >gone
+ok 'every rule is kept' cmp /dev/null new
+show new
+ok 'what is excepted is there' cmp /dev/null gone
+show gone
+
+#
+# The same with one slip each, in a copy that has a header more in each room.
+#
+mkdir copy || fatal 'cannot make a directory'
+cp -R "$sources/src/." copy || fatal 'cannot copy the sources'
+chmod -R u+w copy
+for room in sys core source source/zstd engine engine/cpu engine/cuda profile run cli bench/common \
+    bench/generate bench/limits bench/ladder bench; do
+    [ -d "copy/$room" ] || fatal "no folder src/$room"
+    : >"copy/$room/made.h"
+done
+
+# slip NAME FILE LINES FINDING...: with these lines in a new file the copy breaks these rules
+# besides, one a word.
+slip() {
+    slip_name=$1 slip_file=$2
+    mkdir -p "copy/${2%/*}"
+    printf '%s\n' "$3" >"copy/$2"
+    shift 3
+    look copy >after
+    comm -13 found after >new
+    lines "$(printf '%s\n' "$@")" >wanted
+    ok "$slip_name" cmp wanted new
+    cmp -s wanted new || show new
+    rm "copy/$slip_file"
+}
+
+# below FILE HEADER: it may include that. above: it may not.
+below() {
+    slip "$1 may include $2" "$1" "#include \"$2\"" ''
+}
+above() {
+    slip "$1 may not include $2" "$1" "  # include \"$2\"" "$1: $2 is no floor below"
+}
+
+above sys/new.h core/made.h
+above core/new.h source/made.h
+above source/zstd/new.h engine/made.h
+above engine/new.h engine/cpu/made.h
+above engine/cpu/new.cuh engine/cuda/made.h
+above engine/cuda/new.cu profile/made.h
+above profile/new.h run/made.h
+above run/new.h cli/made.h
+above cli/new.h bench/common/made.h
+above bench/common/new.h bench/limits/made.h
+above bench/generate/new.h bench/limits/made.h
+above bench/limits/new.h bench/ladder/made.h
+above bench/ladder/new.h bench/generate/made.h
+above bench/ladder/new.h bench/made.h
+below bench/new.h bench/ladder/made.h
+below bench/common/new.h cli/made.h
+below profile/new.h engine/cuda/made.h
+below engine/cpu/new.h engine/made.h
+below source/new.h source/zstd/made.h
+below source/zstd/new.h source/made.h
+below core/new.h core/made.h
+
+: >copy/core/new.h
+printf '#include "config.h"\n#include "core/other.h"\n' >copy/core/new.c
+slip 'a circle of a source and its header with another' core/other.h '#include "core/new.h"' \
+    'core/new: in a circle of includes with core/new' \
+    'core/other: in a circle of includes with core/new'
+rm copy/core/new.[ch]
+slip 'a file that is not there' cli/new.h '#include "cli/mad.h"' \
+    'cli/new.h: cli/mad.h is no path of a file from src/'
+slip 'a path from its own folder' cli/new.h '#include "made.h"' \
+    'cli/new.h: made.h is no path of a file from src/'
+slip 'a folder that has no floor' new/new.h '' 'new/new.h: it stands on no floor'
+slip 'a header of the system first' run/new.c '#include <stdio.h>
+#include "config.h"' 'run/new.c: does not include config.h first'
+slip 'no config.h' source/zstd/new.c 'extern int x;' \
+    'source/zstd/new.c: does not include config.h first'
+for macro in _GNU_SOURCE _POSIX_C_SOURCE _FILE_OFFSET_BITS; do
+    slip "$macro by hand" sys/new.h "#define $macro 1" \
+        'sys/new.h: asks for extensions by hand; configure does'
+done
+slip 'a file that is too long' run/new.h "$(seq $((most_lines + 1)))" \
+    "run/new.h: longer than $most_lines lines"
+slip 'a file that is just not too long' run/new.h "$(seq $most_lines)" ''
+
+finish
