@@ -3,7 +3,7 @@
  *
  *     limits.c         the command: options, the table, what all measurements have in common
  *     limits_cpu.c     what is measured of the CPU
- *     limits_zstd.c    a decoder for that; with source_zstd.c the only user of zstd.h
+ *     limits_zstd.c    a decoder for that; with source/zstd the only user of zstd.h
  *     limits_file.c    what is measured of files
  *     limits_device.c  what is measured of the GPU; absent.c stands for it in a build without CUDA
  *     limits.cu        the kernel that this needs, behind limits_kernels.h

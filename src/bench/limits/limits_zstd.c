@@ -1,5 +1,5 @@
 /*
- * Frames to decode for gpureduce-bench limits. It uses zstd.h, which otherwise only source_zstd.c
+ * Frames to decode for gpureduce-bench limits. It uses zstd.h, which otherwise only source/zstd
  * does, because the limit to know is that of the library alone: no source, no chunks, no reduction.
  */
 #include "config.h"
