@@ -29,10 +29,14 @@ test_programs = \
 	tests/unit/test_number \
 	tests/unit/test_oracle \
 	tests/unit/test_partial \
+	tests/unit/test_source \
 	tests/unit/test_table \
 	tests/unit/test_timeline \
+	tests/unit/test_zstd_finder \
+	tests/unit/test_zstd_index \
 	tests/unit/stress
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
 tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 # The program's own generator is what they take data from.

@@ -9,5 +9,15 @@ library_sources += \
 	src/source/serial.c src/source/serial.h \
 	src/source/waiters.c src/source/waiters.h \
 	src/source/whole.c src/source/whole.h \
+	src/source/zstd/budget.c src/source/zstd/budget.h \
+	src/source/zstd/context.c src/source/zstd/context.h \
+	src/source/zstd/decoder.c src/source/zstd/decoder.h \
+	src/source/zstd/finder.c src/source/zstd/finder.h \
 	src/source/zstd/frames.c src/source/zstd/frames.h \
-	src/source/zstd/source_zstd.c src/source/zstd/zstd.h
+	src/source/zstd/index.c src/source/zstd/index.h \
+	src/source/zstd/input.c src/source/zstd/input.h \
+	src/source/zstd/large.c src/source/zstd/large.h \
+	src/source/zstd/reader.c \
+	src/source/zstd/schedule.c src/source/zstd/schedule.h \
+	src/source/zstd/small.c src/source/zstd/small.h \
+	src/source/zstd/zstd.c src/source/zstd/zstd.h

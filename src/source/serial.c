@@ -1,12 +1,12 @@
 /*
- * Bytes that come in order: pipes, and zstd decoded from front to back. One worker at a time is the
- * reader, and fills the others' buffers; see source.h.
+ * Bytes that come in order: pipes, and zstd decoded from front to back. One worker at a time has
+ * the role of the reader, and fills the others' buffers; see source.h. The locking is that of
+ * waiters.h.
  */
 #include "config.h"
 
 #include "source/serial.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "source/formats.h"
@@ -17,19 +17,27 @@
    keeps the reader from reading for some microseconds. */
 #define BUFFER_BYTES ((size_t)READER_PIPE_BYTES)
 
-struct serial_state {
-    pthread_mutex_t mutex; /* guards the following */
-    struct waiter *waiters;
-    bool reading; /* a worker has the role of the reader */
-    bool ahead;   /* a worker reads ahead of it */
-    bool over;    /* nothing more is to be had */
+enum reader_state {
+    READER_FREE, /* any worker may take the role */
+    READER_BUSY, /* a worker has it */
+    READER_DONE  /* there is nothing more to read */
+};
 
-    /* The reader's. */
+struct serial_state {
+    struct waiters waiters;
+    enum reader_state reader_state GUARDED_BY(source_role);
+    bool ahead GUARDED_BY(source_role); /* a worker reads ahead of the reader */
+
+    /* Of who has the role of the reader; reader->ahead may be called by another worker. */
     struct reader *reader;
     uint64_t to_skip; /* bytes to leave out before the first element */
     uint64_t next;    /* index of the next element */
-    bool ended;
+    bool ended;       /* the last element has been read, or the input failed */
 };
+
+static bool serial_read_locked(struct source *s, const struct source_request *request,
+                               struct chunk *chunk) REQUIRES(source_role);
+static bool serial_ahead_locked(struct serial_state *state) REQUIRES(source_role);
 
 /* Reads and drops what is to be skipped. Returns false when the input failed or ended there. */
 static bool serial_skip(struct source *s, void *buffer, size_t size)
@@ -97,7 +105,7 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
     return count;
 }
 
-/* Fills a chunk for whoever asked for it; the role is held, the mutex is not. */
+/* Fills a chunk for whoever asked for it. False when there is nothing more. */
 static bool serial_chunk(struct source *s, const struct source_request *request,
                          struct chunk *chunk)
 {
@@ -113,44 +121,44 @@ static bool serial_chunk(struct source *s, const struct source_request *request,
     return chunk->count > 0;
 }
 
-/* The role of the reader, taken with the mutex held: fills buffers as long as somebody waits for
-   it, and the worker's own. Whether that was filled. */
-static bool serial_read(struct source *s, const struct source_request *request, struct chunk *chunk)
+/* The role of the reader: fills buffers as long as somebody waits for it, and the worker's own.
+   Whether that was filled. Drops the mutex while it reads. */
+static bool serial_read_locked(struct source *s, const struct source_request *request,
+                               struct chunk *chunk)
 {
     struct serial_state *state = s->state;
     struct waiter *waiter;
     bool filled = false, more = true;
 
-    state->reading = true;
-    while (more && ((waiter = waiters_take(&state->waiters)) || !filled)) {
-        pthread_mutex_unlock(&state->mutex);
+    state->reader_state = READER_BUSY;
+    while (more && ((waiter = waiters_take_locked(&state->waiters)) || !filled)) {
+        waiters_unlock(&state->waiters);
         if (waiter)
             more = serial_chunk(s, waiter->request, waiter->chunk);
         else
             more = filled = serial_chunk(s, request, chunk);
-        pthread_mutex_lock(&state->mutex);
+        waiters_lock(&state->waiters);
         if (waiter)
-            waiter_wake(waiter, more ? WAITER_FILLED : WAITER_LOOK_AGAIN);
+            waiter_wake_locked(waiter, more ? WAITER_FILLED : WAITER_LOOK_AGAIN);
     }
-    state->reading = false;
-    state->over = !more;
-    if (state->over)
-        waiters_wake_all(&state->waiters);
+    state->reader_state = more ? READER_FREE : READER_DONE;
+    if (!more)
+        waiters_wake_all_locked(&state->waiters);
     return filled;
 }
 
-/* Before a worker waits for the reader, with the mutex held, which may be released meanwhile: reads
-   ahead, when nobody does. Whether there was something to do. */
-static bool serial_ahead(struct serial_state *state)
+/* Before a worker waits for the reader: reads ahead, when nobody does. Whether there was something
+   to do. Drops the mutex while it reads. */
+static bool serial_ahead_locked(struct serial_state *state)
 {
     bool done;
 
     if (!state->reader->ahead || state->ahead)
         return false;
     state->ahead = true;
-    pthread_mutex_unlock(&state->mutex);
+    waiters_unlock(&state->waiters);
     done = state->reader->ahead(state->reader);
-    pthread_mutex_lock(&state->mutex);
+    waiters_lock(&state->waiters);
     state->ahead = false;
     return done;
 }
@@ -159,20 +167,22 @@ static enum source_status serial_next(struct source *s, const struct source_requ
                                       struct chunk *chunk)
 {
     struct serial_state *state = s->state;
-    bool filled = false, helpful = true;
+    bool filled = false, may_help = true;
 
-    pthread_mutex_lock(&state->mutex);
-    while (!filled && !state->over) {
-        if (!state->reading) {
-            filled = serial_read(s, request, chunk);
-        } else if (helpful) {
-            helpful = serial_ahead(state);
+    if (request->drain) /* workers claim nothing here */
+        return SOURCE_END;
+    waiters_lock(&state->waiters);
+    while (!filled && state->reader_state != READER_DONE) {
+        if (state->reader_state == READER_FREE) {
+            filled = serial_read_locked(s, request, chunk);
+        } else if (may_help) {
+            may_help = serial_ahead_locked(state);
         } else {
-            filled = waiters_wait(&state->waiters, &state->mutex, request, chunk) == WAITER_FILLED;
-            helpful = true;
+            filled = waiters_wait_locked(&state->waiters, request, chunk) == WAITER_FILLED;
+            may_help = true;
         }
     }
-    pthread_mutex_unlock(&state->mutex);
+    waiters_unlock(&state->waiters);
     if (source_failed(s))
         return SOURCE_FAILED;
     return filled ? SOURCE_CHUNK : SOURCE_END;
@@ -182,7 +192,7 @@ static void serial_close(struct source *s)
 {
     struct serial_state *state = s->state;
 
-    pthread_mutex_destroy(&state->mutex);
+    waiters_destroy(&state->waiters);
     state->reader->close(state->reader);
     free(state);
 }
@@ -203,7 +213,7 @@ bool serial_source_open(struct source *s, const struct source_options *options,
         reader->close(reader);
         return false;
     }
-    pthread_mutex_init(&state->mutex, NULL);
+    waiters_init(&state->waiters);
     state->reader = reader;
     state->to_skip = s->header ? 0 : s->data_offset;
     s->state = state;

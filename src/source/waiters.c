@@ -2,40 +2,68 @@
 
 #include "source/waiters.h"
 
-enum waiter_news waiters_wait(struct waiter **waiters, pthread_mutex_t *mutex,
-                              const struct source_request *request, struct chunk *chunk)
+UNCHECKED void waiters_init(struct waiters *w)
 {
-    struct waiter waiter = {.request = request, .chunk = chunk, .next = *waiters};
+    mutex_init(&w->mutex);
+    w->last = NULL;
+}
+
+void waiters_destroy(struct waiters *w)
+{
+    mutex_destroy(&w->mutex);
+}
+
+UNCHECKED void waiters_lock(struct waiters *w)
+{
+    mutex_lock(&w->mutex);
+}
+
+UNCHECKED void waiters_unlock(struct waiters *w)
+{
+    mutex_unlock(&w->mutex);
+}
+
+static void sleep_locked(struct waiters *w, struct waiter *waiter) REQUIRES(source_role);
+
+UNCHECKED static void sleep_locked(struct waiters *w, struct waiter *waiter)
+{
+    mutex_wait(&w->mutex, &waiter->condition);
+}
+
+enum waiter_news waiters_wait_locked(struct waiters *w, const struct source_request *request,
+                                     struct chunk *chunk)
+{
+    struct waiter waiter = {.request = request, .chunk = chunk, .next = w->last};
 
     pthread_cond_init(&waiter.condition, NULL);
     /* cppcheck-suppress autoVariables ; it is taken off the list before it is woken */
-    *waiters = &waiter;
+    w->last = &waiter;
     while (!waiter.woken)
-        pthread_cond_wait(&waiter.condition, mutex);
+        sleep_locked(w, &waiter);
     pthread_cond_destroy(&waiter.condition);
     return waiter.news;
 }
 
-struct waiter *waiters_take(struct waiter **waiters)
+struct waiter *waiters_take_locked(struct waiters *w)
 {
-    struct waiter *waiter = *waiters;
+    struct waiter *waiter = w->last;
 
     if (waiter)
-        *waiters = waiter->next;
+        w->last = waiter->next;
     return waiter;
 }
 
-void waiter_wake(struct waiter *waiter, enum waiter_news news)
+void waiter_wake_locked(struct waiter *waiter, enum waiter_news news)
 {
     waiter->news = news;
     waiter->woken = true;
     pthread_cond_signal(&waiter->condition);
 }
 
-void waiters_wake_all(struct waiter **waiters)
+void waiters_wake_all_locked(struct waiters *w)
 {
     struct waiter *waiter;
 
-    while ((waiter = waiters_take(waiters)))
-        waiter_wake(waiter, WAITER_LOOK_AGAIN);
+    while ((waiter = waiters_take_locked(w)))
+        waiter_wake_locked(waiter, WAITER_LOOK_AGAIN);
 }

@@ -1,6 +1,6 @@
 /*
- * This file uses zstd.h, as the source of zstd files does, because the limit is that of the library
- * alone: no source, no chunks, no reduction.
+ * Frames to decode for gpureduce-bench limits. It uses zstd.h, which otherwise only source/zstd
+ * does, because the limit to know is that of the library alone: no source, no chunks, no reduction.
  */
 #include "config.h"
 

@@ -7,68 +7,25 @@
 #define FRAME_MAGIC 0xfd2fb528u
 #define SKIPPABLE_MAGIC 0x184d2a50u /* and the fifteen that follow */
 #define SKIPPABLE_MASK 0xfffffff0u
-#define SKIPPABLE_HEADER 8
-
-/* pzstd's hint: a skippable frame of this magic whose content is the size of the next frame. */
-#define HINT_MAGIC 0x184d2a50u
-#define HINT_CONTENT 4
-
-/* The seekable format: a skippable frame of this magic at the end of the file. It holds an entry
-   for each frame (its size, its content's, and perhaps a checksum), and a footer: how many there
-   are, a descriptor (bit 7: with checksums; bits 6 to 2 are reserved), and another magic. */
-#define TABLE_MAGIC 0x184d2a5eu
-#define TABLE_FOOTER_MAGIC 0x8f92eab1u
-#define TABLE_FOOTER 9
-#define TABLE_CHECKSUMS 0x80
-#define TABLE_RESERVED 0x7c
 
 #define BLOCK_HEADER 3
 #define BLOCK_RUN 1
 #define BLOCK_RESERVED 3
 
-/* The shortest block: a header, and the byte that a run-length block repeats. An empty raw block is
-   shorter, but holds nothing. */
-#define BLOCK_BYTES_MIN 4
-
-/* Small frames are dealt out together up to this size: a batch of several thousand of the smallest.
-   It is also what the mapped file's pages are released by, which interrupts every core. */
-#define BATCH_BYTES ((uint64_t)4 << 20)
-
-/* Towards the end batches shrink, so that all workers end together; not below this. */
-#define BATCH_BYTES_MIN ((uint64_t)64 << 10)
-
-/* Frames up to this size are walked in the mapped file: their headers are on every page or two
-   anyway. Of larger ones only the pages of headers are read, for 2 us each: a page fault costs the
-   same, and would leave its neighbours present. */
-#define DENSE_BYTES ((uint64_t)16 << 10)
-
-/* Blocks walked before the finder returns: a fraction of a millisecond. */
-#define STINT_BLOCKS 256
-
-static uint32_t load32(const unsigned char *b)
+bool zstd_is_skippable(const unsigned char *b, size_t got)
 {
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
-static bool is_skippable(uint32_t magic)
-{
-    return (magic & SKIPPABLE_MASK) == SKIPPABLE_MAGIC;
+    return got >= 4 && (zstd_load32(b) & SKIPPABLE_MASK) == SKIPPABLE_MAGIC;
 }
 
 bool zstd_recognise(const void *bytes, size_t size)
 {
-    uint32_t magic;
-
-    if (size < 4)
-        return false;
-    magic = load32(bytes);
-    return magic == FRAME_MAGIC || is_skippable(magic);
+    return size >= 4 && (zstd_load32(bytes) == FRAME_MAGIC || zstd_is_skippable(bytes, size));
 }
 
-uint64_t zstd_skippable(const unsigned char *b, size_t got)
+uint64_t zstd_skippable_size(const unsigned char *b, size_t got)
 {
-    return got >= SKIPPABLE_HEADER && is_skippable(load32(b))
-               ? SKIPPABLE_HEADER + (uint64_t)load32(b + 4)
+    return got >= ZSTD_SKIPPABLE_HEADER && zstd_is_skippable(b, got)
+               ? ZSTD_SKIPPABLE_HEADER + (uint64_t)zstd_load32(b + 4)
                : 0;
 }
 
@@ -97,7 +54,7 @@ const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_
     return view->buffer + (offset - view->offset);
 }
 
-void zstd_fault_say(struct source *s, const struct zstd_fault *fault)
+void zstd_fault_print(struct source *s, const struct zstd_fault *fault)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB"};
 
@@ -157,7 +114,7 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struc
     unsigned descriptor, content_bytes, position;
     bool single;
 
-    if (got < 5 || load32(b) != FRAME_MAGIC)
+    if (got < 5 || zstd_load32(b) != FRAME_MAGIC)
         return false;
     descriptor = b[4];
     single = descriptor & 0x20;
@@ -203,8 +160,8 @@ bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *fra
     return zstd_window_allowed(view->source, frame, fault);
 }
 
-/* Passes the block whose header is at `b`. False with *fault. */
-static bool pass_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault)
+/* Walks over the block whose header is `b`. */
+static bool walk_block(const unsigned char *b, struct zstd_frame *frame, struct zstd_fault *fault)
 {
     uint32_t block = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16;
     unsigned type = block >> 1 & 3;
@@ -238,7 +195,7 @@ bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fa
         return read_failure(fault, frame->begin);
     if (got < BLOCK_HEADER)
         return cut_off(fault, frame->begin);
-    if (!pass_block(b, frame, fault))
+    if (!walk_block(b, frame, fault))
         return false;
     return frame->end == SOURCE_UNKNOWN || frame->end <= input_bytes ||
            cut_off(fault, frame->begin);
@@ -251,7 +208,7 @@ bool zstd_all_there(const unsigned char *b, size_t got, struct zstd_frame frame)
     while (frame.end == SOURCE_UNKNOWN) {
         uint64_t at = frame.position - frame.begin;
 
-        if (at + BLOCK_HEADER > got || !pass_block(b + at, &frame, &fault))
+        if (at + BLOCK_HEADER > got || !walk_block(b + at, &frame, &fault))
             return false;
     }
     return frame.end - frame.begin <= got;
@@ -264,273 +221,4 @@ bool zstd_walk(struct zstd_view *view, struct zstd_frame *frame, uint64_t blocks
         if (!zstd_block(view, frame, fault))
             return false;
     return true;
-}
-
-/*
- * Hints.
- */
-
-/* Looks for a seek table. Whether its entries are true is seen when they are followed. */
-static void find_table(struct zstd_finder *f)
-{
-    uint64_t end = f->view.source->info.input_bytes, entries, size;
-    const unsigned char *b;
-    unsigned entry_bytes;
-    size_t got;
-
-    if (end < SKIPPABLE_HEADER + TABLE_FOOTER)
-        return;
-    b = zstd_view_at(&f->view, end - TABLE_FOOTER, TABLE_FOOTER, &got);
-    if (!b || got < TABLE_FOOTER || load32(b + 5) != TABLE_FOOTER_MAGIC || b[4] & TABLE_RESERVED)
-        return;
-    entries = load32(b);
-    entry_bytes = b[4] & TABLE_CHECKSUMS ? 12 : 8;
-    size = entries * entry_bytes + TABLE_FOOTER;
-    if (size > end - SKIPPABLE_HEADER)
-        return;
-    b = zstd_view_at(&f->view, end - size - SKIPPABLE_HEADER, SKIPPABLE_HEADER, &got);
-    if (!b || got < SKIPPABLE_HEADER || load32(b) != TABLE_MAGIC || load32(b + 4) != size)
-        return;
-    f->table = end - size - SKIPPABLE_HEADER;
-    f->entry = f->table + SKIPPABLE_HEADER;
-    f->entries_end = end - TABLE_FOOTER;
-    f->entry_bytes = entry_bytes;
-}
-
-/* The next entry of the table. False when there is none. */
-static bool next_entry(struct zstd_finder *f, uint64_t *size, uint64_t *content)
-{
-    unsigned char b[8];
-    struct source *s = f->view.source;
-
-    if (!f->table)
-        return false;
-    if (f->entry == f->entries_end ||
-        source_pread(s, b, sizeof b, s->start + f->entry) != sizeof b) {
-        f->table = 0;
-        return false;
-    }
-    atomic_fetch_sub(&s->input_read, sizeof b);
-    f->entry += f->entry_bytes;
-    *size = load32(b);
-    *content = load32(b + 4);
-    return true;
-}
-
-/* What blocks can hold at most that take this many bytes. */
-static uint64_t most_of(uint64_t bytes)
-{
-    return (bytes / BLOCK_BYTES_MIN + 1) * ZSTD_BLOCK_CONTENT_MAX;
-}
-
-/* Whether the frame may be `size` bytes and hold `content`: it fits, and where it ends the input
-   does too, or another frame begins. */
-static bool credible(struct zstd_finder *f, uint64_t size, uint64_t content)
-{
-    uint64_t end = f->frame.begin + size;
-    const unsigned char *b;
-    size_t got;
-
-    if (end < f->frame.position || end > f->view.source->info.input_bytes ||
-        (content != SOURCE_UNKNOWN && content > most_of(size)))
-        return false;
-    if (end == f->view.source->info.input_bytes)
-        return true;
-    b = zstd_view_at(&f->view, end, 4, &got);
-    return b && zstd_recognise(b, got);
-}
-
-/* Takes the frame's end, and perhaps its content, from a hint, when there is a credible one.
-   `size` is pzstd's, 0 without one. */
-static void follow_hint(struct zstd_finder *f, uint64_t size)
-{
-    uint64_t table_size, content;
-
-    bool by_hint = false;
-
-    if (next_entry(f, &table_size, &content)) {
-        if ((f->frame.content == SOURCE_UNKNOWN || f->frame.content == content) &&
-            f->frame.begin + table_size <= f->table && credible(f, table_size, content)) {
-            f->frame.content = content;
-            size = table_size;
-            by_hint = true;
-        } else {
-            f->table = 0;
-        }
-    }
-    if (!by_hint)
-        by_hint = size > 0 && credible(f, size, f->frame.content);
-    if (by_hint) {
-        f->frame.end = f->frame.begin + size;
-        f->hinted = true;
-    }
-}
-
-/* A skippable frame is being left behind: the table has to know it. */
-static void pass_entry(struct zstd_finder *f, uint64_t skippable)
-{
-    uint64_t size, content;
-
-    if (f->table && f->next < f->table && next_entry(f, &size, &content) &&
-        (size != skippable || content != 0))
-        f->table = 0;
-}
-
-/*
- * Finding.
- */
-
-void zstd_finder_init(struct zstd_finder *f, struct source *s, const unsigned char *map,
-                      uint64_t large, unsigned workers)
-{
-    *f = (struct zstd_finder){
-        .map = map, .large = large, .workers = workers, .last_size = SOURCE_UNKNOWN};
-    f->view = (struct zstd_view){.source = s, .buffer = f->buffer, .capacity = sizeof f->buffer};
-    find_table(f);
-}
-
-/* Steps over skippable frames and begins the next frame. False at the end of the input, or with
-   f->fault. */
-static bool begin_frame(struct zstd_finder *f)
-{
-    struct source *s = f->view.source;
-    uint64_t hint = 0;
-
-    while (f->next < s->info.input_bytes) {
-        size_t got;
-        const unsigned char *b =
-            zstd_view_at(&f->view, f->next, SKIPPABLE_HEADER + HINT_CONTENT, &got);
-        uint64_t skippable;
-
-        if (!b)
-            return read_failure(&f->fault, f->next);
-        if (!zstd_recognise(b, got)) {
-            f->fault = (struct zstd_fault){.kind = ZSTD_NO_FRAME, .frame = f->next};
-            return false;
-        }
-        if (!is_skippable(load32(b))) {
-            if (!zstd_header(&f->view, f->next, &f->frame, &f->fault))
-                return false;
-            follow_hint(f, hint);
-            f->in_frame = true;
-            f->announced = false;
-            return true;
-        }
-        skippable = zstd_skippable(b, got);
-        if (skippable == 0 || skippable > s->info.input_bytes - f->next)
-            return cut_off(&f->fault, f->next);
-        hint = load32(b) == HINT_MAGIC && skippable == SKIPPABLE_HEADER + HINT_CONTENT
-                   ? load32(b + SKIPPABLE_HEADER)
-                   : 0;
-        pass_entry(f, skippable);
-        atomic_fetch_add(&s->input_read, skippable);
-        f->next += skippable;
-    }
-    return false;
-}
-
-/* What the frame, whose end is known, can hold at most. */
-static uint64_t frame_most(const struct zstd_frame *frame)
-{
-    if (frame->content != SOURCE_UNKNOWN)
-        return frame->content;
-    return frame->blocks > 0 ? frame->blocks * ZSTD_BLOCK_CONTENT_MAX
-                             : most_of(frame->end - frame->position); /* not walked, for a hint */
-}
-
-/* Compressed bytes to put into one batch. */
-static uint64_t batch_bytes(const struct zstd_finder *f)
-{
-    uint64_t bytes = (f->view.source->info.input_bytes - f->next) / 4 / f->workers;
-
-    return bytes > BATCH_BYTES ? BATCH_BYTES : bytes < BATCH_BYTES_MIN ? BATCH_BYTES_MIN : bytes;
-}
-
-/* Whether the frame, which is complete, can join the batch: all small, and all of them say how long
-   they are, or none does. */
-static bool joins(const struct zstd_finder *f, const struct zstd_batch *batch)
-{
-    return (batch->content == SOURCE_UNKNOWN) == (f->frame.content == SOURCE_UNKNOWN) &&
-           f->frame.end - batch->begin <= batch_bytes(f) && frame_most(&f->frame) <= f->large;
-}
-
-static void add_frame(struct zstd_finder *f, struct zstd_batch *batch)
-{
-    uint64_t most = frame_most(&f->frame);
-
-    if (batch->frames++ == 0) {
-        batch->begin = f->frame.begin;
-        batch->content = batch->most = batch->frame_most = 0;
-    }
-    batch->end = f->frame.end;
-    batch->content =
-        f->frame.content == SOURCE_UNKNOWN ? SOURCE_UNKNOWN : batch->content + f->frame.content;
-    batch->most += most;
-    if (batch->frame_most < most)
-        batch->frame_most = most;
-    batch->window = f->frame.window;
-    batch->walked = f->frame.blocks > 0;
-    batch->hinted = f->hinted;
-    f->last_size = f->frame.end - f->frame.begin;
-    f->next = f->frame.end;
-    f->in_frame = false;
-}
-
-/* Walks the frame on, until all of it, that it is large, or enough for once is known. */
-static bool walk_on(struct zstd_finder *f)
-{
-    uint64_t blocks = STINT_BLOCKS, large = f->large / ZSTD_BLOCK_CONTENT_MAX + 1;
-
-    if (!f->announced && f->frame.blocks < large && blocks > large - f->frame.blocks)
-        blocks = large - f->frame.blocks;
-    if (!zstd_walk(&f->view, &f->frame, blocks, &f->fault))
-        return false;
-    if (f->frame.end != SOURCE_UNKNOWN && f->frame.content != SOURCE_UNKNOWN &&
-        f->frame.content > f->frame.blocks * ZSTD_BLOCK_CONTENT_MAX) {
-        f->fault = (struct zstd_fault){.kind = ZSTD_TOO_LITTLE,
-                                       .frame = f->frame.begin,
-                                       .where = f->frame.content,
-                                       .count = f->frame.blocks};
-        return false;
-    }
-    return true;
-}
-
-enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
-{
-    *batch = (struct zstd_batch){.frames = 0};
-    f->view.map = f->last_size <= DENSE_BYTES ? f->map : NULL;
-    for (;;) {
-        if (f->fault.kind == ZSTD_SOUND && (f->in_frame || begin_frame(f)) &&
-            f->frame.end == SOURCE_UNKNOWN)
-            (void)walk_on(f);
-        /* What stands before a fault is sound. */
-        if (batch->frames > 0 && (f->fault.kind != ZSTD_SOUND || !f->in_frame ||
-                                  f->frame.end == SOURCE_UNKNOWN || !joins(f, batch)))
-            return ZSTD_FOUND;
-        if (f->fault.kind != ZSTD_SOUND)
-            return ZSTD_FOUND_FAULT;
-        if (!f->in_frame)
-            return ZSTD_FOUND_END;
-        if (f->frame.end == SOURCE_UNKNOWN) {
-            if (f->announced || f->frame.blocks * ZSTD_BLOCK_CONTENT_MAX <= f->large)
-                return ZSTD_FOUND_NONE;
-            f->announced = true;
-            *batch = (struct zstd_batch){.begin = f->frame.begin,
-                                         .end = SOURCE_UNKNOWN,
-                                         .content = f->frame.content,
-                                         .most = SOURCE_UNKNOWN,
-                                         .frame_most = SOURCE_UNKNOWN,
-                                         .window = f->frame.window,
-                                         .frames = 1,
-                                         .walked = true,
-                                         .hinted = f->hinted};
-            return ZSTD_FOUND_LARGE;
-        }
-        add_frame(f, batch);
-        if (f->announced)
-            return ZSTD_FOUND_REST;
-        if (batch->frame_most > f->large || f->next - batch->begin >= batch_bytes(f))
-            return ZSTD_FOUND;
-    }
 }

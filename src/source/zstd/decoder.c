@@ -1,0 +1,169 @@
+#include "config.h"
+
+#include "source/zstd/decoder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "sys/clock.h"
+
+void zstd_decoder_init(struct zstd_decoder *d, struct zstd_shared *shared)
+{
+    *d = (struct zstd_decoder){.shared = shared};
+    zstd_span_init(&d->span, &shared->input);
+}
+
+void zstd_decoder_free(struct zstd_decoder *d)
+{
+    ZSTD_freeDCtx(d->context);
+    zstd_span_free(&d->span);
+}
+
+void zstd_decoder_shrink(struct zstd_decoder *d)
+{
+    ZSTD_freeDCtx(d->context);
+    d->context = NULL;
+}
+
+/* Opens the decoder's context, unless it has one. */
+static bool open_context(struct zstd_decoder *d, bool stable)
+{
+    if (d->context)
+        return true;
+    d->context = zstd_context_open(d->shared->source);
+    if (!d->context) {
+        source_error(d->shared->source, "out of memory");
+        return false;
+    }
+#ifdef ZSTD_d_stableOutBuffer
+    if (stable) /* without it libzstd copies what comes out: slower, no worse */
+        (void)ZSTD_DCtx_setParameter(d->context, ZSTD_d_stableOutBuffer, 1);
+#else
+    (void)stable;
+#endif
+    return true;
+}
+
+bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
+{
+    uint64_t begin = task->batch.begin, end = task->batch.end;
+
+    if (!open_context(d, stable))
+        return false;
+    d->task = *task;
+    d->position = task->base;
+    d->in_frame = false;
+    d->frame = begin;
+    zstd_span_begin(&d->span, begin,
+                    end == SOURCE_UNKNOWN ? d->shared->source->info.input_bytes : end);
+    return true;
+}
+
+void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated)
+{
+    ZSTD_DCtx_reset(d->context, ZSTD_reset_session_only);
+    d->in_frame = true;
+    d->frame = zstd_span_next(&d->span);
+    d->begun = d->position;
+    d->stated = stated;
+}
+
+/* The frame has ended. False when it held other than it states. */
+static bool end_frame(struct zstd_decoder *d)
+{
+    uint64_t held = d->position - d->begun;
+
+    d->in_frame = false;
+    if (d->stated == SOURCE_UNKNOWN || d->stated == held)
+        return true;
+    if (!zstd_retry(d))
+        zstd_print_wrong_content(d->shared->source, d->frame, d->stated, held);
+    return false;
+}
+
+/* libzstd has refused the frame. */
+static bool refused(const struct zstd_decoder *d, size_t code)
+{
+    if (!zstd_retry(d))
+        zstd_print_refusal(d->shared->source, d->frame, code);
+    return false;
+}
+
+bool zstd_decoder_feed(struct zstd_decoder *d, ZSTD_outBuffer *out, ZSTD_inBuffer *in, bool *ended)
+{
+    size_t before = out->pos;
+    size_t result = zstd_context_decompress(d->shared->source, d->context, out, in);
+
+    if (ZSTD_isError(result))
+        return refused(d, result);
+    d->position += out->pos - before;
+    zstd_span_pass(&d->span, in->pos);
+    *ended = result == 0;
+    return !*ended || end_frame(d);
+}
+
+bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, const void *in,
+                        size_t size, size_t *held)
+{
+    uint64_t begun = clock_now();
+    size_t result = ZSTD_decompressDCtx(d->context, out, capacity, in, size);
+
+    atomic_fetch_add(&d->shared->source->decode_time, clock_now() - begun);
+    if (ZSTD_isError(result))
+        return refused(d, result);
+    *held = result;
+    d->position += result;
+    zstd_span_pass(&d->span, size);
+    return end_frame(d);
+}
+
+uint64_t zstd_end_position(const struct source *s)
+{
+    if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
+        return s->data_offset + s->info.elements * s->info.element_size;
+    return SOURCE_UNKNOWN;
+}
+
+bool zstd_decoder_unwanted(const struct zstd_decoder *d)
+{
+    const struct source *s = d->shared->source;
+
+    return (d->shared->true_positions && d->position >= zstd_end_position(s)) ||
+           (d->position >= s->data_offset &&
+            (d->position - s->data_offset) / s->info.element_size >= source_wanted(s));
+}
+
+bool zstd_retry(const struct zstd_decoder *d)
+{
+    if (d->task.batch.hinted)
+        atomic_store(&d->shared->retry, true);
+    return d->task.batch.hinted;
+}
+
+bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *fault)
+{
+    if (!zstd_retry(d))
+        zstd_fault_print(d->shared->source, fault);
+    return false;
+}
+
+bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
+{
+    if (!zstd_retry(d))
+        source_error(d->shared->source, "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame,
+                     text);
+    return false;
+}
+
+bool zstd_decoder_cut_off(const struct zstd_decoder *d)
+{
+    return zstd_decoder_fault(d, &(struct zstd_fault){.kind = ZSTD_CUT_OFF, .frame = d->frame});
+}
+
+bool zstd_decoder_became_shorter(const struct zstd_decoder *d)
+{
+    const struct source *s = d->shared->source;
+
+    source_became_shorter(d->shared->source, s->start + zstd_span_next(&d->span));
+    return false;
+}

@@ -1,0 +1,87 @@
+/*
+ * The finder: where the frames of a zstd file begin and end, and how much they can hold, without
+ * decoding them. It hands out batches, each to be decoded as one task: several small frames in a
+ * row, or a single frame.
+ *
+ * The end of a frame is found by walking its block headers, unless the file gives hints: the
+ * skippable frames that pzstd writes before each frame, or the seek table of the seekable format at
+ * the end. Hints may lie. One that cannot be true is not followed. From the first hint that is
+ * followed, batches are marked as hinted: whoever decodes them finds out whether they are what the
+ * hints promised, and if not, the file is read again in order.
+ *
+ * A finder belongs to one thread at a time. It reads the mapped file where that is given, so
+ * zstd_find is to be called under mapping_guard.
+ */
+#ifndef GPUREDUCE_ZSTD_FINDER_H
+#define GPUREDUCE_ZSTD_FINDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/zstd/frames.h"
+
+/* Frames in a row, and the skippable ones between them. */
+struct zstd_batch {
+    uint64_t begin;      /* offset of the first byte */
+    uint64_t end;        /* offset behind the last frame; SOURCE_UNKNOWN in ZSTD_FOUND_LARGE */
+    uint64_t content;    /* bytes that they state together; SOURCE_UNKNOWN where they state none */
+    uint64_t most;       /* bytes that they can hold at most; SOURCE_UNKNOWN in ZSTD_FOUND_LARGE */
+    uint64_t frame_most; /* the same for the one that can hold most */
+    uint64_t window;     /* of the last frame, bytes */
+    unsigned frames;
+    bool walked; /* frame_most is known from the blocks; otherwise it is an estimate */
+    bool hinted; /* begin, end or content may be wrong: they depend on hints */
+};
+
+enum zstd_found {
+    ZSTD_FOUND,       /* a batch */
+    ZSTD_FOUND_LARGE, /* a large frame, whose end is not known yet; the next calls look for it */
+    ZSTD_FOUND_REST,  /* all of that frame, its end included */
+    ZSTD_FOUND_NONE,  /* nothing yet: the frame under way is long. Call again */
+    ZSTD_FOUND_END,   /* there is nothing more */
+    ZSTD_FOUND_FAULT  /* finder->fault says what is wrong; likewise from now on */
+};
+
+/* Bytes read at a time where the file is not mapped, or frames are far apart. */
+#define ZSTD_FINDER_BUFFER 4096
+
+struct zstd_finder {
+    struct zstd_view view;
+    const unsigned char *map; /* the view's, where that may be used */
+    uint64_t small_max;       /* bytes; a frame that can hold more is large */
+    unsigned workers;
+    uint64_t next;      /* offset of what follows the frames found */
+    uint64_t last_size; /* bytes of the last frame found */
+    bool hinted;        /* a hint has been followed */
+    struct zstd_fault fault;
+
+    enum {
+        ZSTD_FINDER_BETWEEN, /* two frames */
+        ZSTD_FINDER_FRAME,   /* in `frame` */
+        ZSTD_FINDER_LARGE    /* in `frame`, which has been handed out as large */
+    } state;
+    struct zstd_frame frame;
+
+    /* The seek table. */
+    uint64_t table;       /* offset of its frame; 0 when there is none to follow */
+    uint64_t entry;       /* offset of the next entry */
+    uint64_t entries_end; /* offset behind the last one */
+    unsigned entry_bytes;
+
+    unsigned char buffer[ZSTD_FINDER_BUFFER];
+};
+
+/* Begins at the input's first byte. `map` is the mapped input, or NULL. `small_max`: frames that
+   can hold more bytes are handed out as large, before their end is known. For `workers` workers
+   batches are made small enough towards the end. */
+void zstd_finder_init(struct zstd_finder *f, struct source *s, const unsigned char *map,
+                      uint64_t small_max, unsigned workers);
+
+/* Finds the next batch, or goes on with the last one. Takes a few hundred reads at most. */
+enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch);
+
+/* Tells the finder that the frame at `begin` was decoded: it ends at `end`, and holds `content`
+   bytes. Where it is the large frame whose end the finder looks for, the finder need not. */
+void zstd_finder_note_end(struct zstd_finder *f, uint64_t begin, uint64_t end, uint64_t content);
+
+#endif

@@ -1,0 +1,94 @@
+#include "config.h"
+
+#include "source/zstd/large.h"
+
+#include "sys/mapping.h"
+
+/* Feeds libzstd with all input that is present. *ended: the frame has. */
+static bool feed(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ended)
+{
+    const uint64_t offset = zstd_span_next(&d->span);
+    struct zstd_frame frame;
+    ZSTD_inBuffer in = {.pos = 0};
+    size_t before = out->pos;
+
+    /* Never less than a block: libzstd would copy it until it has the rest. */
+    in.src = zstd_span_bytes(&d->span, ZSTD_INPUT_BYTES, &in.size);
+    if (!in.src)
+        return false;
+    if (d->span.view.map)
+        in.size = (size_t)(atomic_load(&d->span.present) - offset);
+    if (in.size == 0 && offset < d->span.end)
+        return zstd_decoder_became_shorter(d);
+    if (!d->in_frame) {
+        zstd_decoder_begin_frame(d, d->task.batch.content);
+        /* The header alone: see context.h. */
+        if (zstd_read_header(in.src, in.size, offset, &frame))
+            in.size = (size_t)(frame.position - offset);
+    }
+    if (!zstd_decoder_feed(d, out, &in, ended))
+        return false;
+    return *ended || out->pos > before || in.pos > 0 || zstd_decoder_cut_off(d);
+}
+
+/* A call of decode, in the form that mapping_guard takes. */
+struct call {
+    struct zstd_decoder *decoder;
+    ZSTD_outBuffer *out;
+    bool ended; /* the frame has */
+    bool good;
+};
+
+/* Decodes until the buffer is full or the frame ends. */
+static void decode(void *argument)
+{
+    struct call *call = argument;
+    struct zstd_decoder *d = call->decoder;
+    uint64_t end = d->task.batch.end;
+
+    while (!call->ended && call->out->pos < call->out->size) {
+        call->good = feed(d, call->out, &call->ended);
+        if (!call->good)
+            return;
+    }
+    if (call->ended && end != SOURCE_UNKNOWN && zstd_span_next(&d->span) != end)
+        call->good = zstd_decoder_damaged(d, "it goes on after its end");
+}
+
+enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct source_request *request,
+                                       struct chunk *chunk)
+{
+    const struct source *s = d->shared->source;
+    const uint64_t end = zstd_end_position(s);
+
+    chunk->count = 0;
+    chunk->data = request->buffer;
+    for (;;) {
+        uint64_t from = d->position;
+        ZSTD_outBuffer out = {request->buffer, request->size - request->size % s->info.element_size,
+                              0};
+        struct call call = {d, &out, false, true};
+
+        if (zstd_decoder_unwanted(d))
+            return ZSTD_LARGE_UNWANTED;
+        if (from < s->data_offset && out.size > s->data_offset - from)
+            out.size = (size_t)(s->data_offset - from);
+        if (!mapping_guard(decode, &call))
+            call.good = zstd_decoder_became_shorter(d);
+        if (!call.good)
+            return ZSTD_LARGE_FAILED;
+        if (from >= s->data_offset) {
+            /* What lies behind the array of a .npy is decoded only to see that it is sound. */
+            if (d->task.true_position && from >= end)
+                out.pos = 0;
+            else if (d->task.true_position && end - from < out.pos)
+                out.pos = (size_t)(end - from);
+            chunk->index = (from - s->data_offset) / s->info.element_size;
+            chunk->count = out.pos / s->info.element_size;
+        }
+        if (call.ended)
+            return ZSTD_LARGE_ENDED;
+        if (chunk->count > 0)
+            return ZSTD_LARGE_FILLED;
+    }
+}

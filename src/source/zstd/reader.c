@@ -1,0 +1,265 @@
+/*
+ * zstd decoded from front to back: pipes, and files whose frames depend on each other.
+ *
+ * While one thread decodes, another may read ahead: input lies in two buffers, one being decoded,
+ * the spare being filled. The mutex guards the spare; all else is the decoding thread's.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/zstd/context.h"
+#include "source/zstd/frames.h"
+#include "source/zstd/zstd.h"
+#include "sys/mutex.h"
+
+/* Compressed bytes read at a time. */
+#define READ_BYTES ((size_t)256 << 10)
+
+MUTEX_ROLE(spare_role);
+
+/* Compressed input, after space for what was left of the input before it. */
+struct input_buffer {
+    unsigned char bytes[ZSTD_HEADER_MAX + READ_BYTES];
+    size_t size; /* without that space */
+};
+
+enum spare_state {
+    SPARE_EMPTY,
+    SPARE_READING, /* its buffer belongs to the thread that reads */
+    SPARE_FULL,
+    SPARE_END,   /* the input has ended: nothing more will be read */
+    SPARE_FAILED /* likewise, with an error */
+};
+
+struct zstd_reader {
+    struct reader base;
+    struct source *source;
+    struct reader *input; /* belongs to who made the spare SPARE_READING */
+    ZSTD_DCtx *context;
+    struct input_buffer *current; /* in.src is in it */
+    ZSTD_inBuffer in;
+    uint64_t consumed; /* compressed bytes before in.src */
+    bool ended;        /* no more input will come */
+
+    enum { READER_BETWEEN_FRAMES, READER_IN_FRAME } state;
+    struct zstd_frame frame; /* the header of the current frame */
+    bool single_pass;        /* libzstd may decode it by its single-pass path; see context.h */
+    uint64_t produced;       /* bytes that came out of it */
+
+    struct mutex mutex;
+    pthread_cond_t was_read; /* the spare is not SPARE_READING any more */
+    enum spare_state spare_state GUARDED_BY(spare_role);
+    struct input_buffer *spare GUARDED_BY(spare_role);
+};
+
+static void spare_lock(struct zstd_reader *z) ACQUIRE(spare_role);
+static void spare_unlock(struct zstd_reader *z) RELEASE(spare_role);
+static void spare_wait_locked(struct zstd_reader *z) REQUIRES(spare_role);
+static void read_spare_locked(struct zstd_reader *z) REQUIRES(spare_role);
+static void exchange_locked(struct zstd_reader *z) REQUIRES(spare_role);
+
+UNCHECKED static void spare_lock(struct zstd_reader *z)
+{
+    mutex_lock(&z->mutex);
+}
+
+UNCHECKED static void spare_unlock(struct zstd_reader *z)
+{
+    mutex_unlock(&z->mutex);
+}
+
+UNCHECKED static void spare_wait_locked(struct zstd_reader *z)
+{
+    mutex_wait(&z->mutex, &z->was_read);
+}
+
+/* Reads into the spare buffer, which is empty. Drops the mutex meanwhile. */
+static void read_spare_locked(struct zstd_reader *z)
+{
+    struct input_buffer *spare = z->spare;
+    ptrdiff_t got;
+
+    z->spare_state = SPARE_READING;
+    spare_unlock(z);
+    got = reader_read(z->input, spare->bytes + ZSTD_HEADER_MAX, READ_BYTES);
+    spare->size = got > 0 ? (size_t)got : 0;
+    spare_lock(z);
+    z->spare_state = got > 0 ? SPARE_FULL : got == 0 ? SPARE_END : SPARE_FAILED;
+    pthread_cond_signal(&z->was_read);
+}
+
+static bool zstd_ahead(struct reader *r)
+{
+    struct zstd_reader *z = (struct zstd_reader *)r;
+    bool wanted;
+
+    spare_lock(z);
+    wanted = z->spare_state == SPARE_EMPTY;
+    if (wanted)
+        read_spare_locked(z);
+    spare_unlock(z);
+    return wanted;
+}
+
+/* Decodes on in the spare buffer, which is full, and leaves the current one to be filled. What is
+   left to decode of that, less than a header, is put before the new input. */
+static void exchange_locked(struct zstd_reader *z)
+{
+    struct input_buffer *next = z->spare;
+    size_t left = z->in.size - z->in.pos;
+    unsigned char *begin = next->bytes + ZSTD_HEADER_MAX - left;
+
+    memcpy(begin, (const unsigned char *)z->in.src + z->in.pos, left);
+    z->consumed += z->in.pos;
+    z->in = (ZSTD_inBuffer){begin, left + next->size, 0};
+    z->spare = z->current;
+    z->current = next;
+    z->spare_state = SPARE_EMPTY;
+}
+
+/* Goes on to the next input, or finds that there is none (z->ended). False when it failed. */
+static bool refill(struct zstd_reader *z)
+{
+    enum spare_state state;
+
+    spare_lock(z);
+    if (z->spare_state == SPARE_EMPTY)
+        read_spare_locked(z);
+    while (z->spare_state == SPARE_READING)
+        spare_wait_locked(z);
+    state = z->spare_state;
+    if (state == SPARE_FULL)
+        exchange_locked(z);
+    spare_unlock(z);
+    z->ended = state != SPARE_FULL;
+    return state != SPARE_FAILED;
+}
+
+/* Between two frames: reads the header of the next one, and checks in it what libzstd does not
+   check in every case. */
+static bool begin_frame(struct zstd_reader *z)
+{
+    const unsigned char *b;
+    struct zstd_fault fault;
+    uint64_t offset;
+    size_t left;
+
+    while (z->in.size - z->in.pos < ZSTD_HEADER_MAX && !z->ended)
+        if (!refill(z))
+            return false;
+    b = (const unsigned char *)z->in.src + z->in.pos;
+    left = z->in.size - z->in.pos;
+    offset = z->consumed + z->in.pos;
+    z->produced = 0;
+    z->single_pass = true;
+    if (!zstd_read_header(b, left, offset, &z->frame)) {
+        /* Skippable, cut off, or none: libzstd knows. */
+        z->frame = (struct zstd_frame){.begin = offset, .content = SOURCE_UNKNOWN};
+        return true;
+    }
+    if (!zstd_window_allowed(z->source, &z->frame, &fault)) {
+        zstd_fault_print(z->source, &fault);
+        return false;
+    }
+    z->single_pass = zstd_within_block(&z->frame) && zstd_all_there(b, left, z->frame);
+    return true;
+}
+
+/* Has libzstd decode more of the frame. */
+static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
+{
+    const struct zstd_frame *frame = &z->frame;
+    ZSTD_inBuffer in = z->in;
+    size_t result;
+
+    if (z->state == READER_BETWEEN_FRAMES && !z->single_pass)
+        in.size = in.pos + (size_t)(frame->position - frame->begin);
+    result = zstd_context_decompress(z->source, z->context, out, &in);
+    z->in.pos = in.pos;
+    if (ZSTD_isError(result)) {
+        zstd_print_refusal(z->source, frame->begin, result);
+        return false;
+    }
+    z->state = result == 0 ? READER_BETWEEN_FRAMES : READER_IN_FRAME;
+    z->produced += out->pos;
+    if (z->state == READER_BETWEEN_FRAMES && frame->content != SOURCE_UNKNOWN &&
+        frame->content != z->produced) {
+        zstd_print_wrong_content(z->source, frame->begin, frame->content, z->produced);
+        return false;
+    }
+    return true;
+}
+
+static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
+{
+    struct zstd_reader *z = (struct zstd_reader *)r;
+    ZSTD_outBuffer out = {buffer, size, 0};
+
+    while (out.pos == 0) {
+        size_t before;
+
+        if (z->state == READER_BETWEEN_FRAMES) {
+            if (!begin_frame(z))
+                return -1;
+            if (z->in.size == z->in.pos)
+                return 0;
+        } else if (z->in.pos == z->in.size && !z->ended && !refill(z)) {
+            return -1;
+        }
+        before = z->in.pos;
+        if (!decode_on(z, &out))
+            return -1;
+        if (z->ended && out.pos == 0 && z->in.pos == before && z->state == READER_IN_FRAME) {
+            source_error(z->source,
+                         "ends at byte %" PRIu64
+                         ", inside the zstd frame that begins at byte %" PRIu64,
+                         z->consumed + z->in.size, z->frame.begin);
+            return -1;
+        }
+    }
+    return (ptrdiff_t)out.pos;
+}
+
+UNCHECKED static void zstd_close(struct reader *r)
+{
+    struct zstd_reader *z = (struct zstd_reader *)r;
+
+    z->input->close(z->input);
+    ZSTD_freeDCtx(z->context);
+    free(z->current);
+    free(z->spare);
+    mutex_destroy(&z->mutex);
+    pthread_cond_destroy(&z->was_read);
+    free(z);
+}
+
+UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input)
+{
+    struct zstd_reader *z = calloc(1, sizeof *z);
+
+    if (!z) {
+        source_error(s, "out of memory");
+        input->close(input);
+        return NULL;
+    }
+    mutex_init(&z->mutex);
+    pthread_cond_init(&z->was_read, NULL);
+    z->base.read = zstd_read;
+    z->base.close = zstd_close;
+    z->base.ahead = zstd_ahead;
+    z->source = s;
+    z->input = input;
+    z->context = zstd_context_open(s);
+    z->current = malloc(sizeof *z->current);
+    z->spare = malloc(sizeof *z->spare);
+    if (!z->context || !z->current || !z->spare) {
+        source_error(s, "out of memory");
+        zstd_close(&z->base);
+        return NULL;
+    }
+    z->in.src = z->current->bytes;
+    return &z->base;
+}

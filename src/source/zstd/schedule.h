@@ -1,0 +1,53 @@
+/*
+ * The schedule: which worker does what with a zstd file whose frames are decoded in parallel.
+ *
+ *     finder --> queue of tasks --+--> claim: small frames, decoded by the worker that claims them
+ *     (a role)                    +--> slot: a large frame, decoded by one worker at a time (a
+ * role)
+ *
+ * A worker that asks for a chunk goes on with its claim. Without one it looks, in this order, for
+ * a slot that nobody decodes: it takes the role of its decoder, and fills the buffers of those who
+ * wait, and its own; for tasks to find: it takes the role of the finder; for a task at the front of
+ * the queue. If there is nothing, it makes input present that another's decoder will need soon, and
+ * then waits: so a worker waits only while another has a role. Whoever gives a role up, or claims
+ * something, wakes one of those that wait, if there is more to do.
+ *
+ * What a task is, and what it yields, stands in decoder.h. A new decoder goes in here:
+ *
+ *   - One on another engine: a third kind beside the claim and the slot. claim_next_locked decides
+ *     by the task and by the worker that asks (a new field of struct source_request says that its
+ *     engine decodes) who gets the front of the queue, and may take several tasks at once, as many
+ *     as fill a batch of the device's. Such a claim ends as the others do, by end_task_locked.
+ *   - Several threads within one frame: the decoder of a slot. serve_locked has one worker decode a
+ *     slot at a time; a slot whose decoder can do more admits more workers to it (its state
+ *     becomes a count), and zstd_large_fill becomes the function of a decoder that hands out the
+ *     next block. The length of the frame is noted when the last of them ends.
+ *
+ * The locking is that of waiters.h. Three kinds of state are not guarded by the mutex: what is
+ * fixed once the source is open; a worker's claim, which is its own; and the finder and the decoder
+ * of a slot, which belong to whoever has that role.
+ */
+#ifndef GPUREDUCE_ZSTD_SCHEDULE_H
+#define GPUREDUCE_ZSTD_SCHEDULE_H
+
+#include "source/source_impl.h"
+#include "source/zstd/index.h"
+
+struct zstd_schedule;
+
+/* For a source whose layout is known. NULL without memory; nothing is printed. */
+struct zstd_schedule *zstd_schedule_open(struct source *s, unsigned workers);
+void zstd_schedule_close(struct zstd_schedule *z);
+
+/* The next chunk for the worker that asks; any worker may, at any time. Waits if need be. */
+enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct source_request *request,
+                                      struct chunk *chunk);
+
+/* When no worker asks any more: the index of what was decoded; NULL when that is not the whole
+   input, which must be read again in order. */
+struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z);
+
+/* Then, too: the same index, whatever has happened. */
+const struct zstd_index *zstd_schedule_index(const struct zstd_schedule *z);
+
+#endif

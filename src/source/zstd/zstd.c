@@ -1,0 +1,77 @@
+#include "config.h"
+
+#include "source/zstd/zstd.h"
+
+#include "source/formats.h"
+#include "source/zstd/schedule.h"
+#include "sys/message.h"
+
+static enum source_status zstd_next(struct source *s, const struct source_request *request,
+                                    struct chunk *chunk)
+{
+    return zstd_schedule_next(s->state, request, chunk);
+}
+
+/* Whether the whole input, of `total` decoded bytes, is what its header promises. */
+static enum source_verdict check_total(struct source *s, uint64_t total, bool true_positions)
+{
+    if (s->promised != SOURCE_UNKNOWN && s->info.elements == s->promised &&
+        total > s->data_offset + s->promised * s->info.element_size) {
+        if (!true_positions)
+            return SOURCE_RETRY; /* what lies behind the array was handed out, too */
+        message_warning("%s: the bytes after the array are left out", s->name);
+    }
+    return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+}
+
+static enum source_verdict zstd_finish(struct source *s)
+{
+    struct zstd_index *index = zstd_schedule_finish(s->state);
+    uint64_t limit = source_wanted(s), last = SOURCE_UNKNOWN;
+
+    if (!index)
+        return SOURCE_RETRY;
+    /* Behind the limit frames were not decoded to their ends. */
+    if (limit != SOURCE_UNKNOWN)
+        last = s->data_offset + limit * s->info.element_size;
+    if (!zstd_index_resolve(index, last))
+        return SOURCE_RETRY;
+    if (limit == SOURCE_UNKNOWN)
+        return check_total(s, zstd_index_total(index), index->count == 0);
+    /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
+       array of a .npy can only be told from true positions. */
+    return index->count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_RETRY : SOURCE_COMPLETE;
+}
+
+static uint64_t zstd_true_index(const struct source *s, uint64_t element)
+{
+    return zstd_index_true(zstd_schedule_index(s->state), element);
+}
+
+static void zstd_close(struct source *s)
+{
+    zstd_schedule_close(s->state);
+}
+
+bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops ops = {
+        .next = zstd_next, .finish = zstd_finish, .index = zstd_true_index, .close = zstd_close};
+    struct reader *input = input_reader_open(s);
+    struct reader *reader = input ? zstd_reader_open(s, input) : NULL;
+    bool ok = reader && formats_layout(s, options, reader);
+
+    if (reader)
+        reader->close(reader);
+    if (!ok)
+        return false;
+    s->state = zstd_schedule_open(s, workers);
+    if (!s->state) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    s->ops = &ops;
+    atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
+    s->info.parallel = true;
+    return true;
+}

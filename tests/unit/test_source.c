@@ -1,0 +1,748 @@
+/*
+ * source.h: inputs of every kind are opened, taken by several workers in one thread, and compared
+ * with the bytes that the files were made of. Every element has to come once, with its index, and
+ * what source_info says has to be so.
+ */
+#include "config.h"
+
+#include "source/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+#include "sys/message.h"
+
+#define WORKERS 4
+#define BUFFER ((size_t)1 << 20)
+
+static char directory[] = "/tmp/gpureduce-source-XXXXXX", path[64], errors[64];
+
+static void bail(const char *what)
+{
+    printf("Bail out! %s: %s\n", what, strerror(errno));
+    exit(99);
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = aligned_alloc(64, (size + 64) / 64 * 64);
+
+    if (!memory)
+        bail("memory");
+    return memory;
+}
+
+/*
+ * Inputs. Element i, of four bytes, is i times an odd number: any part of the data is like no
+ * other.
+ */
+
+static uint32_t element(uint64_t index)
+{
+    return (uint32_t)index * 2654435761u + 12345;
+}
+
+struct bytes {
+    unsigned char *data;
+    size_t size;
+};
+
+/* `before` bytes, and then `count` elements. */
+static struct bytes make(size_t before, size_t count)
+{
+    struct bytes b = {allocate(before + 4 * count), before + 4 * count};
+
+    memset(b.data, 'x', before);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t e = element(i);
+
+        memcpy(b.data + before + 4 * i, &e, sizeof e);
+    }
+    return b;
+}
+
+/* The same behind a header of 80 bytes, as NumPy writes it. */
+static struct bytes make_npy(size_t count, size_t promised)
+{
+    struct bytes b = make(80, count);
+    char text[128];
+
+    snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu,), }%20s",
+             promised, "");
+    text[69] = '\n';
+    memcpy(b.data, "\x93NUMPY\1\0\106\0", 10);
+    memcpy(b.data + 10, text, 70);
+    return b;
+}
+
+/* Compressed in frames of `piece` bytes each, which state their content or not. */
+static struct bytes compress(struct bytes b, size_t piece, bool stated)
+{
+    size_t capacity = ZSTD_compressBound(b.size) + (b.size / piece + 1) * 64;
+    ZSTD_outBuffer out = {allocate(capacity), capacity, 0};
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+
+    if (!context)
+        bail("memory");
+    for (size_t done = 0; done < b.size; done += piece) {
+        size_t size = piece < b.size - done ? piece : b.size - done;
+        ZSTD_inBuffer in = {b.data + done, size, 0};
+
+        ZSTD_CCtx_reset(context, ZSTD_reset_session_only);
+        if (stated)
+            ZSTD_CCtx_setPledgedSrcSize(context, size);
+        else
+            (void)ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush);
+        if (ZSTD_compressStream2(context, &out, &in, ZSTD_e_end) != 0)
+            bail("ZSTD_compressStream2");
+    }
+    ZSTD_freeCCtx(context);
+    free(b.data);
+    return (struct bytes){out.dst, out.pos};
+}
+
+static void write_all(int fd, const struct bytes *b)
+{
+    size_t done = 0;
+
+    while (done < b->size) {
+        ssize_t n = write(fd, b->data + done, b->size - done);
+
+        if (n < 0)
+            break;
+        done += (size_t)n;
+    }
+    close(fd);
+}
+
+/* Makes the file, and frees the bytes. */
+static void put(struct bytes b)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    if (fd < 0)
+        bail(path);
+    write_all(fd, &b);
+    free(b.data);
+}
+
+/*
+ * Messages: standard error goes to a file, so that what was printed can be looked at.
+ */
+
+static int error_file;
+
+/* What has been printed since the last call. */
+static const char *printed(void)
+{
+    static char text[1024];
+    ssize_t n = pread(error_file, text, sizeof text - 1, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    if (ftruncate(error_file, 0) != 0 || lseek(error_file, 0, SEEK_SET) != 0)
+        bail(errors);
+    return text;
+}
+
+/* Whether just that was printed about ./path since the last call: nothing, if it is empty. */
+static bool says(const char *text)
+{
+    const char *got = printed(), *rest = got;
+    char expected[256];
+
+    snprintf(expected, sizeof expected, "%s: %s\n", path, text);
+    if (text[0]) /* "test: ", and perhaps "warning: " */
+        rest = strstr(got, path);
+    if (rest && strcmp(rest, text[0] ? expected : "") == 0)
+        return true;
+    tap_note("printed: %s", got);
+    return false;
+}
+
+/*
+ * Taking everything.
+ */
+
+struct taken {
+    uint64_t index;
+    size_t count;
+    uint32_t *data;
+};
+
+/* What some workers got. */
+struct haul {
+    struct source *source;
+    void *buffers[WORKERS];
+    struct taken *taken;
+    size_t count, capacity;
+    bool mapped, borrowed; /* some chunks were */
+    enum source_status last;
+};
+
+static struct source_options defaults(void)
+{
+    return (struct source_options){
+        .type = ELEMENT_F32, .order = ELEMENT_ORDER_LITTLE, .length = SOURCE_UNKNOWN};
+}
+
+/* Opens ./path; the haul is empty then. False when that fails. */
+static bool open_haul(struct haul *h, const struct source_options *options)
+{
+    *h = (struct haul){.source = source_open(path, options, WORKERS)};
+    for (unsigned i = 0; h->source && i < WORKERS; i++)
+        h->buffers[i] = allocate(BUFFER);
+    return h->source != NULL;
+}
+
+static void close_haul(struct haul *h)
+{
+    if (!h->source)
+        return;
+    source_close(h->source);
+    for (size_t i = 0; i < h->count; i++)
+        free(h->taken[i].data);
+    for (unsigned i = 0; i < WORKERS; i++)
+        free(h->buffers[i]);
+    free(h->taken);
+}
+
+static void keep(struct haul *h, const struct chunk *chunk, const void *buffer)
+{
+    struct taken *t;
+
+    if (h->count == h->capacity) {
+        h->capacity = 2 * h->capacity + 16;
+        h->taken = realloc(h->taken, h->capacity * sizeof *h->taken);
+        if (!h->taken)
+            bail("memory");
+    }
+    t = &h->taken[h->count++];
+    *t = (struct taken){chunk->index, chunk->count, allocate(4 * chunk->count)};
+    memcpy(t->data, chunk->data, 4 * chunk->count);
+    h->mapped |= chunk->mapped;
+    h->borrowed |= !chunk->mapped && chunk->data != buffer;
+}
+
+/* One chunk for the worker, of a buffer of `size` bytes, released at once. */
+static bool take(struct haul *h, unsigned worker, size_t size, bool in_place, bool drain)
+{
+    struct source_request request = {.worker = worker,
+                                     .buffer = h->buffers[worker],
+                                     .size = size,
+                                     .in_place = in_place ? (size_t)4 << 20 : 0,
+                                     .borrow = in_place,
+                                     .drain = drain};
+    struct chunk chunk;
+
+    h->last = source_next(h->source, &request, &chunk);
+    if (h->last != SOURCE_CHUNK)
+        return false;
+    keep(h, &chunk, request.buffer);
+    source_release(h->source, worker, &chunk);
+    return true;
+}
+
+/* All there is, for workers that take turns at random. Each asks until it gets no more. */
+static void take_all(struct haul *h, struct rng *rng, bool in_place)
+{
+    bool done[WORKERS] = {false};
+    unsigned left = WORKERS;
+
+    while (left > 0) {
+        unsigned worker = (unsigned)rng_below(rng, WORKERS);
+        size_t size = (size_t)1 << (6 + rng_below(rng, 15));
+
+        if (!done[worker] && !take(h, worker, size, in_place, false)) {
+            done[worker] = true;
+            left--;
+        }
+    }
+}
+
+/* Whether the elements from `first` on, `count` of them, were taken once each and nothing else. */
+static bool complete(const struct haul *h, uint64_t first, uint64_t count)
+{
+    unsigned char *seen = calloc(1, count + 1);
+    uint64_t sum = 0;
+    bool good = seen != NULL;
+
+    for (size_t i = 0; i < h->count && good; i++) {
+        const struct taken *t = &h->taken[i];
+        uint64_t index = source_index(h->source, t->index);
+
+        for (size_t j = 0; j < t->count && good; j++) {
+            good =
+                index + j < count && !seen[index + j] && t->data[j] == element(first + index + j);
+            if (good)
+                seen[index + j] = 1;
+            else
+                tap_note("element %" PRIu64 " of %" PRIu64, index + j, count);
+        }
+        sum += t->count;
+    }
+    free(seen);
+    if (good && sum != count)
+        tap_note("%" PRIu64 " elements of %" PRIu64, sum, count);
+    return good && sum == count;
+}
+
+/* What the input is expected to be. */
+struct expected {
+    const char *name, *format;
+    uint64_t elements; /* in it */
+    bool compressed, parallel, whole;
+    bool stated;           /* source_info knows how many elements there are */
+    bool mapped, borrowed; /* some chunks are, where workers take them so */
+};
+
+static bool same_info(const struct source *s, const struct expected *e, uint64_t input_bytes)
+{
+    const struct source_info *info = source_info(s);
+
+    return strcmp(info->format, e->format) == 0 && info->type == ELEMENT_F32 &&
+           info->element_size == 4 && !info->swap && info->compressed == e->compressed &&
+           info->parallel == e->parallel && info->whole == e->whole &&
+           info->input_bytes == input_bytes &&
+           info->elements == (e->stated ? e->elements : SOURCE_UNKNOWN) &&
+           strcmp(info->name, path) == 0;
+}
+
+/* The file at ./path, taken into buffers and in place. */
+static void check_file(const struct expected *e, uint64_t input_bytes)
+{
+    const struct source_options options = defaults();
+    struct rng rng;
+
+    rng_seed(&rng, 3);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct haul h;
+        const char *how = in_place ? "in place" : "into buffers";
+
+        if (!tap_ok(open_haul(&h, &options), "%s, %s: is opened", e->name, how))
+            return;
+        tap_ok(same_info(h.source, e, input_bytes), "%s, %s: source_info", e->name, how);
+        take_all(&h, &rng, in_place);
+        tap_ok(h.last == SOURCE_END && source_finish(h.source) == SOURCE_COMPLETE,
+               "%s, %s: ends well", e->name, how);
+        tap_ok(complete(&h, 0, e->elements), "%s, %s: each element comes once", e->name, how);
+        tap_ok(source_stats(h.source).input_read == input_bytes, "%s, %s: all is read", e->name,
+               how);
+        tap_ok(h.mapped == (in_place && e->mapped) && h.borrowed == (in_place && e->borrowed),
+               "%s, %s: where the chunks lie", e->name, how);
+        close_haul(&h);
+        tap_ok(says(""), "%s, %s: nothing is printed", e->name, how);
+    }
+}
+
+static void check_files(void)
+{
+    static const struct {
+        struct expected e;
+        bool npy;
+        size_t piece; /* bytes of a frame; 0: not compressed */
+        bool stated;  /* frames say what they hold */
+    } cases[] = {
+        {.e = {.name = "a small raw file",
+               .format = "raw",
+               .elements = 1000,
+               .parallel = true,
+               .whole = true,
+               .stated = true,
+               .borrowed = true}},
+        {.e = {.name = "an empty array",
+               .format = "npy",
+               .elements = 0,
+               .parallel = true,
+               .whole = true,
+               .stated = true},
+         .npy = true},
+        {.e = {.name = "a small array",
+               .format = "npy",
+               .elements = 1000,
+               .parallel = true,
+               .whole = true,
+               .stated = true,
+               .borrowed = true},
+         .npy = true},
+        {.e = {.name = "a raw file that is read",
+               .format = "raw",
+               .elements = 500000,
+               .parallel = true,
+               .stated = true}},
+        {.e = {.name = "a raw file that is mapped",
+               .format = "raw",
+               .elements = 3000000,
+               .parallel = true,
+               .stated = true,
+               .mapped = true}},
+        {.e = {.name = "an array that is mapped",
+               .format = "npy",
+               .elements = 3000000,
+               .parallel = true,
+               .stated = true,
+               .mapped = true},
+         .npy = true},
+        {.e = {.name = "a small frame",
+               .format = "zstd",
+               .elements = 1000,
+               .compressed = true,
+               .parallel = true,
+               .borrowed = true},
+         .piece = 1 << 20,
+         .stated = true},
+        {.e = {.name = "many frames",
+               .format = "zstd",
+               .elements = 3000000,
+               .compressed = true,
+               .parallel = true,
+               .borrowed = true},
+         .piece = 10000,
+         .stated = true},
+        {.e = {.name = "many frames that tear elements",
+               .format = "zstd",
+               .elements = 10000,
+               .compressed = true,
+               .parallel = true,
+               .borrowed = true},
+         .piece = 1001,
+         .stated = true},
+        {.e = {.name = "many frames of unstated length",
+               .format = "zstd",
+               .elements = 3000000,
+               .compressed = true,
+               .parallel = true,
+               .borrowed = true},
+         .piece = 100000},
+        {.e = {.name = "one large frame",
+               .format = "zstd",
+               .elements = 6000000,
+               .compressed = true,
+               .parallel = true},
+         .piece = 32 << 20},
+        {.e = {.name = "large frames",
+               .format = "zstd",
+               .elements = 9000000,
+               .compressed = true,
+               .parallel = true},
+         .piece = 12 << 20,
+         .stated = true},
+        {.e = {.name = "an array in many frames",
+               .format = "npy+zstd",
+               .elements = 1000000,
+               .compressed = true,
+               .parallel = true,
+               .stated = true,
+               .borrowed = true},
+         .npy = true,
+         .piece = 40000,
+         .stated = true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct expected *e = &cases[i].e;
+        struct bytes b = cases[i].npy ? make_npy(e->elements, e->elements) : make(0, e->elements);
+
+        if (cases[i].piece)
+            b = compress(b, cases[i].piece, cases[i].stated);
+        put(b);
+        check_file(e, b.size);
+    }
+}
+
+/*
+ * Pipes.
+ */
+
+static void *write_pipe(void *argument)
+{
+    int fd = open(path, O_WRONLY);
+
+    if (fd < 0)
+        bail(path);
+    write_all(fd, argument);
+    return NULL;
+}
+
+static void check_pipe(const struct expected *e, struct bytes b)
+{
+    const struct source_options options = defaults();
+    pthread_t writer;
+    struct haul h;
+    struct rng rng;
+
+    rng_seed(&rng, 4);
+    unlink(path);
+    if (mkfifo(path, 0600) != 0 || pthread_create(&writer, NULL, write_pipe, &b) != 0)
+        bail(path);
+    if (tap_ok(open_haul(&h, &options), "%s: is opened", e->name)) {
+        tap_ok(same_info(h.source, e, SOURCE_UNKNOWN), "%s: source_info", e->name);
+        tap_ok(!take(&h, 0, BUFFER, true, true) && h.last == SOURCE_END, "%s: nothing is claimed",
+               e->name);
+        take_all(&h, &rng, true);
+        tap_ok(h.last == SOURCE_END && source_finish(h.source) == SOURCE_COMPLETE, "%s: ends well",
+               e->name);
+        tap_ok(complete(&h, 0, e->elements), "%s: each element comes once", e->name);
+        tap_ok(source_stats(h.source).input_read == b.size, "%s: all is read", e->name);
+        tap_ok(!h.mapped && !h.borrowed, "%s: all chunks lie in the buffers", e->name);
+    }
+    close_haul(&h);
+    pthread_join(writer, NULL);
+    unlink(path);
+    free(b.data);
+}
+
+static void check_pipes(void)
+{
+    check_pipe(&(struct expected){.name = "a pipe", .format = "raw", .elements = 700001},
+               make(0, 700001));
+    check_pipe(
+        &(struct expected){
+            .name = "an array in a pipe", .format = "npy", .elements = 1000, .stated = true},
+        make_npy(1000, 1000));
+    check_pipe(
+        &(struct expected){
+            .name = "frames in a pipe", .format = "zstd", .elements = 700001, .compressed = true},
+        compress(make(0, 700001), 99999, false));
+}
+
+/*
+ * Options, limits, and workers that leave.
+ */
+
+static void check_options(void)
+{
+    struct source_options options = defaults();
+    struct rng rng;
+    struct haul h;
+
+    rng_seed(&rng, 6);
+    for (int kind = 0; kind < 4; kind++) {
+        static const char *const names[] = {"mapped", "many frames", "unstated frames", "in order"};
+        struct bytes b = make(12, 2000000);
+
+        options = defaults();
+        options.skip = 12 + 4 * 77;
+        options.length = 1000000;
+        options.in_order = kind == 3;
+        put(kind ? compress(b, 50000, kind == 1) : b);
+        open_haul(&h, &options);
+        take_all(&h, &rng, true);
+        if (kind == 2) {
+            /* Provisional positions cannot say where --length ends. */
+            tap_ok(source_finish(h.source) == SOURCE_RETRY, "--length, %s: must be read in order",
+                   names[kind]);
+        } else {
+            tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 77, 1000000),
+                   "--skip and --length, %s", names[kind]);
+        }
+        close_haul(&h);
+    }
+    tap_ok(says(""), "nothing is printed");
+}
+
+static void check_limit(void)
+{
+    const struct source_options options = defaults();
+
+    for (int kind = 0; kind < 2; kind++) {
+        struct bytes b = make(0, 4000000);
+        bool all = true;
+        struct haul h;
+        struct rng rng;
+
+        rng_seed(&rng, 7);
+        put(kind ? compress(b, 100000, true) : b);
+        open_haul(&h, &options);
+        tap_ok(!source_limited(h.source), "no limit at first");
+        take(&h, 0, 4096, false, false);
+        source_limit(h.source, 500000);
+        source_limit(h.source, 600000); /* the lower one holds */
+        take_all(&h, &rng, false);
+        tap_ok(source_limited(h.source) && source_finish(h.source) == SOURCE_COMPLETE,
+               "a limit, %s: ends well", kind ? "zstd" : "raw");
+        /* What lies behind may still come; what lies before must. */
+        for (uint64_t i = 0; i < 500000 && all; i += 250) {
+            bool found = false;
+
+            for (size_t j = 0; j < h.count && !found; j++)
+                found = h.taken[j].index <= i && i < h.taken[j].index + h.taken[j].count;
+            all = found;
+        }
+        tap_ok(all, "a limit, %s: all that lies before it comes", kind ? "zstd" : "raw");
+        tap_ok(source_stats(h.source).input_read < b.size / 2, "a limit, %s: not all is read",
+               kind ? "zstd" : "raw");
+        close_haul(&h);
+    }
+}
+
+static void check_drain(void)
+{
+    const struct source_options options = defaults();
+
+    for (int kind = 0; kind < 3; kind++) {
+        static const char *const names[] = {"mapped", "many frames", "one large frame"};
+        struct bytes b = make(0, 4000000);
+        struct haul h;
+        struct rng rng;
+        size_t before;
+
+        rng_seed(&rng, 8);
+        put(kind ? compress(b, kind == 1 ? 100000 : 64 << 20, kind == 1) : b);
+        open_haul(&h, &options);
+        tap_ok(!take(&h, 0, 4096, false, true) && h.last == SOURCE_END,
+               "%s: a worker that claimed nothing has nothing to drain", names[kind]);
+        take(&h, 0, 4096, false, false);
+        before = h.count;
+        while (take(&h, 0, 4096, false, true))
+            ;
+        tap_ok(h.last == SOURCE_END && h.count < 900 && (h.count > before) == (kind == 1),
+               "%s: it drains what it claimed", names[kind]);
+        take_all(&h, &rng, true);
+        tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 0, 4000000),
+               "%s: others get the rest", names[kind]);
+        close_haul(&h);
+    }
+}
+
+/* A worker that claims something and does not come back: what it claimed is lost. */
+static void check_abandoned(void)
+{
+    struct source_options options = defaults();
+    struct haul h;
+
+    put(compress(make(0, 1000000), 100000, true));
+    open_haul(&h, &options);
+    take(&h, 0, 4096, false, false);
+    while (take(&h, 1, BUFFER, false, false))
+        ;
+    tap_ok(h.last == SOURCE_END && source_finish(h.source) == SOURCE_RETRY,
+           "a worker that leaves: the input must be read again");
+    close_haul(&h);
+}
+
+/* An element that lies in two frames which do not say how long they are. */
+static void check_torn(void)
+{
+    struct source_options options = defaults();
+    struct haul h;
+    struct rng rng;
+
+    rng_seed(&rng, 9);
+    put(compress(make(0, 1000000), 100001, false));
+    open_haul(&h, &options);
+    take_all(&h, &rng, true);
+    tap_ok(source_finish(h.source) == SOURCE_RETRY, "torn elements: must be read in order");
+    close_haul(&h);
+    options.in_order = true;
+    open_haul(&h, &options);
+    tap_ok(!source_info(h.source)->parallel, "in order: not in parallel");
+    take_all(&h, &rng, true);
+    tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 0, 1000000), "in order");
+    close_haul(&h);
+    tap_ok(says(""), "nothing is printed");
+}
+
+/*
+ * What cannot be read.
+ */
+
+static void check_refused(void)
+{
+    struct source_options options = defaults();
+    struct haul h;
+    struct rng rng;
+
+    rng_seed(&rng, 10);
+    unlink(path);
+    tap_ok(!open_haul(&h, &options) && says("No such file or directory"), "no file");
+    put(make(2, 5));
+    tap_ok(!open_haul(&h, &options) &&
+               says("byte 20: the last f32 element is cut off after 2 of 4 bytes"),
+           "a part of an element");
+    put(make_npy(99, 100));
+    tap_ok(!open_haul(&h, &options) &&
+               says("ends at byte 476, but its header promises 100 elements, up to byte 480"),
+           "an array that is cut off");
+    put(make_npy(102, 100));
+    tap_ok(open_haul(&h, &options) && says("8 bytes after the array are left out"),
+           "an array that goes on is taken");
+    take_all(&h, &rng, false);
+    tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 0, 100), "without the rest");
+    close_haul(&h);
+    options.format = SOURCE_ZSTD;
+    tap_ok(!open_haul(&h, &options) && says("not zstd data: no frame begins at byte 0"),
+           "an array is not zstd");
+    options = defaults();
+    {
+        struct bytes b = compress(make(0, 100000), 10000, true);
+
+        b.size--;
+        put(b);
+        open_haul(&h, &options);
+        take_all(&h, &rng, true);
+        tap_ok(h.last == SOURCE_FAILED && source_finish(h.source) == SOURCE_BROKEN &&
+                   strstr(printed(), "inside the zstd frame that begins at byte"),
+               "frames that are cut off");
+        close_haul(&h);
+    }
+}
+
+/* A mapped file that becomes shorter while a worker has a part of it. */
+static void check_lost(void)
+{
+    const struct source_options options = defaults();
+    struct source_request request = {.in_place = (size_t)1 << 20};
+    struct chunk chunk;
+    struct haul h;
+
+    put(make(0, 3000000));
+    open_haul(&h, &options);
+    request.buffer = h.buffers[0];
+    request.size = BUFFER;
+    h.last = source_next(h.source, &request, &chunk);
+    if (!tap_ok(h.last == SOURCE_CHUNK && chunk.mapped, "a mapped chunk"))
+        return;
+    if (truncate(path, 4096) != 0)
+        bail(path);
+    source_lost(h.source, &chunk);
+    source_release(h.source, 0, &chunk);
+    tap_ok(says("ends at byte 4096: it became shorter while it was read"), "that is lost");
+    tap_ok(source_next(h.source, &request, &chunk) == SOURCE_FAILED, "nothing comes any more");
+    source_error(h.source, "another error");
+    tap_ok(source_finish(h.source) == SOURCE_BROKEN && says(""), "and nothing more is printed");
+    close_haul(&h);
+}
+
+int main(void)
+{
+    if (!mkdtemp(directory))
+        bail(directory);
+    snprintf(path, sizeof path, "%s/x", directory);
+    snprintf(errors, sizeof errors, "%s/errors", directory);
+    error_file = open(errors, O_RDWR | O_CREAT, 0600);
+    if (error_file < 0 || dup2(error_file, STDERR_FILENO) < 0)
+        bail(errors);
+    message_program("test");
+    check_files();
+    check_pipes();
+    check_options();
+    check_limit();
+    check_drain();
+    check_abandoned();
+    check_torn();
+    check_refused();
+    check_lost();
+    unlink(path);
+    unlink(errors);
+    rmdir(directory);
+    return tap_done();
+}
