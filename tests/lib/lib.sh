@@ -265,6 +265,20 @@ similar() {
     fi
 }
 
+# With UPDATE_GOLDEN=1 golden files are written anew from what is printed, and git diff shows what has
+# changed. Not with CHECK_SEED: numbers of threads and of bytes that stand in them are not its own.
+: "${UPDATE_GOLDEN=}"
+[ -z "$UPDATE_GOLDEN" ] || [ -z "$CHECK_SEED" ] || fatal 'UPDATE_GOLDEN does not go with CHECK_SEED'
+
+# update FILE NORMAL: makes a golden file what is printed; one of no output is removed.
+update() {
+    if [ ! -s "$2" ]; then
+        rm -f "$1"
+    elif ! cmp -s "$1" "$2"; then
+        cat "$2" >"$1" || fatal "cannot write $1"
+    fi
+}
+
 # golden NAME STATUS CASE: the last run ended with this status, and its outputs, once normalised,
 # are tests/golden/CASE.out and CASE.err; a missing file stands for no output.
 golden() {
@@ -273,6 +287,7 @@ golden() {
         normalise "$golden_part" >"$golden_part.normal"
         similar "$golden_part.normal" >"$golden_part.similar"
         golden_file=$sources/tests/golden/$3.$golden_part
+        [ -z "$UPDATE_GOLDEN" ] || update "$golden_file" "$golden_part.normal"
         [ -f "$golden_file" ] || golden_file=/dev/null
         similar "$golden_file" | diff - "$golden_part.similar" >"$golden_part.diff" ||
             golden_good=false
