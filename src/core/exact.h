@@ -107,8 +107,8 @@ EXACT_SHARED double exact_two_sum(double a, double b, double *error)
     return sum;
 }
 
-/* An integer that orders values as IEEE 754-2019 minimum and maximum do, -0 before +0. x is no
-   NaN. The inverse is exact_key_value. */
+/* The key of a value: an integer that orders values as IEEE 754-2019 minimum and maximum do, -0
+   before +0. x is no NaN. The inverse is exact_key_value. */
 EXACT_SHARED int64_t exact_key(double x)
 {
     int64_t bits = (int64_t)exact_bits(x);

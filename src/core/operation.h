@@ -1,5 +1,11 @@
 /*
- * Operations: what can be asked for with --op. One row of a table each.
+ * Operations: what can be asked for with --op. A row of the table in operation.c each.
+ *
+ * An operation that can be worked out from a finished reduction is a row, and a member of struct
+ * result that partial_finish sets. One that needs more to be accumulated is also a bit of enum
+ * partial_want, a field of struct partial that partial_merge adds up, and an accumulator in each
+ * engine: a row of the kernels that have it (cpu_kernel_row, and choose_kernel in
+ * engine/cuda/reduce.cuh).
  */
 #ifndef GPUREDUCE_OPERATION_H
 #define GPUREDUCE_OPERATION_H
@@ -27,8 +33,10 @@ extern const size_t operation_count;
 /* The operation called by the first `length` characters of `name`, or NULL. */
 const struct operation *operation_find(const char *name, size_t length);
 
-/* Its value in a result; the one that fits its kind. */
+/* Its value in a result: of the kinds OPERATION_BINARY64 and OPERATION_ELEMENT. */
 double operation_number(const struct operation *op, const struct result *result);
+
+/* Its value in a result: of the kind OPERATION_COUNT. */
 uint64_t operation_integer(const struct operation *op, const struct result *result);
 
 #endif

@@ -23,7 +23,7 @@ enum partial_want {
 
 struct partial {
     struct exact sum; /* of the finite elements */
-    /* Extremes of the elements that are no NaN, as exact_key integers, and the smallest index at
+    /* Extremes of the elements that are not NaN, as exact_key integers, and the least index at
        which each occurs, where PARTIAL_WHERE was asked for. */
     int64_t min_key;
     int64_t max_key;
@@ -51,13 +51,14 @@ struct result {
     uint64_t first_nan;
 };
 
-/* No elements at all: the neutral element of partial_merge. */
+/* Makes *p the partial result of no elements: the neutral element of partial_merge. */
 void partial_clear(struct partial *p);
 
-/* Adds what `other` knows to p. */
+/* Merges `other` into p: exact, in any order. */
 void partial_merge(struct partial *p, const struct partial *other);
 
-/* Takes `key`, first seen at `index`, into the extremes. */
+/* Takes `key`, the exact_key of a value first seen at `index`, if it is less than the least so far,
+   or the same and earlier. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
 {
     if (key < p->min_key || (key == p->min_key && index < p->min_index)) {
@@ -66,6 +67,7 @@ EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
+/* Likewise for the greatest value. */
 EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t index)
 {
     if (key > p->max_key || (key == p->max_key && index < p->max_index)) {

@@ -12,19 +12,19 @@
 #include "engine/cpu/kernel.h"
 #include "sys/clock.h"
 
-/* A quarter of the smallest level-2 caches of servers: a chunk that was read is still there when
-   it is reduced, and a read of this size costs little more than larger ones. */
+/* Bytes. A quarter of the smallest level-2 caches of servers: a chunk that was read is still there
+   when it is reduced, and a read of this size costs little more than larger ones. */
 #define CHUNK_BYTES ((size_t)256 << 10)
 
-/* What is in place is read and then given back; giving back interrupts every core. By 16 threads
-   that only read, each giving back what it has read: 93 GB/s in pieces of 1 MiB, 158 in 2 MiB, 169
-   in 8 MiB; 174 where none was given back. Two threads gain a tenth from 8 to 32 MiB. */
+/* Pages in place are released after use, and MADV_DONTNEED costs a TLB shootdown on every core: the
+   larger the piece, the fewer. 16 threads read 93 GB/s in pieces of 1 MiB, 169 in 8 MiB; two
+   threads gain a tenth from 8 to 32 MiB. */
 #define IN_PLACE_BYTES ((size_t)32 << 20)
 
 #define ALIGNMENT 64
 
-/* Elements of a foreign byte order are turned round in pieces of this size, which the level-2 cache
-   holds, and which make little of the cost of ending a chunk. */
+/* Bytes. Elements of the other byte order are swapped in pieces of this size: the level-2 cache
+   holds one, and the end of a chunk costs little beside it. */
 #define SWAP_BYTES ((size_t)128 << 10)
 
 struct engine_state {

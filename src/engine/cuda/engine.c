@@ -16,32 +16,17 @@
 #include "engine/cuda/pinned.h"
 #include "sys/mapping.h"
 
-/* Bytes of a buffer, and the feeders of a GPU: one core copies from the page cache at a sixth of
-   the rate of a PCIe 5 x16 link. On such a link, which copies at 55.4, GB/s in the steady state by
-   feeders and MiB of a buffer, files of 16 GiB:
-
-                4     6     8    10    12    16
-           5  43.4  44.2  45.8  44.7  45.8  42.4
-           6  50.8  52.8  53.0  52.9  52.5  47.4
-           7  51.4  52.4  53.0  53.2  52.5  47.0
-           8  51.3  52.5  52.8  52.9  52.1  44.2
-
-   A copy costs 2.7 us beside its bytes; what no longer fits the last cache costs memory's time. On
-   two such links, one host, which copy at 110.7 (one GPU, as above: 52.2):
-
-                2     3     4     6     8
-          14  92.4  93.9  96.7  96.5  86.7
-          18  90.1  95.3  98.9  99.0  79.6
-          24  90.3  94.9  97.8  91.8  79.9
-
-   So several GPUs have more feeders each, and all buffers together are bounded. */
+/* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth of
+   the rate of a PCIe 5 x16 link, so it takes 6 to 8 feeders to fill one; what no longer fits the
+   last cache costs memory's time, so all buffers together are bounded. Several GPUs have more
+   feeders each, with smaller buffers. doc/tuning.md has the rates by feeders and buffer size. */
 #define CHUNK_BYTES ((size_t)8 << 20)
 #define WORKERS_ONE_DEVICE 7
 #define WORKERS_PER_DEVICE 9
 #define BUFFERS_MAX ((size_t)144 << 20)
 
-/* Bytes of a window of a mapped file that is pinned and copied from where it is: 22 GB/s by one
-   feeder with two such windows, measured, on the link that carries 55. */
+/* Bytes of a window of a mapped file that is pinned and copied from where it is: one feeder with
+   two such windows copies 22 GB/s on a link that carries 55. */
 #define IN_PLACE_BYTES ((size_t)64 << 20)
 
 struct engine_state {
