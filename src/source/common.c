@@ -33,14 +33,14 @@ void source_became_shorter(struct source *s, uint64_t missing)
 {
     struct stat status;
 
-    /* Where it ends now: other bytes may be missing before these. */
+    /* Where it ends now: bytes before `missing` may be gone, too. */
     if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
         missing = (uint64_t)status.st_size;
     source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
                  missing > s->start ? missing - s->start : 0);
 }
 
-/* Past the page cache, a read that ends inside a sector ends the file. */
+/* A direct read that ends inside a sector is at the end of the file. Bytes. */
 #define SECTOR 512
 
 ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset)
@@ -126,9 +126,9 @@ void source_lost(struct source *s, const struct chunk *chunk)
     source_error(s, "it changed while it was read");
 }
 
-/* Checks that the file still holds all that was read. Reading alone does not tell: of a mapped file
-   that was cut off, the rest of the last page reads as zeros; and frames of zstd may end where the
-   file ends now. */
+/* Checks that the file still holds all that was read. Reading alone does not tell: behind the end
+   of a mapped file that was truncated, the rest of the last page reads as zeros; and zstd frames
+   may end just where the file ends now. */
 static void check_length(struct source *s)
 {
     uint64_t end = s->start + s->info.input_bytes;
@@ -136,7 +136,7 @@ static void check_length(struct source *s)
 
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         return;
-    if (s->info.parallel && !s->info.compressed) /* more than --length need not be there */
+    if (s->info.parallel && !s->info.compressed) /* what lies behind --length may be gone */
         end = s->start + s->data_offset + s->info.elements * s->info.element_size;
     if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
         source_became_shorter(s, (uint64_t)status.st_size);

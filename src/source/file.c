@@ -1,13 +1,13 @@
 /*
  * Regular files, raw and .npy: every worker claims the next range by an atomic exchange.
  *
- * What the page cache holds is shown in place to a worker that can take it so, and copied to
- * others. The file is mapped as a whole; each worker takes the pages of its own ranges out again,
- * so that what is present stays small however large the file is.
+ * What the page cache holds is lent, mapped, to a worker that can take it so, and copied to others.
+ * The file is mapped as a whole. Each worker takes the pages of its own ranges out of memory again,
+ * so that what is resident stays small however large the file is.
  *
- * What it does not hold is read past it in large pieces (O_DIRECT), where that can be had: that
- * costs no copy, does not depend on how the kernel reads ahead, and leaves in memory what others
- * have there.
+ * What the page cache does not hold is read past it in large pieces (O_DIRECT), where the file
+ * system can do that. Direct reading costs no copy, does not depend on the kernel's read-ahead, and
+ * evicts nothing from the page cache.
  */
 #include "config.h"
 
@@ -38,31 +38,32 @@
 /* Larger files are read, too: a 32-bit process needs its addresses for buffers. */
 #define MAPPED_FILE_MAX (SIZE_MAX / 8)
 
-/* Ranges end at boundaries of such pages, large ones at those of what one page table holds: two
-   workers should not make pages of the same table present. Nor can two pin parts of one page. */
+/* What one page table maps. Large ranges end at such boundaries: two workers should not make pages
+   of the same table present. Smaller ranges end at boundaries of pages: two workers cannot both pin
+   a page. */
 #define LARGE_PAGE ((uint64_t)2 << 20)
 
 /* Chunks shrink towards the end, so that all workers end together; not below this. */
 #define CHUNK_MIN ((size_t)64 << 10)
 
-/* Pages that are asked about to tell whether a range, or a file, is cached. A range counts as
-   cached when all of them are; what then is not is read on access. */
+/* Pages that are probed to tell whether a range, or a file, is in the page cache. A range counts as
+   cached when all of them are; what is not cached all the same is read on access. */
 #define PROBES_RANGE 8
 #define PROBES_FILE 64
 
-/* Bytes that a worker reads at a time of what is not cached, where it may hold so much: with four
-   of them past the page cache, 4.2 GB/s in pieces of 16 MiB and 3.6 in pieces of 2 MiB. */
-#define ABSENT_MIN ((size_t)1 << 20)
-#define ABSENT_MAX ((size_t)16 << 20)
+/* Bytes that a worker reads at a time of what is not cached, as far as its buffers may be so large.
+   Four workers past the page cache read 4.2 GB/s in pieces of 16 MiB and 3.6 in pieces of 2 MiB. */
+#define UNCACHED_MIN ((size_t)1 << 20)
+#define UNCACHED_MAX ((size_t)16 << 20)
 
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
-/* What a worker has in hand; its own. */
-struct hand {
-    uint64_t index; /* elements claimed and not handed out yet */
-    uint64_t count;
-    bool absent; /* they are not in the page cache */
+/* What a worker has claimed; its own. */
+struct claim {
+    uint64_t index; /* of the first element claimed and not handed out yet */
+    uint64_t count; /* elements */
+    bool uncached;  /* the page cache does not hold all of them */
 
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
@@ -70,7 +71,7 @@ struct hand {
 
 struct file_state {
     _Atomic uint64_t next; /* first element that nobody has claimed */
-    struct hand *hands;
+    struct claim *claims;
     unsigned workers;
 
     unsigned char *map; /* the file from its beginning on; NULL where it is read */
@@ -90,24 +91,24 @@ static uint64_t element_offset(const struct source *s, uint64_t index)
  * Copied, and direct.
  */
 
-/* How many of so many pages, spread over these bytes of the file, the page cache lacks. The kernel
-   tells those who could write to the file; others hear that it lacks none. */
-static unsigned count_absent(const struct file_state *f, uint64_t offset, uint64_t size,
-                             unsigned probes)
+/* How many of `probes` pages, spread over these bytes of the file, are not in the page cache. The
+   kernel tells only those who could write to the file: for others it counts none. */
+static unsigned count_uncached(const struct file_state *f, uint64_t offset, uint64_t size,
+                               unsigned probes)
 {
-    unsigned absent = 0;
+    unsigned uncached = 0;
 
     for (unsigned i = 0; f->map && i < probes; i++) {
         uint64_t at = offset + (uint64_t)((double)(size - 1) * i / (probes - 1));
         unsigned char present;
 
         if (mincore(f->map + at / mapping_page() * mapping_page(), 1, &present) == 0)
-            absent += !(present & 1);
+            uncached += !(present & 1);
     }
-    return absent;
+    return uncached;
 }
 
-/* Reads elements into a buffer. False on failure, which has been said. */
+/* Reads elements into a buffer. False on failure. */
 static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t count)
 {
     uint64_t offset = element_offset(s, index);
@@ -118,49 +119,52 @@ static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t
     return got >= 0 && (size_t)got == count * s->info.element_size;
 }
 
-/* A buffer for what is not cached: one of the worker's own, as large as the ranges it may have in
-   place; or the request's for those who have other chunks in use. NULL when there is none. Of huge
-   pages: a request to a device has room for only so many pieces of memory. A virtual disk gave 1.2
-   GB/s into small pages, and 2.4 into these. */
-static unsigned char *absent_buffer(struct hand *hand, const struct source_request *request,
-                                    size_t *size)
+/* A buffer for what is not cached: one of the worker's own, as large as the ranges that it takes in
+   place; or the request's, where the worker holds other chunks. *size: its bytes. NULL without
+   memory. It is of huge pages, since a disk takes only so many separate pieces of memory in one
+   request: a virtual disk gave 1.2 GB/s into small pages, and 2.4 into these. */
+static unsigned char *uncached_buffer(struct claim *claim, const struct source_request *request,
+                                      size_t *size)
 {
-    size_t most = request->in_place < ABSENT_MAX ? request->in_place : ABSENT_MAX;
+    size_t most = request->in_place < UNCACHED_MAX ? request->in_place : UNCACHED_MAX;
 
     *size = request->size;
     if (!request->borrow)
         return request->buffer;
-    if (!hand->buffer) {
-        most = most > ABSENT_MIN ? most : ABSENT_MIN;
-        hand->buffer_size = (most / mapping_page() + 2) * mapping_page(); /* wherever it begins */
-        hand->buffer = mapping_alloc(hand->buffer_size);
+    if (!claim->buffer) {
+        most = most > UNCACHED_MIN ? most : UNCACHED_MIN;
+        claim->buffer_size = (most / mapping_page() + 2) * mapping_page(); /* wherever it begins */
+        claim->buffer = mapping_alloc(claim->buffer_size);
     }
-    *size = hand->buffer_size;
-    return hand->buffer;
+    *size = claim->buffer_size;
+    return claim->buffer;
 }
 
-/* Reads the worker's next elements past the page cache: whole pages, in which they lie. They become
-   the chunk. DIRECT_NOT where that cannot be done. */
-enum direct { DIRECT_DONE, DIRECT_NOT, DIRECT_FAILED };
+enum direct {
+    DIRECT_DONE, /* the chunk is filled in */
+    DIRECT_NOT,  /* it must be read in another way */
+    DIRECT_FAILED
+};
 
-static enum direct read_direct(struct source *s, struct hand *hand,
+/* Reads the worker's next elements past the page cache: the whole pages in which they lie. */
+static enum direct read_direct(struct source *s, struct claim *claim,
                                const struct source_request *request, struct chunk *chunk)
 {
     struct file_state *f = s->state;
-    uint64_t offset = element_offset(s, hand->index),
+    uint64_t offset = element_offset(s, claim->index),
              begin = offset / mapping_page() * mapping_page();
-    size_t before = (size_t)(offset - begin), room, size;
-    unsigned char *buffer = absent_buffer(hand, request, &room);
+    size_t before = (size_t)(offset - begin), capacity, size;
+    unsigned char *buffer = uncached_buffer(claim, request, &capacity);
     uint64_t count;
     ptrdiff_t got;
 
-    room = room / mapping_page() * mapping_page();
+    capacity = capacity / mapping_page() * mapping_page();
     /* A page may lie before the first element. */
-    if (!buffer || (uintptr_t)buffer % mapping_page() != 0 || room < DIRECT_MIN ||
-        room < 2 * mapping_page())
+    if (!buffer || (uintptr_t)buffer % mapping_page() != 0 || capacity < DIRECT_MIN ||
+        capacity < 2 * mapping_page())
         return DIRECT_NOT;
-    count = (room - before) / s->info.element_size;
-    count = count < hand->count ? count : hand->count;
+    count = (capacity - before) / s->info.element_size;
+    count = count < claim->count ? count : claim->count;
     size = before + (size_t)count * s->info.element_size;
     /* At the end of the file less than the last page comes. */
     got = source_pread_from(s, f->direct, buffer,
@@ -173,7 +177,7 @@ static enum direct read_direct(struct source *s, struct hand *hand,
         source_became_shorter(s, begin + (uint64_t)got);
     if (got < 0 || (size_t)got < size)
         return DIRECT_FAILED;
-    /* What belongs to the neighbours, they count. */
+    /* What lies before and behind the elements is counted by those who claimed it. */
     atomic_fetch_sub(&s->input_read, (uint64_t)got - count * s->info.element_size);
     chunk->data = buffer + before;
     chunk->count = (size_t)count;
@@ -201,7 +205,7 @@ static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left
 }
 
 /* Claims the next range. False when there is none. */
-static bool claim(struct source *s, struct hand *hand, size_t bytes)
+static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
 {
     struct file_state *f = s->state;
     uint64_t limit = source_wanted(s);
@@ -211,80 +215,80 @@ static bool claim(struct source *s, struct hand *hand, size_t bytes)
     do {
         if (next >= end)
             return false;
-        hand->count = claim_size(s, next, end - next, bytes);
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + hand->count));
-    hand->index = next;
+        claim->count = claim_size(s, next, end - next, bytes);
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
+    claim->index = next;
     return true;
 }
 
-/* Shows the worker what it has claimed. Its pages become present as it reads them: to ask for all
-   of them in one call (MADV_POPULATE_READ) takes longer where the page cache holds large folios
-   (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and holds up those who change the
-   address space, such as a GPU's driver. */
-static void show(struct source *s, const struct hand *hand, struct chunk *chunk)
+/* Lends the worker the mapped pages of what it has claimed. They become present as it reads them:
+   to ask for all of them in one call (MADV_POPULATE_READ) takes longer where the page cache holds
+   large folios (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and holds up those
+   who change the address space, such as a GPU's driver. */
+static void lend(struct source *s, const struct claim *claim, struct chunk *chunk)
 {
     const struct file_state *f = s->state;
-    size_t size = (size_t)hand->count * s->info.element_size;
+    size_t size = (size_t)claim->count * s->info.element_size;
 
-    chunk->data = f->map + element_offset(s, hand->index);
-    chunk->count = (size_t)hand->count;
+    chunk->data = f->map + element_offset(s, claim->index);
+    chunk->count = (size_t)claim->count;
     chunk->mapped = true;
     source_count(s, size, 0);
 }
 
-/* Fills a buffer from the page cache, or through it. False on failure (said). */
-static bool copy(struct source *s, struct hand *hand, const struct source_request *request,
+/* Fills a buffer from the page cache, or through it. False on failure. */
+static bool copy(struct source *s, struct claim *claim, const struct source_request *request,
                  struct chunk *chunk)
 {
     size_t size = request->size;
-    void *buffer = hand->absent ? absent_buffer(hand, request, &size) : request->buffer;
-    uint64_t room;
+    void *buffer = claim->uncached ? uncached_buffer(claim, request, &size) : request->buffer;
+    uint64_t capacity;
 
     if (!buffer) {
         buffer = request->buffer;
         size = request->size;
     }
-    room = size / s->info.element_size;
-    chunk->count = (size_t)(hand->count < room ? hand->count : room);
+    capacity = size / s->info.element_size;
+    chunk->count = (size_t)(claim->count < capacity ? claim->count : capacity);
     chunk->data = buffer;
-    return read_elements(s, buffer, hand->index, chunk->count);
+    return read_elements(s, buffer, claim->index, chunk->count);
 }
 
 static enum source_status file_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
     struct file_state *f = s->state;
-    struct hand *hand = &f->hands[request->worker];
+    struct claim *claim = &f->claims[request->worker];
     bool in_place = request->in_place && f->map;
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
     enum direct direct = DIRECT_NOT;
 
-    if (hand->count == 0) {
-        if (request->drain || !claim(s, hand, in_place ? most : request->size))
+    if (claim->count == 0) {
+        if (request->drain || !claim_next(s, claim, in_place ? most : request->size))
             return SOURCE_END;
-        hand->absent =
-            s->info.uncached > 0 && count_absent(f, element_offset(s, hand->index),
-                                                 hand->count * s->info.element_size, PROBES_RANGE);
+        claim->uncached = s->info.uncached > 0 &&
+                          count_uncached(f, element_offset(s, claim->index),
+                                         claim->count * s->info.element_size, PROBES_RANGE);
     }
-    chunk->index = hand->index;
-    if (hand->absent && f->direct >= 0 &&
+    chunk->index = claim->index;
+    if (claim->uncached && f->direct >= 0 &&
         !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
-        direct = read_direct(s, hand, request, chunk);
+        direct = read_direct(s, claim, request, chunk);
     if (direct == DIRECT_FAILED)
         return SOURCE_FAILED;
     if (direct == DIRECT_NOT) {
-        if (in_place && !hand->absent)
-            show(s, hand, chunk);
-        else if (!copy(s, hand, request, chunk))
+        if (in_place && !claim->uncached)
+            lend(s, claim, chunk);
+        else if (!copy(s, claim, request, chunk))
             return SOURCE_FAILED;
     }
-    hand->index += chunk->count;
-    hand->count -= chunk->count;
+    claim->index += chunk->count;
+    claim->count -= chunk->count;
     return SOURCE_CHUNK;
 }
 
-/* Takes the pages of a mapped chunk out of memory. A neighbour may have the first or last of them,
-   too: it gets them back when it reads them. */
+/* Takes the pages of a mapped chunk out of memory. The first and the last may belong to another
+   worker's chunk, too: it gets them back when it reads them. */
 static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
     size_t before = (uintptr_t)chunk->data % mapping_page();
@@ -295,16 +299,16 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
                         before + chunk->count * s->info.element_size);
 }
 
-/* Reading the chunk again tells what is wrong with it; if nothing is any more, the caller says
-   that the file changed. */
+/* Reads the chunk again, which prints what is wrong with it. If nothing is any more, the caller
+   prints that the file changed. */
 static void file_lost(struct source *s, const struct chunk *chunk)
 {
-    size_t size = (size_t)64 << 10, room = size / s->info.element_size;
+    size_t size = (size_t)64 << 10, capacity = size / s->info.element_size;
     unsigned char *buffer = malloc(size);
     bool good = buffer != NULL;
 
-    for (size_t i = 0; good && i < chunk->count; i += room) {
-        size_t count = chunk->count - i < room ? chunk->count - i : room;
+    for (size_t i = 0; good && i < chunk->count; i += capacity) {
+        size_t count = chunk->count - i < capacity ? chunk->count - i : capacity;
         good = read_elements(s, buffer, chunk->index + i, count);
     }
     free(buffer);
@@ -315,12 +319,12 @@ static void file_close(struct source *s)
     struct file_state *f = s->state;
 
     for (unsigned i = 0; i < f->workers; i++)
-        free(f->hands[i].buffer);
+        free(f->claims[i].buffer);
     if (f->map)
         munmap(f->map, f->map_size);
     if (f->direct >= 0)
         close(f->direct);
-    free(f->hands);
+    free(f->claims);
     free(f);
 }
 
@@ -359,8 +363,8 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
 
     if (!f)
         return NULL;
-    f->hands = calloc(workers, sizeof *f->hands);
-    if (!f->hands) {
+    f->claims = calloc(workers, sizeof *f->claims);
+    if (!f->claims) {
         free(f);
         return NULL;
     }
@@ -414,7 +418,7 @@ bool file_source_open(struct source *s, unsigned workers)
     s->state = f;
     s->ops = &ops;
     s->info.uncached =
-        (double)count_absent(f, s->start, s->info.input_bytes, PROBES_FILE) / PROBES_FILE;
+        (double)count_uncached(f, s->start, s->info.input_bytes, PROBES_FILE) / PROBES_FILE;
     if (s->info.uncached > 0 && wants_direct())
         f->direct = open_direct(s);
     return true;

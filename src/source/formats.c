@@ -9,7 +9,7 @@
 #include "source/npy.h"
 #include "source/zstd/frames.h"
 
-/* Raw elements: what the options say they are. */
+/* Raw elements are what the options say. */
 static bool layout_raw(struct source *s, const struct source_options *options,
                        struct reader *reader, const unsigned char *prefix, size_t had)
 {
@@ -42,7 +42,7 @@ static bool layout_npy(struct source *s, const struct source_options *options,
                      length, NPY_HEADER_MAX);
         return false;
     }
-    if (length < had) { /* too short to hold anything; what was read beyond it goes back */
+    if (length < had) { /* an empty header; what was read beyond it goes back */
         reader_push(reader, prefix + length, had - (size_t)length);
         had = (size_t)length;
     }
@@ -104,7 +104,7 @@ static const struct format *find(enum source_format id)
     return NULL;
 }
 
-/* The format whose data begin like that: one of compression, or one of elements. */
+/* The format whose data begin like that, among the compressions or among the others. */
 static const struct format *recognise(const unsigned char *bytes, size_t size, bool compression)
 {
     for (size_t i = 0; i < format_count; i++)

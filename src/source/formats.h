@@ -1,7 +1,7 @@
 /*
- * The formats of inputs: a table with a row for each. A row says how a format is recognised by its
- * first bytes, and reads the header that describes its elements; or it is a compression, inside
- * which the others lie.
+ * The formats of inputs: a table with a row for each. A row tells how a format is recognised by its
+ * first bytes, and how to read the header that describes its elements; or it is a compression, and
+ * the other formats lie inside it.
  */
 #ifndef GPUREDUCE_SOURCE_FORMATS_H
 #define GPUREDUCE_SOURCE_FORMATS_H
@@ -27,10 +27,10 @@ struct format {
     bool (*layout)(struct source *, const struct source_options *, struct reader *,
                    const unsigned char *prefix, size_t had);
     bool compression;
-    const char *wrong; /* what to print when it was asked for and is not there */
+    const char *wrong; /* the error when the user asked for it and the input is not that */
 };
 
-/* Sets info.compressed: whether the input begins as compressed data do. What was read for that goes
+/* Sets info.compressed: whether the input begins like compressed data. What was read for that goes
    back to the reader. False on failure. */
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader);

@@ -33,7 +33,7 @@ uint64_t npy_header_length(const void *bytes, size_t size)
     if (size < NPY_PREFIX_MAX)
         return 0;
     if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3)
-        return NPY_PREFIX_MAX; /* who knows; parsing it will say so */
+        return NPY_PREFIX_MAX; /* npy_parse refuses it */
     if (b[VERSION_OFFSET] == 1)
         return LENGTH_OFFSET + 2 + (uint64_t)(b[8] | b[9] << 8);
     return LENGTH_OFFSET + 4 +

@@ -33,9 +33,8 @@ struct npy {
 bool npy_recognise(const void *bytes, size_t size);
 
 /* The length of the header in bytes, the magic string included, from the file's first bytes: 0
-   when `size` is too small to tell (NPY_PREFIX_MAX is enough). A length beyond NPY_HEADER_MAX is
-   returned as it stands, for the caller to refuse. For a version that is not known it is
-   NPY_PREFIX_MAX, and npy_parse says the rest. */
+   when `size` is too small to tell (NPY_PREFIX_MAX is enough). The caller refuses a length beyond
+   NPY_HEADER_MAX. For an unknown version it is NPY_PREFIX_MAX, and npy_parse fails. */
 uint64_t npy_header_length(const void *bytes, size_t size);
 
 /* Parses a whole header of npy_header_length() bytes. On failure returns false and writes to

@@ -46,8 +46,9 @@ static bool open_file(struct source *s, struct stat *status)
     return true;
 }
 
-/* Where a file that can be read at any offset begins and how much it holds. Returns false for all
-   that must be read in order: pipes, terminals, and special files without a size (as in /proc). */
+/* Finds out where a file that can be read at any offset begins, and how much it holds. False, with
+   nothing printed, for all that must be read in order: pipes, terminals, and special files without
+   a size (as in /proc). */
 static bool has_extent(struct source *s, const struct stat *status)
 {
     off_t begin = 0, end;

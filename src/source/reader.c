@@ -52,7 +52,7 @@ struct input_reader {
     uint64_t offset; /* bytes read */
 };
 
-/* Waits for a descriptor that somebody made non-blocking. */
+/* Waits until a descriptor that another process made non-blocking is readable. */
 static bool wait_for_input(int fd)
 {
     struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
@@ -114,8 +114,7 @@ struct reader *input_reader_open(struct source *s)
     input->source = s;
 #ifdef F_SETPIPE_SZ
     if (s->info.input_bytes == SOURCE_UNKNOWN)
-        (void)fcntl(s->fd, F_SETPIPE_SZ,
-                    READER_PIPE_BYTES); /* fails, harmlessly, for what is no pipe */
+        (void)fcntl(s->fd, F_SETPIPE_SZ, READER_PIPE_BYTES); /* fails for what is no pipe */
 #endif
     return &input->base;
 }

@@ -16,8 +16,8 @@ struct reader {
     /* Reads up to `size` bytes; 0 at the end; -1 on failure. */
     ptrdiff_t (*read)(struct reader *, void *buffer, size_t size);
     void (*close)(struct reader *);
-    /* Prepares what will be read next. One thread may call it while another reads; both may have to
-       wait for the input. False when there is nothing to do. NULL where that is always so. */
+    /* Reads ahead. One thread may call it while another calls read; both may have to wait for the
+       input. False when there is nothing to read ahead. NULL where that is always so. */
     bool (*ahead)(struct reader *);
     size_t pushed; /* bytes to be read again before any other */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
@@ -36,8 +36,8 @@ void reader_push(struct reader *r, const void *bytes, size_t size);
    users of the descriptor are not disturbed. It counts what it reads. NULL without memory. */
 struct reader *input_reader_open(struct source *s);
 
-/* As large as the default pipe of 64 KiB may be made by an unprivileged process: otherwise the
-   writer and this reader take turns sixteen times as often. */
+/* The largest pipe that an unprivileged process may have on Linux (fs.pipe-max-size). In the
+   default pipe of 64 KiB writer and reader would take turns sixteen times as often. */
 #define READER_PIPE_BYTES (1 << 20)
 
 #endif

@@ -58,8 +58,8 @@ static bool serial_skip(struct source *s, void *buffer, size_t size)
     return true;
 }
 
-/* The array of a .npy is complete: reads on, and compressed data to the end, so that damage there,
-   a bad checksum say, does not pass unseen. */
+/* The array of a .npy is complete. Looks whether anything follows, and decodes compressed data to
+   the end, so that damage there, such as a bad checksum, is not missed. */
 static void serial_check_rest(struct source *s)
 {
     struct serial_state *state = s->state;

@@ -25,8 +25,9 @@
 
 #define SOURCE_UNKNOWN UINT64_MAX
 
-/* The window that a zstd frame may need, as the logarithm of its bytes to base 2: what libzstd
-   takes, and what it and zstd(1) take unasked. Whoever decodes a frame holds a window in memory. */
+/* The largest window of zstd frames that is accepted, as the logarithm of its bytes to base 2: the
+   limits of libzstd, and its default, which is zstd(1)'s, too. Whoever decodes a frame keeps a
+   window in memory. */
 #define SOURCE_WINDOW_LOG_MIN 10
 #define SOURCE_WINDOW_LOG_MAX 31
 #define SOURCE_WINDOW_LOG_DEFAULT 27
@@ -38,7 +39,7 @@ enum source_format { SOURCE_AUTO, SOURCE_RAW, SOURCE_NPY, SOURCE_ZSTD };
 struct source_options {
     enum source_format format;
     enum element_type type;   /* of raw input */
-    enum element_order order; /* of raw input; unsaid means little */
+    enum element_order order; /* of raw input; ELEMENT_ORDER_UNSAID means little */
     uint64_t skip;            /* bytes to leave out at the start of raw input */
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
     size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
@@ -56,10 +57,10 @@ struct source_info {
     bool compressed;      /* its bytes are decoded first */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
     bool whole;           /* all of it was read when it was opened */
-    double uncached;      /* about which part of the file the page cache lacks, 0 to 1 */
+    double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */
     uint64_t input_bytes; /* from its beginning to its end; SOURCE_UNKNOWN for a pipe */
-    uint64_t elements;    /* to be reduced; SOURCE_UNKNOWN where only the end will tell */
-    size_t buffer_bytes;  /* of a buffer that serves it well; 0: any */
+    uint64_t elements;    /* to be reduced; SOURCE_UNKNOWN before the end is reached */
+    size_t buffer_bytes;  /* the best size of workers' buffers; 0: any */
 };
 
 /* What has been done so far, by all workers together. */
@@ -77,7 +78,7 @@ enum source_status {
 
 enum source_verdict {
     SOURCE_COMPLETE, /* what was handed out was the whole input, and well-formed */
-    SOURCE_RETRY,    /* it was not, for frames depend on each other: open it again with in_order */
+    SOURCE_RETRY,    /* it was not, or it is not numbered truly: open it again with in_order */
     SOURCE_BROKEN    /* the input is not what it should be */
 };
 
@@ -88,9 +89,9 @@ struct source_request {
     unsigned worker; /* counts from 0, below the number given to source_open */
     void *buffer;    /* to be filled; aligned to 16 bytes, of an element at least */
     size_t size;     /* bytes */
-    size_t in_place; /* bytes it would take where they are mapped, at most; 0: none */
+    size_t in_place; /* the most bytes it takes where they are mapped; 0: none */
     bool borrow;     /* it also takes chunks that lie in the source's memory */
-    bool drain;      /* it takes only what it has claimed before */
+    bool drain;      /* it takes only what it has claimed already */
 };
 
 /* Opens `path` ("-" is standard input) for `workers` workers and finds out what it holds. `path`
@@ -101,18 +102,18 @@ struct source *source_open(const char *path, const struct source_options *option
 /* What the input is; it lives as long as the source. */
 const struct source_info *source_info(const struct source *s);
 
-/* The next chunk, which the worker is to hand back by source_release. Its bytes are in the worker's
-   buffer, in the source's memory, or, when chunk->mapped says so, in the mapped file: then they
-   must be read under mapping_guard. A worker may hold several mapped chunks, but has to release one
-   that it borrowed before it asks for the next. */
+/* The next chunk, which the worker hands back by source_release. Its bytes are in the worker's
+   buffer, in the source's memory (borrowed), or, if chunk->mapped, in the mapped file: then they
+   must be read under mapping_guard. A worker may hold several mapped chunks, but must release a
+   borrowed one before it asks for the next. May wait for the input, or for another worker. */
 enum source_status source_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk);
 
 /* Hands a chunk back: its bytes are not read any more. */
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk);
 
-/* Prints what became of a mapped chunk whose bytes vanished while they were read, and makes the
-   source fail. */
+/* For a mapped chunk whose bytes vanished while they were read: prints what happened to the file,
+   and makes the source fail. */
 void source_lost(struct source *s, const struct chunk *chunk);
 
 /* After all workers saw the end: whether that was the whole input. */

@@ -15,8 +15,9 @@
 
 #include "source/source.h"
 
-/* What a kind of source does. All but next may be NULL where there is nothing to do; for their
-   meaning see the functions of the same names in source.h. */
+/* What a kind of source does. All but next may be NULL where there is nothing to do. They mean what
+   the functions of the same names in source.h do. As there, a function that fails has printed why;
+   so has every other function in src/source, unless its comment or header says otherwise. */
 struct source_ops {
     enum source_status (*next)(struct source *, const struct source_request *, struct chunk *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
@@ -26,13 +27,13 @@ struct source_ops {
     void (*close)(struct source *);
 };
 
-/* Whole files up to this size are read when they are opened: that spares small ones two system
-   calls each. Fuzzing makes it small, so that small files are mapped. */
+/* Files up to this size are read whole when they are opened, which spares them two system calls
+   each. Fuzzing makes it small, so that small files are mapped. Bytes. */
 #ifndef SOURCE_HEAD_MAX
 #    define SOURCE_HEAD_MAX ((size_t)64 << 10)
 #endif
 
-/* Of larger ones so much is, to tell their format. */
+/* Of larger files so many bytes are read, to tell their format. */
 #define SOURCE_HEAD_MIN ((size_t)512)
 
 struct source {
@@ -80,21 +81,21 @@ static inline uint64_t source_wanted(const struct source *s)
     return atomic_load_explicit(&s->limit, memory_order_relaxed);
 }
 
-/* Prints that the file has become shorter since it was opened, as its byte before offset `missing`
-   tells, and makes the source fail. */
+/* Prints that the file has become shorter since it was opened, and makes the source fail. It ends
+   before or at offset `missing` of the file: nothing could be read there. */
 void source_became_shorter(struct source *s, uint64_t missing);
 
-/* Prints that the input ends at byte `size` of the decoded stream when a header promises more, or
-   in the middle of an element, and returns false; otherwise returns true. */
+/* Whether the input may end at byte `size` of the decoded stream: not before the end that a header
+   promises, nor within an element that is asked for. */
 bool source_check_end(struct source *s, uint64_t size);
 
 /* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1
    on failure. Counts what it read. */
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
 
-/* The same through `fd`: s->fd, or another descriptor of the file, one with O_DIRECT. For that,
-   buffer, size and offset are multiples of pages, and SOURCE_REFUSED says that it cannot be read
-   so: the reason is printed by source_pread, if it meets it too. */
+/* The same through `fd`: s->fd, or a descriptor of the same file with O_DIRECT. For the latter,
+   buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the file cannot be
+   read directly: nothing is printed, since source_pread may still succeed. */
 #define SOURCE_REFUSED (-2)
 ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 

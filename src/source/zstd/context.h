@@ -7,9 +7,10 @@
  * block they pass the header alone first: then libzstd checks the size of each block. That costs
  * nothing measurable; for small frames it would.
  *
- * What cannot be checked is that a match reaches no further back than the window: libzstd never
- * looks. In a frame with such a match it finds the bytes meant where all of the content is at hand,
- * as in small frames of files; elsewhere it finds others, or that the frame is damaged.
+ * What cannot be checked is that a match reaches no further back than the window: libzstd does not
+ * check it. Such a frame is invalid. Where all of its content is in memory, as with small frames of
+ * files, libzstd decodes it as its maker meant; elsewhere it decodes other bytes, or reports
+ * damage.
  *
  * A context belongs to one thread at a time.
  */
@@ -24,7 +25,8 @@
 
 #include "source/source_impl.h"
 
-/* A context that accepts windows as large as the source does; NULL without memory. */
+/* A context that accepts windows as large as the source does; NULL without memory, and nothing
+   printed. */
 ZSTD_DCtx *zstd_context_open(const struct source *s);
 
 /* ZSTD_decompressStream; its time counts as the source's decode_time. */

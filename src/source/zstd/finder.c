@@ -26,9 +26,9 @@
 /* Towards the end batches shrink, so that all workers end together; not below this. */
 #define BATCH_BYTES_MIN ((uint64_t)64 << 10)
 
-/* Frames up to this size are walked in the mapped file: their headers are on every page or two
-   anyway. Of larger ones only the pages of headers are read, for 2 us each: a page fault costs the
-   same, and would leave its neighbours present. */
+/* Frames up to this size are walked in the mapped file: every page or two has a header. Of larger
+   ones only the pages with headers are read, in 2 us each: a page fault costs the same, and would
+   make the pages around it resident, too. Bytes. */
 #define DENSE_BYTES ((uint64_t)16 << 10)
 
 /* Blocks walked before zstd_find returns: a fraction of a millisecond. */

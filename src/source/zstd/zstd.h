@@ -11,8 +11,8 @@
    is to be closed in any case. */
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);
 
-/* A reader of the decompressed bytes of `input`, which it closes with itself, or at once when it
-   fails and returns NULL. */
+/* A reader of the decompressed bytes of `input`. It owns `input` and closes it, even when it fails
+   and returns NULL. */
 struct reader *zstd_reader_open(struct source *s, struct reader *input);
 
 #endif
