@@ -51,7 +51,7 @@ tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST
 tests_unit_test_table_SOURCES = \
 	tests/unit/test_table.c \
 	src/bench/common/output.c src/bench/common/output.h \
-	src/bench/common/table.c src/bench/common/table.h \
+	src/bench/common/table.h src/bench/common/table_text.c \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
 	src/bench/common/table_plot.c

@@ -9,7 +9,7 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/common/output.c src/bench/common/output.h \
 	src/bench/common/reducers.c src/bench/common/reducers.h \
 	src/bench/common/series.c src/bench/common/series.h \
-	src/bench/common/table.c src/bench/common/table.h \
+	src/bench/common/table.h src/bench/common/table_text.c \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
 	src/bench/common/table_plot.c \

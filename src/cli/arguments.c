@@ -7,10 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/completion.h"
-#include "cli/version.h"
-#include "core/number.h"
 #include "sys/message.h"
+
+const char *completion_shell_name(size_t i)
+{
+    static const char *const names[] = {
+        [COMPLETION_BASH] = "bash",
+        [COMPLETION_FISH] = "fish",
+        [COMPLETION_ZSH] = "zsh",
+    };
+
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
 
 /* What every command line has. */
 static const struct argument common[] = {
@@ -99,7 +107,7 @@ static void print_option(const struct argument *x)
     arguments_print_entry(left, x->help);
 }
 
-static void print_help(const struct arguments *a)
+void arguments_print_help(const struct arguments *a)
 {
     const struct argument *x;
 
@@ -115,222 +123,4 @@ static void print_help(const struct arguments *a)
         a->print_details();
     if (a->details)
         printf("\n%s\n", a->details);
-}
-
-/*
- * Arguments of options.
- */
-
-bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
-                         size_t *place)
-{
-    char format[64];
-
-    for (*place = 0; x->word(*place); ++*place)
-        if (strcmp(text, x->word(*place)) == 0)
-            return true;
-    snprintf(format, sizeof format, "unknown %s %%s", x->what);
-    return arguments_wrong(a, format, text);
-}
-
-/* Reads a size or a count, and holds it to its bounds. */
-static bool take_number(const struct arguments *a, const struct argument *x, const char *text,
-                        uint64_t *number)
-{
-    bool size = x->kind == ARGUMENT_SIZE;
-    char format[160];
-
-    if (!(size ? number_parse_size(text, number) : number_parse_count(text, number)))
-        snprintf(format, sizeof format, "bad %s %%s for --%s",
-                 x->what ? x->what
-                 : size  ? "size"
-                         : "number",
-                 x->name);
-    else if (x->most && (*number < x->least || *number > x->most))
-        snprintf(format, sizeof format, "--%s %%s is not from %" PRIu64 " to %" PRIu64, x->name,
-                 x->least, x->most);
-    else if (*number < x->least)
-        snprintf(format, sizeof format, "--%s %%s is less than %" PRIu64, x->name, x->least);
-    else
-        return true;
-    return arguments_wrong(a, format, text);
-}
-
-/* Takes an option with its argument, which is NULL where there is none. */
-static enum arguments_action take(const struct arguments *a, const struct argument *x,
-                                  const char *text, void *base)
-{
-    void *target = base ? (char *)base + x->target : NULL;
-    uint64_t number;
-    size_t place;
-    unsigned value; /* as GCC and Clang hold an enum without negative values */
-    bool good = true;
-
-    switch (x->kind) {
-    case ARGUMENT_SET:
-    case ARGUMENT_CLEAR:
-        *(bool *)target = x->kind == ARGUMENT_SET;
-        break;
-    case ARGUMENT_SIZE:
-    case ARGUMENT_COUNT:
-        good = take_number(a, x, text, &number);
-        if (good)
-            *(uint64_t *)target = number;
-        break;
-    case ARGUMENT_WORD:
-        good = arguments_find_word(a, x, text, &place);
-        if (good) {
-            value = (unsigned)place;
-            memcpy(target, &value, sizeof value);
-        }
-        break;
-    case ARGUMENT_TEXT:
-        *(const char **)target = text;
-        break;
-    case ARGUMENT_PARSED:
-        good = x->parse(a, x, text, target);
-        break;
-    case ARGUMENT_HELP:
-        print_help(a);
-        return ARGUMENTS_DONE;
-    case ARGUMENT_VERSION:
-        version_print(a->program);
-        return ARGUMENTS_DONE;
-    case ARGUMENT_COMPLETION:
-        if (!arguments_find_word(a, x, text, &place))
-            return ARGUMENTS_WRONG;
-        completion_print(a, (enum completion_shell)place);
-        return ARGUMENTS_DONE;
-    }
-    return good ? ARGUMENTS_RUN : ARGUMENTS_WRONG;
-}
-
-/*
- * Parsing.
- */
-
-/* A command line that is being read. */
-struct reading {
-    const struct arguments *arguments;
-    void *target;
-    int argc;
-    char **argv;
-    int next; /* the word to read next */
-};
-
-static enum arguments_action refuse(const struct reading *r, const char *format, const char *word)
-{
-    arguments_wrong(r->arguments, format, word);
-    return ARGUMENTS_WRONG;
-}
-
-/* The option of which the first `length` characters of `name` are the name, or the beginning of no
-   other's. */
-static const struct argument *find_name(const struct arguments *a, const char *name, size_t length)
-{
-    const struct argument *x, *found = NULL;
-    bool ambiguous = false;
-
-    for (size_t i = 0; (x = arguments_option(a, i)); i++) {
-        if (strncmp(x->name, name, length) != 0)
-            continue;
-        if (!x->name[length])
-            return x;
-        if (x->hidden)
-            continue;
-        ambiguous = found != NULL;
-        if (ambiguous)
-            break;
-        found = x;
-    }
-    return ambiguous ? NULL : found;
-}
-
-static const struct argument *find_letter(const struct arguments *a, char letter)
-{
-    const struct argument *x;
-
-    for (size_t i = 0; (x = arguments_option(a, i)); i++)
-        if (x->letter == letter)
-            return x;
-    return NULL;
-}
-
-/* Takes --name, --name=VALUE, or --name and the next word. */
-static enum arguments_action take_name(struct reading *r, const char *word)
-{
-    const char *name = word + 2, *text = strchr(name, '=');
-    const struct argument *x =
-        find_name(r->arguments, name, text ? (size_t)(text - name) : strlen(name));
-
-    if (!x)
-        return refuse(r, "unknown or ambiguous option %s", word);
-    if (text && !x->value)
-        return refuse(r, "option %s takes no argument", word);
-    if (text)
-        return take(r->arguments, x, text + 1, r->target);
-    if (x->value && !x->optional) {
-        if (r->next >= r->argc)
-            return refuse(r, "option %s needs an argument", word);
-        text = r->argv[r->next++];
-    }
-    return take(r->arguments, x, text, r->target);
-}
-
-/* Takes -x, or several as in -xy, the last of which may have an argument: the rest of the word, or
-   the next one. */
-static enum arguments_action take_letters(struct reading *r, const char *word)
-{
-    for (const char *letter = word + 1; *letter; letter++) {
-        const struct argument *x = find_letter(r->arguments, *letter);
-        enum arguments_action action;
-
-        if (!x)
-            return refuse(r, "unknown option %s", (char[]){'-', *letter, '\0'});
-        if (x->value && !x->optional) {
-            if (letter[1])
-                return take(r->arguments, x, letter + 1, r->target);
-            if (r->next >= r->argc)
-                return refuse(r, "option %s needs an argument", word);
-            return take(r->arguments, x, r->argv[r->next++], r->target);
-        }
-        action = take(r->arguments, x, NULL, r->target);
-        if (action != ARGUMENTS_RUN)
-            return action;
-    }
-    return ARGUMENTS_RUN;
-}
-
-enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
-                                      void *target, struct operands *operands)
-{
-    struct reading r = {a, target, argc, argv, 1};
-    const bool in_order = a->commands || getenv("POSIXLY_CORRECT");
-    int count = 0;
-
-    /* An operand moves to where an option was read, or stays where it is. */
-    while (r.next < argc) {
-        char *word = argv[r.next++];
-        enum arguments_action action;
-
-        if (word[0] != '-' || !word[1]) {
-            argv[1 + count++] = word;
-            if (in_order)
-                break;
-            continue;
-        }
-        if (strcmp(word, "--") == 0)
-            break;
-        action = word[1] == '-' ? take_name(&r, word) : take_letters(&r, word);
-        if (action != ARGUMENTS_RUN)
-            return action;
-    }
-    while (r.next < argc)
-        argv[1 + count++] = argv[r.next++];
-    operands->words = argc > 0 ? argv + 1 : argv;
-    operands->words[count] = NULL;
-    operands->count = count;
-    if (!a->commands && a->operands >= 0 && count > a->operands)
-        return refuse(&r, "unexpected operand %s", operands->words[a->operands]);
-    return ARGUMENTS_RUN;
 }

@@ -104,17 +104,12 @@ struct operands {
     int count;
 };
 
-/* Parses argv into *target. */
-enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
-                                      void *target, struct operands *operands);
-
 /* Prints that the command line is wrong. The format quotes `value`, made fit to print, by one %s.
    Returns false. */
 bool arguments_wrong(const struct arguments *a, const char *format, const char *value);
 
-/* Finds which of the option's words `text` is. */
-bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
-                         size_t *place);
+/* Prints --help. */
+void arguments_print_help(const struct arguments *a);
 
 /* Prints an entry of --help: what it is about on the left, what is said of it beside that, in lines
    broken as `help` of an option is. */
@@ -123,5 +118,11 @@ void arguments_print_entry(const char *left, const char *help);
 /* The options of a table one after the other, and those that every command line has; NULL beyond
    the last. */
 const struct argument *arguments_option(const struct arguments *a, size_t i);
+
+/* The shells that complete command lines. */
+enum completion_shell { COMPLETION_BASH, COMPLETION_FISH, COMPLETION_ZSH };
+
+/* The name of a shell; NULL beyond the last one. */
+const char *completion_shell_name(size_t i);
 
 #endif

@@ -9,17 +9,6 @@
 /* Room for a program's name. */
 #define NAME_MAX_BYTES 64
 
-const char *completion_shell_name(size_t i)
-{
-    static const char *const names[] = {
-        [COMPLETION_BASH] = "bash",
-        [COMPLETION_FISH] = "fish",
-        [COMPLETION_ZSH] = "zsh",
-    };
-
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
-
 /* Prints what an option does: the beginning of its help, up to the first : or ; or the end of the
    line. A backslash goes before each of `special`, and `quote` stands for a single quote. */
 static void print_brief(const char *help, const char *special, const char *quote)

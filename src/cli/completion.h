@@ -11,11 +11,6 @@
 
 #include "cli/arguments.h"
 
-enum completion_shell { COMPLETION_BASH, COMPLETION_FISH, COMPLETION_ZSH };
-
-/* The name of a shell; NULL beyond the last one. */
-const char *completion_shell_name(size_t i);
-
 /* Prints the script of a program for a shell. */
 void completion_print(const struct arguments *a, enum completion_shell shell);
 

@@ -1,5 +1,6 @@
 # src/cli: the command line and what is printed.
 library_sources += \
+	src/cli/argument_parser.c src/cli/argument_parser.h \
 	src/cli/arguments.c src/cli/arguments.h \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/options.c src/cli/options.h \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/argument_parser.h"
 #include "cli/arguments.h"
 #include "core/number.h"
 #include "sys/message.h"

@@ -2,9 +2,9 @@
 
 #include "run/fallback.h"
 
-#include "run/run.h"
+#include "run/run_state.h"
 
-static bool ready(struct worker *w)
+struct engine_worker *fallback_engine_worker(struct worker *w)
 {
     char reason[ENGINE_REASON_MAX];
 
@@ -13,14 +13,14 @@ static bool ready(struct worker *w)
         if (!w->fallback)
             source_error(w->run->source, "%s", reason);
     }
-    return w->fallback != NULL;
+    return w->fallback;
 }
 
 bool fallback_chunks(struct worker *w, const struct chunk *chunks, unsigned count)
 {
     enum engine_status status;
 
-    if (!ready(w))
+    if (!fallback_engine_worker(w))
         return false;
     for (unsigned i = 0; i < count; i++) {
         if (!worker_reduce(w, &engine_cpu, w->fallback, &chunks[i], &status))
@@ -28,11 +28,6 @@ bool fallback_chunks(struct worker *w, const struct chunk *chunks, unsigned coun
         w->stats.in_place += chunks[i].mapped ? chunks[i].count : 0;
     }
     return true;
-}
-
-bool fallback_drain(struct worker *w)
-{
-    return ready(w) && worker_loop(w, &engine_cpu, w->fallback, true) && !w->failed;
 }
 
 void fallback_end(struct worker *w)

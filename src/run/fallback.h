@@ -14,8 +14,8 @@
    their bytes vanished. */
 bool fallback_chunks(struct worker *w, const struct chunk *chunks, unsigned count);
 
-/* Reduces what the worker has claimed and not got yet. False on failure. */
-bool fallback_drain(struct worker *w);
+/* The engine worker of the CPU; NULL on failure. */
+struct engine_worker *fallback_engine_worker(struct worker *w);
 
 /* Merges what was reduced so into the worker's partial and stats. */
 void fallback_end(struct worker *w);

@@ -7,5 +7,8 @@ library_sources += \
 	src/run/reduction.h \
 	src/run/run.c src/run/run.h \
 	src/run/run_profile.c src/run/run_profile.h \
+	src/run/run_state.h \
 	src/run/session.c src/run/session.h \
+	src/run/session_options.h \
+	src/run/work.c src/run/work.h \
 	src/run/worker.c src/run/worker.h

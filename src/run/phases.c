@@ -62,6 +62,13 @@ uint64_t phases_started_at(const struct phases *p)
     return atomic_load(&p->started_at);
 }
 
+uint64_t phases_time(const struct phases *p, uint64_t now)
+{
+    uint64_t started_at = phases_started_at(p);
+
+    return started_at ? clock_between(started_at, now) : 0;
+}
+
 void phases_conclude(const struct phases *p, uint64_t now,
                      struct profile_period periods[PROFILE_PHASES])
 {

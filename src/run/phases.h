@@ -37,6 +37,9 @@ void phases_note_end(struct phases *p, uint64_t now);
 /* When the first worker asked for data; 0 before. */
 uint64_t phases_started_at(const struct phases *p);
 
+/* Nanoseconds since the first worker asked for data, at time `now`; 0 before. */
+uint64_t phases_time(const struct phases *p, uint64_t now);
+
 /* Sets the times of the phases of a run that ended at `now`. The bytes must be there: where the run
    never was steady, they go to the ramp-up. */
 void phases_conclude(const struct phases *p, uint64_t now,

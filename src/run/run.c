@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "run/run_profile.h"
+#include "run/work.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
 
@@ -37,13 +38,6 @@ UNCHECKED static void unlock(struct run *run)
     mutex_unlock(&run->mutex);
 }
 
-uint64_t run_time(const struct run *run, uint64_t now)
-{
-    uint64_t started_at = phases_started_at(&run->phases);
-
-    return started_at ? clock_between(started_at, now) : 0;
-}
-
 /*
  * Workers.
  */
@@ -54,7 +48,7 @@ static void worker_task(void *worker)
     struct worker *w = worker;
     struct run *run = w->run;
 
-    worker_run(w);
+    work_run(w);
     if (w->first && w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
     lock(run);
@@ -170,7 +164,7 @@ static unsigned cpu_workers_at_work(const struct run *run)
 /* What the policy decides on. */
 static void observe(struct run *run, uint64_t now)
 {
-    uint64_t total = input_total(run->info), time = run_time(run, now);
+    uint64_t total = input_total(run->info), time = phases_time(&run->phases, now);
     struct source_stats stats = source_stats(run->source);
     unsigned workers = cpu_workers_at_work(run);
     struct gpu_observation *o = &run->observed;
@@ -235,7 +229,7 @@ static void gain_experience(struct run *run)
 
     if (run->feeders_state == FEEDERS_NONE && read >= GPU_INPUT_MIN) {
         run->experience->read = read;
-        run->experience->read_time = run_time(run, clock_now());
+        run->experience->read_time = phases_time(&run->phases, clock_now());
     }
 }
 
@@ -336,7 +330,7 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     join_workers(run, id, count, true);
     if (runs_inline(run, id, count)) {
         run->workers[0].short_run = true;
-        worker_run(&run->workers[0]);
+        work_run(&run->workers[0]);
         observe(run, clock_now());
     } else {
         started = start_workers(run, id, count);

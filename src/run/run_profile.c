@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "run/worker.h"
 #include "sys/clock.h"
 
 /* The bytes of a block as getrusage counts them. */

@@ -4,7 +4,8 @@
 #ifndef GPUREDUCE_RUN_PROFILE_H
 #define GPUREDUCE_RUN_PROFILE_H
 
-#include "run/run.h"
+#include "run/reduction.h"
+#include "run/run_state.h"
 
 /* Bytes that storage has brought for this process so far. It takes a system call. */
 uint64_t run_storage_read(void);

@@ -11,6 +11,7 @@
 
 #include "run/run.h"
 #include "run/run_profile.h"
+#include "run/worker.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/message.h"
@@ -197,7 +198,7 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
     reduction->elements = partial->count;
     reduction->bytes = partial->count * info->element_size;
     reduction->input_bytes = source_stats(s).input_read;
-    reduction->seconds = (double)run_time(run, now) / (double)CLOCK_SECOND;
+    reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
     run_profile_end(run, now, reduction);
     explain_skipped(run, reduction);
     return true;

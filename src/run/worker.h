@@ -1,8 +1,6 @@
 /*
  * Workers: threads that get chunks from the source and reduce them, each into its own partial.
  *
- *     buffer -> source_next -> reduce -> (the chunk is released when the engine is done with it)
- *
  * A worker lives as long as the session, and so do its thread and, where that can be, the engine
  * worker it drives. While a run is under way the worker belongs to its own thread; before and
  * after, to the session's.
@@ -66,14 +64,8 @@ void worker_end(struct worker *w);
 void worker_join(struct worker *w, struct run *run, const struct engine_setup *setup,
                  size_t in_place, bool first);
 
-/* All of the worker's part, on the thread that calls it: until the input ends or fails. w->failed
-   says whether it failed, and why has been printed. */
-void worker_run(struct worker *w);
-
-/* Gets chunks and has the engine worker reduce them until there are none; with `drain` only those
-   that the worker has claimed before. False when the engine failed. */
-bool worker_loop(struct worker *w, const struct engine *engine, struct engine_worker *ew,
-                 bool drain);
+/* Closes the engine worker that is kept. */
+void worker_close_kept(struct worker *w);
 
 /* Has the engine worker reduce a chunk, also one in place. False when its bytes vanished: then the
    source has failed. */

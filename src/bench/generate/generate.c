@@ -26,6 +26,7 @@
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "cli/argument_parser.h"
 #include "sys/message.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost

@@ -26,6 +26,7 @@
 #include "bench/ladder/timing.h"
 #include "bench/ladder/verify.h"
 #include "bench/ladder/workbench.h"
+#include "cli/argument_parser.h"
 #include "sys/message.h"
 
 /*

@@ -23,6 +23,7 @@
 #include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/cores.h"
+#include "cli/argument_parser.h"
 #include "sys/message.h"
 
 /* How much is read by default: several times the largest caches, but no more than a quarter of the

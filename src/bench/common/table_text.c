@@ -1,6 +1,7 @@
+/*
+ * Tables: filling them in, and printing them as text.
+ */
 #include "config.h"
-
-#include "bench/common/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

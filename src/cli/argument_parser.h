@@ -1,0 +1,18 @@
+/*
+ * The parser of command lines: of gpureduce, of gpureduce-bench, and of its commands. What it
+ * parses is described by struct arguments.
+ */
+#ifndef GPUREDUCE_CLI_ARGUMENT_PARSER_H
+#define GPUREDUCE_CLI_ARGUMENT_PARSER_H
+
+#include "cli/arguments.h"
+
+/* Parses argv into *target. */
+enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
+                                      void *target, struct operands *operands);
+
+/* Finds which of the option's words `text` is. */
+bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
+                         size_t *place);
+
+#endif

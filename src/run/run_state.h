@@ -1,0 +1,65 @@
+/*
+ * The state of a run: one input, reduced once from its beginning to its end. Workers, the fallback,
+ * the profile and the coordinating thread share it; run.c owns it.
+ */
+#ifndef GPUREDUCE_RUN_STATE_H
+#define GPUREDUCE_RUN_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/gpu.h"
+#include "run/phases.h"
+#include "run/session_options.h"
+#include "sys/mutex.h"
+
+struct worker;
+
+/* What auto has learnt from the runs of a session. */
+struct experience {
+    uint64_t read,
+        read_time; /* bytes that the CPU alone read, of inputs that tell, in nanoseconds */
+    bool useless;  /* where a GPU was ready, it made nothing faster */
+};
+
+MUTEX_ROLE(run_role);
+
+struct run {
+    /* The session's. */
+    const struct session_options *options;
+    unsigned cores;
+    struct engine_state *cpu;
+    struct gpu *gpu;
+    struct experience *experience;
+    uint64_t *storage_seen; /* bytes that storage had brought when that was last looked at */
+    uint64_t to_come;       /* bytes of later inputs that a GPU could help with */
+    struct worker *workers; /* those of the CPU, and behind them the feeders */
+    unsigned cpu_workers, feeders;
+
+    /* The input. */
+    struct source *source;
+    const struct source_info *info;
+    struct engine_setup setup;
+    /* When it was asked for, when it was opened, and when it was first read, if that was in a run
+       before this; clock_now's. */
+    uint64_t called_at, opened_at, started_at;
+
+    struct phases phases;
+    struct source_stats before; /* what had been done when the workers began */
+    _Atomic bool feeders_end;   /* feeders are to claim nothing more */
+
+    /* The GPU's part; the session's thread's. */
+    enum feeders_state feeders_state;
+    uint64_t fed_since;              /* when the feeders were started */
+    uint64_t read_before_it;         /* bytes of input */
+    double rate_before_it;           /* bytes a nanosecond */
+    struct gpu_observation observed; /* the last */
+
+    struct mutex mutex;
+    pthread_cond_t ended;
+    unsigned active GUARDED_BY(run_role); /* workers at work on threads of their own */
+};
+
+#endif

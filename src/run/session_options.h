@@ -1,0 +1,40 @@
+/*
+ * How the inputs of a session are to be reduced, and who is told of its progress.
+ */
+#ifndef GPUREDUCE_RUN_SESSION_OPTIONS_H
+#define GPUREDUCE_RUN_SESSION_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/engine.h"
+#include "source/source.h"
+
+enum nan_policy { NAN_PROPAGATE, NAN_SKIP, NAN_ERROR };
+
+enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
+
+/* Who wants to know how far a run is. Called by the session's thread alone; times are clock_now's.
+ */
+struct progress_observer {
+    /* A run of `total` bytes of input begins, UINT64_MAX when it is not known how many. */
+    void (*begin)(void *context, uint64_t total, uint64_t now);
+    /* `done` bytes have been read; called some fifty times a second. */
+    void (*update)(void *context, uint64_t done, uint64_t now);
+    void (*end)(void *context);
+    void *context;
+};
+
+struct session_options {
+    struct source_options input;
+    enum nan_policy nan;
+    enum device_choice device;
+    int devices[ENGINE_DEVICES_MAX]; /* GPUs by number */
+    unsigned device_count;
+    unsigned threads;                         /* 0: as many as serve well */
+    size_t chunk_size;                        /* bytes; 0: the engine's choice */
+    unsigned wants;                           /* partial_want bits */
+    const struct progress_observer *progress; /* NULL for nobody */
+};
+
+#endif

@@ -1,0 +1,203 @@
+#include "config.h"
+
+#include "run/work.h"
+
+#include <string.h>
+
+#include "run/fallback.h"
+#include "run/run_state.h"
+#include "sys/clock.h"
+#include "sys/message.h"
+
+/* The state of the worker's engine. */
+static struct engine_state *engine_state(const struct worker *w)
+{
+    switch (w->engine) {
+    case ENGINE_CPU:
+        return w->run->cpu;
+    case ENGINE_CUDA:
+        return gpu_engine(w->run->gpu);
+    case ENGINES:
+        break;
+    }
+    return NULL;
+}
+
+static bool same_setup(const struct engine_setup *a, const struct engine_setup *b)
+{
+    return a->type == b->type && a->swap == b->swap && a->wants == b->wants &&
+           a->chunk_size == b->chunk_size && a->in_place == b->in_place;
+}
+
+/* The engine worker for the run: the one that is kept, if it does, or a new one. NULL with the
+   reason. */
+static struct engine_worker *open_engine_worker(struct worker *w, char reason[ENGINE_REASON_MAX])
+{
+    const struct engine *engine = engine_get(w->engine);
+
+    if (w->engine_worker && (!same_setup(&w->setup, &w->kept_setup) || !engine->restart ||
+                             !engine->restart(w->engine_worker)))
+        worker_close_kept(w);
+    if (!w->engine_worker)
+        w->engine_worker =
+            engine->worker_open(engine_state(w), &w->setup, w->engine_number, reason);
+    w->kept_setup = w->setup;
+    return w->engine_worker;
+}
+
+/* Notes that a chunk was handed out. */
+static void note_chunk(struct worker *w, const struct chunk *chunk, uint64_t now)
+{
+    struct worker_stats *stats = &w->stats;
+    enum profile_phase phase;
+
+    stats->chunks++;
+    phase = phases_note_chunk(&w->run->phases, stats->chunks, now);
+    stats->phase_elements[phase] += chunk->count;
+    if (stats->chunks == 1) {
+        stats->first_chunk_at = now;
+        if (w->first)
+            phases_note_ramped(&w->run->phases, 1);
+    }
+}
+
+/* The chunks that an engine may still be reading, oldest first. */
+struct held_chunks {
+    struct chunk chunks[ENGINE_PENDING_MAX + 1];
+    unsigned count;
+};
+
+/* Releases the oldest chunks but for `keep`. */
+static void release_held(struct worker *w, struct held_chunks *held, unsigned keep)
+{
+    while (held->count > keep) {
+        source_release(w->run->source, w->number, &held->chunks[0]);
+        held->count--;
+        memmove(held->chunks, held->chunks + 1, held->count * sizeof *held->chunks);
+    }
+}
+
+/* Gets the next chunk and counts it. */
+static enum source_status get_chunk(struct worker *w, const struct source_request *request,
+                                    struct held_chunks *held, unsigned keep, struct chunk *chunk)
+{
+    uint64_t begun = clock_now(), now;
+    enum source_status status;
+
+    release_held(w, held, keep);
+    status = source_next(w->run->source, request, chunk);
+    now = clock_now();
+    w->stats.source_time += now - begun;
+    switch (status) {
+    case SOURCE_CHUNK:
+        held->chunks[held->count++] = *chunk;
+        note_chunk(w, chunk, now);
+        break;
+    case SOURCE_END:
+        phases_note_end(&w->run->phases, now);
+        break;
+    case SOURCE_FAILED:
+        w->failed = true;
+        break;
+    }
+    return status;
+}
+
+/* Gets chunks and has the engine worker reduce them until there are none; with `drain` only those
+   that the worker has claimed before. False when the engine failed. */
+static bool loop(struct worker *w, const struct engine *engine, struct engine_worker *ew,
+                 bool drain)
+{
+    struct run *run = w->run;
+    struct source_request request = {
+        .worker = w->number, .in_place = w->in_place, .borrow = engine->in_use == 0};
+    bool feeder = w->engine == ENGINE_CUDA, stop_at_nan = run->options->nan == NAN_ERROR;
+    struct held_chunks held = {.count = 0};
+    enum engine_status status = ENGINE_TAKEN;
+    struct chunk chunk;
+
+    while (!w->failed && status != ENGINE_FAILED) {
+        request.drain =
+            drain || (feeder && atomic_load_explicit(&run->feeders_end, memory_order_relaxed));
+        request.buffer = engine->buffer(ew, &request.size);
+        if (!request.buffer)
+            return false;
+        if (stop_at_nan && engine->first_nan(ew) != PARTIAL_NO_INDEX)
+            source_limit(run->source, engine->first_nan(ew));
+        if (get_chunk(w, &request, &held, engine->in_use, &chunk) != SOURCE_CHUNK)
+            break;
+        if (!worker_reduce(w, engine, ew, &chunk, &status)) {
+            w->failed = true;
+            break;
+        }
+        w->stats.elements += chunk.count;
+        if (chunk.mapped && engine == &engine_cpu)
+            w->stats.in_place += chunk.count;
+        if (status == ENGINE_REFUSED) {
+            request.in_place = 0;
+            w->failed = !fallback_chunks(w, &chunk, 1);
+        }
+    }
+    return status != ENGINE_FAILED;
+}
+
+/* What happens when the worker's engine has failed. True when the work can go on without it. */
+static bool engine_failed(struct worker *w, const char *reason)
+{
+    struct run *run = w->run;
+    bool gpu = w->engine == ENGINE_CUDA;
+
+    if (gpu && run->options->device == DEVICE_AUTO) {
+        gpu_fail(run->gpu, reason); /* nor is it used for the inputs that follow */
+        message_warning("%s: GPU: %s; going on without it", run->info->name, reason);
+        return true;
+    }
+    source_error(run->source, "%s%s", gpu ? "GPU: " : "", reason);
+    return false;
+}
+
+/* Without memory for one more worker fewer will do; but each GPU, and the CPU, must have one. */
+static bool is_needed(const struct worker *w)
+{
+    return w->engine_number < (w->engine == ENGINE_CPU ? 1 : w->run->options->device_count);
+}
+
+/* Reduces on the CPU what the worker has claimed and not got yet. False on failure. */
+static bool drain(struct worker *w)
+{
+    struct engine_worker *ew = fallback_engine_worker(w);
+
+    return ew && loop(w, &engine_cpu, ew, true) && !w->failed;
+}
+
+void work_run(struct worker *w)
+{
+    const struct engine *engine = engine_get(w->engine);
+    struct worker_stats *stats = &w->stats;
+    char reason[ENGINE_REASON_MAX] = "";
+    struct engine_worker *ew = open_engine_worker(w, reason);
+    bool good;
+
+    if (!ew) {
+        w->failed = is_needed(w) && !engine_failed(w, reason);
+        return;
+    }
+    stats->cpu_time = w->short_run ? 0 : clock_thread();
+    stats->started_at = clock_now();
+    phases_note_start(&w->run->phases, stats->started_at);
+    good = loop(w, engine, ew, false);
+    stats->ended_at = clock_now();
+    stats->cpu_time =
+        w->short_run ? stats->ended_at - stats->started_at : clock_thread() - stats->cpu_time;
+    good = engine->finish(ew, &w->partial, &stats->times) && good;
+    if (!good && !w->failed) {
+        struct chunk chunks[ENGINE_PENDING_MAX];
+        unsigned count = engine->unfinished(ew, chunks);
+
+        w->failed = !engine_failed(w, engine->worker_error(ew)) ||
+                    !fallback_chunks(w, chunks, count) || !drain(w);
+    }
+    fallback_end(w);
+    if (!good || w->failed || !engine->restart)
+        worker_close_kept(w);
+}
