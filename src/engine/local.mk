@@ -5,6 +5,9 @@ library_sources += \
 	src/engine/cpu/dispatch.c \
 	src/engine/cpu/engine.c \
 	src/engine/cpu/kernel.h \
+	src/engine/cpu/kernel_block32.h \
+	src/engine/cpu/kernel_block64.h \
+	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \

@@ -1,0 +1,278 @@
+/*
+ * Kernels: blocks of elements whose values are binary32, which are f32, f16 and bf16. A part of
+ * kernel_template.h.
+ */
+#ifndef GPUREDUCE_CPU_KERNEL_BLOCK32_H
+#define GPUREDUCE_CPU_KERNEL_BLOCK32_H
+
+#include "engine/cpu/kernel_common.h"
+
+INLINE_TARGET vec load32(const unsigned char *p, enum element_type type)
+{
+    switch (type) {
+    case ELEMENT_F32:
+        return v_load_f32(p);
+    case ELEMENT_F16:
+        return v_load_f16(p);
+    case ELEMENT_BF16:
+        return v_load_bf16(p);
+    case ELEMENT_F64:
+        break; /* has 64 bits */
+    }
+    return v_set1(0);
+}
+
+/* Whether a block adds up exactly in binary64, whatever its values. Every f16 is a multiple of
+   2^-24 below 2^16: 40 bits and those of the count. */
+INLINE_TARGET bool always_fits(enum element_type type)
+{
+    const struct element_format *f = &element_formats[type];
+
+    return exact_group_fits(f->exponent_min, f->exponent_max, f->significant_bits,
+                            CPU_BLOCK32_LOG2);
+}
+
+struct extremes32 {
+    vec max_s, max_u, min_u;
+};
+
+INLINE_TARGET struct extremes32 extremes32_none(void)
+{
+    return (struct extremes32){v_set1(SIGN32), v_set1(0), v_set1(UINT32_MAX)};
+}
+
+INLINE_TARGET struct bit_extremes extremes32_bits(const struct extremes32 *e)
+{
+    return (struct bit_extremes){v_h_max_s(e->max_s), v_h_max_u(e->max_u), v_h_min_u(e->min_u),
+                                 SIGN32};
+}
+
+/* The bin of element i: the upper four bits of its exponent, in a type that is the upper part of
+   binary32. */
+INLINE_TARGET size_t bin_of(const unsigned char *x, size_t i, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    uint32_t word;
+    uint16_t half;
+
+    if (size == sizeof word) {
+        memcpy(&word, x + i * sizeof word, sizeof word);
+        return word >> 27 & (CPU_EXPONENT_BINS - 1);
+    }
+    memcpy(&half, x + i * sizeof half, sizeof half);
+    return half >> 11 & (CPU_EXPONENT_BINS - 1);
+}
+
+/* Adds the n finite values in the scratch, a multiple of V_LANES: the elements at x, or zeros in
+   place of what is not finite there. What extraction leaves of an element goes to the element's own
+   bin. */
+INLINE_TARGET void sum_scratch32(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                 enum element_type type)
+{
+    enum { SETS = V_LANES < CPU_BIN_SETS ? V_LANES : CPU_BIN_SETS };
+
+    if (r->blocks_dearest > 0) {
+        r->blocks_dearest--;
+    } else {
+        if (sum_levels(&r->partial.sum, r->scratch, n, LEVELS32))
+            return;
+        r->blocks_dearest = BLOCKS_DEAREST;
+    }
+    cpu_reserve_bins(r, n / SETS);
+    for (size_t i = 0; i < n; i += SETS)
+#pragma GCC unroll 8
+        for (size_t set = 0; set < SETS; set++)
+            r->exponent_bins[set][bin_of(x, i + set, type)] += r->scratch[i + set];
+}
+
+/* A block with a NaN or an infinity in it: counts them and sums the rest. */
+INLINE_TARGET void special32(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                             uint64_t index, enum element_type type, bool sum)
+{
+    const size_t size = element_formats[type].size;
+    const vec magnitude = v_set1(~SIGN32), infinity = v_set1(INFINITY32);
+    struct extremes32 e = extremes32_none();
+    struct specials s = {0};
+    struct bit_extremes bits;
+
+    for (size_t i = 0; i < n; i += V_LANES) {
+        vec v = load32(x + i * size, type);
+        vmask is_nan = v_gt_s(v_and(v, magnitude), infinity);
+
+        s.nan += v_count(is_nan);
+        s.positive_infinity += v_count(v_eq(v, infinity));
+        s.negative_infinity += v_count(v_eq(v, v_set1(INFINITY32 | SIGN32)));
+        e.max_s = v_max_s(e.max_s, v_select(is_nan, v_set1(SIGN32), v));
+        e.max_u = v_max_u(e.max_u, v_select(is_nan, v_set1(0), v));
+        e.min_u = v_min_u(e.min_u, v_select(is_nan, v_set1(UINT32_MAX), v));
+        if (sum) {
+            vec finite = v_select(v_gt_s(infinity, v_and(v, magnitude)), v, v_set1(0));
+            d_store(r->scratch + i, v_low(finite));
+            d_store(r->scratch + i + W_LANES, v_high(finite));
+        }
+    }
+    if (sum)
+        sum_scratch32(r, x, n, type);
+    bits = extremes32_bits(&e);
+    take_specials(r, &s, &bits, x, n, index);
+}
+
+/* What a pass over a block does beside finding its extremes. */
+enum pass32 {
+    PASS_EXTREMES,
+    PASS_ADD,     /* adds the elements up, for the case that nothing is rounded */
+    PASS_EXTRACT, /* extracts two parts of each, and adds them up */
+};
+
+struct block32 {
+    struct extremes32 extremes;
+    vecd sum[4];      /* PASS_ADD: the sums; PASS_EXTRACT: of the upper parts, and the lower */
+    vec least;        /* PASS_ADD: twice the least non-zero magnitude, less one */
+    wvec rests;       /* PASS_EXTRACT: all bits of what is left of the elements */
+    vecd constant[2]; /* PASS_EXTRACT: the extraction constants */
+};
+
+/* `half` chooses two of the four sums. */
+INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum pass32 pass,
+                          int half)
+{
+    const vec minus_one = v_set1(UINT32_MAX);
+
+    b->extremes.max_s = v_max_s(b->extremes.max_s, a);
+    b->extremes.max_u = v_max_u(b->extremes.max_u, a);
+    b->extremes.min_u = v_min_u(b->extremes.min_u, a);
+    if (pass == PASS_ADD) {
+        /* Twice the bits drops the sign; less one, zero becomes the greatest of all. */
+        if (!always_fits(type))
+            b->least = v_min_u(b->least, v_add(v_add(a, a), minus_one));
+        b->sum[2 * half] = d_add(b->sum[2 * half], v_low(a));
+        b->sum[2 * half + 1] = d_add(b->sum[2 * half + 1], v_high(a));
+    } else if (pass == PASS_EXTRACT) {
+        b->rests =
+            w_or(b->rests, extract_twice(v_low(a), b->constant, &b->sum[half], &b->sum[2 + half]));
+        b->rests =
+            w_or(b->rests, extract_twice(v_high(a), b->constant, &b->sum[half], &b->sum[2 + half]));
+    }
+}
+
+/* `bound` is for PASS_EXTRACT. */
+INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum element_type type,
+                                    enum pass32 pass, int bound)
+{
+    const size_t size = element_formats[type].size;
+    const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
+    const int bit = bound - PART_BITS32;
+    struct block32 b = {
+        .extremes = extremes32_none(),
+        .sum = {d_set1(0), d_set1(0), d_set1(0), d_set1(0)},
+        .least = v_set1(UINT32_MAX),
+        .rests = w_set1(0),
+        .constant = {d_set1(extraction_constant(bit)),
+                     d_set1(extraction_constant(bit - 1 - PART_BITS32))},
+    };
+
+    for (size_t i = 0; i < quarter; i += V_LANES) {
+        vec v0 = load32(x + i * size, type);
+        vec v1 = load32(x + (quarter + i) * size, type);
+        vec v2 = load32(x + (2 * quarter + i) * size, type);
+        vec v3 = load32(x + (3 * quarter + i) * size, type);
+
+        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
+        take32(&b, v0, type, pass, 0);
+        take32(&b, v1, type, pass, 1);
+        take32(&b, v2, type, pass, 0);
+        take32(&b, v3, type, pass, 1);
+    }
+    for (size_t i = STREAMS * quarter; i < n; i += V_LANES)
+        take32(&b, load32(x + i * size, type), type, pass, 0);
+    return b;
+}
+
+/* Takes the sum of a block after PASS_ADD, if nothing was rounded. `magnitude`, the greatest, is
+   not zero. */
+INLINE_TARGET bool add_block32(struct cpu_reducer *r, const struct block32 *b, uint64_t magnitude,
+                               enum element_type type)
+{
+    enum { SUMS = 4 * W_LANES }; /* binary64 sums side by side */
+    const int significant = element_formats[type].significant_bits;
+    const int count_log2_of_a_sum = CPU_BLOCK32_LOG2 - __builtin_ctz(SUMS);
+    int emin = always_fits(type) ? 1 : (int)((v_h_min_u(b->least) + 1) >> 24);
+    int emax = (int)(magnitude >> 23);
+
+    emin += emin == 0;
+    emax += emax == 0;
+    if (always_fits(type) || exact_group_fits(emin, emax, significant, CPU_BLOCK32_LOG2)) {
+        exact_add(&r->partial.sum,
+                  d_h_add(d_add(d_add(b->sum[0], b->sum[1]), d_add(b->sum[2], b->sum[3]))));
+        return true;
+    }
+    if (exact_group_fits(emin, emax, significant, count_log2_of_a_sum)) {
+        double sum[SUMS];
+
+        for (int i = 0; i < 4; i++)
+            d_store(sum + i * W_LANES, b->sum[i]);
+        for (int j = 0; j < SUMS; j++)
+            exact_add(&r->partial.sum, sum[j]);
+        return true;
+    }
+    return false;
+}
+
+/* Takes the sum of a block that has one, if the pass has found it. */
+INLINE_TARGET bool take_sum32(struct cpu_reducer *r, const struct block32 *b, enum pass32 pass,
+                              uint64_t magnitude, enum element_type type)
+{
+    switch (pass) {
+    case PASS_EXTREMES:
+        break;
+    case PASS_ADD:
+        if (add_block32(r, b, magnitude, type)) {
+            r->extract_run /= 2;
+            return true;
+        }
+        r->blocks_to_extract = r->extract_run;
+        r->extract_run =
+            r->extract_run < BLOCKS_EXTRACTED ? 2 * r->extract_run + 1 : BLOCKS_EXTRACTED;
+        break;
+    case PASS_EXTRACT:
+        r->blocks_to_extract--;
+        return add_parts_of_block(r, bound_exponent(exact_bits(value32((uint32_t)magnitude))),
+                                  b->rests, d_add(b->sum[0], b->sum[1]),
+                                  d_add(b->sum[2], b->sum[3]));
+    }
+    return false;
+}
+
+/* A block of n elements, a multiple of V_LANES. */
+INLINE_TARGET void block32(struct cpu_reducer *r, const unsigned char *x, size_t n, uint64_t index,
+                           enum element_type type, bool sum)
+{
+    const size_t size = element_formats[type].size;
+    const enum pass32 pass = !sum || r->blocks_dearest > 0 ? PASS_EXTREMES
+                             : r->blocks_to_extract > 0    ? PASS_EXTRACT
+                                                           : PASS_ADD;
+    const struct block32 b = pass == PASS_ADD ? pass32(x, n, type, PASS_ADD, 0)
+                             : pass == PASS_EXTRACT
+                                 ? pass32(x, n, type, PASS_EXTRACT, r->extraction_bound)
+                                 : pass32(x, n, type, PASS_EXTREMES, 0);
+    const struct bit_extremes bits = extremes32_bits(&b.extremes);
+    const uint64_t magnitude = bits_magnitude(&bits);
+
+    if (magnitude >= INFINITY32) {
+        special32(r, x, n, index, type, sum);
+        return;
+    }
+    take_extremes(r, &bits, x, n, index);
+    if (!sum || magnitude == 0 || take_sum32(r, &b, pass, magnitude, type))
+        return;
+    expect_bound(r, bound_exponent(exact_bits(value32((uint32_t)magnitude))));
+    for (size_t i = 0; i < n; i += V_LANES) {
+        vec v = load32(x + i * size, type);
+
+        d_store(r->scratch + i, v_low(v));
+        d_store(r->scratch + i + W_LANES, v_high(v));
+    }
+    sum_scratch32(r, x, n, type);
+}
+
+#endif
