@@ -35,6 +35,7 @@ program=$GPUREDUCE
 # shellcheck disable=SC2034
 tab=$(printf '\t') bits=64
 # Of the program's addresses: the class in its ELF header.
+# shellcheck disable=SC2034 # as above
 [ "$(od -An -tu1 -j 4 -N 1 "$program" | tr -d ' ')" != 1 ] || bits=32
 sources=$(cd "$srcdir" && pwd) || fatal "no directory $srcdir"
 
