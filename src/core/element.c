@@ -129,6 +129,11 @@ double element_round(enum element_type type, double x)
     return fabs(rounded) >= ldexp(1, format->exponent_max + 1) ? copysign(INFINITY, x) : rounded;
 }
 
+#define CHECK_SIZE(CONSTANT, name, size, ...) \
+    _Static_assert(size == 2 || size == 4 || size == 8, "element_swap knows no other sizes");
+ELEMENT_TABLE(CHECK_SIZE)
+#undef CHECK_SIZE
+
 void element_swap(void *to, const void *from, size_t count, size_t size)
 {
     const unsigned char *in = from;

@@ -18,7 +18,8 @@
 enum partial_want {
     PARTIAL_SUM = 1,      /* the exact sum */
     PARTIAL_EXTREMES = 2, /* the smallest and the largest value */
-    PARTIAL_WHERE = 4     /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
+    PARTIAL_WHERE = 4,    /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
+    PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE
 };
 
 struct partial {

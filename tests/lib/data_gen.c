@@ -7,12 +7,13 @@
 
 static const struct {
     unsigned bits, exponent_bits, fraction_bits;
-} formats[ELEMENT_TYPES] = {
+} formats[] = {
     [ELEMENT_F32] = {32, 8, 23},
     [ELEMENT_F64] = {64, 11, 52},
     [ELEMENT_F16] = {16, 5, 10},
     [ELEMENT_BF16] = {16, 8, 7},
 };
+_Static_assert(sizeof formats / sizeof *formats == ELEMENT_TYPES, "a row for each type");
 
 static uint64_t rotate(uint64_t x, int by)
 {

@@ -59,6 +59,7 @@ INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t co
 
 #define FINDS_EXTREMES PARTIAL_EXTREMES
 #define FINDS_ALL (PARTIAL_EXTREMES | PARTIAL_SUM)
+_Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
 
 #define EXTREMES_INSTANCE(CONSTANT, name, ...) \
     INSTANCE(extremes_##name, ELEMENT_##CONSTANT, FINDS_EXTREMES)
