@@ -14,7 +14,7 @@
 void bench_ladder(int argc, char **argv)
 {
     struct arguments arguments = ladder_arguments;
-    struct ladder_options options;
+    struct ladder_options options = ladder_defaults;
     struct operands operands;
 
     arguments.summary =

@@ -46,8 +46,9 @@ static const struct arguments arguments = {
 static void run(int argc, char **argv)
 {
     struct operands operands;
+    char nothing = 0;
 
-    if (arguments_parse(&arguments, argc, argv, NULL, &operands) != ARGUMENTS_RUN)
+    if (arguments_parse(&arguments, argc, argv, &nothing, &operands) != ARGUMENTS_RUN)
         return;
     if (operands.count == 0) {
         message_error(EXIT_USAGE, "no command (try 'gpureduce-bench --help')");

@@ -55,7 +55,9 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
 static enum arguments_action take(const struct arguments *a, const struct argument *x,
                                   const char *text, void *base)
 {
-    void *target = base ? (char *)base + x->target : NULL;
+    void *target = (char *)base + x->target;
+    /* Only `parse` knows what it means that an argument is left out. */
+    const char *given = text ? text : "";
     uint64_t number;
     size_t place;
     unsigned value; /* as GCC and Clang hold an enum without negative values */
@@ -68,19 +70,19 @@ static enum arguments_action take(const struct arguments *a, const struct argume
         break;
     case ARGUMENT_SIZE:
     case ARGUMENT_COUNT:
-        good = take_number(a, x, text, &number);
+        good = take_number(a, x, given, &number);
         if (good)
             *(uint64_t *)target = number;
         break;
     case ARGUMENT_WORD:
-        good = arguments_find_word(a, x, text, &place);
+        good = arguments_find_word(a, x, given, &place);
         if (good) {
             value = (unsigned)place;
             memcpy(target, &value, sizeof value);
         }
         break;
     case ARGUMENT_TEXT:
-        *(const char **)target = text;
+        *(const char **)target = given;
         break;
     case ARGUMENT_PARSED:
         good = x->parse(a, x, text, target);
@@ -92,7 +94,7 @@ static enum arguments_action take(const struct arguments *a, const struct argume
         version_print(a->program);
         return ARGUMENTS_DONE;
     case ARGUMENT_COMPLETION:
-        if (!arguments_find_word(a, x, text, &place))
+        if (!arguments_find_word(a, x, given, &place))
             return ARGUMENTS_WRONG;
         completion_print(a, (enum completion_shell)place);
         return ARGUMENTS_DONE;

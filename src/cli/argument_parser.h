@@ -7,7 +7,7 @@
 
 #include "cli/arguments.h"
 
-/* Parses argv into *target. */
+/* Parses argv into *target, which is something even where no option has a target. */
 enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
                                       void *target, struct operands *operands);
 

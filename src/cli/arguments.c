@@ -115,10 +115,11 @@ void arguments_print_help(const struct arguments *a)
     for (size_t i = 0; (x = arguments_option(a, i)); i++)
         if (!x->hidden)
             print_option(x);
-    if (a->commands)
+    if (a->commands) {
         puts("\nCommands:");
-    for (size_t i = 0; i < a->command_count; i++)
-        printf("  %-10s%s\n", a->commands[i].name, a->commands[i].summary);
+        for (size_t i = 0; i < a->command_count; i++)
+            printf("  %-10s%s\n", a->commands[i].name, a->commands[i].summary);
+    }
     if (a->print_details)
         a->print_details();
     if (a->details)

@@ -256,7 +256,7 @@ static void test_order(void)
 static void test_empty(void)
 {
     char *argv[] = {NULL};
-    struct options options;
+    struct options options = {0};
     struct operands operands;
 
     tap_ok(arguments_parse(&arguments, 0, argv, &options, &operands) == ARGUMENTS_RUN &&
