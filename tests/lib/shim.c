@@ -5,7 +5,7 @@
  *
  *   FAULT_ALLOCATION=N   allocation number N, from main on, returns NULL; with a + behind it, all
  *                        from there on
- *   FAULT_PAGE=BYTES     sysconf gives this as the size of a page
+ *   FAULT_PAGE=BYTES     sysconf gives this as the size of a page, and files are mapped accordingly
  *   FAULT_MARK=FILE      FILE is made when an allocation fails, or the size of a page is asked for
  *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
@@ -200,12 +200,39 @@ void free(void *p)
     next_free(p);
 }
 
+/* An address for a mapping, as a system with such pages would choose it. NULL where there is none.
+ */
+static void *paged_address(size_t size)
+{
+    size_t more = size + fault_page, before, behind;
+    unsigned char *memory =
+        next_mmap64(NULL, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    /* What lies around it is given back, down to whole blocks. */
+    before = (fault_page - (uintptr_t)memory % fault_page) % fault_page;
+    size = (size + BLOCK - 1) / BLOCK * BLOCK;
+    behind = before + size;
+    if (before > 0)
+        munmap(memory, before);
+    if (behind < more)
+        munmap(memory + behind, more - behind);
+    return memory + before;
+}
+
 /* Programs for large files call this one; where off_t always has 64 bits, either. */
 void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
 {
     if (!next_mmap64)
         FIND(mmap64);
-    return fails() ? MAP_FAILED : next_mmap64(address, size, protection, flags, fd, offset);
+    if (fails())
+        return MAP_FAILED;
+    if (fault_page && in_main && fd >= 0 && !address) {
+        address = paged_address(size);
+        flags |= address ? MAP_FIXED : 0;
+    }
+    return next_mmap64(address, size, protection, flags, fd, offset);
 }
 
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
