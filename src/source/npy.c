@@ -135,7 +135,7 @@ static bool parse_shape(struct parser *p, uint64_t *elements)
     if (!accept(p, '('))
         return fail(p, "the shape is no tuple");
     while (!accept(p, ')')) {
-        uint64_t dimension;
+        uint64_t dimension = 0;
 
         dimensions++;
         if (!parse_dimension(p, &dimension))

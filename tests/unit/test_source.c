@@ -481,8 +481,10 @@ static void check_pipe(const struct expected *e, struct bytes b)
 
     rng_seed(&rng, 4);
     unlink(path);
-    if (mkfifo(path, 0600) != 0 || pthread_create(&writer, NULL, write_pipe, &b) != 0)
+    if (mkfifo(path, 0600) != 0)
         bail(path);
+    if (pthread_create(&writer, NULL, write_pipe, &b) != 0)
+        bail("pthread_create");
     if (tap_ok(open_haul(&h, &options), "%s: is opened", e->name)) {
         tap_ok(same_info(h.source, e, SOURCE_UNKNOWN), "%s: source_info", e->name);
         tap_ok(!take(&h, 0, BUFFER, true, true) && h.last == SOURCE_END, "%s: nothing is claimed",

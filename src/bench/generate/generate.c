@@ -22,11 +22,11 @@
 #include "bench/common/distribution.h"
 #include "bench/common/output.h"
 #include "bench/common/team.h"
+#include "cli/argument_parser.h"
 #include "cli/progress.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
-#include "cli/argument_parser.h"
 #include "sys/message.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost

@@ -20,10 +20,10 @@
 #include "bench/limits/limits_memory.h"
 #include "bench/limits/limits_record.h"
 #include "bench/limits/limits_zstd.h"
+#include "cli/argument_parser.h"
 #include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/cores.h"
-#include "cli/argument_parser.h"
 #include "sys/message.h"
 
 /* How much is read by default: several times the largest caches, but no more than a quarter of the

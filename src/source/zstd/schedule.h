@@ -1,16 +1,22 @@
 /*
  * The schedule: which worker does what with a zstd file whose frames are decoded in parallel.
  *
- *     finder --> queue of tasks --+--> claim: small frames, decoded by the worker that claims them
- *     (a role)                    +--> slot: a large frame, decoded by one worker at a time (a
- * role)
+ *     finder --> queue --+--> claim: small frames, decoded by the worker that claims them
+ *                        +--> slot: a large frame, decoded by one worker at a time
  *
- * A worker that asks for a chunk goes on with its claim. Without one it looks, in this order, for
- * a slot that nobody decodes: it takes the role of its decoder, and fills the buffers of those who
- * wait, and its own; for tasks to find: it takes the role of the finder; for a task at the front of
- * the queue. If there is nothing, it makes input present that another's decoder will need soon, and
- * then waits: so a worker waits only while another has a role. Whoever gives a role up, or claims
- * something, wakes one of those that wait, if there is more to do.
+ * Looking for frames, and decoding a slot, are roles that one worker holds at a time.
+ *
+ * A worker that asks for a chunk goes on with its claim. Without one it does the first of these
+ * that there is to do:
+ *
+ *     1. decode a slot that nobody decodes, for those who wait and then for itself;
+ *     2. find more tasks, when the queue is short and nobody looks for any;
+ *     3. claim the task at the front of the queue, or give it a slot;
+ *     4. make input present that the decoder of another's slot will need soon;
+ *     5. wait. So a worker waits only while another has a role.
+ *
+ * Whoever gives a role up, or claims something, wakes one of those that wait if there is more to
+ * do.
  *
  * What a task is, and what it yields, stands in decoder.h. A new decoder goes in here:
  *
