@@ -1,5 +1,5 @@
 /*
- * machine.h: the record of a machine's limits; whatever stands in its place does no harm.
+ * machine_limits.h: the record of a machine's limits; whatever stands in its place does no harm.
  */
 #include "config.h"
 

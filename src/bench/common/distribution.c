@@ -198,12 +198,13 @@ static const struct format {
     unsigned exponent_shift; /* bits of the fraction */
     unsigned bias;           /* the exponent field of 1 */
     uint64_t others;         /* mask of the sign and the fraction */
-} formats[ELEMENT_TYPES] = {
+} formats[] = {
     [ELEMENT_F32] = {23, 127, 0x807fffff},
     [ELEMENT_F64] = {52, 1023, UINT64_C(0x800fffffffffffff)},
     [ELEMENT_F16] = {10, 15, 0x83ff},
     [ELEMENT_BF16] = {7, 127, 0x807f},
 };
+_Static_assert(sizeof formats / sizeof *formats == ELEMENT_TYPES, "a row for each type");
 
 /*
  * The distributions. Each function makes a block.

@@ -52,12 +52,13 @@ struct signs_job {
    positive, so that the sum grows with the number of elements that were added. */
 static uint64_t sign_bits(enum element_type type, uint64_t mask, uint64_t i)
 {
-    static const uint64_t one[ELEMENT_TYPES] = {
+    static const uint64_t one[] = {
         [ELEMENT_F32] = 0x3f800000,
         [ELEMENT_F64] = UINT64_C(0x3ff0000000000000),
         [ELEMENT_F16] = 0x3c00,
         [ELEMENT_BF16] = 0x3f80,
     };
+    _Static_assert(sizeof one / sizeof *one == ELEMENT_TYPES, "a row for each type");
     uint64_t hash = i + UINT64_C(0x9e3779b97f4a7c15);
 
     /* The finalizer of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, 2014). */

@@ -38,12 +38,13 @@ static const struct workload workloads[] = {
 
 /* Numbers of elements, as increasing powers of 2, up to the first 0. */
 #define SUITE_SIZES 4
-static const unsigned char suite_sizes[ELEMENT_TYPES][SUITE_SIZES] = {
+static const unsigned char suite_sizes[][SUITE_SIZES] = {
     [ELEMENT_F32] = {25, 28, 30},
     [ELEMENT_F64] = {27, 29},
     [ELEMENT_F16] = {28, 30},
     [ELEMENT_BF16] = {28, 30},
 };
+_Static_assert(sizeof suite_sizes / sizeof *suite_sizes == ELEMENT_TYPES, "a row for each type");
 
 struct suite {
     struct workbench *bench;

@@ -21,6 +21,8 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
     typedef int32_t order;
     static const int UNROLL = tuning<Type>::UNROLL;
     static const int GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
+    static_assert(Type::PER_WORD <= 2,
+                  "load_part, take_specials and take know no smaller elements");
     static const int GROUP = GROUP_WORDS * Type::PER_WORD;
     static const int PER_LOAD = LOAD_BYTES / 4 * Type::PER_WORD;
     static const int TILE = THREADS * GROUP;
