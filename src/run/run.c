@@ -99,7 +99,7 @@ static unsigned start_workers(struct run *run, enum engine_id id, unsigned count
     run->active += count;
     unlock(run);
     while (started < count &&
-           task_thread_start(&workers[started].thread, worker_task, &workers[started]))
+           task_thread_start(&workers[started].thread, worker_task, &workers[started], run->last))
         started++;
     lock(run);
     run->active -= count - started;

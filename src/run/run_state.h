@@ -34,6 +34,7 @@ struct run {
     struct gpu *gpu;
     struct experience *experience;
     uint64_t *storage_seen; /* bytes that storage had brought when that was last looked at */
+    bool last;              /* no input is expected behind this one */
     uint64_t to_come;       /* bytes of later inputs that a GPU could help with */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;

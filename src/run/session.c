@@ -29,6 +29,7 @@ struct session {
     uint64_t storage_seen;  /* see struct run */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;
+    int inputs;         /* that are expected, with the current one */
     uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
 };
@@ -128,6 +129,7 @@ struct session *session_open(const struct session_options *options, char *const 
     session->options = options;
     session->called_at = clock_now();
     session->cores = cores_available();
+    session->inputs = count;
     session->storage_seen = run_storage_read();
     for (int i = 0; i < count; i++)
         session->to_come += bytes_to_come(options, paths[i]);
@@ -246,6 +248,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .workers = session->workers,
                       .cpu_workers = session->cpu_workers,
                       .feeders = session->feeders,
+                      .last = session->inputs <= 1,
                       .called_at = session->called_at,
                       .started_at = *started_at,
                       .opened_at = clock_now()};
@@ -284,5 +287,6 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     if (verdict == SOURCE_RETRY)
         verdict = reduce_once(session, path, true, &started_at, reduction);
     session->called_at = clock_now();
+    session->inputs--;
     return verdict == SOURCE_COMPLETE;
 }

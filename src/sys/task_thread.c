@@ -46,8 +46,15 @@ static void *main_loop(void *thread)
     return NULL;
 }
 
-bool task_thread_start(struct task_thread *t, void (*task)(void *), void *argument)
+bool task_thread_start(struct task_thread *t, void (*task)(void *), void *argument, bool last)
 {
+    if (t->ending) { /* it was not the last task */
+        pthread_join(t->thread, NULL);
+        t->made = t->ending = false;
+        lock(t);
+        t->quit = false;
+        unlock(t);
+    }
     if (!t->made)
         t->made = pthread_create(&t->thread, NULL, main_loop, t) == 0;
     if (!t->made)
@@ -55,20 +62,23 @@ bool task_thread_start(struct task_thread *t, void (*task)(void *), void *argume
     lock(t);
     t->task = task;
     t->argument = argument;
+    t->quit = last;
     unlock(t);
+    t->ending = last;
     pthread_cond_signal(&t->wake);
     return true;
 }
 
 void task_thread_end(struct task_thread *t)
 {
-    if (t->made) {
+    if (t->made && !t->ending) {
         lock(t);
         t->quit = true;
         unlock(t);
         pthread_cond_signal(&t->wake);
-        pthread_join(t->thread, NULL);
     }
+    if (t->made)
+        pthread_join(t->thread, NULL);
     pthread_cond_destroy(&t->wake);
     mutex_destroy(&t->mutex);
 }

@@ -16,7 +16,8 @@
 MUTEX_ROLE(task_thread_role);
 
 struct task_thread {
-    bool made; /* its owner's: there is a thread */
+    bool made;   /* its owner's: there is a thread */
+    bool ending; /* its owner's: it ends with its task */
     pthread_t thread;
     pthread_cond_t wake;
 
@@ -29,9 +30,10 @@ struct task_thread {
 /* Begins without a thread. */
 void task_thread_init(struct task_thread *t);
 
-/* Has the thread call task(argument), after the task before it has ended. False when there is no
-   thread and none can be made. */
-bool task_thread_start(struct task_thread *t, void (*task)(void *), void *argument);
+/* Has the thread call task(argument), after the task before it has ended. `last` says that it is
+   most likely the last one: the thread ends with it, which spares waking it for that. False when
+   there is no thread and none can be made. */
+bool task_thread_start(struct task_thread *t, void (*task)(void *), void *argument, bool last);
 
 /* Waits for the task to end, and ends the thread. */
 void task_thread_end(struct task_thread *t);

@@ -95,7 +95,7 @@ if grep -q 'built without' out; then
     skip 'ladder: words that are wrong' 'built without CUDA'
 else
     sed -n '/^Rungs:/,$s/^  \([a-z][a-z-]*\)  *[^ ].*/\1/p' out | sort >in-help
-    sed -n '/^The rungs:$/,/^\.SH /p' "$manual" | sed -n '/^\.TP$/{n;p;}' | tr -d '",\\' |
+    sed -n '/^The rungs:$/,/^\.SH /p' "$manual" | sed -n '/^\.TP$/{n;p;}' | tr -d '",\134' |
         tr ' ' '\n' | grep '^[a-z]' | sort >in-manual
     ok 'ladder: help and manual page name the same rungs' eval 'test -s in-help && diff in-help in-manual'
     for bad in '' x 0 1e6 2^41 2^ 1099511627777; do

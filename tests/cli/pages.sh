@@ -28,7 +28,7 @@ paged() {
 }
 
 # Not a whole number of any pages.
-"$program-bench" generate -q -d normal -n 9000008 >large
+"$program-bench" generate -q -d normal -b 9000008 >large
 { npy 1 "$(npy_header '<f4' '(2250002,)')" && cat large; } >large.npy
 rm -f mark
 paged 65536 -q -o count large

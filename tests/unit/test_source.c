@@ -346,10 +346,10 @@ static void check_file(const struct expected *e, uint64_t input_bytes)
 static void check_files(void)
 {
     static const struct {
+        size_t piece; /* bytes of a frame; 0: not compressed */
         struct expected e;
         bool npy;
-        size_t piece; /* bytes of a frame; 0: not compressed */
-        bool stated;  /* frames say what they hold */
+        bool stated; /* frames say what they hold */
     } cases[] = {
         {.e = {.name = "a small raw file",
                .format = "raw",

@@ -28,10 +28,12 @@ struct bytes {
 static void add(struct bytes *b, const void *data, size_t size)
 {
     if (b->capacity < b->size + size) {
-        b->capacity = 2 * (b->size + size);
-        b->data = realloc(b->data, b->capacity);
-        if (!b->data)
+        unsigned char *grown = realloc(b->data, 2 * (b->size + size));
+
+        if (!grown)
             abort();
+        b->data = grown;
+        b->capacity = 2 * (b->size + size);
     }
     if (size > 0)
         memcpy(b->data + b->size, data, size);
@@ -136,10 +138,10 @@ static void close_source(struct source *s)
 
 /* What zstd_find is expected to return. */
 struct step {
-    enum zstd_found found;
-    struct zstd_batch batch;   /* of ZSTD_FOUND, _LARGE and _REST; window does not count */
-    enum zstd_fault_kind kind; /* of ZSTD_FOUND_FAULT */
+    struct zstd_batch batch; /* of ZSTD_FOUND, _LARGE and _REST; window does not count */
     uint64_t frame;
+    enum zstd_found found;
+    enum zstd_fault_kind kind; /* of ZSTD_FOUND_FAULT */
 };
 
 static bool same_batch(const struct zstd_batch *a, const struct zstd_batch *b)

@@ -46,5 +46,6 @@ cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_typ
 
     while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)
         row++;
+    /* cppcheck-suppress CastIntegerToAddressAtReturn ; they are pointers to functions */
     return kernels->rows[row].kernel[type];
 }
