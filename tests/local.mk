@@ -31,6 +31,7 @@ test_programs = \
 	tests/unit/test_partial \
 	tests/unit/test_source \
 	tests/unit/test_table \
+	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
 	tests/unit/test_zstd_finder \
 	tests/unit/test_zstd_index \
