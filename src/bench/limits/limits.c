@@ -26,7 +26,7 @@
 #include "sys/cores.h"
 #include "sys/message.h"
 
-/* How much is read by default: several times the largest caches, but no more than a quarter of the
+/* How much is read by default: this, or more if caches are large; but no more than a quarter of the
    memory that is available, because the data are there twice: in memory and in a file's pages. */
 #define BYTES_DEFAULT (4 * (uint64_t)GIB)
 #define BYTES_SHARE 4
@@ -123,12 +123,19 @@ static void measure(struct limits *l, struct limits_file *f)
     munmap(data, (size_t)l->bytes);
 }
 
+/* How much to read so that caches do not matter. */
+static uint64_t enough_bytes(void)
+{
+    return LIMITS_CACHE_TIMES * limits_cache_bytes();
+}
+
 /* How much to read: `asked` or, if that is 0, the default as far as memory allows it. When memory
    is short, returns 0 after an error message: the system might kill a process that used so much. */
 static uint64_t choose_bytes(uint64_t asked)
 {
     uint64_t available = limits_memory_available(), share = available / BYTES_SHARE,
-             bytes = BYTES_DEFAULT;
+             enough = align_units(enough_bytes(), ALIGNMENT) * ALIGNMENT,
+             bytes = enough > BYTES_DEFAULT ? enough : BYTES_DEFAULT;
 
     if (asked > available) {
         message_error(EXIT_FAILED,
@@ -139,6 +146,30 @@ static uint64_t choose_bytes(uint64_t asked)
     bytes = share < bytes ? share : bytes;
     bytes = bytes > LIMITS_BYTES_MIN ? bytes : LIMITS_BYTES_MIN;
     return (asked ? asked : bytes) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Whether what will be measured is worth keeping: a record of what caches deliver would mislead.
+   Prints an error if it is not. */
+static bool worth_saving(const struct limits *l, const struct limits_file *f)
+{
+    const uint64_t caches = limits_cache_bytes(), enough = enough_bytes();
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    if (l->bytes < enough / ALIGNMENT * ALIGNMENT) {
+        message_error(EXIT_FAILED,
+                      "cannot save: %" PRIu64 " bytes of data are too little beside last-level "
+                      "caches of %" PRIu64 " bytes (--bytes=%" PRIu64 " would be enough)",
+                      l->bytes, caches, enough);
+        return false;
+    }
+    if (f->size < enough / ALIGNMENT * ALIGNMENT) {
+        message_error(EXIT_FAILED,
+                      "cannot save: %s: %" PRIu64 " bytes are too little beside last-level caches "
+                      "of %" PRIu64 " bytes (a file of %" PRIu64 " bytes would be enough)",
+                      message_quote(quoted, f->path), f->size, caches, enough);
+        return false;
+    }
+    return true;
 }
 
 static void run(const struct command_line *c)
@@ -159,7 +190,8 @@ static void run(const struct command_line *c)
     if (l.bytes == 0 || (c->plot && !table_plot_possible(c->plot)) ||
         (c->json.path && !output_possible(c->json.path)) || (c->save && !limits_record_possible()))
         return;
-    if (f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f))
+    if ((f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f)) &&
+        (!c->save || worth_saving(&l, &f)))
         l.table = limits_table_new();
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);

@@ -76,6 +76,30 @@ void limits_show(const struct limits *l, const char *text)
         message_transient(text);
 }
 
+double limits_rate(uint64_t bytes, double seconds)
+{
+    return (double)bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
+}
+
+limits_read_function *limits_choose_way(struct limits *l, limits_read_trial *trial, void *argument,
+                                        uint64_t bytes, const char *description,
+                                        char what[LIMITS_WHAT_MAX])
+{
+    const struct limits_way *way = NULL;
+    char words[LIMITS_WAY_MAX];
+
+    if (l->stopped)
+        return NULL;
+    limits_show(l, "looking for the fastest way to read");
+    way = limits_read_fastest(l->kernels, trial, argument, bytes);
+    limits_show(l, NULL);
+    if (!way)
+        return NULL;
+    limits_read_describe(words, way);
+    snprintf(what, LIMITS_WHAT_MAX, "%s: %s", description, words);
+    return way->read;
+}
+
 bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *sample,
                     void *argument)
 {
@@ -94,8 +118,7 @@ bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *
         double seconds = sample(argument);
 
         good = seconds >= 0;
-        /* At least a nanosecond, should the clock not have moved. */
-        rates[i] = (double)limit->bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
+        rates[i] = limits_rate(limit->bytes, seconds);
     }
     limits_show(l, NULL);
     if (good)
