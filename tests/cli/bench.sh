@@ -626,18 +626,56 @@ bench limits --bytes=1MiB -r1 -j1 --save
 is 'limits --save: nowhere' 1 '' 'gpureduce-bench: cannot save: neither XDG_CACHE_HOME nor HOME is set'
 environment=
 
-# Plots.
+# Plots. This gnuplot keeps the script that it should run.
+mkdir plotting
+cat >plotting/gnuplot <<'END'
+#!/bin/sh
+[ "$1" = --version ] || cat >"$PLOT_SCRIPT"
+END
+chmod +x plotting/gnuplot
+environment="PATH=$work/plotting:$PATH PLOT_SCRIPT=$work/plot.script"
+bench limits --bytes=1MiB -r3 -j2 --json=plot.json --plot=plot.svg
+environment=
+ok 'limits --plot: the script' test "$status:$(grep -c '^plot ' plot.script)" = 0:1
+ok 'limits --plot: a title says what is shown, and of what' grep -q \
+    '^set title "How fast this machine delivers bytes (gpureduce-bench limits)\\n..*, up to 2 threads\\nbars: median rates; whiskers: from the slowest sample to the fastest"$' plot.script
+ok 'limits --plot: the axis is labelled' eval "grep -q '^set xlabel \"GB/s (10^9 bytes a second), logarithmic scale\"\$' plot.script && grep -q '^set logscale x\$' plot.script"
+ok 'limits --plot: so are 1, 2 and 5 of each power of ten' grep -q '^set xtics (.*"1" 1, "2" 2, "5" 5, "10" 10, "20" 20, .*)$' plot.script
+if command -v jq >/dev/null; then
+    # Slot, median, lowest, highest, color, the median in words, label: as in the table.
+    jq -r '.rows[] | [.gigabytes_per_second, .lowest_gigabytes_per_second,
+        .highest_gigabytes_per_second, .label] | @tsv' plot.json >expected
+    sed -n '/^\$rows << /,/^END_OF_ROWS/s/^[0-9]* \([^ ]*\) \([^ ]*\) \([^ ]*\) [0-9]* "[^"]*" "\([^"]*\)".*/\1 \2 \3 \4/p' plot.script |
+        awk '{ printf "%s\t%s\t%s\t%s x %s\n", $1, $2, $3, $4, $6 }' >drawn
+    # Rates are written by different programs: digits at the end may differ.
+    round() { awk -F '\t' '{ printf "%.9g %.9g %.9g %s\n", $1, $2, $3, $4 }' "$1"; }
+    ok 'limits --plot: bars and whiskers are the medians, the lowest and the highest' \
+        eval 'test -s drawn && test "$(round drawn)" = "$(round expected)"'
+    jq -r '.rows[].group' plot.json | uniq >expected
+    sed -n 's/^set label "\([^"]*\)" at graph 0.006.*/\1/p' plot.script >drawn
+    ok 'limits --plot: the groups of the table' diff drawn expected
+else
+    skip 'limits --plot: bars and whiskers are the medians, the lowest and the highest' 'no jq'
+    skip 'limits --plot: the groups of the table' 'no jq'
+fi
+ok 'limits --plot: all values have two decimals' test "$(sed -n '/^\$rows << /,/^END_OF_ROWS/p' plot.script |
+    grep -c '^[0-9].* "[0-9]*\.[0-9][0-9]" ')" = "$(grep -c '^[0-9]* [0-9]' plot.script)"
 if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
     bench limits --bytes=1MiB -r1 -j1 --plot=plot.svg
     ok 'limits --plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
     ok 'limits --plot: a bar is labelled' grep -q 'memory-read x 1' plot.svg
+    ok 'limits --plot: SVG: the title' grep -q 'How fast this machine delivers bytes (gpureduce-bench limits)' plot.svg
+    ok 'limits --plot: SVG: what bars and whiskers are' grep -q 'bars: median rates; whiskers: ' plot.svg
+    ok 'limits --plot: SVG: a heading' grep -q 'exact f32 kernel' plot.svg
+    ok 'limits --plot: SVG: the axis' grep -q 'GB/s (10^9 bytes a second), logarithmic scale' plot.svg
     bench limits --bytes=1MiB -r1 -j1 --plot plot.png
     ok 'limits --plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
     bench limits --bytes=1MiB -r1 -j1 --plot nowhere/plot.png
     is 'limits --plot: a directory that is not there: said before anything is measured' 1 '' \
         'gpureduce-bench: nowhere/plot.png: No such file or directory'
 else
-    for name in SVG 'a bar is labelled' PNG 'a directory that is not there'; do
+    for name in SVG 'a bar is labelled' 'SVG: the title' 'SVG: what bars and whiskers are' \
+        'SVG: a heading' 'SVG: the axis' PNG 'a directory that is not there'; do
         skip "limits --plot: $name" 'no gnuplot'
     done
 fi

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "bench/common/series.h"
+#include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/message.h"
 
@@ -134,6 +135,21 @@ struct table *limits_table_new(void)
 
 bool limits_plot(const struct limits *l, const char *path)
 {
-    return table_plot(l->table, path, COLUMN_LABEL, COLUMN_MEDIAN, "GB/s", l->peak,
-                      "peak of GPU memory");
+    char title[256 + MACHINE_NAME_MAX], cpu[MACHINE_NAME_MAX];
+
+    machine_processor(cpu);
+    snprintf(
+        title, sizeof title,
+        "How fast this machine delivers bytes (gpureduce-bench limits)\n%s, up to %u thread%s\n"
+        "bars: median rates; whiskers: from the slowest sample to the fastest",
+        cpu, l->threads, l->threads == 1 ? "" : "s");
+    return table_plot(l->table, path,
+                      &(struct table_plot){.title = title,
+                                           .label = COLUMN_LABEL,
+                                           .value = COLUMN_MEDIAN,
+                                           .lowest = COLUMN_LOWEST,
+                                           .highest = COLUMN_HIGHEST,
+                                           .axis = "GB/s (10^9 bytes a second)",
+                                           .limit = l->peak,
+                                           .limit_name = "peak of GPU memory"});
 }
