@@ -214,21 +214,25 @@ static void run(const struct command_line *c)
 
 static const struct argument table[] = {
     {ARGUMENTS_BYTES(MEMBER(bytes)), .least = LIMITS_BYTES_MIN, .most = (uint64_t)1 << 44,
-     .help = "how much data to read; default 4GiB, or a quarter of the memory that is available"},
+     .help = "how much data to read; default 4GiB, or 4 times the last-level caches if that is "
+             "more; at "
+             "most a quarter of the memory that is available"},
     {ARGUMENTS_REPEAT(MEMBER(repeat), 10000),
      .help = "timed samples, of which the median is printed; default 5"},
     {ARGUMENTS_THREADS(MEMBER(threads), THREADS_MAX),
      .help = "the most threads; default: one a core. At most 8 read a FILE that is not cached"},
     {ARGUMENTS_JSON(MEMBER(json)), .help = "print a JSON object instead of text; with FILE, print "
                                            "text, and write the object there"},
-    {ARGUMENTS_PLOT(MEMBER(plot)), .help = "draw the rates to FILE.svg or FILE.png; needs gnuplot"},
+    {ARGUMENTS_PLOT(MEMBER(plot)),
+     .help = "also draw the rates as bars to FILE.svg or FILE.png; needs gnuplot"},
     {.name = "save",
      .kind = ARGUMENT_SET,
      .target = MEMBER(save),
      .help = "keep the result, as --json prints it, in gpureduce/limits.json in $XDG_CACHE_HOME or "
-             "~/.cache"},
-    {ARGUMENTS_PROGRESS(MEMBER(progress)), .help = "say on standard error what is being measured"},
-    {ARGUMENTS_NO_PROGRESS(MEMBER(progress)), .help = "do not say it; default: on a terminal"},
+             "~/.cache, for gpureduce -v to compare with; not of data that caches could hold"},
+    {ARGUMENTS_PROGRESS(MEMBER(progress)),
+     .help = "say on standard error what is being measured; default: on a terminal"},
+    {ARGUMENTS_NO_PROGRESS(MEMBER(progress)), .help = "do not say it"},
 };
 
 const struct arguments limits_arguments = {
@@ -236,7 +240,7 @@ const struct arguments limits_arguments = {
     .usage = "[OPTION]... [FILE]",
     .summary = "Measure what this machine allows: GPU memory, the link to the GPU, memory,\n"
                "caches, the exact kernel, zstd, the page cache; and FILE, not cached and cached.\n"
-               "Without FILE, a temporary file in $TMPDIR is read.",
+               "Without FILE, a temporary file in $TMPDIR or /var/tmp is read.",
     .table = table,
     .count = sizeof table / sizeof *table,
     .operands = 1,

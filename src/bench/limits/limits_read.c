@@ -21,10 +21,9 @@ static atomic_uint_fast64_t folded;
 enum prefetched { KEPT, ONCE };
 
 /* The ways: name, streams, distance between streams, prefetched ahead, and into the level-2 cache,
-   and how. On one core of a Sapphire Rapids server, the first ones give 8 GB/s, those of the
-   kernels 13, and the last ones 16. Streams in pages of their own are the fastest: the processor
-   itself prefetches within a page. Data in a cache are not to be prefetched, which costs a twelfth.
-   doc/tuning.md has the figures. */
+   and how. Streams in pages of their own are the fastest from memory, for the processor itself
+   prefetches within a page; data in a cache are not to be prefetched. doc/tuning.md has the
+   figures. */
 #define WAYS(WAY)                                                  \
     WAY(one, 1, 8 * KIB, 0, 0, KEPT)                               \
     WAY(one_ahead, 1, 8 * KIB, 2 * KIB, 0, KEPT)                   \
