@@ -23,6 +23,7 @@ test_programs = \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_policy \
 	tests/unit/test_json \
+	tests/unit/test_limits_read \
 	tests/unit/test_machine_limits \
 	tests/unit/test_mapping \
 	tests/unit/test_npy \
@@ -49,6 +50,9 @@ test_generated_sources = \
 tests_unit_test_generated_SOURCES = $(test_generated_sources)
 tests_unit_test_generated_cuda_SOURCES = $(test_generated_sources)
 tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_limits_read_SOURCES = \
+	tests/unit/test_limits_read.c \
+	src/bench/limits/limits_read.c src/bench/limits/limits_read.h
 tests_unit_test_table_SOURCES = \
 	tests/unit/test_table.c \
 	src/bench/common/output.c src/bench/common/output.h \

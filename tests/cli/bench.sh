@@ -24,6 +24,24 @@ wrong() {
     is "$1" 2 '' "gpureduce-bench: $2 (try 'gpureduce-bench${3:+ $3} --help')"
 }
 
+# The bytes of all last-level caches, as the system tells: each is counted by the first processor that
+# has it.
+last_level_caches() {
+    for cpu in /sys/devices/system/cpu/cpu[0-9]*; do
+        last=0
+        bytes=
+        for cache in "$cpu"/cache/index*; do
+            read -r level 2>/dev/null <"$cache/level" || continue
+            [ "$level" -ge "$last" ] && [ "$(cat "$cache/type")" != Instruction ] || continue
+            last=$level
+            first=$(sed 's/[-,].*//' "$cache/shared_cpu_list")
+            bytes=
+            [ "$first" = "${cpu##*/cpu}" ] && bytes=$(sed 's/K$/*1024/; s/M$/*1048576/' "$cache/size")
+        done
+        echo $((${bytes:-0}))
+    done | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
+}
+
 #
 # Help and version.
 #
@@ -387,6 +405,28 @@ is 'nowhere to make a temporary file: said before anything is measured' 1 '' \
     "gpureduce-bench: $work/nowhere: cannot make a temporary file: No such file or directory"
 environment=
 "$bench" generate -q -b 1MiB >small.f32
+# What fits into caches must not become the record of a machine.
+environment="XDG_CACHE_HOME=$work/unsaved GPUREDUCE_CACHE_BYTES=1000000"
+bench limits --bytes=2MiB --save
+is '--save of too little data: said before anything is measured' 1 '' 'gpureduce-bench: cannot save: 2097152 bytes of data are too little beside last-level caches of 1000000 bytes (--bytes=4000000 would be enough)'
+bench limits --bytes=4MB --save small.f32
+is '--save of too small a file: said before anything is measured' 1 '' 'gpureduce-bench: warning: small.f32: 1048576 bytes are little to measure with, beside last-level caches of 1000000 bytes
+gpureduce-bench: cannot save: small.f32: 1048576 bytes are too little beside last-level caches of 1000000 bytes (a file of 4000000 bytes would be enough)'
+ok '--save of too little: nothing is saved' test "$(find unsaved -type f 2>/dev/null | grep -c .)" = 0
+environment="XDG_CACHE_HOME=$work/unsaved"
+bench limits --bytes=1MiB --save
+ok '--save of too little: the size of the caches is known' \
+    test "$status:$(size out):$(sed 's/[0-9][0-9]* bytes/N bytes/g; s/=[0-9]*/=N/' err)" = '1:0:gpureduce-bench: cannot save: N bytes of data are too little beside last-level caches of N bytes (--bytes=N would be enough)'
+if [ -r /sys/devices/system/cpu/cpu0/cache/index2/size ]; then
+    ok '--save of too little: the size is that of the system' \
+        test "$(sed 's/.* caches of \([0-9]*\) bytes.*/\1/' err)" = "$(last_level_caches)"
+else
+    skip '--save of too little: the size is that of the system' 'the system tells none'
+fi
+environment="XDG_CACHE_HOME=$work/unsaved GPUREDUCE_CACHE_BYTES=262144"
+bench limits --bytes=1MiB -r1 -j1 --save
+ok '--save of just enough' test "$status:$(grep -c 'saved as' err)" = 0:1
+environment=
 bench limits --bytes=16TiB -r1 -j1 small.f32
 ok 'more data than there is memory' test "$status:$(size out):$(sed 's/[0-9]* bytes are/N bytes are/' err)" = \
     '1:0:gpureduce-bench: out of memory: --bytes=17592186044416, and N bytes are available'
@@ -438,6 +478,19 @@ for name in l2-read kernel-l2 zstd-decode; do
     ok "limits: $name" has $name 1
 done
 ok 'limits: zstd-decode, all threads' has zstd-decode 3
+# The way that reading was found to be the fastest; the kernel has its own.
+for row in 'memory-read 1' 'memory-read 3' 'l2-read 1' 'cached-mapped 3'; do
+    ok "limits: $row: how it was read" grep -Eq \
+        "^  ${row% *} +${row#* } .*: (1 stream|[248] streams [0-9]+ KiB apart)(, prefetched .* ahead)?, loads of (16|32|64) bytes\$" limits.txt
+done
+ok 'limits: how the others were read is not said' test "$(grep -c 'loads of' limits.txt)" = \
+    "$(grep -c '^  memory-read \|^  l2-read \|^  cached-mapped ' limits.txt)"
+environment="TMPDIR=$work/temporary GPUREDUCE_CPU=portable"
+bench limits --bytes=2MiB --repeat=1 --threads=1
+copy out limits.portable
+environment="TMPDIR=$work/temporary"
+ok 'limits: no wider loads than the instruction set has' \
+    test "$(sed -n 's/.* loads of \([0-9]*\) bytes$/\1/p' limits.portable | sort -u)" = 16
 # Of 2 MiB, a piece for each thread.
 ok 'limits: pieces for all threads' \
     test "$(awk '/^  (memory-read|cached-mapped) / { printf "%s:%s ", $2, $3 }' limits.txt)" = \
@@ -463,8 +516,13 @@ ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|not meas
 ok 'limits FILE: named' grep -qx 'file: file.f32' limits.txt
 ok 'limits FILE: its size' grep -qx 'size of the file: 2097152 bytes' limits.txt
 ok 'limits FILE: small as was asked for, no warning' test "$(grep -c 'little to measure' err)" = 0
+environment=GPUREDUCE_CACHE_BYTES=600000
 bench limits --bytes=3MiB -r1 -j1 file.f32
-ok 'limits FILE: smaller than what was asked for' grep -qx 'gpureduce-bench: warning: file.f32: 2097152 bytes are little to measure with: they may fit into caches of the processor' err
+ok 'limits FILE: smaller than what was asked for' grep -qx 'gpureduce-bench: warning: file.f32: 2097152 bytes are little to measure with, beside last-level caches of 600000 bytes' err
+environment=GPUREDUCE_CACHE_BYTES=500000
+bench limits --bytes=3MiB -r1 -j1 file.f32
+ok 'limits FILE: smaller, but larger than caches: no warning' test "$(grep -c 'little to measure' err)" = 0
+environment=
 if grep -q cold-direct out; then
     ok 'limits FILE: up to eight readers' test "$(rows_of cold-direct)" = '1 2 4 8'
     bench limits --bytes=2MiB -r1 -j3 file.f32
@@ -521,8 +579,9 @@ ok 'limits --json=FILE: an object is written' test "$(head -c 19 limits.json):$(
 bench limits --bytes=1MiB -r1 -j1 --json=limits.json --json
 ok 'limits --json=FILE --json: the last one counts' test "$(head -c 19 out)" = '{"table": "limits",'
 
-# --save.
-environment="XDG_CACHE_HOME=$work/cache"
+# --save. The caches are said to be small, so that little data are enough.
+small_caches=GPUREDUCE_CACHE_BYTES=262144
+environment="XDG_CACHE_HOME=$work/cache $small_caches"
 bench limits --bytes=1MiB -r1 -j1 --json --save
 ok 'limits --save' cmp out cache/gpureduce/limits.json
 ok 'limits --save says where' grep -q "saved as $work/cache/gpureduce/limits.json\$" err
@@ -542,7 +601,7 @@ fi
 if strace -qq -o trace true 2>/dev/null; then
     copy cache/gpureduce/limits.json before
     command='strace -e inject=fdatasync:error=EIO gpureduce-bench limits --save'
-    XDG_CACHE_HOME=$work/cache TMPDIR=$work/temporary strace -f -qq -o trace -e trace=fdatasync \
+    env $small_caches XDG_CACHE_HOME="$work/cache" TMPDIR="$work/temporary" strace -f -qq -o trace -e trace=fdatasync \
         -e inject=fdatasync:error=EIO -E ASAN_OPTIONS=detect_leaks=0 \
         "$bench" limits --bytes=1MiB -r1 -j1 --save >out 2>err
     status=$?
@@ -554,31 +613,69 @@ else
     skip 'limits --save: the last result stays then' 'no strace that works here'
 fi
 : >obstacle
-environment="XDG_CACHE_HOME=$work/obstacle"
+environment="XDG_CACHE_HOME=$work/obstacle $small_caches"
 bench limits --bytes=1MiB -r1 -j1 --save
 is 'limits --save where it cannot: said before anything is measured' 1 '' \
     "gpureduce-bench: $work/obstacle/gpureduce/limits.json: Not a directory"
-environment="-u XDG_CACHE_HOME HOME=$work/home"
+environment="-u XDG_CACHE_HOME HOME=$work/home $small_caches"
 mkdir home
 bench limits --bytes=1MiB -r1 -j1 --save
 ok 'limits --save: the home directory' test -s home/.cache/gpureduce/limits.json
-environment='-u XDG_CACHE_HOME -u HOME'
+environment="-u XDG_CACHE_HOME -u HOME $small_caches"
 bench limits --bytes=1MiB -r1 -j1 --save
 is 'limits --save: nowhere' 1 '' 'gpureduce-bench: cannot save: neither XDG_CACHE_HOME nor HOME is set'
 environment=
 
-# Plots.
+# Plots. This gnuplot keeps the script that it should run.
+mkdir plotting
+cat >plotting/gnuplot <<'END'
+#!/bin/sh
+[ "$1" = --version ] || cat >"$PLOT_SCRIPT"
+END
+chmod +x plotting/gnuplot
+environment="PATH=$work/plotting:$PATH PLOT_SCRIPT=$work/plot.script"
+bench limits --bytes=1MiB -r3 -j2 --json=plot.json --plot=plot.svg
+environment=
+ok 'limits --plot: the script' test "$status:$(grep -c '^plot ' plot.script)" = 0:1
+ok 'limits --plot: a title says what is shown, and of what' grep -q \
+    '^set title "How fast this machine delivers bytes (gpureduce-bench limits)\\n..*, up to 2 threads\\nbars: median rates; whiskers: from the slowest sample to the fastest"$' plot.script
+ok 'limits --plot: the axis is labelled' eval "grep -q '^set xlabel \"GB/s (10^9 bytes a second), logarithmic scale\"\$' plot.script && grep -q '^set logscale x\$' plot.script"
+ok 'limits --plot: so are 1, 2 and 5 of each power of ten' grep -q '^set xtics (.*"1" 1, "2" 2, "5" 5, "10" 10, "20" 20, .*)$' plot.script
+if command -v jq >/dev/null; then
+    # Slot, median, lowest, highest, color, the median in words, label: as in the table.
+    jq -r '.rows[] | [.gigabytes_per_second, .lowest_gigabytes_per_second,
+        .highest_gigabytes_per_second, .label] | @tsv' plot.json >expected
+    sed -n '/^\$rows << /,/^END_OF_ROWS/s/^[0-9]* \([^ ]*\) \([^ ]*\) \([^ ]*\) [0-9]* "[^"]*" "\([^"]*\)".*/\1 \2 \3 \4/p' plot.script |
+        awk '{ printf "%s\t%s\t%s\t%s x %s\n", $1, $2, $3, $4, $6 }' >drawn
+    # Rates are written by different programs: digits at the end may differ.
+    round() { awk -F '\t' '{ printf "%.9g %.9g %.9g %s\n", $1, $2, $3, $4 }' "$1"; }
+    ok 'limits --plot: bars and whiskers are the medians, the lowest and the highest' \
+        eval 'test -s drawn && test "$(round drawn)" = "$(round expected)"'
+    jq -r '.rows[].group' plot.json | uniq >expected
+    sed -n 's/^set label "\([^"]*\)" at graph 0.006.*/\1/p' plot.script >drawn
+    ok 'limits --plot: the groups of the table' diff drawn expected
+else
+    skip 'limits --plot: bars and whiskers are the medians, the lowest and the highest' 'no jq'
+    skip 'limits --plot: the groups of the table' 'no jq'
+fi
+ok 'limits --plot: all values have two decimals' test "$(sed -n '/^\$rows << /,/^END_OF_ROWS/p' plot.script |
+    grep -c '^[0-9].* "[0-9]*\.[0-9][0-9]" ')" = "$(grep -c '^[0-9]* [0-9]' plot.script)"
 if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
     bench limits --bytes=1MiB -r1 -j1 --plot=plot.svg
     ok 'limits --plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
     ok 'limits --plot: a bar is labelled' grep -q 'memory-read x 1' plot.svg
+    ok 'limits --plot: SVG: the title' grep -q 'How fast this machine delivers bytes (gpureduce-bench limits)' plot.svg
+    ok 'limits --plot: SVG: what bars and whiskers are' grep -q 'bars: median rates; whiskers: ' plot.svg
+    ok 'limits --plot: SVG: a heading' grep -q 'exact f32 kernel' plot.svg
+    ok 'limits --plot: SVG: the axis' grep -q 'GB/s (10^9 bytes a second), logarithmic scale' plot.svg
     bench limits --bytes=1MiB -r1 -j1 --plot plot.png
     ok 'limits --plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
     bench limits --bytes=1MiB -r1 -j1 --plot nowhere/plot.png
     is 'limits --plot: a directory that is not there: said before anything is measured' 1 '' \
         'gpureduce-bench: nowhere/plot.png: No such file or directory'
 else
-    for name in SVG 'a bar is labelled' PNG 'a directory that is not there'; do
+    for name in SVG 'a bar is labelled' 'SVG: the title' 'SVG: what bars and whiskers are' \
+        'SVG: a heading' 'SVG: the axis' PNG 'a directory that is not there'; do
         skip "limits --plot: $name" 'no gnuplot'
     done
 fi

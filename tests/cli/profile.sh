@@ -167,7 +167,7 @@ run -v -D cpu -t f16 -o min raw
 ok 'no record' test "$status:$(grep -c '% of the measured\|ignored' err)" = 0:0
 
 # What gpureduce-bench writes is what gpureduce reads.
-if env XDG_CACHE_HOME="$work/cache" "$bench" limits -b 1MiB -r 1 --save >bench.out 2>bench.err; then
+if env XDG_CACHE_HOME="$work/cache" GPUREDUCE_CACHE_BYTES=262144 "$bench" limits -b 1MiB -r 1 --save >bench.out 2>bench.err; then
     run -v -D cpu -t f16 -o min raw
     ok 'a real record is not ignored' test "$status:$(grep -c ignored err)" = 0:0
     ok 'a real record is used' grep -q '^  bottleneck: .*, [0-9]* % of ' err

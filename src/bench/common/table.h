@@ -60,12 +60,21 @@ void table_finish(struct table *t);
    errors of the stream. */
 void table_write_json(const struct table *t, FILE *out);
 
-/* Draws the rows as bars of `value`, labelled by `label`, with a dashed line at `limit` named
-   `limit_name` (none when it is 0), through gnuplot, into `path`, which ends in .svg or .png. Rows
-   without a value above 0 are left out; the axis is logarithmic if the values are far apart. The
-   title is the first fact. */
-bool table_plot(const struct table *t, const char *path, size_t label, size_t value,
-                const char *axis, double limit, const char *limit_name);
+/* What a plot shows. */
+struct table_plot {
+    const char *title;      /* what is shown, and of what; lines */
+    size_t label, value;    /* columns: the name of a bar, and its length */
+    size_t lowest, highest; /* columns: where its whisker begins and ends */
+    const char *axis;       /* what the values are: GB/s */
+    double limit;           /* where a dashed line is; 0 for none */
+    const char *limit_name; /* what the line is */
+};
+
+/* Draws the rows as bars under the headings of their groups, through gnuplot, into `path`, which
+   ends in .svg or .png. Beside each bar stands its value, with the decimals that it has in the
+   table. Rows without a value above 0 are left out; the axis is logarithmic, and says so, if the
+   values are far apart. */
+bool table_plot(const struct table *t, const char *path, const struct table_plot *what);
 
 /* Whether table_plot can write to `path`, and there is a gnuplot to do it. */
 bool table_plot_possible(const char *path);

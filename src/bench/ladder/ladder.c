@@ -48,6 +48,8 @@ enum column {
     COLUMN_LESSON,
     COLUMN_LEAST,
     COLUMN_MOST,
+    COLUMN_RATE_LOWEST,
+    COLUMN_RATE_HIGHEST,
     COLUMN_REPEATS,
     COLUMN_COMPARED,
     COLUMN_THREADS,
@@ -72,6 +74,8 @@ static const struct table_column columns[COLUMNS] = {
     [COLUMN_LESSON] = {"lesson", NULL, TABLE_TEXT, 0},
     [COLUMN_LEAST] = {"least_milliseconds", NULL, TABLE_NUMBER, 4},
     [COLUMN_MOST] = {"most_milliseconds", NULL, TABLE_NUMBER, 4},
+    [COLUMN_RATE_LOWEST] = {"lowest_gigabytes_per_second", NULL, TABLE_NUMBER, 1},
+    [COLUMN_RATE_HIGHEST] = {"highest_gigabytes_per_second", NULL, TABLE_NUMBER, 1},
     [COLUMN_REPEATS] = {"repeats", NULL, TABLE_NUMBER, 0},
     [COLUMN_COMPARED] = {"runs_compared", NULL, TABLE_NUMBER, 0},
     [COLUMN_THREADS] = {"threads", NULL, TABLE_NUMBER, 0},
@@ -180,6 +184,8 @@ static void fill_times(const struct workbench *b, struct table *t, const struct 
                  cub->timed ? series_of(cub->times, cub->timed).median / s.median : 1);
     table_number(t, COLUMN_LEAST, s.least);
     table_number(t, COLUMN_MOST, s.most);
+    table_number(t, COLUMN_RATE_LOWEST, bench_case_rate(rung, s.most));
+    table_number(t, COLUMN_RATE_HIGHEST, bench_case_rate(rung, s.least));
     table_number(t, COLUMN_REPEATS, s.count);
 }
 
@@ -283,6 +289,27 @@ static bool list_works_in_place(const struct workbench *b, const char *list)
     return false;
 }
 
+/* Draws the rungs that were measured. */
+static void draw(const struct workbench *b, const struct table *t, const char *path)
+{
+    const double bytes = (double)b->count * (double)element_size(b->type);
+    char title[512];
+
+    snprintf(title, sizeof title,
+             "How fast kernels sum %" PRIu64 " %s %s on the GPU (gpureduce-bench ladder)\n%s\n"
+             "bars: median rates; whiskers: from the slowest timing to the fastest",
+             b->count, distribution_name(b->distribution), element_name(b->type), b->device.name);
+    (void)table_plot(t, path,
+                     &(struct table_plot){.title = title,
+                                          .label = COLUMN_RUNG,
+                                          .value = COLUMN_RATE,
+                                          .lowest = COLUMN_RATE_LOWEST,
+                                          .highest = COLUMN_RATE_HIGHEST,
+                                          .axis = "GB/s (10^9 bytes a second)",
+                                          .limit = bytes / roofline(b, b->count).least / 1e9,
+                                          .limit_name = "roofline"});
+}
+
 /* Runs the ladder on an open workbench and prints its table. */
 static void ladder(struct workbench *b, const char *list, const struct argument_json *json,
                    const char *plot)
@@ -295,10 +322,7 @@ static void ladder(struct workbench *b, const char *list, const struct argument_
         ladder_facts(t, b, &in);
         climb_all(b, &in, t, list);
         if (plot)
-            (void)table_plot(t, plot, COLUMN_RUNG, COLUMN_RATE, "GB/s",
-                             (double)b->count * (double)element_size(b->type) /
-                                 roofline(b, b->count).least / 1e9,
-                             "roofline");
+            draw(b, t, plot);
         list_published(t);
         table_finish(t);
     }

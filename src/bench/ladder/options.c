@@ -43,7 +43,7 @@ static const struct argument table[] = {
      .kind = ARGUMENT_PARSED,
      .parse = parse_elements,
      .target = MEMBER(elements),
-     .help = "elements, such as 1000000 or 2^28; default 2^25"},
+     .help = "number of elements, such as 1000000 or 2^28; default 2^25"},
     /* As it was once called. */
     {.name = "n",
      .value = "N",
@@ -61,7 +61,7 @@ static const struct argument table[] = {
      .value = "LIST",
      .kind = ARGUMENT_TEXT,
      .target = MEMBER(list),
-     .help = "only these rungs, separated by commas"},
+     .help = "run only these rungs, by name, separated by commas"},
     {.name = "block-size",
      .value = "N",
      .kind = ARGUMENT_COUNT,
@@ -79,30 +79,30 @@ static const struct argument table[] = {
      .most = 4096,
      .help = "pairs of elements that a thread of 'coarsened' adds first; default 8"},
     {ARGUMENTS_REPEAT(MEMBER(repeat), LADDER_REPEAT_MAX),
-     .help = "timings of each rung, within a second; default 20"},
+     .help = "timings of each rung, fewer if they take more than a second; default 20"},
     {.name = "device",
      .letter = 'D',
      .value = "N",
      .kind = ARGUMENT_COUNT,
      .target = MEMBER(device),
      .most = 1023,
-     .help = "which GPU; default 0"},
+     .help = "number of the GPU; default 0"},
     {.name = "suite",
      .kind = ARGUMENT_SET,
      .target = MEMBER(suite),
-     .help = "compare production with CUB over types, distributions and sizes instead; --elements, "
-             "--dtype and --dist narrow it"},
+     .help = "instead of running the rungs, compare the rung 'production' with CUB over types, "
+             "distributions and sizes; --elements, --dtype and --dist narrow it"},
     {ARGUMENTS_JSON(MEMBER(json)), .help = "print a JSON object instead of text; with FILE, print "
                                            "text, and write the object there"},
     {ARGUMENTS_PLOT(MEMBER(plot)),
-     .help = "draw the ladder into FILE.svg or FILE.png; needs gnuplot"},
+     .help = "also draw the rates as bars to FILE.svg or FILE.png; needs gnuplot"},
 };
 
 const struct arguments ladder_arguments = {
     .program = "gpureduce-bench ladder",
     .usage = "[OPTION]...",
-    .summary = "Run every rung of reductions on the GPU, from one atomic an element to the\n"
-               "production kernel; each is verified against the exact sum, then timed.",
+    .summary = "Run every rung of reductions on the GPU, from one atomic addition an element\n"
+               "to the production kernel. Each is verified against the exact sum, then timed.",
     .table = table,
     .count = sizeof table / sizeof *table,
 };

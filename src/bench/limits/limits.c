@@ -26,7 +26,7 @@
 #include "sys/cores.h"
 #include "sys/message.h"
 
-/* How much is read by default: several times the largest caches, but no more than a quarter of the
+/* How much is read by default: this, or more if caches are large; but no more than a quarter of the
    memory that is available, because the data are there twice: in memory and in a file's pages. */
 #define BYTES_DEFAULT (4 * (uint64_t)GIB)
 #define BYTES_SHARE 4
@@ -123,12 +123,19 @@ static void measure(struct limits *l, struct limits_file *f)
     munmap(data, (size_t)l->bytes);
 }
 
+/* How much to read so that caches do not matter. */
+static uint64_t enough_bytes(void)
+{
+    return LIMITS_CACHE_TIMES * limits_cache_bytes();
+}
+
 /* How much to read: `asked` or, if that is 0, the default as far as memory allows it. When memory
    is short, returns 0 after an error message: the system might kill a process that used so much. */
 static uint64_t choose_bytes(uint64_t asked)
 {
     uint64_t available = limits_memory_available(), share = available / BYTES_SHARE,
-             bytes = BYTES_DEFAULT;
+             enough = align_units(enough_bytes(), ALIGNMENT) * ALIGNMENT,
+             bytes = enough > BYTES_DEFAULT ? enough : BYTES_DEFAULT;
 
     if (asked > available) {
         message_error(EXIT_FAILED,
@@ -139,6 +146,30 @@ static uint64_t choose_bytes(uint64_t asked)
     bytes = share < bytes ? share : bytes;
     bytes = bytes > LIMITS_BYTES_MIN ? bytes : LIMITS_BYTES_MIN;
     return (asked ? asked : bytes) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Whether what will be measured is worth keeping: a record of what caches deliver would mislead.
+   Prints an error if it is not. */
+static bool worth_saving(const struct limits *l, const struct limits_file *f)
+{
+    const uint64_t caches = limits_cache_bytes(), enough = enough_bytes();
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    if (l->bytes < enough / ALIGNMENT * ALIGNMENT) {
+        message_error(EXIT_FAILED,
+                      "cannot save: %" PRIu64 " bytes of data are too little beside last-level "
+                      "caches of %" PRIu64 " bytes (--bytes=%" PRIu64 " would be enough)",
+                      l->bytes, caches, enough);
+        return false;
+    }
+    if (f->size < enough / ALIGNMENT * ALIGNMENT) {
+        message_error(EXIT_FAILED,
+                      "cannot save: %s: %" PRIu64 " bytes are too little beside last-level caches "
+                      "of %" PRIu64 " bytes (a file of %" PRIu64 " bytes would be enough)",
+                      message_quote(quoted, f->path), f->size, caches, enough);
+        return false;
+    }
+    return true;
 }
 
 static void run(const struct command_line *c)
@@ -159,7 +190,8 @@ static void run(const struct command_line *c)
     if (l.bytes == 0 || (c->plot && !table_plot_possible(c->plot)) ||
         (c->json.path && !output_possible(c->json.path)) || (c->save && !limits_record_possible()))
         return;
-    if (f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f))
+    if ((f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f)) &&
+        (!c->save || worth_saving(&l, &f)))
         l.table = limits_table_new();
     if (l.table) {
         table_as_json(l.table, c->json.print, c->json.path);
@@ -182,21 +214,25 @@ static void run(const struct command_line *c)
 
 static const struct argument table[] = {
     {ARGUMENTS_BYTES(MEMBER(bytes)), .least = LIMITS_BYTES_MIN, .most = (uint64_t)1 << 44,
-     .help = "how much data to read; default 4GiB, or a quarter of the memory that is available"},
+     .help = "how much data to read; default 4GiB, or 4 times the last-level caches if that is "
+             "more; at "
+             "most a quarter of the memory that is available"},
     {ARGUMENTS_REPEAT(MEMBER(repeat), 10000),
      .help = "timed samples, of which the median is printed; default 5"},
     {ARGUMENTS_THREADS(MEMBER(threads), THREADS_MAX),
      .help = "the most threads; default: one a core. At most 8 read a FILE that is not cached"},
     {ARGUMENTS_JSON(MEMBER(json)), .help = "print a JSON object instead of text; with FILE, print "
                                            "text, and write the object there"},
-    {ARGUMENTS_PLOT(MEMBER(plot)), .help = "draw the rates to FILE.svg or FILE.png; needs gnuplot"},
+    {ARGUMENTS_PLOT(MEMBER(plot)),
+     .help = "also draw the rates as bars to FILE.svg or FILE.png; needs gnuplot"},
     {.name = "save",
      .kind = ARGUMENT_SET,
      .target = MEMBER(save),
      .help = "keep the result, as --json prints it, in gpureduce/limits.json in $XDG_CACHE_HOME or "
-             "~/.cache"},
-    {ARGUMENTS_PROGRESS(MEMBER(progress)), .help = "say on standard error what is being measured"},
-    {ARGUMENTS_NO_PROGRESS(MEMBER(progress)), .help = "do not say it; default: on a terminal"},
+             "~/.cache, for gpureduce -v to compare with; not of data that caches could hold"},
+    {ARGUMENTS_PROGRESS(MEMBER(progress)),
+     .help = "say on standard error what is being measured; default: on a terminal"},
+    {ARGUMENTS_NO_PROGRESS(MEMBER(progress)), .help = "do not say it"},
 };
 
 const struct arguments limits_arguments = {
@@ -204,7 +240,7 @@ const struct arguments limits_arguments = {
     .usage = "[OPTION]... [FILE]",
     .summary = "Measure what this machine allows: GPU memory, the link to the GPU, memory,\n"
                "caches, the exact kernel, zstd, the page cache; and FILE, not cached and cached.\n"
-               "Without FILE, a temporary file in $TMPDIR is read.",
+               "Without FILE, a temporary file in $TMPDIR or /var/tmp is read.",
     .table = table,
     .count = sizeof table / sizeof *table,
     .operands = 1,

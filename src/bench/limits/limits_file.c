@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/common/team.h"
+#include "bench/limits/limits_memory.h"
 #include "bench/limits/limits_read.h"
 #include "sys/align.h"
 #include "sys/mapping.h"
@@ -28,8 +29,8 @@
 /* What one sample reads of a file that is not cached. */
 #define COLD_BYTES GIB
 
-/* Less than this may fit into the last cache of a processor. */
-#define LITTLE (256 * MIB)
+/* The fastest way to read is looked for with so many bytes a thread at first. */
+#define TRIAL_BYTES (16 * MIB)
 
 /* The share of a file that may be in the page cache while the file counts as not cached. */
 #define COLD_RESIDENT_MAX 0.05
@@ -45,7 +46,8 @@ struct file_job {
     limits_read_function *read;
     unsigned char *buffers; /* a piece for each thread */
     unsigned char *map;     /* of the file, from 0 to the end of the range */
-    uint64_t window;        /* where the next sample of a cold file begins */
+    uint64_t window;        /* where the next sample of a cold file, or the next trial, begins */
+    uint64_t cached;        /* how much of the file is measured as cached */
 };
 
 /* Prints what is wrong with the file. */
@@ -150,6 +152,23 @@ static double mapped_sample(void *argument)
     return seconds;
 }
 
+/* A trial of a way to read: of the mapped file's next bytes. */
+static double mapped_trial(void *argument, limits_read_function *read, uint64_t bytes)
+{
+    struct file_job *job = argument;
+    double seconds;
+
+    bytes = bytes < job->cached ? bytes : job->cached;
+    if (job->window + bytes > job->cached)
+        job->window = 0;
+    job->read = read;
+    team_range_set(&job->range, job->window, job->window + bytes,
+                   team_piece(bytes, job->threads, MAPPED_PIECE, ALIGNMENT));
+    job->window += bytes;
+    seconds = mapped_sample(job);
+    return seconds < 0 ? -1 : limits_rate(bytes, seconds);
+}
+
 static unsigned char *make_buffers(unsigned threads, size_t piece)
 {
     unsigned char *buffers = mapping_alloc(threads * piece);
@@ -165,10 +184,12 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
 {
     const char *group = f->path ? "the file, cached" : "page cache";
     unsigned threads = l->threads;
-    struct file_job job = {.file = f, .fd = f->fd, .read = limits_choose_read(l->kernels, false)};
+    struct file_job job = {.file = f, .fd = f->fd};
     uint64_t bytes = f->size < l->bytes ? f->size : l->bytes;
+    char what[LIMITS_WHAT_MAX];
     bool good;
 
+    job.cached = bytes;
     job.buffers = make_buffers(threads, PREAD_PIECE);
     good = job.buffers != NULL;
     for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
@@ -185,16 +206,21 @@ void limits_measure_cached(struct limits *l, const struct limits_file *f)
     }
     free(job.buffers);
     for (unsigned n = 1; good && n > 0; n = team_next(n, threads)) {
+        limits_read_function *read;
+
         job.threads = n;
+        read = limits_choose_way(l, mapped_trial, &job, TRIAL_BYTES * (uint64_t)n,
+                                 "mapped, read in place", what);
+        job.read = read;
         team_range_set(&job.range, 0, bytes, team_piece(bytes, n, MAPPED_PIECE, ALIGNMENT));
-        good = limits_measure(l,
-                              &(struct limit){.group = group,
-                                              .name = "cached-mapped",
-                                              .what = "mapped, read in place",
-                                              .threads = n,
-                                              .piece = job.range.piece,
-                                              .bytes = bytes},
-                              mapped_sample, &job);
+        good = read && limits_measure(l,
+                                      &(struct limit){.group = group,
+                                                      .name = "cached-mapped",
+                                                      .what = what,
+                                                      .threads = n,
+                                                      .piece = job.range.piece,
+                                                      .bytes = bytes},
+                                      mapped_sample, &job);
     }
 }
 
@@ -345,11 +371,11 @@ bool limits_file_open(const struct limits *l, struct limits_file *f)
     }
     f->size = (uint64_t)status.st_size / ALIGNMENT * ALIGNMENT;
     /* Nobody needs a warning who asked for little data. */
-    if (f->size < LITTLE && f->size < l->bytes)
-        message_warning("%s: %" PRIu64
-                        " bytes are little to measure with: they may fit into caches "
-                        "of the processor",
-                        message_quote(quoted, f->path), (uint64_t)status.st_size);
+    if (f->size < l->bytes && f->size < LIMITS_CACHE_TIMES * limits_cache_bytes())
+        message_warning(
+            "%s: %" PRIu64 " bytes are little to measure with, beside last-level caches "
+            "of %" PRIu64 " bytes",
+            message_quote(quoted, f->path), (uint64_t)status.st_size, limits_cache_bytes());
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "bench/common/series.h"
+#include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/message.h"
 
@@ -76,6 +77,30 @@ void limits_show(const struct limits *l, const char *text)
         message_transient(text);
 }
 
+double limits_rate(uint64_t bytes, double seconds)
+{
+    return (double)bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
+}
+
+limits_read_function *limits_choose_way(struct limits *l, limits_read_trial *trial, void *argument,
+                                        uint64_t bytes, const char *description,
+                                        char what[LIMITS_WHAT_MAX])
+{
+    const struct limits_way *way = NULL;
+    char words[LIMITS_WAY_MAX];
+
+    if (l->stopped)
+        return NULL;
+    limits_show(l, "looking for the fastest way to read");
+    way = limits_read_fastest(l->kernels, trial, argument, bytes);
+    limits_show(l, NULL);
+    if (!way)
+        return NULL;
+    limits_read_describe(words, way);
+    snprintf(what, LIMITS_WHAT_MAX, "%s: %s", description, words);
+    return way->read;
+}
+
 bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *sample,
                     void *argument)
 {
@@ -94,8 +119,7 @@ bool limits_measure(struct limits *l, const struct limit *limit, limits_sample *
         double seconds = sample(argument);
 
         good = seconds >= 0;
-        /* At least a nanosecond, should the clock not have moved. */
-        rates[i] = (double)limit->bytes / (seconds > 1e-9 ? seconds : 1e-9) / 1e9;
+        rates[i] = limits_rate(limit->bytes, seconds);
     }
     limits_show(l, NULL);
     if (good)
@@ -111,6 +135,21 @@ struct table *limits_table_new(void)
 
 bool limits_plot(const struct limits *l, const char *path)
 {
-    return table_plot(l->table, path, COLUMN_LABEL, COLUMN_MEDIAN, "GB/s", l->peak,
-                      "peak of GPU memory");
+    char title[256 + MACHINE_NAME_MAX], cpu[MACHINE_NAME_MAX];
+
+    machine_processor(cpu);
+    snprintf(
+        title, sizeof title,
+        "How fast this machine delivers bytes (gpureduce-bench limits)\n%s, up to %u thread%s\n"
+        "bars: median rates; whiskers: from the slowest sample to the fastest",
+        cpu, l->threads, l->threads == 1 ? "" : "s");
+    return table_plot(l->table, path,
+                      &(struct table_plot){.title = title,
+                                           .label = COLUMN_LABEL,
+                                           .value = COLUMN_MEDIAN,
+                                           .lowest = COLUMN_LOWEST,
+                                           .highest = COLUMN_HIGHEST,
+                                           .axis = "GB/s (10^9 bytes a second)",
+                                           .limit = l->peak,
+                                           .limit_name = "peak of GPU memory"});
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "bench/common/table.h"
+#include "bench/limits/limits_read.h"
 #include "engine/cpu/kernel.h"
 
 /* The least data to measure with, in memory and of a file. */
@@ -44,6 +45,19 @@ struct limit {
 
 /* Does once what is to be measured, and returns its seconds; below 0 on failure. */
 typedef double limits_sample(void *argument);
+
+/* GB/s of so many bytes in so many seconds: at least a nanosecond, should the clock not have
+   moved. */
+double limits_rate(uint64_t bytes, double seconds);
+
+/* Room for a description, and a way to read in words behind it. */
+#define LIMITS_WHAT_MAX (64 + LIMITS_WAY_MAX)
+
+/* Finds the fastest way to read, by trials that begin with `bytes` bytes each (limits_read.h), and
+   writes "description: way" to `what`. NULL when a trial failed, or when l->stopped. */
+limits_read_function *limits_choose_way(struct limits *l, limits_read_trial *trial, void *argument,
+                                        uint64_t bytes, const char *description,
+                                        char what[LIMITS_WHAT_MAX]);
 
 /* Takes one sample to warm up and then those that count, and adds a row for them. Returns false
    when a sample failed, without a row, or when l->stopped. */

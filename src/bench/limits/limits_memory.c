@@ -2,9 +2,11 @@
 
 #include "bench/limits/limits_memory.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sys/align.h"
 
@@ -54,4 +56,73 @@ uint64_t limits_memory_available(void)
     used = used > pages ? used - pages : 0;
     limit = limit > used ? limit - used : 0;
     return limit < available ? limit : available;
+}
+
+/* Where the system tells nothing of caches. */
+#define CACHE_UNKNOWN (64 * (uint64_t)MIB)
+
+/* Reads the first line of a file of the cache `index` of a processor. False if there is none. */
+static bool read_cache_line(char line[64], long cpu, unsigned index, const char *name)
+{
+    char path[128];
+    FILE *file;
+    bool good;
+
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/cache/index%u/%s", cpu, index,
+             name);
+    file = fopen(path, "re");
+    good = file && fgets(line, 64, file);
+    if (file)
+        fclose(file);
+    return good;
+}
+
+/* The bytes of a size as the system writes it: "107520K". */
+static uint64_t parse_cache_size(const char *text)
+{
+    char *end;
+    uint64_t size = strtoull(text, &end, 10);
+
+    return *end == 'K' ? size * KIB : *end == 'M' ? size * MIB : size;
+}
+
+/* The bytes of a processor's last cache of data; 0 if it is unknown, or if the processor is not the
+   first of those that share it. */
+static uint64_t own_cache(long cpu)
+{
+    uint64_t bytes = 0;
+    char line[64];
+    long last = 1;
+
+    for (unsigned i = 0; read_cache_line(line, cpu, i, "level"); i++) {
+        long level = strtol(line, NULL, 10);
+
+        if (level < last || !read_cache_line(line, cpu, i, "type") ||
+            strncmp(line, "Instruction", strlen("Instruction")) == 0)
+            continue;
+        last = level;
+        bytes = 0;
+        if (read_cache_line(line, cpu, i, "shared_cpu_list") && strtol(line, NULL, 10) == cpu &&
+            read_cache_line(line, cpu, i, "size"))
+            bytes = parse_cache_size(line);
+    }
+    return bytes;
+}
+
+uint64_t limits_cache_bytes(void)
+{
+    const char *told = getenv("GPUREDUCE_CACHE_BYTES");
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    uint64_t bytes = 0;
+    char *end;
+
+    if (told && *told >= '0' && *told <= '9') {
+        bytes = strtoull(told, &end, 10);
+        if (*end == '\0' && bytes > 0 && bytes <= UINT64_MAX / LIMITS_CACHE_TIMES)
+            return bytes;
+        bytes = 0;
+    }
+    for (long cpu = 0; cpu < cpus; cpu++)
+        bytes += own_cache(cpu);
+    return bytes > 0 ? bytes : CACHE_UNKNOWN;
 }
