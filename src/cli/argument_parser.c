@@ -42,10 +42,10 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
                          : "number",
                  x->name);
     else if (x->most && (*number < x->least || *number > x->most))
-        snprintf(format, sizeof format, "--%s %%s is not from %" PRIu64 " to %" PRIu64, x->name,
+        snprintf(format, sizeof format, "--%s %%s must be from %" PRIu64 " to %" PRIu64, x->name,
                  x->least, x->most);
     else if (*number < x->least)
-        snprintf(format, sizeof format, "--%s %%s is less than %" PRIu64, x->name, x->least);
+        snprintf(format, sizeof format, "--%s %%s must be at least %" PRIu64, x->name, x->least);
     else
         return true;
     return arguments_wrong(a, format, text);

@@ -174,7 +174,7 @@ static bool parse_chunk_size(const struct arguments *a, const struct argument *x
     if (!number_parse_size(text, &size))
         return arguments_wrong(a, "bad size %s for --chunk-size", text);
     if (size < 1 || size > (uint64_t)1 << 30)
-        return arguments_wrong(a, "--chunk-size %s is not from 1 to 1GiB", text);
+        return arguments_wrong(a, "--chunk-size %s must be from 1 to 1GiB", text);
     ((struct options *)target)->session.chunk_size = (size_t)size;
     return true;
 }
@@ -188,7 +188,7 @@ static bool parse_long(const struct arguments *a, const struct argument *x, cons
     (void)x;
     if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
                  log > SOURCE_WINDOW_LOG_MAX))
-        return arguments_wrong(a, "--long %s is not from 10 to 31", text);
+        return arguments_wrong(a, "--long %s must be from 10 to 31", text);
     ((struct options *)target)->session.input.window_log = (int)log;
     return true;
 }
@@ -200,7 +200,8 @@ static bool parse_threads(const struct arguments *a, const struct argument *x, c
 
     (void)x;
     if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
-        return arguments_wrong(a, "bad number of threads %s", text);
+        return arguments_wrong(a, "--threads %s must be from 1 to 4096", text);
+    _Static_assert(OPTIONS_THREADS_MAX == 4096, "as the message says");
     ((struct options *)target)->session.threads = (unsigned)threads;
     return true;
 }
@@ -251,7 +252,7 @@ static const struct argument table[] = {
      .value = "SIZE",
      .kind = ARGUMENT_SIZE,
      .target = MEMBER(session.input.skip),
-     .help = "leave out SIZE bytes at the start of raw input"},
+     .help = "skip SIZE bytes at the start of raw input"},
     {.name = "length",
      .value = "N",
      .kind = ARGUMENT_COUNT,
@@ -263,8 +264,7 @@ static const struct argument table[] = {
      .optional = true,
      .kind = ARGUMENT_PARSED,
      .parse = parse_long,
-     .help = "take zstd frames that need a window of up to 2^N bytes; without this option, and "
-             "without N, 27: 128 MiB"},
+     .help = "accept zstd frames with windows of up to 2^N bytes; default 27 (128 MiB)"},
     {.name = "nan",
      .value = "POLICY",
      .kind = ARGUMENT_WORD,
@@ -301,7 +301,7 @@ static const struct argument table[] = {
      .letter = 'q',
      .kind = ARGUMENT_SET,
      .target = MEMBER(quiet),
-     .help = "print the values alone, one per line, and no statistics"},
+     .help = "print only the values, one per line, and no statistics"},
     {.name = "verbose",
      .letter = 'v',
      .kind = ARGUMENT_SET,
@@ -328,10 +328,10 @@ static const struct arguments arguments = {
     .count = COUNT(table),
     .operands = -1,
     .details = "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
-               "GiB, TiB, K, M, G, T (powers of 1024). A .npy header speaks for itself: --dtype,\n"
-               "--endian and --skip are for raw input.\n"
+               "GiB, TiB, K, M, G, T (powers of 1024). --dtype, --endian and --skip apply to raw\n"
+               "input only; a .npy header states them.\n"
                "\n"
-               "Exit status: 0 all well; 1 input, output or device failure; 2 wrong usage; 3 a\n"
+               "Exit status: 0 success; 1 input, output or device failure; 2 wrong usage; 3 a\n"
                "GPU was required and there is none to use.\n"
                "\n"
                "Example: gpureduce file.bin --op sum",
@@ -365,7 +365,7 @@ enum options_action options_parse(int argc, char **argv, struct options *options
 
     for (int i = 0; i < options->file_count; i++) {
         if (strcmp(options->files[i], "-") == 0 && isatty(STDIN_FILENO)) {
-            message_error(EXIT_USAGE, "standard input is a terminal: name a file, or send one in "
+            message_error(EXIT_USAGE, "standard input is a terminal: name a file, or pipe one in "
                                       "(try 'gpureduce --help')");
             return OPTIONS_WRONG;
         }

@@ -395,7 +395,7 @@ bool file_layout(struct source *s, const struct source_options *options)
         return false;
     available = (s->info.input_bytes - s->data_offset) / s->info.element_size;
     if (s->promised != SOURCE_UNKNOWN && s->promised < available)
-        message_warning("%s: %" PRIu64 " bytes after the array are left out", s->name,
+        message_warning("%s: ignoring %" PRIu64 " bytes after the array", s->name,
                         s->info.input_bytes - s->data_offset - s->promised * s->info.element_size);
     if (s->info.elements > available)
         s->info.elements = available;

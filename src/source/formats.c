@@ -150,8 +150,8 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
             return false;
     }
     if (s->info.compressed && recognise(prefix, (size_t)got, true)) {
-        source_error(s, "byte 0 of the decompressed data begins a zstd frame again: compressed "
-                        "twice; 'zstd -dc' takes one layer off");
+        source_error(s, "byte 0: the decompressed data are zstd-compressed again; decompress once "
+                        "with 'zstd -dc' first");
         return false;
     }
     found = recognise(prefix, (size_t)got, false);

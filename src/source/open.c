@@ -40,7 +40,7 @@ static bool open_file(struct source *s, struct stat *status)
     }
     flags = fcntl(s->fd, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
-        source_error(s, "is not open for reading");
+        source_error(s, "cannot be read: it is closed, or open for writing only");
         return false;
     }
     return true;

@@ -114,7 +114,7 @@ else
         wrong "ladder --rung '$bad'" "unknown rung '${bad#cub,}'" ladder
     done
     bench ladder --suite --rung=cub
-    wrong 'ladder --suite --rung' '--suite goes with neither --plot nor --rung' ladder
+    wrong 'ladder --suite --rung' '--suite cannot be combined with --plot or --rung' ladder
     bench ladder --json=nowhere/ladder.json
     is 'ladder --json=FILE that cannot be' 1 '' \
         'gpureduce-bench: nowhere/ladder.json: No such file or directory'
@@ -126,9 +126,9 @@ fi
 bench generate
 wrong 'no size' '--bytes is missing' generate
 bench generate --bytes=10
-wrong 'a part of an element' '10 bytes are no whole number of f32 elements' generate
+wrong 'a part of an element' '10 bytes are not a whole number of f32 elements' generate
 bench generate --bytes=12 -t f64
-wrong 'a part of an f64' '12 bytes are no whole number of f64 elements' generate
+wrong 'a part of an f64' '12 bytes are not a whole number of f64 elements' generate
 bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
 for bad in '' gauss Uniform uniform,normal; do
@@ -151,7 +151,7 @@ for bad in '' -1 x 1k; do
 done
 for bad in 0 1025; do
     bench generate -b 4 --threads "$bad"
-    wrong "--threads '$bad'" "--threads '$bad' is not from 1 to 1024" generate
+    wrong "--threads '$bad'" "--threads '$bad' must be from 1 to 1024" generate
 done
 bench generate -b 4 -j two
 wrong '-j two' "bad number 'two' for --threads" generate
@@ -351,16 +351,16 @@ ok 'generate: a file that may not grow' \
 #
 for bad in 0 1000 17592186044417; do
     bench limits --bytes "$bad"
-    wrong "--bytes $bad" "--bytes '$bad' is not from 1048576 to 17592186044416" limits
+    wrong "--bytes $bad" "--bytes '$bad' must be from 1048576 to 17592186044416" limits
 done
 bench limits --bytes=x
 wrong '--bytes=x' "bad size 'x' for --bytes" limits
 bench limits --repeat 0
-wrong '--repeat 0' "--repeat '0' is not from 1 to 10000" limits
+wrong '--repeat 0' "--repeat '0' must be from 1 to 10000" limits
 bench limits -r -1
 wrong '-r -1' "bad number '-1' for --repeat" limits
 bench limits -j 0
-wrong '-j 0' "--threads '0' is not from 1 to 1024" limits
+wrong '-j 0' "--threads '0' must be from 1 to 1024" limits
 for bad in --bytes --repeat --threads --plot -b -r -j; do
     bench limits "$bad"
     wrong "$bad without its argument" "option '$bad' needs an argument" limits
@@ -458,13 +458,13 @@ bench limits --bytes=2MiB -r1 file.f32
 ok 'limits FILE' test "$status" = 0
 copy out limits.txt
 ok 'limits FILE: cached' has cached-mapped 1
-ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|not measured cold' out err
-ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|not measured cold' out err
+ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|uncached reading is not measured' out err
+ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|uncached reading is not measured' out err
 ok 'limits FILE: named' grep -qx 'file: file.f32' limits.txt
 ok 'limits FILE: its size' grep -qx 'size of the file: 2097152 bytes' limits.txt
 ok 'limits FILE: small as was asked for, no warning' test "$(grep -c 'little to measure' err)" = 0
 bench limits --bytes=3MiB -r1 -j1 file.f32
-ok 'limits FILE: smaller than what was asked for' grep -qx 'gpureduce-bench: warning: file.f32: 2097152 bytes are little to measure with: they may fit into caches of the processor' err
+ok 'limits FILE: smaller than what was asked for' grep -qx "gpureduce-bench: warning: file.f32: only 2097152 bytes: they may fit into the processor's caches" err
 if grep -q cold-direct out; then
     ok 'limits FILE: up to eight readers' test "$(rows_of cold-direct)" = '1 2 4 8'
     bench limits --bytes=2MiB -r1 -j3 file.f32
@@ -485,7 +485,7 @@ if [ -w /dev/shm ] && [ "$(df -P /dev/shm 2>/dev/null | awk 'END { print $1 }')"
     bench limits --bytes=2MiB -r1 -j1 "$memory"
     rm -f "$memory"
     ok 'limits FILE: a file in memory is not cold' test "$status:$(grep -c cold- out):$(cat err)" = \
-        '0:0:gpureduce-bench: warning: the file cannot be put out of memory: not measured cold'
+        '0:0:gpureduce-bench: warning: cannot drop the file from the page cache: uncached reading is not measured'
 else
     skip 'limits FILE: a file in memory is not cold' 'no tmpfs'
 fi
@@ -547,7 +547,7 @@ if strace -qq -o trace true 2>/dev/null; then
         "$bench" limits --bytes=1MiB -r1 -j1 --save >out 2>err
     status=$?
     is 'limits --save: not what lacks measurements' 1 "$(cat out)" "gpureduce-bench: $work/temporary: cannot write a temporary file: Input/output error
-gpureduce-bench: warning: not saved, for not all could be measured"
+gpureduce-bench: warning: not saved: some measurements failed"
     ok 'limits --save: the last result stays then' cmp before cache/gpureduce/limits.json
 else
     skip 'limits --save: not what lacks measurements' 'no strace that works here'

@@ -203,7 +203,7 @@ is '--skip to the end' 0 0
 # The message tells what a suffix is taken for.
 while read -r size bytes; do
     run --skip "$size" three.f32
-    fails "--skip $size" "three.f32: ends at byte 12, before the $bytes bytes to skip"
+    fails "--skip $size" "three.f32: is only 12 bytes long, shorter than --skip=$bytes"
 done <<'END'
 13 13
 2kB 2000
@@ -235,7 +235,7 @@ for good in 1 3 1KiB 1GiB 1073741824; do
 done
 for bad in 0 1073741825 2GiB 1TB; do
     run --chunk-size "$bad" three.f32
-    is "--chunk-size $bad" 2 '' "gpureduce: --chunk-size '$bad' is not from 1 to 1GiB $try"
+    is "--chunk-size $bad" 2 '' "gpureduce: --chunk-size '$bad' must be from 1 to 1GiB $try"
 done
 run -q -o sum --length=2 three.f32
 is '--length=2' 0 3
@@ -257,7 +257,7 @@ for word in --long --long=10 --long=27 --long=31 '--long=31 --long'; do
 done
 for bad in '' 9 32 -1 27x 4294967323 99999999999999999999; do
     run --long="$bad" three.f32
-    is "--long='$bad'" 2 '' "gpureduce: --long '$bad' is not from 10 to 31 $try"
+    is "--long='$bad'" 2 '' "gpureduce: --long '$bad' must be from 10 to 31 $try"
 done
 for word in -j1 '-j 2' --threads=3 '--threads 4096'; do
     # shellcheck disable=SC2086 # two words, some of them
@@ -266,7 +266,7 @@ for word in -j1 '-j 2' --threads=3 '--threads 4096'; do
 done
 for bad in '' 0 -1 4097 1.5 two 18446744073709551617; do
     run -j "$bad" three.f32
-    is "-j '$bad'" 2 '' "gpureduce: bad number of threads '$bad' $try"
+    is "-j '$bad'" 2 '' "gpureduce: --threads '$bad' must be from 1 to 4096 $try"
 done
 
 #

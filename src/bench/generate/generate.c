@@ -273,7 +273,7 @@ static bool check_command_line(const struct command_line *c)
     }
     if (c->bytes % element_size(c->type) != 0) {
         message_error(EXIT_USAGE,
-                      "%" PRIu64 " bytes are no whole number of %s elements (try '%s --help')",
+                      "%" PRIu64 " bytes are not a whole number of %s elements (try '%s --help')",
                       c->bytes, element_name(c->type), program);
         return false;
     }
