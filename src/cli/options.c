@@ -23,7 +23,8 @@ static const char *operation_word(size_t i)
     return i < operation_count ? operations[i].name : NULL;
 }
 
-static bool add_operations(const struct arguments *a, const char *list, struct options *options)
+static bool add_operations(const struct arguments *a, const struct argument *x, const char *list,
+                           struct options *options)
 {
     for (;;) {
         size_t length = strcspn(list, ",");
@@ -32,7 +33,7 @@ static bool add_operations(const struct arguments *a, const char *list, struct o
         if (!op) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
-            return arguments_wrong(a, "unknown operation %s", name);
+            return arguments_unknown_word(a, x, name);
         }
         if (options->operation_count == OPTIONS_OPERATIONS_MAX)
             return arguments_wrong(a, "too many operations at %s", list);
@@ -46,8 +47,7 @@ static bool add_operations(const struct arguments *a, const char *list, struct o
 static bool parse_operations(const struct arguments *a, const struct argument *x, const char *text,
                              void *target)
 {
-    (void)x;
-    return add_operations(a, text, target);
+    return add_operations(a, x, text, target);
 }
 
 static const char *dtype_word(size_t i)
@@ -61,9 +61,15 @@ static bool parse_dtype(const struct arguments *a, const struct argument *x, con
     struct options *options = target;
     enum element_order order;
 
-    (void)x;
-    if (!element_parse(text, &options->session.input.type, &order))
-        return arguments_wrong(a, "unknown dtype %s", text);
+    if (!element_parse(text, &options->session.input.type, &order)) {
+        if (*text && strcmp(text + 1, "f16") == 0)
+            return arguments_wrong(a,
+                                   "dtype %s is a float of 16 bytes to NumPy, which is not "
+                                   "supported; binary16 is f16, <f2 or >f2",
+                                   text);
+        return arguments_unknown_word(a, x, text);
+    }
+    options->session.input.type_given = true;
     if (order != ELEMENT_ORDER_UNSAID)
         options->session.input.order = order;
     return true;
@@ -218,6 +224,7 @@ static const struct argument table[] = {
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
      .parse = parse_operations,
+     .what = "operation",
      .word = operation_word,
      .completion = COMPLETE_LIST,
      .help = "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
@@ -227,7 +234,9 @@ static const struct argument table[] = {
      .value = "TYPE",
      .kind = ARGUMENT_PARSED,
      .parse = parse_dtype,
+     .what = "dtype",
      .word = dtype_word,
+     .other = "a name of NumPy's, such as float32 or >f4",
      .completion = COMPLETE_WORD,
      .help =
          "type of raw elements: f32 (default), f64, f16, bf16, or as NumPy spells it (<f4, >f8, "
@@ -280,6 +289,7 @@ static const struct argument table[] = {
      .parse = parse_device,
      .what = "device",
      .word = device_word,
+     .other = "gpu:LIST",
      .completion = COMPLETE_WORD,
      .help = "what does the work: auto (default), cpu, gpu, or gpu:LIST such as gpu:0,2"},
     {.name = "threads",
@@ -356,8 +366,8 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     case ARGUMENTS_WRONG:
         return OPTIONS_WRONG;
     }
-    if (options->operation_count == 0 && !add_operations(&arguments, "sum,min,max,mean", options))
-        return OPTIONS_WRONG;
+    if (options->operation_count == 0)
+        (void)add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         options->session.wants |= options->operations[i]->wants;
     options->files = operands.count > 0 ? operands.words : default_files;

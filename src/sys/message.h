@@ -45,9 +45,9 @@ enum exit_status message_status(void);
 /* The bytes of the valid UTF-8 sequence at p, which ends in NUL somewhere; 0 when there is none. */
 size_t message_utf8_length(const unsigned char *p);
 
-/* Makes a file name fit to print: as it is when it is UTF-8 without control characters, else
-   between single quotes with all other bytes as octal escapes. Cuts what does not fit. Returns
-   `out`. */
+/* Makes a file name fit to print: as it is when it is UTF-8 without control and invisible
+   characters, else between single quotes with the bytes of these as octal escapes. Cuts what does
+   not fit. Returns `out`. */
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
 
 #endif

@@ -290,6 +290,67 @@ run -q -o count data/zstd/array-trailing.npy.zst
 is 'bytes after the array, compressed' 0 600 \
     'gpureduce: warning: data/zstd/array-trailing.npy.zst: ignoring the bytes after the array'
 
+# Options that a header states otherwise.
+overridden() { # NAME OPTIONS WHAT
+    # shellcheck disable=SC2086 # the options are words
+    run -q -o sum $2 good.npy
+    is "$1" 0 6 "${3:+gpureduce: warning: good.npy: the .npy header overrides $3}"
+    # shellcheck disable=SC2086 # as above
+    shell "cat good.npy | gpureduce -q -o sum $2"
+    is "$1, in a pipe" 0 6 "${3:+gpureduce: warning: standard input: the .npy header overrides $3}"
+}
+{ npy 1 "$good" && three; } >good.npy
+begin=$(($(size good.npy) - 12))
+overridden 'no option' '' ''
+overridden 'options that agree' "-t f32 --endian little --skip $begin" ''
+overridden 'another --dtype' '-t f64' '--dtype (it says f32)'
+overridden 'another --endian' '--endian big' '--endian (it says little)'
+overridden 'another --skip' '--skip 1' "--skip (it says $begin)"
+overridden 'all of them' '--skip 1 --endian big -t f16' \
+    "--dtype (it says f32), --endian (it says little), --skip (it says $begin)"
+run -q -o sum -t '>f4' good.npy
+is 'another byte order in --dtype' 0 6 \
+    'gpureduce: warning: good.npy: the .npy header overrides --endian (it says little)'
+run -q -o sum -t f64 good.npy good.npy
+is 'a warning for each file' 0 "6
+6" 'gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)
+gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)'
+# One that is read again: it goes on behind the array, in frames that do not state their lengths.
+if [ -n "$ZSTD" ]; then
+    { npy 1 "$(npy_header '<f4' '(600000,)')" && head -c 2400000 /dev/zero && three; } >again.npy
+    for piece in 0 1 2 3; do
+        tail -c +$((piece * 800000 + 1)) again.npy | head -c 800000 | "$ZSTD" -q -c
+    done >again.npy.zst
+    run -q -o count -t f64 again.npy.zst
+    is 'one warning for a file that is read again' 0 600000 \
+        "gpureduce: warning: again.npy.zst: the .npy header overrides --dtype (it says f32)
+gpureduce: warning: again.npy.zst: ignoring the bytes after the array"
+else
+    skip 'one warning for a file that is read again' 'no zstd'
+fi
+
+#
+# Files that hold less than their size says.
+#
+shorter=
+for file in /sys/kernel/mm/transparent_hugepage/hpage_pmd_size /sys/kernel/mm/transparent_hugepage/* \
+    /sys/devices/system/cpu/*; do
+    [ -f "$file" ] && [ -r "$file" ] && cat "$file" >content 2>/dev/null || continue
+    [ "$(stat -c %s "$file")" -gt "$(size content)" ] && [ $(($(size content) % 2)) -eq 0 ] || continue
+    shorter=$file
+    break
+done
+if [ -n "$shorter" ]; then
+    run -q -t f16 -o sum,count content
+    expected=$(cat out)
+    run -q -t f16 -o sum,count "$shorter"
+    is 'a file in /sys' 0 "$expected"
+    shell "gpureduce -q -t f16 -o sum,count <$shorter"
+    is 'a file in /sys as standard input' 0 "$expected"
+else
+    skip 'a file in /sys' 'none holds less than its size says'
+fi
+
 #
 # NaNs as errors. The index is that of the first one, whatever comes first.
 #
