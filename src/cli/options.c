@@ -212,6 +212,26 @@ static bool parse_threads(const struct arguments *a, const struct argument *x, c
     return true;
 }
 
+static bool ask_progress(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    (void)a;
+    (void)x;
+    (void)text;
+    ((struct options *)target)->asked = PROGRESS_SHOWN;
+    return true;
+}
+
+static bool refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    (void)a;
+    (void)x;
+    (void)text;
+    ((struct options *)target)->asked = PROGRESS_HIDDEN;
+    return true;
+}
+
 /*
  * The table.
  */
@@ -318,12 +338,12 @@ static const struct argument table[] = {
      .target = MEMBER(verbose),
      .help = "print what each stage and engine did, on standard error"},
     {.name = "progress",
-     .kind = ARGUMENT_SET,
-     .target = MEMBER(progress),
-     .help = "show progress on standard error; default: on a terminal"},
+     .kind = ARGUMENT_PARSED,
+     .parse = ask_progress,
+     .help = "show progress on standard error; default: on a terminal, without -q"},
     {.name = "no-progress",
-     .kind = ARGUMENT_CLEAR,
-     .target = MEMBER(progress),
+     .kind = ARGUMENT_PARSED,
+     .parse = refuse_progress,
      .help = "show no progress"},
 };
 
@@ -356,7 +376,6 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     *options = (struct options){
         .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
                     .device_count = 1},
-        .progress = isatty(STDERR_FILENO),
     };
     switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
     case ARGUMENTS_RUN:
@@ -370,6 +389,8 @@ enum options_action options_parse(int argc, char **argv, struct options *options
         (void)add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         options->session.wants |= options->operations[i]->wants;
+    options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
+                                                          : options->asked == PROGRESS_SHOWN;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
 

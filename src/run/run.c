@@ -266,7 +266,7 @@ static void watch(struct run *run)
     uint64_t now = clock_now();
 
     if (progress)
-        progress->begin(progress->context, input_total(run->info), now);
+        progress->begin(progress->context, run->info->name, input_total(run->info), now);
     observe(run, now);
     gpu = gpu && gpu_policy_possible(&run->observed);
     do {

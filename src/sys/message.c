@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sys/mutex.h"
@@ -22,11 +23,23 @@ static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 
 #define ERASE "\r\033[K"
 
+/* Of a terminal that does not say how wide it is. */
+#define COLUMNS_USUAL 80
+
+/* Whether the process is a background job of the terminal that standard error is: what stands on
+   its last line is somebody else's then. The signal handler may call it. */
+static bool in_background(void)
+{
+    pid_t foreground = tcgetpgrp(STDERR_FILENO);
+
+    return foreground > 0 && foreground != getpgrp();
+}
+
 /* A signal ends the process while something stands on the terminal's last line: the shell's prompt
    is not to stand behind it. Called by the signal handler. */
 static void erase_before_end(void)
 {
-    if (transient_shown && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
+    if (transient_shown && !in_background() && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
         /* Then it stays. */
     }
 }
@@ -40,7 +53,7 @@ static void erase_transient_locked(void) REQUIRES(lock);
 
 static void erase_transient_locked(void)
 {
-    if (transient_shown)
+    if (transient_shown && !in_background())
         fputs(ERASE, stderr);
     transient_shown = false;
 }
@@ -91,13 +104,21 @@ void message_transient(const char *text)
 {
     mutex_lock(&lock);
     erase_transient_locked();
-    if (text && *text) {
+    if (text && *text && !in_background()) {
         signals_before_end(erase_before_end);
         fputs(text, stderr);
         transient_shown = true;
     }
     fflush(stderr);
     mutex_unlock(&lock);
+}
+
+unsigned message_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : COLUMNS_USUAL;
 }
 
 enum exit_status message_status(void)

@@ -33,8 +33,13 @@ void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
 /* Prints a line as it is: statistics. */
 void message_line(const char *format, ...) MESSAGE_FORMAT(1, 2);
 
-/* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. */
+/* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. A
+   background job writes nothing. A text that is not shorter than message_columns() may not be
+   erased as a whole. */
 void message_transient(const char *text);
+
+/* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
+unsigned message_columns(void);
 
 /* The worst status so far. */
 enum exit_status message_status(void);

@@ -305,9 +305,9 @@ ln -s linked.json link.json
 bench generate -b 4000 -q --json=link.json
 ok '--json=LINK to what is not there yet' test "$status:$(wc -l <linked.json | tr -d ' ')" = 0:1
 shell 'gpureduce-bench generate -q --progress -b 64MiB | { sleep 1.4; cat >/dev/null; }'
-ok '--progress' grep -q 'of 0.07 GB' err
+ok '--progress' grep -q 'of 67.1 MB' err
 ok '--progress: no time is known before anything is written' \
-    grep -q '0.00 of 0.07 GB    0 %  0.00 GB/s  -:-- left' err
+    grep -q '0.0 of 67.1 MB    0 %  0.00 kB/s  -:-- left' err
 shell 'gpureduce-bench generate -q --no-progress -b 64MiB | { sleep 1.4; cat >/dev/null; }'
 is '--no-progress' 0 ''
 if [ -w /dev/full ]; then

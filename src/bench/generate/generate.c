@@ -171,7 +171,7 @@ static bool generate(struct job *job, unsigned threads, bool show_progress)
     if (good) {
         pthread_mutex_init(&job->mutex, NULL);
         pthread_cond_init(&job->turn, NULL);
-        progress_begin(&job->progress, show_progress, job->bytes, clock_now());
+        progress_begin(&job->progress, show_progress, NULL, job->bytes, clock_now());
         good = team_run_watched(threads, make_chunks, watch, job, TICK) >= 0;
         progress_end(&job->progress);
         pthread_cond_destroy(&job->turn);
