@@ -335,10 +335,11 @@ fi
 shorter=
 for file in /sys/kernel/mm/transparent_hugepage/hpage_pmd_size /sys/kernel/mm/transparent_hugepage/* \
     /sys/devices/system/cpu/*; do
-    [ -f "$file" ] && [ -r "$file" ] && cat "$file" >content 2>/dev/null || continue
-    [ "$(stat -c %s "$file")" -gt "$(size content)" ] && [ $(($(size content) % 2)) -eq 0 ] || continue
-    shorter=$file
-    break
+    if [ -f "$file" ] && cat "$file" >content 2>/dev/null &&
+        [ "$(stat -c %s "$file")" -gt "$(size content)" ] && [ $(($(size content) % 2)) -eq 0 ]; then
+        shorter=$file
+        break
+    fi
 done
 if [ -n "$shorter" ]; then
     run -q -t f16 -o sum,count content

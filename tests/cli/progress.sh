@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 python=$(command -v python3)
-if [ -z "$python" ] || { "$python" "$sources/tests/lib/terminal.py" 80 true; [ $? -ne 0 ]; } >/dev/null 2>&1; then
+if [ -z "$python" ] || ! "$python" "$sources/tests/lib/terminal.py" 80 true >/dev/null 2>&1; then
     skip 'progress' 'no python3 that can make a terminal'
     finish
 fi
