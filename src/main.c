@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     struct options options;
     struct session *session;
     enum options_action action;
-    struct progress progress;
+    struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);
     bool quiescent = true;
 
@@ -26,7 +26,8 @@ int main(int argc, char **argv)
 
     action = options_parse(argc, argv, &options);
     if (action == OPTIONS_RUN) {
-        if (options.progress && !options.quiet)
+        progress.several = options.file_count > 1;
+        if (options.progress)
             options.session.progress = &observer;
         session = session_open(&options.session, options.files, options.file_count);
         for (int i = 0; session && i < options.file_count; i++) {

@@ -13,6 +13,7 @@ tests_libtests_a_SOURCES = \
 check_PROGRAMS = $(test_programs)
 test_programs = \
 	tests/unit/test_profile \
+	tests/unit/test_progress \
 	tests/unit/test_arguments \
 	tests/unit/test_cpu_kernels \
 	tests/unit/test_cuda \
@@ -64,6 +65,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 
 test_scripts = \
 	tests/cli/profile.sh \
+	tests/cli/progress.sh \
 	tests/cli/bench.sh \
 	tests/cli/cli.sh \
 	tests/cli/completions.sh \
@@ -95,7 +97,7 @@ tests/lib/shim.so: tests/lib/shim.c
 	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
 
 # Golden files and samples: all of them.
-EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/golden data
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/lib/terminal.py tests/golden data
 
 #
 # make check-long: tests that take minutes.

@@ -36,7 +36,7 @@ static const struct arguments arguments = {
     .command_count = COMMANDS,
     .details = "'gpureduce-bench COMMAND --help' explains a command.\n"
                "\n"
-               "Exit status: 0 all well; 1 input, output or device failure; 2 wrong usage; 3 a\n"
+               "Exit status: 0 success; 1 input, output or device failure; 2 wrong usage; 3 a\n"
                "GPU is needed and there is none to use.\n"
                "\n"
                "Example: gpureduce-bench generate --dist=normal --bytes=1GB > normal.f32",

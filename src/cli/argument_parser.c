@@ -16,16 +16,29 @@
  * Arguments of options.
  */
 
+bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text)
+{
+    char format[512];
+    size_t used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", x->what);
+
+    for (size_t i = 0; x->word(i) && used < sizeof format; i++)
+        used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
+                                 i == 0                       ? ""
+                                 : x->other || x->word(i + 1) ? ","
+                                                              : " or",
+                                 x->word(i));
+    if (x->other && used < sizeof format)
+        snprintf(format + used, sizeof format - used, " or %s", x->other);
+    return arguments_wrong(a, format, text);
+}
+
 bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
                          size_t *place)
 {
-    char format[64];
-
     for (*place = 0; x->word(*place); ++*place)
         if (strcmp(text, x->word(*place)) == 0)
             return true;
-    snprintf(format, sizeof format, "unknown %s %%s", x->what);
-    return arguments_wrong(a, format, text);
+    return arguments_unknown_word(a, x, text);
 }
 
 /* Reads a size or a count, and holds it to its bounds. */
@@ -42,10 +55,10 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
                          : "number",
                  x->name);
     else if (x->most && (*number < x->least || *number > x->most))
-        snprintf(format, sizeof format, "--%s %%s is not from %" PRIu64 " to %" PRIu64, x->name,
+        snprintf(format, sizeof format, "--%s %%s must be from %" PRIu64 " to %" PRIu64, x->name,
                  x->least, x->most);
     else if (*number < x->least)
-        snprintf(format, sizeof format, "--%s %%s is less than %" PRIu64, x->name, x->least);
+        snprintf(format, sizeof format, "--%s %%s must be at least %" PRIu64, x->name, x->least);
     else
         return true;
     return arguments_wrong(a, format, text);
@@ -122,12 +135,13 @@ static enum arguments_action refuse(const struct reading *r, const char *format,
 }
 
 /* The option of which the first `length` characters of `name` are the name, or the beginning of no
-   other's. */
-static const struct argument *find_name(const struct arguments *a, const char *name, size_t length)
+   other's; NULL where there is none. *count: how many of them begin like that. */
+static const struct argument *find_name(const struct arguments *a, const char *name, size_t length,
+                                        unsigned *count)
 {
     const struct argument *x, *found = NULL;
-    bool ambiguous = false;
 
+    *count = 0;
     for (size_t i = 0; (x = arguments_option(a, i)); i++) {
         if (strncmp(x->name, name, length) != 0)
             continue;
@@ -135,12 +149,32 @@ static const struct argument *find_name(const struct arguments *a, const char *n
             return x;
         if (x->hidden)
             continue;
-        ambiguous = found != NULL;
-        if (ambiguous)
-            break;
         found = x;
+        ++*count;
     }
-    return ambiguous ? NULL : found;
+    return *count == 1 ? found : NULL;
+}
+
+/* Refuses a name that `count` options begin with, and says which they are. */
+static enum arguments_action refuse_ambiguous(const struct reading *r, const char *word,
+                                              size_t length, unsigned count)
+{
+    char format[512];
+    size_t used = (size_t)snprintf(format, sizeof format, "option %%s is ambiguous: it could be");
+    const struct argument *x;
+    unsigned said = 0;
+
+    for (size_t i = 0; (x = arguments_option(r->arguments, i)) && used < sizeof format; i++) {
+        if (x->hidden || strncmp(x->name, word + 2, length) != 0)
+            continue;
+        used += (size_t)snprintf(format + used, sizeof format - used, "%s --%s",
+                                 said == 0           ? ""
+                                 : said + 1 == count ? " or"
+                                                     : ",",
+                                 x->name);
+        said++;
+    }
+    return refuse(r, format, word);
 }
 
 static const struct argument *find_letter(const struct arguments *a, char letter)
@@ -157,11 +191,14 @@ static const struct argument *find_letter(const struct arguments *a, char letter
 static enum arguments_action take_name(struct reading *r, const char *word)
 {
     const char *name = word + 2, *text = strchr(name, '=');
-    const struct argument *x =
-        find_name(r->arguments, name, text ? (size_t)(text - name) : strlen(name));
+    const size_t length = text ? (size_t)(text - name) : strlen(name);
+    unsigned count;
+    const struct argument *x = find_name(r->arguments, name, length, &count);
 
+    if (!x && count > 1 && length > 0)
+        return refuse_ambiguous(r, word, length, count);
     if (!x)
-        return refuse(r, "unknown or ambiguous option %s", word);
+        return refuse(r, "unknown option %s", word);
     if (text && !x->value)
         return refuse(r, "option %s takes no argument", word);
     if (text)

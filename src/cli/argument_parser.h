@@ -11,6 +11,9 @@
 enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
                                       void *target, struct operands *operands);
 
+/* Prints that `text` is none of the option's words, and what they are. Returns false. */
+bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text);
+
 /* Finds which of the option's words `text` is. */
 bool arguments_find_word(const struct arguments *a, const struct argument *x, const char *text,
                          size_t *place);

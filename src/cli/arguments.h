@@ -66,6 +66,7 @@ struct argument {
     const char *what;              /* what messages call a wrong argument; NULL: by its kind */
     argument_parser *parse;        /* of ARGUMENT_PARSED */
     const char *(*word)(size_t i); /* the words it may be, from 0; NULL beyond the last */
+    const char *other;             /* what else it may be, for messages; NULL for nothing */
     enum argument_completion completion;
 };
 

@@ -23,7 +23,8 @@ static const char *operation_word(size_t i)
     return i < operation_count ? operations[i].name : NULL;
 }
 
-static bool add_operations(const struct arguments *a, const char *list, struct options *options)
+static bool add_operations(const struct arguments *a, const struct argument *x, const char *list,
+                           struct options *options)
 {
     for (;;) {
         size_t length = strcspn(list, ",");
@@ -32,7 +33,7 @@ static bool add_operations(const struct arguments *a, const char *list, struct o
         if (!op) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
-            return arguments_wrong(a, "unknown operation %s", name);
+            return arguments_unknown_word(a, x, name);
         }
         if (options->operation_count == OPTIONS_OPERATIONS_MAX)
             return arguments_wrong(a, "too many operations at %s", list);
@@ -46,8 +47,7 @@ static bool add_operations(const struct arguments *a, const char *list, struct o
 static bool parse_operations(const struct arguments *a, const struct argument *x, const char *text,
                              void *target)
 {
-    (void)x;
-    return add_operations(a, text, target);
+    return add_operations(a, x, text, target);
 }
 
 static const char *dtype_word(size_t i)
@@ -61,9 +61,15 @@ static bool parse_dtype(const struct arguments *a, const struct argument *x, con
     struct options *options = target;
     enum element_order order;
 
-    (void)x;
-    if (!element_parse(text, &options->session.input.type, &order))
-        return arguments_wrong(a, "unknown dtype %s", text);
+    if (!element_parse(text, &options->session.input.type, &order)) {
+        if (*text && strcmp(text + 1, "f16") == 0)
+            return arguments_wrong(a,
+                                   "dtype %s is a float of 16 bytes to NumPy, which is not "
+                                   "supported; binary16 is f16, <f2 or >f2",
+                                   text);
+        return arguments_unknown_word(a, x, text);
+    }
+    options->session.input.type_given = true;
     if (order != ELEMENT_ORDER_UNSAID)
         options->session.input.order = order;
     return true;
@@ -174,7 +180,7 @@ static bool parse_chunk_size(const struct arguments *a, const struct argument *x
     if (!number_parse_size(text, &size))
         return arguments_wrong(a, "bad size %s for --chunk-size", text);
     if (size < 1 || size > (uint64_t)1 << 30)
-        return arguments_wrong(a, "--chunk-size %s is not from 1 to 1GiB", text);
+        return arguments_wrong(a, "--chunk-size %s must be from 1 to 1GiB", text);
     ((struct options *)target)->session.chunk_size = (size_t)size;
     return true;
 }
@@ -188,7 +194,7 @@ static bool parse_long(const struct arguments *a, const struct argument *x, cons
     (void)x;
     if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
                  log > SOURCE_WINDOW_LOG_MAX))
-        return arguments_wrong(a, "--long %s is not from 10 to 31", text);
+        return arguments_wrong(a, "--long %s must be from 10 to 31", text);
     ((struct options *)target)->session.input.window_log = (int)log;
     return true;
 }
@@ -200,8 +206,29 @@ static bool parse_threads(const struct arguments *a, const struct argument *x, c
 
     (void)x;
     if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
-        return arguments_wrong(a, "bad number of threads %s", text);
+        return arguments_wrong(a, "--threads %s must be from 1 to 4096", text);
+    _Static_assert(OPTIONS_THREADS_MAX == 4096, "as the message says");
     ((struct options *)target)->session.threads = (unsigned)threads;
+    return true;
+}
+
+static bool ask_progress(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    (void)a;
+    (void)x;
+    (void)text;
+    ((struct options *)target)->asked = PROGRESS_SHOWN;
+    return true;
+}
+
+static bool refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    (void)a;
+    (void)x;
+    (void)text;
+    ((struct options *)target)->asked = PROGRESS_HIDDEN;
     return true;
 }
 
@@ -217,6 +244,7 @@ static const struct argument table[] = {
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
      .parse = parse_operations,
+     .what = "operation",
      .word = operation_word,
      .completion = COMPLETE_LIST,
      .help = "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
@@ -226,7 +254,9 @@ static const struct argument table[] = {
      .value = "TYPE",
      .kind = ARGUMENT_PARSED,
      .parse = parse_dtype,
+     .what = "dtype",
      .word = dtype_word,
+     .other = "a name of NumPy's, such as float32 or >f4",
      .completion = COMPLETE_WORD,
      .help =
          "type of raw elements: f32 (default), f64, f16, bf16, or as NumPy spells it (<f4, >f8, "
@@ -251,7 +281,7 @@ static const struct argument table[] = {
      .value = "SIZE",
      .kind = ARGUMENT_SIZE,
      .target = MEMBER(session.input.skip),
-     .help = "leave out SIZE bytes at the start of raw input"},
+     .help = "skip SIZE bytes at the start of raw input"},
     {.name = "length",
      .value = "N",
      .kind = ARGUMENT_COUNT,
@@ -263,8 +293,7 @@ static const struct argument table[] = {
      .optional = true,
      .kind = ARGUMENT_PARSED,
      .parse = parse_long,
-     .help = "take zstd frames that need a window of up to 2^N bytes; without this option, and "
-             "without N, 27: 128 MiB"},
+     .help = "accept zstd frames with windows of up to 2^N bytes; default 27 (128 MiB)"},
     {.name = "nan",
      .value = "POLICY",
      .kind = ARGUMENT_WORD,
@@ -280,6 +309,7 @@ static const struct argument table[] = {
      .parse = parse_device,
      .what = "device",
      .word = device_word,
+     .other = "gpu:LIST",
      .completion = COMPLETE_WORD,
      .help = "what does the work: auto (default), cpu, gpu, or gpu:LIST such as gpu:0,2"},
     {.name = "threads",
@@ -301,19 +331,19 @@ static const struct argument table[] = {
      .letter = 'q',
      .kind = ARGUMENT_SET,
      .target = MEMBER(quiet),
-     .help = "print the values alone, one per line, and no statistics"},
+     .help = "print only the values, one per line, and no statistics"},
     {.name = "verbose",
      .letter = 'v',
      .kind = ARGUMENT_SET,
      .target = MEMBER(verbose),
      .help = "print what each stage and engine did, on standard error"},
     {.name = "progress",
-     .kind = ARGUMENT_SET,
-     .target = MEMBER(progress),
-     .help = "show progress on standard error; default: on a terminal"},
+     .kind = ARGUMENT_PARSED,
+     .parse = ask_progress,
+     .help = "show progress on standard error; default: on a terminal, without -q"},
     {.name = "no-progress",
-     .kind = ARGUMENT_CLEAR,
-     .target = MEMBER(progress),
+     .kind = ARGUMENT_PARSED,
+     .parse = refuse_progress,
      .help = "show no progress"},
 };
 
@@ -328,10 +358,10 @@ static const struct arguments arguments = {
     .count = COUNT(table),
     .operands = -1,
     .details = "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
-               "GiB, TiB, K, M, G, T (powers of 1024). A .npy header speaks for itself: --dtype,\n"
-               "--endian and --skip are for raw input.\n"
+               "GiB, TiB, K, M, G, T (powers of 1024). --dtype, --endian and --skip apply to raw\n"
+               "input only; a .npy header states them.\n"
                "\n"
-               "Exit status: 0 all well; 1 input, output or device failure; 2 wrong usage; 3 a\n"
+               "Exit status: 0 success; 1 input, output or device failure; 2 wrong usage; 3 a\n"
                "GPU was required and there is none to use.\n"
                "\n"
                "Example: gpureduce file.bin --op sum",
@@ -346,7 +376,6 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     *options = (struct options){
         .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
                     .device_count = 1},
-        .progress = isatty(STDERR_FILENO),
     };
     switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
     case ARGUMENTS_RUN:
@@ -356,16 +385,18 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     case ARGUMENTS_WRONG:
         return OPTIONS_WRONG;
     }
-    if (options->operation_count == 0 && !add_operations(&arguments, "sum,min,max,mean", options))
-        return OPTIONS_WRONG;
+    if (options->operation_count == 0)
+        (void)add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         options->session.wants |= options->operations[i]->wants;
+    options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
+                                                          : options->asked == PROGRESS_SHOWN;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
 
     for (int i = 0; i < options->file_count; i++) {
         if (strcmp(options->files[i], "-") == 0 && isatty(STDIN_FILENO)) {
-            message_error(EXIT_USAGE, "standard input is a terminal: name a file, or send one in "
+            message_error(EXIT_USAGE, "standard input is a terminal: name a file, or pipe one in "
                                       "(try 'gpureduce --help')");
             return OPTIONS_WRONG;
         }

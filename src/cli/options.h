@@ -23,6 +23,7 @@ struct options {
     bool json;
     bool quiet;
     bool verbose;
+    enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */
     bool progress; /* show it, if the run takes long */
 
     char **files; /* "-" is standard input; at least one */

@@ -24,24 +24,27 @@ bool element_host_is_big(void)
     return first == 0;
 }
 
+/* The byte order that a name begins with; *name is what follows it. */
+static enum element_order parse_order(const char **name)
+{
+    switch (**name) {
+    case '<':
+        ++*name;
+        return ELEMENT_ORDER_LITTLE;
+    case '>':
+        ++*name;
+        return ELEMENT_ORDER_BIG;
+    case '=':
+        ++*name;
+        return element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+    }
+    return ELEMENT_ORDER_UNSAID;
+}
+
 bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order)
 {
-    enum element_order said = ELEMENT_ORDER_UNSAID;
+    enum element_order said = parse_order(&name);
 
-    switch (*name) {
-    case '<':
-        said = ELEMENT_ORDER_LITTLE;
-        name++;
-        break;
-    case '>':
-        said = ELEMENT_ORDER_BIG;
-        name++;
-        break;
-    case '=':
-        said = element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
-        name++;
-        break;
-    }
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         for (int j = 0; element_formats[i].numpy[j]; j++) {
             if (strcmp(name, element_formats[i].numpy[j]) == 0) {
@@ -54,12 +57,21 @@ bool element_parse_numpy(const char *name, enum element_type *type, enum element
     return false;
 }
 
+/* Whether NumPy gives the name, behind a byte order, to another type. */
+static bool means_bytes(const char *name)
+{
+    return strcmp(name, "f16") == 0;
+}
+
 bool element_parse(const char *name, enum element_type *type, enum element_order *order)
 {
+    const char *own = name;
+    enum element_order said = parse_order(&own);
+
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        if (strcmp(name, element_formats[i].name) == 0) {
+        if (strcmp(own, element_formats[i].name) == 0 && (own == name || !means_bytes(own))) {
             *type = (enum element_type)i;
-            *order = ELEMENT_ORDER_UNSAID;
+            *order = said;
             return true;
         }
     }

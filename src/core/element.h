@@ -73,7 +73,8 @@ const char *element_name(enum element_type type);
    here. */
 bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order);
 
-/* Likewise, but looks first among the program's own names: f32, f64, f16 and bf16 count bits. */
+/* Likewise, but looks first among the program's own names: f32, f64, f16 and bf16 count bits. They
+   may follow a byte order, too, except for f16: to NumPy <f16 has 16 bytes. */
 bool element_parse(const char *name, enum element_type *type, enum element_order *order);
 
 /* The value of the element at `bytes`, in the machine's byte order, aligned or not. */

@@ -31,9 +31,9 @@ static const struct cause {
     [BOTTLENECK_DECODING] = {"decompressing", "zstd-decode", LIMIT_OF_THREADS, NULL},
     [BOTTLENECK_LINK] = {"host-to-device copy", "host-to-device-pinned", LIMIT_OF_GPUS, "link"},
     [BOTTLENECK_GPU] = {"the kernel on the GPU", "gpu-read", LIMIT_OF_GPUS, "GPU"},
-    [BOTTLENECK_MEMORY] = {"the CPU's kernel, reading the mapped file", "cached-mapped",
+    [BOTTLENECK_MEMORY] = {"reducing on the CPU, reading mapped memory", "cached-mapped",
                            LIMIT_OF_THREADS, NULL},
-    [BOTTLENECK_CPU] = {"the CPU's kernel", NULL, LIMIT_BEST, NULL},
+    [BOTTLENECK_CPU] = {"reducing on the CPU", NULL, LIMIT_BEST, NULL},
 };
 
 /*

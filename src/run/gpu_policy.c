@@ -34,9 +34,9 @@ static const char *hindrance(const struct gpu_observation *o)
 {
     return o->compressed            ? "the input is compressed"
            : o->in_order            ? "the input comes in order"
-           : o->useless             ? "it made nothing faster"
-           : o->waits_for_storage   ? "storage is what the cores wait for"
-           : o->rate > CPU_RATE_MAX ? "the cores take all that memory gives"
+           : o->useless             ? "the GPU made earlier work no faster"
+           : o->waits_for_storage   ? "the cores wait for storage"
+           : o->rate > CPU_RATE_MAX ? "the CPU alone reads as fast as memory allows"
                                     : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "run/work.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
+#include "sys/message.h"
 
 /* How often the session's thread looks up, when there is something to look at. */
 #define TICK (CLOCK_SECOND / 50)
@@ -265,7 +266,7 @@ static void watch(struct run *run)
     uint64_t now = clock_now();
 
     if (progress)
-        progress->begin(progress->context, input_total(run->info), now);
+        progress->begin(progress->context, run->info->name, input_total(run->info), now);
     observe(run, now);
     gpu = gpu && gpu_policy_possible(&run->observed);
     do {
@@ -321,6 +322,28 @@ static bool merge(const struct run *run, struct partial *partial)
     return good;
 }
 
+/* Has the first of `count` workers of an engine work on the session's thread: the input is small,
+   or no other thread can be had. Whether it could. */
+static bool work_alone(struct run *run, enum engine_id id, unsigned count)
+{
+    struct worker *w = &run->workers[id == ENGINE_CPU ? 0 : run->cpu_workers];
+
+    phases_note_ramped(&run->phases, count - 1);
+    work_run(w);
+    if (w->stats.chunks == 0)
+        phases_note_ramped(&run->phases, 1);
+    observe(run, clock_now());
+    return !w->failed;
+}
+
+/* Says once that the session does without threads, which takes longer. */
+static void warn_alone(const struct run *run)
+{
+    if (!run->experience->alone)
+        message_warning("%s: cannot start a thread: reducing without one", run->info->name);
+    run->experience->alone = true;
+}
+
 enum source_verdict run_workers(struct run *run, struct partial *partial)
 {
     enum engine_id id = run->options->device == DEVICE_GPU ? ENGINE_CUDA : ENGINE_CPU;
@@ -330,12 +353,12 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     join_workers(run, id, count, true);
     if (runs_inline(run, id, count)) {
         run->workers[0].short_run = true;
-        work_run(&run->workers[0]);
-        observe(run, clock_now());
+        (void)work_alone(run, id, count);
+    } else if ((started = start_workers(run, id, count)) == 0) {
+        join_workers(run, id, 1, true);
+        if (work_alone(run, id, count))
+            warn_alone(run);
     } else {
-        started = start_workers(run, id, count);
-        if (started == 0)
-            source_error(run->source, "cannot start a thread");
         phases_note_ramped(&run->phases, count - started);
         watch(run);
     }

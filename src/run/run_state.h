@@ -22,6 +22,7 @@ struct experience {
     uint64_t read,
         read_time; /* bytes that the CPU alone read, of inputs that tell, in nanoseconds */
     bool useless;  /* where a GPU was ready, it made nothing faster */
+    bool alone;    /* no thread could be started, and the user knows */
 };
 
 MUTEX_ROLE(run_role);

@@ -17,8 +17,9 @@ enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 /* Who wants to know how far a run is. Called by the session's thread alone; times are clock_now's.
  */
 struct progress_observer {
-    /* A run of `total` bytes of input begins, UINT64_MAX when it is not known how many. */
-    void (*begin)(void *context, uint64_t total, uint64_t now);
+    /* A run of `total` bytes of input begins, UINT64_MAX when it is not known how many. `name` is
+       the input's, as messages show it; it lives until the run ends. */
+    void (*begin)(void *context, const char *name, uint64_t total, uint64_t now);
     /* `done` bytes have been read; called some fifty times a second. */
     void (*update)(void *context, uint64_t done, uint64_t now);
     void (*end)(void *context);

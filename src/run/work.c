@@ -149,7 +149,7 @@ static bool engine_failed(struct worker *w, const char *reason)
 
     if (gpu && run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason); /* nor is it used for the inputs that follow */
-        message_warning("%s: GPU: %s; going on without it", run->info->name, reason);
+        message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
         return true;
     }
     source_error(run->source, "%s%s", gpu ? "GPU: " : "", reason);

@@ -78,8 +78,8 @@ bool source_check_end(struct source *s, uint64_t size)
     const char *where = s->info.compressed ? " of the decompressed data" : "";
 
     if (size < s->data_offset) {
-        source_error(s, "ends at byte %" PRIu64 "%s, before the %" PRIu64 " bytes to skip", size,
-                     where, s->data_offset);
+        source_error(s, "%s only %" PRIu64 " bytes long, shorter than --skip=%" PRIu64,
+                     s->info.compressed ? "the decompressed data are" : "is", size, s->data_offset);
         return false;
     }
     if (s->promised != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
@@ -123,7 +123,7 @@ void source_lost(struct source *s, const struct chunk *chunk)
 {
     if (s->ops->lost)
         s->ops->lost(s, chunk);
-    source_error(s, "it changed while it was read");
+    source_error(s, "the file was changed while it was read");
 }
 
 /* Checks that the file still holds all that was read. Reading alone does not tell: behind the end

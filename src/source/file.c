@@ -46,6 +46,11 @@
 /* Chunks shrink towards the end, so that all workers end together; not below this. */
 #define CHUNK_MIN ((size_t)64 << 10)
 
+/* Mapped pages that workers are done with are given back in pieces of so many bytes, since each
+   time costs a system call and a TLB shootdown; and all that is kept back meanwhile. */
+#define RELEASE_BYTES ((size_t)2 << 20)
+#define RELEASE_BUDGET ((size_t)64 << 20)
+
 /* Pages that are probed to tell whether a range, or a file, is in the page cache. A range counts as
    cached when all of them are; what is not cached all the same is read on access. */
 #define PROBES_RANGE 8
@@ -65,6 +70,10 @@ struct claim {
     uint64_t count; /* elements */
     bool uncached;  /* the page cache does not hold all of them */
 
+    /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
+       still in memory. */
+    const unsigned char *done, *done_end;
+
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
 };
@@ -74,7 +83,8 @@ struct file_state {
     struct claim *claims;
     unsigned workers;
 
-    unsigned char *map; /* the file from its beginning on; NULL where it is read */
+    size_t release_bytes; /* see RELEASE_BYTES */
+    unsigned char *map;   /* the file from its beginning on; NULL where it is read */
     size_t map_size;
 
     int direct;                  /* the file, past the page cache; -1 where that cannot be had */
@@ -287,16 +297,33 @@ static enum source_status file_next(struct source *s, const struct source_reques
     return SOURCE_CHUNK;
 }
 
-/* Takes the pages of a mapped chunk out of memory. The first and the last may belong to another
-   worker's chunk, too: it gets them back when it reads them. */
+/* Takes the pages that the worker is done with out of memory. Other workers' chunks may lie in them
+   or between them: these get their pages back when they read them. */
+static void release_done(struct claim *claim)
+{
+    size_t before = (uintptr_t)claim->done % mapping_page();
+
+    if (claim->done_end > claim->done)
+        mapping_release(claim->done - before, before + (size_t)(claim->done_end - claim->done));
+    claim->done = claim->done_end = NULL;
+}
+
+/* A mapped chunk is done with. Its pages go together with those of the chunks before it. */
 static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
-    size_t before = (uintptr_t)chunk->data % mapping_page();
+    struct file_state *f = s->state;
+    struct claim *claim = &f->claims[worker];
+    const unsigned char *begin = chunk->data;
 
-    (void)worker;
-    if (chunk->mapped)
-        mapping_release((const unsigned char *)chunk->data - before,
-                        before + chunk->count * s->info.element_size);
+    if (!chunk->mapped)
+        return;
+    if (claim->done && (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
+        release_done(claim);
+    if (!claim->done)
+        claim->done = begin;
+    claim->done_end = begin + chunk->count * s->info.element_size;
+    if ((size_t)(claim->done_end - claim->done) >= f->release_bytes)
+        release_done(claim);
 }
 
 /* Reads the chunk again, which prints what is wrong with it. If nothing is any more, the caller
@@ -369,6 +396,8 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
         return NULL;
     }
     f->workers = workers;
+    f->release_bytes =
+        RELEASE_BYTES < RELEASE_BUDGET / workers ? RELEASE_BYTES : RELEASE_BUDGET / workers;
     f->direct = -1;
     if (worth_mapping(s))
         map_file(s, f);
@@ -395,7 +424,7 @@ bool file_layout(struct source *s, const struct source_options *options)
         return false;
     available = (s->info.input_bytes - s->data_offset) / s->info.element_size;
     if (s->promised != SOURCE_UNKNOWN && s->promised < available)
-        message_warning("%s: %" PRIu64 " bytes after the array are left out", s->name,
+        message_warning("%s: ignoring %" PRIu64 " bytes after the array", s->name,
                         s->info.input_bytes - s->data_offset - s->promised * s->info.element_size);
     if (s->info.elements > available)
         s->info.elements = available;

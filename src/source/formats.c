@@ -3,11 +3,14 @@
 #include "source/formats.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "source/npy.h"
 #include "source/zstd/frames.h"
+#include "sys/message.h"
 
 /* Raw elements are what the options say. */
 static bool layout_raw(struct source *s, const struct source_options *options,
@@ -18,6 +21,40 @@ static bool layout_raw(struct source *s, const struct source_options *options,
     s->info.swap = (options->order == ELEMENT_ORDER_BIG) != element_host_is_big();
     s->data_offset = options->skip;
     return true;
+}
+
+/* Adds to a list that is separated by commas. */
+static void list_add(char *list, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void list_add(char *list, size_t size, const char *format, ...)
+{
+    size_t used = strlen(list);
+    va_list arguments;
+
+    if (used > 0)
+        used += (size_t)snprintf(list + used, size - used, ", ");
+    va_start(arguments, format);
+    vsnprintf(list + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Warns of options that ask for something else than the header states. */
+static void warn_overridden(const struct source *s, const struct source_options *options,
+                            bool big_endian)
+{
+    char list[200] = "";
+
+    if (options->type_given && options->type != s->info.type)
+        list_add(list, sizeof list, "--dtype (it says %s)", element_name(s->info.type));
+    if (options->order != ELEMENT_ORDER_UNSAID &&
+        (options->order == ELEMENT_ORDER_BIG) != big_endian)
+        list_add(list, sizeof list, "--endian (it says %s)", big_endian ? "big" : "little");
+    if (options->skip > 0 && options->skip != s->data_offset)
+        list_add(list, sizeof list, "--skip (it says %" PRIu64 ")", s->data_offset);
+    /* An input that is read again has been warned of. */
+    if (*list && !options->in_order)
+        message_warning("%s: the .npy header overrides %s", s->name, list);
 }
 
 /* Reads the rest of a .npy header whose first `had` bytes are in `prefix`. */
@@ -32,7 +69,6 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     ptrdiff_t rest;
     bool ok;
 
-    (void)options;
     if (length == 0) {
         source_error(s, "the .npy header is cut off at byte %zu", had);
         return false;
@@ -75,6 +111,7 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     s->info.swap = npy.big_endian != element_host_is_big();
     s->data_offset = npy.data_offset;
     s->promised = npy.elements;
+    warn_overridden(s, options, npy.big_endian);
     return true;
 }
 
@@ -150,8 +187,8 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
             return false;
     }
     if (s->info.compressed && recognise(prefix, (size_t)got, true)) {
-        source_error(s, "byte 0 of the decompressed data begins a zstd frame again: compressed "
-                        "twice; 'zstd -dc' takes one layer off");
+        source_error(s, "byte 0: the decompressed data are zstd-compressed again; decompress once "
+                        "with 'zstd -dc' first");
         return false;
     }
     found = recognise(prefix, (size_t)got, false);

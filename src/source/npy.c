@@ -75,7 +75,7 @@ static bool parse_string(struct parser *p, char *out, size_t size)
     while (p->position < p->end && p->text[p->position] != quote) {
         char c = p->text[p->position];
         if (length + 1 >= size || !isprint((unsigned char)c) || c == '\\')
-            return fail(p, "a string is too long or has odd characters");
+            return fail(p, "a string is too long or contains unsupported characters");
         out[length++] = c;
         p->position++;
     }
@@ -133,7 +133,7 @@ static bool parse_shape(struct parser *p, uint64_t *elements)
     int dimensions = 0;
 
     if (!accept(p, '('))
-        return fail(p, "the shape is no tuple");
+        return fail(p, "the shape is not a tuple");
     while (!accept(p, ')')) {
         uint64_t dimension = 0;
 
@@ -150,7 +150,7 @@ static bool parse_shape(struct parser *p, uint64_t *elements)
             if (!accept(p, ')'))
                 return fail(p, "the shape does not end");
             if (dimensions == 1) /* (3) is a number to Python */
-                return fail(p, "the shape is no tuple");
+                return fail(p, "the shape is not a tuple");
             break;
         }
     }
@@ -169,13 +169,13 @@ static bool parse_descr(struct parser *p, struct npy *npy)
     skip_space(p);
     start = p->position;
     if (p->position < p->end && p->text[p->position] == '[')
-        return fail(p, "a structured dtype is no float");
+        return fail(p, "structured dtypes are not supported");
     if (!parse_string(p, descr, sizeof descr))
         return false;
     if (!element_parse_numpy(descr, &npy->type, &order)) {
         p->position = start;
         snprintf(p->error, NPY_ERROR_MAX,
-                 "dtype '%s' is not a float this program reads (f2, f4, f8)%s", descr,
+                 "dtype '%s' is not supported (float16, float32 and float64 are)%s", descr,
                  /* What libraries for bfloat16 write. */
                  strcmp(descr + strcspn(descr, "V"), "V2") == 0
                      ? "; if it is bfloat16: --format=raw --skip=HEADER -t bf16"
@@ -193,7 +193,7 @@ static bool parse_dictionary(struct parser *p, struct npy *npy)
     unsigned seen = 0;
 
     if (!accept(p, '{'))
-        return fail(p, "the header is no dictionary");
+        return fail(p, "the header is not a dictionary");
     while (!accept(p, '}')) {
         char key[32];
         unsigned which;
@@ -230,7 +230,7 @@ static bool parse_dictionary(struct parser *p, struct npy *npy)
     }
     skip_space(p);
     if (p->position < p->end)
-        return fail(p, "something follows the header's dictionary");
+        return fail(p, "unexpected text after the header's dictionary");
     if (seen != (DESCR | ORDER | SHAPE))
         return fail(p, "descr, fortran_order or shape is missing");
     return true;
@@ -244,7 +244,7 @@ bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_E
 
     *error_offset = VERSION_OFFSET;
     if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3) {
-        snprintf(error, NPY_ERROR_MAX, ".npy version %d.%d is not known", b[VERSION_OFFSET],
+        snprintf(error, NPY_ERROR_MAX, ".npy version %d.%d is not supported", b[VERSION_OFFSET],
                  b[VERSION_OFFSET + 1]);
         return false;
     }

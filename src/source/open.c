@@ -40,7 +40,7 @@ static bool open_file(struct source *s, struct stat *status)
     }
     flags = fcntl(s->fd, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
-        source_error(s, "is not open for reading");
+        source_error(s, "cannot be read: it is closed, or open for writing only");
         return false;
     }
     return true;
@@ -68,11 +68,14 @@ static bool has_extent(struct source *s, const struct stat *status)
     return true;
 }
 
-/* Reads the first bytes of a file that can be read at any offset. */
+/* Reads the first bytes of a file that can be read at any offset. A file may hold less than its
+   size says, as those in /sys do: then all of it is what could be read. One that has become shorter
+   meanwhile is told as it is of any file. */
 static bool read_head(struct source *s)
 {
     size_t size =
         s->info.input_bytes <= SOURCE_HEAD_MAX ? (size_t)s->info.input_bytes : SOURCE_HEAD_MIN;
+    struct stat status;
     ptrdiff_t got;
 
     s->head = malloc(size + 1); /* an empty file has one, too */
@@ -82,6 +85,9 @@ static bool read_head(struct source *s)
     }
     got = source_pread(s, s->head, size, s->start);
     s->head_size = got > 0 ? (size_t)got : 0;
+    if (s->head_size < size && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        (uint64_t)status.st_size >= s->start + s->info.input_bytes)
+        s->info.input_bytes = s->head_size;
     atomic_store(&s->input_read, 0); /* it counts when it is used */
     return got >= 0;
 }

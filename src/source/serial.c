@@ -70,7 +70,7 @@ static void serial_check_rest(struct source *s)
     while (got > 0 && s->info.compressed)
         got = reader_fill(state->reader, rest, sizeof rest);
     if (more && got >= 0)
-        message_warning("%s: the bytes after the array are left out", s->name);
+        message_warning("%s: ignoring the bytes after the array", s->name);
 }
 
 /* Fills the buffer. Returns the number of elements, 0 at the end or on failure. */

@@ -39,6 +39,7 @@ enum source_format { SOURCE_AUTO, SOURCE_RAW, SOURCE_NPY, SOURCE_ZSTD };
 struct source_options {
     enum source_format format;
     enum element_type type;   /* of raw input */
+    bool type_given;          /* the user has asked for it */
     enum element_order order; /* of raw input; ELEMENT_ORDER_UNSAID means little */
     uint64_t skip;            /* bytes to leave out at the start of raw input */
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */

@@ -5,8 +5,10 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sys/mutex.h"
@@ -21,11 +23,23 @@ static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 
 #define ERASE "\r\033[K"
 
+/* Of a terminal that does not say how wide it is. */
+#define COLUMNS_USUAL 80
+
+/* Whether the process is a background job of the terminal that standard error is: what stands on
+   its last line is somebody else's then. The signal handler may call it. */
+static bool in_background(void)
+{
+    pid_t foreground = tcgetpgrp(STDERR_FILENO);
+
+    return foreground > 0 && foreground != getpgrp();
+}
+
 /* A signal ends the process while something stands on the terminal's last line: the shell's prompt
    is not to stand behind it. Called by the signal handler. */
 static void erase_before_end(void)
 {
-    if (transient_shown && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
+    if (transient_shown && !in_background() && write(STDERR_FILENO, ERASE, sizeof ERASE - 1) < 0) {
         /* Then it stays. */
     }
 }
@@ -39,7 +53,7 @@ static void erase_transient_locked(void) REQUIRES(lock);
 
 static void erase_transient_locked(void)
 {
-    if (transient_shown)
+    if (transient_shown && !in_background())
         fputs(ERASE, stderr);
     transient_shown = false;
 }
@@ -90,13 +104,21 @@ void message_transient(const char *text)
 {
     mutex_lock(&lock);
     erase_transient_locked();
-    if (text && *text) {
+    if (text && *text && !in_background()) {
         signals_before_end(erase_before_end);
         fputs(text, stderr);
         transient_shown = true;
     }
     fflush(stderr);
     mutex_unlock(&lock);
+}
+
+unsigned message_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : COLUMNS_USUAL;
 }
 
 enum exit_status message_status(void)
@@ -123,13 +145,48 @@ size_t message_utf8_length(const unsigned char *p)
     return length;
 }
 
-/* The bytes of the printable character at p; 0 when there is none: a control character of either
-   set, or no UTF-8. */
+/* The character whose valid UTF-8 sequence of `length` bytes is at p. */
+static uint32_t code_point(const unsigned char *p, size_t length)
+{
+    uint32_t c = length == 1 ? *p : *p & (0xffu >> (length + 1));
+
+    for (size_t i = 1; i < length; i++)
+        c = c << 6 | (p[i] & 0x3f);
+    return c;
+}
+
+/* Characters that are not seen, or change what is seen around them: controls, and what Unicode
+   calls format characters. Those that turn the direction of the text can make a name look like
+   another. */
+static const struct {
+    uint32_t first, last;
+} unseen[] = {
+    {0x0000, 0x001f},   /* controls */
+    {0x007f, 0x009f},   /* controls */
+    {0x00ad, 0x00ad},   /* soft hyphen */
+    {0x061c, 0x061c},   /* Arabic letter mark */
+    {0x180e, 0x180e},   /* Mongolian vowel separator */
+    {0x200b, 0x200f},   /* without width; joiners; marks of direction */
+    {0x2028, 0x202e},   /* separators of lines; embeddings and overrides of direction */
+    {0x2060, 0x206f},   /* invisible operators; isolates of direction */
+    {0xfeff, 0xfeff},   /* byte order mark */
+    {0xfff9, 0xfffb},   /* interlinear annotation */
+    {0x1bca0, 0x1bca3}, /* shorthand */
+    {0x1d173, 0x1d17a}, /* musical notation */
+    {0xe0000, 0xe0fff}, /* tags */
+};
+
+/* The bytes of the printable character at p; 0 when there is none: one that is not seen, or no
+   UTF-8. */
 static size_t printable(const unsigned char *p)
 {
-    if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0))
-        return 0;
-    return message_utf8_length(p);
+    size_t length = message_utf8_length(p);
+    uint32_t c = length ? code_point(p, length) : 0;
+
+    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+        if (c >= unseen[i].first && c <= unseen[i].last)
+            return 0;
+    return length;
 }
 
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)

@@ -33,8 +33,13 @@ void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
 /* Prints a line as it is: statistics. */
 void message_line(const char *format, ...) MESSAGE_FORMAT(1, 2);
 
-/* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. */
+/* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. A
+   background job writes nothing. A text that is not shorter than message_columns() may not be
+   erased as a whole. */
 void message_transient(const char *text);
+
+/* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
+unsigned message_columns(void);
 
 /* The worst status so far. */
 enum exit_status message_status(void);
@@ -45,9 +50,9 @@ enum exit_status message_status(void);
 /* The bytes of the valid UTF-8 sequence at p, which ends in NUL somewhere; 0 when there is none. */
 size_t message_utf8_length(const unsigned char *p);
 
-/* Makes a file name fit to print: as it is when it is UTF-8 without control characters, else
-   between single quotes with all other bytes as octal escapes. Cuts what does not fit. Returns
-   `out`. */
+/* Makes a file name fit to print: as it is when it is UTF-8 without control and invisible
+   characters, else between single quotes with the bytes of these as octal escapes. Cuts what does
+   not fit. Returns `out`. */
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
 
 #endif

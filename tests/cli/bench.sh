@@ -64,7 +64,7 @@ is 'no command' 2 '' "gpureduce-bench: no command (try 'gpureduce-bench --help')
 bench frobnicate
 wrong 'an unknown command' "unknown command 'frobnicate'"
 bench --frobnicate limits
-wrong 'an unknown option' "unknown or ambiguous option '--frobnicate'"
+wrong 'an unknown option' "unknown option '--frobnicate'"
 bench limits --help
 ok 'limits --help' test "$status:$(head -n 1 out)" = '0:Usage: gpureduce-bench limits [OPTION]... [FILE]'
 bench limits --bytes=1MiB nofile --help --frobnicate
@@ -132,7 +132,7 @@ else
         wrong "ladder --rung '$bad'" "unknown rung '${bad#cub,}'" ladder
     done
     bench ladder --suite --rung=cub
-    wrong 'ladder --suite --rung' '--suite goes with neither --plot nor --rung' ladder
+    wrong 'ladder --suite --rung' '--suite cannot be combined with --plot or --rung' ladder
     bench ladder --json=nowhere/ladder.json
     is 'ladder --json=FILE that cannot be' 1 '' \
         'gpureduce-bench: nowhere/ladder.json: No such file or directory'
@@ -144,18 +144,18 @@ fi
 bench generate
 wrong 'no size' '--bytes is missing' generate
 bench generate --bytes=10
-wrong 'a part of an element' '10 bytes are no whole number of f32 elements' generate
+wrong 'a part of an element' '10 bytes are not a whole number of f32 elements' generate
 bench generate --bytes=12 -t f64
-wrong 'a part of an f64' '12 bytes are no whole number of f64 elements' generate
+wrong 'a part of an f64' '12 bytes are not a whole number of f64 elements' generate
 bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
 for bad in '' gauss Uniform uniform,normal; do
     bench generate -b 4 --dist "$bad"
-    wrong "--dist '$bad'" "unknown distribution '$bad': there are uniform, normal, wide, full, integers, sparse and cancel" generate
+    wrong "--dist '$bad'" "unknown distribution '$bad': must be uniform, normal, wide, full, integers, sparse or cancel" generate
 done
 for bad in '' f31 int32; do
     bench generate -b 4 --dtype "$bad"
-    wrong "--dtype '$bad'" "unknown dtype '$bad': there are f32, f64, f16 and bf16" generate
+    wrong "--dtype '$bad'" "unknown dtype '$bad': must be f32, f64, f16 or bf16" generate
 done
 bench generate -b 4 -t '>f4'
 wrong "-t '>f4'" "dtype '>f4' is big-endian; data here are little-endian" generate
@@ -169,7 +169,7 @@ for bad in '' -1 x 1k; do
 done
 for bad in 0 1025; do
     bench generate -b 4 --threads "$bad"
-    wrong "--threads '$bad'" "--threads '$bad' is not from 1 to 1024" generate
+    wrong "--threads '$bad'" "--threads '$bad' must be from 1 to 1024" generate
 done
 bench generate -b 4 -j two
 wrong '-j two' "bad number 'two' for --threads" generate
@@ -184,7 +184,7 @@ done
 bench generate -b 4 -x
 wrong '-x' "unknown option '-x'" generate
 bench generate -b 4 --d=normal
-wrong 'an ambiguous option' "unknown or ambiguous option '--d=normal'" generate
+wrong 'an ambiguous option' "option '--d=normal' is ambiguous: it could be --dist or --dtype" generate
 if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1; then
     script -qec "'$bench' generate -b 4; echo status \$?" /dev/null </dev/null >out 2>err
     ok 'a terminal is refused' grep -q 'standard output is a terminal' out
@@ -323,9 +323,9 @@ ln -s linked.json link.json
 bench generate -b 4000 -q --json=link.json
 ok '--json=LINK to what is not there yet' test "$status:$(wc -l <linked.json | tr -d ' ')" = 0:1
 shell 'gpureduce-bench generate -q --progress -b 64MiB | { sleep 1.4; cat >/dev/null; }'
-ok '--progress' grep -q 'of 0.07 GB' err
+ok '--progress' grep -q 'of 67.1 MB' err
 ok '--progress: no time is known before anything is written' \
-    grep -q '0.00 of 0.07 GB    0 %  0.00 GB/s  -:-- left' err
+    grep -q '0.0 of 67.1 MB    0 %  0.00 kB/s  -:-- left' err
 shell 'gpureduce-bench generate -q --no-progress -b 64MiB | { sleep 1.4; cat >/dev/null; }'
 is '--no-progress' 0 ''
 if [ -w /dev/full ]; then
@@ -369,16 +369,16 @@ ok 'generate: a file that may not grow' \
 #
 for bad in 0 1000 17592186044417; do
     bench limits --bytes "$bad"
-    wrong "--bytes $bad" "--bytes '$bad' is not from 1048576 to 17592186044416" limits
+    wrong "--bytes $bad" "--bytes '$bad' must be from 1048576 to 17592186044416" limits
 done
 bench limits --bytes=x
 wrong '--bytes=x' "bad size 'x' for --bytes" limits
 bench limits --repeat 0
-wrong '--repeat 0' "--repeat '0' is not from 1 to 10000" limits
+wrong '--repeat 0' "--repeat '0' must be from 1 to 10000" limits
 bench limits -r -1
 wrong '-r -1' "bad number '-1' for --repeat" limits
 bench limits -j 0
-wrong '-j 0' "--threads '0' is not from 1 to 1024" limits
+wrong '-j 0' "--threads '0' must be from 1 to 1024" limits
 for bad in --bytes --repeat --threads --plot -b -r -j; do
     bench limits "$bad"
     wrong "$bad without its argument" "option '$bad' needs an argument" limits
@@ -511,17 +511,17 @@ bench limits --bytes=2MiB -r1 file.f32
 ok 'limits FILE' test "$status" = 0
 copy out limits.txt
 ok 'limits FILE: cached' has cached-mapped 1
-ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|not measured cold' out err
-ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|not measured cold' out err
+ok 'limits FILE: past the cache, or why not' grep -q 'cold-direct\|uncached reading is not measured' out err
+ok 'limits FILE: through the cache, or why not' grep -q 'cold-buffered\|uncached reading is not measured' out err
 ok 'limits FILE: named' grep -qx 'file: file.f32' limits.txt
 ok 'limits FILE: its size' grep -qx 'size of the file: 2097152 bytes' limits.txt
-ok 'limits FILE: small as was asked for, no warning' test "$(grep -c 'little to measure' err)" = 0
+ok 'limits FILE: small as was asked for, no warning' test "$(grep -c 'may fit into' err)" = 0
 environment=GPUREDUCE_CACHE_BYTES=600000
 bench limits --bytes=3MiB -r1 -j1 file.f32
-ok 'limits FILE: smaller than what was asked for' grep -qx 'gpureduce-bench: warning: file.f32: 2097152 bytes are little to measure with, beside last-level caches of 600000 bytes' err
+ok 'limits FILE: smaller than what was asked for' grep -qx "gpureduce-bench: warning: file.f32: only 2097152 bytes: they may fit into the processor's caches of 600000 bytes" err
 environment=GPUREDUCE_CACHE_BYTES=500000
 bench limits --bytes=3MiB -r1 -j1 file.f32
-ok 'limits FILE: smaller, but larger than caches: no warning' test "$(grep -c 'little to measure' err)" = 0
+ok 'limits FILE: smaller, but larger than caches: no warning' test "$(grep -c 'may fit into' err)" = 0
 environment=
 if grep -q cold-direct out; then
     ok 'limits FILE: up to eight readers' test "$(rows_of cold-direct)" = '1 2 4 8'
@@ -543,7 +543,7 @@ if [ -w /dev/shm ] && [ "$(df -P /dev/shm 2>/dev/null | awk 'END { print $1 }')"
     bench limits --bytes=2MiB -r1 -j1 "$memory"
     rm -f "$memory"
     ok 'limits FILE: a file in memory is not cold' test "$status:$(grep -c cold- out):$(cat err)" = \
-        '0:0:gpureduce-bench: warning: the file cannot be put out of memory: not measured cold'
+        '0:0:gpureduce-bench: warning: cannot drop the file from the page cache: uncached reading is not measured'
 else
     skip 'limits FILE: a file in memory is not cold' 'no tmpfs'
 fi
@@ -606,7 +606,7 @@ if strace -qq -o trace true 2>/dev/null; then
         "$bench" limits --bytes=1MiB -r1 -j1 --save >out 2>err
     status=$?
     is 'limits --save: not what lacks measurements' 1 "$(cat out)" "gpureduce-bench: $work/temporary: cannot write a temporary file: Input/output error
-gpureduce-bench: warning: not saved, for not all could be measured"
+gpureduce-bench: warning: not saved: some measurements failed"
     ok 'limits --save: the last result stays then' cmp before cache/gpureduce/limits.json
 else
     skip 'limits --save: not what lacks measurements' 'no strace that works here'

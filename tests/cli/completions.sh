@@ -18,9 +18,9 @@ for name in gpureduce gpureduce-bench; do
     done
 done
 run --completion=ksh
-is 'another shell' 2 '' "gpureduce: unknown shell 'ksh' (try 'gpureduce --help')"
+is 'another shell' 2 '' "gpureduce: unknown shell 'ksh': must be bash, fish or zsh (try 'gpureduce --help')"
 run --completio=bash
-is 'it is not to be shortened' 2 '' "gpureduce: unknown or ambiguous option '--completio=bash' (try 'gpureduce --help')"
+is 'it is not to be shortened' 2 '' "gpureduce: unknown option '--completio=bash' (try 'gpureduce --help')"
 run --help
 ok 'nor in the help' test "$(grep -c completion out)" = 0
 

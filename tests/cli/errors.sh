@@ -33,9 +33,9 @@ else
     fails 'a file without permission' 'denied: Permission denied'
 fi
 shell 'gpureduce <&-'
-fails 'a closed standard input' 'standard input: is not open for reading'
+fails 'a closed standard input' 'standard input: cannot be read: it is closed, or open for writing only'
 shell 'gpureduce - 0>written'
-fails 'a standard input open for writing' 'standard input: is not open for reading'
+fails 'a standard input open for writing' 'standard input: cannot be read: it is closed, or open for writing only'
 if [ -r /proc/self/mem ]; then
     run /proc/self/mem
     fails_like 'an error of reading names the byte' '/proc/self/mem: read error at byte 0: .*error'
@@ -107,7 +107,7 @@ for skip in 13 1KiB 1TiB 9223372036854775807; do
     1TiB) bytes=1099511627776 ;;
     *) bytes=$skip ;;
     esac
-    text="ends at byte 12, before the $bytes bytes to skip"
+    text="is only 12 bytes long, shorter than --skip=$bytes"
     for length in '' '--length 0'; do
         # shellcheck disable=SC2086 # two words, or none
         run --skip $skip $length three.f32
@@ -117,7 +117,7 @@ for skip in 13 1KiB 1TiB 9223372036854775807; do
     done
 done
 run --skip 1 /dev/null
-fails '--skip 1 of nothing' '/dev/null: ends at byte 0, before the 1 bytes to skip'
+fails '--skip 1 of nothing' '/dev/null: is only 0 bytes long, shorter than --skip=1'
 
 #
 # --format that does not agree with the content.
@@ -156,27 +156,27 @@ bad() {
 good=$(npy_header '<f4' '(3,)')
 for descr in '<i4' '|i1' '<u8' '<c8' '|b1' '<f16' '<U3' '|V4' '|O' 'f' '' '<f4 ' 'f32'; do
     bad "dtype '$descr'" 1 "$(npy_header "$descr" '(3,)')" \
-        "byte 20: dtype '$descr' is not a float this program reads (f2, f4, f8)"
+        "byte 20: dtype '$descr' is not supported (float16, float32 and float64 are)"
 done
 for descr in '<V2' '|V2'; do
     bad "dtype '$descr'" 1 "$(npy_header "$descr" '(3,)')" \
-        "byte 20: dtype '$descr' is not a float this program reads (f2, f4, f8); if it is bfloat16: --format=raw --skip=HEADER -t bf16"
+        "byte 20: dtype '$descr' is not supported (float16, float32 and float64 are); if it is bfloat16: --format=raw --skip=HEADER -t bf16"
 done
 bad 'a structured dtype' 1 \
     "{'descr': [('x', '<f4'), ('y', '<f4')], 'fortran_order': False, 'shape': (3,), }" \
-    'byte 20: a structured dtype is no float'
+    'byte 20: structured dtypes are not supported'
 bad 'a tuple as dtype' 1 "{'descr': ('<f4', (2,)), 'fortran_order': False, 'shape': (3,), }" \
     'byte 20: a quoted string is expected'
 for version in 0 4 255; do
     { printf '\223NUMPY' && byte "$version" && byte 0 && printf '\020\0\0\0{}              ' &&
         three; } >bad.npy
     run bad.npy
-    fails "version $version.0" "bad.npy: byte 6: .npy version $version.0 is not known"
+    fails "version $version.0" "bad.npy: byte 6: .npy version $version.0 is not supported"
 done
-bad 'no dictionary' 1 '[1, 2]' 'byte 10: the header is no dictionary'
+bad 'no dictionary' 1 '[1, 2]' 'byte 10: the header is not a dictionary'
 bad 'an empty dictionary' 1 '{}' 'byte 13: descr, fortran_order or shape is missing'
 bad 'an empty dictionary, version 2' 2 '{}' 'byte 15: descr, fortran_order or shape is missing'
-bad 'an empty header' 1 '' 'byte 11: the header is no dictionary'
+bad 'an empty header' 1 '' 'byte 11: the header is not a dictionary'
 bad 'no shape' 1 "{'descr': '<f4', 'fortran_order': False}" \
     'byte 51: descr, fortran_order or shape is missing'
 bad 'a key twice' 1 "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (3,)}" \
@@ -185,18 +185,18 @@ bad 'an unknown key' 1 "{'descr': '<f4', 'order': 'C'}" "byte 27: key 'order' is
 bad 'a key without quotes' 1 "{descr: '<f4'}" 'byte 11: a quoted string is expected'
 bad 'no colon' 1 "{'descr' '<f4'}" "byte 19: ':' is expected"
 bad 'no comma' 1 "{'descr': '<f4' 'fortran_order': False}" 'byte 26: the header does not end'
-bad 'no end of a string' 1 "{'descr': '<f4" 'byte 24: a string is too long or has odd characters'
+bad 'no end of a string' 1 "{'descr': '<f4" 'byte 24: a string is too long or contains unsupported characters'
 bad 'an order that is neither' 1 "{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}" \
     'byte 44: True or False is expected'
 bad 'words behind the dictionary' 1 "$good x" \
-    "byte $((10 + ${#good} + 1)): something follows the header's dictionary"
+    "byte $((10 + ${#good} + 1)): unexpected text after the header's dictionary"
 bad 'an open dictionary' 1 "${good%?}" "byte $((10 + ${#good})): a quoted string is expected"
 while IFS=: read -r shape column text; do
     bad "shape $shape" 1 "$(npy_header '<f4' "$shape")" "byte $((61 + column)): $text"
 done <<'END'
-3:-1:the shape is no tuple
-(3):2:the shape is no tuple
-[3]:-1:the shape is no tuple
+3:-1:the shape is not a tuple
+(3):2:the shape is not a tuple
+[3]:-1:the shape is not a tuple
 (-3,):0:a dimension is expected
 (3,,):2:a dimension is expected
 (,):0:a dimension is expected
@@ -282,13 +282,75 @@ fails 'a header and nothing else' \
 run -q -o sum,count data/npy/trailing.npy
 is 'bytes after the array' 0 "$(grep "^npy/trailing.npy${tab}none${tab}sum${tab}" data/expected.tsv |
     cut -f 4)
-100" 'gpureduce: warning: data/npy/trailing.npy: 9 bytes after the array are left out'
+100" 'gpureduce: warning: data/npy/trailing.npy: ignoring 9 bytes after the array'
 shell 'cat data/npy/trailing.npy | gpureduce -q -o count'
 is 'bytes after the array, in a pipe' 0 100 \
-    'gpureduce: warning: standard input: the bytes after the array are left out'
+    'gpureduce: warning: standard input: ignoring the bytes after the array'
 run -q -o count data/zstd/array-trailing.npy.zst
 is 'bytes after the array, compressed' 0 600 \
-    'gpureduce: warning: data/zstd/array-trailing.npy.zst: the bytes after the array are left out'
+    'gpureduce: warning: data/zstd/array-trailing.npy.zst: ignoring the bytes after the array'
+
+# Options that a header states otherwise.
+overridden() { # NAME OPTIONS WHAT
+    # shellcheck disable=SC2086 # the options are words
+    run -q -o sum $2 good.npy
+    is "$1" 0 6 "${3:+gpureduce: warning: good.npy: the .npy header overrides $3}"
+    # shellcheck disable=SC2086 # as above
+    shell "cat good.npy | gpureduce -q -o sum $2"
+    is "$1, in a pipe" 0 6 "${3:+gpureduce: warning: standard input: the .npy header overrides $3}"
+}
+{ npy 1 "$good" && three; } >good.npy
+begin=$(($(size good.npy) - 12))
+overridden 'no option' '' ''
+overridden 'options that agree' "-t f32 --endian little --skip $begin" ''
+overridden 'another --dtype' '-t f64' '--dtype (it says f32)'
+overridden 'another --endian' '--endian big' '--endian (it says little)'
+overridden 'another --skip' '--skip 1' "--skip (it says $begin)"
+overridden 'all of them' '--skip 1 --endian big -t f16' \
+    "--dtype (it says f32), --endian (it says little), --skip (it says $begin)"
+run -q -o sum -t '>f4' good.npy
+is 'another byte order in --dtype' 0 6 \
+    'gpureduce: warning: good.npy: the .npy header overrides --endian (it says little)'
+run -q -o sum -t f64 good.npy good.npy
+is 'a warning for each file' 0 "6
+6" 'gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)
+gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)'
+# One that is read again: it goes on behind the array, in frames that do not state their lengths.
+if [ -n "$ZSTD" ]; then
+    { npy 1 "$(npy_header '<f4' '(600000,)')" && head -c 2400000 /dev/zero && three; } >again.npy
+    for piece in 0 1 2 3; do
+        tail -c +$((piece * 800000 + 1)) again.npy | head -c 800000 | "$ZSTD" -q -c
+    done >again.npy.zst
+    run -q -o count -t f64 again.npy.zst
+    is 'one warning for a file that is read again' 0 600000 \
+        "gpureduce: warning: again.npy.zst: the .npy header overrides --dtype (it says f32)
+gpureduce: warning: again.npy.zst: ignoring the bytes after the array"
+else
+    skip 'one warning for a file that is read again' 'no zstd'
+fi
+
+#
+# Files that hold less than their size says.
+#
+shorter=
+for file in /sys/kernel/mm/transparent_hugepage/hpage_pmd_size /sys/kernel/mm/transparent_hugepage/* \
+    /sys/devices/system/cpu/*; do
+    if [ -f "$file" ] && cat "$file" >content 2>/dev/null &&
+        [ "$(stat -c %s "$file")" -gt "$(size content)" ] && [ $(($(size content) % 2)) -eq 0 ]; then
+        shorter=$file
+        break
+    fi
+done
+if [ -n "$shorter" ]; then
+    run -q -t f16 -o sum,count content
+    expected=$(cat out)
+    run -q -t f16 -o sum,count "$shorter"
+    is 'a file in /sys' 0 "$expected"
+    shell "gpureduce -q -t f16 -o sum,count <$shorter"
+    is 'a file in /sys as standard input' 0 "$expected"
+else
+    skip 'a file in /sys' 'none holds less than its size says'
+fi
 
 #
 # NaNs as errors. The index is that of the first one, whatever comes first.
@@ -344,7 +406,7 @@ is 'infinities are no NaNs' 0 inf
 # A NaN that is no element.
 { npy 1 "$good" && three && printf '\0\0\300\177'; } >behind.npy
 run -q -o sum --nan error behind.npy
-is 'a NaN after the array' 0 6 'gpureduce: warning: behind.npy: 4 bytes after the array are left out'
+is 'a NaN after the array' 0 6 'gpureduce: warning: behind.npy: ignoring 4 bytes after the array'
 if [ -n "$ZSTD" ]; then
     for how in '' '--no-content-size'; do
         if [ -n "$how" ]; then
@@ -354,7 +416,7 @@ if [ -n "$ZSTD" ]; then
         fi
         run -q -o sum --nan error behind.npy.zst
         is "a NaN after the array, compressed $how" 0 6 \
-            'gpureduce: warning: behind.npy.zst: the bytes after the array are left out'
+            'gpureduce: warning: behind.npy.zst: ignoring the bytes after the array'
     done
 else
     skip 'a NaN after the array, compressed' 'no zstd'

@@ -174,11 +174,31 @@ if $traced; then
         esac
     done
 
+    # Small chunks go out of memory together: the file of 9 MB has 2198 of this size. Each worker leaves
+    # 2 MiB at most.
+    for threads in 1 3; do
+        strace -f -qq -o trace -e trace=madvise "$program" -q -j $threads --chunk-size 4096 \
+            -o "$ops" large >out 2>err
+        calls=$(grep -c MADV_DONTNEED trace)
+        ok "small chunks are released together, $threads threads: $calls calls" \
+            test "$calls" -ge 4 -a "$calls" -le 40
+    done
+
     if [ "$sanitizer" = __tsan_init ]; then
         skip 'threads that cannot be started' 'TSan starts one first'
     else
         inject '?clone,?clone3:error=EAGAIN' '' -q -j 3 -o "$ops" large
-        fails 'no thread can be started' 'large: cannot start a thread'
+        is 'no thread can be started' 0 "$expected" \
+            'gpureduce: warning: large: cannot start a thread: reducing without one'
+        inject '?clone,?clone3:error=EAGAIN' '' -q -j 3 -o "$ops" large large.npy large
+        is 'no thread can be started, several files' 0 "$expected
+$expected
+$expected" 'gpureduce: warning: large: cannot start a thread: reducing without one'
+        for file in $zstd_files; do
+            inject '?clone,?clone3:error=EAGAIN' '' -q -j 3 -o "$ops" "$file"
+            is "$file: no thread can be started" 0 "$expected" \
+                "gpureduce: warning: $file: cannot start a thread: reducing without one"
+        done
         for first in 2 3; do
             inject "?clone,?clone3:error=EAGAIN:when=$first+" '' -q -j 3 -o "$ops" large
             is "thread $first and those behind it cannot be started" 0 "$expected"
@@ -261,7 +281,7 @@ else
             shell "ulimit -v $kilobytes; gpureduce -q -j 4 -o $ops $file"
             if [ "$status" -eq 0 ] && same out "$(wanted "$file")"; then
                 results=$((results + 1))
-            elif one_line && grep -q 'out of memory\|cannot start a thread' err; then
+            elif one_line && grep -q 'out of memory' err; then
                 refusals=$((refusals + 1))
             else
                 $good && explain
@@ -282,7 +302,8 @@ chmod 755 "$work"
 if $nobody prlimit --nproc=9 gpureduce -q small >/dev/null 2>&1; then
     # No process of this user is likely to be there but this one.
     shell "ASAN_OPTIONS=detect_leaks=0 prlimit --nproc=1 $nobody gpureduce -q -j 3 -o $ops large"
-    either 'a limit on threads' "$expected" 'large: cannot start a thread'
+    sed -i '/warning: large: cannot start a thread: reducing without one/d' err # not on all systems
+    is 'a limit on threads' 0 "$expected"
 else
     skip 'a limit on threads' 'this user cannot become another'
 fi
@@ -359,7 +380,7 @@ sweep() {
             preload "FAULT_ALLOCATION=$fault FAULT_MARK=mark" "$@"
             if [ "$status" -eq 0 ] && cmp -s out sweep.out; then
                 results=$((results + 1))
-            elif one_line && grep -q 'out of memory\|cannot start a thread' err; then
+            elif one_line && grep -q 'out of memory' err; then
                 refusals=$((refusals + 1))
             elif [ -n "$sanitizer" ] && grep -q 'CHECK failed: sanitizer_' err; then
                 : # it was the sanitizer's own allocation, when a thread began
@@ -403,7 +424,8 @@ happens() {
 shorter='victim: ends at byte [0-9]*: it became shorter while it was read'
 for threads in 1 3; do
     for cold in false true; do
-        for moment in 3 6; do
+        # Pages are given back less often than they are read past the page cache.
+        for moment in 3 $($cold && echo 6 || echo 4); do
             for left in 0 100 5000000 8998920 9000004; do
                 # Writing a file out, to have it evicted, may take a while.
                 $cold && [ "$left" != 5000000 ] && continue
@@ -415,7 +437,7 @@ $threads threads" "$shorter"
     done
     happens 6 'truncate -s 2999996 victim' small -j "$threads"
     fails_like "read, becomes shorter, $threads threads" "$shorter"
-    happens 6 'truncate -s 4000000 victim' large.npy -j "$threads" --chunk-size 64K
+    happens 4 'truncate -s 4000000 victim' large.npy -j "$threads" --chunk-size 64K
     fails_like ".npy, becomes shorter, $threads threads" "$shorter"
     for file in $zstd_files; do
         for left in 0 3000 2000000 $(($(size "$file") - 1)); do

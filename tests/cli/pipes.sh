@@ -264,7 +264,7 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </
     for words in '' - 'three.f32 -' '-q -o sum -'; do
         script -qec "gpureduce $words; echo status \$?" /dev/null </dev/null >terminal 2>&1
         ok "a terminal is no standard input: gpureduce $words" test "$(tr -d '\r' <terminal)" = \
-            "gpureduce: standard input is a terminal: name a file, or send one in (try 'gpureduce --help')
+            "gpureduce: standard input is a terminal: name a file, or pipe one in (try 'gpureduce --help')
 status 2"
     done
     script -qec "gpureduce -q -o sum three.f32; echo status \$?" /dev/null </dev/null >terminal 2>&1

@@ -180,7 +180,7 @@ for says in 262145 1000000 100000000; do
     { zstd_frame "$says" 48 <twelve.f32 && cat frame; } >x
     run x
     fails "a frame of 48 bytes that says $says" \
-        "x: byte 0: zstd frame says it holds $says bytes, more than its 2 blocks can"
+        "x: byte 0: zstd frame is damaged: its header states $says bytes, more than its 2 blocks can hold"
     shell 'cat x | gpureduce'
     fails_like "a frame of 48 bytes that says $says, in a pipe" 'standard input: byte 0: .*'
 done
@@ -197,7 +197,7 @@ both_like 'a reserved bit of the header' 'byte 0: .*'
 both 'a frame that needs a dictionary' 1 '' \
     "byte 0: zstd frame needs a dictionary; 'zstd -dc -D DICTIONARY' decompresses it"
 { printf '\050\265\057\375\000\377' && printf '\141\0\0' && three; } >x
-window='byte 0: zstd frame needs a window larger than 128 MiB; --long=31 takes up to 2 GiB'
+window='byte 0: zstd frame needs a window larger than 128 MiB; use --long=N for windows of up to 2^N bytes (N up to 31)'
 both 'a frame that needs a window of terabytes' 1 '' "$window"
 run --long=31 x
 fails 'more than --long can allow' 'x: byte 0: zstd frame needs a window larger than 2 GiB'
@@ -237,7 +237,7 @@ for long in 10 16 20; do
             ok "a window of 2^$long with --long=$long" same file 6
         else
             ok "a larger one than 2^$long with --long=$long" \
-                grep -q "^gpureduce: x: byte 0: zstd frame needs a window larger than .*iB; --l" file
+                grep -q "^gpureduce: x: byte 0: zstd frame needs a window larger than .*iB; use --long=N" file
         fi
         ok 'in a pipe as in a file' cmp out file
     done
@@ -350,7 +350,7 @@ run -q -o count x
 is 'an element in two frames' 0 4
 run --skip 17 x
 fails '--skip beyond the end of the content' \
-    'x: ends at byte 16 of the decompressed data, before the 17 bytes to skip'
+    'x: the decompressed data are only 16 bytes long, shorter than --skip=17'
 { npy 1 "$(npy_header '<f4' '(4,)')" && three; } >short.npy
 length=$(size short.npy)
 zstd_frame "$length" "$length" <short.npy >x
@@ -363,7 +363,7 @@ both 'a compressed .npy that ends in its header' 1 '' \
 length=$(size int.npy)
 zstd_frame "$length" "$length" <int.npy >x
 both 'a compressed .npy of integers' 1 '' \
-    "byte 20: dtype '<i4' is not a float this program reads (f2, f4, f8)"
+    "byte 20: dtype '<i4' is not supported (float16, float32 and float64 are)"
 
 if [ -n "$ZSTD" ]; then
     # From a pipe, zstd keeps the large window although the content is small.
@@ -387,10 +387,10 @@ if [ -n "$ZSTD" ]; then
 2'
     run --long=26 x
     fails 'a window of 128 MiB with --long=26' \
-        'x: byte 0: zstd frame needs a window larger than 64 MiB; --long=31 takes up to 2 GiB'
+        'x: byte 0: zstd frame needs a window larger than 64 MiB; use --long=N for windows of up to 2^N bytes (N up to 31)'
     shell 'cat x | gpureduce --long=15'
     fails 'a window of 128 MiB with --long=15, in a pipe' \
-        'standard input: byte 0: zstd frame needs a window larger than 32 KiB; --long=31 takes up to 2 GiB'
+        'standard input: byte 0: zstd frame needs a window larger than 32 KiB; use --long=N for windows of up to 2^N bytes (N up to 31)'
 else
     skip 'a window of 256 MiB' 'no zstd'
 fi
@@ -400,8 +400,8 @@ fi
 #
 zstd_frame 27 27 <frame >twice.zst
 run twice.zst
-fails 'data that are compressed twice' "twice.zst: byte 0 of the decompressed data begins a zstd frame again: compressed twice; 'zstd -dc' takes one layer off"
+fails 'data that are compressed twice' "twice.zst: byte 0: the decompressed data are zstd-compressed again; decompress once with 'zstd -dc' first"
 shell 'cat twice.zst | gpureduce'
-fails 'data that are compressed twice, in a pipe' "standard input: byte 0 of the decompressed data begins a zstd frame again: compressed twice; 'zstd -dc' takes one layer off"
+fails 'data that are compressed twice, in a pipe' "standard input: byte 0: the decompressed data are zstd-compressed again; decompress once with 'zstd -dc' first"
 
 finish

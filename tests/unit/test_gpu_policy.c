@@ -65,14 +65,14 @@ static const struct {
     {"a disk of 2 GB/s, 1000 GB to go",
      {.rate = 2, .left = 1000 * GB, .waits_for_storage = true},
      GPU_WAIT,
-     "storage is what the cores wait for"},
+     "the cores wait for storage"},
     {"2 GB/s out of the page cache, 1000 GB to go", {.rate = 2, .left = 1000 * GB}, GPU_OPEN, NULL},
 
     /* Sixteen cores at the limit of memory. */
     {"16 cores at 180 GB/s, 10000 GB to go",
      {.rate = 180, .left = 10000 * GB},
      GPU_WAIT,
-     "the cores take all that memory gives"},
+     "the CPU alone reads as fast as memory allows"},
 
     /* Inputs that a GPU cannot help with. */
     {"a pipe",
@@ -172,7 +172,7 @@ static const struct {
     {"the next file after it made nothing faster",
      {.rate = 60, .left = 600 * GB, .gpu = GPU_READY, .useless = true},
      GPU_WAIT,
-     "it made nothing faster"},
+     "the GPU made earlier work no faster"},
 
     /* What tests of failures ask for. */
     {"forced, with a few bytes to go", {.forced = true, .left = 1}, GPU_OPEN, NULL},

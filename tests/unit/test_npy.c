@@ -135,10 +135,10 @@ static void check_bad(void)
         const char *message; /* part of it */
         const char *at;
     } bad[] = {
-        {"", "no dictionary", NULL},
-        {"   ", "no dictionary", NULL},
-        {"'descr'", "no dictionary", "'descr'"},
-        {"[]", "no dictionary", "[]"},
+        {"", "not a dictionary", NULL},
+        {"   ", "not a dictionary", NULL},
+        {"'descr'", "not a dictionary", "'descr'"},
+        {"[]", "not a dictionary", "[]"},
         {"{", "quoted string", NULL},
         {"{}", "missing", NULL},
         {"{'descr': '<f4', " F "}", "missing", NULL},
@@ -147,8 +147,8 @@ static void check_bad(void)
         {"{'descr': '<f4', " F "'shape': (3,)", "does not end", NULL},
         {"{'descr': '<f4', " F "'shape': (3,),", "quoted string", NULL},
         {"{'descr': '<f4' " F "'shape': (3,)}", "does not end", "'fortran"},
-        {"{'descr': '<f4', " F "'shape': (3,)} x", "follows", "x"},
-        {"{'descr': '<f4', " F "'shape': (3,)}}", "follows", NULL},
+        {"{'descr': '<f4', " F "'shape': (3,)} x", "unexpected text", "x"},
+        {"{'descr': '<f4', " F "'shape': (3,)}}", "unexpected text", NULL},
         {"{'descr' '<f4', " F "'shape': (3,)}", "':'", "'<f4"},
         {"{descr: '<f4', " F "'shape': (3,)}", "quoted string", "descr"},
         {"{'descr': '<f4', " F "'shape': (3,), 'more': 1}", "'more' is unknown", "'more'"},
@@ -159,30 +159,30 @@ static void check_bad(void)
         {"{'descr': '<f4', " F "'shape': (3,), 'shape': (3,)}", "'shape' is repeated", NULL},
         {"{'descr': '<f4, " F "'shape': (3,)}", "", NULL},
         {"{'descr': \"<f4', " F "'shape': (3,)}", "", NULL},
-        {"{'desc\\x72': '<f4', " F "'shape': (3,)}", "odd characters", "\\x72"},
-        {"{'descr\xc3\xa9': '<f4', " F "'shape': (3,)}", "odd characters", "\xc3"},
+        {"{'desc\\x72': '<f4', " F "'shape': (3,)}", "unsupported characters", "\\x72"},
+        {"{'descr\xc3\xa9': '<f4', " F "'shape': (3,)}", "unsupported characters", "\xc3"},
         {"{'a key that is much longer than any of the three': 1}", "too long", NULL},
         {"{'descr", "does not end", NULL},
         {"{'descr': '<f4", "does not end", NULL},
         {"{'descr': <f4, " F "'shape': (3,)}", "quoted string", "<f4"},
         {"{'descr': [('x', '<f4')], " F "'shape': (3,)}", "structured", "[("},
-        {"{'descr': '<i4', " F "'shape': (3,)}", "'<i4' is not a float", "'<i4'"},
-        {"{'descr': '<u8', " F "'shape': (3,)}", "'<u8' is not a float", "'<u8'"},
-        {"{'descr': '<c8', " F "'shape': (3,)}", "'<c8' is not a float", "'<c8'"},
-        {"{'descr': '|b1', " F "'shape': (3,)}", "'|b1' is not a float", "'|b1'"},
-        {"{'descr': '|O', " F "'shape': (3,)}", "'|O' is not a float", "'|O'"},
-        {"{'descr': '<V2', " F "'shape': (3,)}", "'<V2' is not a float", "'<V2'"},
-        {"{'descr': '<U5', " F "'shape': (3,)}", "'<U5' is not a float", "'<U5'"},
-        {"{'descr': '<M8[ns]', " F "'shape': (3,)}", "'<M8[ns]' is not a float", "'<M8"},
-        {"{'descr': '', " F "'shape': (3,)}", "'' is not a float", "''"},
+        {"{'descr': '<i4', " F "'shape': (3,)}", "'<i4' is not supported", "'<i4'"},
+        {"{'descr': '<u8', " F "'shape': (3,)}", "'<u8' is not supported", "'<u8'"},
+        {"{'descr': '<c8', " F "'shape': (3,)}", "'<c8' is not supported", "'<c8'"},
+        {"{'descr': '|b1', " F "'shape': (3,)}", "'|b1' is not supported", "'|b1'"},
+        {"{'descr': '|O', " F "'shape': (3,)}", "'|O' is not supported", "'|O'"},
+        {"{'descr': '<V2', " F "'shape': (3,)}", "'<V2' is not supported", "'<V2'"},
+        {"{'descr': '<U5', " F "'shape': (3,)}", "'<U5' is not supported", "'<U5'"},
+        {"{'descr': '<M8[ns]', " F "'shape': (3,)}", "'<M8[ns]' is not supported", "'<M8"},
+        {"{'descr': '', " F "'shape': (3,)}", "'' is not supported", "''"},
         {"{'descr': 4, " F "'shape': (3,)}", "quoted string", "4,"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (3,)}", "True or False", "0,"},
         {"{'descr': '<f4', 'fortran_order': false, 'shape': (3,)}", "True or False", "false"},
         {"{'descr': '<f4', 'fortran_order': Truely, 'shape': (3,)}", "does not end", "ly"},
         {"{'descr': '<f4', 'fortran_order': Tru", "True or False", "Tru"},
-        {"{'descr': '<f4', " F "'shape': 3}", "no tuple", "3}"},
-        {"{'descr': '<f4', " F "'shape': [3]}", "no tuple", "[3]"},
-        {"{'descr': '<f4', " F "'shape': }", "no tuple", "}"},
+        {"{'descr': '<f4', " F "'shape': 3}", "not a tuple", "3}"},
+        {"{'descr': '<f4', " F "'shape': [3]}", "not a tuple", "[3]"},
+        {"{'descr': '<f4', " F "'shape': }", "not a tuple", "}"},
         {"{'descr': '<f4', " F "'shape': (3", "does not end", NULL},
         {"{'descr': '<f4', " F "'shape': (3,", "dimension is expected", NULL},
         {"{'descr': '<f4', " F "'shape': (", "dimension is expected", NULL},
@@ -255,7 +255,7 @@ static void check_strings(void)
                          offset >= 10 && offset <= h.size &&
                          strstr(error, length >= 100 ? "too long"
                                        : length > 20 ? ""
-                                       : descr       ? "not a float"
+                                       : descr       ? "not supported"
                                                      : "is unknown"),
                      "a %s of %zu characters: '%.*s'", descr ? "descr" : "key", length,
                      NPY_ERROR_MAX, error);
@@ -280,7 +280,7 @@ static void check_numpy_names(void)
         snprintf(text, sizeof text, "{'descr': '%s', " F "'shape': (3,)}", names[i]);
         h = make(1, text, strlen(text));
         tap_case(&family,
-                 !npy_parse(h.bytes, h.size, &npy, error, &offset) && strstr(error, "not a float"),
+                 !npy_parse(h.bytes, h.size, &npy, error, &offset) && strstr(error, "not supported"),
                  "a descr of '%s' is taken for elements of another size", names[i]);
         free(h.bytes);
     }

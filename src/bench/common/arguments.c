@@ -2,9 +2,8 @@
 
 #include "bench/common/arguments.h"
 
-#include <stdio.h>
-
 #include "bench/common/distribution.h"
+#include "cli/argument_parser.h"
 #include "core/element.h"
 
 const char *arguments_dtype_word(size_t i)
@@ -17,21 +16,6 @@ const char *arguments_distribution_word(size_t i)
     return i < DISTRIBUTIONS ? distribution_name((enum distribution)i) : NULL;
 }
 
-/* Prints that `text` is none of the option's words, and what they are. Returns false. */
-static bool unknown_word(const struct arguments *a, const struct argument *x, const char *text)
-{
-    char format[160];
-    size_t used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: there are", x->what);
-
-    for (size_t i = 0; x->word(i) && used < sizeof format; i++)
-        used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
-                                 i == 0           ? ""
-                                 : x->word(i + 1) ? ","
-                                                  : " and",
-                                 x->word(i));
-    return arguments_wrong(a, format, text);
-}
-
 bool arguments_parse_dtype(const struct arguments *a, const struct argument *x, const char *text,
                            void *target)
 {
@@ -39,7 +23,7 @@ bool arguments_parse_dtype(const struct arguments *a, const struct argument *x, 
     enum element_order order;
 
     if (!element_parse(text, &type, &order))
-        return unknown_word(a, x, text);
+        return arguments_unknown_word(a, x, text);
     if (order == ELEMENT_ORDER_BIG)
         return arguments_wrong(a, "dtype %s is big-endian; data here are little-endian", text);
     *(enum element_type *)target = type;
@@ -49,7 +33,7 @@ bool arguments_parse_dtype(const struct arguments *a, const struct argument *x, 
 bool arguments_parse_distribution(const struct arguments *a, const struct argument *x,
                                   const char *text, void *target)
 {
-    return distribution_parse(text, target) || unknown_word(a, x, text);
+    return distribution_parse(text, target) || arguments_unknown_word(a, x, text);
 }
 
 bool arguments_parse_json(const struct arguments *a, const struct argument *x, const char *text,

@@ -21,7 +21,7 @@ bool device_use(uint64_t number, char why[DEVICE_WHY_MAX])
     cudaError_t error = cudaGetDeviceCount(&visible);
 
     if (error == cudaSuccess && number >= (uint64_t)visible) {
-        snprintf(why, DEVICE_WHY_MAX, "there is no GPU %" PRIu64, number);
+        snprintf(why, DEVICE_WHY_MAX, "GPU %" PRIu64 " does not exist", number);
         return false;
     }
     if (error == cudaSuccess) {

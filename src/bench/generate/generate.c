@@ -171,7 +171,7 @@ static bool generate(struct job *job, unsigned threads, bool show_progress)
     if (good) {
         pthread_mutex_init(&job->mutex, NULL);
         pthread_cond_init(&job->turn, NULL);
-        progress_begin(&job->progress, show_progress, job->bytes, clock_now());
+        progress_begin(&job->progress, show_progress, NULL, job->bytes, clock_now());
         good = team_run_watched(threads, make_chunks, watch, job, TICK) >= 0;
         progress_end(&job->progress);
         pthread_cond_destroy(&job->turn);
@@ -273,7 +273,7 @@ static bool check_command_line(const struct command_line *c)
     }
     if (c->bytes % element_size(c->type) != 0) {
         message_error(EXIT_USAGE,
-                      "%" PRIu64 " bytes are no whole number of %s elements (try '%s --help')",
+                      "%" PRIu64 " bytes are not a whole number of %s elements (try '%s --help')",
                       c->bytes, element_name(c->type), program);
         return false;
     }

@@ -373,7 +373,8 @@ static bool check_options(const struct ladder_options *c)
         return false;
     }
     if (c->suite && (c->plot || c->list)) {
-        message_error(EXIT_USAGE, "--suite goes with neither --plot nor --rung (try '%s --help')",
+        message_error(EXIT_USAGE,
+                      "--suite cannot be combined with --plot or --rung (try '%s --help')",
                       ladder_arguments.program);
         return false;
     }

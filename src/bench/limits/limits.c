@@ -201,7 +201,7 @@ static void run(const struct command_line *c)
         if (c->save && complete)
             limits_record_save(l.table);
         else if (c->save)
-            message_warning("not saved, for not all could be measured");
+            message_warning("not saved: some measurements failed");
         if (c->plot)
             (void)limits_plot(&l, c->plot);
         table_free(l.table);

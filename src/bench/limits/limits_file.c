@@ -66,7 +66,7 @@ static bool pread_all(const struct limits_file *f, int fd, unsigned char *buffer
         ssize_t n = pread(fd, buffer, size, (off_t)offset);
 
         if (n == 0) {
-            file_error(f, "it became shorter while it was read");
+            file_error(f, "the file became shorter while it was read");
             return false;
         }
         if (n < 0 && errno != EINTR) {
@@ -128,7 +128,7 @@ static bool mapped_member(void *argument, unsigned number)
         struct mapped_read r = {job->read, job->map + offset, size};
 
         if (!mapping_guard(read_mapped, &r)) {
-            file_error(job->file, "it became shorter while it was read");
+            file_error(job->file, "the file became shorter while it was read");
             return false;
         }
     }
@@ -317,7 +317,8 @@ static void measure_cold(struct limits *l, struct file_job *job, int direct)
     left = resident(f, cold_bytes(f));
     /* On tmpfs, even O_DIRECT reads memory. */
     if (left > 1 - COLD_RESIDENT_MAX) {
-        message_warning("the file cannot be put out of memory: not measured cold");
+        message_warning(
+            "cannot drop the file from the page cache: uncached reading is not measured");
         return;
     }
     /* Some file systems let a file be opened with O_DIRECT, but not read. */
@@ -326,14 +327,14 @@ static void measure_cold(struct limits *l, struct file_job *job, int direct)
         if (!measure_readers(l, job, "cold-direct", "O_DIRECT, past the page cache", direct_sample))
             return;
     } else {
-        message_warning("this file system does not read past the page cache: no cold-direct");
+        message_warning("this file system does not support O_DIRECT: cold-direct is skipped");
     }
     if (left >= 0 && left < COLD_RESIDENT_MAX) {
         job->fd = f->fd;
         job->window = 0;
         measure_readers(l, job, "cold-buffered", "through the page cache", buffered_sample);
     } else {
-        message_warning("some of the file stays in the page cache: no cold-buffered");
+        message_warning("part of the file stays in the page cache: cold-buffered is skipped");
     }
 }
 
@@ -372,10 +373,10 @@ bool limits_file_open(const struct limits *l, struct limits_file *f)
     f->size = (uint64_t)status.st_size / ALIGNMENT * ALIGNMENT;
     /* Nobody needs a warning who asked for little data. */
     if (f->size < l->bytes && f->size < LIMITS_CACHE_TIMES * limits_cache_bytes())
-        message_warning(
-            "%s: %" PRIu64 " bytes are little to measure with, beside last-level caches "
-            "of %" PRIu64 " bytes",
-            message_quote(quoted, f->path), (uint64_t)status.st_size, limits_cache_bytes());
+        message_warning("%s: only %" PRIu64 " bytes: they may fit into the processor's caches of "
+                        "%" PRIu64 " bytes",
+                        message_quote(quoted, f->path), (uint64_t)status.st_size,
+                        limits_cache_bytes());
     return true;
 }
 

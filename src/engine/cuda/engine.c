@@ -119,7 +119,7 @@ static bool find_devices(const struct engine_needs *needs, char reason[ENGINE_RE
         return false;
     if ((unsigned)visible < needs->device_count) {
         /* The runtime stops counting at the first number that is not there. */
-        snprintf(reason, ENGINE_REASON_MAX, "there is no GPU %d", needs->devices[visible]);
+        snprintf(reason, ENGINE_REASON_MAX, "GPU %d does not exist", needs->devices[visible]);
         return false;
     }
     return true;

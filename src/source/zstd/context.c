@@ -57,7 +57,7 @@ void zstd_print_refusal(struct source *s, uint64_t frame, size_t code)
 void zstd_print_wrong_content(struct source *s, uint64_t frame, uint64_t stated, uint64_t held)
 {
     source_error(s,
-                 "byte %" PRIu64 ": zstd frame is damaged: it says it holds %" PRIu64
-                 " bytes, and holds %" PRIu64,
+                 "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
+                 " bytes, but it holds %" PRIu64,
                  frame, stated, held);
 }

@@ -73,7 +73,9 @@ void zstd_fault_print(struct source *s, const struct zstd_fault *fault)
     case ZSTD_WINDOW:
         source_error(s, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s",
                      fault->frame, 1 << s->window_log % 10, units[s->window_log / 10 - 1],
-                     s->window_log < SOURCE_WINDOW_LOG_MAX ? "; --long=31 takes up to 2 GiB" : "");
+                     s->window_log < SOURCE_WINDOW_LOG_MAX
+                         ? "; use --long=N for windows of up to 2^N bytes (N up to 31)"
+                         : "");
         break;
     case ZSTD_BLOCK_TYPE:
         source_error(s,
@@ -89,8 +91,8 @@ void zstd_fault_print(struct source *s, const struct zstd_fault *fault)
         break;
     case ZSTD_TOO_LITTLE:
         source_error(s,
-                     "byte %" PRIu64 ": zstd frame says it holds %" PRIu64
-                     " bytes, more than its %" PRIu64 " blocks can",
+                     "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
+                     " bytes, more than its %" PRIu64 " blocks can hold",
                      fault->frame, fault->where, fault->count);
         break;
     }

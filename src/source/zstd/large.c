@@ -52,7 +52,7 @@ static void decode(void *argument)
             return;
     }
     if (call->ended && end != SOURCE_UNKNOWN && zstd_span_next(&d->span) != end)
-        call->good = zstd_decoder_damaged(d, "it goes on after its end");
+        call->good = zstd_decoder_damaged(d, "it continues after its last block");
 }
 
 enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct source_request *request,

@@ -190,7 +190,7 @@ static bool end_task(struct zstd_small *z)
     return zstd_decoder_unwanted(d) ||
            (zstd_span_next(&d->span) == batch->end &&
             (batch->content == SOURCE_UNKNOWN || batch->content == d->position - d->task.base)) ||
-           zstd_decoder_damaged(d, "it ends elsewhere than it did");
+           zstd_decoder_damaged(d, "its end is not where its blocks say");
 }
 
 /* Whether the largest frame of the task fits behind what is ready. When that is less than an

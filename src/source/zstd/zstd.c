@@ -19,7 +19,7 @@ static enum source_verdict check_total(struct source *s, uint64_t total, bool tr
         total > s->data_offset + s->promised * s->info.element_size) {
         if (!true_positions)
             return SOURCE_RETRY; /* what lies behind the array was handed out, too */
-        message_warning("%s: the bytes after the array are left out", s->name);
+        message_warning("%s: ignoring the bytes after the array", s->name);
     }
     return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
