@@ -60,6 +60,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 test_scripts = \
 	tests/cli/profile.sh \
 	tests/cli/bench.sh \
+	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
 	tests/cli/completions.sh \
 	tests/cli/data.sh \
