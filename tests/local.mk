@@ -67,6 +67,7 @@ test_scripts = \
 	tests/cli/profile.sh \
 	tests/cli/progress.sh \
 	tests/cli/bench.sh \
+	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
 	tests/cli/completions.sh \
 	tests/cli/data.sh \

@@ -14,12 +14,18 @@
 /* Why standard output failed first; 0 while it has not. */
 static int output_error;
 
+/* Of standard output. What is printed between two calls of stdio_flush should fit, so that it is
+   stdio_flush that fails, and knows why: when printing fails, musl drops what it has, and nobody
+   looks at errno. */
+static char output_buffer[256 * 1024];
+
 void stdio_open(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     signal(SIGXFSZ, SIG_IGN);
+    setvbuf(stdout, output_buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof output_buffer);
 }
 
 bool stdio_flush(void)

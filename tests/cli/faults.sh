@@ -155,7 +155,7 @@ if $traced; then
         fails_like 'not cached: EIO' 'large: read error at byte [0-9]*: Input/output error'
         for error in EACCES ENOENT EMFILE EINVAL; do
             evict large
-            inject "openat:error=$error" /proc/self/fd/3 -q -j 2 -o "$ops" large
+            inject "?open,openat:error=$error" /proc/self/fd/3 -q -j 2 -o "$ops" large
             is "not cached, and not to be opened again: $error" 0 "$expected"
         done
     else
@@ -213,7 +213,7 @@ $expected" 'gpureduce: warning: large: cannot start a thread: reducing without o
     fi
 
     # Standard output.
-    inject write:error=EIO "$work/out" -q -o sum large
+    inject write,writev:error=EIO "$work/out" -q -o sum large
     fails 'EIO on output' 'standard output: Input/output error'
     inject close:error=EDQUOT "$work/out" -q -o sum large
     is 'a failure that closing tells' 1 "$(printf '%s\n' "$expected" | head -n 1)" \

@@ -29,6 +29,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* With glibc a call has two names, one of them for 64-bit offsets. With other C libraries, musl for
+   one, offsets always have 64 bits, and the second name is a macro or is not there. */
+#ifndef __GLIBC__
+#    undef mmap64
+#    undef pread64
+#    undef off64_t
+#    define mmap64 mmap
+#    define pread64 pread
+#    define off64_t off_t
+#endif
+
 /* O_DIRECT reads whole blocks. */
 #define BLOCK 4096
 
@@ -62,11 +73,12 @@ static char *take(const char *name)
     return value;
 }
 
-/* dlsym's result as a pointer to a function. */
-#define FIND(name)                                    \
-    do {                                              \
-        void *symbol = dlsym(RTLD_NEXT, #name);       \
-        memcpy(&next_##name, &symbol, sizeof symbol); \
+/* dlsym's result as a pointer to a function. The name may be a macro for another one. */
+#define FIND(name) FIND_NAMED(next_##name, name)
+#define FIND_NAMED(next, name)                  \
+    do {                                        \
+        void *symbol = dlsym(RTLD_NEXT, #name); \
+        memcpy(&next, &symbol, sizeof symbol);  \
     } while (0)
 
 __attribute__((constructor)) static void find(void)
@@ -235,10 +247,12 @@ void *mmap64(void *address, size_t size, int protection, int flags, int fd, off6
     return next_mmap64(address, size, protection, flags, fd, offset);
 }
 
+#ifdef __GLIBC__
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
     return mmap64(address, size, protection, flags, fd, offset);
 }
+#endif
 
 long sysconf(int name)
 {
@@ -310,10 +324,12 @@ ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset)
     return next_pread64(fd, buffer, count, offset);
 }
 
+#ifdef __GLIBC__
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
 {
     return pread64(fd, buffer, size, offset);
 }
+#endif
 
 int madvise(void *address, size_t size, int advice)
 {

@@ -10,6 +10,12 @@
 
 #include "sys/message.h"
 
+/* Of one stream at a time, `buffered`; the C library has smaller ones for others. What fits is
+   written when the stream is closed, which then knows the reason of a failure. With musl it is lost
+   when printing fails. */
+static char buffer[256 * 1024];
+static FILE *buffered;
+
 void output_error(const char *path)
 {
     char quoted[MESSAGE_QUOTE_MAX];
@@ -48,8 +54,12 @@ FILE *output_open(const char *path)
 {
     FILE *out = fopen(path, "we");
 
-    if (!out)
+    if (!out) {
         output_error(path);
+    } else if (!buffered) {
+        setvbuf(out, buffer, _IOFBF, sizeof buffer);
+        buffered = out;
+    }
     return out;
 }
 
@@ -65,5 +75,7 @@ bool output_close(FILE *out, const char *path)
         output_error(path);
         good = false;
     }
+    if (buffered == out)
+        buffered = NULL;
     return good;
 }

@@ -2,13 +2,12 @@
 
 #include "bench/limits/limits_cpu.h"
 
-#include <unistd.h>
-
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
 #include "bench/limits/limits_read.h"
 #include "sys/align.h"
 #include "sys/clock.h"
+#include "sys/cores.h"
 
 /* What a thread takes of memory at a time, as in gpureduce. */
 #define MEMORY_PIECE (2 * MIB)
@@ -107,9 +106,9 @@ static double cache_trial(void *argument, limits_read_function *read, uint64_t b
    size, it is taken to be 256 KiB. */
 static size_t half_of_l2(void)
 {
-    long size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t size = cores_l2_cache();
 
-    return (size > 0 ? (size_t)size : 256 * KIB) / 2 / ALIGNMENT * ALIGNMENT;
+    return (size > 0 ? size : 256 * KIB) / 2 / ALIGNMENT * ALIGNMENT;
 }
 
 /* Chooses the fastest way to read, where the job is not to reduce, and writes it behind the

@@ -155,6 +155,11 @@ static bool begin_frame(struct zstd_reader *z)
     offset = z->consumed + z->in.pos;
     z->produced = 0;
     z->single_pass = true;
+    if (z->ended && left == 4 && !zstd_recognise(b, left)) {
+        /* Before 1.5, libzstd does not look at a magic number until a fifth byte is there. */
+        zstd_fault_print(z->source, &(struct zstd_fault){.kind = ZSTD_NO_FRAME, .frame = offset});
+        return false;
+    }
     if (!zstd_read_header(b, left, offset, &z->frame)) {
         /* Skippable, cut off, or none: libzstd knows. */
         z->frame = (struct zstd_frame){.begin = offset, .content = SOURCE_UNKNOWN};
