@@ -410,8 +410,8 @@ environment="XDG_CACHE_HOME=$work/unsaved GPUREDUCE_CACHE_BYTES=1000000"
 bench limits --bytes=2MiB --save
 is '--save of too little data: said before anything is measured' 1 '' 'gpureduce-bench: cannot save: 2097152 bytes of data are too little beside last-level caches of 1000000 bytes (--bytes=4000000 would be enough)'
 bench limits --bytes=4MB --save small.f32
-is '--save of too small a file: said before anything is measured' 1 '' 'gpureduce-bench: warning: small.f32: 1048576 bytes are little to measure with, beside last-level caches of 1000000 bytes
-gpureduce-bench: cannot save: small.f32: 1048576 bytes are too little beside last-level caches of 1000000 bytes (a file of 4000000 bytes would be enough)'
+is '--save of too small a file: said before anything is measured' 1 '' "gpureduce-bench: warning: small.f32: only 1048576 bytes: they may fit into the processor's caches of 1000000 bytes
+gpureduce-bench: cannot save: small.f32: 1048576 bytes are too little beside last-level caches of 1000000 bytes (a file of 4000000 bytes would be enough)"
 ok '--save of too little: nothing is saved' test "$(find unsaved -type f 2>/dev/null | grep -c .)" = 0
 environment="XDG_CACHE_HOME=$work/unsaved"
 bench limits --bytes=1MiB --save

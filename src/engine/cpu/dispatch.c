@@ -33,7 +33,7 @@ const struct cpu_kernels *cpu_kernels_choose(void)
     for (size_t i = 0; asked && i < cpu_kernels_count; i++)
         if (strcmp(asked, cpu_kernels_all[i]->name) == 0 && cpu_kernels_all[i]->usable())
             return cpu_kernels_all[i];
-    while (!cpu_kernels_all[best]->usable())
+    while (best < cpu_kernels_count - 1 && !cpu_kernels_all[best]->usable())
         best++;
     return cpu_kernels_all[best];
 }
