@@ -28,6 +28,21 @@ void partial_merge(struct partial *p, const struct partial *other)
         p->first_nan = other->first_nan;
 }
 
+static uint64_t index_behind(uint64_t before, uint64_t index)
+{
+    return index == PARTIAL_NO_INDEX ? index : before + index;
+}
+
+void partial_append(struct partial *p, const struct partial *other)
+{
+    struct partial behind = *other;
+
+    behind.min_index = index_behind(p->count, other->min_index);
+    behind.max_index = index_behind(p->count, other->max_index);
+    behind.first_nan = index_behind(p->count, other->first_nan);
+    partial_merge(p, &behind);
+}
+
 void partial_take(struct partial *p, double x, uint64_t index)
 {
     p->count++;

@@ -58,6 +58,10 @@ void partial_clear(struct partial *p);
 /* Merges `other` into p: exact, in any order. */
 void partial_merge(struct partial *p, const struct partial *other);
 
+/* Merges `other` into p as if its elements came behind those of p: its indices go on from p's
+   count. Exact; the order matters for the indices alone. */
+void partial_append(struct partial *p, const struct partial *other);
+
 /* Takes `key`, the exact_key of a value first seen at `index`, if it is less than the least so far,
    or the same and earlier. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
