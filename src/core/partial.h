@@ -8,6 +8,7 @@
 #ifndef GPUREDUCE_PARTIAL_H
 #define GPUREDUCE_PARTIAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/exact.h"
@@ -87,6 +88,9 @@ void partial_take(struct partial *p, double x, uint64_t index);
 /* The result: with skip_nan, of the elements that are no NaN; otherwise NaN propagates: to the sum
    and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);
+
+/* Whether two numbers have the same bits, or are both NaN. */
+bool result_same_number(double x, double y);
 
 /* What differs first, in words, between two results: the counts, and what `wants` asked for
    (partial_want bits). Numbers are the same if all their bits are, or if both are NaN. NULL when
