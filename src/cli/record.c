@@ -304,8 +304,12 @@ static void unescape(char *name)
     for (const char *from = name; *from; from++) {
         const char *letter = *from == '\\' && from[1] ? strchr(letters, from[1]) : NULL;
 
-        *to++ = letter ? special[letter - letters] : *from;
-        from += letter != NULL;
+        if (letter) {
+            *to++ = special[letter - letters];
+            from++;
+        } else {
+            *to++ = *from;
+        }
     }
     *to = '\0';
 }
