@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "cli/check.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -12,10 +13,43 @@
 #include "sys/message.h"
 #include "sys/stdio.h"
 
+/* Reduces one file after the other, and prints what they come to. */
+static void reduce_files(struct session *session, const struct options *options)
+{
+    struct total total;
+
+    total_clear(&total);
+    report_begin(options);
+    for (int i = 0; i < options->file_count; i++) {
+        struct reduction reduction;
+
+        (void)session_reduce(session, options->files[i], &reduction);
+        report(options, options->files[i], &reduction);
+        total_add(&total, &reduction);
+    }
+    if (options->total) {
+        total_finish(&total, options->session.nan);
+        report_total(options, &total);
+    }
+}
+
+/* Reduces the files of a record, and compares. */
+static void check_files(struct session *session, struct check *check, const struct options *options)
+{
+    for (int i = 0; i < options->file_count; i++) {
+        struct reduction reduction;
+
+        check_prepare(check, i);
+        (void)session_reduce(session, options->files[i], &reduction);
+        check_result(check, i, &reduction);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
-    struct session *session;
+    struct session *session = NULL;
+    struct check *check = NULL;
     enum options_action action;
     struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);
@@ -29,14 +63,17 @@ int main(int argc, char **argv)
         progress.several = options.file_count > 1;
         if (options.progress)
             options.session.progress = &observer;
-        session = session_open(&options.session, options.files, options.file_count);
-        for (int i = 0; session && i < options.file_count; i++) {
-            struct reduction reduction;
-
-            if (session_reduce(session, options.files[i], &reduction))
-                report(&options, options.files[i], &reduction);
-        }
+        if (options.check)
+            check = check_open(&options);
+        if (check || !options.check)
+            session = session_open(&options.session, options.files, options.file_count);
+        if (session && check)
+            check_files(session, check, &options);
+        else if (session)
+            reduce_files(session, &options);
         quiescent = !session || session_close(session);
+        if (check)
+            check_close(check);
     }
     stdio_close();
 

@@ -73,6 +73,7 @@ test_scripts = \
 	tests/cli/data.sh \
 	tests/cli/errors.sh \
 	tests/cli/faults.sh \
+	tests/cli/files.sh \
 	tests/cli/formats.sh \
 	tests/cli/frames.sh \
 	tests/cli/hostile.sh \

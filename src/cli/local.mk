@@ -2,12 +2,15 @@
 library_sources += \
 	src/cli/argument_parser.c src/cli/argument_parser.h \
 	src/cli/arguments.c src/cli/arguments.h \
+	src/cli/check.c src/cli/check.h \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/options.c src/cli/options.h \
 	src/cli/progress.c src/cli/progress.h \
+	src/cli/record.c src/cli/record.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_json.c \
 	src/cli/report_parts.h \
 	src/cli/report_stats.c \
 	src/cli/report_text.c \
+	src/cli/report_tsv.c \
 	src/cli/version.c src/cli/version.h

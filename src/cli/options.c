@@ -171,6 +171,59 @@ static bool parse_device(const struct arguments *a, const struct argument *x, co
     return true;
 }
 
+static bool parse_json(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    (void)a, (void)x, (void)text;
+    ((struct options *)target)->output = OUTPUT_JSON;
+    return true;
+}
+
+static bool parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
+                      void *target)
+{
+    (void)a, (void)x, (void)text;
+    ((struct options *)target)->output = OUTPUT_TSV;
+    return true;
+}
+
+static const char *number_word(size_t i)
+{
+    static const char *const words[] = {
+        [NUMBER_DECIMAL] = "decimal",
+        [NUMBER_HEX] = "hex",
+    };
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+/* In the order of the bits of enum options_fail_on. */
+static const char *fail_on_word(size_t i)
+{
+    static const char *const words[] = {"nan", "inf", "empty"};
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+static bool parse_fail_on(const struct arguments *a, const struct argument *x, const char *list,
+                          void *target)
+{
+    struct options *options = target;
+
+    for (;;) {
+        char name[MESSAGE_QUOTE_MAX];
+        size_t length = strcspn(list, ","), place;
+
+        snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
+        if (!arguments_find_word(a, x, name, &place))
+            return false;
+        options->fail_on |= 1U << place;
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
 static bool parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
                              void *target)
 {
@@ -324,9 +377,40 @@ static const struct argument table[] = {
      .parse = parse_chunk_size,
      .help = "bytes a thread handles at a time"},
     {.name = "json",
-     .kind = ARGUMENT_SET,
-     .target = MEMBER(json),
+     .kind = ARGUMENT_PARSED,
+     .parse = parse_json,
      .help = "print one JSON object per line, one per file"},
+    {.name = "tsv",
+     .kind = ARGUMENT_PARSED,
+     .parse = parse_tsv,
+     .help = "print a heading, and a line per file with tabs between the values"},
+    {.name = "number",
+     .value = "FORM",
+     .kind = ARGUMENT_WORD,
+     .target = MEMBER(number),
+     .what = "form of numbers",
+     .word = number_word,
+     .completion = COMPLETE_WORD,
+     .help = "how numbers are printed: decimal (default), or hex, as C's %a"},
+    {.name = "total",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(total),
+     .help = "behind the files, print the results of all of them as one"},
+    {.name = "check",
+     .value = "FILE",
+     .kind = ARGUMENT_TEXT,
+     .target = MEMBER(check),
+     .completion = COMPLETE_FILE,
+     .help = "compare with the results in FILE, which --json or --tsv printed before"},
+    {.name = "fail-on",
+     .value = "LIST",
+     .kind = ARGUMENT_PARSED,
+     .parse = parse_fail_on,
+     .what = "condition",
+     .word = fail_on_word,
+     .completion = COMPLETE_LIST,
+     .help = "exit with status 1 if a file holds any of these, separated by commas: nan, inf, "
+             "empty (no elements)"},
     {.name = "quiet",
      .letter = 'q',
      .kind = ARGUMENT_SET,
@@ -361,11 +445,30 @@ static const struct arguments arguments = {
                "GiB, TiB, K, M, G, T (powers of 1024). --dtype, --endian and --skip apply to raw\n"
                "input only; a .npy header states them.\n"
                "\n"
-               "Exit status: 0 success; 1 input, output or device failure; 2 wrong usage; 3 a\n"
-               "GPU was required and there is none to use.\n"
+               "Exit status: 0 success; 1 input, output or device failure, or what --check or\n"
+               "--fail-on look for; 2 wrong usage; 3 a GPU was required and there is none to\n"
+               "use.\n"
                "\n"
                "Example: gpureduce file.bin --op sum",
 };
+
+/* Whether the other options go with --check, which takes files and operations from its record. */
+static bool check_goes_with(struct options *options, const struct operands *operands)
+{
+    const char *other = options->operation_count > 0     ? "--op"
+                        : options->output == OUTPUT_JSON ? "--json"
+                        : options->output == OUTPUT_TSV  ? "--tsv"
+                        : options->total                 ? "--total"
+                                                         : NULL;
+
+    if (other)
+        return arguments_wrong(&arguments, "option %s does not go with --check", other);
+    if (operands->count > 0)
+        return arguments_wrong(&arguments, "with --check, files stand in its file: unexpected %s",
+                               operands->words[0]);
+    options->files = operands->words;
+    return true;
+}
 
 enum options_action options_parse(int argc, char **argv, struct options *options)
 {
@@ -385,6 +488,8 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     case ARGUMENTS_WRONG:
         return OPTIONS_WRONG;
     }
+    if (options->check)
+        return check_goes_with(options, &operands) ? OPTIONS_RUN : OPTIONS_WRONG;
     if (options->operation_count == 0)
         (void)add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)

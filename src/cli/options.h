@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/number.h"
 #include "core/operation.h"
 #include "run/session.h"
 
@@ -16,17 +17,28 @@
 /* The most threads that may be asked for. */
 #define OPTIONS_THREADS_MAX 4096
 
+/* What results are printed as. */
+enum options_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TSV };
+
+/* What else than an error makes the exit status 1; bits. */
+enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
+
 struct options {
     struct session_options session;
     const struct operation *operations[OPTIONS_OPERATIONS_MAX];
     size_t operation_count;
-    bool json;
+    enum options_output output;
+    enum number_form number;
+    bool total;        /* also of all files as one */
+    unsigned fail_on;  /* options_fail_on bits */
+    const char *check; /* the record that files are compared with, NULL for none: then the files and
+                          the operations stand there, and `files` is empty */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */
     bool progress; /* show it, if the run takes long */
 
-    char **files; /* "-" is standard input; at least one */
+    char **files; /* "-" is standard input; at least one, unless there is `check` */
     int file_count;
 };
 

@@ -25,26 +25,53 @@ double report_seconds(uint64_t nanoseconds)
     return (double)nanoseconds / 1e9;
 }
 
+const char *report_policy(enum nan_policy policy)
+{
+    switch (policy) {
+    case NAN_PROPAGATE:
+        return "propagate";
+    case NAN_SKIP:
+        return "skip";
+    case NAN_ERROR:
+        return "error";
+    }
+    return NULL;
+}
+
+enum element_type report_type(const struct operation *op, const struct reduction *reduction)
+{
+    return op->kind == OPERATION_ELEMENT ? reduction->type : ELEMENT_F64;
+}
+
 void report_value(char text[NUMBER_MAX], const struct operation *op,
-                  const struct reduction *reduction)
+                  const struct reduction *reduction, enum element_type type, enum number_form form)
 {
     uint64_t integer;
 
-    switch (op->kind) {
-    case OPERATION_COUNT:
+    if (op->kind == OPERATION_COUNT) {
         integer = operation_integer(op, &reduction->result);
         if (integer == PARTIAL_NO_INDEX)
             snprintf(text, NUMBER_MAX, "nan");
         else
             snprintf(text, NUMBER_MAX, "%" PRIu64, integer);
+        return;
+    }
+    switch (form) {
+    case NUMBER_DECIMAL:
+        number_format(text, operation_number(op, &reduction->result), type);
         break;
-    case OPERATION_ELEMENT:
-        number_format(text, operation_number(op, &reduction->result), reduction->type);
-        break;
-    case OPERATION_BINARY64:
-        number_format(text, operation_number(op, &reduction->result), ELEMENT_F64);
+    case NUMBER_HEX:
+        number_format_hex(text, operation_number(op, &reduction->result));
         break;
     }
+}
+
+bool report_repeated(const struct options *options, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (options->operations[j] == options->operations[i])
+            return true;
+    return false;
 }
 
 double report_limit(const struct options *options, const struct reduction *reduction,
@@ -59,14 +86,75 @@ double report_limit(const struct options *options, const struct reduction *reduc
     return bottleneck_limit(bottleneck, m, gpus->engine ? gpus->description : NULL);
 }
 
+void report_begin(const struct options *options)
+{
+    if (options->output == OUTPUT_TSV && !options->quiet && !options->check)
+        report_tsv_heading(options);
+}
+
+/* Statistics stand beside text; the other forms are read by programs, for many files. */
+static bool wants_stats(const struct options *options, const struct reduction *reduction)
+{
+    return !reduction->error[0] &&
+           (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
+}
+
+void report_fail_on(const struct options *options, const char *path,
+                    const struct reduction *reduction)
+{
+    const struct result *result = &reduction->result;
+    char name[SOURCE_NAME_MAX];
+
+    if (reduction->error[0])
+        return;
+    source_name(name, path);
+    if ((options->fail_on & FAIL_ON_NAN) && result->nan > 0)
+        message_error(EXIT_FAILED, "%s: NaNs: %" PRIu64 " of %" PRIu64 " elements", name,
+                      result->nan, reduction->elements);
+    if ((options->fail_on & FAIL_ON_INF) && result->infinity > 0)
+        message_error(EXIT_FAILED, "%s: infinities: %" PRIu64 " of %" PRIu64 " elements", name,
+                      result->infinity, reduction->elements);
+    if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0)
+        message_error(EXIT_FAILED, "%s: empty: %s", name,
+                      reduction->elements > 0 ? "no elements but NaNs" : "no elements");
+}
+
 void report(const struct options *options, const char *path, const struct reduction *reduction)
 {
-    if (options->json)
-        report_json(options, path, reduction);
-    else
+    switch (options->output) {
+    case OUTPUT_TEXT:
         report_text(options, path, reduction);
+        break;
+    case OUTPUT_JSON:
+        report_json(options, path, reduction);
+        break;
+    case OUTPUT_TSV:
+        report_tsv(options, path, reduction);
+        break;
+    }
     /* Results of earlier files are not held back while a large one is reduced. */
     (void)stdio_flush();
-    if (options->verbose || (!options->quiet && !options->json))
+    if (wants_stats(options, reduction))
         report_stats(options, path, reduction);
+    report_fail_on(options, path, reduction);
+}
+
+void report_total(const struct options *options, const struct total *total)
+{
+    switch (options->output) {
+    case OUTPUT_TEXT:
+        report_text(options, NULL, &total->reduction);
+        break;
+    case OUTPUT_JSON:
+        report_json_total(options, total);
+        break;
+    case OUTPUT_TSV:
+        report_tsv(options, NULL, &total->reduction);
+        break;
+    }
+    (void)stdio_flush();
+    if (wants_stats(options, &total->reduction))
+        report_stats(options, NULL, &total->reduction);
+    if (total->reduction.error[0])
+        message_error(EXIT_FAILED, "no total: %s", total->reduction.error);
 }

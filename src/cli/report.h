@@ -1,14 +1,26 @@
 /*
- * Printing results: text and JSON on standard output, statistics on standard error. Called by the
- * main thread alone. Failures of standard output are left to stdio_close.
+ * Printing results: text, JSON and TSV on standard output, statistics on standard error. Called by
+ * the main thread alone. Failures of standard output are left to stdio_close.
  */
 #ifndef GPUREDUCE_REPORT_H
 #define GPUREDUCE_REPORT_H
 
 #include "cli/options.h"
 #include "run/reduction.h"
+#include "run/total.h"
 
-/* Prints the result of one input as the options ask. */
+/* Prints what stands before all results: the heading of TSV. */
+void report_begin(const struct options *options);
+
+/* Prints the result of one input as the options ask, or, where there is none, what stands for it.
+   Prints an error for what --fail-on asks for. */
 void report(const struct options *options, const char *path, const struct reduction *reduction);
+
+/* Prints the finished total; where there is none, an error says so. */
+void report_total(const struct options *options, const struct total *total);
+
+/* Prints an error for each condition of --fail-on that the input meets. */
+void report_fail_on(const struct options *options, const char *path,
+                    const struct reduction *reduction);
 
 #endif

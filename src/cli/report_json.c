@@ -15,14 +15,6 @@ static bool is_json_number(const struct operation *op, const struct reduction *r
     return isfinite(operation_number(op, &reduction->result));
 }
 
-static bool asked_before(const struct options *options, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (options->operations[j] == options->operations[i])
-            return true;
-    return false;
-}
-
 static void json_phases(const struct profile *p)
 {
     static const char *const keys[PROFILE_PHASES] = {
@@ -112,7 +104,8 @@ static void json_bottleneck(const struct options *options, const struct reductio
 }
 
 /* The values, null where they are no numbers, and in "nonfinite" what stands behind a null. The
-   counts are members of every object, and follow. */
+   counts are members of every object, and follow. Readers of JSON take numbers for binary64, which
+   decimals of a narrower type are not exact in. */
 static void json_values(const struct options *options, const struct reduction *reduction)
 {
     char text[NUMBER_MAX];
@@ -120,44 +113,108 @@ static void json_values(const struct options *options, const struct reduction *r
 
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
+        bool string = options->number == NUMBER_HEX && op->kind != OPERATION_COUNT;
 
-        if (asked_before(options, i) || op->wants == 0)
+        if (report_repeated(options, i) || op->wants == 0)
             continue;
-        report_value(text, op, reduction);
-        printf(", \"%s\": %s", op->name, is_json_number(op, reduction) ? text : "null");
+        report_value(text, op, reduction, ELEMENT_F64, options->number);
+        if (!is_json_number(op, reduction))
+            printf(", \"%s\": null", op->name);
+        else
+            printf(string ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name, text);
     }
     fputs(", \"nonfinite\": {", stdout);
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 
-        if (asked_before(options, i) || op->kind == OPERATION_COUNT ||
+        if (report_repeated(options, i) || op->kind == OPERATION_COUNT ||
             is_json_number(op, reduction))
             continue;
-        report_value(text, op, reduction);
+        report_value(text, op, reduction, ELEMENT_F64, options->number);
         printf("%s\"%s\": \"%s\"", separator, op->name, text);
         separator = ", ";
     }
     putchar('}');
 }
 
-void report_json(const struct options *options, const char *path, const struct reduction *reduction)
+static void json_amounts(const struct reduction *reduction)
 {
     const struct result *result = &reduction->result;
 
-    fputs("{\"file\": ", stdout);
-    json_string(stdout, path);
-    printf(", \"format\": \"%s\", \"dtype\": \"%s\"", reduction->format,
-           element_name(reduction->type));
-    json_values(options, reduction);
     printf(", \"count\": %" PRIu64 ", \"nan\": %" PRIu64 ", \"inf\": %" PRIu64, result->count,
            result->nan, result->infinity);
     printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64,
            reduction->elements, reduction->bytes, reduction->input_bytes);
     printf(", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
            report_rate(reduction->bytes, reduction->seconds));
-    json_phases(&reduction->profile);
-    json_stages(&reduction->profile);
-    json_engines(reduction);
-    json_bottleneck(options, reduction);
+}
+
+static void json_shape(const struct source_shape *shape)
+{
+    if (!shape->known) {
+        fputs(", \"shape\": null, \"fortran_order\": null", stdout);
+        return;
+    }
+    fputs(", \"shape\": [", stdout);
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        printf("%s%" PRIu64, i > 0 ? ", " : "", shape->sizes[i]);
+    printf("], \"fortran_order\": %s", shape->fortran_order ? "true" : "false");
+}
+
+/* How the input was read: with these, it can be read the same way again. */
+static void json_input(const struct options *options, const struct reduction *reduction)
+{
+    printf(", \"format\": \"%s\", \"dtype\": \"%s\", \"endian\": \"%s\"", reduction->format,
+           element_name(reduction->type), reduction->big_endian ? "big" : "little");
+    json_shape(&reduction->shape);
+    printf(", \"skip\": %" PRIu64 ", \"length\": ", reduction->data_offset);
+    if (options->session.input.length == SOURCE_UNKNOWN)
+        fputs("null", stdout);
+    else
+        printf("%" PRIu64, options->session.input.length);
+    printf(", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
+}
+
+static void json_error(const struct reduction *reduction)
+{
+    fputs(", \"error\": ", stdout);
+    json_string(stdout, reduction->error);
+    puts("}");
+}
+
+void report_json(const struct options *options, const char *path, const struct reduction *reduction)
+{
+    fputs("{\"file\": ", stdout);
+    json_string(stdout, path);
+    if (reduction->error[0]) {
+        json_error(reduction);
+        return;
+    }
+    json_input(options, reduction);
+    json_values(options, reduction);
+    json_amounts(reduction);
+    if (options->verbose) {
+        json_phases(&reduction->profile);
+        json_stages(&reduction->profile);
+        json_engines(reduction);
+        json_bottleneck(options, reduction);
+    }
+    puts("}");
+}
+
+void report_json_total(const struct options *options, const struct total *total)
+{
+    fputs("{\"file\": null, \"total\": true", stdout);
+    if (total->reduction.error[0]) {
+        json_error(&total->reduction);
+        return;
+    }
+    if (total->mixed)
+        fputs(", \"dtype\": null", stdout);
+    else
+        printf(", \"dtype\": \"%s\"", element_name(total->reduction.type));
+    printf(", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
+    json_values(options, &total->reduction);
+    json_amounts(&total->reduction);
     puts("}");
 }

@@ -11,22 +11,44 @@
 #include "core/number.h"
 #include "profile/bottleneck.h"
 #include "run/reduction.h"
+#include "run/total.h"
 
-/* Values as lines of text, on standard output. */
+/* The word that stands for a value of a file without a result: in text, and in TSV, where the other
+   programs that read it know this one. */
+#define REPORT_ERROR "error"
+#define REPORT_MISSING "NA"
+
+/* Values as lines of text, on standard output. A path of NULL is the total, here and below. */
 void report_text(const struct options *options, const char *path,
                  const struct reduction *reduction);
 
-/* An object of JSON, on a line of standard output. */
+/* A line of values on standard output, and the heading that stands before all of them. */
+void report_tsv(const struct options *options, const char *path, const struct reduction *reduction);
+void report_tsv_heading(const struct options *options);
+
+/* An object of JSON, on a line of standard output; of an input, and of the total. */
 void report_json(const struct options *options, const char *path,
                  const struct reduction *reduction);
+void report_json_total(const struct options *options, const struct total *total);
 
-/* The line of statistics on standard error, and below it those of -v. */
+/* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction);
 
-/* Writes the value of an operation as a decimal, "nan", "inf" or "-inf". */
+/* The name of a NaN policy, as --nan takes it. */
+const char *report_policy(enum nan_policy policy);
+
+/* The type that the value of an operation is a number of. */
+enum element_type report_type(const struct operation *op, const struct reduction *reduction);
+
+/* Writes the value of an operation, as a number of `type` in this form, as "nan", "inf" or
+   "-inf". */
 void report_value(char text[NUMBER_MAX], const struct operation *op,
-                  const struct reduction *reduction);
+                  const struct reduction *reduction, enum element_type type, enum number_form form);
+
+/* Whether the operation number i was asked for before: it stands once in an object, or in a line.
+ */
+bool report_repeated(const struct options *options, size_t i);
 
 /* The recorded limit that a run's bottleneck is compared with, GB/s; 0 when there is none. With -v,
    a record that had to be ignored is told about on standard error, once. */

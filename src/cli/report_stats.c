@@ -103,15 +103,18 @@ void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction)
 {
     char quoted[MESSAGE_QUOTE_MAX], compressed[80] = "";
+    bool named = options->file_count > 1 || options->total;
 
     if (reduction->compressed)
         snprintf(compressed, sizeof compressed, " (%" PRIu64 " compressed, %.3f GB/s)",
                  reduction->input_bytes, report_rate(reduction->input_bytes, reduction->seconds));
     message_line("%s%s%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s%s",
-                 options->file_count > 1 ? message_quote(quoted, path) : "",
-                 options->file_count > 1 ? ": " : "", reduction->elements,
-                 reduction->elements == 1 ? "" : "s", reduction->bytes, reduction->seconds,
+                 !named ? ""
+                 : path ? message_quote(quoted, path)
+                        : "total",
+                 named ? ": " : "", reduction->elements, reduction->elements == 1 ? "" : "s",
+                 reduction->bytes, reduction->seconds,
                  report_rate(reduction->bytes, reduction->seconds), compressed);
-    if (options->verbose)
+    if (options->verbose && path)
         report_verbose(options, reduction);
 }

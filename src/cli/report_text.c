@@ -5,17 +5,32 @@
 #include "cli/report_parts.h"
 #include "sys/message.h"
 
+/* Without names and headings, results are told by their places: those that are missing have one,
+   too. */
+static void quiet_error(const struct options *options)
+{
+    for (size_t i = 0; i < options->operation_count; i++)
+        puts(REPORT_ERROR);
+}
+
 void report_text(const struct options *options, const char *path, const struct reduction *reduction)
 {
     char text[NUMBER_MAX], quoted[MESSAGE_QUOTE_MAX];
 
-    if (options->file_count > 1 && !options->quiet)
-        printf("%s:\n", message_quote(quoted, path));
+    if (reduction->error[0]) {
+        if (options->quiet)
+            quiet_error(options);
+        return;
+    }
+    if ((options->file_count > 1 || options->total) && !options->quiet)
+        printf("%s:\n", path ? message_quote(quoted, path) : "total");
     for (size_t i = 0; i < options->operation_count; i++) {
-        report_value(text, options->operations[i], reduction);
+        const struct operation *op = options->operations[i];
+
+        report_value(text, op, reduction, report_type(op, reduction), options->number);
         if (options->quiet)
             puts(text);
         else
-            printf("%s\t%s\n", options->operations[i]->name, text);
+            printf("%s\t%s\n", op->name, text);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "core/number.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,18 @@ struct decimal {
     int length;
     int exponent;
 };
+
+/* Writes what is written alike in every form: NaN, and infinities. False for other numbers. */
+static bool format_special(char text[NUMBER_MAX], double x)
+{
+    if (isnan(x))
+        snprintf(text, NUMBER_MAX, "nan");
+    else if (isinf(x))
+        snprintf(text, NUMBER_MAX, "%sinf", signbit(x) ? "-" : "");
+    else
+        return false;
+    return true;
+}
 
 /* The decimal of `length` digits nearest to x > 0. */
 static struct decimal decimal_nearest(double x, int length)
@@ -62,17 +75,20 @@ static void write_decimal(char *text, const struct decimal *d)
     *text = '\0';
 }
 
+/* The value of the type nearest to what `text` begins with; *end is where that ends. */
+static double read_nearest(const char *text, enum element_type type, char **end)
+{
+    /* Rounding twice, to binary64 and then to a narrower type, could be wrong at a tie; reading a
+       binary32 directly is not, and the halves are so coarse that 53 bits decide them. */
+    return type == ELEMENT_F32 ? (double)strtof(text, end) : element_round(type, strtod(text, end));
+}
+
 static bool decimal_reads_back(const struct decimal *d, double x, enum element_type type)
 {
     char text[sizeof d->digits + 16];
-    double read;
 
     write_decimal(text, d);
-    /* Rounding twice, to binary64 and then to a narrower type, could be wrong at a tie; reading a
-       binary32 directly is not, and the halves are so coarse that 53 bits decide them. */
-    read =
-        type == ELEMENT_F32 ? (double)strtof(text, NULL) : element_round(type, strtod(text, NULL));
-    return read == x;
+    return read_nearest(text, type, NULL) == x;
 }
 
 /* Whether a decimal of `length` digits reads back as x > 0; sets *d to the nearest. It may fail
@@ -115,14 +131,8 @@ void number_format(char text[NUMBER_MAX], double x, enum element_type type)
     struct decimal d;
     const char *sign = signbit(x) ? "-" : "";
 
-    if (isnan(x)) {
-        snprintf(text, NUMBER_MAX, "nan");
+    if (format_special(text, x))
         return;
-    }
-    if (isinf(x)) {
-        snprintf(text, NUMBER_MAX, "%sinf", sign);
-        return;
-    }
     if (x == 0) {
         snprintf(text, NUMBER_MAX, "%s0", sign);
         return;
@@ -144,6 +154,47 @@ void number_format(char text[NUMBER_MAX], double x, enum element_type type)
         snprintf(text, NUMBER_MAX, "%s%.*s.%.*s", sign, d.exponent + 1, d.digits,
                  d.length - d.exponent - 1, d.digits + d.exponent + 1);
     }
+}
+
+void number_format_hex(char text[NUMBER_MAX], double x)
+{
+    const char *sign = signbit(x) ? "-" : "";
+    uint64_t fraction;
+    int exponent, digits = 13;
+
+    if (format_special(text, x))
+        return;
+    if (x == 0) {
+        snprintf(text, NUMBER_MAX, "%s0x0p+0", sign);
+        return;
+    }
+    /* %a would do, but C libraries differ in the first digit. 52 bits follow it. */
+    fraction = (uint64_t)ldexp(frexp(fabs(x), &exponent), 53) & (((uint64_t)1 << 52) - 1);
+    exponent--;
+    while (digits > 0 && fraction % 16 == 0) {
+        fraction /= 16;
+        digits--;
+    }
+    if (digits == 0)
+        snprintf(text, NUMBER_MAX, "%s0x1p%+d", sign, exponent);
+    else
+        snprintf(text, NUMBER_MAX, "%s0x1.%0*" PRIx64 "p%+d", sign, digits, fraction, exponent);
+}
+
+bool number_parse(const char *text, enum element_type type, double *x)
+{
+    const char *magnitude = text + (*text == '-');
+    char *end;
+
+    if (strcmp(text, "nan") == 0) {
+        *x = NAN;
+        return true;
+    }
+    /* strtod would also take space, a plus, and other spellings. */
+    if ((*magnitude < '0' || *magnitude > '9') && strcmp(magnitude, "inf") != 0)
+        return false;
+    *x = read_nearest(text, type, &end);
+    return *end == '\0';
 }
 
 /* Reads leading digits into *value; returns where they end, NULL when there are none or too many.

@@ -19,6 +19,18 @@
    exponent is from -5 to 15, else scientific. NaN is nan, infinities inf and -inf. */
 void number_format(char text[NUMBER_MAX], double x, enum element_type type);
 
+/* How numbers are written. */
+enum number_form { NUMBER_DECIMAL, NUMBER_HEX };
+
+/* Writes x in hexadecimal, as C's strtod and Python's float.fromhex read it: 0x1.8p+1 is 3. It is
+   always exact. There is one such text for each number: the first digit is 1, for subnormal numbers
+   too, and there are no zeros at the end; 0 is 0x0p+0. NaN is nan, infinities inf and -inf. */
+void number_format_hex(char text[NUMBER_MAX], double x);
+
+/* Reads what number_format, for the same type, or number_format_hex has written: the value of
+   `type` that is nearest to the text. Returns false for anything else. */
+bool number_parse(const char *text, enum element_type type, double *x);
+
 /* Reads a size in bytes: digits, with no suffix or B, or kB or KB, MB, GB, TB (powers of 1000), K,
    M, G, T or KiB, MiB, GiB, TiB (powers of 1024). Returns false for anything else, and above 2^63
    - 1. */

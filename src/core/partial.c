@@ -28,6 +28,21 @@ void partial_merge(struct partial *p, const struct partial *other)
         p->first_nan = other->first_nan;
 }
 
+static uint64_t index_behind(uint64_t before, uint64_t index)
+{
+    return index == PARTIAL_NO_INDEX ? index : before + index;
+}
+
+void partial_append(struct partial *p, const struct partial *other)
+{
+    struct partial behind = *other;
+
+    behind.min_index = index_behind(p->count, other->min_index);
+    behind.max_index = index_behind(p->count, other->max_index);
+    behind.first_nan = index_behind(p->count, other->first_nan);
+    partial_merge(p, &behind);
+}
+
 void partial_take(struct partial *p, double x, uint64_t index)
 {
     p->count++;
@@ -77,7 +92,7 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
     }
 }
 
-static bool same_number(double x, double y)
+bool result_same_number(double x, double y)
 {
     return (isnan(x) && isnan(y)) || exact_bits(x) == exact_bits(y);
 }
@@ -95,13 +110,13 @@ const char *result_difference(const struct result *a, const struct result *b, un
         return "index of the first NaN";
     if (a->infinity != b->infinity)
         return "number of infinities";
-    if (sum && !same_number(a->sum, b->sum))
+    if (sum && !result_same_number(a->sum, b->sum))
         return "sum";
-    if (sum && !same_number(a->mean, b->mean))
+    if (sum && !result_same_number(a->mean, b->mean))
         return "mean";
-    if (extremes && !same_number(a->min, b->min))
+    if (extremes && !result_same_number(a->min, b->min))
         return "minimum";
-    if (extremes && !same_number(a->max, b->max))
+    if (extremes && !result_same_number(a->max, b->max))
         return "maximum";
     if (where && a->argmin != b->argmin)
         return "index of the minimum";

@@ -8,6 +8,7 @@
 #ifndef GPUREDUCE_PARTIAL_H
 #define GPUREDUCE_PARTIAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/exact.h"
@@ -58,6 +59,10 @@ void partial_clear(struct partial *p);
 /* Merges `other` into p: exact, in any order. */
 void partial_merge(struct partial *p, const struct partial *other);
 
+/* Merges `other` into p as if its elements came behind those of p: its indices go on from p's
+   count. Exact; the order matters for the indices alone. */
+void partial_append(struct partial *p, const struct partial *other);
+
 /* Takes `key`, the exact_key of a value first seen at `index`, if it is less than the least so far,
    or the same and earlier. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
@@ -83,6 +88,9 @@ void partial_take(struct partial *p, double x, uint64_t index);
 /* The result: with skip_nan, of the elements that are no NaN; otherwise NaN propagates: to the sum
    and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);
+
+/* Whether two numbers have the same bits, or are both NaN. */
+bool result_same_number(double x, double y);
 
 /* What differs first, in words, between two results: the counts, and what `wants` asked for
    (partial_want bits). Numbers are the same if all their bits are, or if both are NaN. NULL when

@@ -11,6 +11,8 @@
 #include "core/partial.h"
 #include "engine/engine.h"
 #include "profile/profile.h"
+#include "source/source.h"
+#include "sys/message.h"
 
 /* What one engine contributed. */
 struct reduction_share {
@@ -25,8 +27,14 @@ struct reduction_share {
 };
 
 struct reduction {
+    char error[MESSAGE_ERROR_MAX]; /* why there is no result, without the input's name: then nothing
+                                      below is set. Empty where there is one. */
     struct result result;
+    struct partial partial; /* what the result was rounded from; indices are those of elements */
     enum element_type type;
+    bool big_endian;
+    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    struct source_shape shape;
     const char *format; /* raw, npy, zstd or npy+zstd */
     bool compressed;
     bool in_order;        /* frames could not be decoded in parallel, and were read a second time */

@@ -194,7 +194,11 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
     }
     partial_finish(partial, run->options->nan == NAN_SKIP, &reduction->result);
     now = clock_now();
+    reduction->partial = *partial;
     reduction->type = info->type;
+    reduction->big_endian = info->swap != element_host_is_big();
+    reduction->data_offset = info->data_offset;
+    reduction->shape = info->shape;
     reduction->format = info->format;
     reduction->compressed = info->compressed;
     reduction->elements = partial->count;
@@ -278,15 +282,30 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     return verdict;
 }
 
+/* Notes why an input has no result, as the first error said, less the name in front. */
+static void note_error(const char *path, struct reduction *reduction)
+{
+    char error[MESSAGE_ERROR_MAX], name[SOURCE_NAME_MAX];
+    size_t length = strlen(source_name(name, path));
+    const char *text = message_first_error(error);
+
+    if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
+        text += length + 2;
+    snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
+}
+
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
     uint64_t started_at = 0;
     enum source_verdict verdict;
 
+    message_forget_error();
     verdict = reduce_once(session, path, false, &started_at, reduction);
     if (verdict == SOURCE_RETRY)
         verdict = reduce_once(session, path, true, &started_at, reduction);
     session->called_at = clock_now();
     session->inputs--;
+    if (verdict != SOURCE_COMPLETE)
+        note_error(path, reduction);
     return verdict == SOURCE_COMPLETE;
 }

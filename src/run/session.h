@@ -14,12 +14,13 @@
 
 struct session;
 
-/* Begins a session; the options must outlive it. `paths` are the inputs that will be reduced ("-"
-   is standard input), so that auto knows how much work is to come. With DEVICE_GPU the GPUs are
-   made ready here. NULL on failure. */
+/* Begins a session; the options must outlive it. Between two inputs `input` and `nan` of them may
+   be changed. `paths` are the inputs that will be reduced ("-" is standard input), so that auto
+   knows how much work is to come. With DEVICE_GPU the GPUs are made ready here. NULL on failure. */
 struct session *session_open(const struct session_options *options, char *const *paths, int count);
 
-/* Reduces the input called `path`. False on failure; there is no result then. */
+/* Reduces the input called `path`. False on failure: there is no result
+   then, and reduction->error says why. */
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
 
 /* Ends a session. Returns false when a GPU is still being made ready, by a thread that must not be

@@ -16,6 +16,14 @@
 #include "sys/clock.h"
 #include "sys/message.h"
 
+const char *source_name(char name[SOURCE_NAME_MAX], const char *path)
+{
+    if (strcmp(path, "-") != 0)
+        return message_quote(name, path);
+    snprintf(name, SOURCE_NAME_MAX, "standard input");
+    return name;
+}
+
 void source_error(struct source *s, const char *format, ...)
 {
     char text[512];

@@ -112,6 +112,10 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     s->data_offset = npy.data_offset;
     s->promised = npy.elements;
     warn_overridden(s, options, npy.big_endian);
+    s->info.shape = (struct source_shape){
+        .known = true, .fortran_order = npy.fortran_order, .dimensions = npy.dimensions};
+    _Static_assert(SOURCE_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
+    memcpy(s->info.shape.sizes, npy.shape, npy.dimensions * sizeof *npy.shape);
     return true;
 }
 
@@ -201,6 +205,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     if (!found->layout(s, options, reader, prefix, (size_t)got))
         return false;
     s->header = found->recognise != NULL;
+    s->info.data_offset = s->data_offset;
     s->info.format = s->info.compressed ? found->inside : found->name;
     s->info.element_size = element_size(s->info.type);
     s->info.elements = options->length < s->promised ? options->length : s->promised;

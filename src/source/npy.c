@@ -86,9 +86,9 @@ static bool parse_string(struct parser *p, char *out, size_t size)
     return true;
 }
 
-static bool parse_boolean(struct parser *p)
+static bool parse_boolean(struct parser *p, bool *value)
 {
-    static const char *const words[] = {"True", "False"};
+    static const char *const words[] = {"False", "True"};
 
     skip_space(p);
     for (int i = 0; i < 2; i++) {
@@ -96,6 +96,7 @@ static bool parse_boolean(struct parser *p)
         if (p->end - p->position >= length &&
             memcmp(p->text + p->position, words[i], length) == 0) {
             p->position += length;
+            *value = i == 1;
             return true;
         }
     }
@@ -125,21 +126,23 @@ static bool parse_dimension(struct parser *p, uint64_t *value)
     return true;
 }
 
-/* A tuple of dimensions; *elements is their product. */
-static bool parse_shape(struct parser *p, uint64_t *elements)
+/* A tuple of dimensions, and their product. */
+static bool parse_shape(struct parser *p, struct npy *npy)
 {
     uint64_t product = 1;
     bool empty = false, overflow = false;
-    int dimensions = 0;
+    unsigned dimensions = 0;
 
     if (!accept(p, '('))
         return fail(p, "the shape is not a tuple");
     while (!accept(p, ')')) {
         uint64_t dimension = 0;
 
-        dimensions++;
         if (!parse_dimension(p, &dimension))
             return false;
+        if (dimensions == NPY_DIMENSIONS_MAX)
+            return fail(p, "the shape has more than 64 dimensions");
+        npy->shape[dimensions++] = dimension;
         if (dimension == 0)
             empty = true;
         else if (product > (uint64_t)INT64_MAX / dimension)
@@ -156,7 +159,8 @@ static bool parse_shape(struct parser *p, uint64_t *elements)
     }
     if (overflow && !empty)
         return fail(p, "the shape has more than 2^63 elements");
-    *elements = empty ? 0 : product;
+    npy->dimensions = dimensions;
+    npy->elements = empty ? 0 : product;
     return true;
 }
 
@@ -218,9 +222,9 @@ static bool parse_dictionary(struct parser *p, struct npy *npy)
             return fail(p, "':' is expected");
         if (which == DESCR && !parse_descr(p, npy))
             return false;
-        if (which == ORDER && !parse_boolean(p))
+        if (which == ORDER && !parse_boolean(p, &npy->fortran_order))
             return false;
-        if (which == SHAPE && !parse_shape(p, &npy->elements))
+        if (which == SHAPE && !parse_shape(p, npy))
             return false;
         if (!accept(p, ',')) {
             if (!accept(p, '}'))

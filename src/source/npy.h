@@ -22,10 +22,16 @@
 /* Room for what is wrong with a header. */
 #define NPY_ERROR_MAX 160
 
+/* NumPy 2 allows so many dimensions, NumPy 1 half of them. */
+#define NPY_DIMENSIONS_MAX 64
+
 struct npy {
     enum element_type type;
     bool big_endian;
-    uint64_t elements;    /* the product of the shape; 1 for a scalar's () */
+    uint64_t elements;   /* the product of the shape; 1 for a scalar's () */
+    unsigned dimensions; /* of the shape, NPY_DIMENSIONS_MAX at most */
+    uint64_t shape[NPY_DIMENSIONS_MAX];
+    bool fortran_order;   /* the first dimension changes fastest */
     uint64_t data_offset; /* bytes from the start of the file to the first element */
 };
 

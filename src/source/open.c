@@ -132,12 +132,12 @@ static bool open_format(struct source *s, const struct source_options *options, 
 struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
 {
     static const struct source_ops none = {0};
-    char quoted[MESSAGE_QUOTE_MAX];
+    char name[SOURCE_NAME_MAX];
     struct source *s = calloc(1, sizeof *s);
     struct stat status;
 
     if (s)
-        s->name = strdup(strcmp(path, "-") == 0 ? "standard input" : message_quote(quoted, path));
+        s->name = strdup(source_name(name, path));
     if (!s || !s->name) {
         free(s);
         message_error(EXIT_FAILED, "out of memory");

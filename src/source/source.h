@@ -22,6 +22,7 @@
 
 #include "core/chunk.h"
 #include "core/element.h"
+#include "sys/message.h"
 
 #define SOURCE_UNKNOWN UINT64_MAX
 
@@ -48,6 +49,15 @@ struct source_options {
     bool in_order; /* decode zstd from front to back even where frames could go parallel */
 };
 
+/* How the elements of an array are arranged, as its header says. */
+#define SOURCE_DIMENSIONS_MAX 64
+struct source_shape {
+    bool known; /* there is a header that says so */
+    bool fortran_order;
+    unsigned dimensions; /* 0 for a single number */
+    uint64_t sizes[SOURCE_DIMENSIONS_MAX];
+};
+
 /* What an input is: known once it is open, and fixed. */
 struct source_info {
     const char *name;   /* as messages show it */
@@ -55,6 +65,8 @@ struct source_info {
     enum element_type type;
     size_t element_size;  /* bytes */
     bool swap;            /* elements are not in this machine's byte order */
+    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    struct source_shape shape;
     bool compressed;      /* its bytes are decoded first */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
     bool whole;           /* all of it was read when it was opened */
@@ -84,6 +96,13 @@ enum source_verdict {
 };
 
 struct source;
+
+/* Room for the name of an input. */
+#define SOURCE_NAME_MAX MESSAGE_QUOTE_MAX
+
+/* What messages call the input `path`: "standard input" for "-", otherwise message_quote's. Returns
+   `name`. */
+const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
 
 /* What a worker asks for. */
 struct source_request {

@@ -201,37 +201,64 @@ static size_t digits(const char *p)
     return strspn(p, "0123456789");
 }
 
-bool json_read_number(struct json_reader *r, double *x)
+/* The end of the number at p; NULL when there is none. The grammar is narrower than strtod's, which
+   would take "0x1p3", ".5" and "inf". */
+static const char *number_end(const char *p)
 {
-    const char *p;
     size_t count;
 
-    if (r->failed)
-        return false;
-    skip_space(r);
-    /* The grammar is narrower than strtod's, which would take "0x1p3", ".5" and "inf". */
-    p = r->at + (*r->at == '-');
+    p += *p == '-';
     count = digits(p);
     if (count == 0 || (count > 1 && *p == '0'))
-        return fail(r);
+        return NULL;
     p += count;
     if (*p == '.') {
         count = digits(p + 1);
         if (count == 0)
-            return fail(r);
+            return NULL;
         p += 1 + count;
     }
     if (*p == 'e' || *p == 'E') {
         p += 1 + (p[1] == '+' || p[1] == '-');
         count = digits(p);
         if (count == 0)
-            return fail(r);
+            return NULL;
         p += count;
     }
+    return p;
+}
+
+bool json_read_number(struct json_reader *r, double *x)
+{
+    const char *end;
+
+    if (r->failed)
+        return false;
+    skip_space(r);
+    end = number_end(r->at);
+    if (!end)
+        return fail(r);
     *x = strtod(r->at, NULL);
     if (!isfinite(*x))
         return fail(r);
-    r->at = p;
+    r->at = end;
+    return true;
+}
+
+bool json_read_number_text(struct json_reader *r, char *text, size_t size)
+{
+    const char *end;
+
+    text[0] = '\0';
+    if (r->failed)
+        return false;
+    skip_space(r);
+    end = number_end(r->at);
+    if (!end || (size_t)(end - r->at) >= size)
+        return fail(r);
+    memcpy(text, r->at, (size_t)(end - r->at));
+    text[end - r->at] = '\0';
+    r->at = end;
     return true;
 }
 

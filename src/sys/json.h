@@ -54,6 +54,10 @@ bool json_read_key(struct json_reader *r, char *text, size_t size);
 /* A finite number. */
 bool json_read_number(struct json_reader *r, double *x);
 
+/* A number, finite or not, as it is written: for those that a double does not hold. Longer ones
+   than `text` has room for are an error. After an error `text` is empty. */
+bool json_read_number_text(struct json_reader *r, char *text, size_t size);
+
 /* null, if that comes next. False, and no error, if something else does. */
 bool json_read_null(struct json_reader *r);
 

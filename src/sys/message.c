@@ -21,6 +21,9 @@ static atomic_int latched = EXIT_OK;
 static struct mutex lock = MUTEX_INITIALIZER;
 static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 
+/* The first error, for who reports it elsewhere too. */
+static char first_error[MESSAGE_ERROR_MAX] GUARDED_BY(lock);
+
 #define ERASE "\r\033[K"
 
 /* Of a terminal that does not say how wide it is. */
@@ -70,6 +73,14 @@ static void say(const char *prefix, const char *format, va_list arguments)
     mutex_unlock(&lock);
 }
 
+static void remember(const char *format, va_list arguments)
+{
+    mutex_lock(&lock);
+    if (!first_error[0])
+        vsnprintf(first_error, sizeof first_error, format, arguments);
+    mutex_unlock(&lock);
+}
+
 void message_error(enum exit_status status, const char *format, ...)
 {
     va_list arguments;
@@ -78,8 +89,26 @@ void message_error(enum exit_status status, const char *format, ...)
     while (before < (int)status && !atomic_compare_exchange_weak(&latched, &before, (int)status))
         ;
     va_start(arguments, format);
+    remember(format, arguments);
+    va_end(arguments);
+    va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);
+}
+
+void message_forget_error(void)
+{
+    mutex_lock(&lock);
+    first_error[0] = '\0';
+    mutex_unlock(&lock);
+}
+
+const char *message_first_error(char text[MESSAGE_ERROR_MAX])
+{
+    mutex_lock(&lock);
+    memcpy(text, first_error, MESSAGE_ERROR_MAX);
+    mutex_unlock(&lock);
+    return text;
 }
 
 void message_warning(const char *format, ...)

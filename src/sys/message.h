@@ -27,6 +27,16 @@ void message_program(const char *name);
 /* Prints "name: text" as a line and raises the exit status to `status`. */
 void message_error(enum exit_status status, const char *format, ...) MESSAGE_FORMAT(2, 3);
 
+/* Room for the text of an error that is remembered; what is longer is cut. */
+#define MESSAGE_ERROR_MAX 1536
+
+/* Forgets the errors so far: the next one is the first. */
+void message_forget_error(void);
+
+/* The first error since then, without the program's name; empty when there was none. Returns
+   `text`. */
+const char *message_first_error(char text[MESSAGE_ERROR_MAX]);
+
 /* Prints "name: warning: text" as a line. */
 void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
 

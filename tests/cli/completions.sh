@@ -58,7 +58,8 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'names of one beginning' 'gpureduce --l' '--length=\n--long'
     offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,-t,--dtype=,--endian=} \
         {--format=,--skip=,--length=,--long,--nan=,-D,--device=,-j,--threads=,--chunk-size=} \
-        {--json,-q,--quiet,-v,--verbose,--progress,--no-progress,-h,--help,-V,--version}' |
+        {--json,--tsv,--number=,--total,--check=,--fail-on=} \
+        {-q,--quiet,-v,--verbose,--progress,--no-progress,-h,--help,-V,--version}' |
         sed 's/ /\\n/g')"
     offers bash 'words, behind =' 'gpureduce --nan = s' skip
     offers bash 'words, where = does not split' 'gpureduce --nan=s' --nan=skip

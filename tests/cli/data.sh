@@ -10,7 +10,7 @@ sets=
 three >three.f32
 for name in portable avx2 avx512; do
     environment=GPUREDUCE_CPU=$name
-    run --json -D cpu three.f32
+    run --json -v -D cpu three.f32
     if grep -q "\"device\": \"$name\"" out; then
         sets="$sets $name"
     else

@@ -57,7 +57,7 @@ wanted() {
 
 # one_line: whether the last run failed as it should: status 1, no result, one line.
 one_line() {
-    [ "$status" -eq 1 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^gpureduce: ' err
+    [ "$status" -eq 1 ] && no_result && [ "$(wc -l <err)" -eq 1 ] && grep -q '^gpureduce: ' err
 }
 
 # either NAME TEXT EXPRESSION: the last run gave this result, or failed with such a line.
@@ -122,7 +122,7 @@ if $traced; then
         fails_like "$file: EIO in the middle" "$file: read error at byte [1-9][0-9]*: Input.*"
     done
     inject pread64:error=EIO:when=5 "$work/small" -q -o count small large
-    is 'the files behind one that cannot be read' 1 2250002 '*'
+    is 'the files behind one that cannot be read' 1 "$(printf 'error\n2250002')" '*'
     # Asking and advising about the page cache; where it is not to be had, it goes on without. TSan
     # wants madvise for itself, and both sanitizers munmap.
     for call in ${sanitizer:-madvise munmap} mincore; do
@@ -323,7 +323,7 @@ ASAN_OPTIONS=detect_leaks=0 $2 "$3" -q -j "$1" --chunk-size 64K large >../out 2>
 END
 for user in '' "$nobody"; do
     for threads in 1 3; do
-        command="on a broken disk: $user gpureduce -j $threads large"
+        command="on a broken disk: $user gpureduce -q -j $threads large"
         rm -rf disk image
         { unshare -m true && unshare -m sh ./on_disk "$threads" "$user" "$program"; } 2>/dev/null
         status=$?

@@ -67,7 +67,7 @@ golden 'counts alone' 0 json-counts
 
 # Several files, some of them bad.
 run --json -j 1 -o sum three.f32 missing empty
-golden 'a file that fails has no object' 1 json-several
+golden 'a file that fails has an object with the error' 1 json-several
 valid 'several files'
 shell 'gpureduce --json -o sum <three.f32'
 golden 'standard input' 0 json-stdin

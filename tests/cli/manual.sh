@@ -21,7 +21,7 @@ sed -n '/^\.SH OPTIONS/,/^\.SH INPUT/p' "$manual" | grep -A1 '^\.TP' | grep '^\.
 grep '^  *-' help | sed -e 's/^ *//' -e 's/  .*//' -e 's/\(=[A-Z]*\) .*/\1/' | words >of_help
 ok "they have the same $(grep -c . of_help) options" cmp of_manual of_help
 [ "$failures" -eq 0 ] || diff of_manual of_help | sed 's/^/# /'
-ok 'those are not few' test "$(grep -c '^--' of_help)" -ge 17
+ok 'those are not few' test "$(grep -c '^--' of_help)" -ge 22
 
 # Every option of the manual is one: asked for with a wrong argument, or none, it is not unknown.
 sort -u of_manual | grep '^--' | sed 's/=.*//' >names
@@ -37,7 +37,7 @@ ok 'an option that is not known is told' test "$status:$(grep -c unknown err)" =
 
 # The values of options, operations and statuses that --help lists stand in bold in the manual.
 for word in sum min max mean count argmin argmax nan inf f32 f64 f16 bf16 little big auto raw npy zstd \
-    propagate skip error cpu gpu kB MB GB TB KiB MiB GiB TiB; do
+    propagate skip error cpu gpu decimal hex empty kB MB GB TB KiB MiB GiB TiB; do
     ok "$word is in both" test "$(grep -c "\<$word\>" help)" -ge 1 -a \
         "$(grep -c "^\.[BIRTP]*\( \|.* \"*\)$word\>\|^\.BI gpu:" "$manual")" -ge 1
 done

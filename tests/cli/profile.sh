@@ -46,26 +46,26 @@ for words in three.f32 '-t f16 raw' '-t f16 -j 1 raw' '-t f16 -j 5 --chunk-size=
     '-t f16 -D cpu raw' '-t f16 --length=7 raw' data/zstd/frames.f32.zst \
     data/zstd/array-torn.npy.zst data/npy/v1-f4.npy '-D cpu three.f32 -t f16 raw three.f32'; do
     # shellcheck disable=SC2086 # several words
-    run --json -o count $words
+    run --json -v -o count $words
     holds "it adds up: $words" "$sums"
 done
 : >empty
-run --json -j 1 empty
+run --json -v -j 1 empty
 holds 'it adds up: nothing' "$sums"
-shell 'cat raw | gpureduce -t f16 --json -o count'
+shell 'cat raw | gpureduce -t f16 --json -v -o count'
 holds 'it adds up: a pipe' "$sums"
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q raw -o one.zst
     shell 'cat raw raw | split -b 5M --filter="zstd -qc" - >many.zst'
     for file in one many; do
-        run -t f16 --json -o count "$file.zst"
+        run -t f16 --json -v -o count "$file.zst"
         holds "it adds up: $file.zst" "$sums"
         holds "$file.zst is decoded" '.stages.decode.bytes == .bytes and .stages.decode.busy_seconds > 0'
     done
 else
     skip 'zstd' 'no zstd'
 fi
-run -t f16 --json -D gpu raw
+run -t f16 --json -v -D gpu raw
 if [ "$status" -eq 0 ]; then
     holds 'it adds up: -D gpu' "$sums"
     holds 'what a GPU did' '.stages.copy.bytes == .bytes and .stages.reduce.bytes == 0 and
@@ -99,7 +99,7 @@ else
 fi
 run -v -D cpu three.f32
 ok '-D cpu needs no reason' test "$status:$(grep -c 'not used' err)" = 0:0
-run --json -D cpu three.f32
+run --json -v -D cpu three.f32
 holds '-D cpu needs none in JSON' '.gpu_absence == null'
 
 # What held it back. Opening the FIFO waits for the program, however long that takes to start; should

@@ -63,6 +63,7 @@ while [ "$cut" -le 94 ] && [ -z "$wrong" ]; do
         94 | 95) expected='18 0 ' ;;
         *) expected=" 1 gpureduce: $name: ends at byte $cut, inside the zstd frame that begins at byte $begin" ;;
         esac
+        no_result || :
         got="$(cat out) $status $(cat err)"
         # With less than a magic number left, something else may follow just as well.
         if [ "$got" != "$expected" ] && { [ $((cut - begin)) -gt 3 ] ||

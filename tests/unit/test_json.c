@@ -169,6 +169,28 @@ static void test_values(void)
            "the end is not inside an array");
 }
 
+/* Numbers as they are written, which may be more than a double holds. */
+static void test_number_text(void)
+{
+    struct json_reader r;
+    char text[24] = "";
+
+    json_read(&r, "[ 18446744073709551615 , -1.50e+700, 123]");
+    tap_ok(json_read_begin(&r, '[') && json_read_more(&r, ']') &&
+               json_read_number_text(&r, text, sizeof text) &&
+               strcmp(text, "18446744073709551615") == 0,
+           "the text of a large count");
+    tap_ok(json_read_more(&r, ']') && json_read_number_text(&r, text, sizeof text) &&
+               strcmp(text, "-1.50e+700") == 0,
+           "the text of a number beyond double's range");
+    tap_ok(json_read_more(&r, ']') && !json_read_number_text(&r, text, 3) && text[0] == '\0' &&
+               !json_read_more(&r, ']'),
+           "a text without room for its end is an error");
+    json_read(&r, "0x1p3");
+    tap_ok(json_read_number_text(&r, text, sizeof text) && !json_read_end(&r),
+           "hexadecimal is no number");
+}
+
 /* What the writer writes, the reader reads. */
 static void test_round_trip(void)
 {
@@ -191,6 +213,7 @@ int main(void)
     test_grammar();
     test_depth();
     test_values();
+    test_number_text();
     test_round_trip();
     return tap_done();
 }

@@ -53,6 +53,39 @@ static struct header make_padded(int version, const char *text)
     return make(version, padded, total - prefix);
 }
 
+/* The dimensions, and their order. */
+static void check_shape(void)
+{
+    char text[1024] = "{'descr': '<f4', 'fortran_order': False, 'shape': (", error[NPY_ERROR_MAX];
+    struct header h = make_padded(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 0, 5)}");
+    struct npy npy = {.dimensions = 77};
+    size_t begin = strlen(text);
+    uint64_t offset;
+
+    tap_ok(npy_parse(h.bytes, h.size, &npy, error, &offset) && npy.dimensions == 3 &&
+               npy.shape[0] == 3 && npy.shape[1] == 0 && npy.shape[2] == 5 && npy.fortran_order,
+           "three dimensions in Fortran order");
+    free(h.bytes);
+    h = make_padded(1, "{'descr': '<f4', 'fortran_order': False, 'shape': ()}");
+    tap_ok(npy_parse(h.bytes, h.size, &npy, error, &offset) && npy.dimensions == 0 &&
+               !npy.fortran_order,
+           "no dimensions in C order");
+    free(h.bytes);
+    for (unsigned count = NPY_DIMENSIONS_MAX; count <= NPY_DIMENSIONS_MAX + 1; count++) {
+        bool good = count <= NPY_DIMENSIONS_MAX, parsed;
+
+        text[begin] = '\0';
+        for (unsigned i = 0; i < count; i++)
+            strcat(text, "1, ");
+        strcat(text, ")}");
+        h = make(1, text, strlen(text));
+        parsed = npy_parse(h.bytes, h.size, &npy, error, &offset);
+        tap_ok(parsed == good && (good ? npy.dimensions == count : strstr(error, "64") != NULL),
+               "%u dimensions", count);
+        free(h.bytes);
+    }
+}
+
 static void check_good(void)
 {
     static const struct {
@@ -441,6 +474,7 @@ static void check_mutations(void)
 int main(void)
 {
     check_good();
+    check_shape();
     check_bad();
     check_strings();
     check_numpy_names();

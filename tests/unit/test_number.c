@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/data_gen.h"
 #include "lib/tap.h"
@@ -483,10 +484,89 @@ static void check_sizes(void)
     tap_family_end(&family, "parse_count: bad ones are refused, and change nothing");
 }
 
+static void check_hex(void)
+{
+    static const struct {
+        double x;
+        const char *text;
+    } known[] = {
+        {0.0, "0x0p+0"},
+        {-0.0, "-0x0p+0"},
+        {1, "0x1p+0"},
+        {-3, "-0x1.8p+1"},
+        {0.1, "0x1.999999999999ap-4"},
+        {0x1.00000000000ffp+200, "0x1.00000000000ffp+200"},
+        {DBL_MAX, "0x1.fffffffffffffp+1023"},
+        {DBL_MIN, "0x1p-1022"},
+        {0x1p-1074, "0x1p-1074"},
+        {-0x1.8p-1073, "-0x1.8p-1073"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+        {NAN, "nan"},
+    };
+    struct tap_family family = {0};
+    char text[NUMBER_MAX];
+    struct rng r;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        number_format_hex(text, known[i].x);
+        tap_ok(strcmp(text, known[i].text) == 0, "hexadecimal: %s is %s", known[i].text, text);
+    }
+    rng_seed(&r, 31);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = rng_next(&r) << rng_below(&r, 52), got_bits;
+        double x, got;
+
+        memcpy(&x, &bits, sizeof x);
+        number_format_hex(text, x);
+        got = strtod(text, NULL);
+        memcpy(&got_bits, &got, sizeof got);
+        tap_case(&family, isnan(x) ? isnan(got) : bits == got_bits, "%a is %s", x, text);
+    }
+    tap_family_end(&family, "what is written in hexadecimal is read back by strtod");
+}
+
+static void check_parse(void)
+{
+    static const char *const bad[] = {"",    " 1",  "1 ",   "+1",       "1x",    "0x",  "-nan",
+                                      "NaN", "Inf", "NA",   "infinity", "1e",    "--1", ".5",
+                                      "-",   "1,5", "null", "e10",      "error", "nan0"};
+    struct tap_family same = {0}, refused = {0};
+    struct rng r;
+
+    rng_seed(&r, 32);
+    for (enum element_type type = 0; type < ELEMENT_TYPES; type++) {
+        for (int i = 0; i < 5000; i++) {
+            uint64_t bits = rng_next(&r);
+            char text[2][NUMBER_MAX];
+            double x = element_load(type, &bits);
+
+            number_format(text[0], x, type);
+            number_format_hex(text[1], x);
+            for (int form = 0; form < 2; form++) {
+                double got = 77;
+                bool taken = number_parse(text[form], type, &got);
+
+                tap_case(&same, taken && (isnan(x) ? isnan(got) : memcmp(&x, &got, sizeof x) == 0),
+                         "%s of %s: %d, %a", text[form], element_name(type), taken, got);
+            }
+        }
+    }
+    tap_family_end(&same, "what is written is read back, signs of zeros too");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double x;
+
+        tap_case(&refused, !number_parse(bad[i], ELEMENT_F64, &x), "'%s' is taken", bad[i]);
+    }
+    tap_family_end(&refused, "what is no number is refused");
+}
+
 int main(void)
 {
     check_known();
     check_format();
     check_sizes();
+    check_hex();
+    check_parse();
     return tap_done();
 }

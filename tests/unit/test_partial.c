@@ -342,6 +342,41 @@ static void check_difference(void)
     tap_ok(!result_difference(&nan, &other_nan, WANTS), "no difference between two NaNs");
 }
 
+/* Files one behind the other: what is appended has indices that count from 0. */
+static void check_append(void)
+{
+    struct tap_family appended = {0};
+    static double x[N_MAX];
+    static uint64_t index[N_MAX];
+    struct rng r;
+
+    rng_seed(&r, 22);
+    for (int round = 0; round < 3000; round++) {
+        size_t n = random_data(&r, x, index), begin = 0;
+        struct partial all, total;
+
+        partial_clear(&all);
+        partial_clear(&total);
+        for (size_t i = 0; i < n; i++) {
+            index[i] = i;
+            partial_take(&all, x[i], i);
+        }
+        while (begin < n) {
+            size_t end = begin + (size_t)rng_below(&r, n - begin + 1); /* may be empty */
+            struct partial file;
+
+            partial_clear(&file);
+            for (size_t i = begin; i < end; i++)
+                partial_take(&file, x[i], i - begin);
+            partial_append(&total, &file);
+            begin = end;
+        }
+        tap_case(&appended, same_partial(&total, &all), "round %d, %zu elements", round, n);
+        check_result(&appended, &total, x, index, n, "appended");
+    }
+    tap_family_end(&appended, "files appended are as if they were one");
+}
+
 int main(void)
 {
     tap_note("oracle: %s", oracle_backend());
@@ -350,5 +385,6 @@ int main(void)
     check_extremes();
     check_ties();
     check_merge();
+    check_append();
     return tap_done();
 }

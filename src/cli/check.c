@@ -1,0 +1,186 @@
+#include "config.h"
+
+#include "cli/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/report_parts.h"
+#include "sys/message.h"
+#include "sys/stdio.h"
+
+struct check {
+    struct options *options;
+    struct record record;
+    char **files;    /* as the options have them */
+    size_t *line_of; /* the line of the record for each file */
+    struct total total;
+    size_t differing, compared;
+};
+
+/* Fills in the files and what they need. False when out of memory. */
+static bool list_files(struct check *check)
+{
+    struct options *options = check->options;
+    const struct record *record = &check->record;
+
+    check->files = calloc(record->count + 1, sizeof *check->files);
+    check->line_of = calloc(record->count + 1, sizeof *check->line_of);
+    if (!check->files || !check->line_of) {
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    options->files = check->files;
+    options->file_count = 0;
+    for (size_t i = 0; i < record->count; i++) {
+        const struct record_line *line = &record->lines[i];
+
+        for (size_t j = 0; j < operation_count; j++)
+            if (line->value[j][0])
+                options->session.wants |= operations[j].wants;
+        if (!line->file)
+            continue;
+        check->line_of[options->file_count] = i;
+        check->files[options->file_count++] = line->file;
+    }
+    return true;
+}
+
+struct check *check_open(struct options *options)
+{
+    struct check *check = calloc(1, sizeof *check);
+
+    if (!check) {
+        message_error(EXIT_FAILED, "out of memory");
+        return NULL;
+    }
+    check->options = options;
+    total_clear(&check->total);
+    if (!record_read(&check->record, options->check, &options->session) || !list_files(check)) {
+        check_close(check);
+        return NULL;
+    }
+    return check;
+}
+
+void check_prepare(struct check *check, int i)
+{
+    const struct record_line *line = &check->record.lines[check->line_of[i]];
+
+    check->options->session.input = line->input;
+    check->options->session.nan = line->nan;
+}
+
+/* The type that a recorded value is a number of. */
+static enum element_type recorded_type(const struct record_line *line, const struct operation *op,
+                                       const struct reduction *reduction)
+{
+    return line->binary64 ? ELEMENT_F64 : report_type(op, reduction);
+}
+
+/* Whether a value is the recorded one, to the bit; any NaN is one. */
+static bool same_value(const struct record_line *line, const char *recorded,
+                       const struct operation *op, const struct reduction *reduction)
+{
+    enum element_type type = recorded_type(line, op, reduction);
+    double found, number;
+
+    if (op->kind == OPERATION_COUNT) {
+        uint64_t integer = PARTIAL_NO_INDEX;
+
+        /* A recorded "nan" is an index that there is none of. */
+        (void)number_parse_count(recorded, &integer);
+        return integer == operation_integer(op, &reduction->result);
+    }
+    found = operation_number(op, &reduction->result);
+    return number_parse(recorded, type, &number) && result_same_number(found, number);
+}
+
+/* Prints what is the matter behind a name, in parentheses. */
+static void print_failed(const char *name, const char *text)
+{
+    printf("%s: FAILED (%s)\n", name, text);
+}
+
+/* Prints the values that differ; false when none do. */
+static bool print_differences(const char *name, const struct record_line *line,
+                              const struct reduction *reduction)
+{
+    bool differs = false;
+
+    for (size_t i = 0; i < operation_count; i++) {
+        const struct operation *op = &operations[i];
+        const char *recorded = line->value[i];
+        char found[NUMBER_MAX];
+
+        if (!recorded[0] || same_value(line, recorded, op, reduction))
+            continue;
+        report_value(found, op, reduction, recorded_type(line, op, reduction),
+                     strstr(recorded, "0x") ? NUMBER_HEX : NUMBER_DECIMAL);
+        if (differs)
+            fputs("; ", stdout);
+        else
+            printf("%s: FAILED (", name);
+        printf("%s: recorded %s, found %s", op->name, recorded, found);
+        differs = true;
+    }
+    if (differs)
+        puts(")");
+    return differs;
+}
+
+/* Compares what a line of the record is about, and prints a line about it. */
+static void compare(struct check *check, const char *name, const struct record_line *line,
+                    const struct reduction *reduction)
+{
+    bool good = false;
+
+    if (reduction->error[0])
+        print_failed(name, reduction->error);
+    else if (line->failed)
+        print_failed(name, "it had no result when it was recorded");
+    else
+        good = !print_differences(name, line, reduction);
+    if (good && !check->options->quiet)
+        printf("%s: OK\n", name);
+    check->compared++;
+    check->differing += !good;
+    (void)stdio_flush();
+}
+
+void check_result(struct check *check, int i, const struct reduction *reduction)
+{
+    const struct record *record = &check->record;
+    size_t number = check->line_of[i];
+    const struct record_line *line = &record->lines[number];
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    compare(check, message_quote(quoted, line->file), line, reduction);
+    if (check->options->verbose && !reduction->error[0])
+        report_stats(check->options, line->file, reduction);
+    report_fail_on(check->options, line->file, reduction);
+    total_add(&check->total, reduction);
+    line = &record->lines[number + 1];
+    if (number + 1 < record->count && !line->file) {
+        total_finish(&check->total, line->nan);
+        compare(check, "total", line, &check->total.reduction);
+        total_clear(&check->total);
+    }
+}
+
+void check_close(struct check *check)
+{
+    char name[SOURCE_NAME_MAX];
+
+    if (check->differing > 0)
+        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
+                      check->compared, source_name(name, check->options->check));
+    record_free(&check->record);
+    free(check->files);
+    free(check->line_of);
+    free(check);
+}

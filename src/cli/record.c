@@ -1,0 +1,431 @@
+#include "config.h"
+
+#include "cli/record.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/json.h"
+#include "sys/message.h"
+
+/* A record while it is read. */
+struct reading {
+    struct record *record;
+    const struct session_options *session;
+    const char *name; /* as messages show it */
+    size_t line;      /* its number, from 1 */
+    char *heading;    /* of TSV; NULL before it */
+    size_t room;      /* lines that there is memory for */
+    size_t files;     /* lines that are no totals */
+    char *text;       /* the line */
+    size_t text_room; /* bytes */
+
+    /* Of the object that is being read. */
+    bool named;  /* "file" has been seen */
+    bool header; /* the file had one, which says where its elements begin */
+};
+
+static bool wrong(const struct reading *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool wrong(const struct reading *r, const char *format, ...)
+{
+    char text[160];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    message_error(EXIT_FAILED, "%s: line %zu: %s", r->name, r->line, text);
+    return false;
+}
+
+static bool out_of_memory(const struct reading *r)
+{
+    message_error(EXIT_FAILED, "%s: out of memory", r->name);
+    return false;
+}
+
+/* A new line of the record, to be filled in; NULL when out of memory. */
+static struct record_line *add_line(struct reading *r)
+{
+    struct record *record = r->record;
+    struct record_line *line;
+
+    if (record->count == r->room) {
+        size_t room = r->room ? 2 * r->room : 16;
+        struct record_line *lines = realloc(record->lines, room * sizeof *lines);
+
+        if (!lines) {
+            out_of_memory(r);
+            return NULL;
+        }
+        record->lines = lines;
+        r->room = room;
+    }
+    line = &record->lines[record->count];
+    *line = (struct record_line){.input = r->session->input, .nan = r->session->nan};
+    line->value = calloc(operation_count, sizeof *line->value);
+    if (!line->value) {
+        out_of_memory(r);
+        return NULL;
+    }
+    record->count++;
+    return line;
+}
+
+/* Whether a recorded value is one that the operation may have. */
+static bool is_value(const struct operation *op, const char *text)
+{
+    uint64_t integer;
+    double number;
+
+    if (op->kind == OPERATION_COUNT)
+        return strcmp(text, "nan") == 0 || number_parse_count(text, &integer);
+    return number_parse(text, ELEMENT_F64, &number);
+}
+
+static bool bad_value(const struct reading *r, const struct operation *op, const char *text)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    return wrong(r, "bad value of %s: %.60s", op->name, message_quote(quoted, text));
+}
+
+/* Looks at a line that has been read. */
+static bool accept_line(struct reading *r, const struct record_line *line)
+{
+    bool any = false;
+
+    if (line->file)
+        r->files++;
+    else if (r->record->count == 1 || !r->record->lines[r->record->count - 2].file)
+        return wrong(r, "a total of no files");
+    for (size_t i = 0; i < operation_count && !line->failed; i++) {
+        const char *value = line->value[i];
+
+        if (value[0] && !is_value(&operations[i], value))
+            return bad_value(r, &operations[i], value);
+        any = any || value[0];
+    }
+    return any || line->failed || wrong(r, "there are no results");
+}
+
+/*
+ * JSON.
+ */
+
+/* The name of a file, which may be as long as the line. */
+static bool read_file(struct reading *r, struct json_reader *json, struct record_line *line)
+{
+    size_t size = strlen(r->text) + 1;
+
+    if (r->named)
+        return wrong(r, "\"file\" stands twice");
+    r->named = true;
+    if (json_read_null(json))
+        return true;
+    line->file = malloc(size);
+    if (!line->file)
+        return out_of_memory(r);
+    json_read_string(json, line->file, size);
+    return true;
+}
+
+/* The value of an operation: a number, null, or, in hexadecimal, a string. What a null stands for
+   is in "nonfinite", or it is an index that there is none of. */
+static void read_value(struct json_reader *json, char value[NUMBER_MAX])
+{
+    json->at += strspn(json->at, " \t\r\n");
+    if (json_read_null(json))
+        snprintf(value, NUMBER_MAX, "nan");
+    else if (*json->at == '"')
+        json_read_string(json, value, NUMBER_MAX);
+    else
+        json_read_number_text(json, value, NUMBER_MAX);
+}
+
+static void read_nonfinite(struct json_reader *json, struct record_line *line)
+{
+    char key[32], value[NUMBER_MAX];
+
+    json_read_begin(json, '{');
+    while (json_read_more(json, '}')) {
+        const struct operation *op;
+
+        json_read_key(json, key, sizeof key);
+        json_read_string(json, value, sizeof value);
+        op = operation_find(key, strlen(key));
+        if (op)
+            memcpy(line->value[op - operations], value, sizeof value);
+    }
+}
+
+/* The place of a string among `count` words; `count` for another one. */
+static size_t read_word(struct json_reader *json, const char *const *words, size_t count)
+{
+    char text[32];
+    size_t i = 0;
+
+    json_read_string(json, text, sizeof text);
+    while (i < count && strcmp(text, words[i]) != 0)
+        i++;
+    return i;
+}
+
+/* A number of bytes or elements. */
+static bool read_count(struct reading *r, struct json_reader *json, const char *key,
+                       uint64_t *count)
+{
+    char text[NUMBER_MAX];
+
+    json_read_number_text(json, text, sizeof text);
+    return json->failed || number_parse_count(text, count) ||
+           wrong(r, "\"%s\" is no count: %s", key, text);
+}
+
+/* How the file was read. False when there is an error, other than of JSON. */
+static bool read_how(struct reading *r, struct json_reader *json, const char *key,
+                     struct record_line *line)
+{
+    static const char *const formats[] = {"raw", "npy", "zstd", "npy+zstd"};
+    static const enum source_format meant[] = {SOURCE_RAW, SOURCE_NPY, SOURCE_ZSTD, SOURCE_ZSTD};
+    static const char *const orders[] = {"little", "big"}, *const policies[] = {"propagate", "skip",
+                                                                                "error"};
+    size_t place;
+
+    if (strcmp(key, "format") == 0) {
+        place = read_word(json, formats, 4);
+        if (place == 4)
+            return json->failed || wrong(r, "unknown format");
+        line->input.format = meant[place];
+        r->header = strncmp(formats[place], "npy", 3) == 0;
+    } else if (strcmp(key, "dtype") == 0) {
+        char text[32];
+        enum element_order order;
+
+        if (json_read_null(json)) /* a total of several */
+            return true;
+        json_read_string(json, text, sizeof text);
+        return json->failed || element_parse(text, &line->input.type, &order) ||
+               wrong(r, "unknown dtype");
+    } else if (strcmp(key, "endian") == 0) {
+        place = read_word(json, orders, 2);
+        if (place == 2)
+            return json->failed || wrong(r, "unknown byte order");
+        line->input.order = place == 0 ? ELEMENT_ORDER_LITTLE : ELEMENT_ORDER_BIG;
+    } else if (strcmp(key, "nan_policy") == 0) {
+        place = read_word(json, policies, 3);
+        if (place == 3)
+            return json->failed || wrong(r, "unknown NaN policy");
+        line->nan = (enum nan_policy)place;
+    } else if (strcmp(key, "skip") == 0) {
+        return read_count(r, json, key, &line->input.skip);
+    } else if (strcmp(key, "length") == 0) {
+        line->input.length = SOURCE_UNKNOWN;
+        return json_read_null(json) || read_count(r, json, key, &line->input.length);
+    } else {
+        json_read_skip(json);
+    }
+    return true;
+}
+
+static bool read_member(struct reading *r, struct json_reader *json, struct record_line *line)
+{
+    char key[64];
+    const char *begin;
+    const struct operation *op;
+
+    json_read_key(json, key, sizeof key);
+    op = operation_find(key, strlen(key));
+    if (op) {
+        read_value(json, line->value[op - operations]);
+    } else if (strcmp(key, "file") == 0) {
+        return read_file(r, json, line);
+    } else if (strcmp(key, "nonfinite") == 0) {
+        read_nonfinite(json, line);
+    } else if (strcmp(key, "error") == 0) {
+        begin = json->at;
+        json_read_skip(json);
+        line->failed = json->at > begin;
+    } else {
+        return read_how(r, json, key, line);
+    }
+    return true;
+}
+
+static bool read_json(struct reading *r)
+{
+    struct record_line *line = add_line(r);
+    struct json_reader json;
+
+    if (!line)
+        return false;
+    r->named = r->header = false;
+    line->binary64 = true;
+    json_read(&json, r->text);
+    json_read_begin(&json, '{');
+    while (json_read_more(&json, '}'))
+        if (!read_member(r, &json, line))
+            return false;
+    if (!json_read_end(&json))
+        return wrong(r, "byte %td: not an object as --json prints it", json.at - r->text);
+    if (!r->named)
+        return wrong(r, "there is no \"file\" in it");
+    if (r->header)
+        line->input.skip = 0;
+    return accept_line(r, line);
+}
+
+/*
+ * TSV.
+ */
+
+/* Cuts the first field off *rest, which becomes NULL behind the last. */
+static char *cut_field(char **rest)
+{
+    char *field = *rest, *tab = strchr(field, '\t');
+
+    *rest = tab ? tab + 1 : NULL;
+    if (tab)
+        *tab = '\0';
+    return field;
+}
+
+/* Replaces the escapes of a name by what they stand for. */
+static void unescape(char *name)
+{
+    static const char letters[] = "tnr\\", special[] = "\t\n\r\\";
+    char *to = name;
+
+    for (const char *from = name; *from; from++) {
+        const char *letter = *from == '\\' && from[1] ? strchr(letters, from[1]) : NULL;
+
+        if (letter) {
+            *to++ = special[letter - letters];
+            from++;
+        } else {
+            *to++ = *from;
+        }
+    }
+    *to = '\0';
+}
+
+/* A heading is copied: it is looked at for every line. */
+static bool read_heading(struct reading *r)
+{
+    if (strcmp(r->text, "file") != 0 && strncmp(r->text, "file\t", 5) != 0)
+        return wrong(r, "neither an object of --json nor the heading of --tsv");
+    r->heading = strdup(r->text);
+    return r->heading || out_of_memory(r);
+}
+
+static bool read_tsv(struct reading *r)
+{
+    char *rest = r->text, *columns, *heading;
+    struct record_line *line;
+    bool good = true;
+
+    if (!r->heading)
+        return read_heading(r);
+    if (strcmp(r->text, r->heading) == 0) /* outputs of several commands, one behind the other */
+        return true;
+    line = add_line(r);
+    heading = columns = strdup(r->heading);
+    if (!line || !heading) {
+        free(heading);
+        return line ? out_of_memory(r) : false;
+    }
+    while (good && columns && rest) {
+        const char *column = cut_field(&columns), *field = cut_field(&rest);
+        const struct operation *op = operation_find(column, strlen(column));
+
+        if (column == heading) { /* the first one: the file */
+            if (strcmp(field, "total") != 0) {
+                line->file = strdup(field);
+                good = line->file || out_of_memory(r);
+                if (good)
+                    unescape(line->file);
+            }
+        } else if (strcmp(field, "NA") == 0) {
+            line->failed = true;
+        } else if (op && strlen(field) >= NUMBER_MAX) {
+            good = bad_value(r, op, field);
+        } else if (op) {
+            snprintf(line->value[op - operations], NUMBER_MAX, "%s", field);
+        }
+    }
+    free(heading);
+    if (good && (columns || rest))
+        return wrong(r, "%s fields than the heading has", rest ? "more" : "fewer");
+    return good && accept_line(r, line);
+}
+
+/* Takes the line in r->text, of `length` bytes. */
+static bool take_line(struct reading *r, size_t length)
+{
+    if (strlen(r->text) != length)
+        return wrong(r, "byte %zu is a NUL", strlen(r->text));
+    /* Spreadsheets end lines as DOS does. */
+    if (length > 0 && r->text[length - 1] == '\n')
+        r->text[--length] = '\0';
+    if (length > 0 && r->text[length - 1] == '\r')
+        r->text[--length] = '\0';
+    if (length == 0)
+        return true;
+    /* A file of TSV may have a brace in front, too, but then there is a heading before. */
+    return r->text[0] == '{' && !r->heading ? read_json(r) : read_tsv(r);
+}
+
+static bool read_lines(struct reading *r, FILE *in)
+{
+    ssize_t length;
+
+    while ((length = getline(&r->text, &r->text_room, in)) >= 0) {
+        r->line++;
+        if (!take_line(r, (size_t)length))
+            return false;
+    }
+    if (ferror(in)) {
+        message_error(EXIT_FAILED, "%s: %s", r->name, strerror(errno));
+        return false;
+    }
+    if (r->files == 0) {
+        message_error(EXIT_FAILED, "%s: there are no results in it", r->name);
+        return false;
+    }
+    return true;
+}
+
+bool record_read(struct record *record, const char *path, const struct session_options *session)
+{
+    char name[SOURCE_NAME_MAX];
+    struct reading r = {.record = record, .session = session, .name = source_name(name, path)};
+    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    bool good;
+
+    *record = (struct record){0};
+    if (!in) {
+        message_error(EXIT_FAILED, "%s: %s", r.name, strerror(errno));
+        return false;
+    }
+    good = read_lines(&r, in);
+    free(r.text);
+    free(r.heading);
+    if (in != stdin)
+        fclose(in);
+    return good;
+}
+
+void record_free(struct record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        free(record->lines[i].file);
+        free(record->lines[i].value);
+    }
+    free(record->lines);
+    *record = (struct record){0};
+}

@@ -1,0 +1,30 @@
+/*
+ * A total: what several reductions come to as if their inputs were one, one behind the other. It is
+ * exact: partials are merged, of different types too, since every element is a binary64. It belongs
+ * to one thread.
+ */
+#ifndef GPUREDUCE_RUN_TOTAL_H
+#define GPUREDUCE_RUN_TOTAL_H
+
+#include "run/reduction.h"
+#include "run/session_options.h"
+
+struct total {
+    /* Indices count over all inputs. Amounts and times are sums; there is no format, no shape and
+       no profile. The type is that of all inputs, or f64 where they differ. `error` is set when an
+       input has no result: then the total has none. */
+    struct reduction reduction;
+    bool mixed; /* inputs are of several types */
+    unsigned inputs, failed;
+};
+
+/* Makes *t the total of no inputs, which counts as f64. */
+void total_clear(struct total *t);
+
+/* Adds an input, behind those added before; a reduction with an error counts as failed. */
+void total_add(struct total *t, const struct reduction *reduction);
+
+/* Works out the result of what was added. */
+void total_finish(struct total *t, enum nan_policy nan);
+
+#endif
