@@ -23,14 +23,20 @@
 #define NPY_ERROR_MAX 160
 
 struct npy {
+    bool untyped; /* two-byte voids: the header does not say which type they are */
     enum element_type type;
-    bool big_endian;
-    uint64_t elements;    /* the product of the shape; 1 for a scalar's () */
-    uint64_t data_offset; /* bytes from the start of the file to the first element */
+    enum element_order order; /* of what is untyped */
+    bool big_endian;          /* of what is not */
+    uint64_t elements;        /* the product of the shape; 1 for a scalar's () */
+    uint64_t data_offset;     /* bytes from the start of the file to the first element */
 };
 
 /* Whether the first `size` bytes of a file are those of a .npy file. Six bytes decide. */
 bool npy_recognise(const void *bytes, size_t size);
+
+/* Whether these bytes, which are a whole file, are one cut off within that, before its sixth byte.
+ */
+bool npy_cut_off(const void *bytes, size_t size);
 
 /* The length of the header in bytes, the magic string included, from the file's first bytes: 0
    when `size` is too small to tell (NPY_PREFIX_MAX is enough). The caller refuses a length beyond

@@ -456,8 +456,10 @@ quiet=$!
     three
 ) | "$GPUREDUCE" -o sum --no-progress >slow.none 2>slow.none.err &
 none=$!
+# What tells the format is read first.
 # shellcheck disable=SC2094 # reading what the other end writes is the point
 (
+    head -c 4096 /dev/zero
     three
     i=0
     while [ ! -s slow.shown.err ] && [ "$i" -lt 200 ]; do
@@ -470,7 +472,7 @@ ok '--progress: the result' test "$(cat slow.shown)" = "sum${tab}12"
 ok '--progress shows bytes, rate and time' \
     grep -q '0\.00 GB  0\.00 GB/s  [0-9]* s' slow.shown.err
 ok '--progress erases its line' \
-    sh -c 'tail -n 1 slow.shown.err | tr "\r\033" "RE" | grep "RE\[K6 elements, 24 bytes, "'
+    sh -c 'tail -n 1 slow.shown.err | tr "\r\033" "RE" | grep "RE\[K1030 elements, 4120 bytes, "'
 wait "$quiet" "$none"
 ok '-q --progress shows nothing' \
     test "$(cat slow.quiet):$(wc -c <slow.quiet.err | tr -d ' ')" = 12:0
