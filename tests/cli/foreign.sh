@@ -89,6 +89,15 @@ run --format=raw+zstd data/raw/mixed-le.f32
 fails '--format=raw+zstd of what is not compressed' \
     'data/raw/mixed-le.f32: not zstd data: no frame begins at byte 0'
 
+# Directories.
+for name in zarr.json .zarray .zgroup; do
+    mkdir x.zarr && : >"x.zarr/$name"
+    run x.zarr
+    fails "a directory with $name" \
+        'x.zarr: is a Zarr array or group, which is a directory; zarr.open reads it, and numpy.save writes an array of it as .npy'
+    rm -r x.zarr
+done
+
 # Files of nothing, and of less than a magic number.
 for name in x.npy x.zst x.npy.zst; do
     : >"$name"
