@@ -68,6 +68,14 @@ static bool is_lz4(const struct foreign_input *in)
     return (in->bytes[4] & 0xc2) == 0x40 && (in->bytes[5] & 0xc0) == 0x40;
 }
 
+/* The older form: 32 bits of magic, and 8 of the first block's length, of 8 MiB at most. */
+static bool is_lz4_legacy(const struct foreign_input *in)
+{
+    uint64_t length = load_little(in->bytes + 4, 4);
+
+    return length > 0 && length < 1 << 24;
+}
+
 #define COMPRESS_CODES 30
 
 /* 16 bits of magic and 4 of the flags. Then codes of 9 bits: the first is a byte, and the k-th can
@@ -316,6 +324,15 @@ static bool is_hdf4(const struct foreign_input *in)
  * Tables.
  */
 
+/* 32 bits, and 8 of the first page: a field as in other files, or 12 of the length of what is
+   encrypted. */
+static bool is_parquet_encrypted(const struct foreign_input *in)
+{
+    uint64_t length = load_little(in->bytes + 4, 4);
+
+    return in->bytes[4] == 0x15 || (length >= 28 && length < 1 << 20);
+}
+
 /* The stream form: 32 bits, which are those of a NaN; 12 and more of the length of the first
    message, a multiple of 8; and as many of the place in it where its table begins, of 4. */
 static bool is_arrow_stream(const struct foreign_input *in)
@@ -412,7 +429,11 @@ static const struct foreign table[] = {
      MAGIC("\x04\x22\x4d\x18"),
      .least = 7,
      .also = is_lz4},
-    {.name = "an lz4 file", .filter = "lz4 -dc", MAGIC("\x02\x21\x4c\x18"), .least = 8},
+    {.name = "an lz4 file",
+     .filter = "lz4 -dc",
+     MAGIC("\x02\x21\x4c\x18"),
+     .least = 8,
+     .also = is_lz4_legacy},
     {.name = "an lzip file", .filter = "lzip -dc", MAGIC("LZIP\x01")},
     {.name = "a file of compress(1)",
      .filter = "gzip -dc",
@@ -497,7 +518,8 @@ static const struct foreign table[] = {
     {.name = "an encrypted Parquet file",
      .advice = "pyarrow.parquet" AS_NPY,
      MAGIC("PARE"),
-     .least = 12},
+     .least = 12,
+     .also = is_parquet_encrypted},
     {.name = "an Arrow file (or Feather)", .advice = "pyarrow.feather" AS_NPY, MAGIC("ARROW1\0\0")},
     {.name = "an Arrow stream",
      .advice = "pyarrow.ipc.open_stream" AS_NPY,

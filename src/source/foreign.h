@@ -2,9 +2,9 @@
  * Formats that the program does not read, so that none of them is taken for raw numbers: a table
  * with a row for each. Pure: over bytes already read, no I/O.
  *
- * Raw elements must practically never be refused. Where a row does not say otherwise, what it looks
- * at has at most 2^32 values in as many bytes of which it takes one, or odds below 2^-32 for bytes
- * of any value; and zeros, ones and constant data never match.
+ * Raw elements must practically never be refused. A magic of five bytes or more has odds of 2^-40
+ * or less, for bytes of any value. A shorter one may be a number that occurs, so those rows ask for
+ * more, and say what that makes. Zeros, ones and constant data match none.
  */
 #ifndef GPUREDUCE_FOREIGN_H
 #define GPUREDUCE_FOREIGN_H

@@ -98,10 +98,12 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     free(header);
     if (!ok)
         return false;
-    s->info.type = npy.type;
-    s->info.swap = npy.big_endian != element_host_is_big();
-    if (npy.untyped && !layout_untyped(s, options, &npy))
+    if (!npy.untyped) {
+        s->info.type = npy.type;
+        s->info.swap = npy.big_endian != element_host_is_big();
+    } else if (!layout_untyped(s, options, &npy)) {
         return false;
+    }
     if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(s->info.type)) {
         source_error(s, "byte %" PRIu64 ": the shape has more elements than any file holds",
                      (uint64_t)NPY_PREFIX_MAX);

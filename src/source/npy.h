@@ -23,8 +23,8 @@
 #define NPY_ERROR_MAX 160
 
 struct npy {
-    bool untyped; /* two-byte voids: the header does not say which type they are */
-    enum element_type type;
+    bool untyped;             /* two-byte voids: the header does not say which type they are */
+    enum element_type type;   /* of what is not untyped */
     enum element_order order; /* of what is untyped */
     bool big_endian;          /* of what is not */
     uint64_t elements;        /* the product of the shape; 1 for a scalar's () */

@@ -64,7 +64,7 @@ static const struct {
     {"a bzip2 file", {PART(0, "BZh91AY&SY")}, 10},
     {"a bzip2 file", {PART(0, "BZh1\x17\x72\x45\x38\x50\x90")}, 10},
     {"an lz4 file", {PART(0, "\x04\x22\x4d\x18\x64\x40\xa7")}, 7},
-    {"an lz4 file", {PART(0, "\x02\x21\x4c\x18")}, 8},
+    {"an lz4 file", {PART(0, "\x02\x21\x4c\x18\x34\x12\0\0")}, 8},
     {"an lzip file", {PART(0, "LZIP\x01\x0c")}, 5},
     /* The codes of 9 bits are 'a', then 257 and on: what a run of one letter becomes. */
     {"a file of compress(1)", {PART(0, "\x1f\x9d\x90")}, 38},
@@ -117,7 +117,7 @@ static const struct {
     {"a GRIB file", {PART(0, "GRIB\xff\xff\0\2")}, 8},
     {"a ROOT file", {PART(0, "root\0\0\xf3\xc0\0\0\0\x64")}, 12},
     {"a Parquet file", {PART(0, "PAR1\x15\x04")}, 5},
-    {"an encrypted Parquet file", {PART(0, "PARE")}, 12},
+    {"an encrypted Parquet file", {PART(0, "PARE\x2c\0\0\0")}, 12},
     {"an Arrow file (or Feather)", {PART(0, "ARROW1\0\0\xff\xff\xff\xff")}, 8},
     {"an Arrow stream", {PART(0, "\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0")}, 12},
     {"a Feather file", {PART(0, "FEA1\0\0\0\0")}, 8},
