@@ -4,23 +4,27 @@ format's own package, into DIRECTORY, and a line for each to standard output: th
 what gpureduce calls it. A line that begins with # names a package that is missing. bfloat16 arrays
 go into DIRECTORY too, as "bf16", a tab, the file, a tab and the exact sum."""
 
-import gzip
-import importlib
-import bz2
-import io
-import json
-import lzma
-import os
-import pickle
-import sqlite3
-import struct
 import sys
-import tarfile
-import wave
-import zipfile
+
+try:
+    import bz2
+    import gzip
+    import importlib
+    import io
+    import json
+    import lzma
+    import os
+    import pickle
+    import sqlite3
+    import struct
+    import tarfile
+    import wave
+    import zipfile
+except ImportError as error:  # a Python without all of its own library
+    print(f"# python3: {error}")
+    sys.exit(0)
 
 directory = sys.argv[1]
-failed = []
 
 
 def path(name):
