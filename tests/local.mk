@@ -17,9 +17,11 @@ test_programs = \
 	tests/unit/test_arguments \
 	tests/unit/test_cpu_kernels \
 	tests/unit/test_cuda \
+	tests/unit/test_doubt \
 	tests/unit/test_element \
 	tests/unit/test_engines \
 	tests/unit/test_exact \
+	tests/unit/test_foreign \
 	tests/unit/test_generated \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_policy \
@@ -74,6 +76,7 @@ test_scripts = \
 	tests/cli/errors.sh \
 	tests/cli/faults.sh \
 	tests/cli/files.sh \
+	tests/cli/foreign.sh \
 	tests/cli/formats.sh \
 	tests/cli/frames.sh \
 	tests/cli/hostile.sh \
@@ -99,7 +102,7 @@ tests/lib/shim.so: tests/lib/shim.c
 	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
 
 # Golden files and samples: all of them.
-EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/lib/terminal.py tests/golden data
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/lib/make_foreign.py tests/lib/terminal.py tests/golden data
 
 #
 # make check-long: tests that take minutes.

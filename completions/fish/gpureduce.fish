@@ -3,7 +3,7 @@
 complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf)' -d 'what to compute, separated by commas'
 complete -c gpureduce -s t -l dtype -x -a 'f32 f64 f16 bf16' -d 'type of raw elements'
 complete -c gpureduce -l endian -x -a 'little big' -d 'byte order of raw elements'
-complete -c gpureduce -l format -x -a 'auto raw npy zstd' -d 'what the input is'
+complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd' -d 'what the input is'
 complete -c gpureduce -l skip -x -d 'skip SIZE bytes at the start of raw input'
 complete -c gpureduce -l length -x -d 'reduce only the first N elements'
 complete -c gpureduce -l long -d 'accept zstd frames with windows of up to 2^N bytes'

@@ -97,10 +97,8 @@ static bool parse_endian(const struct arguments *a, const struct argument *x, co
 static const char *format_word(size_t i)
 {
     static const char *const words[] = {
-        [SOURCE_AUTO] = "auto",
-        [SOURCE_RAW] = "raw",
-        [SOURCE_NPY] = "npy",
-        [SOURCE_ZSTD] = "zstd",
+        [SOURCE_AUTO] = "auto", [SOURCE_RAW] = "raw",           [SOURCE_NPY] = "npy",
+        [SOURCE_ZSTD] = "zstd", [SOURCE_RAW_ZSTD] = "raw+zstd",
     };
 
     return i < COUNT(words) ? words[i] : NULL;
@@ -313,7 +311,7 @@ static const struct argument table[] = {
      .completion = COMPLETE_WORD,
      .help =
          "type of raw elements: f32 (default), f64, f16, bf16, or as NumPy spells it (<f4, >f8, "
-         "float32)"},
+         "float32); also of a .npy of bfloat16, whose header says V2"},
     {.name = "endian",
      .value = "ORDER",
      .kind = ARGUMENT_PARSED,
@@ -329,7 +327,8 @@ static const struct argument table[] = {
      .what = "format",
      .word = format_word,
      .completion = COMPLETE_WORD,
-     .help = "what the input is: auto (default), raw, npy or zstd"},
+     .help = "what the input is: auto (default), raw, npy, zstd, or raw+zstd, which is raw numbers "
+             "compressed by zstd whatever they look like"},
     {.name = "skip",
      .value = "SIZE",
      .kind = ARGUMENT_SIZE,
@@ -496,6 +495,7 @@ enum options_action options_parse(int argc, char **argv, struct options *options
         options->session.wants |= options->operations[i]->wants;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
+    options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
 

@@ -192,7 +192,8 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
                      struct record_line *line)
 {
     static const char *const formats[] = {"raw", "npy", "zstd", "npy+zstd"};
-    static const enum source_format meant[] = {SOURCE_RAW, SOURCE_NPY, SOURCE_ZSTD, SOURCE_ZSTD};
+    static const enum source_format meant[] = {SOURCE_RAW, SOURCE_NPY, SOURCE_RAW_ZSTD,
+                                               SOURCE_ZSTD};
     static const char *const orders[] = {"little", "big"}, *const policies[] = {"propagate", "skip",
                                                                                 "error"};
     size_t place;

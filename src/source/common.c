@@ -29,7 +29,7 @@ void source_error(struct source *s, const char *format, ...)
     char text[512];
     va_list arguments;
 
-    if (atomic_exchange(&s->failed, true))
+    if (s->muted || atomic_exchange(&s->failed, true))
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);

@@ -8,18 +8,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/doubt.h"
+#include "source/foreign.h"
 #include "source/npy.h"
 #include "source/zstd/frames.h"
 #include "sys/message.h"
+
+/* As many first bytes tell what an input is. */
+#define FORMATS_HEAD FOREIGN_HEAD
+
+_Static_assert(FORMATS_HEAD <= READER_PUSHED_MAX, "what is read goes back to the reader");
 
 /* Raw elements are what the options say. */
 static bool layout_raw(struct source *s, const struct source_options *options,
                        struct reader *reader, const unsigned char *prefix, size_t had)
 {
+    bool big = options->order == ELEMENT_ORDER_BIG;
+    const char *better = NULL;
+
     reader_push(reader, prefix, had);
     s->info.type = options->type;
-    s->info.swap = (options->order == ELEMENT_ORDER_BIG) != element_host_is_big();
+    s->info.swap = big != element_host_is_big();
     s->data_offset = options->skip;
+    /* What is opened again has been doubted before. */
+    if (options->doubt && !options->in_order && options->skip < had)
+        better = doubt(prefix + options->skip, had - (size_t)options->skip, options->type, big);
+    if (better)
+        message_warning("%s: the elements hardly are %s-endian %s, but make sense with %s", s->name,
+                        big ? "big" : "little", element_name(options->type), better);
+    return true;
+}
+
+/* The type of .npy elements whose header does not tell: what the user says. */
+static bool layout_untyped(struct source *s, const struct source_options *options,
+                           const struct npy *npy)
+{
+    enum element_order order = npy->order != ELEMENT_ORDER_UNSAID ? npy->order : options->order;
+
+    if (element_size(options->type) != 2) {
+        source_error(s, "the .npy header says only that elements have 2 bytes (V2): if they are "
+                        "bfloat16, type -t bf16");
+        return false;
+    }
+    s->info.type = options->type;
+    s->info.swap = (order == ELEMENT_ORDER_BIG) != element_host_is_big();
     return true;
 }
 
@@ -102,16 +134,21 @@ static bool layout_npy(struct source *s, const struct source_options *options,
     free(header);
     if (!ok)
         return false;
-    if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(npy.type)) {
+    if (!npy.untyped) {
+        s->info.type = npy.type;
+        s->info.swap = npy.big_endian != element_host_is_big();
+    } else if (!layout_untyped(s, options, &npy)) {
+        return false;
+    }
+    if (npy.elements > (INT64_MAX - npy.data_offset) / element_size(s->info.type)) {
         source_error(s, "byte %" PRIu64 ": the shape has more elements than any file holds",
                      (uint64_t)NPY_PREFIX_MAX);
         return false;
     }
-    s->info.type = npy.type;
-    s->info.swap = npy.big_endian != element_host_is_big();
     s->data_offset = npy.data_offset;
     s->promised = npy.elements;
-    warn_overridden(s, options, npy.big_endian);
+    if (!npy.untyped)
+        warn_overridden(s, options, npy.big_endian);
     s->info.shape = (struct source_shape){
         .known = true, .fortran_order = npy.fortran_order, .dimensions = npy.dimensions};
     _Static_assert(SOURCE_DIMENSIONS_MAX >= NPY_DIMENSIONS_MAX, "any shape has room");
@@ -155,10 +192,25 @@ static const struct format *recognise(const unsigned char *bytes, size_t size, b
     return NULL;
 }
 
+/* The row of the format outside, and of the one inside, that the user asked for; NULL where the
+   content tells. */
+static const struct format *asked_outside(const struct source_options *options)
+{
+    return find(options->format == SOURCE_RAW_ZSTD ? SOURCE_ZSTD : options->format);
+}
+
+static const struct format *asked_inside(const struct source_options *options)
+{
+    const struct format *asked =
+        find(options->format == SOURCE_RAW_ZSTD ? SOURCE_RAW : options->format);
+
+    return asked && asked->compression ? NULL : asked;
+}
+
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader)
 {
-    const struct format *asked = find(options->format), *found;
+    const struct format *asked = asked_outside(options), *found;
     unsigned char magic[FORMATS_MAGIC_MAX];
     ptrdiff_t got;
 
@@ -178,31 +230,139 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     return true;
 }
 
+/* The input's name as a command line takes it: the word FILE where it would need quotes, or is
+   long, and nothing for standard input. */
+static const char *operand(const struct source *s)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "._/+,@%:=-";
+
+    if (strcmp(s->path, "-") == 0)
+        return "";
+    return *s->path == '-' || s->path[strspn(s->path, plain)] || strlen(s->path) > 100 ? "FILE"
+                                                                                       : s->path;
+}
+
+/* Prints that the input is of a format that is not read, and how to read it. */
+static void refuse(struct source *s, const struct foreign *foreign)
+{
+    const char *file = operand(s), *space = *file ? " " : "";
+    const char *inside = s->info.compressed ? ", compressed by zstd" : "";
+    const char *raw = s->info.compressed ? "raw+zstd" : "raw";
+
+    if (foreign->filter && s->info.compressed)
+        source_error(
+            s,
+            "%s%s; 'zstd -dc%s%s | %s | gpureduce' reads it, --format=%s takes it for raw numbers",
+            foreign->name, inside, space, file, foreign->filter, raw);
+    else if (foreign->filter)
+        source_error(s, "%s; '%s%s%s | gpureduce' reads it, --format=%s takes it for raw numbers",
+                     foreign->name, foreign->filter, space, file, raw);
+    else
+        source_error(s, "%s%s; %s (--format=%s takes it for raw numbers)", foreign->name, inside,
+                     foreign->advice, raw);
+}
+
+/* Whether a file of no bytes has a name that says what it should hold. */
+static bool empty_by_name(const struct source *s)
+{
+    static const char *const ends[] = {".npy", ".zst"};
+    size_t length = strlen(s->path);
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && strcmp(s->path + length - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether what is none of the formats, nor asked for as one, may be raw numbers. `head` are its
+   first bytes, up to FORMATS_HEAD. Prints why not. */
+static bool may_be_raw(struct source *s, const struct source_options *options,
+                       const unsigned char *head, size_t size)
+{
+    bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
+    bool ends = size < FORMATS_HEAD && !s->info.compressed; /* another frame may follow */
+    struct foreign_input input = {.bytes = head,
+                                  .size = size,
+                                  .ends = ends,
+                                  .total = ends    ? size
+                                           : plain ? s->info.input_bytes
+                                                   : SOURCE_UNKNOWN,
+                                  .type = options->type,
+                                  .big_endian = options->order == ELEMENT_ORDER_BIG};
+    const struct foreign *foreign = foreign_recognise(&input);
+
+    if (foreign) {
+        refuse(s, foreign);
+        return false;
+    }
+    if (size == 0 && !s->info.compressed && empty_by_name(s)) {
+        source_error(s, "is empty, which no file of that name is (--format=raw takes it for no "
+                        "numbers)");
+        return false;
+    }
+    if (npy_cut_off(head, size)) {
+        source_error(s,
+                     "a .npy file that is cut off at byte %zu (--format=%s takes it for raw "
+                     "numbers)",
+                     size, s->info.compressed ? "raw+zstd" : "raw");
+        return false;
+    }
+    return true;
+}
+
+/* Reads up to FORMATS_HEAD bytes, of which `got` are there, as far as there are so many; of zstd no
+   further than the first frame. Returns how many there are; -1 on failure. A file whose frames are
+   decoded in parallel is read again for that: then failure comes to an end here. */
+static ptrdiff_t fill_head(struct source *s, const struct source_options *options,
+                           struct reader *reader, unsigned char head[FORMATS_HEAD], size_t got)
+{
+    ptrdiff_t more = 1;
+
+    s->muted = s->info.compressed && s->info.input_bytes != SOURCE_UNKNOWN && !options->in_order;
+    reader->probing = true;
+    while (got < FORMATS_HEAD && more > 0) {
+        more = reader_read(reader, head + got, FORMATS_HEAD - got);
+        got += more > 0 ? (size_t)more : 0;
+    }
+    reader->probing = false;
+    if (s->muted && more < 0)
+        more = 0;
+    s->muted = false;
+    return more < 0 ? -1 : (ptrdiff_t)got;
+}
+
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader)
 {
-    const struct format *asked = find(options->format), *found = NULL;
-    unsigned char prefix[NPY_PREFIX_MAX];
+    const struct format *asked = asked_inside(options), *found = asked;
+    unsigned char head[FORMATS_HEAD];
     ptrdiff_t got = 0;
 
     s->promised = SOURCE_UNKNOWN;
-    if (options->format != SOURCE_RAW) {
-        got = reader_fill(reader, prefix, sizeof prefix);
+    if (!asked || asked->recognise) {
+        got = reader_fill(reader, head, NPY_PREFIX_MAX);
         if (got < 0)
             return false;
+        if (s->info.compressed && recognise(head, (size_t)got, true)) {
+            source_error(s,
+                         "byte 0: the decompressed data are zstd-compressed again; decompress once "
+                         "with 'zstd -dc' first");
+            return false;
+        }
+        found = recognise(head, (size_t)got, false);
     }
-    if (s->info.compressed && recognise(prefix, (size_t)got, true)) {
-        source_error(s, "byte 0: the decompressed data are zstd-compressed again; decompress once "
-                        "with 'zstd -dc' first");
-        return false;
-    }
-    found = recognise(prefix, (size_t)got, false);
-    if (!found && asked && asked->recognise && !asked->compression) {
+    if (!found && asked) {
         source_error(s, "%s", asked->wrong);
         return false;
     }
-    if (!found)
+    /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
+    if (!found || (options->doubt && !found->recognise)) {
+        got = fill_head(s, options, reader, head, (size_t)got);
+        if (got < 0 || (!found && !may_be_raw(s, options, head, (size_t)got)))
+            return false;
         found = find(SOURCE_RAW);
-    if (!found->layout(s, options, reader, prefix, (size_t)got))
+    }
+    if (!found->layout(s, options, reader, head, (size_t)got))
         return false;
     s->header = found->recognise != NULL;
     s->info.data_offset = s->data_offset;

@@ -1,7 +1,10 @@
 # src/source: where the elements come from.
 library_sources += \
 	src/source/common.c src/source/source.h src/source/source_impl.h \
+	src/source/doubt.c src/source/doubt.h \
 	src/source/file.c src/source/file.h \
+	src/source/foreign.c src/source/foreign.h src/source/foreign_input.h \
+	src/source/foreign_text.c src/source/foreign_text.h \
 	src/source/formats.c src/source/formats.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \

@@ -26,6 +26,11 @@ bool npy_recognise(const void *bytes, size_t size)
     return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
 }
 
+bool npy_cut_off(const void *bytes, size_t size)
+{
+    return size > 0 && size < sizeof magic && memcmp(bytes, magic, size) == 0;
+}
+
 uint64_t npy_header_length(const void *bytes, size_t size)
 {
     const unsigned char *b = bytes;
@@ -176,14 +181,19 @@ static bool parse_descr(struct parser *p, struct npy *npy)
         return fail(p, "structured dtypes are not supported");
     if (!parse_string(p, descr, sizeof descr))
         return false;
+    /* What libraries for bfloat16 write: NumPy has no such type. */
+    npy->untyped = strcmp(descr + strcspn(descr, "V"), "V2") == 0 &&
+                   (descr[1] == 'V' ? strchr("<>|=", descr[0]) != NULL : descr[0] == 'V');
+    if (npy->untyped) {
+        npy->order = *descr == '<'   ? ELEMENT_ORDER_LITTLE
+                     : *descr == '>' ? ELEMENT_ORDER_BIG
+                                     : ELEMENT_ORDER_UNSAID;
+        return true;
+    }
     if (!element_parse_numpy(descr, &npy->type, &order)) {
         p->position = start;
         snprintf(p->error, NPY_ERROR_MAX,
-                 "dtype '%s' is not supported (float16, float32 and float64 are)%s", descr,
-                 /* What libraries for bfloat16 write. */
-                 strcmp(descr + strcspn(descr, "V"), "V2") == 0
-                     ? "; if it is bfloat16: --format=raw --skip=HEADER -t bf16"
-                     : "");
+                 "dtype '%s' is not supported (float16, float32 and float64 are)", descr);
         return false;
     }
     npy->big_endian =

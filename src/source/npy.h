@@ -26,10 +26,12 @@
 #define NPY_DIMENSIONS_MAX 64
 
 struct npy {
-    enum element_type type;
-    bool big_endian;
-    uint64_t elements;   /* the product of the shape; 1 for a scalar's () */
-    unsigned dimensions; /* of the shape, NPY_DIMENSIONS_MAX at most */
+    bool untyped;             /* two-byte voids: the header does not say which type they are */
+    enum element_type type;   /* of what is not untyped */
+    enum element_order order; /* of what is untyped */
+    bool big_endian;          /* of what is not */
+    uint64_t elements;        /* the product of the shape; 1 for a scalar's () */
+    unsigned dimensions;      /* of the shape, NPY_DIMENSIONS_MAX at most */
     uint64_t shape[NPY_DIMENSIONS_MAX];
     bool fortran_order;   /* the first dimension changes fastest */
     uint64_t data_offset; /* bytes from the start of the file to the first element */
@@ -37,6 +39,10 @@ struct npy {
 
 /* Whether the first `size` bytes of a file are those of a .npy file. Six bytes decide. */
 bool npy_recognise(const void *bytes, size_t size);
+
+/* Whether these bytes, which are a whole file, are one cut off within that, before its sixth byte.
+ */
+bool npy_cut_off(const void *bytes, size_t size);
 
 /* The length of the header in bytes, the magic string included, from the file's first bytes: 0
    when `size` is too small to tell (NPY_PREFIX_MAX is enough). The caller refuses a length beyond

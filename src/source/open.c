@@ -18,6 +18,21 @@
 #include "source/zstd/zstd.h"
 #include "sys/message.h"
 
+/* Prints why a directory is not read. */
+static void refuse_directory(struct source *s)
+{
+    static const char *const zarr[] = {"zarr.json", ".zarray", ".zgroup"};
+
+    for (size_t i = 0; i < sizeof zarr / sizeof *zarr; i++) {
+        if (faccessat(s->fd, zarr[i], F_OK, 0) == 0) {
+            source_error(s, "is a Zarr array or group, which is a directory; zarr.open reads it, "
+                            "and numpy.save writes an array of it as .npy");
+            return;
+        }
+    }
+    source_error(s, "is a directory");
+}
+
 /* Takes the descriptor and the metadata of what `path` names. */
 static bool open_file(struct source *s, struct stat *status)
 {
@@ -35,7 +50,7 @@ static bool open_file(struct source *s, struct stat *status)
         return false;
     }
     if (S_ISDIR(status->st_mode)) {
-        source_error(s, "is a directory");
+        refuse_directory(s);
         return false;
     }
     flags = fcntl(s->fd, F_GETFL);

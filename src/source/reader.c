@@ -18,8 +18,7 @@ ptrdiff_t reader_read(struct reader *r, void *buffer, size_t size)
 
     if (count == 0)
         return r->read(r, buffer, size);
-    memcpy(buffer, r->pushed_bytes, count);
-    memmove(r->pushed_bytes, r->pushed_bytes + count, r->pushed - count);
+    memcpy(buffer, r->pushed_bytes + READER_PUSHED_MAX - r->pushed, count);
     r->pushed -= count;
     return (ptrdiff_t)count;
 }
@@ -41,9 +40,8 @@ ptrdiff_t reader_fill(struct reader *r, void *buffer, size_t size)
 
 void reader_push(struct reader *r, const void *bytes, size_t size)
 {
-    memmove(r->pushed_bytes + size, r->pushed_bytes, r->pushed);
-    memcpy(r->pushed_bytes, bytes, size);
     r->pushed += size;
+    memcpy(r->pushed_bytes + READER_PUSHED_MAX - r->pushed, bytes, size);
 }
 
 struct input_reader {

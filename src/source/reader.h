@@ -10,7 +10,8 @@
 
 #include "source/source_impl.h"
 
-#define READER_PUSHED_MAX 16
+/* As much as is read ahead to tell what an input is. Bytes. */
+#define READER_PUSHED_MAX 4096
 
 struct reader {
     /* Reads up to `size` bytes; 0 at the end; -1 on failure. */
@@ -19,7 +20,10 @@ struct reader {
     /* Reads ahead. One thread may call it while another calls read; both may have to wait for the
        input. False when there is nothing to read ahead. NULL where that is always so. */
     bool (*ahead)(struct reader *);
-    size_t pushed; /* bytes to be read again before any other */
+    /* What is read only tells what the input is: a decoder ends with the first piece that has
+       content, since what is wrong with the next is no matter yet. */
+    bool probing;
+    size_t pushed; /* bytes to be read again before any other: the last of these */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };
 

@@ -34,14 +34,21 @@
 #define SOURCE_WINDOW_LOG_DEFAULT 27
 
 /* The formats there are are rows of a table in formats.c. */
-enum source_format { SOURCE_AUTO, SOURCE_RAW, SOURCE_NPY, SOURCE_ZSTD };
+enum source_format {
+    SOURCE_AUTO,
+    SOURCE_RAW,
+    SOURCE_NPY,
+    SOURCE_ZSTD,
+    SOURCE_RAW_ZSTD /* compressed, and raw whatever the content looks like */
+};
 
 /* How an input is to be read. */
 struct source_options {
     enum source_format format;
-    enum element_type type;   /* of raw input */
+    enum element_type type;   /* of raw input, and of a .npy whose header names none */
     bool type_given;          /* the user has asked for it */
-    enum element_order order; /* of raw input; ELEMENT_ORDER_UNSAID means little */
+    enum element_order order; /* likewise; ELEMENT_ORDER_UNSAID means little */
+    bool doubt;               /* warn where raw elements look like those of another type */
     uint64_t skip;            /* bytes to leave out at the start of raw input */
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
     size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */

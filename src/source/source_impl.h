@@ -33,8 +33,10 @@ struct source_ops {
 #    define SOURCE_HEAD_MAX ((size_t)64 << 10)
 #endif
 
-/* Of larger files so many bytes are read, to tell their format. */
-#define SOURCE_HEAD_MIN ((size_t)512)
+/* Of larger files so many bytes are read, to tell their format (FORMATS_HEAD). */
+#ifndef SOURCE_HEAD_MIN
+#    define SOURCE_HEAD_MIN ((size_t)4096)
+#endif
 
 struct source {
     const struct source_ops *ops;
@@ -54,6 +56,8 @@ struct source {
     uint64_t start;       /* offset in the file at which the input begins */
     uint64_t data_offset; /* bytes, after decompression, before the first element */
     uint64_t promised;    /* elements that a header promises; SOURCE_UNKNOWN without one */
+
+    bool muted; /* source_error does nothing: what it would say is found again, and better told */
 
     /* Changed by any worker. */
     _Atomic uint64_t limit; /* elements from this index on are no longer wanted */

@@ -32,7 +32,9 @@ last_level_caches() {
         bytes=
         for cache in "$cpu"/cache/index*; do
             read -r level 2>/dev/null <"$cache/level" || continue
-            [ "$level" -ge "$last" ] && [ "$(cat "$cache/type")" != Instruction ] || continue
+            if [ "$level" -lt "$last" ] || [ "$(cat "$cache/type")" = Instruction ]; then
+                continue
+            fi
             last=$level
             first=$(sed 's/[-,].*//' "$cache/shared_cpu_list")
             bytes=
@@ -645,9 +647,11 @@ if command -v jq >/dev/null; then
     # Slot, median, lowest, highest, color, the median in words, label: as in the table.
     jq -r '.rows[] | [.gigabytes_per_second, .lowest_gigabytes_per_second,
         .highest_gigabytes_per_second, .label] | @tsv' plot.json >expected
+    # shellcheck disable=SC2016 # for sed and eval
     sed -n '/^\$rows << /,/^END_OF_ROWS/s/^[0-9]* \([^ ]*\) \([^ ]*\) \([^ ]*\) [0-9]* "[^"]*" "\([^"]*\)".*/\1 \2 \3 \4/p' plot.script |
         awk '{ printf "%s\t%s\t%s\t%s x %s\n", $1, $2, $3, $4, $6 }' >drawn
     # Rates are written by different programs: digits at the end may differ.
+    # shellcheck disable=SC2317 # eval calls it
     round() { awk -F '\t' '{ printf "%.9g %.9g %.9g %s\n", $1, $2, $3, $4 }' "$1"; }
     ok 'limits --plot: bars and whiskers are the medians, the lowest and the highest' \
         eval 'test -s drawn && test "$(round drawn)" = "$(round expected)"'

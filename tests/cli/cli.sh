@@ -194,7 +194,7 @@ for good in auto raw; do
 done
 for bad in '' RAW .npy gzip rawx; do
     run --format "$bad" three.f32
-    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy or zstd $try"
+    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd or raw+zstd $try"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan
@@ -384,8 +384,8 @@ while read -r bad candidates; do
 done <<'END'
 --v --verbose or --version
 --ver --verbose or --version
---n --nan or --no-progress
---n=skip --nan or --no-progress
+--n --nan, --number or --no-progress
+--n=skip --nan, --number or --no-progress
 --d --dtype or --device
 --l=1 --length or --long
 END
@@ -490,6 +490,7 @@ ok 'the locale changes no number' cmp out german
 # Progress appears after a second, is erased, and goes to standard error alone. The pipe of the first
 # of these is held open until it does appear, the others for longer than it would need.
 (
+    head -c 4096 /dev/zero
     three
     sleep 1.6
     three
@@ -501,8 +502,10 @@ quiet=$!
     three
 ) | "$GPUREDUCE" -o sum --no-progress >slow.none 2>slow.none.err &
 none=$!
+# What tells the format is read first.
 # shellcheck disable=SC2094 # reading what the other end writes is the point
 (
+    head -c 4096 /dev/zero
     three
     i=0
     while [ ! -s slow.shown.err ] && [ "$i" -lt 200 ]; do
@@ -513,9 +516,9 @@ none=$!
 ) | "$GPUREDUCE" -o sum --progress >slow.shown 2>slow.shown.err
 ok '--progress: the result' test "$(cat slow.shown)" = "sum${tab}12"
 ok '--progress shows bytes, rate and time' \
-    grep -q '0\.01 kB  0\.0[01] kB/s  [0-9]* s' slow.shown.err
+    grep -q '4\.11 kB  [0-9.]* kB/s  [0-9]* s' slow.shown.err
 ok '--progress erases its line' \
-    sh -c 'tail -n 1 slow.shown.err | tr "\r\033" "RE" | grep "RE\[K6 elements, 24 bytes, "'
+    sh -c 'tail -n 1 slow.shown.err | tr "\r\033" "RE" | grep "RE\[K1030 elements, 4120 bytes, "'
 wait "$quiet" "$none"
 ok '-q --progress shows it' test "$(cat slow.quiet):$(grep -c 'kB/s' slow.quiet.err)" = 12:1
 ok '--no-progress shows nothing' \

@@ -77,7 +77,7 @@ is '--number=decimal' 0 0.1
 run --json -o min,max tenth.f32
 ok 'numbers of JSON are exact as binary64' grep -q '"min": 0.10000000149011612, "max": 0.10000000149011612,' out
 run --number=octal three.f32
-ok 'another form' test "$status:$(cat err)" = "2:gpureduce: unknown form of numbers 'octal' (try 'gpureduce --help')"
+ok 'another form' test "$status:$(cat err)" = "2:gpureduce: unknown form of numbers 'octal': must be decimal or hex (try 'gpureduce --help')"
 if [ -n "$python" ]; then
     run --number=hex -q -o sum,mean,min data/npy/v1-f4.npy
     cp out hex
@@ -181,7 +181,7 @@ run -q -o count --nan=skip --fail-on=empty empty data/raw/all-nan.f32 three.f32
 ok '--fail-on=empty' test "$status:$(cat err)" = '1:gpureduce: empty: empty: no elements
 gpureduce: data/raw/all-nan.f32: empty: no elements but NaNs'
 run --fail-on=nan,zero three.f32
-is '--fail-on something else' 2 '' "gpureduce: unknown condition 'zero' (try 'gpureduce --help')"
+is '--fail-on something else' 2 '' "gpureduce: unknown condition 'zero': must be nan, inf or empty (try 'gpureduce --help')"
 
 #
 # --check.

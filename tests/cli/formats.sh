@@ -111,8 +111,11 @@ fails 'three bytes of a magic number' \
 run -q -o count -t f16 --length 1 magic
 is 'are an f16 and more' 0 1
 printf '\223NUM' >magic
-run -q -o count magic
-is 'four bytes of that of .npy are an f32' 0 1
+run magic
+fails 'four bytes of that of .npy' \
+    'magic: a .npy file that is cut off at byte 4 (--format=raw takes it for raw numbers)'
+run -q -o count --format=raw magic
+is 'are an f32 with --format=raw' 0 1
 printf '\223NUMPY' >magic
 run magic
 fails 'six are a .npy' 'magic: the .npy header is cut off at byte 6'

@@ -147,9 +147,9 @@ else
     skip '/dev/zero' 'there is none'
 fi
 if [ -r /proc/version ]; then
-    shell 'cat /proc/version | gpureduce -q -t f16 --length 8'
+    shell 'cat /proc/version | gpureduce -q -t f16 --format=raw --length 8'
     copy out expected
-    run -q -t f16 --length 8 /proc/version
+    run -q -t f16 --format=raw --length 8 /proc/version
     is 'a file of /proc' 0 "$(cat expected)"
 else
     skip 'a file of /proc' 'there is none'
@@ -206,7 +206,7 @@ if { sh -c 'kill -INT $$; exit 0'; } 2>/dev/null; then
 else
     {
         exec 3>fifo
-        [ -e ended ] || cat three.f32 >&3
+        [ -e ended ] || head -c 4096 /dev/zero >&3 # what tells the format is read first
         i=0
         while [ ! -e ended ] && [ ! -s err ] && [ "$i" -lt 200 ]; do
             sleep 0.1

@@ -103,10 +103,10 @@ run --json -v -D cpu three.f32
 holds '-D cpu needs none in JSON' '.gpu_absence == null'
 
 # What held it back. Opening the FIFO waits for the program, however long that takes to start; should
-# it never do so, opening it once more lets the writer go.
+# it never do so, opening it once more lets the writer go. What tells the format is read before.
 mkfifo fifo
 # shellcheck disable=SC2016 # for that shell
-shell '{ cat three.f32; sleep 0.5; cat three.f32; } >fifo &
+shell '{ head -c 4096 /dev/zero; cat three.f32; sleep 0.5; cat three.f32; } >fifo &
     gpureduce -v --json -o sum fifo; ended=$?; : <>fifo; exit $ended'
 holds 'a slow writer' '.sum == 12 and .held_back_by.stage == "read" and
     .held_back_by.text == "waiting for the pipe'"'"'s writer" and

@@ -10,10 +10,11 @@ if [ -z "$python" ] || ! "$python" "$sources/tests/lib/terminal.py" 80 true >/de
     finish
 fi
 
-# A pipe that brings 12 bytes at once, and as many after SECONDS: slow takes a second before there is
+# A pipe that brings 4108 bytes at once, of which the first 4096 tell that they are raw numbers, and 12
+# after SECONDS: slow takes a second before there is
 # a line, and some more to see it change. The program is the only one to write to the terminal.
 slow() { # FIFO SECONDS
-    printf "{ cat three.f32; sleep %s; cat three.f32; } >%s & " "$2" "$1"
+    printf "{ head -c 4096 /dev/zero; cat three.f32; sleep %s; cat three.f32; } >%s & " "$2" "$1"
 }
 three >three.f32
 long=a-name-that-is-much-longer-than-what-a-line-of-a-terminal-has-room-for.f32
@@ -46,11 +47,11 @@ widest() {
     lines "$1" | awk '{ if (length > n) n = length } END { print n + 0 }'
 }
 
-ok 'the figures, in units that fit' test "$(lines one.tty | grep -cx '0\.01 kB  0\.01 kB/s  [0-9] s')" -ge 2
+ok 'the figures, in units that fit' test "$(lines one.tty | grep -cx '4\.11 kB  [0-9.]* kB/s  [0-9] s')" -ge 2
 ok 'the line is erased at the end' grep -q "^.*$(printf '\r\033\[K')sum${tab}12" one.tty
 ok 'a single file needs no name' test "$(lines one.tty | grep -c one)" -eq 0
-ok 'one of several has its name' test "$(lines several.tty | grep -cx 'several  0\.01 kB  0\.01 kB/s  [0-9] s')" -ge 2
-ok 'a long name is shortened in its middle' test "$(lines long.tty | grep -c '^a-name-.*\.\.\..*for\.f32  0\.01 kB')" -ge 2
+ok 'one of several has its name' test "$(lines several.tty | grep -cx 'several  4\.11 kB  [0-9.]* kB/s  [0-9] s')" -ge 2
+ok 'a long name is shortened in its middle' test "$(lines long.tty | grep -c '^a-name-.*\.\.\..*for\.f32  4\.11 kB')" -ge 2
 ok 'in 60 columns it has 59' test "$(widest long.tty)" -eq 59
 ok '-q --progress shows it' test "$(lines quiet.tty | grep -c 'kB/s')" -ge 2
 ok '-q alone does not' test "$(lines none.tty | grep -c .)" -eq 0
@@ -75,10 +76,10 @@ fi
 
 # Where standard error is no terminal.
 mkfifo file
-shell "{ cat three.f32; sleep 1.6; cat three.f32; } >file & gpureduce -q -o sum --progress file"
+shell "{ head -c 4096 /dev/zero; cat three.f32; sleep 1.6; cat three.f32; } >file & gpureduce -q -o sum --progress file"
 ok '--progress needs no terminal' test "$status:$(cat out)" = 0:12 -a "$(lines err | grep -c 'kB/s')" -ge 1
-shell "{ cat three.f32; sleep 1.2; cat three.f32; } >file & gpureduce -q -o sum file"
+shell "{ head -c 4096 /dev/zero; cat three.f32; sleep 1.2; cat three.f32; } >file & gpureduce -q -o sum file"
 is 'without a terminal there is none' 0 12
-shell "{ cat three.f32; sleep 1.2; cat three.f32; } >file & gpureduce -q -o sum --progress --no-progress file"
+shell "{ head -c 4096 /dev/zero; cat three.f32; sleep 1.2; cat three.f32; } >file & gpureduce -q -o sum --progress --no-progress file"
 is 'of --progress and --no-progress the last one counts' 0 12
 finish

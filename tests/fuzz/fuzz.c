@@ -308,6 +308,11 @@ static bool reduce_path(const struct options *options, const char *path,
     return good;
 }
 
+bool fuzz_refused(void)
+{
+    return fuzz_messages.errors > 0 && strstr(fuzz_messages.text, "for raw numbers");
+}
+
 bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,
                  size_t piece, struct reduction *reduction)
 {

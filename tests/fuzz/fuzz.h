@@ -113,6 +113,9 @@ uint64_t fuzz_window_most(const struct options *options);
 bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,
                  size_t piece, struct reduction *reduction);
 
+/* Whether the last reduction failed since the input is of a format that is not read. */
+bool fuzz_refused(void);
+
 /*
  * What must come out: worked out from the decompressed content, one element after the other.
  */

@@ -171,6 +171,12 @@ static bool reduce(const struct options *options, enum fuzz_way way, const struc
              window ? "compressed " : "", content->promised != SOURCE_UNKNOWN ? ".npy" : "raw",
              fuzz_way_name(way), piece, options->session.threads, options->session.chunk_size);
     good = fuzz_reduce(options, way, bytes->data, bytes->size, piece, &reduction);
+    if (!good && fuzz_refused()) {
+        fuzz_check(options->session.input.format == SOURCE_AUTO &&
+                       content->promised == SOURCE_UNKNOWN,
+                   "%s: refused as foreign in spite of its format", how);
+        return false;
+    }
     /* Only what lies behind the elements asked for may have too large a window. */
     if (large && (!good || options->session.input.length == SOURCE_UNKNOWN)) {
         fuzz_check(!good, "%s: a window of %" PRIu64 " bytes is taken", how, window);
@@ -216,8 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fill(&in, &bytes);
         content.before = options.session.input.skip;
         if (looks_special(bytes.data, bytes.size)) {
-            options.session.input.format = SOURCE_RAW;
-            compressed = false;
+            options.session.input.format = compressed ? SOURCE_RAW_ZSTD : SOURCE_RAW;
         }
     }
     content.bytes = bytes.data;

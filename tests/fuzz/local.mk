@@ -9,6 +9,7 @@ FUZZ_CFLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=$(FUZZ_SANITIZERS)
 FUZZ_SECONDS = 60
 fuzz_programs = \
+	tests/fuzz/fuzz_foreign \
 	tests/fuzz/fuzz_npy \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_reduce \
@@ -17,7 +18,7 @@ EXTRA_PROGRAMS = $(fuzz_programs)
 EXTRA_LIBRARIES = tests/fuzz/libfuzzed.a
 # Small files are mapped there, too.
 tests_fuzz_libfuzzed_a_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) \
-	-DMAPPED_FILE_MIN=4096 -DSOURCE_HEAD_MAX=512
+	-DMAPPED_FILE_MIN=4096 -DSOURCE_HEAD_MAX=512 -DSOURCE_HEAD_MIN=512
 tests_fuzz_libfuzzed_a_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
 tests_fuzz_libfuzzed_a_SOURCES = $(library_sources) $(cuda_absent) \
 	tests/fuzz/fuzz.c tests/fuzz/fuzz.h \
@@ -26,6 +27,10 @@ fuzz_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 fuzz_cflags = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
 fuzz_ldflags = -fsanitize=fuzzer -Wl,--wrap=message_error,--wrap=message_warning
 fuzz_ldadd = tests/fuzz/libfuzzed.a $(ZSTD_LIBS) $(MPFR_LIBS)
+tests_fuzz_fuzz_foreign_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_foreign_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_foreign_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_foreign_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_npy_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_npy_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_npy_LDFLAGS = $(fuzz_ldflags)

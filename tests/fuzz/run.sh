@@ -26,6 +26,23 @@ words() {
 }
 
 plain='\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+# The magic numbers, so that the recognisers behind them are reached.
+seeds_foreign() {
+    i=0
+    for magic in '\037\213\010\0\0\0\0\0\0\377' '\3757zXZ\0' 'BZh91AY&SY' '\004\042\115\030\144\100' \
+        '\037\235\220' 'PK\003\004\024\0' '\200\002}q\0' '\200\004\225' '\100\0\0\0\0\0\0\0{\042w' 'GGUF\003\0\0\0' \
+        '\010\010\022\007pytorch\072\100\012\010\012\001x\022\001y' '\211HDF\015\012\032\012' 'CDF\001' 'SIMPLE  =' \
+        '\034\002\0\0n+2\0' 'PAR1\025' 'ARROW1\0\0' 'RIFF\0\0\0\0WAVE' 'II*\0\010\0\0\0' 'MM\0*\0\0\0\010' \
+        '\377\330\377\340\0\020JFIF' '{\042a\042: [1.5, 2.5' '1.5\0122.5\0123.5\012' 'x,y\0121,2\012'; do
+        i=$((i + 1))
+        # shellcheck disable=SC2059 # it is a format
+        { printf "$magic" && head -c 600 "$srcdir/data/raw/mixed-le.f64"; } |
+            seed fuzz_foreign "magic-$i" '\0\0\0\0'
+        # shellcheck disable=SC2059 # as above
+        printf "$magic" | seed fuzz_foreign "short-$i" '\0\1\0\0'
+    done
+    head -c 2000 "$srcdir/data/README.md" | seed fuzz_foreign text '\0\0\0\0'
+}
 seeds_npy() {
     for file in "$srcdir"/data/npy/*.npy; do
         seed fuzz_npy "${file##*/}" "$plain" <"$file"
@@ -77,6 +94,7 @@ for program; do
     log=fuzz-corpus/$target.log
     mkdir -p "fuzz-corpus/$target" fuzz-failures || exit 1
     case $target in
+    fuzz_foreign) seeds_foreign ;;
     fuzz_npy) seeds_npy ;;
     fuzz_options) seeds_options ;;
     fuzz_reduce) seeds_reduce ;;

@@ -204,7 +204,9 @@ static void check_bad(void)
         {"{'descr': '<c8', " F "'shape': (3,)}", "'<c8' is not supported", "'<c8'"},
         {"{'descr': '|b1', " F "'shape': (3,)}", "'|b1' is not supported", "'|b1'"},
         {"{'descr': '|O', " F "'shape': (3,)}", "'|O' is not supported", "'|O'"},
-        {"{'descr': '<V2', " F "'shape': (3,)}", "'<V2' is not supported", "'<V2'"},
+        {"{'descr': '<V4', " F "'shape': (3,)}", "'<V4' is not supported", "'<V4'"},
+        {"{'descr': 'xV2', " F "'shape': (3,)}", "'xV2' is not supported", "'xV2'"},
+        {"{'descr': '<<V2', " F "'shape': (3,)}", "'<<V2' is not supported", "'<<V2'"},
         {"{'descr': '<U5', " F "'shape': (3,)}", "'<U5' is not supported", "'<U5'"},
         {"{'descr': '<M8[ns]', " F "'shape': (3,)}", "'<M8[ns]' is not supported", "'<M8"},
         {"{'descr': '', " F "'shape': (3,)}", "'' is not supported", "''"},
@@ -313,7 +315,8 @@ static void check_numpy_names(void)
         snprintf(text, sizeof text, "{'descr': '%s', " F "'shape': (3,)}", names[i]);
         h = make(1, text, strlen(text));
         tap_case(&family,
-                 !npy_parse(h.bytes, h.size, &npy, error, &offset) && strstr(error, "not supported"),
+                 !npy_parse(h.bytes, h.size, &npy, error, &offset) &&
+                     strstr(error, "not supported"),
                  "a descr of '%s' is taken for elements of another size", names[i]);
         free(h.bytes);
     }
@@ -471,6 +474,49 @@ static void check_mutations(void)
     tap_family_end(&family, "random damage: refused or taken, but never more than that");
 }
 
+/* Two-byte voids: what libraries for bfloat16 write. */
+static void check_untyped(void)
+{
+    static const struct {
+        const char *text;
+        enum element_order order;
+    } voids[] = {
+        {"{'descr': '<V2', " F "'shape': (3,)}", ELEMENT_ORDER_LITTLE},
+        {"{'descr': '>V2', " F "'shape': (3,)}", ELEMENT_ORDER_BIG},
+        {"{'descr': '|V2', " F "'shape': (3,)}", ELEMENT_ORDER_UNSAID},
+        {"{'descr': 'V2', " F "'shape': (3,)}", ELEMENT_ORDER_UNSAID},
+        {"{'descr': '<f2', " F "'shape': (3,)}", ELEMENT_ORDER_UNSAID},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof voids / sizeof *voids; i++) {
+        struct header h = make(1, voids[i].text, strlen(voids[i].text));
+        bool is_void = strstr(voids[i].text, "V2") != NULL, parsed;
+        struct npy npy = {.untyped = !is_void};
+        char error[NPY_ERROR_MAX] = "";
+        uint64_t offset = 0;
+
+        parsed = npy_parse(h.bytes, h.size, &npy, error, &offset);
+        tap_case(&family,
+                 parsed && npy.untyped == is_void && npy.elements == 3 &&
+                     (!is_void || npy.order == voids[i].order),
+                 "%s: %s, untyped %d, order %d", voids[i].text, error, npy.untyped, (int)npy.order);
+        free(h.bytes);
+    }
+    tap_family_end(&family, "two-byte voids have no type");
+}
+
+static void check_cut_off(void)
+{
+    struct tap_family family = {0};
+
+    for (size_t size = 0; size <= 7; size++)
+        tap_case(&family, npy_cut_off(MAGIC "\1", size) == (size >= 1 && size <= 5), "%zu bytes",
+                 size);
+    tap_case(&family, !npy_cut_off("\x93NUX", 4), "another magic");
+    tap_family_end(&family, "cut off within the magic");
+}
+
 int main(void)
 {
     check_good();
@@ -480,5 +526,7 @@ int main(void)
     check_numpy_names();
     check_prefix();
     check_mutations();
+    check_untyped();
+    check_cut_off();
     return tap_done();
 }

@@ -207,6 +207,8 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
         size_t before;
 
         if (z->state == READER_BETWEEN_FRAMES) {
+            if (r->probing && z->produced > 0)
+                return 0;
             if (!begin_frame(z))
                 return -1;
             if (z->in.size == z->in.pos)

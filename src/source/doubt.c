@@ -1,0 +1,189 @@
+#include "config.h"
+
+#include "source/doubt.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * Numbers of one kind have similar exponents: of normally distributed ones, all but one in 10^9 lie
+ * within a factor of 2^32, wherever that is. What is read as another type has the exponents of
+ * other bits. Those of a fraction are spread over the whole range, or, of round numbers, are zero.
+ *
+ * f64 taken for f32 have such bits in every second element, a wrong byte order in all of them. So
+ * data are doubted if the exponents of all elements, or of every second one, are spread like
+ * chance, or almost all are subnormal, or every second element is zero; and if there is a type that
+ * makes sense of them. Data that are f32 look so in neither way: to be mistaken they would have to
+ * be spread over more than 60 powers of two, and as f64, every second of them, over no more than
+ * four.
+ */
+
+/* Elements other than zero that are needed to tell. */
+#define ENOUGH 64
+
+/* Exponents as they are stored, of which no type has more. */
+#define EXPONENTS_MAX 2048
+
+/* Of exponents of chance, an eighth lies in an eighth of the range. Of f64 that were f32 once, a
+   third: the bits that become exponents are mostly zero. */
+#define SPREAD_MOST 0.45
+
+/* A type makes sense if so many exponents lie together, of numbers that are not out of this world.
+ */
+#define TOGETHER_LEAST 0.97
+#define TOGETHER_POWERS 32
+#define TOGETHER_POWERS_F16 12 /* it has 32 */
+#define PLAUSIBLE_POWER 100
+
+struct view {
+    const unsigned char *bytes;
+    size_t count; /* elements */
+    enum element_type type;
+    bool big_endian;
+};
+
+static uint64_t load_bits(const struct view *v, size_t i)
+{
+    size_t size = element_formats[v->type].size;
+    const unsigned char *p = v->bytes + i * size;
+    uint64_t x = 0;
+
+    for (size_t k = 0; k < size; k++)
+        x |= (uint64_t)p[k] << 8 * (v->big_endian ? size - 1 - k : k);
+    return x;
+}
+
+static double load(const struct view *v, size_t i)
+{
+    uint64_t bits = load_bits(v, i);
+    uint32_t word = (uint32_t)bits;
+    uint16_t half = (uint16_t)bits;
+
+    switch (element_formats[v->type].size) {
+    case 2:
+        return element_load(v->type, &half);
+    case 4:
+        return element_load(v->type, &word);
+    }
+    return element_load(v->type, &bits);
+}
+
+/* How often each exponent occurs, of elements that are not zero. */
+struct exponents {
+    unsigned count[EXPONENTS_MAX];
+    unsigned all, subnormal; /* or next to it */
+    int range;               /* exponents that the type has */
+    int bias;
+};
+
+/* Of every `step`-th element from `first` on. */
+static void count_exponents(const struct view *v, size_t first, size_t step, struct exponents *e)
+{
+    const struct element_format *format = &element_formats[v->type];
+    int fraction = format->significant_bits - 1;
+
+    memset(e, 0, sizeof *e);
+    e->bias = format->exponent_max;
+    e->range = 2 * (format->exponent_max + 1);
+    for (size_t i = first; i < v->count; i += step) {
+        uint64_t bits = load_bits(v, i);
+        unsigned exponent = (unsigned)(bits >> fraction) & (unsigned)(e->range - 1);
+
+        if ((bits & ((UINT64_C(1) << (8 * format->size - 1)) - 1)) == 0)
+            continue;
+        e->all++;
+        e->subnormal += exponent <= 1;
+        e->count[exponent]++;
+    }
+}
+
+/* The largest part of the exponents that lies within `width` of them; *first: where. */
+static double together(const struct exponents *e, int width, int *first)
+{
+    unsigned inside = 0, most = 0;
+
+    *first = 0;
+    for (int i = 0; i < e->range; i++) {
+        inside += e->count[i];
+        if (i >= width)
+            inside -= e->count[i - width];
+        if (inside > most) {
+            most = inside;
+            *first = i - width + 1;
+        }
+    }
+    return e->all ? (double)most / e->all : 0;
+}
+
+static bool spread(const struct exponents *e)
+{
+    int first;
+
+    return e->all >= ENOUGH && together(e, e->range / 8, &first) < SPREAD_MOST;
+}
+
+/* Whether the numbers are counts: integers, many of them, and of a range that they fill. */
+static bool counting(const struct view *v)
+{
+    double seen[64], most = 0;
+    size_t different = 0;
+
+    for (size_t i = 0; i < v->count; i++) {
+        double x = load(v, i);
+        size_t k = 0;
+
+        if (!(fabs(x) < 1 << 20) || x != nearbyint(x))
+            return false;
+        most = fabs(x) > most ? fabs(x) : most;
+        while (k < different && seen[k] != x)
+            k++;
+        if (k == different && different < sizeof seen / sizeof *seen)
+            seen[different++] = x;
+    }
+    /* Not all of them are kept; then they are at least as many as half of those there are. */
+    return different >= 16 &&
+           most <= 16.0 * (double)(different < sizeof seen / sizeof *seen ? different : v->count);
+}
+
+/* Whether the elements make sense. Those that were hardly random before, since they were subnormal
+   or zeros, have to be counts. */
+static bool makes_sense(const struct view *v, bool round)
+{
+    int powers = v->type == ELEMENT_F16 ? TOGETHER_POWERS_F16 : TOGETHER_POWERS, first;
+    struct exponents e;
+
+    if (round)
+        return counting(v);
+    count_exponents(v, 0, 1, &e);
+    if (e.all < ENOUGH || e.subnormal > e.all / 10 || together(&e, powers, &first) < TOGETHER_LEAST)
+        return false;
+    return v->type == ELEMENT_F16 ||
+           (first + powers >= e.bias - PLAUSIBLE_POWER && first <= e.bias + PLAUSIBLE_POWER);
+}
+
+const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian)
+{
+    struct view now = {bytes, size / element_formats[type].size, type, big_endian};
+    struct view other = now, f64 = {bytes, size / sizeof(double), ELEMENT_F64, big_endian},
+                other64 = f64;
+    struct exponents all, even, odd;
+    bool doubtful, round;
+
+    count_exponents(&now, 0, 1, &all);
+    count_exponents(&now, 0, 2, &even);
+    count_exponents(&now, 1, 2, &odd);
+    other.big_endian = other64.big_endian = !big_endian;
+    doubtful = spread(&all) || spread(&even) || spread(&odd);
+    round =
+        all.all >= ENOUGH && (all.subnormal >= all.all / 10 * 9 || even.all == 0 || odd.all == 0);
+    if (!doubtful && !round)
+        return NULL;
+    if (makes_sense(&other, !doubtful))
+        return big_endian ? "--endian=little" : "--endian=big";
+    if (type == ELEMENT_F32 && makes_sense(&f64, !doubtful))
+        return "-t f64";
+    if (type == ELEMENT_F32 && makes_sense(&other64, !doubtful))
+        return big_endian ? "-t f64 --endian=little" : "-t f64 --endian=big";
+    return NULL;
+}

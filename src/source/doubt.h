@@ -1,0 +1,17 @@
+/*
+ * Whether raw elements can be of the type that they are taken for. Pure.
+ */
+#ifndef GPUREDUCE_DOUBT_H
+#define GPUREDUCE_DOUBT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/element.h"
+
+/* Looks at elements of a type in a byte order; some KiB are enough, and some hundred bytes too few.
+   Returns the options to type, such as "-t f64", if they hardly are what they are taken for but
+   make sense in the other byte order, or as f64; NULL otherwise. */
+const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian);
+
+#endif

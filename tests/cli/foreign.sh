@@ -1,0 +1,223 @@
+#!/bin/sh
+# Formats that are not read: each is refused by its name, with the way to read it, from files and
+# pipes and inside zstd; --format=raw and --format=raw+zstd read them all the same. And .npy files of
+# bfloat16, and elements that look like those of another type.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+# foreign FILE MESSAGE: it is refused with this behind its name.
+foreign() {
+    run "$1"
+    fails "$1" "$1: $2"
+    run -q -o count --format=raw --length 1 "$1"
+    is "$1 --format=raw" 0 1
+}
+
+raw='(--format=raw takes it for raw numbers)'
+{ printf '\037\213\010\0\0\0\0\0\002\003' && head -c 90 data/raw/mixed-le.f32; } >x.gz
+foreign x.gz "a gzip file; 'gzip -dc x.gz | gpureduce' reads it, --format=raw takes it for raw numbers"
+copy x.gz 'x y.gz'
+foreign 'x y.gz' \
+    "a gzip file; 'gzip -dc FILE | gpureduce' reads it, --format=raw takes it for raw numbers"
+shell 'gpureduce <x.gz'
+fails 'standard input that is a file' \
+    "standard input: a gzip file; 'gzip -dc | gpureduce' reads it, --format=raw takes it for raw numbers"
+shell 'cat x.gz | gpureduce'
+fails 'a pipe' \
+    "standard input: a gzip file; 'gzip -dc | gpureduce' reads it, --format=raw takes it for raw numbers"
+shell 'cat x.gz | gpureduce -q -o count --format=raw'
+is 'a pipe, --format=raw' 0 25
+{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
+foreign x.npz "a .npz archive; 'unzip -p FILE x.npy | gpureduce' reads its array x $raw"
+{ printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
+foreign x.safetensors \
+    "a safetensors file; safetensors.numpy.load_file reads it, and numpy.save writes an array of it as .npy $raw"
+# What stands behind the first sector, in a file that is larger than what is read at once.
+{ head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
+foreign x.h5 \
+    "an HDF5 file (or netCDF-4); h5py reads it, and numpy.save writes an array of it as .npy $raw"
+{ printf '\134\001\0\0' && head -c 340 /dev/zero && printf 'n+1\0' && head -c 100000 /dev/zero; } >x.nii
+foreign x.nii "a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
+shell 'cat x.nii | gpureduce'
+fails 'x.nii in a pipe' "standard input: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
+{ printf x && head -c 256 /dev/zero && printf 'ustar\00000' && head -c 1000 /dev/zero; } >x.tar
+foreign x.tar "a tar archive; 'tar -xOf FILE MEMBER | gpureduce' reads a member $raw"
+i=0
+while [ $i -lt 500 ]; do
+    echo "$i,$i.5"
+    i=$((i + 1))
+done >x.csv
+foreign x.csv \
+    "a text file of numbers; numpy.loadtxt reads it, and numpy.save writes it as .npy $raw"
+printf '1.5\n2.5\n3.5\n' >small.csv
+foreign small.csv \
+    "a text file of numbers; numpy.loadtxt reads it, and numpy.save writes it as .npy $raw"
+run --skip 4 x.nii
+fails '--skip does not make it raw' \
+    "x.nii: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
+run -q -o sum,count --format=raw --skip 348 x.nii
+is '--format=raw --skip does' 0 "0
+25000"
+
+# Inside zstd.
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q x.gz x.nii
+    message="a gzip file, compressed by zstd; 'zstd -dc x.gz.zst | gzip -dc | gpureduce' reads it, --format=raw+zstd takes it for raw numbers"
+    run x.gz.zst
+    fails 'in zstd' "x.gz.zst: $message"
+    run --format=zstd x.gz.zst
+    fails 'in zstd, --format=zstd' "x.gz.zst: $message"
+    shell 'cat x.gz.zst | gpureduce'
+    fails 'in zstd, in a pipe' \
+        "standard input: $(echo "$message" | sed 's/ x.gz.zst / /')"
+    run -q -o count --format=raw+zstd x.gz.zst
+    is 'in zstd, --format=raw+zstd' 0 25
+    shell 'cat x.gz.zst | gpureduce -q -o count --format=raw+zstd'
+    is 'in zstd, --format=raw+zstd, in a pipe' 0 25
+    run x.nii.zst
+    fails 'x.nii in zstd' \
+        "x.nii.zst: a NIfTI file, compressed by zstd; nibabel reads it, and numpy.save writes an array of it as .npy (--format=raw+zstd takes it for raw numbers)"
+else
+    skip 'in zstd' 'there is no zstd'
+fi
+run -q -o count -t f16 --format=raw+zstd data/zstd/array.npy.zst
+copy out raw
+shell 'gpureduce -q -o count -t f16 data/zstd/array.npy.zst'
+ok '--format=raw+zstd reads the header of a .npy as numbers' test "$(cat raw)" -gt "$(cat out)"
+run --format=raw+zstd data/raw/mixed-le.f32
+fails '--format=raw+zstd of what is not compressed' \
+    'data/raw/mixed-le.f32: not zstd data: no frame begins at byte 0'
+
+# Directories.
+for name in zarr.json .zarray .zgroup; do
+    mkdir x.zarr && : >"x.zarr/$name"
+    run x.zarr
+    fails "a directory with $name" \
+        'x.zarr: is a Zarr array or group, which is a directory; zarr.open reads it, and numpy.save writes an array of it as .npy'
+    rm -r x.zarr
+done
+
+# Files of nothing, and of less than a magic number.
+for name in x.npy x.zst x.npy.zst; do
+    : >"$name"
+    run "$name"
+    fails "an empty $name" \
+        "$name: is empty, which no file of that name is (--format=raw takes it for no numbers)"
+    run -q -o count --format=raw "$name"
+    is "an empty $name, --format=raw" 0 0
+done
+for length in 1 2 3 4 5; do
+    printf '\223NUMPY' | head -c $length >cut
+    run -t bf16 cut
+    fails "$length bytes of a .npy" \
+        "cut: a .npy file that is cut off at byte $length $raw"
+done
+
+#
+# bfloat16: 1, 2 and 3 behind a header that says V2.
+#
+# void DESCR BYTES
+void() {
+    header="{'descr': '$1', 'fortran_order': False, 'shape': (3,), }"
+    printf '\223NUMPY\001\0'
+    # shellcheck disable=SC2059 # an octal escape
+    printf "\\$(printf %03o ${#header})\\0"
+    # shellcheck disable=SC2059 # the bytes are a format
+    printf '%s' "$header" && printf "$2"
+}
+little='\200\077\0\100\100\100' big='\077\200\100\0\100\100'
+void '<V2' "$little" >little.npy
+void '|V2' "$little" >void.npy
+void '|V2' "$big" >void-big.npy
+void '>V2' "$big" >big.npy
+hint='the .npy header says only that elements have 2 bytes (V2): if they are bfloat16, type -t bf16'
+for file in little.npy void.npy big.npy; do
+    run "$file"
+    fails "$file without a type" "$file: $hint"
+    run -t f64 "$file"
+    fails "$file as f64" "$file: $hint"
+    run -q -o sum,count -t bf16 "$file"
+    is "$file -t bf16" 0 "6
+3"
+    shell "cat $file | gpureduce -q -o sum -t bf16"
+    is "$file -t bf16, in a pipe" 0 6
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -qf "$file"
+        run "$file.zst"
+        fails "$file.zst without a type" "$file.zst: $hint"
+        run -q -o sum -t bf16 "$file.zst"
+        is "$file.zst -t bf16" 0 6
+    fi
+done
+run -q -o sum -t bf16 --endian=big void-big.npy
+is 'a void in the byte order of --endian' 0 6
+run -q -o sum -t bf16 --endian=big little.npy
+is 'where the header says one, that counts' 0 6
+run -q -o sum -t bf16 data/npy/v1-f4.npy
+copy out typed
+run -q -o sum data/npy/v1-f4.npy
+ok 'a header that names a type counts' cmp typed out
+
+#
+# Doubts, on a terminal.
+#
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    # terminal OPTION...: what is warned of.
+    terminal() {
+        script -qec "$GPUREDUCE --no-progress $*" /dev/null </dev/null 2>&1 | tr -d '\r' |
+            sed -n 's/^gpureduce: warning: //p' >warned
+    }
+    "$program-bench" generate -d normal -t f64 -b 8KiB >normal.f64
+    "$program-bench" generate -d normal -t f32 -b 8KiB >normal.f32
+    terminal normal.f64
+    ok 'f64 that are taken for f32' grep -qx \
+        'normal.f64: the elements hardly are little-endian f32, but make sense with -t f64' warned
+    terminal --endian=big normal.f32
+    ok 'a wrong byte order' grep -qx \
+        'normal.f32: the elements hardly are big-endian f32, but make sense with --endian=little' warned
+    for options in normal.f32 '-t f64 normal.f64' '-q normal.f64'; do
+        terminal "$options"
+        ok "no doubts: $options" test ! -s warned
+    done
+    run normal.f64
+    ok 'nor where there is no terminal' test "$(grep -c warning err)" -eq 0
+else
+    skip 'doubts' 'there is no script(1)'
+fi
+
+#
+# Files that the formats' own packages have made.
+#
+if command -v python3 >/dev/null; then
+    : "${FOREIGN_PYTHON:=python3}"
+    mkdir made
+    "$FOREIGN_PYTHON" "$sources/tests/lib/make_foreign.py" made >list 2>made.err ||
+        { fail 'make_foreign.py' && show made.err; }
+    sed -n 's/^# */# /p' list
+    while IFS=$tab read -r file what sum; do
+        case $file in
+        '#'*)
+            skip "${file#\# }" 'a package is missing'
+            ;;
+        bf16)
+            run -q -o sum -t bf16 "made/$what"
+            ok "$what" test "$(cat out)" = "${sum%.0}"
+            ;;
+        *)
+            run "made/$file"
+            case $(cat err) in
+            "gpureduce: made/$file: $what; "*) pass "made/$file: $what" ;;
+            *)
+                fail "made/$file: $what"
+                explain
+                ;;
+            esac
+            ;;
+        esac
+    done <list
+else
+    skip 'files made by packages' 'there is no python3'
+fi
+
+finish

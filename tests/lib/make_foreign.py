@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""make_foreign.py DIRECTORY: writes files of formats that gpureduce does not read, each by the
+format's own package, into DIRECTORY, and a line for each to standard output: the file, a tab, and
+what gpureduce calls it. A line that begins with # names a package that is missing. bfloat16 arrays
+go into DIRECTORY too, as "bf16", a tab, the file, a tab and the exact sum."""
+
+import sys
+
+try:
+    import bz2
+    import gzip
+    import importlib
+    import io
+    import json
+    import lzma
+    import os
+    import pickle
+    import sqlite3
+    import struct
+    import tarfile
+    import wave
+    import zipfile
+except ImportError as error:  # a Python without all of its own library
+    print(f"# python3: {error}")
+    sys.exit(0)
+
+directory = sys.argv[1]
+
+
+def path(name):
+    return os.path.join(directory, name)
+
+
+def made(name, what):
+    if os.path.exists(path(name)):
+        print(f"{name}\t{what}")
+
+
+def package(*names):
+    """The modules, or None where one is missing."""
+    try:
+        return [importlib.import_module(name) for name in names]
+    except ImportError as error:
+        print(f"# {names[-1]}: {error}")
+        return None
+
+
+def attempt(function):
+    """Runs a function; what a package cannot do in this version is said, not fatal."""
+    try:
+        function()
+    except Exception as error:  # whatever a package raises
+        print(f"# {function.__name__}: {type(error).__name__}: {error}")
+
+
+#
+# Python's own.
+#
+values = [0.5 * i - 7 for i in range(5000)]
+floats = struct.pack("<5000f", *values)
+for name, opener, what in (
+    ("x.gz", gzip.open, "a gzip file"),
+    ("x.xz", lzma.open, "an xz file"),
+    ("x.bz2", bz2.open, "a bzip2 file"),
+):
+    with opener(path(name), "wb") as f:
+        f.write(floats)
+    made(name, what)
+with bz2.open(path("empty.bz2"), "wb") as f:
+    pass
+made("empty.bz2", "a bzip2 file")
+with zipfile.ZipFile(path("x.zip"), "w") as z:
+    z.writestr("x.f32", floats)
+made("x.zip", "a zip archive")
+for format, name in ((tarfile.USTAR_FORMAT, "u.tar"), (tarfile.GNU_FORMAT, "g.tar"),
+                     (tarfile.PAX_FORMAT, "p.tar")):
+    with tarfile.open(path(name), "w", format=format) as t:
+        member = tarfile.TarInfo("x.f32")
+        member.size = len(floats)
+        t.addfile(member, io.BytesIO(floats))
+    made(name, "a tar archive")
+for protocol in (2, 3, 4, 5):
+    for kind, value in (("list", values), ("dict", {"w": values})):
+        with open(path(f"{kind}{protocol}.pickle"), "wb") as f:
+            pickle.dump(value, f, protocol=protocol)
+        made(f"{kind}{protocol}.pickle", "a Python pickle")
+with wave.open(path("x.wav"), "wb") as w:
+    w.setparams((1, 2, 44100, 0, "NONE", ""))
+    w.writeframes(floats)
+made("x.wav", "a WAV file")
+with sqlite3.connect(path("x.sqlite")) as database:
+    database.execute("create table t (x real)")
+database.close()
+made("x.sqlite", "an SQLite database")
+with open(path("x.json"), "w") as f:
+    json.dump({"values": values}, f)
+made("x.json", "a JSON file")
+for name, separator in (("x.csv", ","), ("x.tsv", "\t"), ("x.txt", "\n")):
+    with open(path(name), "w") as f:
+        f.write(separator.join(str(x) for x in values[:500]) + "\n" + "1.5" + separator + "2\n")
+    made(name, "a text file of numbers")
+with open(path("head.csv"), "w") as f:
+    f.write("time,value\n" + "".join(f"{i},{x}\n" for i, x in enumerate(values)))
+made("head.csv", "a text file")
+
+
+#
+# Other packages.
+#
+def numpy_files():
+    import numpy as np
+
+    x = np.arange(5000, dtype=np.float32)
+    np.savez(path("x.npz"), x=x)
+    made("x.npz", "a .npz archive")
+    np.savez_compressed(path("c.npz"), x=x, y=x)
+    made("c.npz", "a .npz archive")
+    np.savetxt(path("np.txt"), x)
+    made("np.txt", "a text file of numbers")
+    for protocol in (2, 3, 4, 5):
+        with open(path(f"np{protocol}.pickle"), "wb") as f:
+            pickle.dump(x, f, protocol=protocol)
+        made(f"np{protocol}.pickle", "a Python pickle")
+
+
+def ml_dtypes_files():
+    import ml_dtypes
+    import numpy as np
+
+    x = np.arange(-100, 157).astype(ml_dtypes.bfloat16)
+    np.save(path("bf16.npy"), x)
+    print(f"bf16\tbf16.npy\t{float(x.astype(np.float64).sum())}")
+
+
+def scipy_files():
+    import numpy as np
+    import scipy.io
+
+    x = np.arange(5000, dtype=np.float32)
+    scipy.io.savemat(path("x.mat"), {"x": x})
+    made("x.mat", "a MATLAB file")
+    scipy.io.wavfile.write(path("f.wav"), 44100, x / 5000)
+    made("f.wav", "a WAV file")
+    for version in (1, 2):
+        with scipy.io.netcdf_file(path(f"x{version}.nc"), "w", version=version) as f:
+            f.createDimension("t", 5000)
+            f.createVariable("x", "f4", ("t",))[:] = x
+        made(f"x{version}.nc", "a netCDF file")
+
+
+def netcdf4_files():
+    import netCDF4
+    import numpy as np
+
+    for kind, what in (("NETCDF4", "an HDF5 file (or netCDF-4)"),
+                       ("NETCDF3_CLASSIC", "a netCDF file"),
+                       ("NETCDF3_64BIT_OFFSET", "a netCDF file"),
+                       ("NETCDF3_64BIT_DATA", "a netCDF file")):
+        with netCDF4.Dataset(path(kind + ".nc"), "w", format=kind) as f:
+            f.createDimension("t", None)
+            f.createVariable("x", "f4", ("t",))[:] = np.arange(5000, dtype=np.float32)
+        made(kind + ".nc", what)
+
+
+def h5py_files():
+    import h5py
+    import numpy as np
+
+    for block in (0, 512, 1024, 2048):
+        with h5py.File(path(f"b{block}.h5"), "w", userblock_size=block) as f:
+            f["x"] = np.arange(5000, dtype=np.float32)
+        made(f"b{block}.h5", "an HDF5 file (or netCDF-4)")
+
+
+def safetensors_files():
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    save_file({"w": np.arange(5000, dtype=np.float32)}, path("x.safetensors"))
+    made("x.safetensors", "a safetensors file")
+    save_file({"w": np.ones(5, np.float32)}, path("m.safetensors"), metadata={"format": "pt"})
+    made("m.safetensors", "a safetensors file")
+
+
+def gguf_files():
+    import gguf
+    import numpy as np
+
+    writer = gguf.GGUFWriter(path("x.gguf"), "llama")
+    writer.add_block_count(1)
+    writer.add_tensor("w", np.arange(5000, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    made("x.gguf", "a GGUF file")
+
+
+def nibabel_files():
+    import nibabel
+    import numpy as np
+
+    x = np.arange(8000, dtype=np.float32).reshape(20, 20, 20)
+    nibabel.save(nibabel.Nifti1Image(x, np.eye(4)), path("x.nii"))
+    made("x.nii", "a NIfTI file")
+    nibabel.save(nibabel.Nifti2Image(x, np.eye(4)), path("x2.nii"))
+    made("x2.nii", "a NIfTI-2 file")
+    nibabel.save(nibabel.Nifti1Image(x, np.eye(4)), path("x.nii.gz"))
+    made("x.nii.gz", "a gzip file")
+    nibabel.save(nibabel.Nifti1Pair(x, np.eye(4)), path("pair.hdr"))
+    made("pair.hdr", "a NIfTI file")
+
+
+def astropy_files():
+    import numpy as np
+    from astropy.io import fits
+
+    fits.PrimaryHDU(np.arange(5000, dtype=np.float32)).writeto(path("x.fits"))
+    made("x.fits", "a FITS file")
+
+
+def pyarrow_files():
+    import pyarrow
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    t = pyarrow.table({"x": values})
+    pyarrow.parquet.write_table(t, path("x.parquet"))
+    made("x.parquet", "a Parquet file")
+    pyarrow.parquet.write_table(t.slice(0, 0), path("empty.parquet"))
+    made("empty.parquet", "a Parquet file")
+    pyarrow.feather.write_feather(t, path("x.feather"))
+    made("x.feather", "an Arrow file (or Feather)")
+    with pyarrow.ipc.new_stream(path("x.arrows"), t.schema) as w:
+        w.write_table(t)
+    made("x.arrows", "an Arrow stream")
+    pyarrow.feather.write_feather(t, path("x1.feather"), version=1)
+    made("x1.feather", "a Feather file")
+
+
+def onnx_files():
+    import numpy as np
+    import onnx
+    from onnx import helper, numpy_helper
+
+    w = numpy_helper.from_array(np.arange(5000, dtype=np.float32), "w")
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [5000])
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [5000])
+    node = helper.make_node("Add", ["x", "w"], ["y"], name="add")
+    graph = helper.make_graph([node], "graph", [x], [y], [w])
+    for name, arguments in (("x.onnx", {}), ("named.onnx", {"producer_name": "pytorch",
+                                                            "producer_version": "2.1.0"})):
+        onnx.save(helper.make_model(graph, **arguments), path(name))
+        made(name, "an ONNX model")
+
+
+def tifffile_files():
+    import numpy as np
+    import tifffile
+
+    x = np.arange(4096, dtype=np.float32).reshape(64, 64)
+    tifffile.imwrite(path("x.tif"), x)
+    made("x.tif", "a TIFF image")
+    tifffile.imwrite(path("mm.tif"), x, byteorder=">")
+    made("mm.tif", "a TIFF image")
+    tifffile.imwrite(path("big.tif"), x, bigtiff=True)
+    made("big.tif", "a BigTIFF image")
+    tifffile.imwrite(path("bigmm.tif"), x, bigtiff=True, byteorder=">")
+    made("bigmm.tif", "a BigTIFF image")
+
+
+def lz4_files():
+    import lz4.frame
+
+    with lz4.frame.open(path("x.lz4"), "wb") as f:
+        f.write(floats)
+    made("x.lz4", "an lz4 file")
+
+
+def torch_files():
+    import torch
+
+    torch.save({"w": torch.arange(5000.0)}, path("x.pt"))
+    made("x.pt", "a PyTorch file")
+    torch.save({"w": torch.arange(5000.0)}, path("old.pt"), _use_new_zipfile_serialization=False)
+    made("old.pt", "a PyTorch file of before version 1.6")
+
+
+for names, function in (
+    (("numpy",), numpy_files),
+    (("numpy", "ml_dtypes"), ml_dtypes_files),
+    (("numpy", "scipy"), scipy_files),
+    (("numpy", "netCDF4"), netcdf4_files),
+    (("numpy", "h5py"), h5py_files),
+    (("numpy", "safetensors"), safetensors_files),
+    (("numpy", "gguf"), gguf_files),
+    (("numpy", "nibabel"), nibabel_files),
+    (("numpy", "astropy"), astropy_files),
+    (("pyarrow",), pyarrow_files),
+    (("numpy", "onnx"), onnx_files),
+    (("numpy", "tifffile"), tifffile_files),
+    (("lz4",), lz4_files),
+    (("torch",), torch_files),
+):
+    if package(*names):
+        attempt(function)

@@ -1,0 +1,228 @@
+/*
+ * doubt.h: what is doubted, and that data of its own type never is.
+ */
+#include "config.h"
+
+#include "source/doubt.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+
+#define SIZE 4096
+
+static union {
+    unsigned char bytes[SIZE];
+    double aligned;
+} data;
+
+static void set_order(enum element_type type, bool big)
+{
+    if (big != element_host_is_big())
+        element_swap(&data, &data, SIZE / element_size(type), element_size(type));
+}
+
+/* Fills the data with numbers x(i) of a type, in a byte order. */
+static void fill(enum element_type type, bool big, double (*x)(size_t i, struct rng *))
+{
+    struct rng rng;
+
+    rng_seed(&rng, 5);
+    for (size_t i = 0; i < SIZE / element_size(type); i++)
+        data_put(type, &data, i, x(i, &rng));
+    set_order(type, big);
+}
+
+static double normal(size_t i, struct rng *rng)
+{
+    (void)i;
+    return sqrt(-2 * log(1 - rng_unit(rng))) * cos(6.283185307179586 * rng_unit(rng));
+}
+
+static double counted(size_t i, struct rng *rng)
+{
+    (void)rng;
+    return (double)i;
+}
+
+static double single(size_t i, struct rng *rng)
+{
+    return (double)(float)normal(i, rng);
+}
+
+static double tiny(size_t i, struct rng *rng)
+{
+    return ldexp(normal(i, rng), -80);
+}
+
+static double byte(size_t i, struct rng *rng)
+{
+    (void)i;
+    return (double)rng_below(rng, 256);
+}
+
+static double zero(size_t i, struct rng *rng)
+{
+    (void)i;
+    (void)rng;
+    return 0;
+}
+
+/* Real numbers and no imaginary ones, or the other way round. */
+static double first_only(size_t i, struct rng *rng)
+{
+    return i % 2 ? 0 : normal(i, rng);
+}
+
+static double second_only(size_t i, struct rng *rng)
+{
+    return i % 2 ? normal(i, rng) : 0;
+}
+
+/* Coordinates: of two that take turns, one is far away. */
+static double two_scales(size_t i, struct rng *rng)
+{
+    return i % 2 ? 1 + rng_unit(rng) : ldexp(normal(i, rng), -90);
+}
+
+static double small_steps(size_t i, struct rng *rng)
+{
+    (void)i;
+    return i % 2 ? 2 + 0.25 * (double)rng_below(rng, 24) : 0;
+}
+
+static const char *say(const char *found)
+{
+    return found ? found : "nothing";
+}
+
+static void check_doubtful(void)
+{
+#define L false
+#define B true
+    static const struct {
+        enum element_type is;
+        bool is_big;
+        double (*x)(size_t i, struct rng *);
+        enum element_type taken;
+        bool taken_big;
+        const char *expected;
+    } cases[] = {
+        {ELEMENT_F64, L, normal, ELEMENT_F32, L, "-t f64"},
+        {ELEMENT_F64, L, single, ELEMENT_F32, L, "-t f64"},
+        {ELEMENT_F64, L, counted, ELEMENT_F32, L, "-t f64"},
+        {ELEMENT_F64, L, byte, ELEMENT_F32, L, "-t f64"},
+        {ELEMENT_F64, L, tiny, ELEMENT_F32, L, "-t f64"},
+        {ELEMENT_F64, B, normal, ELEMENT_F32, L, "-t f64 --endian=big"},
+        {ELEMENT_F64, B, normal, ELEMENT_F32, B, "-t f64"},
+        {ELEMENT_F64, L, normal, ELEMENT_F32, B, "-t f64 --endian=little"},
+        {ELEMENT_F32, B, normal, ELEMENT_F32, L, "--endian=big"},
+        {ELEMENT_F32, B, counted, ELEMENT_F32, L, "--endian=big"},
+        {ELEMENT_F32, B, byte, ELEMENT_F32, L, "--endian=big"},
+        {ELEMENT_F32, B, tiny, ELEMENT_F32, L, "--endian=big"},
+        {ELEMENT_F32, L, normal, ELEMENT_F32, B, "--endian=little"},
+        {ELEMENT_F64, B, normal, ELEMENT_F64, L, "--endian=big"},
+        {ELEMENT_F64, L, normal, ELEMENT_F64, B, "--endian=little"},
+        {ELEMENT_F64, B, counted, ELEMENT_F64, L, "--endian=big"},
+        {ELEMENT_F16, B, normal, ELEMENT_F16, L, "--endian=big"},
+        {ELEMENT_BF16, B, normal, ELEMENT_BF16, L, "--endian=big"},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found;
+
+        fill(cases[i].is, cases[i].is_big, cases[i].x);
+        found = doubt(&data, SIZE, cases[i].taken, cases[i].taken_big);
+        tap_case(&family, found && strcmp(found, cases[i].expected) == 0, "case %zu: %s and not %s",
+                 i, say(found), cases[i].expected);
+        /* A kilobyte tells as much. */
+        found = doubt(&data, SIZE / 4, cases[i].taken, cases[i].taken_big);
+        tap_case(&family, found && strcmp(found, cases[i].expected) == 0,
+                 "case %zu, 1 KiB: %s and not %s", i, say(found), cases[i].expected);
+        found = doubt(&data, 64, cases[i].taken, cases[i].taken_big);
+        tap_case(&family, !found, "case %zu, 64 bytes: %s", i, say(found));
+    }
+    tap_family_end(&family, "what is of another type, or in the other byte order");
+}
+
+static void check_good(void)
+{
+    static double (*const shapes[])(size_t i, struct rng *) = {
+        normal, counted, single, tiny, byte, zero, first_only, second_only, two_scales, small_steps,
+    };
+    struct tap_family family = {0};
+    const char *found;
+
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        enum element_type type = (enum element_type)i;
+
+        for (int big = 0; big < 2; big++) {
+            for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+                fill(type, big, shapes[k]);
+                found = doubt(&data, SIZE, type, big);
+                tap_case(&family, !found, "%s, shape %zu: %s", element_name(type), k, say(found));
+            }
+            for (int kind = 0; kind < DATA_KINDS; kind++) {
+                for (uint64_t seed = 0; seed < 50; seed++) {
+                    data_fill((enum data_kind)kind, type, &data, SIZE / element_size(type), seed);
+                    set_order(type, big);
+                    found = doubt(&data, SIZE, type, big);
+                    tap_case(&family, !found, "%s, %s, seed %d: %s", element_name(type),
+                             data_kind_name((enum data_kind)kind), (int)seed, say(found));
+                }
+            }
+            /* Every plausible scale, and some that are not. */
+            for (int power = -120; power <= 120; power++) {
+                struct rng rng;
+
+                rng_seed(&rng, 7);
+                for (size_t k = 0; k < SIZE / element_size(type); k++)
+                    data_put(type, &data, k, ldexp(normal(k, &rng), power));
+                set_order(type, big);
+                found = doubt(&data, SIZE, type, big);
+                tap_case(&family, !found, "%s of 2^%d: %s", element_name(type), power, say(found));
+            }
+        }
+    }
+    tap_family_end(&family, "nothing of its own type");
+}
+
+/* What is no float at all makes no sense as any, and nothing is said. */
+static void check_integers(void)
+{
+    struct tap_family family = {0};
+    struct rng rng;
+
+    for (unsigned size = 1; size <= 8; size *= 2) {
+        for (unsigned bits = 1; bits <= 8 * size; bits++) {
+            rng_seed(&rng, bits);
+            for (size_t i = 0; i < SIZE; i += size) {
+                uint64_t x = rng_next(&rng) >> (64 - bits);
+
+                for (unsigned k = 0; k < size; k++)
+                    data.bytes[i + k] = (unsigned char)(x >> 8 * k);
+            }
+            for (int type = 0; type < ELEMENT_TYPES; type++) {
+                const char *found = doubt(&data, SIZE, (enum element_type)type, false);
+
+                tap_case(&family, !found || (type != ELEMENT_F32 && bits > 8),
+                         "integers of %u bits in %u bytes as %s: %s", bits, size,
+                         element_name((enum element_type)type), say(found));
+            }
+        }
+    }
+    tap_family_end(&family, "integers are no floats");
+}
+
+int main(void)
+{
+    check_doubtful();
+    check_good();
+    check_integers();
+    return tap_done();
+}

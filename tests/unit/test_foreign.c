@@ -1,0 +1,355 @@
+/*
+ * foreign.h: every row of the table by bytes made by hand, and damage to them; text and what only
+ * looks like it; and that numbers of many kinds are never taken for any of it.
+ */
+#include "config.h"
+
+#include "source/foreign.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+
+/* The name of what these bytes are, in a block of just their size; "" for nothing. */
+static const char *name_of(const void *bytes, size_t size, uint64_t total, enum element_type type,
+                           bool big)
+{
+    unsigned char *copy = malloc(size ? size : 1);
+    struct foreign_input in = {.bytes = copy,
+                               .size = size,
+                               .ends = size == total,
+                               .total = total,
+                               .type = type,
+                               .big_endian = big};
+    const struct foreign *found;
+
+    if (!copy)
+        abort();
+    memcpy(copy, bytes, size);
+    found = foreign_recognise(&in);
+    free(copy);
+    return found ? found->name : "";
+}
+
+/* A part of a file: so many bytes at an offset. */
+struct part {
+    size_t offset;
+    const char *bytes;
+    size_t size;
+};
+
+#define PART(offset, text)                \
+    {                                     \
+        offset, text, sizeof(text "") - 1 \
+    }
+
+/* Files of 600 bytes, zero but for these. */
+#define FILE_SIZE 600
+
+static const struct {
+    const char *name;
+    struct part parts[4];
+    size_t least; /* how many of its bytes must be there; 0: whatever the parts are */
+} files[] = {
+    {"a gzip file", {PART(0, "\x1f\x8b\x08\x08\x78\x56\x34\x12\x02\x03x\0")}, 18},
+    {"a gzip file", {PART(0, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff")}, 18},
+    {"an xz file",
+     {PART(0, "\xfd"
+              "7zXZ\0\0\x04")},
+     6},
+    {"a bzip2 file", {PART(0, "BZh91AY&SY")}, 10},
+    {"a bzip2 file", {PART(0, "BZh1\x17\x72\x45\x38\x50\x90")}, 10},
+    {"an lz4 file", {PART(0, "\x04\x22\x4d\x18\x64\x40\xa7")}, 7},
+    {"an lz4 file", {PART(0, "\x02\x21\x4c\x18\x34\x12\0\0")}, 8},
+    {"an lzip file", {PART(0, "LZIP\x01\x0c")}, 5},
+    /* The codes of 9 bits are 'a', then 257 and on: what a run of one letter becomes. */
+    {"a file of compress(1)", {PART(0, "\x1f\x9d\x90")}, 38},
+    {"a .npz archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.npy")}, 35},
+    {"a .npz archive", {PART(0, "PK\3\4\x2d\0"), PART(26, "\7\0\0\0a/b.npy")}, 37},
+    {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x10\0\x30\0archive/data.pkl")}, 46},
+    {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x11\0\0\0x/.format_version")}, 47},
+    {"a zip archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.txt")}, 30},
+    {"an empty zip archive", {PART(0, "PK\5\6")}, 22},
+    {"a tar archive", {PART(0, "x.f32"), PART(257, "ustar\00000")}, 512},
+    {"a tar archive", {PART(0, "x.f32"), PART(257, "ustar  ")}, 512},
+    {"a 7z archive", {PART(0, "7z\xbc\xaf\x27\x1c\0\4")}, 6},
+    {"a PyTorch file of before version 1.6",
+     {PART(0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.")},
+     0},
+    {"a Python pickle", {PART(0, "\x80\4\x95\x40\1\0\0\0\0\0\0}\x94")}, 0},
+    {"a Python pickle", {PART(0, "\x80\5\x95\x40\1\0\0\0\0\0\0]\x94")}, 0},
+    {"a Python pickle", {PART(0, "\x80\2}q\0X\1\0\0\0w")}, 11},
+    {"a Python pickle", {PART(0, "\x80\3]q\0(G")}, 11},
+    {"a Python pickle", {PART(0, "\x80\2cnumpy.core.multiarray\n_reconstruct\nq\0")}, 0},
+    {"a safetensors file", {PART(0, "\x40\1\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"")}, 10},
+    {"a safetensors file", {PART(0, "\2\0\0\0\0\0\0\0{}")}, 10},
+    {"a GGUF file", {PART(0, "GGUF\3\0\0\0")}, 8},
+    {"a GGUF file", {PART(0, "GGUF\0\0\0\3")}, 8},
+    {"an ONNX model",
+     {PART(0, "\x08\x08\x12\x07pytorch\x1a\x05"
+              "2.1.0:\x90\3\x0a\x20\x0a\1x\x0a\1w\x12\1y\x1a\3add")},
+     0},
+    {"an ONNX model",
+     {PART(0, "\x08\x0c:\x90\3\x0a\x20\x0a\1x\x0a\1w\x12\1y\x1a\3add\x22\3"
+              "Add")},
+     0},
+    {"an ONNX model", {PART(0, "\x08\x0a:\x90\3\x12\x0amain_graph")}, 0},
+    {"a MATLAB file", {PART(0, "MATLAB 5.0 MAT-file Platform: posix"), PART(124, "\0\1IM")}, 19},
+    {"a MATLAB 7.3 file",
+     {PART(0, "MATLAB 7.3 MAT-file Platform: GLNXA64"), PART(512, "\x89HDF\r\n\x1a\n")},
+     19},
+    {"an HDF5 file (or netCDF-4)", {PART(0, "\x89HDF\r\n\x1a\n")}, 8},
+    {"an HDF5 file (or netCDF-4)", {PART(512, "\x89HDF\r\n\x1a\n")}, 0},
+    {"an HDF4 file", {PART(0, "\x0e\x03\x13\x01\0\x10")}, 6},
+    {"a netCDF file", {PART(0, "CDF\1\0\0\0\0\0\0\0\x0a\0\0\0\1")}, 16},
+    {"a netCDF file", {PART(0, "CDF\2\0\0\0\7\0\0\0\0\0\0\0\0")}, 16},
+    {"a netCDF file", {PART(0, "CDF\5\0\0\0\0\0\0\0\7\0\0\0\x0a")}, 16},
+    {"a FITS file", {PART(0, "SIMPLE  =                    T / conforms")}, 9},
+    {"a NIfTI file", {PART(0, "\x5c\1\0\0"), PART(344, "n+1\0")}, 348},
+    {"a NIfTI file", {PART(0, "\0\0\1\x5c"), PART(344, "ni1\0")}, 348},
+    {"a NIfTI-2 file", {PART(0, "\x1c\2\0\0n+2\0\r\n\x1a\n")}, 12},
+    {"a NIfTI-2 file", {PART(0, "\0\0\2\x1cni2\0\r\n\x1a\n")}, 12},
+    {"a GRIB file", {PART(0, "GRIB\0\1\2\1")}, 8},
+    {"a GRIB file", {PART(0, "GRIB\xff\xff\0\2")}, 8},
+    {"a ROOT file", {PART(0, "root\0\0\xf3\xc0\0\0\0\x64")}, 12},
+    {"a Parquet file", {PART(0, "PAR1\x15\x04")}, 5},
+    {"an encrypted Parquet file", {PART(0, "PARE\x2c\0\0\0")}, 12},
+    {"an Arrow file (or Feather)", {PART(0, "ARROW1\0\0\xff\xff\xff\xff")}, 8},
+    {"an Arrow stream", {PART(0, "\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0")}, 12},
+    {"a Feather file", {PART(0, "FEA1\0\0\0\0")}, 8},
+    {"an SQLite database", {PART(0, "SQLite format 3\0\x10")}, 16},
+    {"a WAV file", {PART(0, "RIFF\x24\1\0\0WAVEfmt ")}, 12},
+    {"a WAV file", {PART(0, "RF64\xff\xff\xff\xffWAVEds64")}, 12},
+    {"a WAV file", {PART(0, "RIFX\0\0\1\x24WAVEfmt ")}, 12},
+    {"an AVI video", {PART(0, "RIFF\x24\1\0\0AVI LIST")}, 12},
+    {"a WebP image", {PART(0, "RIFF\x24\1\0\0WEBPVP8 ")}, 12},
+    {"a TIFF image", {PART(0, "II*\0\x08\0\0\0")}, 0},
+    {"a TIFF image", {PART(0, "MM\0*\0\0\2\0")}, 0},
+    {"a BigTIFF image", {PART(0, "II+\0\x08\0\0\0")}, 8},
+    {"a BigTIFF image", {PART(0, "MM\0+\0\x08\0\0")}, 8},
+    {"a PNG image", {PART(0, "\x89PNG\r\n\x1a\n")}, 8},
+    {"a JPEG image", {PART(0, "\xff\xd8\xff\xe0\0\x10JFIF\0")}, 10},
+    {"a JPEG image",
+     {PART(0, "\xff\xd8\xff\xe1\x12\x34"
+              "Exif\0\0")},
+     10},
+    {"a JPEG image", {PART(0, "\xff\xd8\xff\xdb\0\x43\0")}, 10},
+    {"a JPEG image", {PART(0, "\xff\xd8\xff\xe2\x0c\x58ICC_PROFILE")}, 10},
+    {"a JPEG image",
+     {PART(0, "\xff\xd8\xff\xee\0\x0e"
+              "Adobe")},
+     10},
+    {"a GIF image", {PART(0, "GIF87a")}, 6},
+    {"a GIF image", {PART(0, "GIF89a")}, 6},
+    {"a PDF document", {PART(0, "%PDF-1.7\n")}, 5},
+    {"an ELF file (a program or a library)",
+     {PART(0, "\x7f"
+              "ELF\2\1\1")},
+     16},
+};
+
+/* The codes of a run of one letter, for compress(1): 'a', 257, 258, ... of 9 bits each. */
+static void add_codes(unsigned char *file)
+{
+    memset(file + 3, 0, FILE_SIZE - 3);
+    for (unsigned k = 0; k < 200; k++) {
+        unsigned code = k == 0 ? 'a' : 256 + k, bit = 9 * k;
+
+        code <<= bit % 8;
+        file[3 + bit / 8] |= (unsigned char)code;
+        file[4 + bit / 8] |= (unsigned char)(code >> 8);
+    }
+}
+
+static void make_file(size_t i, unsigned char file[FILE_SIZE])
+{
+    memset(file, 0, FILE_SIZE);
+    for (size_t k = 0; k < 4 && files[i].parts[k].bytes; k++)
+        memcpy(file + files[i].parts[k].offset, files[i].parts[k].bytes, files[i].parts[k].size);
+    if (strcmp(files[i].name, "a file of compress(1)") == 0)
+        add_codes(file);
+}
+
+static void check_rows(void)
+{
+    struct tap_family rows = {0}, cut = {0}, damaged = {0};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        unsigned char file[FILE_SIZE];
+        const char *got;
+
+        make_file(i, file);
+        for (int type = 0; type < ELEMENT_TYPES; type++) {
+            got = name_of(file, sizeof file, sizeof file, (enum element_type)type, type & 1);
+            tap_case(&rows, strcmp(got, files[i].name) == 0, "%s: %s", files[i].name, got);
+            got = name_of(file, sizeof file, UINT64_MAX, (enum element_type)type, false);
+            tap_case(&rows, strcmp(got, files[i].name) == 0, "%s, in a pipe: %s", files[i].name,
+                     got);
+        }
+        /* With a byte less than it takes, and one by one down to nothing, without a step beyond. */
+        if (files[i].least) {
+            got = name_of(file, files[i].least, UINT64_MAX, ELEMENT_F32, false);
+            tap_case(&cut, strcmp(got, files[i].name) == 0, "%zu bytes of %s: %s", files[i].least,
+                     files[i].name, got);
+            got = name_of(file, files[i].least - 1, UINT64_MAX, ELEMENT_F32, false);
+            tap_case(&cut, strcmp(got, files[i].name) != 0, "too few bytes of %s", files[i].name);
+        }
+        for (size_t size = 0; size < sizeof file; size++)
+            name_of(file, size, size, ELEMENT_F32, false);
+        /* Without the first byte of its magic, which in a tar archive is not its first. */
+        file[strstr(files[i].name, "tar")           ? 257
+             : strstr(files[i].name, "safetensors") ? 8
+                                                    : files[i].parts[0].offset] ^= 0x40;
+        got = name_of(file, sizeof file, sizeof file, ELEMENT_F32, false);
+        tap_case(&damaged, strcmp(got, files[i].name) != 0, "%s with another first byte",
+                 files[i].name);
+    }
+    tap_family_end(&rows, "every row, by hand");
+    tap_family_end(&cut, "no more bytes than are needed");
+    tap_family_end(&damaged, "not without its first byte");
+}
+
+/* Lengths in headers that lie beyond the end of the file. */
+static void check_lies(void)
+{
+    static const char *const lies[] = {
+        "\x51\2\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"",
+        "\x80\4\x95\x50\2\0\0\0\0\0\0}\x94",
+        "II*\0\x58\2\0\0",
+        "\xff\xff\xff\xff\x58\2\0\0\x10\0\0\0",
+    };
+    static const size_t sizes[] = {24, 13, 8, 12};
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < 4; i++) {
+        unsigned char file[FILE_SIZE] = {0};
+
+        memcpy(file, lies[i], sizes[i]);
+        tap_case(&family, !*name_of(file, sizeof file, sizeof file, ELEMENT_F32, false), "%zu", i);
+        tap_case(&family, *name_of(file, sizeof file, 10000, ELEMENT_F32, false), "%zu, longer", i);
+    }
+    tap_family_end(&family, "a length beyond the end is none");
+}
+
+static void check_text(void)
+{
+    static const struct {
+        const char *text, *name;
+    } texts[] = {
+        {"1.5\n2.5\n3.5\n", "a text file of numbers"},
+        {"1\n2\n3\n4\n", "a text file of numbers"},
+        {"1 2 3\n4 5 6\n7 8 9\n", "a text file of numbers"},
+        {"1,2,3\r\n4,5,6\r\n7,8,9\r\n10,11,12\r\n", "a text file of numbers"},
+        {"0.1\t-2e-5\tnan\n3.25\t+inf\t1e30\n7.5\t8\t9\n", "a text file of numbers"},
+        {"time,value\n0,1.5\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n5,6.5\n", "a text file"},
+        {"\xef\xbb\xbfZeit;Gr\xc3\xb6\xc3\x9f"
+         "e\n0;1,5\n1;2,5\n2;3,5\n3;4,5\n4;5,5\n5;6,5\n6;7,5\n"
+         "7;8,5\n8;9,5\n9;1,5\n10;2,5\n11;3,5\n12;4,5\n13;5,5\n14;6,5\n15;7,5\n",
+         "a text file"},
+        {"{\"values\": [1.5, 2.5, 3.5, 4.5, 5.5]}\n", "a JSON file"},
+        {"[[1.5, 2.5], [3.5, 4.5], [5.5, 6.5], [7.5, 8.5], [9.5]]", "a JSON file"},
+        /* Constant data: what one element is decides nothing. */
+        {"????????????????????????????????????????????????????????", ""},
+        {"1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n", ""},
+        {"{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[", ""},
+        /* Too little to tell, and what no text has. */
+        {"1.5\n", ""},
+        {"1.5 2.5 ", ""},
+        {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n\xff\n", ""},
+        {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n\x01\n", ""},
+        {"time,value\n0,1.5\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n5,6.5\n\xc3\x28\n", ""},
+    };
+    struct tap_family family = {0};
+    unsigned char table[5000];
+    const char *got;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t size = strlen(texts[i].text);
+
+        got = name_of(texts[i].text, size, size, ELEMENT_F32, false);
+        tap_case(&family, strcmp(got, texts[i].name) == 0, "%s: %s", texts[i].text, got);
+    }
+    /* Long ones, with and without lines, of any type of elements. */
+    for (int lines = 0; lines < 2; lines++) {
+        for (size_t i = 0, n = 0; i + 20 < sizeof table; n++)
+            i += (size_t)sprintf((char *)table + i, "%g%c", (double)n / 7, lines ? '\n' : ',');
+        for (int type = 0; type < ELEMENT_TYPES; type++) {
+            got = name_of(table, FOREIGN_HEAD, sizeof table, (enum element_type)type, false);
+            tap_case(&family, strcmp(got, "a text file of numbers") == 0, "%s, lines %d: %s",
+                     element_name((enum element_type)type), lines, got);
+        }
+    }
+    tap_family_end(&family, "text, and what only looks like it");
+}
+
+/* Bytes that were written on a machine of this byte order, in the other one if `big`. */
+static void set_order(void *data, size_t count, enum element_type type, bool big)
+{
+    if (big != element_host_is_big())
+        element_swap(data, data, count, element_size(type));
+}
+
+/* Whether numbers are taken for something. */
+static void check_data(struct tap_family *family, void *data, size_t count, enum element_type type,
+                       bool big, const char *kind)
+{
+    const char *got;
+
+    set_order(data, count, type, big);
+    got = name_of(data, count * element_size(type), count * element_size(type), type, big);
+    tap_case(family, !*got, "%zu %s, %s: %s", count, element_name(type), kind, got);
+}
+
+/* Numbers of many kinds, as the first 4 KiB of a file and as a file of a few elements. */
+static void check_numbers(void)
+{
+    static union {
+        unsigned char bytes[FOREIGN_HEAD];
+        double aligned;
+    } data;
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 12);
+    for (unsigned round = 0; round < 400; round++) {
+        for (int i = 0; i < ELEMENT_TYPES; i++) {
+            enum element_type type = (enum element_type)i;
+            size_t most = sizeof data / element_size(type);
+            double scale = ldexp(1 + rng_unit(&rng), (int)rng_below(&rng, 60) - 40), x;
+
+            for (int kind = 0; kind < DATA_KINDS; kind++) {
+                size_t count = round % 2 ? 1 + rng_below(&rng, 40) : most;
+
+                data_fill((enum data_kind)kind, type, &data, count, round);
+                check_data(&family, &data, count, type, round % 4 == 3,
+                           data_kind_name((enum data_kind)kind));
+            }
+            for (int kind = 0; kind < 4; kind++) {
+                size_t count = round % 2 ? 1 + rng_below(&rng, 40) : most;
+
+                for (size_t k = 0; k < count; k++) {
+                    x = kind == 0   ? scale                                        /* one */
+                        : kind == 1 ? scale * (1 + (double)k / 64 / (double)count) /* a slope */
+                        : kind == 2 ? scale * (double)rng_below(&rng, 2)           /* a mask */
+                                    : scale * (1 + (double)rng_below(&rng, 3) / 65536); /* steps */
+                    data_put(type, &data, k, x);
+                }
+                check_data(&family, &data, count, type, round % 4 == 3, "of a scale");
+            }
+        }
+    }
+    tap_family_end(&family, "numbers are nothing else");
+}
+
+int main(void)
+{
+    check_rows();
+    check_lies();
+    check_text();
+    check_numbers();
+    return tap_done();
+}
