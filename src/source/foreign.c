@@ -103,10 +103,11 @@ static bool is_compress(const struct foreign_input *in)
  * Archives.
  */
 
-/* 32 bits of magic and 16 of the version that is needed, which is 1.0 to 6.3. */
+/* 32 bits of magic and 16 of the version that is needed, which is 1.0 to 6.3, or 0 as PyTorch
+   writes it. */
 static bool is_zip(const struct foreign_input *in)
 {
-    return in->bytes[4] >= 10 && in->bytes[4] <= 63 && in->bytes[5] == 0;
+    return (in->bytes[4] == 0 || (in->bytes[4] >= 10 && in->bytes[4] <= 63)) && in->bytes[5] == 0;
 }
 
 /* Whether the name of a zip archive's first member ends so. */

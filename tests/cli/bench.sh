@@ -649,7 +649,7 @@ if command -v jq >/dev/null; then
         .highest_gigabytes_per_second, .label] | @tsv' plot.json >expected
     # shellcheck disable=SC2016 # for sed and eval
     sed -n '/^\$rows << /,/^END_OF_ROWS/s/^[0-9]* \([^ ]*\) \([^ ]*\) \([^ ]*\) [0-9]* "[^"]*" "\([^"]*\)".*/\1 \2 \3 \4/p' plot.script |
-        awk '{ printf "%s\t%s\t%s\t%s x %s\n", $1, $2, $3, $4, $6 }' >drawn
+        awk '{ printf "%s\t%s\t%s\t", $1, $2, $3; $1 = $2 = $3 = ""; sub(/^ */, ""); print }' >drawn
     # Rates are written by different programs: digits at the end may differ.
     # shellcheck disable=SC2317 # eval calls it
     round() { awk -F '\t' '{ printf "%.9g %.9g %.9g %s\n", $1, $2, $3, $4 }' "$1"; }

@@ -71,6 +71,7 @@ static const struct {
     {"a .npz archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.npy")}, 35},
     {"a .npz archive", {PART(0, "PK\3\4\x2d\0"), PART(26, "\7\0\0\0a/b.npy")}, 37},
     {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x10\0\x30\0archive/data.pkl")}, 46},
+    {"a PyTorch file", {PART(0, "PK\3\4\0\0"), PART(26, "\x0a\0\x12\0x/data.pkl")}, 40},
     {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x11\0\0\0x/.format_version")}, 47},
     {"a zip archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.txt")}, 30},
     {"an empty zip archive", {PART(0, "PK\5\6")}, 22},
