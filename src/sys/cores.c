@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 unsigned cores_available(void)
@@ -23,13 +24,15 @@ unsigned cores_available(void)
 static bool read_number(const char *path, size_t *number, char *unit)
 {
     FILE *file = fopen(path, "re");
-    bool good;
+    char text[32], *end = text;
 
-    *unit = 0;
-    good = file && fscanf(file, "%zu%c", number, unit) >= 1;
+    if (file && fgets(text, sizeof text, file)) {
+        *number = strtoul(text, &end, 10);
+        *unit = *end;
+    }
     if (file)
         fclose(file);
-    return good;
+    return end != text;
 }
 
 size_t cores_l2_cache(void)

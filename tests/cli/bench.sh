@@ -653,6 +653,7 @@ if command -v jq >/dev/null; then
     # Rates are written by different programs: digits at the end may differ.
     # shellcheck disable=SC2317 # eval calls it
     round() { awk -F '\t' '{ printf "%.9g %.9g %.9g %s\n", $1, $2, $3, $4 }' "$1"; }
+    # shellcheck disable=SC2016 # eval expands it
     ok 'limits --plot: bars and whiskers are the medians, the lowest and the highest' \
         eval 'test -s drawn && test "$(round drawn)" = "$(round expected)"'
     jq -r '.rows[].group' plot.json | uniq >expected
@@ -662,6 +663,7 @@ else
     skip 'limits --plot: bars and whiskers are the medians, the lowest and the highest' 'no jq'
     skip 'limits --plot: the groups of the table' 'no jq'
 fi
+# shellcheck disable=SC2016 # for sed
 ok 'limits --plot: all values have two decimals' test "$(sed -n '/^\$rows << /,/^END_OF_ROWS/p' plot.script |
     grep -c '^[0-9].* "[0-9]*\.[0-9][0-9]" ')" = "$(grep -c '^[0-9]* [0-9]' plot.script)"
 if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then

@@ -108,7 +108,7 @@ for name in x.npy x.zst x.npy.zst; do
     is "an empty $name, --format=raw" 0 0
 done
 for length in 1 2 3 4 5; do
-    printf '\223NUMPY' | head -c $length >cut
+    printf '\223NUMPY' | head -c "$length" >./cut
     run -t bf16 cut
     fails "$length bytes of a .npy" \
         "cut: a .npy file that is cut off at byte $length $raw"

@@ -75,10 +75,10 @@ static char *take(const char *name)
 
 /* dlsym's result as a pointer to a function. The name may be a macro for another one. */
 #define FIND(name) FIND_NAMED(next_##name, name)
-#define FIND_NAMED(next, name)                  \
-    do {                                        \
-        void *symbol = dlsym(RTLD_NEXT, #name); \
-        memcpy(&next, &symbol, sizeof symbol);  \
+#define FIND_NAMED(next, name)                   \
+    do {                                         \
+        void *symbol = dlsym(RTLD_NEXT, #name);  \
+        memcpy(&(next), &symbol, sizeof symbol); \
     } while (0)
 
 __attribute__((constructor)) static void find(void)

@@ -74,10 +74,11 @@ static void check_shape(void)
     for (unsigned count = NPY_DIMENSIONS_MAX; count <= NPY_DIMENSIONS_MAX + 1; count++) {
         bool good = count <= NPY_DIMENSIONS_MAX, parsed;
 
-        text[begin] = '\0';
+        size_t length = begin;
+
         for (unsigned i = 0; i < count; i++)
-            strcat(text, "1, ");
-        strcat(text, ")}");
+            length += (size_t)snprintf(text + length, sizeof text - length, "1, ");
+        snprintf(text + length, sizeof text - length, ")}");
         h = make(1, text, strlen(text));
         parsed = npy_parse(h.bytes, h.size, &npy, error, &offset);
         tap_ok(parsed == good && (good ? npy.dimensions == count : strstr(error, "64") != NULL),
