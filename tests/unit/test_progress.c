@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "cli/progress.h"
+#include "lib/tap.h"
 #include "sys/clock.h"
 #include "sys/message.h"
-#include "lib/tap.h"
 
 #define GB UINT64_C(1000000000)
 
