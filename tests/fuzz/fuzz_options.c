@@ -41,7 +41,9 @@ static void check_parsed(const struct options *o)
     const struct source_options *input = &o->session.input;
 
     fuzz_check(fuzz_messages.errors == 0, "taken, and an error: %s", fuzz_messages.text);
-    fuzz_check(o->operation_count >= 1 && o->operation_count <= OPTIONS_OPERATIONS_MAX,
+    /* With --check, operations and files stand in its file. */
+    fuzz_check(o->operation_count <= OPTIONS_OPERATIONS_MAX &&
+                   (o->operation_count == 0) == (o->check != NULL),
                "%zu operations", o->operation_count);
     fuzz_check(o->session.threads <= OPTIONS_THREADS_MAX, "%u threads", o->session.threads);
     fuzz_check(o->session.chunk_size <= (size_t)1 << 30, "chunks of %zu bytes",
@@ -59,7 +61,7 @@ static void check_parsed(const struct options *o)
     for (unsigned i = 0; i < o->session.device_count; i++)
         fuzz_check(o->session.devices[i] >= 0 && o->session.devices[i] < 1024, "device %d",
                    o->session.devices[i]);
-    fuzz_check(o->file_count >= 1, "no files");
+    fuzz_check((o->file_count == 0) == (o->check != NULL), "%d files", o->file_count);
     for (int i = 0; i < o->file_count; i++)
         fuzz_check(o->files[i], "file %d is missing", i);
     fuzz_check((o->session.wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)) ==
