@@ -641,7 +641,12 @@ environment=
 ok 'limits --plot: the script' test "$status:$(grep -c '^plot ' plot.script)" = 0:1
 ok 'limits --plot: a title says what is shown, and of what' grep -q \
     '^set title "How fast this machine delivers bytes (gpureduce-bench limits)\\n..*, up to 2 threads\\nbars: median rates; whiskers: from the slowest sample to the fastest"$' plot.script
-ok 'limits --plot: the axis is labelled' eval "grep -q '^set xlabel \"GB/s (10^9 bytes a second), logarithmic scale\"\$' plot.script && grep -q '^set logscale x\$' plot.script"
+# It is logarithmic where the bars are not alike, which slow builds may make them.
+logarithmic=
+if grep -q '^set logscale x$' plot.script; then
+    logarithmic=', logarithmic scale'
+fi
+ok 'limits --plot: the axis is labelled' grep -qx "set xlabel \"GB/s (10^9 bytes a second)$logarithmic\"" plot.script
 # Where the rates lie depends on the machine: each label is 2 or 2.5 times the one before it, or, where
 # the axis is long, 10 times.
 sed -n 's/^set xtics (\(.*\))$/\1/p' plot.script | tr ',' '\n' | awk '
@@ -649,7 +654,7 @@ sed -n 's/^set xtics (\(.*\))$/\1/p' plot.script | tr ',' '\n' | awk '
     NR > 1 && ratio > 1.99 && ratio < 2.51 { short++ }
     NR > 1 && ratio > 9.99 && ratio < 10.01 { long++ }
     END { exit !(NR > 2 && (short == NR - 1 || long == NR - 1)) }'
-ok 'limits --plot: so are 1, 2 and 5 of each power of ten' test $? -eq 0
+ok 'limits --plot: so are 1, 2 and 5 of each power of ten' test "$?" -eq 0 -o -z "$logarithmic"
 if command -v jq >/dev/null; then
     # Slot, median, lowest, highest, color, the median in words, label: as in the table.
     jq -r '.rows[] | [.gigabytes_per_second, .lowest_gigabytes_per_second,
