@@ -23,6 +23,7 @@
 
 #include "source/file.h"
 #include "source/formats.h"
+#include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
@@ -177,8 +178,7 @@ static enum direct read_direct(struct source *s, struct claim *claim,
     count = count < claim->count ? count : claim->count;
     size = before + (size_t)count * s->info.element_size;
     /* At the end of the file less than the last page comes. */
-    got = source_pread_from(s, f->direct, buffer,
-                            (size + mapping_page() - 1) / mapping_page() * mapping_page(), begin);
+    got = source_pread_from(s, f->direct, buffer, align_up(size, mapping_page()), begin);
     if (got == SOURCE_REFUSED) {
         atomic_store(&f->direct_refused, true);
         return DIRECT_NOT;

@@ -7,6 +7,7 @@
 
 #include "engine/cuda/check.h"
 #include "engine/cuda/kernels.h"
+#include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
@@ -43,26 +44,21 @@ struct engine_worker {
     char error[ENGINE_REASON_MAX];
 };
 
-static size_t round_up(size_t size, size_t unit)
-{
-    return (size + unit - 1) / unit * unit;
-}
-
 /* Bytes of a partial result's place in pinned memory. */
-#define MIRROR round_up(sizeof(struct partial), 64)
+#define MIRROR align_up(sizeof(struct partial), 64)
 
 size_t feeder_buffer_size(size_t chunk_size)
 {
-    size_t size = round_up(chunk_size, 16);
+    size_t size = align_up(chunk_size, 16);
 
     return size < CHUNK_BYTES_MAX ? size : CHUNK_BYTES_MAX;
 }
 
 size_t feeder_pinned_size(size_t chunk_size)
 {
-    size_t buffer = round_up(feeder_buffer_size(chunk_size), mapping_page());
+    size_t buffer = align_up(feeder_buffer_size(chunk_size), mapping_page());
 
-    return round_up(FEEDER_SLOTS * (buffer + MIRROR), mapping_page());
+    return align_up(FEEDER_SLOTS * (buffer + MIRROR), mapping_page());
 }
 
 void feeder_close(struct engine_worker *feeder)
@@ -92,7 +88,7 @@ void feeder_close(struct engine_worker *feeder)
 /* Gives the slots their places in the feeder's pinned memory. */
 static bool pin_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_MAX])
 {
-    size_t buffer = round_up(feeder->size, mapping_page());
+    size_t buffer = align_up(feeder->size, mapping_page());
 
     if (!pinned_piece_open(&feeder->pinned, feeder->arena, feeder_pinned_size(feeder->size),
                            reason))
@@ -111,8 +107,8 @@ static bool pin_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_M
 static bool device_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_MAX])
 {
     size_t in_place = feeder->setup.in_place;
-    size_t buffer = round_up(in_place > feeder->size ? in_place : feeder->size, mapping_page());
-    size_t partial = round_up(sizeof *feeder->partial, mapping_page());
+    size_t buffer = align_up(in_place > feeder->size ? in_place : feeder->size, mapping_page());
+    size_t partial = align_up(sizeof *feeder->partial, mapping_page());
 
     if (!cuda_check(cudaMalloc((void **)&feeder->device_memory,
                                FEEDER_SLOTS * buffer + partial + sizeof *feeder->scratch),
