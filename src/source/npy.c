@@ -172,6 +172,7 @@ static bool parse_shape(struct parser *p, struct npy *npy)
 static bool parse_descr(struct parser *p, struct npy *npy)
 {
     char descr[32];
+    const char *kind;
     enum element_order order;
     size_t start;
 
@@ -182,8 +183,9 @@ static bool parse_descr(struct parser *p, struct npy *npy)
     if (!parse_string(p, descr, sizeof descr))
         return false;
     /* What libraries for bfloat16 write: NumPy has no such type. */
-    npy->untyped = strcmp(descr + strcspn(descr, "V"), "V2") == 0 &&
-                   (descr[1] == 'V' ? strchr("<>|=", descr[0]) != NULL : descr[0] == 'V');
+    kind = descr + strcspn(descr, "V");
+    npy->untyped = strcmp(kind, "V2") == 0 &&
+                   (kind == descr || (kind == descr + 1 && strchr("<>|=", *descr) != NULL));
     if (npy->untyped) {
         npy->order = *descr == '<'   ? ELEMENT_ORDER_LITTLE
                      : *descr == '>' ? ELEMENT_ORDER_BIG

@@ -135,8 +135,8 @@ void message_transient(const char *text)
     erase_transient_locked();
     if (text && *text && !in_background()) {
         signals_before_end(erase_before_end);
+        transient_shown = true; /* before it is: a signal may come between the two */
         fputs(text, stderr);
-        transient_shown = true;
     }
     fflush(stderr);
     mutex_unlock(&lock);
