@@ -10,19 +10,19 @@ tests_libtests_a_SOURCES = \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/tap.h
 
+# Those that take longest come first: at the end, cores would wait for them.
 check_PROGRAMS = $(test_programs)
 test_programs = \
-	tests/unit/test_profile \
-	tests/unit/test_progress \
-	tests/unit/test_arguments \
+	tests/unit/test_generated \
+	tests/unit/stress \
+	tests/unit/test_engines \
 	tests/unit/test_cpu_kernels \
+	tests/unit/test_arguments \
 	tests/unit/test_cuda \
 	tests/unit/test_doubt \
 	tests/unit/test_element \
-	tests/unit/test_engines \
 	tests/unit/test_exact \
 	tests/unit/test_foreign \
-	tests/unit/test_generated \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_policy \
 	tests/unit/test_json \
@@ -33,13 +33,14 @@ test_programs = \
 	tests/unit/test_number \
 	tests/unit/test_oracle \
 	tests/unit/test_partial \
+	tests/unit/test_profile \
+	tests/unit/test_progress \
 	tests/unit/test_source \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
 	tests/unit/test_zstd_finder \
-	tests/unit/test_zstd_index \
-	tests/unit/stress
+	tests/unit/test_zstd_index
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
@@ -66,9 +67,11 @@ tests_unit_test_table_SOURCES = \
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \
-	tests/cli/profile.sh \
-	tests/cli/progress.sh \
 	tests/cli/bench.sh \
+	tests/cli/formats.sh \
+	tests/cli/frames.sh \
+	tests/cli/zstd.sh \
+	tests/cli/progress.sh \
 	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
 	tests/cli/completions.sh \
@@ -77,8 +80,6 @@ test_scripts = \
 	tests/cli/faults.sh \
 	tests/cli/files.sh \
 	tests/cli/foreign.sh \
-	tests/cli/formats.sh \
-	tests/cli/frames.sh \
 	tests/cli/hostile.sh \
 	tests/cli/hardening.sh \
 	tests/cli/json.sh \
@@ -90,7 +91,7 @@ test_scripts = \
 	tests/cli/many.sh \
 	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
-	tests/cli/zstd.sh
+	tests/cli/profile.sh
 
 TESTS = $(test_programs) $(test_scripts)
 
