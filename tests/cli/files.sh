@@ -267,6 +267,11 @@ is '--check: from a spreadsheet' 0 'three.f32: OK'
 printf '{"sum":6.0,"count":3,"file":"three.f32"}\n' >record
 run --check=record
 is '--check: from another writer of JSON' 0 'three.f32: OK'
+printf '{"file": "\\ud83d\\ude00", "sum": 6}\n' >record
+name=$(printf '\360\237\230\200')
+copy three.f32 "$name"
+run --check=record
+is '--check: a name that is escaped as for UTF-16' 0 "$name: OK"
 run --check=record --fail-on=nan -v
 ok '--check -v has statistics' test "$status:$(grep -c '3 elements' err)" = 0:1
 # What is no record.
