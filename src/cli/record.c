@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,12 @@ struct reading {
     char *text;       /* the line */
     size_t text_room; /* bytes */
 
-    /* Of the object that is being read. */
-    bool named;  /* "file" has been seen */
-    bool header; /* the file had one, which says where its elements begin */
+    /* Of the object that is being read. Of operations, a bit for each. */
+    bool named;         /* "file" has been seen */
+    bool header;        /* the file had one, which says where its elements begin */
+    uint64_t seen;      /* these have */
+    uint64_t null;      /* and are null */
+    uint64_t nonfinite; /* these stand in "nonfinite" */
 };
 
 static bool wrong(const struct reading *r, const char *format, ...)
@@ -77,6 +81,28 @@ static struct record_line *add_line(struct reading *r)
     return line;
 }
 
+/* The operation that is called so; NULL if there is none. */
+static const struct operation *find(const char *name)
+{
+    return operation_find(name, strlen(name));
+}
+
+/* Notes in *set that there is the operation; false when it was there before. */
+static bool note(uint64_t *set, const struct operation *op)
+{
+    uint64_t bit = UINT64_C(1) << (op - operations);
+    bool first = !(*set & bit);
+
+    *set |= bit;
+    return first;
+}
+
+/* Two values of one operation may differ, and one of them would not be compared. */
+static bool twice(const struct reading *r, const struct operation *op)
+{
+    return wrong(r, "\"%s\" stands twice", op->name);
+}
+
 /* Whether a recorded value is one that the operation may have. */
 static bool is_value(const struct operation *op, const char *text)
 {
@@ -88,11 +114,21 @@ static bool is_value(const struct operation *op, const char *text)
     return number_parse(text, ELEMENT_F64, &number);
 }
 
+/* Bytes of a bad value that are shown. */
+#define SHOWN_MAX 60
+
 static bool bad_value(const struct reading *r, const struct operation *op, const char *text)
 {
     char quoted[MESSAGE_QUOTE_MAX];
+    size_t shown = 0, step;
 
-    return wrong(r, "bad value of %s: %.60s", op->name, message_quote(quoted, text));
+    message_quote(quoted, text);
+    /* What is cut off begins with a character: the rest of one is no UTF-8. */
+    while (quoted[shown] &&
+           (step = message_utf8_length((const unsigned char *)quoted + shown)) > 0 &&
+           shown + step <= SHOWN_MAX)
+        shown += step;
+    return wrong(r, "bad value of %s: %.*s", op->name, (int)shown, quoted);
 }
 
 /* Looks at a line that has been read. */
@@ -136,21 +172,29 @@ static bool read_file(struct reading *r, struct json_reader *json, struct record
 }
 
 /* The value of an operation: a number, null, or, in hexadecimal, a string. What a null stands for
-   is in "nonfinite", or it is an index that there is none of. */
-static void read_value(struct json_reader *json, char value[NUMBER_MAX])
+   is in "nonfinite", which may come before it, or it is an index that there is none of. */
+static bool read_value(struct reading *r, struct json_reader *json, const struct operation *op,
+                       char value[NUMBER_MAX])
 {
+    if (!note(&r->seen, op))
+        return twice(r, op);
     json->at += strspn(json->at, " \t\r\n");
-    if (json_read_null(json))
-        snprintf(value, NUMBER_MAX, "nan");
-    else if (*json->at == '"')
+    if (json_read_null(json)) {
+        (void)note(&r->null, op);
+        if (!value[0])
+            snprintf(value, NUMBER_MAX, "nan");
+    } else if (*json->at == '"') {
         json_read_string(json, value, NUMBER_MAX);
-    else
+        return value[0] || json->failed || bad_value(r, op, value);
+    } else {
         json_read_number_text(json, value, NUMBER_MAX);
+    }
+    return true;
 }
 
-static void read_nonfinite(struct json_reader *json, struct record_line *line)
+static bool read_nonfinite(struct reading *r, struct json_reader *json, struct record_line *line)
 {
-    char key[32], value[NUMBER_MAX];
+    char key[32], value[NUMBER_MAX] = "";
 
     json_read_begin(json, '{');
     while (json_read_more(json, '}')) {
@@ -158,10 +202,16 @@ static void read_nonfinite(struct json_reader *json, struct record_line *line)
 
         json_read_key(json, key, sizeof key);
         json_read_string(json, value, sizeof value);
-        op = operation_find(key, strlen(key));
-        if (op)
-            memcpy(line->value[op - operations], value, sizeof value);
+        op = find(key);
+        if (json->failed || !op)
+            continue;
+        if (!note(&r->nonfinite, op))
+            return twice(r, op);
+        if (strcmp(value, "nan") != 0 && strcmp(value, "inf") != 0 && strcmp(value, "-inf") != 0)
+            return bad_value(r, op, value);
+        memcpy(line->value[op - operations], value, sizeof value);
     }
+    return true;
 }
 
 /* The place of a string among `count` words; `count` for another one. */
@@ -211,7 +261,9 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
         if (json_read_null(json)) /* a total of several */
             return true;
         json_read_string(json, text, sizeof text);
-        return json->failed || element_parse(text, &line->input.type, &order) ||
+        /* The byte order stands in "endian". */
+        return json->failed ||
+               (element_parse(text, &line->input.type, &order) && order == ELEMENT_ORDER_UNSAID) ||
                wrong(r, "unknown dtype");
     } else if (strcmp(key, "endian") == 0) {
         place = read_word(json, orders, 2);
@@ -241,13 +293,13 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
     const struct operation *op;
 
     json_read_key(json, key, sizeof key);
-    op = operation_find(key, strlen(key));
+    op = find(key);
     if (op) {
-        read_value(json, line->value[op - operations]);
+        return read_value(r, json, op, line->value[op - operations]);
     } else if (strcmp(key, "file") == 0) {
         return read_file(r, json, line);
     } else if (strcmp(key, "nonfinite") == 0) {
-        read_nonfinite(json, line);
+        return read_nonfinite(r, json, line);
     } else if (strcmp(key, "error") == 0) {
         begin = json->at;
         json_read_skip(json);
@@ -266,6 +318,7 @@ static bool read_json(struct reading *r)
     if (!line)
         return false;
     r->named = r->header = false;
+    r->seen = r->null = r->nonfinite = 0;
     line->binary64 = true;
     json_read(&json, r->text);
     json_read_begin(&json, '{');
@@ -276,6 +329,8 @@ static bool read_json(struct reading *r)
         return wrong(r, "byte %td: not an object as --json prints it", json.at - r->text);
     if (!r->named)
         return wrong(r, "there is no \"file\" in it");
+    if (r->nonfinite & ~r->null)
+        return wrong(r, "\"nonfinite\" has a value for what is not null");
     if (r->header)
         line->input.skip = 0;
     return accept_line(r, line);
@@ -318,10 +373,21 @@ static void unescape(char *name)
 /* A heading is copied: it is looked at for every line. */
 static bool read_heading(struct reading *r)
 {
+    char *rest = r->text;
+    uint64_t seen = 0;
+
     if (strcmp(r->text, "file") != 0 && strncmp(r->text, "file\t", 5) != 0)
         return wrong(r, "neither an object of --json nor the heading of --tsv");
     r->heading = strdup(r->text);
-    return r->heading || out_of_memory(r);
+    if (!r->heading)
+        return out_of_memory(r);
+    while (rest) {
+        const struct operation *op = find(cut_field(&rest));
+
+        if (op && !note(&seen, op))
+            return twice(r, op);
+    }
+    return true;
 }
 
 static bool read_tsv(struct reading *r)
@@ -342,7 +408,7 @@ static bool read_tsv(struct reading *r)
     }
     while (good && columns && rest) {
         const char *column = cut_field(&columns), *field = cut_field(&rest);
-        const struct operation *op = operation_find(column, strlen(column));
+        const struct operation *op = find(column);
 
         if (column == heading) { /* the first one: the file */
             if (strcmp(field, "total") != 0) {
@@ -351,9 +417,9 @@ static bool read_tsv(struct reading *r)
                 if (good)
                     unescape(line->file);
             }
-        } else if (strcmp(field, "NA") == 0) {
+        } else if (op && strcmp(field, "NA") == 0) {
             line->failed = true;
-        } else if (op && strlen(field) >= NUMBER_MAX) {
+        } else if (op && (!*field || strlen(field) >= NUMBER_MAX)) {
             good = bad_value(r, op, field);
         } else if (op) {
             snprintf(line->value[op - operations], NUMBER_MAX, "%s", field);

@@ -96,21 +96,42 @@ bool json_read_more(struct json_reader *r, char bracket)
     return !r->failed && (first || take(r, ',') || fail(r));
 }
 
-/* The four hexadecimal digits behind \u, as UTF-8. Returns its bytes, 0 where that is refused. */
-static size_t read_unicode(struct json_reader *r, char utf8[3])
+/* Reads \u and the four hexadecimal digits behind it. */
+static bool read_code(struct json_reader *r, unsigned *code)
 {
-    unsigned code = 0;
-
+    if (r->at[0] != '\\' || r->at[1] != 'u')
+        return false;
+    r->at += 2;
+    *code = 0;
     for (int i = 0; i < 4; i++, r->at++) {
         static const char digits[] = "0123456789abcdefABCDEF";
         const char *digit = *r->at ? strchr(digits, *r->at) : NULL;
 
         if (!digit)
-            return 0;
-        code = code * 16 + (unsigned)(digit - digits) - (digit - digits > 15 ? 6 : 0);
+            return false;
+        *code = *code * 16 + (unsigned)(digit - digits) - (digit - digits > 15 ? 6 : 0);
     }
-    if (code == 0 || (code >= 0xd800 && code < 0xe000))
+    return true;
+}
+
+/* A character written as \u, or as two of them, a pair of UTF-16's surrogates (RFC 8259, section
+   7), as UTF-8. Returns its bytes, 0 where that is refused. */
+static size_t read_unicode(struct json_reader *r, char utf8[4])
+{
+    unsigned code, low;
+
+    if (!read_code(r, &code) || code == 0)
         return 0;
+    if (code >= 0xd800 && code < 0xe000) {
+        if (code >= 0xdc00 || !read_code(r, &low) || low < 0xdc00 || low >= 0xe000)
+            return 0;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        utf8[0] = (char)(0xf0 | code >> 18);
+        utf8[1] = (char)(0x80 | (code >> 12 & 0x3f));
+        utf8[2] = (char)(0x80 | (code >> 6 & 0x3f));
+        utf8[3] = (char)(0x80 | (code & 0x3f));
+        return 4;
+    }
     if (code < 0x80) {
         utf8[0] = (char)code;
         return 1;
@@ -141,11 +162,9 @@ static size_t read_character(struct json_reader *r, char utf8[4])
         r->at += length;
         return length;
     }
-    r->at++;
-    if (*r->at == 'u') {
-        r->at++;
+    if (r->at[1] == 'u')
         return read_unicode(r, utf8);
-    }
+    r->at++;
     escape = *r->at ? strchr(escapes, *r->at) : NULL;
     if (!escape)
         return 0;

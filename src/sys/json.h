@@ -44,8 +44,9 @@ bool json_read_begin(struct json_reader *r, char bracket);
 /* Whether one more member or element follows; if none does, leaves what `bracket` ends. */
 bool json_read_more(struct json_reader *r, char bracket);
 
-/* A string, to `text` with a NUL. One that has no room, or holds U+0000 or a surrogate written as
-   \u, is an error. After an error `text` is empty: who has not asked yet may compare it. */
+/* A string, to `text` with a NUL. One that has no room, or holds U+0000 or half a pair of
+   surrogates written as \u, is an error. After an error `text` is empty: who has not asked yet may
+   compare it. */
 bool json_read_string(struct json_reader *r, char *text, size_t size);
 
 /* A member's name and the colon behind it, likewise. */

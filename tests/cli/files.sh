@@ -267,6 +267,22 @@ is '--check: from a spreadsheet' 0 'three.f32: OK'
 printf '{"sum":6.0,"count":3,"file":"three.f32"}\n' >record
 run --check=record
 is '--check: from another writer of JSON' 0 'three.f32: OK'
+printf 'file\tsum\tremark\nthree.f32\t6\tNA\n' >record
+run --check=record
+is '--check: a column that is no operation may have NA' 0 'three.f32: OK'
+# Keys in the order of the alphabet, as by 'jq -S'.
+run --json -o sum,min data/raw/both-inf.f32 data/raw/inf.f32 empty
+sed 's/^{\(.*\)\("nonfinite": {[^}]*}\), \(.*\)}$/{\2, \1\3}/' out >record
+ok 'a record in another order' grep -q '^{"nonfinite": {"sum": "[-inaf]*".*"file"' record
+run --check=record
+is '--check: "nonfinite" before what it is about' 0 'data/raw/both-inf.f32: OK
+data/raw/inf.f32: OK
+empty: OK'
+printf '{"file": "\\ud83d\\ude00", "sum": 6}\n' >record
+name=$(printf '\360\237\230\200')
+copy three.f32 "$name"
+run --check=record
+is '--check: a name that is escaped as for UTF-16' 0 "$name: OK"
 run --check=record --fail-on=nan -v
 ok '--check -v has statistics' test "$status:$(grep -c '3 elements' err)" = 0:1
 # What is no record.
@@ -287,12 +303,25 @@ wrong 'a value that is none' 'file\tsum\nthree.f32\tsix\n' 'line 2: bad value of
 wrong 'a value that would colour' 'file\tsum\nthree.f32\t\033[31m\n' "line 2: bad value of sum: '\\033[31m'"
 wrong 'a count that is none' 'file\tcount\nthree.f32\t1.5\n' 'line 2: bad value of count: 1.5'
 wrong 'a long value' "file\\tsum\\nthree.f32\\t$(printf %040d 0)\\n" "line 2: bad value of sum: $(printf %040d 0)"
+wrong 'a value of no characters' 'file\tsum\tmin\nthree.f32\t\t1\n' "line 2: bad value of sum: ''"
+wrong 'a value cut within a character' "file\\tsum\\nthree.f32\\t$(printf %059d 0)\\303\\251\\n" \
+    "line 2: bad value of sum: $(printf %059d 0)"
+wrong 'a column that stands twice' 'file\tsum\tmin\tsum\nthree.f32\t6\t1\t7\n' 'line 1: "sum" stands twice'
 wrong 'a total of nothing' 'file\tsum\ntotal\t6\n' 'line 2: a total of no files'
 wrong 'JSON without a file' '{"sum": 6}\n' 'line 1: there is no "file" in it'
 wrong 'JSON with two' '{"file": "a", "file": "b"}\n' 'line 1: "file" stands twice'
+wrong 'JSON with two values' '{"file": "a", "sum": 6, "sum": 7}\n' 'line 1: "sum" stands twice'
+wrong 'JSON with a value of no characters' '{"file": "a", "sum": "", "min": 1}\n' "line 1: bad value of sum: ''"
+wrong 'JSON with two infinities' '{"file": "a", "sum": null, "nonfinite": {"sum": "inf", "sum": "nan"}}\n' \
+    'line 1: "sum" stands twice'
+wrong 'JSON with an infinity that is finite' '{"file": "a", "sum": null, "nonfinite": {"sum": "1"}}\n' \
+    'line 1: bad value of sum: 1'
+wrong 'JSON with an infinity and a number' '{"file": "a", "nonfinite": {"sum": "inf"}, "sum": 6}\n' \
+    'line 1: "nonfinite" has a value for what is not null'
 wrong 'JSON without results' '{"file": "three.f32"}\n' 'line 1: there are no results'
 wrong 'JSON cut off' '{"file": "three.f32", "sum": 6' 'line 1: byte 30: not an object as --json prints it'
 wrong 'JSON of another dtype' '{"file": "three.f32", "dtype": "i8", "sum": 6}' 'line 1: unknown dtype'
+wrong 'JSON of a dtype with a byte order' '{"file": "three.f32", "dtype": ">f4", "sum": 6}' 'line 1: unknown dtype'
 wrong 'JSON of another policy' '{"file": "a", "nan_policy": "no", "sum": 6}' 'line 1: unknown NaN policy'
 wrong 'JSON of another format' '{"file": "a", "format": "no", "sum": 6}' 'line 1: unknown format'
 wrong 'JSON of another byte order' '{"file": "a", "endian": "no", "sum": 6}' 'line 1: unknown byte order'

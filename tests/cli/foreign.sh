@@ -43,6 +43,15 @@ shell 'cat x.nii | gpureduce'
 fails 'x.nii in a pipe' "standard input: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
 { printf x && head -c 256 /dev/zero && printf 'ustar\00000' && head -c 1000 /dev/zero; } >x.tar
 foreign x.tar "a tar archive; 'tar -xOf FILE MEMBER | gpureduce' reads a member $raw"
+# What is a .npy file, too, is that.
+npy 1 "$(npy_header '<f4' '(128,)')" >header
+size=$(wc -c <header)
+{ cat header && head -c $((257 - size)) /dev/zero && printf 'ustar\00000' && head -c 512 /dev/zero; } |
+    head -c $((size + 512)) >tar.npy
+run -q -o count tar.npy
+is 'a .npy file that is a tar archive, too' 0 128
+{ printf x && tail -c +2 tar.npy; } >npy.tar
+foreign npy.tar "a tar archive; 'tar -xOf FILE MEMBER | gpureduce' reads a member $raw"
 i=0
 while [ $i -lt 500 ]; do
     echo "$i,$i.5"

@@ -42,6 +42,9 @@ seeds_foreign() {
         printf "$magic" | seed fuzz_foreign "short-$i" '\0\1\0\0'
     done
     head -c 2000 "$srcdir/data/README.md" | seed fuzz_foreign text '\0\0\0\0'
+    # A .npy whose elements begin a tar archive.
+    { head -c 257 "$srcdir/data/npy/v1-f4.npy" && printf 'ustar\00000' && head -c 500 /dev/zero; } |
+        seed fuzz_foreign npy-tar '\0\0\0\0'
 }
 seeds_npy() {
     for file in "$srcdir"/data/npy/*.npy; do
@@ -82,6 +85,15 @@ seeds_options() {
         seed fuzz_options record '\3'
     printf 'a"\\\n\303\251\360\237\230\200' | seed fuzz_options string '\4'
 }
+# Records lie in tests/fuzz/corpus. These are the names and numbers of some to be printed.
+seeds_record() {
+    for form in 0 1; do
+        {
+            printf 'a\tb\\c\nd\0total\0\303\251\377"\0'
+            head -c 600 "$srcdir/data/raw/mixed-le.f64"
+        } | seed fuzz_record "printed-$form" "\\$form\\1"
+    done
+}
 
 # What libFuzzer counted, out of its log.
 executions() {
@@ -97,6 +109,7 @@ for program; do
     fuzz_foreign) seeds_foreign ;;
     fuzz_npy) seeds_npy ;;
     fuzz_options) seeds_options ;;
+    fuzz_record) seeds_record ;;
     fuzz_reduce) seeds_reduce ;;
     fuzz_zstd) seeds_zstd ;;
     esac

@@ -36,6 +36,7 @@ static void test_grammar(void)
         "\"a b\"",
         "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
         "\"\\u00e9\\uFFFD\"",
+        "\"\\ud83d\\uDE00\"",
         "\"caf\303\251\"",
         "\"\177\"",
         "[]",
@@ -75,6 +76,12 @@ static void test_grammar(void)
         "\"\\u0000\"",
         "\"\\ud800\"",
         "\"\\udfff\"",
+        "\"\\ud83d \\ude00\"",
+        "\"\\ud83d\\n\"",
+        "\"\\ud83d\\u0041\"",
+        "\"\\ud83d\\ud83d\"",
+        "\"\\ud83d\\ude0\"",
+        "\"\\ude00\\ud83d\"",
         "\"\n\"",
         "\"\001\"",
         "\"\377\"",
@@ -140,6 +147,17 @@ static void test_values(void)
     tap_ok(json_read_more(&r, ']') && !json_read_null(&r) && json_read_number(&r, &x) && x == 7,
            "a number where null might be");
     tap_ok(!json_read_more(&r, ']') && json_read_end(&r), "and that was all");
+
+    json_read(&r, "[\"\\ud83d\\ude00\", \"\\uD800\\uDC00\", \"\\udbff\\udfff\"]");
+    tap_ok(json_read_begin(&r, '[') && json_read_more(&r, ']') &&
+               json_read_string(&r, text, sizeof text) && strcmp(text, "\360\237\230\200") == 0,
+           "a pair of surrogates is one character");
+    tap_ok(json_read_more(&r, ']') && json_read_string(&r, text, sizeof text) &&
+               strcmp(text, "\360\220\200\200") == 0,
+           "the first pair");
+    tap_ok(json_read_more(&r, ']') && json_read_string(&r, text, sizeof text) &&
+               strcmp(text, "\364\217\277\277") == 0,
+           "the last pair");
 
     json_read(&r, "\"12345678\"");
     memset(text, 'x', sizeof text);
