@@ -289,7 +289,6 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
 static bool read_member(struct reading *r, struct json_reader *json, struct record_line *line)
 {
     char key[64];
-    const char *begin;
     const struct operation *op;
 
     json_read_key(json, key, sizeof key);
@@ -301,9 +300,10 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
     } else if (strcmp(key, "nonfinite") == 0) {
         return read_nonfinite(r, json, line);
     } else if (strcmp(key, "error") == 0) {
-        begin = json->at;
-        json_read_skip(json);
-        line->failed = json->at > begin;
+        json->at += strspn(json->at, " \t\r\n");
+        line->failed = !json_read_null(json);
+        if (line->failed)
+            json_read_skip(json);
     } else {
         return read_how(r, json, key, line);
     }

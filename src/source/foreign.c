@@ -33,7 +33,7 @@ static bool begins(const struct foreign_input *in, size_t offset, const char *te
 }
 
 /* The same for a constant string with its zeros, but for the one at its end. */
-#define BEGINS(in, offset, text) begins(in, offset, text, sizeof text - 1)
+#define BEGINS(in, offset, text) begins(in, offset, text, sizeof(text) - 1)
 
 /* Whether a part of so many bytes from `offset` on can be in the input. */
 static bool fits(const struct foreign_input *in, uint64_t offset, uint64_t bytes)
@@ -407,7 +407,7 @@ static bool is_webp(const struct foreign_input *in)
     return BEGINS(in, 8, "WEBP");
 }
 
-#define MAGIC(text) .magic = text, .length = sizeof text - 1
+#define MAGIC(text) .magic = (text), .length = sizeof(text) - 1
 
 /* Ways that several formats share. */
 #define AS_NPY " reads it, and numpy.save writes an array of it as .npy"

@@ -173,10 +173,11 @@ static size_t read_character(struct json_reader *r, char utf8[4])
     return 1;
 }
 
-/* A string; text is NULL for one to be left out. */
-static bool read_string(struct json_reader *r, char *text, size_t size)
+/* A string; text is NULL for one to be left out. What has no room is cut off, or an error. */
+static bool read_string(struct json_reader *r, char *text, size_t size, bool cut)
 {
     size_t used = 0;
+    bool full = !text;
 
     if (!take(r, '"'))
         return fail(r);
@@ -184,11 +185,17 @@ static bool read_string(struct json_reader *r, char *text, size_t size)
         char utf8[4];
         size_t length = read_character(r, utf8);
 
-        if (length == 0 || (text && length >= size - used))
+        if (length == 0)
             return fail(r);
-        if (text)
+        if (!full && length >= size - used) {
+            if (!cut)
+                return fail(r);
+            full = true;
+        }
+        if (!full) {
             memcpy(text + used, utf8, length);
-        used += text ? length : 0;
+            used += length;
+        }
     }
     r->at++;
     if (text)
@@ -198,7 +205,7 @@ static bool read_string(struct json_reader *r, char *text, size_t size)
 
 bool json_read_string(struct json_reader *r, char *text, size_t size)
 {
-    bool good = read_string(r, text, size);
+    bool good = read_string(r, text, size, false);
 
     if (!good)
         text[0] = '\0';
@@ -207,7 +214,7 @@ bool json_read_string(struct json_reader *r, char *text, size_t size)
 
 bool json_read_key(struct json_reader *r, char *text, size_t size)
 {
-    bool good = read_string(r, text, size) && (take(r, ':') || fail(r));
+    bool good = read_string(r, text, size, true) && (take(r, ':') || fail(r));
 
     if (!good)
         text[0] = '\0';
@@ -298,7 +305,7 @@ bool json_read_skip(struct json_reader *r)
     case '{':
         json_read_begin(r, '{');
         while (json_read_more(r, '}')) {
-            if (read_string(r, NULL, 0) && (take(r, ':') || fail(r)))
+            if (read_string(r, NULL, 0, true) && (take(r, ':') || fail(r)))
                 json_read_skip(r);
         }
         return !r->failed;
@@ -308,7 +315,7 @@ bool json_read_skip(struct json_reader *r)
             json_read_skip(r);
         return !r->failed;
     case '"':
-        return read_string(r, NULL, 0);
+        return read_string(r, NULL, 0, true);
     case 't':
         return take_word(r, "true") || fail(r);
     case 'f':

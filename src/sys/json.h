@@ -49,7 +49,8 @@ bool json_read_more(struct json_reader *r, char bracket);
    compare it. */
 bool json_read_string(struct json_reader *r, char *text, size_t size);
 
-/* A member's name and the colon behind it, likewise. */
+/* A member's name and the colon behind it, likewise, but that a name without room is cut off: it is
+   none that the caller knows, if those are shorter than size - 1. */
 bool json_read_key(struct json_reader *r, char *text, size_t size);
 
 /* A finite number. */

@@ -264,7 +264,8 @@ is '--check: --format=raw is remembered' 0 'data/npy/v1-f4.npy: OK'
 printf 'file\tcount\tremark\tsum\r\nthree.f32\t3\tgood\t6\r\n\r\n' >record
 run --check=record
 is '--check: from a spreadsheet' 0 'three.f32: OK'
-printf '{"sum":6.0,"count":3,"file":"three.f32"}\n' >record
+long=$(printf '%0100d' 7)
+printf '{"sum":6.0,"error":null,"%s":[{}],"count":3,"file":"three.f32"}\n' "$long" >record
 run --check=record
 is '--check: from another writer of JSON' 0 'three.f32: OK'
 printf 'file\tsum\tremark\nthree.f32\t6\tNA\n' >record

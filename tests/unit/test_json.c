@@ -169,6 +169,11 @@ static void test_values(void)
     tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
                !json_read_key(&r, text, sizeof text) && text[0] == '\0',
            "so does a name that is none");
+    json_read(&r, "{\"12345678\": 7}");
+    tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
+               json_read_key(&r, text, sizeof text) && strlen(text) == sizeof text - 1 &&
+               json_read_number(&r, &x) && x == 7 && !json_read_more(&r, '}') && json_read_end(&r),
+           "a name without room is cut off");
     json_read(&r, "{\"key\" 1}");
     tap_ok(json_read_begin(&r, '{') && json_read_more(&r, '}') &&
                !json_read_key(&r, text, sizeof text) && text[0] == '\0',
