@@ -8,6 +8,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/engine_workers.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/reference.c tests/lib/reference.h \
+	tests/lib/sanitized.h \
 	tests/lib/tap.h
 
 # Those that take longest come first: at the end, cores would wait for them.

@@ -21,6 +21,7 @@
 #include "lib/engine_workers.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
+#include "lib/sanitized.h"
 #include "lib/tap.h"
 
 #if defined TEST_CUDA && defined HAVE_CUDA
@@ -31,22 +32,8 @@
 #    include "engine/cpu/kernel.h"
 #endif
 
-/* Sanitizers make this ten times slower. They check how memory is used, which does not depend on
-   the length of the data. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#    define SANITIZED 1
-#elif defined __has_feature
-#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#        define SANITIZED 1
-#    endif
-#endif
-
 /* Odd, and neither it nor its neighbours a multiple of a vector, a block or a tile. */
-#ifdef SANITIZED
-#    define LENGTH (((size_t)1 << 16) + 12345)
-#else
-#    define LENGTH (((size_t)1 << 20) + 12345)
-#endif
+#define LENGTH (((size_t)1 << (SANITIZED ? 16 : 20)) + 12345)
 
 /* Of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
