@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/completion.h"
 #include "cli/version.h"
@@ -134,6 +135,18 @@ static enum arguments_action refuse(const struct reading *r, const char *format,
     return ARGUMENTS_WRONG;
 }
 
+/* Refuses an option that there is none of; one that is written like a file that there is may be
+   meant for that. */
+static enum arguments_action refuse_unknown(const struct reading *r, const char *word,
+                                            const char *option)
+{
+    return refuse(r,
+                  access(word, F_OK) == 0
+                      ? "unknown option %s; a file of that name needs ./ in front, or -- before it"
+                      : "unknown option %s",
+                  option);
+}
+
 /* The option of which the first `length` characters of `name` are the name, or the beginning of no
    other's; NULL where there is none. *count: how many of them begin like that. */
 static const struct argument *find_name(const struct arguments *a, const char *name, size_t length,
@@ -198,7 +211,7 @@ static enum arguments_action take_name(struct reading *r, const char *word)
     if (!x && count > 1 && length > 0)
         return refuse_ambiguous(r, word, length, count);
     if (!x)
-        return refuse(r, "unknown option %s", word);
+        return refuse_unknown(r, word, word);
     if (text && !x->value)
         return refuse(r, "option %s takes no argument", word);
     if (text)
@@ -220,7 +233,7 @@ static enum arguments_action take_letters(struct reading *r, const char *word)
         enum arguments_action action;
 
         if (!x)
-            return refuse(r, "unknown option %s", (char[]){'-', *letter, '\0'});
+            return refuse_unknown(r, word, (char[]){'-', *letter, '\0'});
         if (x->value && !x->optional) {
             if (letter[1])
                 return take(r->arguments, x, letter + 1, r->target);

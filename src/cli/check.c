@@ -44,6 +44,11 @@ static bool list_files(struct check *check)
                 options->session.wants |= operations[j].wants;
         if (!line->file)
             continue;
+        if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0) {
+            message_error(EXIT_FAILED, "the record is standard input, and of standard input, too: "
+                                       "give it as a file");
+            return false;
+        }
         check->line_of[options->file_count] = i;
         check->files[options->file_count++] = line->file;
     }
@@ -177,7 +182,7 @@ void check_close(struct check *check)
     char name[SOURCE_NAME_MAX];
 
     if (check->differing > 0)
-        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
+        message_error(EXIT_FAILED, "%zu of %zu results are not those in %s", check->differing,
                       check->compared, source_name(name, check->options->check));
     record_free(&check->record);
     free(check->files);

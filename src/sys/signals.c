@@ -29,7 +29,7 @@ static void on_end(int signal_number)
 
 static void install_end(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction action;

@@ -402,6 +402,14 @@ run -o sum --op=nope missing
 is 'a wrong command line reduces nothing' 2 '' "gpureduce: unknown operation 'nope': must be sum, min, max, mean, count, argmin, argmax, nan or inf $try"
 run -t "$(printf 'a\033[1mb')" three.f32
 is 'control characters do not reach the terminal' 2 '' "gpureduce: unknown dtype 'a\\033[1mb': $types $try"
+cp three.f32 ./-leading.f32
+run -leading.f32
+is 'an operand that looks like options' 2 '' "gpureduce: unknown option '-l'; a file of that name needs ./ in front, or -- before it $try"
+run -q -o sum -- -leading.f32
+is 'behind --, it is a file' 0 6
+cp three.f32 ./--leading.f32
+run --leading.f32
+is 'one that looks like a long option' 2 '' "gpureduce: unknown option '--leading.f32'; a file of that name needs ./ in front, or -- before it $try"
 run -"$(printf '\033')" three.f32
 is 'nor do they as an option' 2 '' "gpureduce: unknown option '-\\033' $try"
 long=$(printf '%2000s' '' | tr ' ' x)

@@ -205,7 +205,7 @@ for form in --tsv --json '--tsv --number=hex' '--json --number=hex' '--json -v';
     # The total has a NaN: what differs there is nothing.
     is "--check of $form: a file that has changed" 1 \
         "three.f32: FAILED ($recorded; argmin: recorded 0, found 2; argmax: recorded 2, found 1)" \
-        'gpureduce: 1 of 13 results differ from those in record'
+        'gpureduce: 1 of 13 results are not those in record'
     three >three.f32
 done
 run --tsv -o sum three.f32 tenth.f32 three.f32 --total
@@ -216,13 +216,16 @@ is '--check: a file that is missing' 1 'three.f32: OK
 tenth.f32: FAILED (No such file or directory)
 three.f32: OK
 total: FAILED (1 of 3 files failed)' 'gpureduce: tenth.f32: No such file or directory
-gpureduce: 2 of 4 results differ from those in standard input'
+gpureduce: 2 of 4 results are not those in standard input'
+shell 'gpureduce --json -o sum - <three.f32 >record'
+shell 'gpureduce --check=- <record'
+is '--check=-: a record of standard input' 1 '' 'gpureduce: the record is standard input, and of standard input, too: give it as a file'
 run --json -o sum three.f32 tenth.f32
 cp out record
 printf '\315\314\314\075' >tenth.f32
 run --check=record
 is '--check: a file that failed before' 1 'three.f32: OK
-tenth.f32: FAILED (it had no result when it was recorded)' 'gpureduce: 1 of 2 results differ from those in record'
+tenth.f32: FAILED (it had no result when it was recorded)' 'gpureduce: 1 of 2 results are not those in record'
 # A single bit, in a shortest decimal and in a zero's sign.
 printf '\316\314\314\075' >next.f32
 run --tsv -o max tenth.f32

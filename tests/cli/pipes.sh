@@ -236,6 +236,7 @@ else
         echo $? >status
     } | {
         exec <&-
+        sleep 0.5 # the shell that made the pipe closes its end meanwhile
         echo go >fifo
     }
     command='gpureduce -o sum three.f32 four.f32 into a pipe that nobody reads'
@@ -251,6 +252,7 @@ fi
     echo $? >status
 } | {
     exec <&-
+    sleep 0.5
     echo go >fifo
 }
 status=$(cat status)

@@ -95,7 +95,8 @@ static const struct argument table[] = {
     {ARGUMENTS_JSON(MEMBER(json)), .help = "print a JSON object instead of text; with FILE, print "
                                            "text, and write the object there"},
     {ARGUMENTS_PLOT(MEMBER(plot)),
-     .help = "also draw the rates as bars to FILE.svg or FILE.png; needs gnuplot"},
+     .help = "also draw the rates as bars to FILE, which ends in .svg or .png; needs "
+             "gnuplot"},
 };
 
 const struct arguments ladder_arguments = {
