@@ -25,6 +25,13 @@ hang=60
 
 # A sanitizer that the program was built with.
 sanitizer=$(grep -ao '__[at]san_init' "$program" | head -n 1)
+# Whether the kernel has an emulator run the program, which is for another machine: emulators need
+# threads and memory of their own. Byte 18 of ELF is the machine: 3 for i386, 62 for x86-64.
+case $(uname -m):$(od -An -tu1 -j18 -N1 "$program" | tr -d ' ') in
+x86_64:62 | x86_64:3) emulated= ;;
+x86_64:*) emulated=yes ;;
+*) emulated= ;;
+esac
 
 #
 # Inputs: read, mapped, of several formats. `expected` is what they all give.
@@ -184,8 +191,8 @@ if $traced; then
             test "$calls" -ge 4 -a "$calls" -le 40
     done
 
-    if [ "$sanitizer" = __tsan_init ]; then
-        skip 'threads that cannot be started' 'TSan starts one first'
+    if [ "$sanitizer" = __tsan_init ] || [ -n "$emulated" ]; then
+        skip 'threads that cannot be started' 'TSan, or the emulator, starts one first'
     else
         inject '?clone,?clone3:error=EAGAIN' '' -q -j 3 -o "$ops" large
         is 'no thread can be started' 0 "$expected" \
@@ -270,8 +277,8 @@ is 'a standard error that is full' 1 ''
 # Limits.
 #
 # Below some size the program itself, or a sanitizer or valgrind, cannot be loaded.
-if [ -n "$sanitizer$CHECK_UNDER" ]; then
-    skip 'limits on memory' 'sanitizers and valgrind need much of it'
+if [ -n "$sanitizer$CHECK_UNDER$emulated" ]; then
+    skip 'limits on memory' 'sanitizers, valgrind and emulators need much of it'
 else
     results=0 refusals=0 good=true
     for kilobytes in 4000 5000 6000 8000 10000 12000 14000 16000 20000 24000 28000 32000 40000 50000 \
@@ -299,7 +306,9 @@ ok 'few open files are enough for many' test "$status:$(sort -u out | tr '\n' ' 
     '0:2250002 750000 :80'
 nobody='setpriv --reuid 65534 --clear-groups'
 chmod 755 "$work"
-if $nobody prlimit --nproc=9 gpureduce -q small >/dev/null 2>&1; then
+if [ -n "$emulated" ]; then
+    skip 'a limit on threads' 'the emulator needs some'
+elif $nobody prlimit --nproc=9 gpureduce -q small >/dev/null 2>&1; then
     # No process of this user is likely to be there but this one.
     shell "ASAN_OPTIONS=detect_leaks=0 prlimit --nproc=1 $nobody gpureduce -q -j 3 -o $ops large"
     sed -i '/warning: large: cannot start a thread: reducing without one/d' err # not on all systems
