@@ -12,9 +12,11 @@ library_sources += \
 	src/source/serial.c src/source/serial.h \
 	src/source/waiters.c src/source/waiters.h \
 	src/source/whole.c src/source/whole.h \
+	src/source/zstd/block.c src/source/zstd/block.h \
 	src/source/zstd/budget.c src/source/zstd/budget.h \
 	src/source/zstd/context.c src/source/zstd/context.h \
 	src/source/zstd/decoder.c src/source/zstd/decoder.h \
+	src/source/zstd/entropy.h \
 	src/source/zstd/finder.c src/source/zstd/finder.h \
 	src/source/zstd/frames.c src/source/zstd/frames.h \
 	src/source/zstd/index.c src/source/zstd/index.h \
