@@ -199,7 +199,7 @@ static void check_damage(struct rng *r)
     unsigned long refused = 0;
 
     /* A bit that is turned may ask for one. */
-    ZSTD_DCtx_setParameter(d, ZSTD_d_ignoreChecksum, 1);
+    ZSTD_DCtx_setParameter(d, ZSTD_d_forceIgnoreChecksum, ZSTD_d_ignoreChecksum);
 
     for (unsigned kind = 0; kind < KINDS; kind++) {
         fill((enum kind)kind, r);
