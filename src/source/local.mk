@@ -19,6 +19,7 @@ library_sources += \
 	src/source/zstd/entropy.h \
 	src/source/zstd/execute.c src/source/zstd/execute.h \
 	src/source/zstd/finder.c src/source/zstd/finder.h \
+	src/source/zstd/flight.c src/source/zstd/flight.h \
 	src/source/zstd/frames.c src/source/zstd/frames.h \
 	src/source/zstd/index.c src/source/zstd/index.h \
 	src/source/zstd/input.c src/source/zstd/input.h \
@@ -30,4 +31,8 @@ library_sources += \
 	src/source/zstd/sequences.c src/source/zstd/sequences.h \
 	src/source/zstd/small.c src/source/zstd/small.h \
 	src/source/zstd/target.h \
+	src/source/zstd/team.c src/source/zstd/team.h \
+	src/source/zstd/team_content.c src/source/zstd/team_decode.c \
+	src/source/zstd/team_impl.h \
+	src/source/zstd/xxh64.c src/source/zstd/xxh64.h \
 	src/source/zstd/zstd.c src/source/zstd/zstd.h

@@ -73,6 +73,13 @@ void zstd_decoder_free(struct zstd_decoder *d);
    memory. */
 bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable);
 
+/* The same without libzstd. */
+void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task);
+
+/* Walks over up to `blocks` blocks of the task's first frame: *frame is how far that came. False
+   where it is not sound. */
+bool zstd_decoder_walk(struct zstd_decoder *d, uint64_t blocks, struct zstd_frame *frame);
+
 /* Gives the context's memory back until the next task. */
 void zstd_decoder_shrink(struct zstd_decoder *d);
 
@@ -89,6 +96,9 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
 
 /* Whether nothing from the decoder's position on is wanted: --length, or a NaN that ends it all. */
 bool zstd_decoder_unwanted(const struct zstd_decoder *d);
+
+/* The same from any position on. */
+bool zstd_unwanted(const struct zstd_shared *shared, uint64_t position);
 
 /* Position behind the last element that is asked for; SOURCE_UNKNOWN where that is not known. */
 uint64_t zstd_end_position(const struct source *s);
