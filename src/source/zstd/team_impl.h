@@ -8,9 +8,10 @@
 #ifndef GPUREDUCE_ZSTD_TEAM_IMPL_H
 #define GPUREDUCE_ZSTD_TEAM_IMPL_H
 
+#include "source/waiters.h"
+#include "source/zstd/decoder.h"
 #include "source/zstd/flight.h"
 #include "source/zstd/ring.h"
-#include "source/zstd/team.h"
 #include "source/zstd/xxh64.h"
 
 /* What is handed out at a time, at least, unless nothing else is to be done. Bytes. */
