@@ -29,6 +29,7 @@ library_sources += \
 	src/source/zstd/ring.c src/source/zstd/ring.h \
 	src/source/zstd/schedule.c src/source/zstd/schedule.h \
 	src/source/zstd/sequences.c src/source/zstd/sequences.h \
+	src/source/zstd/sequences_loop.h \
 	src/source/zstd/small.c src/source/zstd/small.h \
 	src/source/zstd/target.h \
 	src/source/zstd/team.c src/source/zstd/team.h \

@@ -2,6 +2,10 @@
 
 #include "source/zstd/sequences.h"
 
+#if defined __x86_64__
+#    include <immintrin.h>
+#endif
+
 #include "source/zstd/target.h"
 
 void zstd_sequences_begin(struct zstd_sequences_decoder *d)
@@ -10,28 +14,50 @@ void zstd_sequences_begin(struct zstd_sequences_decoder *d)
         d->numbers[part] = 0;
 }
 
+static unsigned bits_of(zstd_sequence_state state)
+{
+    return state & 0xff;
+}
+
+static unsigned next_bits_of(zstd_sequence_state state)
+{
+    return state >> 8 & 0xff;
+}
+
+static uint32_t next_of(zstd_sequence_state state)
+{
+    return state >> 16 & 0xffff;
+}
+
+static uint32_t base_of(zstd_sequence_state state)
+{
+    return (uint32_t)(state >> 32);
+}
+
+/* A state of this code, without what comes next. */
+static zstd_sequence_state state_of(enum zstd_part part, unsigned code)
+{
+    return (uint64_t)zstd_code_base(part, code) << 32 | zstd_code_bits(part, code);
+}
+
 /* Builds the decoding table of a part. */
-static void build(struct zstd_sequence_state *table, enum zstd_part part,
+static void build(zstd_sequence_state *table, enum zstd_part part,
                   const struct zstd_distribution *d)
 {
     struct zstd_fse_state states[1 << ZSTD_TABLE_LOG_MAX];
-    struct zstd_sequence_state codes[ZSTD_CODES_MAX];
+    zstd_sequence_state codes[ZSTD_CODES_MAX];
     uint16_t next[ZSTD_CODES_MAX];
 
     if (d->run) {
-        *table = (struct zstd_sequence_state){.base = zstd_code_base(part, d->code),
-                                              .bits = (uint8_t)zstd_code_bits(part, d->code)};
+        *table = state_of(part, d->code);
         return;
     }
     for (unsigned code = 0; code < d->codes; code++)
-        codes[code] = (struct zstd_sequence_state){.base = zstd_code_base(part, code),
-                                                   .bits = (uint8_t)zstd_code_bits(part, code)};
+        codes[code] = state_of(part, code);
     zstd_fse_build(states, d->log, d->counts, d->codes, next);
-    for (unsigned i = 0; i < 1u << d->log; i++) {
-        table[i] = codes[states[i].code];
-        table[i].next = states[i].base;
-        table[i].next_bits = states[i].bits;
-    }
+    for (unsigned i = 0; i < 1u << d->log; i++)
+        table[i] =
+            codes[states[i].code] | (uint64_t)states[i].base << 16 | (uint64_t)states[i].bits << 8;
 }
 
 static unsigned log_of(const struct zstd_distribution *d)
@@ -42,37 +68,13 @@ static unsigned log_of(const struct zstd_distribution *d)
 /* A block being decoded. */
 struct decoding {
     const struct zstd_sequences_decoder *decoder;
-    const unsigned char *bits; /* the stream */
-    size_t size;               /* of it, bytes */
-    int64_t position;          /* in it, bits: what lies below is still to be read */
+    struct zstd_backward stream;
+    int64_t inside; /* with so many bits left or fewer, eight bytes may be read at each number */
     uint32_t states[ZSTD_PARTS];
     uint32_t left; /* sequences to decode */
     uint64_t room; /* bytes that lengths of more than 16 bits may still come to */
     struct zstd_sequence *out;
 };
-
-/* Eight bytes at `at`, zeros behind the end of the stream. */
-static uint64_t load_at_end(const unsigned char *bits, size_t size, size_t at)
-{
-    uint64_t word = 0;
-
-    for (size_t i = 0; i < 8 && at + i < size; i++)
-        word |= (uint64_t)bits[at + i] << 8 * i;
-    return word;
-}
-
-/* The bits of the stream from `at` on, 57 of them at least. `inside`: so many exist. */
-ZSTD_BODY uint64_t bits_at(const unsigned char *bits, size_t size, int64_t at, bool inside)
-{
-    const size_t byte = (size_t)at / 8;
-
-    return (inside ? zstd_load64(bits + byte) : load_at_end(bits, size, byte)) >> at % 8;
-}
-
-ZSTD_BODY uint32_t low_bits(uint64_t word, unsigned count)
-{
-    return (uint32_t)(word & ((UINT64_C(1) << count) - 1));
-}
 
 /* Stands for the offset of a piece that has the one before it, or needs none. No Offset_Value is
    0. */
@@ -100,81 +102,58 @@ static bool write_pieces(struct decoding *d, struct zstd_sequence **out, uint32_
     return true;
 }
 
-/* Decodes sequences as long as the position is above `stop`: all but the last, or the last, behind
-   which there are no next states. Their offsets are left as Offset_Values. `inside`: eight bytes
-   may be read from wherever a number begins. False where they are not sound.
-
-   Nothing is carried from one number to the next but its position, and nothing here depends on what
-   the numbers mean: the processor loads the bits of the next states as soon as it knows how long
-   all of the sequence is, and works on several sequences at once. */
-ZSTD_BODY bool decode_body(struct decoding *d, int64_t stop, bool last, bool inside)
+/* Writes a sequence. False where there is no room. */
+ZSTD_BODY bool write_sequence(struct decoding *d, struct zstd_sequence **out, uint32_t value,
+                              uint32_t literals, uint32_t match)
 {
-    const struct zstd_sequences_decoder *decoder = d->decoder;
-    const unsigned char *const bits = d->bits;
-    uint32_t length_state = d->states[ZSTD_LITERAL_LENGTH], offset_state = d->states[ZSTD_OFFSET],
-             match_state = d->states[ZSTD_MATCH_LENGTH], left = d->left;
-    const uint32_t end = last ? 0 : 1;
-    struct zstd_sequence *out = d->out;
-    int64_t position = d->position;
-    bool good = true;
+    if (__builtin_expect((literals | match) > UINT16_MAX, 0))
+        return write_pieces(d, out, value, literals, match);
+    *(*out)++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)match};
+    return true;
+}
 
-    while (left > end && position > stop) {
-        const struct zstd_sequence_state *length =
-            &decoder->tables[ZSTD_LITERAL_LENGTH][length_state];
-        const struct zstd_sequence_state *offset = &decoder->tables[ZSTD_OFFSET][offset_state];
-        const struct zstd_sequence_state *match = &decoder->tables[ZSTD_MATCH_LENGTH][match_state];
-        const unsigned added = (unsigned)length->bits + match->bits;
-        const int64_t numbers = position - (int64_t)(added + offset->bits);
-        uint32_t value, literals, bytes;
-        uint64_t word;
+/* Decodes one sequence, wherever in the stream it is. */
+static bool decode_one(struct decoding *d)
+{
+    const zstd_sequence_state
+        length = d->decoder->tables[ZSTD_LITERAL_LENGTH][d->states[ZSTD_LITERAL_LENGTH]],
+        offset = d->decoder->tables[ZSTD_OFFSET][d->states[ZSTD_OFFSET]],
+        match = d->decoder->tables[ZSTD_MATCH_LENGTH][d->states[ZSTD_MATCH_LENGTH]];
+    struct zstd_backward *r = &d->stream;
+    const uint32_t value = base_of(offset) + zstd_backward_bits(r, bits_of(offset));
+    const uint32_t bytes = base_of(match) + zstd_backward_bits(r, bits_of(match));
+    const uint32_t literals = base_of(length) + zstd_backward_bits(r, bits_of(length));
 
-        position = numbers;
-        if (!last)
-            position -= length->next_bits + match->next_bits + offset->next_bits;
-        if (__builtin_expect(position < 0, 0)) {
-            good = false;
-            break;
-        }
-        word = bits_at(bits, d->size, numbers, inside);
-        literals = length->base + low_bits(word, length->bits);
-        bytes = match->base + low_bits(word >> length->bits, match->bits);
-        if (__builtin_expect(added + offset->bits <= 57, 1))
-            word >>= added;
-        else
-            word = bits_at(bits, d->size, numbers + added, inside);
-        value = offset->base + low_bits(word, offset->bits);
-        if (!last) {
-            word = bits_at(bits, d->size, position, inside);
-            offset_state = offset->next + low_bits(word, offset->next_bits);
-            word >>= offset->next_bits;
-            match_state = match->next + low_bits(word, match->next_bits);
-            word >>= match->next_bits;
-            length_state = length->next + low_bits(word, length->next_bits);
-        }
-        left--;
-        if (__builtin_expect((literals | bytes) > UINT16_MAX, 0)) {
-            good = write_pieces(d, &out, value, literals, bytes);
-            if (!good)
-                break;
-        } else {
-            *out++ = (struct zstd_sequence){value, (uint16_t)literals, (uint16_t)bytes};
-        }
+    if (--d->left > 0) { /* behind the last one there are no next states */
+        d->states[ZSTD_LITERAL_LENGTH] =
+            next_of(length) + zstd_backward_bits(r, next_bits_of(length));
+        d->states[ZSTD_MATCH_LENGTH] = next_of(match) + zstd_backward_bits(r, next_bits_of(match));
+        d->states[ZSTD_OFFSET] = next_of(offset) + zstd_backward_bits(r, next_bits_of(offset));
     }
-    d->states[ZSTD_LITERAL_LENGTH] = length_state;
-    d->states[ZSTD_OFFSET] = offset_state;
-    d->states[ZSTD_MATCH_LENGTH] = match_state;
-    d->left = left;
-    d->out = out;
-    d->position = position;
-    return good;
+    return r->left >= 0 && write_sequence(d, &d->out, value, literals, bytes);
 }
 
-ZSTD_BODY bool decode_most_body(struct decoding *d)
+#define LOOP_NAME decode_most_plain
+#define LOOP_TARGET
+#define LOOP_LOW_BITS(word, n) ((word) & ((UINT64_C(1) << ((n)&63)) - 1))
+#include "source/zstd/sequences_loop.h"
+
+#if defined __x86_64__
+#    define LOOP_NAME decode_most_bmi2
+#    define LOOP_TARGET ZSTD_BMI2
+#    define LOOP_LOW_BITS(word, n) _bzhi_u64((word), (uint32_t)(n))
+#    include "source/zstd/sequences_loop.h"
+#endif
+
+/* All but a few sequences, by the best loop for this processor. */
+static bool decode_most(struct decoding *d)
 {
-    return decode_body(d, -1, false, true);
+#if defined __x86_64__
+    if (zstd_has_bmi2())
+        return decode_most_bmi2(d);
+#endif
+    return decode_most_plain(d);
 }
-
-ZSTD_VARIANTS(bool, decode_most, (struct decoding * d), (d))
 
 /* Turns Offset_Values into offsets, and adds up what the sequences take. False where there is no
    such offset. */
@@ -208,18 +187,18 @@ static bool use_values(struct zstd_sequence *sequences, uint32_t count, uint64_t
 }
 
 /* Begins at the end of the stream: where the first states are. */
-static bool begin_stream(struct decoding *d, const struct zstd_tables *t)
+static bool begin_stream(struct decoding *d, const unsigned char *b, size_t size,
+                         const struct zstd_tables *t)
 {
     static const enum zstd_part order[ZSTD_PARTS] = {ZSTD_LITERAL_LENGTH, ZSTD_OFFSET,
                                                      ZSTD_MATCH_LENGTH};
-    struct zstd_backward r;
 
-    if (!zstd_backward_begin(&r, d->bits, d->size))
+    if (!zstd_backward_begin(&d->stream, b, size))
         return false;
     for (unsigned i = 0; i < ZSTD_PARTS; i++)
-        d->states[order[i]] = zstd_backward_bits(&r, log_of(&t->parts[order[i]]));
-    d->position = r.left;
-    return r.left >= 0;
+        d->states[order[i]] = zstd_backward_bits(&d->stream, log_of(&t->parts[order[i]]));
+    d->inside = 8 * ((int64_t)size - 8);
+    return d->stream.left >= 0;
 }
 
 bool zstd_sequences_decode(struct zstd_sequences_decoder *decoder, const unsigned char *b,
@@ -227,12 +206,8 @@ bool zstd_sequences_decode(struct zstd_sequences_decoder *decoder, const unsigne
                            const struct zstd_tables *t, size_t most, uint64_t window,
                            struct zstd_sequence *sequences, struct zstd_sequences *result)
 {
-    struct decoding d = {.decoder = decoder,
-                         .bits = b + parts->stream,
-                         .size = size - parts->stream,
-                         .left = parts->sequences,
-                         .room = 2 * (uint64_t)most,
-                         .out = sequences};
+    struct decoding d = {
+        .decoder = decoder, .left = parts->sequences, .room = 2 * (uint64_t)most, .out = sequences};
     uint64_t literals = 0, matches = 0;
 
     zstd_history_symbols(&result->history);
@@ -244,9 +219,12 @@ bool zstd_sequences_decode(struct zstd_sequences_decoder *decoder, const unsigne
                 build(decoder->tables[part], (enum zstd_part)part, &t->parts[part]);
             decoder->numbers[part] = t->parts[part].number;
         }
-        /* The first ones lie at the end of the block, behind which nothing may be read. */
-        if (!begin_stream(&d, t) || !decode_body(&d, 8 * ((int64_t)d.size - 8), false, false) ||
-            !decode_most(&d) || !decode_body(&d, -1, true, false) || d.left > 0 || d.position != 0)
+        if (!begin_stream(&d, b + parts->stream, size - parts->stream, t))
+            return false;
+        while (d.left > 0)
+            if (!decode_most(&d) || !decode_one(&d))
+                return false;
+        if (d.stream.left != 0)
             return false;
     }
     result->count = (uint32_t)(d.out - sequences);

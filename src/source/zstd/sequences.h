@@ -28,19 +28,16 @@ static inline uint32_t zstd_sequences_room(uint32_t sequences, size_t most)
     return sequences + 2 * (uint32_t)(most / UINT16_MAX + 1);
 }
 
-/* A state of a part's decoding table: what the code stands for, how many bits are to be added, and
-   the next state. */
-struct zstd_sequence_state {
-    uint32_t base;
-    uint16_t next;
-    uint8_t bits;
-    uint8_t next_bits;
-};
+/* A state of a part's decoding table, in one number, so that those of the three parts can be added
+   up: from the lowest bits on how many bits are to be added to what the code stands for (8 bits),
+   how many tell the next state (8), what these are added to (16), and what the code stands for
+   (32). */
+typedef uint64_t zstd_sequence_state;
 
 /* The decoding tables built last. They belong to one thread. */
 struct zstd_sequences_decoder {
     uint64_t numbers[ZSTD_PARTS]; /* of the distributions they are of; 0: of none */
-    struct zstd_sequence_state tables[ZSTD_PARTS][1 << ZSTD_TABLE_LOG_MAX];
+    zstd_sequence_state tables[ZSTD_PARTS][1 << ZSTD_TABLE_LOG_MAX];
 };
 
 /* What the sequences of a block come to. */
