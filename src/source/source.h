@@ -53,6 +53,7 @@ struct source_options {
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
     size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
     int window_log;           /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
+    bool no_check;            /* do not verify the checksums of zstd frames */
     bool in_order; /* decode zstd from front to back even where frames could go parallel */
 };
 

@@ -287,7 +287,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     t->busy = true;
     t->frame++;
     t->stopped = t->walked_all = t->populating = false;
-    t->verified = !t->header.checksum;
+    t->verified = !t->header.checksum || t->shared->source->no_check;
     t->walked = t->claimed = t->passed = t->assigned = t->executed = 0;
     t->unplaced = 0;
     t->executed_to = t->handed_to = t->hashed_to = task->base;
