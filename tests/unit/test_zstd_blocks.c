@@ -14,6 +14,8 @@
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 #include "lib/zstd_blocks.h"
+#include "source/zstd/frames.h"
+#include "source/zstd/xxh64.h"
 
 #define CONTENT ((size_t)400000)
 
@@ -226,6 +228,39 @@ static void check_damage(struct rng *r)
     tap_ok(refused > 500, "%lu of these are refused", refused);
 }
 
+/* The checksum that libzstd writes behind a frame with `size` bytes of content. */
+static uint32_t written_checksum(size_t size)
+{
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+    size_t got;
+
+    ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+    got = ZSTD_compress2(c, frame, sizeof frame, content, size);
+    ZSTD_freeCCtx(c);
+    if (ZSTD_isError(got))
+        abort();
+    return zstd_load32(frame + got - 4);
+}
+
+static void check_checksums(struct rng *r)
+{
+    struct tap_family family = {0};
+
+    fill(KIND_RANDOM, r);
+    for (size_t size = 0; size < 300; size++) {
+        struct xxh64 x;
+
+        xxh64_begin(&x);
+        for (size_t at = 0, piece; at < size; at += piece) {
+            piece = 1 + rng_next(r) % 70;
+            piece = piece < size - at ? piece : size - at;
+            xxh64_add(&x, content + at, piece);
+        }
+        tap_case(&family, (uint32_t)xxh64_end(&x) == written_checksum(size), "%zu bytes", size);
+    }
+    tap_family_end(&family, "checksums, in pieces of any size");
+}
+
 int main(void)
 {
     struct rng r;
@@ -234,5 +269,6 @@ int main(void)
     check_levels(&r);
     check_sizes(&r);
     check_damage(&r);
+    check_checksums(&r);
     return tap_done();
 }

@@ -3,19 +3,18 @@
  *
  * A task is a batch of frames, as the finder found it, with its place in the index: everything that
  * it takes to decode it without looking at any other task. It yields chunks: elements in order,
- * numbered by provisional positions (see index.h). Two decoders exist, both on the CPU:
+ * numbered by provisional positions (see index.h). Three decoders exist, all on the CPU:
  *
  *     small.h   a batch of small frames: one worker decodes it by itself, whole frames where that
  *               can be, into memory of its own, and hands out what is still in its level-2 cache;
  *     large.h   a large frame: one worker at a time decodes it, piece by piece, straight into the
- *               buffers of those who want elements.
+ *               buffers of those who want elements;
+ *     team.h    a large frame: all workers decode its blocks, into a ring of memory.
  *
- * Where others go in. A decoder on another engine is a third file beside these: it takes a task
- * (from the schedule, see schedule.h), reads its compressed bytes through a zstd_span, walks its
- * blocks by zstd_header and zstd_block where it deals out blocks, and yields chunks whose data lie
- * where the engine wants them. A decoder that works on one frame with several threads takes the
- * place of large.h: it owns one task, walks its blocks, and lets whoever asks decode the next block
- * that is ready. Neither needs anything from the finder but the task.
+ * A decoder on another engine is a further file beside these: it takes a task (from the schedule,
+ * see schedule.h), reads its compressed bytes through a zstd_span, walks its blocks by zstd_header
+ * and zstd_block where it deals out blocks, and yields chunks whose data lie where the engine wants
+ * them. It needs nothing from the finder but the task.
  *
  * Functions that return false have printed why, or asked for the input to be read again in order
  * (zstd_retry): the source gives up either way.
