@@ -38,9 +38,9 @@ static void make_frame(struct fuzz_input *in, struct fuzz_bytes *frame)
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 10 + (int)fuzz_below(in, 8));
     for (unsigned i = 0; i <= times && in->size > 0; i++) {
-        size_t from = (size_t)fuzz_below(in, 0x10000) % in->size;
-        size_t most = 1 + (size_t)fuzz_below(in, 0x10000);
+        size_t from = (size_t)fuzz_below(in, 0x10000), most = 1 + (size_t)fuzz_below(in, 0x10000);
 
+        from = in->size > 0 ? from % in->size : 0;
         fuzz_add(&content, in->data + from, most < in->size - from ? most : in->size - from);
     }
     size = ZSTD_compressBound(content.size);

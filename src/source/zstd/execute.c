@@ -7,6 +7,15 @@
 /* Bytes copied at a time. */
 #define STEP ((size_t)16)
 
+/* Copies a step: all of it is read before any is written. */
+static inline void copy_step(unsigned char *to, const unsigned char *from)
+{
+    unsigned char step[STEP];
+
+    memcpy(step, from, STEP);
+    memcpy(to, step, STEP);
+}
+
 /* Copies whole steps, up to STEP - 1 bytes more than `size`; what is read in a step is not what is
    written in it. */
 static inline void copy_steps(unsigned char *to, const unsigned char *from, size_t size)
@@ -14,7 +23,7 @@ static inline void copy_steps(unsigned char *to, const unsigned char *from, size
     unsigned char *end = to + size;
 
     do {
-        memcpy(to, from, STEP);
+        copy_step(to, from);
         to += STEP;
         from += STEP;
     } while (to < end);
@@ -30,7 +39,7 @@ static inline void repeat_steps(unsigned char *to, size_t offset, size_t size)
     while ((size_t)(to - from) < STEP) {
         size_t known = (size_t)(to - from);
 
-        memcpy(to, from, STEP);
+        copy_step(to, from);
         to += known;
         if (to >= end)
             return;
