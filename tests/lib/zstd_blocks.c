@@ -13,7 +13,7 @@
 #include "source/zstd/sequences.h"
 
 /* Frames with larger windows are refused. */
-#define WINDOW_MAX ((uint64_t)8 << 20)
+#define WINDOW_MAX ((uint64_t)128 << 20)
 
 #define CONTENT_MAX ((size_t)ZSTD_BLOCK_CONTENT_MAX)
 
@@ -133,7 +133,8 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
         return 0;
     if ((b[4] & 3) && b[f.header.position - 1] != 0) /* a dictionary; close enough */
         return 0;
-    ring = zstd_ring_capacity(f.header.window, ahead);
+    /* What a match may reach is no more than what there is. */
+    ring = zstd_ring_capacity(f.header.window < capacity ? f.header.window : capacity, ahead);
     memory = malloc(ring + ZSTD_EXECUTE_BEHIND);
     f.literals = malloc(CONTENT_MAX + ZSTD_EXECUTE_BEHIND);
     f.sequences = malloc(zstd_sequences_room((uint32_t)CONTENT_MAX / ZSTD_MATCH_MIN, CONTENT_MAX) *
