@@ -202,6 +202,8 @@ ZSTD_ENTROPY void zstd_fse_build(struct zstd_fse_state *table, unsigned log, con
             while (at >= top);
         }
     for (unsigned i = 0; i < size; i++) {
+        /* Counts add up to the size: all states have a code.
+           NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript,clang-analyzer-core.uninitialized.Assign) */
         unsigned number = next[table[i].code]++;
 
         table[i].bits = (uint8_t)(log - zstd_high_bit(number));
@@ -284,7 +286,7 @@ ZSTD_ENTROPY size_t zstd_tree_size(unsigned char first)
 ZSTD_ENTROPY bool zstd_weights_decompress(struct zstd_weights *w, const unsigned char *b,
                                           size_t size)
 {
-    struct zstd_fse_state table[1 << ZSTD_WEIGHTS_LOG_MAX];
+    struct zstd_fse_state table[1 << ZSTD_WEIGHTS_LOG_MAX] = {{0, 0, 0}};
     int16_t counts[ZSTD_HUFFMAN_BITS_MAX + 1];
     uint16_t next[ZSTD_HUFFMAN_BITS_MAX + 1];
     unsigned codes, log, states[2];

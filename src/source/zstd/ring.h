@@ -18,7 +18,7 @@
 
 /* Bytes in front of each run, for what belongs together with its first ones: of an element that is
    torn by the border of two runs. */
-#define ZSTD_RING_FRONT 16
+#define ZSTD_RING_FRONT ((size_t)16)
 
 /* The run of a block, the one before it, which a window may reach, and the one behind it may be
    known at a time. A power of two. */

@@ -276,7 +276,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     capacity =
         zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX,
                            (size_t)ZSTD_BLOCK_CONTENT_MAX * (t->room + 2 * (size_t)t->workers));
-    if (capacity + t->room * 2 * ZSTD_BLOCK_CONTENT_MAX > MEMORY_MAX ||
+    if (capacity + 2 * ZSTD_BLOCK_CONTENT_MAX * t->room > MEMORY_MAX ||
         !make_ring_locked(t, (size_t)capacity))
         return false;
     t->walk = t->header;
