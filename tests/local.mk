@@ -9,7 +9,8 @@ tests_libtests_a_SOURCES = \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/sanitized.h \
-	tests/lib/tap.h
+	tests/lib/tap.h \
+	tests/lib/zstd_blocks.c tests/lib/zstd_blocks.h
 
 # Those that take longest come first: at the end, cores would wait for them.
 check_PROGRAMS = $(test_programs)
@@ -40,10 +41,12 @@ test_programs = \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
+	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_finder \
 	tests/unit/test_zstd_index
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+tests_unit_test_zstd_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
 tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 # The program's own generator is what they take data from.
