@@ -39,6 +39,7 @@ test_programs = \
 	tests/unit/test_timeline \
 	tests/unit/test_zstd_finder \
 	tests/unit/test_zstd_index \
+	tests/unit/test_zstd_kernels \
 	tests/unit/stress
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
@@ -63,6 +64,16 @@ tests_unit_test_table_SOURCES = \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
 	src/bench/common/table_plot.c
+# The kernels of the GPU's decoder, on the host; with so few threads, and units so small, that small
+# files have many of them.
+tests_unit_test_zstd_kernels_SOURCES = \
+	tests/unit/test_zstd_kernels.c \
+	tests/lib/cuda_emulation.c tests/lib/cuda_emulation.h \
+	tests/lib/zstd_samples.c tests/lib/zstd_samples.h \
+	src/engine/cuda/zstd/plan.c
+tests_unit_test_zstd_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -DEXECUTE_THREADS=64 \
+	-DRESOLVE_THREADS=64 -DCOPY_THREADS=32 -DZSTD_UNIT=40000U -DZSTD_WAVE=30000U \
+	-DZSTD_ONE_WAVE=60000U
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \

@@ -92,10 +92,9 @@ static size_t parse_codes(const unsigned char *b, size_t size, struct zstd_liter
     if (size < COMPRESSED_MIN || l->size == 0 || end >= size || end == header)
         return 0;
     if (l->type == ZSTD_LITERALS_TREE) {
-        struct zstd_weights weights;
         size_t tree = zstd_tree_size(b[begin]);
 
-        if (tree > end - begin || !zstd_weights_read(&weights, b + begin, tree))
+        if (tree > end - begin || !zstd_weights_read(&t->weights, b + begin, tree))
             return 0;
         memcpy(t->tree, b + begin, tree);
         t->tree_size = (uint32_t)tree;

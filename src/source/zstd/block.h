@@ -63,6 +63,7 @@ struct zstd_tables {
     uint64_t tree_number; /* equal in two blocks of a frame where the tree is; 0: there is none */
     uint32_t tree_size;
     unsigned char tree[ZSTD_TREE_BYTES_MAX]; /* its description */
+    struct zstd_weights weights;             /* the same, read */
     bool distributed;                        /* there are distributions */
     struct zstd_distribution parts[ZSTD_PARTS];
 };

@@ -454,6 +454,17 @@ ZSTD_ENTROPY void zstd_history_resolve(struct zstd_history *h, const struct zstd
         h->offsets[i] = zstd_offset_resolve(h->offsets[i], before);
 }
 
+/* Offset `which` of the history, below 3. */
+ZSTD_ENTROPY uint32_t zstd_history_offset(const struct zstd_history *h, uint32_t which)
+{
+#ifdef __CUDA_ARCH__
+    /* An index that is not a constant would put the history into memory. */
+    return which == 0 ? h->offsets[0] : which == 1 ? h->offsets[1] : h->offsets[2];
+#else
+    return h->offsets[which];
+#endif
+}
+
 /* The offset of a sequence with this Offset_Value, which is not 0; the history is brought up to
    date. 0 where that would be no offset. */
 ZSTD_ENTROPY uint32_t zstd_offset_use(struct zstd_history *h, uint32_t value, bool no_literals)
@@ -463,7 +474,7 @@ ZSTD_ENTROPY uint32_t zstd_offset_use(struct zstd_history *h, uint32_t value, bo
     if (value > 3)
         offset = value - 3 <= ZSTD_OFFSET_MAX ? value - 3 : 0;
     else
-        offset = which < 3 ? h->offsets[which] : zstd_offset_less(h->offsets[0], 1);
+        offset = which < 3 ? zstd_history_offset(h, which) : zstd_offset_less(h->offsets[0], 1);
     if (value > 3 || which >= 2)
         h->offsets[2] = h->offsets[1];
     if (value > 3 || which >= 1)

@@ -1,0 +1,95 @@
+#include "config.h"
+
+#include "engine/cuda/zstd/kernels.h"
+
+#include "engine/cuda/zstd/copy.cuh"
+#include "engine/cuda/zstd/execute.cuh"
+#include "engine/cuda/zstd/literals.cuh"
+#include "engine/cuda/zstd/resolve.cuh"
+#include "engine/cuda/zstd/sequences.cuh"
+
+static uint32_t divide_up(uint32_t x, uint32_t y)
+{
+    return (x + y - 1) / y;
+}
+
+cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
+                                 const struct zstd_literals_job *jobs, uint32_t count,
+                                 const struct zstd_weights *codes, cudaStream_t stream)
+{
+    const struct literals_launch launch = {batch->source,   jobs,          count, codes,
+                                           batch->literals, batch->refused};
+
+    if (count > 0)
+        zstd_literals_kernel<<<divide_up(count, LITERALS_BLOCKS), LITERALS_BLOCKS * 4, 0, stream>>>(
+            launch);
+    return cudaGetLastError();
+}
+
+cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
+                                  const struct zstd_sequences_job *jobs, uint32_t count,
+                                  const struct zstd_counts *tables,
+                                  struct zstd_sequences_result *results, cudaStream_t stream)
+{
+    const struct sequences_launch launch = {
+        batch->source, jobs, count, tables, (uint4 *)batch->sequences, results};
+
+    if (count > 0)
+        zstd_sequences_kernel<<<divide_up(count, SEQUENCES_BLOCKS), SEQUENCES_BLOCKS * 4, 0,
+                                stream>>>(launch);
+    return cudaGetLastError();
+}
+
+cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
+                                const struct zstd_execution *blocks, const uint32_t *units,
+                                uint32_t unit_count, uint32_t *symbols, cudaStream_t stream)
+{
+    const struct execute_launch launch = {
+        batch->source, batch->literals, (const uint4 *)batch->sequences, blocks, units,
+        symbols,       batch->refused};
+
+    if (unit_count > 0)
+        zstd_execute_kernel<<<unit_count, EXECUTE_THREADS, 0, stream>>>(launch);
+    return cudaGetLastError();
+}
+
+cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
+                                uint32_t wave, cudaStream_t stream)
+{
+    for (uint32_t begin = 0; begin < slice->size;) {
+        const uint32_t end = slice->size - begin > wave ? begin + wave : slice->size;
+        const struct resolve_launch launch = {symbols,      slice->ring, slice->ring_size,
+                                              slice->begin, begin,       end};
+        cudaLaunchConfig_t config = {};
+        cudaLaunchAttribute beside = {};
+        cudaError_t error;
+
+        config.gridDim = divide_up(end - begin, RESOLVE_THREADS * RESOLVE_SYMBOLS);
+        config.blockDim = RESOLVE_THREADS;
+        config.stream = stream;
+        beside.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        beside.val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = &beside;
+        /* The first wave needs the symbols of this slice: it is not launched beside what is in
+           front of it. */
+        config.numAttrs = begin > 0;
+        error = cudaLaunchKernelEx(&config, zstd_resolve_kernel, launch);
+        if (error != cudaSuccess)
+            return error;
+        begin = end;
+    }
+    return cudaGetLastError();
+}
+
+cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
+                             const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
+                             const struct zstd_ring_slice *slice, cudaStream_t stream)
+{
+    const struct copy_launch launch = {batch->source, batch->literals,  blocks,
+                                       slice->ring,   slice->ring_size, slice->begin};
+
+    if (count > 0 && largest > 0)
+        zstd_copy_kernel<<<dim3(count, divide_up(largest, COPY_BYTES)), COPY_THREADS, 0, stream>>>(
+            launch);
+    return cudaGetLastError();
+}
