@@ -12,44 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/cuda_emulation.h"
-
-#include "engine/cuda/zstd/copy.cuh"
-#include "engine/cuda/zstd/execute.cuh"
-#include "engine/cuda/zstd/literals.cuh"
 #include "engine/cuda/zstd/plan.h"
-#include "engine/cuda/zstd/resolve.cuh"
-#include "engine/cuda/zstd/sequences.cuh"
+#include "lib/cuda_emulation.h"
 #include "lib/tap.h"
+#include "lib/zstd_emulated.h"
 #include "lib/zstd_samples.h"
 #include "sys/align.h"
 
-static void literals_body(const void *launch)
-{
-    zstd_literals_kernel(*(const struct literals_launch *)launch);
-}
-
-static void sequences_body(const void *launch)
-{
-    zstd_sequences_kernel(*(const struct sequences_launch *)launch);
-}
-
-static void execute_body(const void *launch)
-{
-    zstd_execute_kernel(*(const struct execute_launch *)launch);
-}
-
-static void resolve_body(const void *launch)
-{
-    zstd_resolve_kernel(*(const struct resolve_launch *)launch);
-}
-
-static void copy_body(const void *launch)
-{
-    zstd_copy_kernel(*(const struct copy_launch *)launch);
-}
-
-/* A decoder as engine/cuda/zstd/device.c is one, with memory of the host in place of the device's.
+/* A decoder as engine/cuda/zstd/device_run.c is one, with memory of the host in place of the
+ * device's.
  */
 struct decoder {
     struct zstd_plan_limits limits;
@@ -58,8 +29,7 @@ struct decoder {
     struct zstd_stream stream;
     struct zstd_carry carry;
     struct zstd_sequences_result *results;
-    unsigned char *source, *literals, *ring;
-    uint4 *sequences;
+    unsigned char *source, *pool, *ring;
     uint32_t *symbols;
     uint32_t refused;
     size_t ring_size, ring_at;
@@ -97,8 +67,7 @@ static void decoder_open(struct decoder *d, const struct zstd_plan_limits *limit
     d->arrays.executions = need(calloc(limits->blocks, sizeof *d->arrays.executions));
     d->arrays.units = need(calloc(limits->blocks + ZSTD_SLICES_MAX + 1, sizeof(uint32_t)));
     d->results = need(calloc(limits->blocks, sizeof *d->results));
-    d->literals = device_memory(limits->literals + ZSTD_SOURCE_BEHIND);
-    d->sequences = device_memory(limits->sequences * sizeof *d->sequences);
+    d->pool = device_memory(limits->pool);
     d->symbols = device_memory(limits->slice * sizeof *d->symbols);
     d->ring_size = align_up(limits->window + limits->slice, 16);
     d->ring = device_memory(d->ring_size);
@@ -118,45 +87,30 @@ static void decoder_close(struct decoder *d)
     free(d->arrays.executions);
     free(d->arrays.units);
     free(d->results);
-    free(d->literals);
-    free(d->sequences);
+    free(d->pool);
     free(d->symbols);
     free(d->ring);
     free(d->out);
 }
 
-static uint32_t divide_up(uint32_t x, uint32_t y)
+static struct zstd_device_batch device_batch(struct decoder *d)
 {
-    return (x + y - 1) / y;
+    return (struct zstd_device_batch){d->source, d->pool, &d->refused};
 }
 
 /* Executes a slice, and takes its bytes out of the ring. */
 static void run_slice(struct decoder *d, const struct zstd_slice *slice)
 {
+    const struct zstd_device_batch batch = device_batch(d);
     const struct zstd_execution *blocks = d->arrays.executions + slice->first_block;
+    const struct zstd_ring_slice to = {d->ring, d->ring_size, d->ring_at, slice->size};
 
     if (slice->sequences) {
-        const struct execute_launch execute = {
-            d->source,  d->literals, d->sequences, blocks, d->arrays.units + slice->first_unit,
-            d->symbols, &d->refused};
-
-        emulation_run(slice->units, 1, EXECUTE_THREADS, execute_body, &execute);
-        for (uint32_t begin = 0; begin < slice->size;) {
-            const uint32_t end =
-                slice->size - begin > slice->wave ? begin + slice->wave : slice->size;
-            const struct resolve_launch resolve = {d->symbols, d->ring, d->ring_size,
-                                                   d->ring_at, begin,   end};
-
-            emulation_run(divide_up(end - begin, RESOLVE_THREADS * RESOLVE_SYMBOLS), 1,
-                          RESOLVE_THREADS, resolve_body, &resolve);
-            begin = end;
-        }
-    } else if (slice->largest > 0) {
-        const struct copy_launch copy = {d->source, d->literals,  blocks,
-                                         d->ring,   d->ring_size, d->ring_at};
-
-        emulation_run(slice->blocks, divide_up(slice->largest, COPY_BYTES), COPY_THREADS, copy_body,
-                      &copy);
+        emulated_execute(&batch, blocks, d->arrays.units + slice->first_unit, slice->units,
+                         d->symbols);
+        emulated_resolve(&to, d->symbols, slice->wave);
+    } else {
+        emulated_copy(&batch, blocks, slice->blocks, slice->largest, &to);
     }
     for (uint32_t i = 0; i < slice->size; i++) {
         if (d->out_size < d->out_capacity)
@@ -169,22 +123,14 @@ static void run_slice(struct decoder *d, const struct zstd_slice *slice)
 /* Decodes what is planned. False where something of it is refused. */
 static bool run_batch(struct decoder *d)
 {
+    const struct zstd_device_batch batch = device_batch(d);
     const struct zstd_plan *plan = &d->plan;
-    const struct literals_launch literals = {d->source,           d->arrays.literals,
-                                             plan->literals_jobs, d->arrays.codes,
-                                             d->literals,         &d->refused};
-    const struct sequences_launch sequences = {
-        d->source,        d->arrays.sequences, plan->sequences_jobs,
-        d->arrays.tables, d->sequences,        d->results};
     uint32_t count, placed;
 
     d->refused = plan->blocks;
-    if (plan->literals_jobs > 0)
-        emulation_run(divide_up(plan->literals_jobs, LITERALS_BLOCKS), 1, LITERALS_BLOCKS * 4,
-                      literals_body, &literals);
-    if (plan->sequences_jobs > 0)
-        emulation_run(divide_up(plan->sequences_jobs, SEQUENCES_BLOCKS), 1, SEQUENCES_BLOCKS * 4,
-                      sequences_body, &sequences);
+    emulated_literals(&batch, d->arrays.literals, plan->literals_jobs, d->arrays.codes);
+    emulated_sequences(&batch, d->arrays.sequences, plan->sequences_jobs, d->arrays.tables,
+                       d->results);
     count = d->refused;
     placed = zstd_plan_place(&d->plan, count, d->results, &d->carry);
     for (uint32_t i = 0; i < plan->slice_count; i++)
@@ -225,8 +171,7 @@ static struct zstd_plan_limits draw_limits(uint64_t *r)
 {
     struct zstd_plan_limits limits = {
         .source = (uint32_t)(((uint32_t)128 << 10) + 64 + sample_random(r) % 300000),
-        .literals = (uint32_t)(((uint32_t)128 << 10) + 16 + sample_random(r) % 300000),
-        .sequences = (uint32_t)(ZSTD_BLOCK_SEQUENCES_MAX + sample_random(r) % 100000),
+        .pool = ZSTD_POOL_LEAST + (uint32_t)(sample_random(r) % 100000) * 16,
         .blocks = (uint32_t)(1 + sample_random(r) % 40),
         .codes = (uint32_t)(1 + sample_random(r) % 8),
         .tables = (uint32_t)(3 + sample_random(r) % 8),

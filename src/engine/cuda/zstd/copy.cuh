@@ -38,4 +38,19 @@ __global__ static void __launch_bounds__(COPY_THREADS)
             from ? from[i] : byte;
 }
 
+/* A grid over words, MOVE_WORDS a block. */
+__global__ static void __launch_bounds__(COPY_THREADS)
+    zstd_move_kernel(uint32_t *to, const uint32_t *from, size_t words)
+{
+    const size_t begin = (size_t)blockIdx.x * MOVE_WORDS + threadIdx.x;
+
+    UNROLL
+    for (int k = 0; k < MOVE_WORDS / COPY_THREADS; k++) {
+        const size_t i = begin + (size_t)k * COPY_THREADS;
+
+        if (i < words)
+            to[i] = from[i];
+    }
+}
+
 #endif

@@ -111,4 +111,19 @@ struct zstd_execution {
 #define ZSTD_SOURCE_AHEAD 512
 #define ZSTD_SOURCE_BEHIND 64
 
+/* Device memory of a batch. */
+struct zstd_device_batch {
+    const uint8_t *source;
+    uint8_t *pool; /* literals, and sequences of 16 bytes each */
+    uint32_t *refused;
+};
+
+/* The output of a slice: `size` bytes from `begin` on in a ring, around whose end it may go. */
+struct zstd_ring_slice {
+    uint8_t *ring;
+    uint64_t ring_size;
+    uint64_t begin;
+    uint32_t size;
+};
+
 #endif

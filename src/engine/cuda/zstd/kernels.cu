@@ -17,8 +17,8 @@ cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
                                  const struct zstd_literals_job *jobs, uint32_t count,
                                  const struct zstd_weights *codes, cudaStream_t stream)
 {
-    const struct literals_launch launch = {batch->source,   jobs,          count, codes,
-                                           batch->literals, batch->refused};
+    const struct literals_launch launch = {batch->source, jobs,        count,
+                                           codes,         batch->pool, batch->refused};
 
     if (count > 0)
         zstd_literals_kernel<<<divide_up(count, LITERALS_BLOCKS), LITERALS_BLOCKS * 4, 0, stream>>>(
@@ -31,8 +31,8 @@ cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
                                   const struct zstd_counts *tables,
                                   struct zstd_sequences_result *results, cudaStream_t stream)
 {
-    const struct sequences_launch launch = {
-        batch->source, jobs, count, tables, (uint4 *)batch->sequences, results};
+    const struct sequences_launch launch = {batch->source,        jobs,   count, tables,
+                                            (uint4 *)batch->pool, results};
 
     if (count > 0)
         zstd_sequences_kernel<<<divide_up(count, SEQUENCES_BLOCKS), SEQUENCES_BLOCKS * 4, 0,
@@ -44,9 +44,9 @@ cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
                                 const struct zstd_execution *blocks, const uint32_t *units,
                                 uint32_t unit_count, uint32_t *symbols, cudaStream_t stream)
 {
-    const struct execute_launch launch = {
-        batch->source, batch->literals, (const uint4 *)batch->sequences, blocks, units,
-        symbols,       batch->refused};
+    const struct execute_launch launch = {batch->source, batch->pool, (const uint4 *)batch->pool,
+                                          blocks,        units,       symbols,
+                                          batch->refused};
 
     if (unit_count > 0)
         zstd_execute_kernel<<<unit_count, EXECUTE_THREADS, 0, stream>>>(launch);
@@ -85,11 +85,22 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
                              const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
                              const struct zstd_ring_slice *slice, cudaStream_t stream)
 {
-    const struct copy_launch launch = {batch->source, batch->literals,  blocks,
+    const struct copy_launch launch = {batch->source, batch->pool,      blocks,
                                        slice->ring,   slice->ring_size, slice->begin};
 
     if (count > 0 && largest > 0)
         zstd_copy_kernel<<<dim3(count, divide_up(largest, COPY_BYTES)), COPY_THREADS, 0, stream>>>(
             launch);
+    return cudaGetLastError();
+}
+
+cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream_t stream)
+{
+    const size_t words = size / 4;
+    const uint32_t blocks = (uint32_t)((words + MOVE_WORDS - 1) / MOVE_WORDS);
+
+    if (words > 0)
+        zstd_move_kernel<<<blocks, COPY_THREADS, 0, stream>>>((uint32_t *)to,
+                                                              (const uint32_t *)from, words);
     return cudaGetLastError();
 }

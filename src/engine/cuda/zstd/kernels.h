@@ -7,6 +7,7 @@
 #define GPUREDUCE_CUDA_ZSTD_KERNELS_H
 
 #include <cuda_runtime_api.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/cuda/zstd/jobs.h"
@@ -14,14 +15,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Device memory of a batch. */
-struct zstd_device_batch {
-    const uint8_t *source;
-    uint8_t *literals;
-    void *sequences; /* 16 bytes each */
-    uint32_t *refused;
-};
 
 /* Decodes literals. */
 cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
@@ -39,14 +32,6 @@ cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
                                 const struct zstd_execution *blocks, const uint32_t *units,
                                 uint32_t unit_count, uint32_t *symbols, cudaStream_t stream);
 
-/* The output of a slice: `size` bytes from `begin` on in a ring, around whose end it may go. */
-struct zstd_ring_slice {
-    uint8_t *ring;
-    uint64_t ring_size;
-    uint64_t begin;
-    uint32_t size;
-};
-
 /* Resolves the symbols of a slice, in waves of so many bytes. */
 cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
                                 uint32_t wave, cudaStream_t stream);
@@ -55,6 +40,10 @@ cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint3
 cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
                              const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
                              const struct zstd_ring_slice *slice, cudaStream_t stream);
+
+/* Copies `size` bytes, a multiple of 4, between the device and pinned memory of the host, without
+   the engines that are busy with large copies. */
+cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,10 @@
 # src/engine/cuda/zstd: what decodes zstd on a GPU.
 cuda_sources += \
 	src/engine/cuda/zstd/copy.cuh \
+	src/engine/cuda/zstd/device.h \
+	src/engine/cuda/zstd/device_open.c \
+	src/engine/cuda/zstd/device_run.c \
+	src/engine/cuda/zstd/device_state.h \
 	src/engine/cuda/zstd/execute.cuh \
 	src/engine/cuda/zstd/jobs.h \
 	src/engine/cuda/zstd/kernels.cu \

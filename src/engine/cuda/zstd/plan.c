@@ -115,8 +115,8 @@ static void add_sequences(struct zstd_plan *plan, struct zstd_plan_block *block,
 
     block->job = plan->sequences_jobs++;
     block->sequences = parts->sequences;
-    block->first_sequence = plan->sequences;
     plan->sequences += parts->sequences;
+    block->first_sequence = plan->limits.pool / 16 - plan->sequences;
     job->source = ZSTD_SOURCE_BEFORE + at + parts->stream;
     job->size = size - parts->stream;
     job->count = parts->sequences;
@@ -135,8 +135,10 @@ static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *str
     const uint32_t most = (uint32_t)stream->frame.block_most;
 
     return plan->blocks < l->blocks && plan->codes < l->codes &&
-           plan->tables + ZSTD_PARTS <= l->tables && l->literals - plan->literals >= most + 16 &&
-           l->sequences - plan->sequences >= ZSTD_BLOCK_SEQUENCES_MAX &&
+           plan->tables + ZSTD_PARTS <= l->tables &&
+           (uint64_t)plan->literals + most + 16 +
+                   (uint64_t)16 * (plan->sequences + ZSTD_BLOCK_SEQUENCES_MAX) <=
+               l->pool &&
            plan->output + most <= l->output && (plan->blocks == 0 || plan->expected < l->expected);
 }
 
@@ -273,6 +275,8 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
         switch (stream->state) {
         case ZSTD_BEFORE_FRAME:
             status = feed_header(plan, stream, source + *at, size - *at, at);
+            if (status == ZSTD_PLAN_REFUSED)
+                stream->state = ZSTD_AT_REFUSED;
             if (status != ZSTD_PLAN_FULL)
                 return status;
             break;
@@ -289,9 +293,13 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
         }
         case ZSTD_BEFORE_BLOCK:
             status = feed_block(plan, stream, source, size, at);
+            if (status == ZSTD_PLAN_REFUSED)
+                stream->state = ZSTD_AT_REFUSED;
             if (status != ZSTD_PLAN_STARVED || *at == before)
                 return status;
             break;
+        case ZSTD_AT_REFUSED:
+            return ZSTD_PLAN_REFUSED;
         }
     }
 }

@@ -23,12 +23,12 @@
 
 /* What a batch may hold. */
 struct zstd_plan_limits {
-    uint32_t source;    /* bytes of compressed input */
-    uint32_t literals;  /* bytes of decoded literals */
-    uint32_t sequences; /* at least ZSTD_BLOCK_SEQUENCES_MAX */
+    uint32_t source; /* bytes of compressed input */
+    uint32_t pool;   /* bytes of decoded literals, and 16 a sequence: at least ZSTD_POOL_LEAST,
+                        a multiple of 16 */
     uint32_t blocks;
     uint32_t codes, tables;
-    uint64_t output;   /* bytes that its blocks may hold at most; twice a block's at least */
+    uint64_t output;   /* bytes that its blocks may hold at most: up to 32 slices' */
     uint32_t expected; /* bytes after which it is full, as far as blocks like those before tell */
     uint32_t slice;    /* bytes, up to ZSTD_SLICE_MAX, and at least those of a block */
     uint64_t window;   /* the largest of a frame, at most ZSTD_OFFSET_MAX */
@@ -36,6 +36,9 @@ struct zstd_plan_limits {
 
 /* A match has 3 bytes at least (RFC 8878, table 17). */
 #define ZSTD_BLOCK_SEQUENCES_MAX (((uint32_t)128 << 10) / 3)
+
+/* Literals stand at the begin of the pool, sequences at its end. */
+#define ZSTD_POOL_LEAST (((uint32_t)128 << 10) + 16 + 16 * (ZSTD_BLOCK_SEQUENCES_MAX + 1))
 
 /* The most slices of a batch. */
 #define ZSTD_SLICES_MAX 64
@@ -103,7 +106,8 @@ struct zstd_stream {
     enum zstd_stream_state {
         ZSTD_BEFORE_FRAME,
         ZSTD_BEFORE_BLOCK,
-        ZSTD_SKIPPING /* a skippable frame */
+        ZSTD_SKIPPING,  /* a skippable frame */
+        ZSTD_AT_REFUSED /* what is not planned */
     } state;
     struct zstd_frame frame;
     struct zstd_tables tables;

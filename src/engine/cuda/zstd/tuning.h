@@ -35,6 +35,9 @@
 #endif
 #define COPY_BYTES 16384U
 
+/* 4-byte words that such a block moves between host and device. */
+#define MOVE_WORDS (COPY_THREADS * 4)
+
 /* Bytes of blocks that one thread block executes in order, and bytes that are resolved at a time.
    Where no frame has more than ZSTD_ONE_WAVE bytes in a slice, all of it is resolved at once. */
 #ifndef ZSTD_UNIT
@@ -42,5 +45,14 @@
 #    define ZSTD_WAVE ((uint32_t)4 << 20)
 #    define ZSTD_ONE_WAVE ((uint32_t)8 << 20)
 #endif
+
+/* Batches under way at a time, and bytes of their output. The sequences of a block take about 3 ms,
+   whatever the batch: so many bytes have to be under way that this does not matter. With less
+   memory batches are smaller, then fewer. */
+#define ZSTD_SLOTS_MAX 16
+#define ZSTD_SLOTS 8
+#define ZSTD_SLOTS_LEAST 3
+#define ZSTD_BATCH ((size_t)64 << 20)
+#define ZSTD_BATCH_LEAST ((size_t)4 << 20)
 
 #endif
