@@ -96,7 +96,7 @@ static inline void atomicOr(uint32_t *at, uint32_t value)
     *at |= value;
 }
 
-#define cudaTriggerProgrammaticLaunchCompletion() ((void)0)
-#define cudaGridDependencySynchronize() ((void)0)
+#define NEXT_KERNEL_MAY_BEGIN() ((void)0)
+#define AWAIT_KERNEL_BEFORE() ((void)0)
 
 #endif

@@ -324,7 +324,7 @@ static void run_literals(const void *arguments)
 
 cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
                                  const struct zstd_literals_job *jobs, uint32_t count,
-                                 const struct zstd_weights *codes, cudaStream_t stream)
+                                 const struct zstd_tree *codes, cudaStream_t stream)
 {
     const struct launch l = {.batch = *batch, .jobs = jobs, .count = count, .tables = codes};
 

@@ -21,7 +21,7 @@ static void literals_body(const void *launch)
 }
 
 void emulated_literals(const struct zstd_device_batch *batch, const struct zstd_literals_job *jobs,
-                       uint32_t count, const struct zstd_weights *codes)
+                       uint32_t count, const struct zstd_tree *codes)
 {
     const struct literals_launch launch = {batch->source, jobs,        count,
                                            codes,         batch->pool, batch->refused};

@@ -10,7 +10,7 @@
 #include "engine/cuda/zstd/jobs.h"
 
 void emulated_literals(const struct zstd_device_batch *batch, const struct zstd_literals_job *jobs,
-                       uint32_t count, const struct zstd_weights *codes);
+                       uint32_t count, const struct zstd_tree *codes);
 void emulated_sequences(const struct zstd_device_batch *batch,
                         const struct zstd_sequences_job *jobs, uint32_t count,
                         const struct zstd_counts *tables, struct zstd_sequences_result *results);

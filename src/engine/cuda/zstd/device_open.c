@@ -47,7 +47,7 @@ static void cut_slot(struct cutter *device, struct cutter *host, const struct zs
     s->pool = cut(device, l->pool);
     cut_mirrored(device, host, &s->literals_jobs, l->blocks * sizeof(struct zstd_literals_job));
     cut_mirrored(device, host, &s->sequences_jobs, l->blocks * sizeof(struct zstd_sequences_job));
-    cut_mirrored(device, host, &s->codes, l->codes * sizeof(struct zstd_weights));
+    cut_mirrored(device, host, &s->codes, l->codes * sizeof(struct zstd_tree));
     cut_mirrored(device, host, &s->tables, l->tables * sizeof(struct zstd_counts));
     cut_mirrored(device, host, &s->executions, l->blocks * sizeof(struct zstd_execution));
     cut_mirrored(device, host, &s->units, (l->blocks + ZSTD_SLICES_MAX + 1) * sizeof(uint32_t));

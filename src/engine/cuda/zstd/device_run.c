@@ -109,7 +109,7 @@ static bool queue_copies(struct zstd_device *d, struct slot *s, const unsigned c
     return mark(d, s->copy_begun, d->copy_stream) &&
            send(d, &s->literals_jobs, p->literals_jobs * sizeof(struct zstd_literals_job)) &&
            send(d, &s->sequences_jobs, p->sequences_jobs * sizeof(struct zstd_sequences_job)) &&
-           send(d, &s->codes, p->codes * sizeof(struct zstd_weights)) &&
+           send(d, &s->codes, p->codes * sizeof(struct zstd_tree)) &&
            send(d, &s->tables, p->tables * sizeof(struct zstd_counts)) &&
            send(d, &s->refused, sizeof(uint32_t)) &&
            (d->on_device || check(d,

@@ -15,7 +15,7 @@ static uint32_t divide_up(uint32_t x, uint32_t y)
 
 cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
                                  const struct zstd_literals_job *jobs, uint32_t count,
-                                 const struct zstd_weights *codes, cudaStream_t stream)
+                                 const struct zstd_tree *codes, cudaStream_t stream)
 {
     const struct literals_launch launch = {batch->source, jobs,        count,
                                            codes,         batch->pool, batch->refused};
@@ -56,13 +56,17 @@ cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
 cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
                                 uint32_t wave, cudaStream_t stream)
 {
-    for (uint32_t begin = 0; begin < slice->size;) {
+    int device = 0, major = 0;
+    cudaError_t error = cudaGetDevice(&device);
+
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    for (uint32_t begin = 0; begin < slice->size && error == cudaSuccess;) {
         const uint32_t end = slice->size - begin > wave ? begin + wave : slice->size;
         const struct resolve_launch launch = {symbols,      slice->ring, slice->ring_size,
                                               slice->begin, begin,       end};
         cudaLaunchConfig_t config = {};
         cudaLaunchAttribute beside = {};
-        cudaError_t error;
 
         config.gridDim = divide_up(end - begin, RESOLVE_THREADS * RESOLVE_SYMBOLS);
         config.blockDim = RESOLVE_THREADS;
@@ -71,14 +75,12 @@ cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint3
         beside.val.programmaticStreamSerializationAllowed = 1;
         config.attrs = &beside;
         /* The first wave needs the symbols of this slice: it is not launched beside what is in
-           front of it. */
-        config.numAttrs = begin > 0;
+           front of it. Older GPUs cannot do that. */
+        config.numAttrs = begin > 0 && major >= 9;
         error = cudaLaunchKernelEx(&config, zstd_resolve_kernel, launch);
-        if (error != cudaSuccess)
-            return error;
         begin = end;
     }
-    return cudaGetLastError();
+    return error == cudaSuccess ? cudaGetLastError() : error;
 }
 
 cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,

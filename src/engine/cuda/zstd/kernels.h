@@ -19,7 +19,7 @@ extern "C" {
 /* Decodes literals. */
 cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
                                  const struct zstd_literals_job *jobs, uint32_t count,
-                                 const struct zstd_weights *codes, cudaStream_t stream);
+                                 const struct zstd_tree *codes, cudaStream_t stream);
 
 /* Decodes sequences. */
 cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,

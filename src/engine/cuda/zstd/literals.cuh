@@ -19,13 +19,15 @@
 struct literals_memory {
     __align__(16) uint32_t ring[LITERALS_BLOCKS * 4][LITERALS_RING];
     uint16_t table[LITERALS_BLOCKS][ZSTD_HUFFMAN_TABLE_MAX];
+    struct zstd_weights code[LITERALS_BLOCKS];
+    int sound[LITERALS_BLOCKS];
 };
 
 struct literals_launch {
     const uint8_t *source;
     const struct zstd_literals_job *jobs;
     uint32_t count;
-    const struct zstd_weights *codes;
+    const struct zstd_tree *codes;
     uint8_t *literals;
     uint32_t *refused; /* the least block that is */
 };
@@ -214,10 +216,17 @@ __global__ static void __launch_bounds__(LITERALS_BLOCKS * 4)
     uint32_t *const ring = shared.ring[threadIdx.x];
     const struct zstd_literals_job *const job = &launch.jobs[index];
 
-    if (index < launch.count)
-        code_table(&launch.codes[job->code], shared.table[slot], (uint16_t *)ring, stream);
+    if (index < launch.count && stream == 0) {
+        const struct zstd_tree *const tree = &launch.codes[job->code];
+
+        shared.sound[slot] = zstd_weights_read(&shared.code[slot], tree->bytes, tree->size);
+    }
     __syncthreads();
-    if (index < launch.count && !decode_literals(&launch, job, stream, shared.table[slot], ring))
+    if (index < launch.count && shared.sound[slot])
+        code_table(&shared.code[slot], shared.table[slot], (uint16_t *)ring, stream);
+    __syncthreads();
+    if (index < launch.count &&
+        !(shared.sound[slot] && decode_literals(&launch, job, stream, shared.table[slot], ring)))
         atomicMin(launch.refused, job->block);
 }
 

@@ -21,6 +21,17 @@
 #    define UNROLL_BY(rounds) UNROLL_PRAGMA(unroll rounds)
 #    define UNROLL_PRAGMA(text) _Pragma(#    text)
 
+/* Lets the next kernel begin beside this one, and waits for the end of the one before: only where a
+   GPU can launch kernels so. */
+#    if __CUDA_ARCH__ >= 900
+#        define NEXT_KERNEL_MAY_BEGIN() cudaTriggerProgrammaticLaunchCompletion()
+#        define AWAIT_KERNEL_BEFORE() cudaGridDependencySynchronize()
+#    else
+#        define NEXT_KERNEL_MAY_BEGIN() ((void)0)
+#        define AWAIT_KERNEL_BEFORE() ((void)0)
+#    endif
+
+#    if __CUDA_ARCH__ >= 800
 /* Begins to copy 16 bytes from global memory to shared memory; both are aligned to that. */
 __device__ static __forceinline__ void copy_begin(uint32_t *to, const uint32_t *from)
 {
@@ -37,7 +48,19 @@ __device__ static __forceinline__ void copy_group(void)
 }
 
 /* Waits until no more than `groups` of them are under way; a constant. */
-#    define COPY_WAIT(groups) asm volatile("cp.async.wait_group %0;\n" ::"n"(groups) : "memory")
+#        define COPY_WAIT(groups) asm volatile("cp.async.wait_group %0;\n" ::"n"(groups) : "memory")
+#    else
+/* Older GPUs copy at once. */
+__device__ static __forceinline__ void copy_begin(uint32_t *to, const uint32_t *from)
+{
+    *(uint4 *)to = *(const uint4 *)from;
+}
+
+__device__ static __forceinline__ void copy_group(void)
+{
+}
+#        define COPY_WAIT(groups) ((void)0)
+#    endif
 #endif
 
 /* The lowest `bits` bits, below 32. */

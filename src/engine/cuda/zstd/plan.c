@@ -57,7 +57,10 @@ static uint32_t add_table(struct zstd_plan *plan, enum zstd_part part,
 static uint32_t add_code(struct zstd_plan *plan, const struct zstd_tables *tables)
 {
     if (plan->code_number != tables->tree_number) {
-        plan->arrays.codes[plan->codes] = tables->weights;
+        struct zstd_tree *tree = &plan->arrays.codes[plan->codes];
+
+        memcpy(tree->bytes, tables->tree, tables->tree_size);
+        tree->size = (uint16_t)tables->tree_size;
         plan->code_number = tables->tree_number;
         plan->code = plan->codes++;
     }
@@ -256,6 +259,7 @@ static enum zstd_plan_status feed_header(struct zstd_plan *plan, struct zstd_str
     if ((b[4] & 0x08) != 0 || stream->frame.window > plan->limits.window)
         return ZSTD_PLAN_REFUSED;
     zstd_tables_begin(&stream->tables);
+    stream->tables.trees_unread = true;
     forget_numbers(plan);
     stream->frame_begin = stream->origin + *at;
     stream->first = true;

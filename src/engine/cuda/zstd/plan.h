@@ -79,7 +79,7 @@ struct zstd_slice {
 struct zstd_plan_arrays {
     struct zstd_literals_job *literals;   /* limits.blocks */
     struct zstd_sequences_job *sequences; /* limits.blocks */
-    struct zstd_weights *codes;           /* limits.codes */
+    struct zstd_tree *codes;              /* limits.codes */
     struct zstd_counts *tables;           /* limits.tables */
     struct zstd_plan_block *blocks;       /* limits.blocks */
     struct zstd_execution *executions;    /* limits.blocks */

@@ -47,7 +47,7 @@ __global__ static void __launch_bounds__(RESOLVE_THREADS)
     uint32_t symbol[RESOLVE_SYMBOLS];
     int more;
 
-    cudaTriggerProgrammaticLaunchCompletion();
+    NEXT_KERNEL_MAY_BEGIN();
     UNROLL
     for (int k = 0; k < RESOLVE_SYMBOLS; k++) {
         const uint32_t i = first + 32 * (uint32_t)k;
@@ -63,7 +63,7 @@ __global__ static void __launch_bounds__(RESOLVE_THREADS)
                 more = 1;
             }
     } while (more);
-    cudaGridDependencySynchronize();
+    AWAIT_KERNEL_BEFORE();
     /* Around the level-1 cache, where there may be what stood in the ring before. */
     UNROLL
     for (int k = 0; k < RESOLVE_SYMBOLS; k++)

@@ -108,6 +108,72 @@ __device__ static __forceinline__ uint32_t peek(const uint32_t *ring, int positi
     return __funnelshift_r(ring[word], ring[word + 1], (uint32_t)position & 31);
 }
 
+/* Where a thread stands in its block. */
+struct sequence_reader {
+    const uint32_t *ring, *lengths, *offsets, *matches;
+    const uint32_t (*codes)[64];
+    int position; /* bits below it are left */
+    uint32_t length_state, offset_state, match_state;
+    uint32_t literals, output; /* bytes so far */
+    struct zstd_history history;
+};
+
+/* Decodes a sequence. The last one has no next states. */
+__device__ static __forceinline__ uint4 decode_sequence(struct sequence_reader *r, int last)
+{
+    const uint32_t e0 = r->lengths[r->length_state], e1 = r->offsets[r->offset_state],
+                   e2 = r->matches[r->match_state];
+    const uint32_t sum = e0 + e1 + e2, n0 = NEXT_BITS(e0), n1 = NEXT_BITS(e1), n2 = NEXT_BITS(e2);
+    const uint32_t code0 = r->codes[ZSTD_LITERAL_LENGTH][SYMBOL(e0)],
+                   code2 = r->codes[ZSTD_MATCH_LENGTH][SYMBOL(e2)];
+    const uint32_t x0 = EXTRA_BITS(e0), x1 = EXTRA_BITS(e1), x2 = EXTRA_BITS(e2);
+    const int above = r->position - (int)x1; /* the offset's extra bits begin there */
+    const int below = r->position - (int)EXTRA_BITS(sum);
+    uint32_t extra, length, match, offset, value, next, to, end;
+    uint4 sequence;
+
+    /* The next states: of literals on top, then of matches, then of offsets. */
+    r->position = last ? below : below - (int)NEXT_BITS(sum);
+    next = peek(r->ring, r->position);
+    r->offset_state = (NEXT_STATE(e1) + low_bits(next, n1)) & (OFFSET_STATE_ENTRIES - 1);
+    next >>= n1;
+    r->match_state = (NEXT_STATE(e2) + low_bits(next, n2)) & (STATE_ENTRIES - 1);
+    next >>= n2;
+    r->length_state = (NEXT_STATE(e0) + low_bits(next, n0)) & (STATE_ENTRIES - 1);
+
+    /* The values: of the offset on top, then of the match, then of the literals. */
+    extra = peek(r->ring, below);
+    length = SYMBOL_BASE(code0) + low_bits(extra, x0);
+    match = SYMBOL_BASE(code2) + low_bits(extra >> x0, x2);
+    value = (1U << x1) + low_bits(peek(r->ring, above), x1);
+    offset = zstd_offset_select(&r->history, value, length == 0);
+
+    to = r->output + length;
+    end = to + match;
+    sequence = make_uint4(r->output | end << ZSTD_POSITION_BITS,
+                          to | end >> ZSTD_END_LOW_BITS << ZSTD_POSITION_BITS,
+                          r->literals - r->output, offset);
+    r->literals += length;
+    r->output = end;
+    return sequence;
+}
+
+/* Begins a round of sequences: asks for chunks, and waits for those that the round needs. A
+   sequence has 63 extra bits and 26 bits of states at most, a round 44.5 bytes, which is less than
+   the 3 chunks that it asks for. The 8 groups that may be under way hold 24 of the 30 chunks ahead,
+   so 6 have arrived. */
+#define ROUND 4
+__device__ static __forceinline__ void begin_round(struct bit_ring *ring, int position)
+{
+    const int wanted = position / (8 * CHUNK_BYTES) - (SEQUENCES_RING_CHUNKS - 2);
+
+    for (int k = 0; k < 3; k++)
+        if (ring->asked > wanted && ring->asked > 0)
+            ask_chunk(ring);
+    copy_group();
+    COPY_WAIT(8);
+}
+
 /* Decodes the sequences of a block. Returns false when they are not sound. */
 __device__ static __forceinline__ int decode_sequences(const struct sequences_launch *launch,
                                                        const struct zstd_sequences_job *job,
@@ -115,106 +181,64 @@ __device__ static __forceinline__ int decode_sequences(const struct sequences_la
                                                        const uint32_t (*codes)[64],
                                                        struct zstd_sequences_result *result)
 {
-    uint32_t *const ring = block->ring;
-    const uint32_t *const lengths = block->lengths, *const offsets = block->offsets,
-                          *const matches = block->matches;
     const uint32_t base = stream_base(job->source), last = job->source + job->size - 1;
     const int begin = (int)(job->source - base) * 8; /* of the stream */
     const uint32_t length_bits = launch->tables[job->table[ZSTD_LITERAL_LENGTH]].bits;
     const uint32_t offset_bits = launch->tables[job->table[ZSTD_OFFSET]].bits;
     const uint32_t match_bits = launch->tables[job->table[ZSTD_MATCH_LENGTH]].bits;
-    uint4 *const sequences = launch->sequences + job->first;
-    const uint32_t count = job->count;
-    uint32_t length_state, offset_state, match_state, bits, mark;
-    uint32_t literals = 0, output = 0, i = 0;
-    struct zstd_history history;
-    struct bit_ring r;
-    int position; /* bits below it are left */
+    const uint32_t count = job->count, literals = job->literals, limit = job->limit;
+    uint4 *to = launch->sequences + job->first;
+    struct bit_ring ring;
+    struct sequence_reader r;
+    uint32_t bits, mark, left = count;
 
     if (job->size == 0)
         return 0;
     mark = launch->source[last];
     if (mark == 0)
         return 0;
-    r.base = (const uint32_t *)(launch->source + base);
-    r.ring = ring;
-    position = (int)(last - base) * 8 + (int)zstd_high_bit(mark);
-    r.asked = position / (8 * CHUNK_BYTES) + 1;
-    for (int k = 0; k < SEQUENCES_RING_CHUNKS - 1 && r.asked > 0; k++)
-        ask_chunk(&r);
+    ring.base = (const uint32_t *)(launch->source + base);
+    ring.ring = block->ring;
+    r.ring = block->ring;
+    r.lengths = block->lengths;
+    r.offsets = block->offsets;
+    r.matches = block->matches;
+    r.codes = codes;
+    r.literals = r.output = 0;
+    zstd_history_symbols(&r.history);
+    r.position = (int)(last - base) * 8 + (int)zstd_high_bit(mark);
+    ring.asked = r.position / (8 * CHUNK_BYTES) + 1;
+    for (int k = 0; k < SEQUENCES_RING_CHUNKS - 1 && ring.asked > 0; k++)
+        ask_chunk(&ring);
     copy_group();
     COPY_WAIT(0);
-    zstd_history_symbols(&history);
 
-    position -= (int)(length_bits + offset_bits + match_bits);
-    bits = peek(ring, position);
-    match_state = low_bits(bits, match_bits);
+    r.position -= (int)(length_bits + offset_bits + match_bits);
+    bits = peek(r.ring, r.position);
+    r.match_state = low_bits(bits, match_bits);
     bits >>= match_bits;
-    offset_state = low_bits(bits, offset_bits);
+    r.offset_state = low_bits(bits, offset_bits);
     bits >>= offset_bits;
-    length_state = low_bits(bits, length_bits);
+    r.length_state = low_bits(bits, length_bits);
 
-    /* Rounds of four sequences. */
-    while (i < count) {
-        const int wanted = position / (8 * CHUNK_BYTES) - (SEQUENCES_RING_CHUNKS - 2);
-        const uint32_t end = count - i < 4 ? count : i + 4;
-
-        for (int k = 0; k < 3; k++)
-            if (r.asked > wanted && r.asked > 0)
-                ask_chunk(&r);
-        copy_group();
-        /* A sequence has 63 extra bits and 26 bits of states at most, a round 44.5 bytes, which is
-           less than the 3 chunks that it asks for. The 8 groups that may be under way hold 24 of
-           the 30 chunks ahead, so 6 have arrived. */
-        COPY_WAIT(8);
-        for (; i < end; i++) {
-            const uint32_t e0 = lengths[length_state], e1 = offsets[offset_state],
-                           e2 = matches[match_state];
-            const uint32_t sum = e0 + e1 + e2, n0 = NEXT_BITS(e0), n1 = NEXT_BITS(e1),
-                           n2 = NEXT_BITS(e2);
-            const uint32_t code0 = codes[ZSTD_LITERAL_LENGTH][SYMBOL(e0)],
-                           code2 = codes[ZSTD_MATCH_LENGTH][SYMBOL(e2)];
-            const uint32_t x0 = EXTRA_BITS(e0), x1 = EXTRA_BITS(e1), x2 = EXTRA_BITS(e2);
-            const int above = position - (int)x1; /* the offset's extra bits begin there */
-            const int below = position - (int)EXTRA_BITS(sum);
-            uint32_t extra, length, match, offset, value, next;
-
-            /* The next states: of literals on top, then of matches, then of offsets. The last
-               sequence has none. */
-            position = i + 1 < count ? below - (int)NEXT_BITS(sum) : below;
-            next = peek(ring, position);
-            offset_state = (NEXT_STATE(e1) + low_bits(next, n1)) & (OFFSET_STATE_ENTRIES - 1);
-            next >>= n1;
-            match_state = (NEXT_STATE(e2) + low_bits(next, n2)) & (STATE_ENTRIES - 1);
-            next >>= n2;
-            length_state = (NEXT_STATE(e0) + low_bits(next, n0)) & (STATE_ENTRIES - 1);
-
-            /* The values: of the offset on top, then of the match, then of the literals. */
-            extra = peek(ring, below);
-            length = SYMBOL_BASE(code0) + low_bits(extra, x0);
-            match = SYMBOL_BASE(code2) + low_bits(extra >> x0, x2);
-            value = (1U << x1) + low_bits(peek(ring, above), x1);
-
-            offset = zstd_offset_use(&history, value, length == 0);
-            {
-                const uint32_t to = output + length, sequence_end = to + match;
-
-                sequences[i] =
-                    make_uint4(output | sequence_end << ZSTD_POSITION_BITS,
-                               to | sequence_end >> ZSTD_END_LOW_BITS << ZSTD_POSITION_BITS,
-                               literals - output, offset);
-                literals += length;
-                output = sequence_end;
-            }
-        }
-        if (position < begin || literals > job->literals || output > job->limit)
-            break;
+    /* Where the stream or the block is exceeded, the last round is left out, and `left` tells. */
+    while (left > ROUND && r.position >= begin && r.literals <= literals && r.output <= limit) {
+        begin_round(&ring, r.position);
+        UNROLL
+        for (int k = 0; k < ROUND; k++)
+            to[k] = decode_sequence(&r, 0);
+        to += ROUND;
+        left -= ROUND;
+    }
+    if (left <= ROUND) {
+        begin_round(&ring, r.position);
+        for (; left > 0; left--)
+            *to++ = decode_sequence(&r, left == 1);
     }
     COPY_WAIT(0);
-    result->size = output + (job->literals - literals);
-    result->history = history;
-    return i == count && position == begin && literals <= job->literals &&
-           result->size <= job->limit;
+    result->size = r.output + (literals - r.literals);
+    result->history = r.history;
+    return left == 0 && r.position == begin && r.literals <= literals && result->size <= limit;
 }
 
 /* Three of a block's four threads make a table each, in entries as the shared arithmetic has them;
