@@ -269,6 +269,23 @@ size_t sample_damage(unsigned char *bytes, size_t size, uint64_t *r)
     return size;
 }
 
+unsigned char *sample_beyond_window(size_t *size)
+{
+    const struct sample_settings settings = {.level = 3, .window_log = 20, .no_size = true};
+    const size_t half = 300000;
+    unsigned char *plain = malloc(2 * half), *file;
+
+    if (!plain)
+        return NULL;
+    sample_fill(8, plain, half, 1);
+    memcpy(plain + half, plain, half);
+    file = sample_compress(plain, 2 * half, &settings, size);
+    free(plain);
+    if (file)
+        file[5] = (17 - 10) << 3; /* 128 KiB */
+    return file;
+}
+
 bool sample_decompress(const unsigned char *bytes, size_t size, unsigned char **content,
                        size_t *content_size, size_t capacity)
 {

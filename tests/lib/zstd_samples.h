@@ -45,6 +45,10 @@ unsigned char *sample_compress(const unsigned char *bytes, size_t size,
 /* Changes a few bytes, or cuts the end off. Returns the new size. */
 size_t sample_damage(unsigned char *bytes, size_t size, uint64_t *state);
 
+/* A file of one frame whose matches reach further back than the window that it states, which makes
+   it invalid. */
+unsigned char *sample_beyond_window(size_t *size);
+
 /* What libzstd makes of a file: all its frames. Returns whether it takes all of it; then *size is
    how many bytes it holds, in allocated memory of `capacity` bytes at most. */
 bool sample_decompress(const unsigned char *bytes, size_t size, unsigned char **content,

@@ -104,18 +104,18 @@ static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
     return zstd_device_release(d, stream);
 }
 
-/* Decodes a file in pinned memory, given in ranges of `range` bytes. `one_by_one`: a batch at a
-   time. */
-static void decode(struct zstd_device *d, const unsigned char *bytes, size_t size, size_t range,
-                   const unsigned char *on_device, bool one_by_one, cudaStream_t stream,
-                   struct outcome *o)
+/* Decodes a file in pinned memory, given in ranges of `range` bytes, to output from `position` on.
+   `one_by_one`: a batch at a time. */
+static void decode(struct zstd_device *d, uint64_t position, const unsigned char *bytes,
+                   size_t size, size_t range, const unsigned char *on_device, bool one_by_one,
+                   cudaStream_t stream, struct outcome *o)
 {
     const uint64_t begun = clock_now();
     size_t given = 0, end = 0;
     bool more = true;
 
     o->good = true;
-    zstd_device_restart(d, 0);
+    zstd_device_restart(d, position);
     while (more) {
         switch (zstd_device_step(d)) {
         case ZSTD_STEP_FED:
@@ -186,14 +186,16 @@ static struct zstd_device *open_device(size_t memory, uint64_t window, size_t ba
 #        define RUNS 4
 #        define SIZE_BITS 19
 #        define BATCH ((size_t)32 << 10)
+#        define LONG ((size_t)7 << 20)
 #    else
 #        define RUNS 10
 #        define SIZE_BITS 22
 #        define BATCH ((size_t)1 << 20)
+#        define LONG ((size_t)64 << 20)
 #    endif
 
 /* Pinned memory that samples are put into. */
-#    define ROOM ((size_t)8 << 20)
+#    define ROOM ((size_t)65 << 20)
 
 static void check_sound(struct zstd_device *d, unsigned char *pinned, cudaStream_t stream,
                         unsigned long runs, uint64_t seed)
@@ -202,7 +204,7 @@ static void check_sound(struct zstd_device *d, unsigned char *pinned, cudaStream
 
     for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
         for (unsigned long run = 0; run < runs; run++) {
-            uint64_t r = seed + kind * 1000003 + run;
+            uint64_t r = seed + (uint64_t)kind * 1000003 + run;
             struct sample_settings settings = sample_settings_draw(&r);
             const size_t size =
                 sample_random(&r) % ((size_t)1 << (10 + sample_random(&r) % (SIZE_BITS - 9)));
@@ -217,7 +219,8 @@ static void check_sound(struct zstd_device *d, unsigned char *pinned, cudaStream
             compressed = need(sample_compress(plain, size, &settings, &compressed_size));
             if (compressed_size <= ROOM) {
                 memcpy(pinned, compressed, compressed_size);
-                decode(d, pinned, compressed_size, range, NULL, false, stream, &o);
+                decode(d, sample_random(&r) >> 8, pinned, compressed_size, range, NULL, false,
+                       stream, &o);
                 tap_case(&family, o.good && o.size == size && memcmp(o.bytes, plain, size) == 0,
                          "%s, %zu bytes, run %lu: %s: %s, %zu bytes, or others",
                          sample_kind_name(kind), size, run, text, o.good ? "taken" : "refused",
@@ -257,7 +260,7 @@ static void check_damaged(struct zstd_device *d, unsigned char *pinned, cudaStre
             memcpy(pinned, compressed, compressed_size);
             damaged = sample_damage(pinned, compressed_size, &r);
             o.size = 0;
-            decode(d, pinned, damaged, ROOM, NULL, false, stream, &o);
+            decode(d, sample_random(&r) >> 8, pinned, damaged, ROOM, NULL, false, stream, &o);
             sound = sample_decompress(pinned, damaged, &content, &content_size, capacity);
             if (o.good)
                 tap_case(&family,
@@ -279,6 +282,48 @@ static void check_damaged(struct zstd_device *d, unsigned char *pinned, cudaStre
     free(o.bytes);
 }
 
+/* Files that fill the ring several times, with windows as large as the decoder takes. */
+static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed)
+{
+    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, BATCH, false);
+    static const unsigned kinds[] = {2, 5, 10, 11};
+    struct tap_family family = {0};
+
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct sample_settings settings = {.level = 5, .window_log = 17, .no_size = true};
+        unsigned char *plain = need(malloc(LONG)), *compressed;
+        struct outcome o = {.bytes = need(malloc(LONG)), .capacity = LONG};
+        size_t size;
+
+        sample_fill(kinds[i], plain, LONG, seed + i);
+        compressed = need(sample_compress(plain, LONG, &settings, &size));
+        if (size > ROOM)
+            abort();
+        memcpy(pinned, compressed, size);
+        decode(d, seed + i, pinned, size, (size_t)1 << 20, NULL, false, stream, &o);
+        tap_case(&family, o.good && o.size == LONG && memcmp(o.bytes, plain, LONG) == 0,
+                 "%s: %s, %zu bytes, or others", sample_kind_name(kinds[i]),
+                 o.good ? "taken" : "refused", o.size);
+        free(o.bytes);
+        free(plain);
+        free(compressed);
+    }
+    tap_family_end(&family, "the ring goes round");
+    zstd_device_close(d);
+}
+
+static void check_window(struct zstd_device *d, unsigned char *pinned, cudaStream_t stream)
+{
+    struct outcome o = {0};
+    size_t size;
+    unsigned char *file = need(sample_beyond_window(&size));
+
+    memcpy(pinned, file, size);
+    decode(d, 0, pinned, size, size, NULL, false, stream, &o);
+    tap_ok(!o.good, "a match that reaches out of the window is refused");
+    free(file);
+}
+
 /*
  * Measuring. Files are made by all cores, piece by piece.
  */
@@ -290,11 +335,10 @@ struct maker {
     pthread_t thread;
     unsigned char *plain;
     size_t size;
-    unsigned kind;
     size_t frame; /* 0: the pieces are one frame, which the caller makes */
-    unsigned first;
     unsigned char **pieces;
     size_t *sizes;
+    unsigned kind, first;
 };
 
 static void *make_pieces(void *argument)
@@ -365,7 +409,7 @@ static struct outcome best_of(int times, struct zstd_device *d, const unsigned c
     for (int i = 0; i < times; i++) {
         struct outcome o = {0};
 
-        decode(d, file, size, size, on_device, one_by_one, stream, &o);
+        decode(d, 0, file, size, size, on_device, one_by_one, stream, &o);
         if (!o.good)
             printf("REFUSED ");
         if (o.seconds < best.seconds)
@@ -382,7 +426,7 @@ static void measure_file(struct zstd_device *d, struct zstd_device *timed, unsig
     const double gib = (double)size / (double)GIB, gb = (double)size * 1e-9;
     struct outcome checked = {.bytes = need(malloc(size)), .capacity = size}, copies, resident, one;
 
-    decode(d, file, file_size, file_size, NULL, false, stream, &checked);
+    decode(d, 0, file, file_size, file_size, NULL, false, stream, &checked);
     must(cudaMemcpy(copy + ZSTD_SOURCE_BEFORE, file, file_size, cudaMemcpyHostToDevice));
     copies = best_of(4, d, file, file_size, NULL, false, stream);
     resident = best_of(4, d, file, file_size, copy + ZSTD_SOURCE_BEFORE, false, stream);
@@ -469,6 +513,8 @@ int main(int argc, char **argv)
     d = open_device((size_t)2 << 30, (uint64_t)4 << 20, BATCH, false);
     check_sound(d, pinned, stream, runs, seed);
     check_damaged(d, pinned, stream, runs * 10, seed);
+    check_window(d, pinned, stream);
+    check_long(pinned, stream, seed);
     zstd_device_close(d);
     must(cudaFreeHost(pinned));
     must(cudaStreamDestroy(stream));

@@ -190,7 +190,7 @@ static void check_sound(unsigned long runs, uint64_t seed)
 
     for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
         for (unsigned long run = 0; run < runs; run++) {
-            uint64_t r = seed + kind * 1000003 + run;
+            uint64_t r = seed + (uint64_t)kind * 1000003 + run;
             struct sample_settings settings = sample_settings_draw(&r);
             const size_t size = sample_random(&r) % ((size_t)1 << (10 + sample_random(&r) % 10));
             unsigned char *plain = need(malloc(size + 1)), *compressed;
@@ -275,6 +275,21 @@ static void check_damaged(unsigned long runs, uint64_t seed)
     tap_family_end(&family, "of damaged files nothing is taken that libzstd refuses");
 }
 
+static void check_window(void)
+{
+    uint64_t r = 1;
+    struct zstd_plan_limits limits = draw_limits(&r);
+    struct decoder d;
+    size_t size;
+    unsigned char *file = need(sample_beyond_window(&size));
+
+    decoder_open(&d, &limits, 0);
+    tap_ok(!decode(&d, file, size) && d.out_size > 0,
+           "a match that reaches out of the window is refused");
+    decoder_close(&d);
+    free(file);
+}
+
 static unsigned long number(const char *name, unsigned long otherwise)
 {
     const char *value = getenv(name);
@@ -289,5 +304,6 @@ int main(void)
 
     check_sound(runs, seed);
     check_damaged(runs * 20, seed);
+    check_window();
     return tap_done();
 }

@@ -144,6 +144,7 @@ ZSTD_ENTROPY size_t zstd_fse_describe(const unsigned char *b, size_t size, unsig
     unsigned left, code = 0;
     size_t at = 4;
 
+    *codes = 0;
     *log = 5 + zstd_forward_bits(b, size, 0, 4);
     if (size == 0 || *log > log_max)
         return 0;
