@@ -21,6 +21,7 @@ void zstd_tables_begin(struct zstd_tables *t)
     t->numbers = 0;
     t->tree_number = 0;
     t->distributed = false;
+    t->trees_unread = false;
 }
 
 /* A number of up to five bytes, little endian. The rest of the block counts as zeros. */
@@ -95,7 +96,8 @@ static size_t parse_codes(const unsigned char *b, size_t size, struct zstd_liter
         struct zstd_weights weights;
         size_t tree = zstd_tree_size(b[begin]);
 
-        if (tree > end - begin || !zstd_weights_read(&weights, b + begin, tree))
+        if (tree > end - begin ||
+            (!t->trees_unread && !zstd_weights_read(&weights, b + begin, tree)))
             return 0;
         memcpy(t->tree, b + begin, tree);
         t->tree_size = (uint32_t)tree;

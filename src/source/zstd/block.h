@@ -63,7 +63,8 @@ struct zstd_tables {
     uint64_t tree_number; /* equal in two blocks of a frame where the tree is; 0: there is none */
     uint32_t tree_size;
     unsigned char tree[ZSTD_TREE_BYTES_MAX]; /* its description */
-    bool distributed;                        /* there are distributions */
+    bool trees_unread; /* set by the caller: it reads and checks trees itself */
+    bool distributed;  /* there are distributions */
     struct zstd_distribution parts[ZSTD_PARTS];
 };
 

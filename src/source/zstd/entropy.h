@@ -111,15 +111,26 @@ ZSTD_ENTROPY uint32_t zstd_code_base(enum zstd_part part, unsigned code)
  * FSE: descriptions of distributions, and decoding tables.
  */
 
+/* Eight bytes, little endian: compilers make one load of it. */
+ZSTD_ENTROPY uint64_t zstd_load64(const unsigned char *b)
+{
+    return b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24 |
+           (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 |
+           (uint64_t)b[7] << 56;
+}
+
 /* Bits from the front: `count` of them, at most 25, from bit `at` on. Zeros behind the end. */
 ZSTD_ENTROPY uint32_t zstd_forward_bits(const unsigned char *b, size_t size, size_t at,
                                         unsigned count)
 {
-    uint32_t word = 0;
+    uint64_t word = 0;
 
-    for (unsigned i = 0; i < 4 && at / 8 + i < size; i++)
-        word |= (uint32_t)b[at / 8 + i] << 8 * i;
-    return word >> at % 8 & ((UINT32_C(1) << count) - 1);
+    if (at / 8 + 8 <= size)
+        word = zstd_load64(b + at / 8);
+    else
+        for (unsigned i = 0; i < 4 && at / 8 + i < size; i++)
+            word |= (uint64_t)b[at / 8 + i] << 8 * i;
+    return (uint32_t)(word >> at % 8) & ((UINT32_C(1) << count) - 1);
 }
 
 /* Reads the description of a distribution (4.1.1) from the first of these bytes: normalised counts
@@ -217,6 +228,7 @@ ZSTD_ENTROPY void zstd_fse_build(struct zstd_fse_state *table, unsigned log, con
 
 struct zstd_backward {
     const unsigned char *bytes;
+    int64_t size;
     int64_t left; /* bits not read yet; below 0 where more were read than there are */
 };
 
@@ -226,6 +238,7 @@ ZSTD_ENTROPY bool zstd_backward_begin(struct zstd_backward *r, const unsigned ch
     if (size == 0 || b[size - 1] == 0)
         return false;
     r->bytes = b;
+    r->size = (int64_t)size;
     r->left = (int64_t)(8 * (size - 1) + zstd_high_bit(b[size - 1]));
     return true;
 }
@@ -236,6 +249,13 @@ ZSTD_ENTROPY uint32_t zstd_backward_peek(const struct zstd_backward *r, unsigned
     int64_t from = r->left - (int64_t)count, first = from < 0 ? 0 : from / 8;
     uint64_t word = 0;
 
+    /* Eight bytes hold them, and begin where there are eight. */
+    if (from >= 0 && r->size >= 8) {
+        if (first > r->size - 8)
+            first = r->size - 8;
+        word = zstd_load64(r->bytes + first) >> (from - 8 * first);
+        return (uint32_t)(word & ((UINT64_C(1) << count) - 1));
+    }
     if (r->left <= 0 || count == 0)
         return 0;
     for (int64_t i = first; i <= (r->left - 1) / 8; i++)
@@ -471,6 +491,29 @@ ZSTD_ENTROPY uint32_t zstd_offset_use(struct zstd_history *h, uint32_t value, bo
         h->offsets[2] = h->offsets[1];
     if (value > 3 || which >= 1)
         h->offsets[1] = h->offsets[0];
+    h->offsets[0] = offset;
+    return offset;
+}
+
+/* The same in selections only: for lanes of a GPU, which run side by side, branches cost more, and
+   an index that is not a constant would put the history into memory. */
+ZSTD_ENTROPY uint32_t zstd_offset_select(struct zstd_history *h, uint32_t value, bool no_literals)
+{
+    const uint32_t first = h->offsets[0], second = h->offsets[1], third = h->offsets[2];
+    const uint32_t which = value > 3 ? 4 : value - 1 + (no_literals ? 1 : 0);
+    const uint32_t fresh = value - 3 <= ZSTD_OFFSET_MAX ? value - 3 : 0;
+    const uint32_t further = (first & ZSTD_OFFSET_SYMBOL_MASK) < ZSTD_OFFSET_SYMBOL_MASK
+                                 ? first + 1
+                                 : 0; /* of a symbol */
+    const uint32_t nearer = first - (first > 0 ? 1 : 0);
+    const uint32_t less = first >= ZSTD_OFFSET_SYMBOL ? further : nearer;
+    uint32_t offset = which == 4 ? fresh : less;
+
+    offset = which == 2 ? third : offset;
+    offset = which == 1 ? second : offset;
+    offset = which == 0 ? first : offset;
+    h->offsets[2] = which >= 2 ? second : third;
+    h->offsets[1] = which >= 1 ? first : second;
     h->offsets[0] = offset;
     return offset;
 }
