@@ -55,7 +55,8 @@ static size_t rounds(const struct stream *s)
    its codes do not end where it begins. */
 static bool end_stream(const struct stream *s, const struct zstd_huffman_entry *table)
 {
-    struct zstd_backward r = {s->begin, 8 * (s->next - s->begin) + 64 - __builtin_ctzll(s->bits)};
+    const int64_t loaded = s->next - s->begin + 8;
+    struct zstd_backward r = {s->begin, loaded, 8 * loaded - __builtin_ctzll(s->bits)};
 
     for (unsigned char *out = s->out; out < s->end; out++) {
         struct zstd_huffman_entry entry = table[zstd_backward_peek(&r, ZSTD_HUFFMAN_BITS_MAX)];

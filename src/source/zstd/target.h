@@ -1,26 +1,12 @@
 /*
- * For the inner loops of the zstd decoder: loads of unaligned numbers, and functions that are
- * compiled twice, once for processors whose shifts take their count from any register (BMI2, of
- * 2013 on): that is a third of what these loops do.
+ * For the inner loops of the zstd decoder: functions that are compiled twice, once for processors
+ * whose shifts take their count from any register (BMI2, of 2013 on): that is a third of what these
+ * loops do.
  */
 #ifndef GPUREDUCE_ZSTD_TARGET_H
 #define GPUREDUCE_ZSTD_TARGET_H
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-/* A number of eight bytes, little endian. */
-static inline uint64_t zstd_load64(const unsigned char *b)
-{
-    uint64_t x;
-
-    memcpy(&x, b, sizeof x);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
-#endif
-    return x;
-}
 
 /* A function NAME_body that both variants of NAME are made of. */
 #define ZSTD_BODY static inline __attribute__((always_inline))

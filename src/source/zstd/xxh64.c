@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "source/zstd/entropy.h"
 #include "source/zstd/frames.h"
-#include "source/zstd/target.h"
 
 /* The specification's primes. */
 #define PRIME1 UINT64_C(0x9e3779b185ebca87)
