@@ -214,7 +214,7 @@ ZSTD_ENTROPY void zstd_fse_build(struct zstd_fse_state *table, unsigned log, con
         }
     for (unsigned i = 0; i < size; i++) {
         /* Counts add up to the size: all states have a code.
-           NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript,clang-analyzer-core.uninitialized.Assign) */
+           NOLINTNEXTLINE(clang-analyzer-core.uninitialized.*) */
         unsigned number = next[table[i].code]++;
 
         table[i].bits = (uint8_t)(log - zstd_high_bit(number));
