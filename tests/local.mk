@@ -9,7 +9,8 @@ tests_libtests_a_SOURCES = \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/sanitized.h \
-	tests/lib/tap.h
+	tests/lib/tap.h \
+	tests/lib/zstd_blocks.c tests/lib/zstd_blocks.h
 
 # Those that take longest come first: at the end, cores would wait for them.
 check_PROGRAMS = $(test_programs)
@@ -40,10 +41,14 @@ test_programs = \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
+	tests/unit/test_zstd_blocks \
+	tests/unit/test_zstd_device \
 	tests/unit/test_zstd_finder \
-	tests/unit/test_zstd_index
+	tests/unit/test_zstd_index \
+	tests/unit/test_zstd_kernels
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+tests_unit_test_zstd_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
 tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 # The program's own generator is what they take data from.
@@ -65,6 +70,34 @@ tests_unit_test_table_SOURCES = \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
 	src/bench/common/table_plot.c
+tests_unit_test_zstd_device_SOURCES = \
+	tests/unit/test_zstd_device.c \
+	tests/lib/zstd_samples.c tests/lib/zstd_samples.h
+tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)
+# The kernels of the GPU's decoder, on the host; with so few threads, and units so small, that small
+# files have many of them.
+zstd_emulated_sources = \
+	tests/lib/cuda_emulation.c tests/lib/cuda_emulation.h \
+	tests/lib/zstd_emulated.c tests/lib/zstd_emulated.h \
+	tests/lib/zstd_samples.c tests/lib/zstd_samples.h \
+	src/engine/cuda/zstd/plan.c
+zstd_emulated_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -DEXECUTE_THREADS=64 -DRESOLVE_THREADS=64 \
+	-DCOPY_THREADS=32 -DZSTD_UNIT=40000U -DZSTD_WAVE=30000U -DZSTD_ONE_WAVE=60000U
+tests_unit_test_zstd_kernels_SOURCES = tests/unit/test_zstd_kernels.c $(zstd_emulated_sources)
+tests_unit_test_zstd_kernels_CPPFLAGS = $(zstd_emulated_cppflags)
+# And with what runs them: the CUDA runtime is emulated, too, but for its headers.
+if HAVE_CUDA
+test_programs += tests/unit/test_zstd_driver
+endif
+tests_unit_test_zstd_driver_SOURCES = \
+	tests/unit/test_zstd_device.c \
+	tests/lib/cuda_runtime_emulated.c \
+	$(zstd_emulated_sources) \
+	src/engine/cuda/check.c \
+	src/engine/cuda/zstd/device_open.c \
+	src/engine/cuda/zstd/device_run.c
+tests_unit_test_zstd_driver_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
+tests_unit_test_zstd_driver_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \

@@ -7,6 +7,7 @@ complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd' -d 'what the 
 complete -c gpureduce -l skip -x -d 'skip SIZE bytes at the start of raw input'
 complete -c gpureduce -l length -x -d 'reduce only the first N elements'
 complete -c gpureduce -l long -d 'accept zstd frames with windows of up to 2^N bytes'
+complete -c gpureduce -l no-check -d 'do not verify the checksums of zstd frames'
 complete -c gpureduce -l nan -x -a 'propagate skip error' -d 'what a NaN does'
 complete -c gpureduce -s D -l device -x -a 'auto cpu gpu' -d 'what does the work'
 complete -c gpureduce -s j -l threads -x -d 'CPU threads that reduce, or that feed the GPU'

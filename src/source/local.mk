@@ -12,15 +12,28 @@ library_sources += \
 	src/source/serial.c src/source/serial.h \
 	src/source/waiters.c src/source/waiters.h \
 	src/source/whole.c src/source/whole.h \
+	src/source/zstd/block.c src/source/zstd/block.h \
 	src/source/zstd/budget.c src/source/zstd/budget.h \
 	src/source/zstd/context.c src/source/zstd/context.h \
 	src/source/zstd/decoder.c src/source/zstd/decoder.h \
+	src/source/zstd/entropy.h \
+	src/source/zstd/execute.c src/source/zstd/execute.h \
 	src/source/zstd/finder.c src/source/zstd/finder.h \
+	src/source/zstd/flight.c src/source/zstd/flight.h \
 	src/source/zstd/frames.c src/source/zstd/frames.h \
 	src/source/zstd/index.c src/source/zstd/index.h \
 	src/source/zstd/input.c src/source/zstd/input.h \
 	src/source/zstd/large.c src/source/zstd/large.h \
+	src/source/zstd/literals.c src/source/zstd/literals.h \
 	src/source/zstd/reader.c \
+	src/source/zstd/ring.c src/source/zstd/ring.h \
 	src/source/zstd/schedule.c src/source/zstd/schedule.h \
+	src/source/zstd/sequences.c src/source/zstd/sequences.h \
+	src/source/zstd/sequences_loop.h \
 	src/source/zstd/small.c src/source/zstd/small.h \
+	src/source/zstd/target.h \
+	src/source/zstd/team.c src/source/zstd/team.h \
+	src/source/zstd/team_content.c src/source/zstd/team_decode.c \
+	src/source/zstd/team_impl.h \
+	src/source/zstd/xxh64.c src/source/zstd/xxh64.h \
 	src/source/zstd/zstd.c src/source/zstd/zstd.h

@@ -2,8 +2,8 @@
  * Sources: where the elements come from. A source hands out chunks, each to the worker that asks
  * next, until it is empty. It knows files, pipes and formats, and nothing of engines.
  *
- * Regular files, raw, .npy or of many zstd frames, are read in parallel: every worker claims a part
- * and fills its own buffer, or gets the mapped pages themselves.
+ * Regular files, raw, .npy or zstd, are read in parallel: every worker claims a part and fills its
+ * own buffer, or gets the mapped pages themselves. One large zstd frame is decoded by all of them.
  *
  * Pipes, and zstd that must be decoded from front to back, are read in order, by one worker at a
  * time: it fills waiting workers' buffers, then its own, and releases the role. The next caller
@@ -53,6 +53,7 @@ struct source_options {
     uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
     size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
     int window_log;           /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
+    bool no_check;            /* do not verify the checksums of zstd frames */
     bool in_order; /* decode zstd from front to back even where frames could go parallel */
 };
 

@@ -64,6 +64,7 @@ cat >options <<'END'
 --length
 --long
 --nan
+--no-check
 --no-progress
 --number
 --op
@@ -384,8 +385,8 @@ while read -r bad candidates; do
 done <<'END'
 --v --verbose or --version
 --ver --verbose or --version
---n --nan, --number or --no-progress
---n=skip --nan, --number or --no-progress
+--n --no-check, --nan, --number or --no-progress
+--n=skip --no-check, --nan, --number or --no-progress
 --d --dtype or --device
 --l=1 --length or --long
 END

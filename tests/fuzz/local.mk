@@ -14,7 +14,8 @@ fuzz_programs = \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_record \
 	tests/fuzz/fuzz_reduce \
-	tests/fuzz/fuzz_zstd
+	tests/fuzz/fuzz_zstd \
+	tests/fuzz/fuzz_zstd_block
 EXTRA_PROGRAMS = $(fuzz_programs)
 EXTRA_LIBRARIES = tests/fuzz/libfuzzed.a
 # Small files are mapped there, too.
@@ -52,6 +53,10 @@ tests_fuzz_fuzz_zstd_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_zstd_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_zstd_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_zstd_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_zstd_block_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_zstd_block_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_zstd_block_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_zstd_block_LDADD = $(fuzz_ldadd)
 CLEANFILES += $(fuzz_programs) tests/fuzz/libfuzzed.a
 EXTRA_DIST += tests/fuzz/run.sh tests/fuzz/corpus
 

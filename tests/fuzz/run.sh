@@ -62,6 +62,15 @@ seeds_zstd() {
         head -c $((i * 100)) "$srcdir/data/raw/mixed-le.f64" | seed fuzz_zstd "parts-$i" '\1'
     done
 }
+seeds_zstd_block() {
+    for file in "$srcdir"/data/zstd/*.zst; do
+        [ "$(wc -c <"$file")" -gt "$max_length" ] ||
+            seed fuzz_zstd_block "${file##*/}" '\0\0\0\0' <"$file"
+    done
+    for file in "$srcdir"/data/raw/*; do
+        head -c 4000 "$file" | seed fuzz_zstd_block "${file##*/}" '\1\3\40\0\0\100\0\1\0\20\1\0\0\1'
+    done
+}
 seeds_reduce() {
     for file in "$srcdir"/data/raw/*; do
         seed fuzz_reduce "${file##*/}" "$plain" <"$file"
@@ -112,6 +121,7 @@ for program; do
     fuzz_record) seeds_record ;;
     fuzz_reduce) seeds_reduce ;;
     fuzz_zstd) seeds_zstd ;;
+    fuzz_zstd_block) seeds_zstd_block ;;
     esac
     corpus=$srcdir/tests/fuzz/corpus/$target
     [ -d "$corpus" ] || corpus=

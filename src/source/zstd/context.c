@@ -14,9 +14,14 @@ ZSTD_DCtx *zstd_context_open(const struct source *s)
     /* On a machine of 32 bits libzstd takes 1 GiB. */
     int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
 
-    if (context)
-        ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax,
-                               s->window_log < most ? s->window_log : most);
+    if (!context)
+        return NULL;
+    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax,
+                           s->window_log < most ? s->window_log : most);
+#ifdef ZSTD_d_forceIgnoreChecksum
+    if (s->no_check) /* a version that does not know it verifies them */
+        (void)ZSTD_DCtx_setParameter(context, ZSTD_d_forceIgnoreChecksum, ZSTD_d_ignoreChecksum);
+#endif
     return context;
 }
 

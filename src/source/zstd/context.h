@@ -20,13 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_d_stableOutBuffer */
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_d_stableOutBuffer, ZSTD_d_forceIgnoreChecksum */
 #include <zstd.h>
 
 #include "source/source_impl.h"
 
-/* A context that accepts windows as large as the source does; NULL without memory, and nothing
-   printed. */
+/* A context that accepts windows as large as the source does, and verifies checksums if that does;
+   NULL without memory, and nothing printed. */
 ZSTD_DCtx *zstd_context_open(const struct source *s);
 
 /* ZSTD_decompressStream; its time counts as the source's decode_time. */

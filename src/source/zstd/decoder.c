@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sys/clock.h"
+#include "sys/mapping.h"
 
 void zstd_decoder_init(struct zstd_decoder *d, struct zstd_shared *shared)
 {
@@ -44,19 +45,51 @@ static bool open_context(struct zstd_decoder *d, bool stable)
     return true;
 }
 
-bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
+void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task)
 {
     uint64_t begin = task->batch.begin, end = task->batch.end;
 
-    if (!open_context(d, stable))
-        return false;
     d->task = *task;
     d->position = task->base;
     d->in_frame = false;
     d->frame = begin;
     zstd_span_begin(&d->span, begin,
                     end == SOURCE_UNKNOWN ? d->shared->source->info.input_bytes : end);
+}
+
+bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable)
+{
+    if (!open_context(d, stable))
+        return false;
+    zstd_decoder_begin_task(d, task);
     return true;
+}
+
+/* A call that walks the blocks of a frame, in the form that mapping_guard takes. */
+struct walk_call {
+    struct zstd_decoder *decoder;
+    uint64_t blocks;
+    struct zstd_frame *frame;
+    struct zstd_fault fault;
+    bool good;
+};
+
+static void call_walk(void *argument)
+{
+    struct walk_call *call = argument;
+    struct zstd_view *view = &call->decoder->span.view;
+
+    call->good = zstd_header(view, call->decoder->task.batch.begin, call->frame, &call->fault) &&
+                 zstd_walk(view, call->frame, call->blocks, &call->fault);
+}
+
+bool zstd_decoder_walk(struct zstd_decoder *d, uint64_t blocks, struct zstd_frame *frame)
+{
+    struct walk_call call = {.decoder = d, .blocks = blocks, .frame = frame};
+
+    if (!mapping_guard(call_walk, &call))
+        return zstd_decoder_became_shorter(d);
+    return call.good || zstd_decoder_fault(d, &call.fault);
 }
 
 void zstd_decoder_begin_frame(struct zstd_decoder *d, uint64_t stated)
@@ -124,13 +157,18 @@ uint64_t zstd_end_position(const struct source *s)
     return SOURCE_UNKNOWN;
 }
 
+bool zstd_unwanted(const struct zstd_shared *shared, uint64_t position)
+{
+    const struct source *s = shared->source;
+
+    return (shared->true_positions && position >= zstd_end_position(s)) ||
+           (position >= s->data_offset &&
+            (position - s->data_offset) / s->info.element_size >= source_wanted(s));
+}
+
 bool zstd_decoder_unwanted(const struct zstd_decoder *d)
 {
-    const struct source *s = d->shared->source;
-
-    return (d->shared->true_positions && d->position >= zstd_end_position(s)) ||
-           (d->position >= s->data_offset &&
-            (d->position - s->data_offset) / s->info.element_size >= source_wanted(s));
+    return zstd_unwanted(d->shared, d->position);
 }
 
 bool zstd_retry(const struct zstd_decoder *d)

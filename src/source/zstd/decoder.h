@@ -3,19 +3,18 @@
  *
  * A task is a batch of frames, as the finder found it, with its place in the index: everything that
  * it takes to decode it without looking at any other task. It yields chunks: elements in order,
- * numbered by provisional positions (see index.h). Two decoders exist, both on the CPU:
+ * numbered by provisional positions (see index.h). Three decoders exist, all on the CPU:
  *
  *     small.h   a batch of small frames: one worker decodes it by itself, whole frames where that
  *               can be, into memory of its own, and hands out what is still in its level-2 cache;
  *     large.h   a large frame: one worker at a time decodes it, piece by piece, straight into the
- *               buffers of those who want elements.
+ *               buffers of those who want elements;
+ *     team.h    a large frame: all workers decode its blocks, into a ring of memory.
  *
- * Where others go in. A decoder on another engine is a third file beside these: it takes a task
- * (from the schedule, see schedule.h), reads its compressed bytes through a zstd_span, walks its
- * blocks by zstd_header and zstd_block where it deals out blocks, and yields chunks whose data lie
- * where the engine wants them. A decoder that works on one frame with several threads takes the
- * place of large.h: it owns one task, walks its blocks, and lets whoever asks decode the next block
- * that is ready. Neither needs anything from the finder but the task.
+ * A decoder on another engine is a further file beside these: it takes a task (from the schedule,
+ * see schedule.h), reads its compressed bytes through a zstd_span, walks its blocks by zstd_header
+ * and zstd_block where it deals out blocks, and yields chunks whose data lie where the engine wants
+ * them. It needs nothing from the finder but the task.
  *
  * Functions that return false have printed why, or asked for the input to be read again in order
  * (zstd_retry): the source gives up either way.
@@ -73,6 +72,13 @@ void zstd_decoder_free(struct zstd_decoder *d);
    memory. */
 bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable);
 
+/* The same without libzstd. */
+void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task);
+
+/* Walks over up to `blocks` blocks of the task's first frame: *frame is how far that came. False
+   where it is not sound. */
+bool zstd_decoder_walk(struct zstd_decoder *d, uint64_t blocks, struct zstd_frame *frame);
+
 /* Gives the context's memory back until the next task. */
 void zstd_decoder_shrink(struct zstd_decoder *d);
 
@@ -89,6 +95,9 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
 
 /* Whether nothing from the decoder's position on is wanted: --length, or a NaN that ends it all. */
 bool zstd_decoder_unwanted(const struct zstd_decoder *d);
+
+/* The same from any position on. */
+bool zstd_unwanted(const struct zstd_shared *shared, uint64_t position);
 
 /* Position behind the last element that is asked for; SOURCE_UNKNOWN where that is not known. */
 uint64_t zstd_end_position(const struct source *s);

@@ -75,6 +75,11 @@ void zstd_span_release(struct zstd_span *span)
     release(span, mapping_page());
 }
 
+void zstd_span_release_steps(struct zstd_span *span)
+{
+    release(span, span->input->step);
+}
+
 bool zstd_span_wanted(const struct zstd_span *span)
 {
     uint64_t present = atomic_load(&span->present);

@@ -69,6 +69,9 @@ void zstd_span_skip(struct zstd_span *span, uint64_t size);
 /* Releases all whole pages before the next byte. */
 void zstd_span_release(struct zstd_span *span);
 
+/* Releases them when they are as many as are released at a time. */
+void zstd_span_release_steps(struct zstd_span *span);
+
 /* Whether bytes that will be needed soon are not present yet. */
 bool zstd_span_wanted(const struct zstd_span *span);
 

@@ -10,6 +10,7 @@
 #include "source/zstd/finder.h"
 #include "source/zstd/large.h"
 #include "source/zstd/small.h"
+#include "source/zstd/team.h"
 #include "sys/mapping.h"
 
 /* Windows of the large frames being decoded, together; one frame is decoded whatever window it
@@ -46,6 +47,7 @@ struct zstd_schedule {
     unsigned workers;
     uint64_t small_max;        /* bytes; a frame that can hold more is large */
     struct zstd_small *claims; /* one for each worker, its own */
+    struct zstd_team *team;    /* NULL for a single worker */
 
     struct waiters waiters;
 
@@ -89,6 +91,8 @@ static void push_front_locked(struct zstd_schedule *z, const struct zstd_task *t
 static bool may_open_slot_locked(const struct zstd_schedule *z, const struct zstd_task *task)
     REQUIRES(source_role);
 static struct slot *idle_slot_locked(const struct zstd_schedule *z, unsigned worker)
+    REQUIRES(source_role);
+static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
     REQUIRES(source_role);
 static void wake_next_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
@@ -281,8 +285,18 @@ static bool is_small(const struct zstd_schedule *z, const struct zstd_task *task
 /* Whether a large frame may be begun now: one at any time, others where memory allows. */
 static bool may_open_slot_locked(const struct zstd_schedule *z, const struct zstd_task *task)
 {
+    if (zstd_team_busy_locked(z->team) && !zstd_team_lasts_locked(z->team))
+        return false; /* all cores are about to be there for it */
     return z->slots_taken == 0 ||
            (z->slots_taken < z->workers && z->windows + task->batch.window <= WINDOW_BUDGET);
+}
+
+/* Gives a large frame to all workers together, where that can be. Where there are others, enough
+   for each worker to have one, they need not wait for each other. */
+static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
+{
+    return z->team && !zstd_team_busy_locked(z->team) && z->queue_count < found_ahead(z->workers) &&
+           z->slots_taken == 0 && zstd_team_begin_locked(z->team, task);
 }
 
 /* A slot that nobody decodes. Workers begin to look at different ones. */
@@ -302,8 +316,9 @@ static void wake_next_locked(struct zstd_schedule *z)
 {
     const struct zstd_task *front = front_locked(z);
 
-    if (z->waiters.last && (must_find_locked(z) || idle_slot_locked(z, 0) ||
-                            (front && (is_small(z, front) || may_open_slot_locked(z, front)))))
+    if (z->waiters.last &&
+        (must_find_locked(z) || idle_slot_locked(z, 0) || zstd_team_wants_locked(z->team) ||
+         (front && (is_small(z, front) || may_open_slot_locked(z, front)))))
         waiter_wake_locked(waiters_take_locked(&z->waiters), WAITER_LOOK_AGAIN);
 }
 
@@ -339,45 +354,23 @@ static void open_slot_locked(struct zstd_schedule *z, const struct zstd_task *ta
     z->slots_taken++;
 }
 
-/* A call that walks the blocks of a frame, in the form that mapping_guard takes. */
-struct walk_call {
-    struct zstd_decoder *decoder;
-    uint64_t blocks;
-    struct zstd_frame frame;
-    struct zstd_fault fault;
-    bool good;
-};
-
-static void call_walk(void *argument)
-{
-    struct walk_call *call = argument;
-    struct zstd_view *view = &call->decoder->span.view;
-
-    call->good = zstd_header(view, call->decoder->task.batch.begin, &call->frame, &call->fault) &&
-                 zstd_walk(view, &call->frame, call->blocks, &call->fault);
-}
-
 /* Finds out how much a frame can hold whose end was a hint, and whose blocks the finder did not
    walk. Uses the worker's free claim. False on failure. Drops the mutex while it walks. */
 static bool walk_locked(struct zstd_schedule *z, struct zstd_small *claim, struct zstd_task *task)
 {
     struct zstd_decoder *d = &claim->decoder;
-    struct walk_call call = {.decoder = d, .blocks = z->small_max / ZSTD_BLOCK_CONTENT_MAX + 1};
-    bool whole;
+    struct zstd_frame frame;
+    bool good;
 
     if (!zstd_decoder_begin(d, task, true))
         return false;
     waiters_unlock(&z->waiters);
-    whole = mapping_guard(call_walk, &call);
+    good = zstd_decoder_walk(d, z->small_max / ZSTD_BLOCK_CONTENT_MAX + 1, &frame);
     waiters_lock(&z->waiters);
-    if (!whole)
-        return zstd_decoder_became_shorter(d);
-    if (!call.good)
-        return zstd_decoder_fault(d, &call.fault);
     task->batch.walked = true;
-    if (call.frame.end != SOURCE_UNKNOWN)
-        task->batch.frame_most = call.frame.blocks * ZSTD_BLOCK_CONTENT_MAX;
-    return true;
+    if (good && frame.end != SOURCE_UNKNOWN)
+        task->batch.frame_most = frame.blocks * ZSTD_BLOCK_CONTENT_MAX;
+    return good;
 }
 
 /* Takes the task at the front of the queue, where that can be now: into the worker's claim or a
@@ -396,6 +389,8 @@ static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
         task = pop_locked(z);
         if (walk_locked(z, claim, &task))
             push_front_locked(z, &task);
+    } else if (team_takes_locked(z, front)) {
+        (void)pop_locked(z);
     } else if (may_open_slot_locked(z, front)) {
         task = pop_locked(z);
         open_slot_locked(z, &task);
@@ -505,7 +500,7 @@ static bool all_done_locked(struct zstd_schedule *z)
     hinted = z->finder.hinted;
     finder_give_back_locked(z, FINDER_DONE);
     if (fault.kind == ZSTD_SOUND || rest_unwanted_locked(z))
-        return z->slots_taken == 0;
+        return z->slots_taken == 0 && !zstd_team_busy_locked(z->team);
     if (hinted)
         atomic_store(&z->shared.retry, true);
     else
@@ -521,16 +516,47 @@ enum step {
     STEP_CLAIM    /* it has a claim */
 };
 
+static enum step team_step_locked(struct zstd_schedule *z, const struct source_request *request,
+                                  struct chunk *chunk) REQUIRES(source_role);
 static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
                              const struct source_request *request, struct chunk *chunk)
     REQUIRES(source_role);
+
+/* Does one thing as one of the team. Drops the mutex meanwhile. */
+static enum step team_step_locked(struct zstd_schedule *z, const struct source_request *request,
+                                  struct chunk *chunk)
+{
+    enum zstd_team_step step = zstd_team_step_locked(z->team, request, chunk);
+
+    switch (step) {
+    case ZSTD_TEAM_CHUNK:
+        return STEP_CHUNK;
+    case ZSTD_TEAM_NOTHING:
+        return STEP_NOTHING;
+    case ZSTD_TEAM_ENDED:
+    case ZSTD_TEAM_UNWANTED:
+        if (step == ZSTD_TEAM_ENDED)
+            note_end_locked(z, zstd_team_decoder(z->team));
+        end_task_locked(z, zstd_team_decoder(z->team));
+        waiters_wake_all_locked(&z->waiters);
+        break;
+    case ZSTD_TEAM_AGAIN:
+        wake_next_locked(z);
+        break;
+    }
+    return STEP_AGAIN;
+}
 
 /* Does one thing. Drops the mutex meanwhile. */
 static enum step step_locked(struct zstd_schedule *z, struct zstd_small *claim,
                              const struct source_request *request, struct chunk *chunk)
 {
-    struct slot *slot = idle_slot_locked(z, request->worker);
+    enum step step = team_step_locked(z, request, chunk);
+    struct slot *slot;
 
+    if (step != STEP_NOTHING)
+        return step;
+    slot = idle_slot_locked(z, request->worker);
     if (slot)
         return serve_locked(z, slot, request, chunk) ? STEP_CHUNK : STEP_AGAIN;
     if (must_find_locked(z)) {
@@ -552,6 +578,7 @@ static enum step find_work(struct zstd_schedule *z, struct zstd_small *claim,
 
     waiters_lock(&z->waiters);
     end_claim_locked(z, claim);
+    zstd_team_release_locked(z->team, request->worker);
     if (request->drain)
         step = STEP_NOTHING;
     while (step == STEP_AGAIN && !(done = all_done_locked(z))) {
@@ -598,7 +625,7 @@ enum source_status zstd_schedule_next(struct zstd_schedule *z, const struct sour
 UNCHECKED struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z)
 {
     /* A worker that left with something undone: what it decoded is not in the result. */
-    bool abandoned = z->slots_taken > 0;
+    bool abandoned = z->slots_taken > 0 || zstd_team_busy_locked(z->team);
 
     for (unsigned i = 0; i < z->workers; i++)
         abandoned |= z->claims[i].state != ZSTD_SMALL_FREE;
@@ -645,6 +672,8 @@ UNCHECKED struct zstd_schedule *zstd_schedule_open(struct source *s, unsigned wo
     z->small_max = budget.small_max;
     z->extra_budget = budget.extra;
     zstd_input_open(&z->shared.input, s, budget.step);
+    if (workers > 1)
+        z->team = zstd_team_open(&z->shared, &z->waiters, workers);
     z->shared.true_positions =
         s->info.elements != s->promised || (!s->header && s->data_offset > 0);
     zstd_index_init(&z->index, s->data_offset, s->info.element_size);
@@ -660,6 +689,7 @@ UNCHECKED void zstd_schedule_close(struct zstd_schedule *z)
     }
     for (unsigned i = 0; z->slots && i < z->slot_count; i++)
         zstd_decoder_free(&z->slots[i].decoder);
+    zstd_team_close(z->team);
     zstd_input_close(&z->shared.input);
     zstd_index_free(&z->index);
     free(z->claims);

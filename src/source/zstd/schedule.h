@@ -2,6 +2,7 @@
  * The schedule: which worker does what with a zstd file whose frames are decoded in parallel.
  *
  *     finder --> queue --+--> claim: small frames, decoded by the worker that claims them
+ *                        +--> team: a large frame, decoded by all workers; see team.h
  *                        +--> slot: a large frame, decoded by one worker at a time
  *
  * Looking for frames, and decoding a slot, are roles that one worker holds at a time.
@@ -9,25 +10,21 @@
  * A worker that asks for a chunk goes on with its claim. Without one it does the first of these
  * that there is to do:
  *
- *     1. decode a slot that nobody decodes, for those who wait and then for itself;
- *     2. find more tasks, when the queue is short and nobody looks for any;
- *     3. claim the task at the front of the queue, or give it a slot;
- *     4. make input present that the decoder of another's slot will need soon;
- *     5. wait. So a worker waits only while another has a role.
+ *     1. do its part of the team's frame;
+ *     2. decode a slot that nobody decodes, for those who wait and then for itself;
+ *     3. find more tasks, when the queue is short and nobody looks for any;
+ *     4. claim the task at the front of the queue, or give it to the team, or a slot;
+ *     5. make input present that the decoder of another's slot will need soon;
+ *     6. wait. So a worker waits only while another has a role, or something of the team's.
  *
  * Whoever gives a role up, or claims something, wakes one of those that wait if there is more to
  * do.
  *
- * What a task is, and what it yields, stands in decoder.h. A new decoder goes in here:
- *
- *   - One on another engine: a third kind beside the claim and the slot. claim_next_locked decides
- *     by the task and by the worker that asks (a new field of struct source_request says that its
- *     engine decodes) who gets the front of the queue, and may take several tasks at once, as many
- *     as fill a batch of the device's. Such a claim ends as the others do, by end_task_locked.
- *   - Several threads within one frame: the decoder of a slot. serve_locked has one worker decode a
- *     slot at a time; a slot whose decoder can do more admits more workers to it (its state
- *     becomes a count), and zstd_large_fill becomes the function of a decoder that hands out the
- *     next block. The length of the frame is noted when the last of them ends.
+ * What a task is, and what it yields, stands in decoder.h. A decoder on another engine goes in here
+ * as a further kind beside these: claim_next_locked decides by the task and by the worker that asks
+ * (a new field of struct source_request says that its engine decodes) who gets the front of the
+ * queue, and may take several tasks at once, as many as fill a batch of the device's. Such a claim
+ * ends as the others do, by end_task_locked.
  *
  * The locking is that of waiters.h. Three kinds of state are not guarded by the mutex: what is
  * fixed once the source is open; a worker's claim, which is its own; and the finder and the decoder

@@ -1,0 +1,115 @@
+/*
+ * Decoding of zstd on a GPU: compressed bytes go in, decoded bytes lie in device memory.
+ *
+ *   give --> step, step, ... --> take --> the caller's kernels --> release
+ *
+ * The caller gives ranges of compressed input in pinned memory, one behind the other. A step plans
+ * and queues the next batch of blocks. Several batches are under way at a time; they are taken in
+ * the order of the input, each when it is decoded. Its bytes stay until it is released, behind what
+ * the caller has queued on a stream.
+ *
+ * Output is a ring of device memory, which holds the windows of frames from batch to batch. Byte n
+ * of the output stands at offset n of the ring, modulo its size, which is a multiple of 4096: so
+ * what is aligned in the output is aligned in memory. The 4096 bytes before a batch that has not
+ * been released stay, too: what the caller could not use of one batch it finds in front of the
+ * next.
+ *
+ * Frames and blocks are checked as plan.h and the kernels do. What they refuse, and windows larger
+ * than asked for at the opening, is for libzstd to judge: nothing behind it is decoded.
+ *
+ * CUDA_DEVICE_MAX_CONNECTIONS should be 32 in the environment before the context is made, so that
+ * batches do not wait for each other. A decoder belongs to one thread; its device is current.
+ */
+#ifndef GPUREDUCE_CUDA_ZSTD_DEVICE_H
+#define GPUREDUCE_CUDA_ZSTD_DEVICE_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/cuda/zstd/plan.h"
+#include "engine/engine.h"
+
+struct zstd_device;
+
+struct zstd_device_options {
+    size_t memory;   /* device memory to take, bytes; a little more is taken */
+    uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
+    size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
+    bool timed;      /* the times of batches are wanted */
+};
+
+/* The least memory for windows of so many bytes. */
+size_t zstd_device_least(uint64_t window);
+
+/* Opens a decoder on the current device; NULL with a reason when something is lacking. */
+struct zstd_device *zstd_device_open(const struct zstd_device_options *options,
+                                     char reason[ENGINE_REASON_MAX]);
+/* Waits for what is under way. Takes NULL, too. */
+void zstd_device_close(struct zstd_device *d);
+
+/* Begins at a frame, with what is given next; its first byte has this position in the output. Every
+   batch has been released. A decoder that is opened has so begun, at position 0. */
+void zstd_device_restart(struct zstd_device *d, uint64_t position);
+
+/* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
+   dropped: so the new one begins with it. They stay as they are until zstd_device_copied says so.
+   `on_device`: NULL, or the same bytes in device memory, aligned to 16 as `bytes` are, with
+   ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind them that can be read. Returns
+   the range's number. */
+uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
+                          uint64_t origin, const unsigned char *on_device);
+
+/* Whether ranges up to number `range` can be overwritten; with `wait`, waits for that. */
+bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait);
+
+/* Bytes of the range that no batch has taken. */
+size_t zstd_device_left(const struct zstd_device *d);
+
+/* Whether the input may end here: behind a frame. */
+bool zstd_device_between_frames(const struct zstd_device *d);
+
+enum zstd_step {
+    ZSTD_STEP_FED,     /* a batch is queued */
+    ZSTD_STEP_STARVED, /* the range holds no whole block any more */
+    ZSTD_STEP_BUSY,    /* as many batches are under way as there is room for: take, release */
+    ZSTD_STEP_REFUSED, /* what comes next is not for this decoder, until it is restarted */
+    ZSTD_STEP_FAILED   /* zstd_device_error tells */
+};
+enum zstd_step zstd_device_step(struct zstd_device *d);
+
+/* A batch that is decoded. */
+struct zstd_device_output {
+    uint64_t position; /* of its first byte in the output */
+    uint64_t size;     /* bytes; what is refused is not part of them */
+    bool refused;      /* a block of it was: nothing of later batches is good, either */
+    uint64_t frame;    /* offset in the input of the refused block's frame */
+    const struct zstd_plan_block *blocks;              /* until the batch is released */
+    uint32_t block_count;                              /* that are good */
+    cudaEvent_t done;                                  /* its bytes are there; has passed already */
+    float copy, literals, sequences, execute, resolve; /* milliseconds, if they are wanted */
+};
+
+/* The oldest batch that has not been taken; waits until it is decoded. False when there is none
+   (then *none is true), or the device failed. */
+bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none);
+
+/* Releases the oldest batch that was taken, once the work is done that is in the stream now. */
+bool zstd_device_release(struct zstd_device *d, cudaStream_t stream);
+
+/* Queues what can be queued by now. Where the caller is long about something else, it calls this
+   now and then. Returns false when the device failed. */
+bool zstd_device_pump(struct zstd_device *d);
+
+/* Where in device memory output from `position` on lies, and how many bytes of it are in one piece.
+   What is wanted behind them is at the begin of the ring. */
+const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t position,
+                                       uint64_t *in_one_piece);
+
+const char *zstd_device_error(const struct zstd_device *d);
+
+/* How many batches there are at a time, and of how many bytes: for reports. */
+unsigned zstd_device_slots(const struct zstd_device *d, size_t *batch);
+
+#endif

@@ -1,0 +1,453 @@
+#include "config.h"
+
+#include "engine/cuda/zstd/device.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "engine/cuda/zstd/device_state.h"
+#include "engine/cuda/zstd/kernels.h"
+#include "sys/align.h"
+
+static struct slot *slot_of(struct zstd_device *d, uint64_t batch)
+{
+    return &d->slots[batch % d->slot_count];
+}
+
+static bool check(struct zstd_device *d, cudaError_t error, const char *what)
+{
+    return zstd_device_check(d, error, what);
+}
+
+/* Begins or ends what only reports need. */
+static bool mark(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
+{
+    return !d->options.timed || check(d, cudaEventRecord(event, stream), "recording an event");
+}
+
+static bool record(struct zstd_device *d, cudaEvent_t event, cudaStream_t stream)
+{
+    return check(d, cudaEventRecord(event, stream), "recording an event");
+}
+
+static bool await(struct zstd_device *d, cudaStream_t stream, cudaEvent_t event)
+{
+    return check(d, cudaStreamWaitEvent(stream, event, 0), "waiting for an event");
+}
+
+void zstd_device_restart(struct zstd_device *d, uint64_t position)
+{
+    zstd_stream_begin(&d->stream);
+    zstd_history_begin(&d->carry.history);
+    d->carry.produced = 0;
+    d->position = position;
+    d->bytes = NULL;
+    d->size = d->at = 0;
+}
+
+/*
+ * Feeding: the first stage.
+ */
+
+uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
+                          uint64_t origin, const unsigned char *on_device)
+{
+    /* Marks the end of the copies of the range before. */
+    if (d->range > 0)
+        record(d, d->range_copied[d->range % RANGES], d->copy_stream);
+    d->range++;
+    d->bytes = bytes;
+    d->size = size;
+    d->at = 0;
+    d->origin = origin;
+    d->on_device = on_device;
+    return d->range;
+}
+
+bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait)
+{
+    cudaError_t error;
+
+    if (range >= d->range) { /* it is the one that is being taken from */
+        if (d->at < d->size)
+            return false;
+        error = wait ? cudaStreamSynchronize(d->copy_stream) : cudaStreamQuery(d->copy_stream);
+    } else {
+        if (range + RANGES <= d->range) /* its event is another's by now; this one's is later */
+            range = d->range - RANGES + 1;
+        error = wait ? cudaEventSynchronize(d->range_copied[range % RANGES])
+                     : cudaEventQuery(d->range_copied[range % RANGES]);
+    }
+    return error != cudaErrorNotReady && check(d, error, "copying compressed bytes");
+}
+
+size_t zstd_device_left(const struct zstd_device *d)
+{
+    return d->size - d->at;
+}
+
+bool zstd_device_between_frames(const struct zstd_device *d)
+{
+    return d->stream.state == ZSTD_BEFORE_FRAME && d->at == d->size;
+}
+
+static bool send(struct zstd_device *d, const struct mirrored *m, size_t size)
+{
+    return size == 0 ||
+           check(d,
+                 cudaMemcpyAsync(m->device, m->host, size, cudaMemcpyHostToDevice, d->copy_stream),
+                 "copying jobs");
+}
+
+/* Queues the copies of a batch, whose compressed bytes are these. */
+static bool queue_copies(struct zstd_device *d, struct slot *s, const unsigned char *bytes,
+                         size_t size)
+{
+    const struct zstd_plan *p = &s->plan;
+
+    *(uint32_t *)s->refused.host = p->blocks;
+    return mark(d, s->copy_begun, d->copy_stream) &&
+           send(d, &s->literals_jobs, p->literals_jobs * sizeof(struct zstd_literals_job)) &&
+           send(d, &s->sequences_jobs, p->sequences_jobs * sizeof(struct zstd_sequences_job)) &&
+           send(d, &s->codes, p->codes * sizeof(struct zstd_tree)) &&
+           send(d, &s->tables, p->tables * sizeof(struct zstd_counts)) &&
+           send(d, &s->refused, sizeof(uint32_t)) &&
+           (d->on_device || check(d,
+                                  cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE, bytes, size,
+                                                  cudaMemcpyHostToDevice, d->copy_stream),
+                                  "copying compressed bytes")) &&
+           record(d, s->copied, d->copy_stream);
+}
+
+static struct zstd_device_batch device_batch(const struct slot *s)
+{
+    return (struct zstd_device_batch){s->source_used, s->pool, s->refused.device};
+}
+
+/* Queues the decoding of a batch's literals and sequences, and what tells the host of it. */
+static bool queue_entropy(struct zstd_device *d, struct slot *s)
+{
+    const struct zstd_device_batch batch = device_batch(s);
+    const struct zstd_plan *p = &s->plan;
+
+    return await(d, s->literals_stream, s->copied) &&
+           mark(d, s->literals_begun, s->literals_stream) &&
+           check(d,
+                 zstd_launch_literals(&batch, s->literals_jobs.device, p->literals_jobs,
+                                      s->codes.device, s->literals_stream),
+                 "starting a kernel") &&
+           check(d,
+                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t),
+                                  s->literals_stream),
+                 "starting a kernel") &&
+           record(d, s->literals_done, s->literals_stream) &&
+           await(d, s->sequences_stream, s->copied) &&
+           mark(d, s->sequences_begun, s->sequences_stream) &&
+           check(d,
+                 zstd_launch_sequences(&batch, s->sequences_jobs.device, p->sequences_jobs,
+                                       s->tables.device, s->results.device, s->sequences_stream),
+                 "starting a kernel") &&
+           check(d,
+                 zstd_launch_move(s->results.host, s->results.device,
+                                  p->sequences_jobs * sizeof(struct zstd_sequences_result),
+                                  s->sequences_stream),
+                 "starting a kernel") &&
+           record(d, s->sequences_done, s->sequences_stream);
+}
+
+/* Bytes of output that the next batch should have: of as many equal ones as the range makes. */
+static uint32_t expected_batch(const struct zstd_device *d)
+{
+    const uint64_t left = d->size - d->at;
+    uint64_t output, batches;
+
+    if (d->ratio_in == 0)
+        return d->limits.expected;
+    output = (uint64_t)((double)left * (double)d->ratio_out / (double)d->ratio_in);
+    batches = align_units(output, d->limits.expected);
+    return batches <= 1 ? d->limits.expected : (uint32_t)(output / batches + 1);
+}
+
+/* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16,
+   so that streams in `on_device` are aligned. */
+static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, size_t *begin)
+{
+    struct zstd_plan_limits limits = d->limits;
+    const struct zstd_plan_arrays arrays = {
+        s->literals_jobs.host, s->sequences_jobs.host, s->codes.host, s->tables.host,
+        s->plan.arrays.blocks, s->executions.host,     s->units.host};
+    enum zstd_plan_status status;
+    size_t before;
+
+    limits.expected = expected_batch(d);
+    zstd_plan_begin(&s->plan, &limits, &arrays);
+    do {
+        size_t size, at;
+
+        *begin = d->at / 16 * 16;
+        size = d->size - *begin < limits.source ? d->size - *begin : limits.source;
+        at = d->at - *begin;
+        before = d->at;
+        d->stream.origin = d->origin + *begin;
+        status = zstd_plan_feed(&s->plan, &d->stream, d->bytes + *begin, size, &at);
+        d->at = *begin + at;
+        /* Once more where all of it was a part of a skippable frame. */
+    } while (status == ZSTD_PLAN_STARVED && s->plan.blocks == 0 && d->at > before);
+    return status;
+}
+
+enum zstd_step zstd_device_step(struct zstd_device *d)
+{
+    struct slot *s = slot_of(d, d->fed);
+    enum zstd_plan_status status;
+    size_t begin;
+
+    if (!zstd_device_pump(d))
+        return ZSTD_STEP_FAILED;
+    if (s->state != SLOT_FREE)
+        return ZSTD_STEP_BUSY;
+    status = plan_batch(d, s, &begin);
+    if (s->plan.blocks == 0)
+        return status == ZSTD_PLAN_REFUSED ? ZSTD_STEP_REFUSED : ZSTD_STEP_STARVED;
+    s->source_used = d->on_device ? d->on_device + begin - ZSTD_SOURCE_BEFORE : s->source;
+    if (!queue_copies(d, s, d->bytes + begin, d->at - begin) || !queue_entropy(d, s))
+        return ZSTD_STEP_FAILED;
+    s->state = SLOT_FED;
+    d->fed++;
+    return ZSTD_STEP_FED;
+}
+
+/*
+ * Placing: the second stage.
+ */
+
+/* Whether the ring has room for `size` bytes more: what the windows of batches that are not
+   released may reach, and what stands in front of them, is not to be overwritten. */
+static bool ring_has_room(struct zstd_device *d, uint64_t size)
+{
+    const uint64_t oldest =
+        d->released < d->placed ? slot_of(d, d->released)->position : d->position;
+
+    return d->position + size <= oldest + d->ring_size - d->limits.window - KEPT;
+}
+
+/* Queues a slice. Its bytes go where released ones were: the streams have waited for that. */
+static bool queue_slice(struct zstd_device *d, struct slot *s, const struct zstd_slice *slice)
+{
+    const struct zstd_device_batch batch = device_batch(s);
+    const struct zstd_ring_slice to = {d->ring, d->ring_size,
+                                       (s->position + slice->position) % d->ring_size, slice->size};
+    struct zstd_execution *blocks =
+        (struct zstd_execution *)s->executions.device + slice->first_block;
+    uint32_t *units = (uint32_t *)s->units.device + slice->first_unit;
+    struct symbols *symbols;
+
+    if (!slice->sequences)
+        return check(d,
+                     zstd_launch_copy(&batch, blocks, slice->blocks, slice->largest, &to,
+                                      s->literals_stream),
+                     "starting a kernel") &&
+               record(d, s->executed, s->literals_stream) &&
+               await(d, d->resolve_stream, s->executed);
+    symbols = &d->symbols[d->slices % d->symbols_count];
+    if (d->slices++ >= d->symbols_count && !await(d, s->literals_stream, symbols->free))
+        return false;
+    return check(d,
+                 zstd_launch_execute(&batch, blocks, units, slice->units, symbols->memory,
+                                     s->literals_stream),
+                 "starting a kernel") &&
+           record(d, s->executed, s->literals_stream) && await(d, d->resolve_stream, s->executed) &&
+           mark(d, s->resolve_begun, d->resolve_stream) &&
+           check(d, zstd_launch_resolve(&to, symbols->memory, slice->wave, d->resolve_stream),
+                 "starting a kernel") &&
+           record(d, symbols->free, d->resolve_stream);
+}
+
+/* Has the streams of a slot wait until what was released may be overwritten. */
+static bool await_released(struct zstd_device *d, const struct slot *to)
+{
+    for (unsigned i = 0; i < d->slot_count; i++) {
+        struct slot *s = &d->slots[i];
+
+        if (s->release_awaited && (!await(d, d->resolve_stream, s->released) ||
+                                   !await(d, to->literals_stream, s->released)))
+            return false;
+    }
+    return true;
+}
+
+/* Queues the second stage of a batch whose first one is done. */
+static bool queue_batch(struct zstd_device *d, struct slot *s)
+{
+    const struct zstd_plan *p = &s->plan;
+
+    if (!await(d, s->literals_stream, s->sequences_done) ||
+        !check(d,
+               zstd_launch_move(s->executions.device, s->executions.host,
+                                s->placed * sizeof(struct zstd_execution), s->literals_stream),
+               "starting a kernel") ||
+        !check(d,
+               zstd_launch_move(s->units.device, s->units.host, p->unit_numbers * sizeof(uint32_t),
+                                s->literals_stream),
+               "starting a kernel") ||
+        !await_released(d, s) || !mark(d, s->execute_begun, s->literals_stream) ||
+        !mark(d, s->executed, s->literals_stream) || !mark(d, s->resolve_begun, d->resolve_stream))
+        return false;
+    for (uint32_t i = 0; i < p->slice_count; i++)
+        if (!queue_slice(d, s, &p->slices[i]))
+            return false;
+    return check(d,
+                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t),
+                                  d->resolve_stream),
+                 "starting a kernel") &&
+           record(d, s->done, d->resolve_stream);
+}
+
+/* Notes what batches make of their bytes, the last ones above all. */
+static void note_ratio(struct zstd_device *d, const struct slot *s)
+{
+    const struct zstd_plan_block *blocks = s->plan.arrays.blocks;
+    const uint32_t last = s->plan.blocks - 1;
+
+    if (blocks[last].source <= blocks[0].source)
+        return;
+    d->ratio_in = d->ratio_in / 2 + (blocks[last].source - blocks[0].source);
+    d->ratio_out = d->ratio_out / 2 + (s->size - blocks[last].size);
+    zstd_stream_measure(&d->stream, &s->plan);
+}
+
+/* Finds out how large a batch is, if its first stage is done. Returns whether it is. */
+static bool size_batch(struct zstd_device *d, struct slot *s)
+{
+    cudaError_t error = cudaEventQuery(s->literals_done);
+    uint32_t refused;
+
+    if (error == cudaSuccess)
+        error = cudaEventQuery(s->sequences_done);
+    if (error == cudaErrorNotReady || !check(d, error, "decoding literals and sequences"))
+        return false;
+    memcpy(&refused, s->refused.host, sizeof refused);
+    s->placed = zstd_plan_place(&s->plan, refused < s->plan.blocks ? refused : s->plan.blocks,
+                                s->results.host, &d->carry);
+    s->size = zstd_plan_size(&s->plan);
+    s->position = d->position;
+    s->state = SLOT_SIZED;
+    if (s->placed == s->plan.blocks)
+        note_ratio(d, s);
+    return true;
+}
+
+/* Places and queues the oldest batch that is fed, if its first stage is done and there is room.
+   Returns whether it was queued. */
+static bool place_next(struct zstd_device *d)
+{
+    struct slot *s = slot_of(d, d->placed);
+
+    if (d->failed || d->placed == d->fed || (s->state == SLOT_FED && !size_batch(d, s)) ||
+        !ring_has_room(d, s->size))
+        return false;
+    d->position += s->size;
+    d->placed++;
+    s->state = SLOT_PLACED;
+    return queue_batch(d, s);
+}
+
+bool zstd_device_pump(struct zstd_device *d)
+{
+    while (place_next(d))
+        ;
+    return !d->failed;
+}
+
+/*
+ * Taking.
+ */
+
+static float between(cudaEvent_t from, cudaEvent_t to)
+{
+    float milliseconds = 0;
+
+    if (cudaEventElapsedTime(&milliseconds, from, to) != cudaSuccess)
+        (void)cudaGetLastError();
+    return milliseconds;
+}
+
+static void tell_times(const struct slot *s, struct zstd_device_output *output)
+{
+    output->copy = between(s->copy_begun, s->copied);
+    output->literals = between(s->literals_begun, s->literals_done);
+    output->sequences = between(s->sequences_begun, s->sequences_done);
+    output->execute = between(s->execute_begun, s->executed);
+    output->resolve = between(s->resolve_begun, s->done);
+}
+
+bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none)
+{
+    static const struct timespec moment = {0, 20000};
+    struct slot *s = slot_of(d, d->taken);
+    cudaError_t error = cudaErrorNotReady;
+    uint32_t refused;
+
+    *none = d->taken == d->fed;
+    if (*none)
+        return false;
+    /* Later batches are placed in the meantime. */
+    while (zstd_device_pump(d)) {
+        if (s->state == SLOT_PLACED)
+            error = cudaEventQuery(s->done);
+        if (error != cudaErrorNotReady)
+            break;
+        nanosleep(&moment, NULL);
+    }
+    if (d->failed || !check(d, error, "decoding zstd"))
+        return false;
+    memcpy(&refused, s->refused.host, sizeof refused);
+    s->state = SLOT_TAKEN;
+    d->taken++;
+    *output = (struct zstd_device_output){
+        .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
+    output->block_count = refused < s->placed ? refused : s->placed;
+    output->refused = output->block_count < s->plan.blocks;
+    if (output->refused) {
+        const struct zstd_plan_block *block = &s->plan.arrays.blocks[output->block_count];
+
+        output->frame = block->frame;
+        if (output->block_count < s->placed)
+            output->size = block->position;
+    }
+    if (d->options.timed)
+        tell_times(s, output);
+    return true;
+}
+
+bool zstd_device_release(struct zstd_device *d, cudaStream_t stream)
+{
+    struct slot *s = slot_of(d, d->released);
+
+    if (d->released == d->taken || !record(d, s->released, stream))
+        return false;
+    s->release_awaited = true;
+    s->state = SLOT_FREE;
+    d->released++;
+    return true;
+}
+
+const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t position,
+                                       uint64_t *in_one_piece)
+{
+    const uint64_t at = position % d->ring_size;
+
+    *in_one_piece = d->ring_size - at;
+    return d->ring + at;
+}
+
+const char *zstd_device_error(const struct zstd_device *d)
+{
+    return d->error;
+}
+
+unsigned zstd_device_slots(const struct zstd_device *d, size_t *batch)
+{
+    *batch = d->limits.expected;
+    return d->slot_count;
+}

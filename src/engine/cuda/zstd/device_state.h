@@ -1,0 +1,77 @@
+/*
+ * What a decoder of zstd on a GPU consists of: for device_run.c, which runs it, and device_open.c,
+ * which makes it.
+ */
+#ifndef GPUREDUCE_CUDA_ZSTD_DEVICE_STATE_H
+#define GPUREDUCE_CUDA_ZSTD_DEVICE_STATE_H
+
+#include "engine/cuda/zstd/device.h"
+#include "engine/cuda/zstd/tuning.h"
+
+/* Output that stays in front of the oldest batch, whatever the windows. */
+#define KEPT ((uint64_t)4096)
+
+/* Ranges whose copies may be under way. */
+#define RANGES 16
+
+/* A host array and its copy on the device. */
+struct mirrored {
+    void *host, *device;
+};
+
+/* A batch, from the time that it is fed to that of its release. */
+enum slot_state { SLOT_FREE, SLOT_FED, SLOT_SIZED, SLOT_PLACED, SLOT_TAKEN };
+
+struct slot {
+    enum slot_state state;
+    struct zstd_plan plan;
+    struct mirrored literals_jobs, sequences_jobs, codes, tables, executions, units, results;
+    struct mirrored refused; /* a number */
+    unsigned char *source;   /* on the device, as are these */
+    unsigned char *pool;
+    const unsigned char *source_used; /* `source`, or the caller's */
+    cudaStream_t literals_stream, sequences_stream;
+    cudaEvent_t copied, literals_done, sequences_done, executed, done, released;
+    cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
+    bool release_awaited; /* what overwrites it has not been told to wait yet */
+    uint64_t position, size;
+    uint32_t placed; /* blocks */
+};
+
+/* Memory for the symbols of a slice; slots share few of them. */
+struct symbols {
+    uint32_t *memory;
+    cudaEvent_t free;
+};
+
+struct zstd_device {
+    struct zstd_device_options options;
+    struct zstd_plan_limits limits;
+    struct zstd_stream stream;
+    struct zstd_carry carry;
+    unsigned slot_count, symbols_count;
+    struct slot slots[ZSTD_SLOTS_MAX];
+    struct symbols symbols[ZSTD_SLOTS_MAX];
+    /* Slots are used in turn: numbers of batches. */
+    uint64_t fed, placed, taken, released;
+    uint64_t slices; /* executed so far */
+    unsigned char *memory, *host_memory;
+    unsigned char *ring;
+    uint64_t ring_size;
+    uint64_t position; /* of the next batch in the output */
+    cudaStream_t copy_stream, resolve_stream;
+    /* The range that was given. */
+    const unsigned char *bytes, *on_device;
+    size_t size, at;
+    uint64_t origin;
+    uint64_t range; /* its number */
+    cudaEvent_t range_copied[RANGES];
+    uint64_t ratio_in, ratio_out; /* bytes of batches of late */
+    bool failed;
+    char error[ENGINE_REASON_MAX];
+};
+
+/* Returns whether a call succeeded; if not, the device has failed, and d->error says why. */
+bool zstd_device_check(struct zstd_device *d, cudaError_t error, const char *what);
+
+#endif

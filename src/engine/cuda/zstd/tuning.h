@@ -1,0 +1,58 @@
+/*
+ * Numbers of the zstd decoder on GPUs that were found by measuring, or are to be.
+ */
+#ifndef GPUREDUCE_CUDA_ZSTD_TUNING_H
+#define GPUREDUCE_CUDA_ZSTD_TUNING_H
+
+/* Blocks whose literals a thread block decodes, and chunks of a stream's ring: a power of two. */
+#define LITERALS_BLOCKS 8
+#define LITERALS_RING_CHUNKS 8
+
+/* Blocks whose sequences a thread block decodes, and chunks of their rings. */
+#define SEQUENCES_BLOCKS 8
+#define SEQUENCES_RING_CHUNKS 32
+
+/* Threads of a block that executes sequences, thread blocks a multiprocessor, bytes of a tile,
+   loads that a thread has in flight, and steps along a chain between two barriers. Tests, which
+   emulate threads, take fewer of them. */
+#ifndef EXECUTE_THREADS
+#    define EXECUTE_THREADS 512
+#endif
+#define EXECUTE_RESIDENT 2
+#define EXECUTE_TILE (EXECUTE_THREADS * 4)
+#define EXECUTE_LOADS 4
+#define EXECUTE_HOPS 4
+
+/* Threads of a block that resolves symbols, and symbols a thread. */
+#ifndef RESOLVE_THREADS
+#    define RESOLVE_THREADS 256
+#endif
+#define RESOLVE_SYMBOLS 8
+
+/* Threads of a block that copies literals, and bytes that it copies. */
+#ifndef COPY_THREADS
+#    define COPY_THREADS 256
+#endif
+#define COPY_BYTES 16384U
+
+/* 4-byte words that such a block moves between host and device. */
+#define MOVE_WORDS (COPY_THREADS * 4)
+
+/* Bytes of blocks that one thread block executes in order, and bytes that are resolved at a time.
+   Where no frame has more than ZSTD_ONE_WAVE bytes in a slice, all of it is resolved at once. */
+#ifndef ZSTD_UNIT
+#    define ZSTD_UNIT ((uint32_t)1 << 20)
+#    define ZSTD_WAVE ((uint32_t)4 << 20)
+#    define ZSTD_ONE_WAVE ((uint32_t)8 << 20)
+#endif
+
+/* Batches under way at a time, and bytes of their output. The sequences of a block take about 3 ms,
+   whatever the batch: so many bytes have to be under way that this does not matter. With less
+   memory batches are smaller, then fewer. */
+#define ZSTD_SLOTS_MAX 16
+#define ZSTD_SLOTS 8
+#define ZSTD_SLOTS_LEAST 3
+#define ZSTD_BATCH ((size_t)64 << 20)
+#define ZSTD_BATCH_LEAST ((size_t)4 << 20)
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * As much of the CUDA runtime as the host of the zstd decoder uses, without a GPU, for tests of it:
+ * it is linked in place of the runtime, and of engine/cuda/zstd/kernels.cu.
+ *
+ * Streams are queues. What is in them runs only when someone asks about events or waits, and in an
+ * order drawn anew each time, as far as streams and events allow it. So memory that is given away
+ * too early, and a wait that is missing, show as wrong bytes. Not thread safe.
+ */
+#include "config.h"
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/cuda/zstd/kernels.h"
+#include "lib/zstd_emulated.h"
+#include "lib/zstd_samples.h"
+
+#define STREAMS_MAX 256
+#define ARGUMENTS_MAX 128
+
+static uint64_t random_state = 1;
+
+struct CUevent_st {
+    uint64_t recorded; /* times */
+    uint64_t passed;   /* the last of them that has */
+};
+
+/* What is queued: a function of a copy of its arguments. */
+struct operation {
+    struct operation *next;
+    void (*run)(const void *arguments);
+    _Alignas(16) unsigned char arguments[ARGUMENTS_MAX];
+    cudaEvent_t event; /* to record, or to wait for */
+    uint64_t number;   /* which record of it */
+    bool waits;
+};
+
+struct CUstream_st {
+    struct operation *first, **end;
+};
+
+static struct CUstream_st *streams[STREAMS_MAX];
+
+static struct operation *queue(cudaStream_t stream)
+{
+    struct operation *o = calloc(1, sizeof *o);
+
+    if (!o)
+        abort();
+    *stream->end = o;
+    stream->end = &o->next;
+    return o;
+}
+
+static void queue_call(cudaStream_t stream, void (*run)(const void *), const void *arguments,
+                       size_t size)
+{
+    struct operation *o = queue(stream);
+
+    if (size > sizeof o->arguments)
+        abort();
+    o->run = run;
+    memcpy(o->arguments, arguments, size);
+}
+
+/* Runs the first operation of a stream, if there is one that need not wait. */
+static bool run_first(cudaStream_t stream)
+{
+    struct operation *o = stream ? stream->first : NULL;
+
+    if (!o || (o->waits && o->event->passed < o->number))
+        return false;
+    stream->first = o->next;
+    if (!stream->first)
+        stream->end = &stream->first;
+    if (o->run)
+        o->run(o->arguments);
+    else if (!o->waits)
+        o->event->passed = o->number;
+    free(o);
+    return true;
+}
+
+/* Runs one operation of any stream. False when there is none. */
+static bool run_any(void)
+{
+    const unsigned begin = (unsigned)(sample_random(&random_state) % STREAMS_MAX);
+
+    for (unsigned i = 0; i < STREAMS_MAX; i++)
+        if (run_first(streams[(begin + i) % STREAMS_MAX]))
+            return true;
+    return false;
+}
+
+/* Time goes by. */
+static void run_some(void)
+{
+    unsigned count = (unsigned)(sample_random(&random_state) % 4);
+
+    while (count-- > 0 && run_any())
+        ;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "success" : "an error";
+}
+
+/* Memory has the size that was asked for: sanitizers see what is behind it. */
+cudaError_t cudaMalloc(void **memory, size_t size)
+{
+    if (posix_memalign(memory, 4096, size) != 0)
+        return cudaErrorMemoryAllocation;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
+{
+    (void)flags;
+    return cudaMalloc(memory, size);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    return cudaFree(memory);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    for (unsigned i = 0; i < STREAMS_MAX; i++)
+        if (!streams[i]) {
+            *stream = streams[i] = calloc(1, sizeof **stream);
+            if (!*stream)
+                return cudaErrorMemoryAllocation;
+            (*stream)->end = &(*stream)->first;
+            return cudaSuccess;
+        }
+    return cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
+{
+    (void)priority;
+    return cudaStreamCreateWithFlags(stream, flags);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    while (stream->first)
+        if (!run_any())
+            return cudaErrorUnknown; /* it waits for what never comes */
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    run_some();
+    return stream->first ? cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    (void)cudaStreamSynchronize(stream);
+    for (unsigned i = 0; i < STREAMS_MAX; i++)
+        if (streams[i] == stream)
+            streams[i] = NULL;
+    free(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    while (run_any())
+        ;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = calloc(1, sizeof **event);
+    return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    struct operation *o = queue(stream);
+
+    o->event = event;
+    o->number = ++event->recorded;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    struct operation *o = queue(stream);
+
+    (void)flags;
+    o->event = event;
+    o->number = event->recorded;
+    o->waits = true;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    run_some();
+    return event->passed < event->recorded ? cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    while (event->passed < event->recorded)
+        if (!run_any())
+            return cudaErrorUnknown;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
+{
+    (void)from;
+    (void)to;
+    *milliseconds = 0;
+    return cudaSuccess;
+}
+
+struct copying {
+    void *to;
+    const void *from;
+    size_t size;
+    int byte;
+};
+
+static void run_copying(const void *arguments)
+{
+    const struct copying *c = arguments;
+
+    memcpy(c->to, c->from, c->size);
+}
+
+static void run_setting(const void *arguments)
+{
+    const struct copying *c = arguments;
+
+    memset(c->to, c->byte, c->size);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    const struct copying c = {to, from, size, 0};
+
+    (void)kind;
+    queue_call(stream, run_copying, &c, sizeof c);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind)
+{
+    (void)kind;
+    memcpy(to, from, size);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t stream)
+{
+    const struct copying c = {to, NULL, size, byte};
+
+    queue_call(stream, run_setting, &c, sizeof c);
+    return cudaSuccess;
+}
+
+/*
+ * The kernels.
+ */
+
+struct launch {
+    struct zstd_device_batch batch;
+    struct zstd_ring_slice slice;
+    const void *jobs, *tables;
+    void *results;
+    uint32_t count, number;
+};
+
+static void run_literals(const void *arguments)
+{
+    const struct launch *l = arguments;
+
+    emulated_literals(&l->batch, l->jobs, l->count, l->tables);
+}
+
+cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
+                                 const struct zstd_literals_job *jobs, uint32_t count,
+                                 const struct zstd_tree *codes, cudaStream_t stream)
+{
+    const struct launch l = {.batch = *batch, .jobs = jobs, .count = count, .tables = codes};
+
+    queue_call(stream, run_literals, &l, sizeof l);
+    return cudaSuccess;
+}
+
+static void run_sequences(const void *arguments)
+{
+    const struct launch *l = arguments;
+
+    emulated_sequences(&l->batch, l->jobs, l->count, l->tables, l->results);
+}
+
+cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
+                                  const struct zstd_sequences_job *jobs, uint32_t count,
+                                  const struct zstd_counts *tables,
+                                  struct zstd_sequences_result *results, cudaStream_t stream)
+{
+    const struct launch l = {
+        .batch = *batch, .jobs = jobs, .count = count, .tables = tables, .results = results};
+
+    queue_call(stream, run_sequences, &l, sizeof l);
+    return cudaSuccess;
+}
+
+static void run_execute(const void *arguments)
+{
+    const struct launch *l = arguments;
+
+    emulated_execute(&l->batch, l->jobs, l->tables, l->count, l->results);
+}
+
+cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
+                                const struct zstd_execution *blocks, const uint32_t *units,
+                                uint32_t unit_count, uint32_t *symbols, cudaStream_t stream)
+{
+    const struct launch l = {
+        .batch = *batch, .jobs = blocks, .tables = units, .count = unit_count, .results = symbols};
+
+    queue_call(stream, run_execute, &l, sizeof l);
+    return cudaSuccess;
+}
+
+static void run_resolve(const void *arguments)
+{
+    const struct launch *l = arguments;
+
+    emulated_resolve(&l->slice, l->tables, l->number);
+}
+
+cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
+                                uint32_t wave, cudaStream_t stream)
+{
+    const struct launch l = {.slice = *slice, .tables = symbols, .number = wave};
+
+    queue_call(stream, run_resolve, &l, sizeof l);
+    return cudaSuccess;
+}
+
+static void run_copy(const void *arguments)
+{
+    const struct launch *l = arguments;
+
+    emulated_copy(&l->batch, l->jobs, l->count, l->number, &l->slice);
+}
+
+cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
+                             const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
+                             const struct zstd_ring_slice *slice, cudaStream_t stream)
+{
+    const struct launch l = {
+        .batch = *batch, .slice = *slice, .jobs = blocks, .count = count, .number = largest};
+
+    queue_call(stream, run_copy, &l, sizeof l);
+    return cudaSuccess;
+}
+
+static void run_move(const void *arguments)
+{
+    const struct copying *c = arguments;
+
+    emulated_move(c->to, c->from, c->size);
+}
+
+cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream_t stream)
+{
+    const struct copying c = {to, from, size, 0};
+
+    queue_call(stream, run_move, &c, sizeof c);
+    return cudaSuccess;
+}

@@ -1,0 +1,524 @@
+/*
+ * engine/cuda/zstd/device.h on a GPU: what libzstd compresses, in many ways, must come out bit for
+ * bit; of damaged files nothing may be taken that libzstd refuses. Skips where there is no usable
+ * GPU.
+ *
+ * With `time [MIB [KIND...]]` as arguments it measures instead: GB/s of decoded bytes, for each
+ * kind of data and size of frames; ZSTD_DEVICE_MEMORY is the decoder's memory in MiB.
+ * Built a second time with TEST_EMULATED, for an emulation of the CUDA runtime: then files are
+ * small.
+ *
+ * ZSTD_DEVICE_RUNS=N and ZSTD_DEVICE_SEED=N are as of test_zstd_kernels.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "lib/tap.h"
+
+#ifndef HAVE_CUDA
+
+int main(void)
+{
+    return tap_skip_all("built without CUDA");
+}
+
+#else
+
+#    include <cuda_runtime_api.h>
+#    include <pthread.h>
+#    include <stdio.h>
+#    include <string.h>
+#    include <zstd.h>
+
+#    include "engine/cuda/zstd/device.h"
+#    include "lib/zstd_samples.h"
+#    include "sys/align.h"
+#    include "sys/clock.h"
+
+static void *need(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static void must(cudaError_t error)
+{
+    if (error != cudaSuccess) {
+        printf("Bail out! CUDA: %s\n", cudaGetErrorString(error));
+        exit(1);
+    }
+}
+
+static unsigned long number(const char *name, unsigned long otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? strtoul(value, NULL, 10) : otherwise;
+}
+
+/* What came of a decoding. */
+struct outcome {
+    bool good;
+    unsigned char *bytes; /* NULL: they are not wanted */
+    size_t size, capacity;
+    double seconds;
+    unsigned batches;
+    struct zstd_device_output times; /* summed up */
+};
+
+/* Takes the oldest batch, copies its bytes where they are wanted, and releases it. */
+static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
+{
+    struct zstd_device_output out;
+    bool none;
+
+    if (!zstd_device_take(d, &out, &none)) {
+        if (!none)
+            o->good = false;
+        return false;
+    }
+    for (uint64_t done = 0; o->bytes && done < out.size;) {
+        uint64_t piece;
+        const unsigned char *from = zstd_device_bytes(d, out.position + done, &piece);
+
+        piece = piece < out.size - done ? piece : out.size - done;
+        if (o->size + piece > o->capacity)
+            break;
+        must(cudaMemcpyAsync(o->bytes + o->size, from, piece, cudaMemcpyDeviceToHost, stream));
+        must(cudaStreamSynchronize(stream));
+        o->size += piece;
+        done += piece;
+    }
+    if (!o->bytes)
+        o->size += out.size;
+    o->batches++;
+    o->times.copy += out.copy;
+    o->times.literals += out.literals;
+    o->times.sequences += out.sequences;
+    o->times.execute += out.execute;
+    o->times.resolve += out.resolve;
+    if (out.refused)
+        o->good = false;
+    return zstd_device_release(d, stream);
+}
+
+/* Decodes a file in pinned memory, given in ranges of `range` bytes, to output from `position` on.
+   `one_by_one`: a batch at a time. */
+static void decode(struct zstd_device *d, uint64_t position, const unsigned char *bytes,
+                   size_t size, size_t range, const unsigned char *on_device, bool one_by_one,
+                   cudaStream_t stream, struct outcome *o)
+{
+    const uint64_t begun = clock_now();
+    size_t given = 0, end = 0;
+    bool more = true;
+
+    o->good = true;
+    zstd_device_restart(d, position);
+    while (more) {
+        switch (zstd_device_step(d)) {
+        case ZSTD_STEP_FED:
+            if (one_by_one)
+                more = take(d, o, stream);
+            break;
+        case ZSTD_STEP_STARVED: {
+            const size_t from = end - zstd_device_left(d);
+
+            more = end < size;
+            if (end == size)
+                o->good = o->good && zstd_device_between_frames(d);
+            /* A range holds a block at least. */
+            given = from;
+            end = size - from < range ? size : from + range;
+            if (more)
+                zstd_device_give(d, bytes + given, end - given, given, on_device);
+            break;
+        }
+        case ZSTD_STEP_BUSY:
+            more = take(d, o, stream);
+            break;
+        case ZSTD_STEP_REFUSED:
+            o->good = false;
+            more = false;
+            break;
+        case ZSTD_STEP_FAILED:
+            printf("Bail out! %s\n", zstd_device_error(d));
+            exit(1);
+        }
+        if (!o->good)
+            break;
+    }
+    /* What is behind a refused batch is dropped. */
+    {
+        const bool good = o->good;
+        const size_t kept = o->size;
+
+        while (take(d, o, stream))
+            ;
+        if (!good) {
+            o->good = false;
+            o->size = kept;
+        }
+    }
+    o->seconds = (double)(clock_now() - begun) * 1e-9;
+}
+
+static struct zstd_device *open_device(size_t memory, uint64_t window, size_t batch, bool timed)
+{
+    const struct zstd_device_options options = {
+        .memory = memory, .window = window, .batch = batch, .timed = timed};
+    char reason[ENGINE_REASON_MAX] = "";
+    struct zstd_device *d = zstd_device_open(&options, reason);
+
+    if (!d) {
+        printf("Bail out! %s\n", reason);
+        exit(1);
+    }
+    return d;
+}
+
+/*
+ * Correctness.
+ */
+
+#    ifdef TEST_EMULATED
+#        define RUNS 4
+#        define SIZE_BITS 19
+#        define BATCH ((size_t)32 << 10)
+#        define LONG ((size_t)7 << 20)
+#    else
+#        define RUNS 10
+#        define SIZE_BITS 22
+#        define BATCH ((size_t)1 << 20)
+#        define LONG ((size_t)64 << 20)
+#    endif
+
+/* Pinned memory that samples are put into. */
+#    define ROOM ((size_t)65 << 20)
+
+static void check_sound(struct zstd_device *d, unsigned char *pinned, cudaStream_t stream,
+                        unsigned long runs, uint64_t seed)
+{
+    struct tap_family family = {0};
+
+    for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
+        for (unsigned long run = 0; run < runs; run++) {
+            uint64_t r = seed + (uint64_t)kind * 1000003 + run;
+            struct sample_settings settings = sample_settings_draw(&r);
+            const size_t size =
+                sample_random(&r) % ((size_t)1 << (10 + sample_random(&r) % (SIZE_BITS - 9)));
+            const size_t range = ((size_t)256 << 10) + sample_random(&r) % ((size_t)4 << 20);
+            unsigned char *plain = need(malloc(size + 1)), *compressed;
+            struct outcome o = {.bytes = need(malloc(size + 1)), .capacity = size + 1};
+            size_t compressed_size;
+            char text[200];
+
+            sample_settings_print(&settings, text, sizeof text);
+            sample_fill(kind, plain, size, sample_random(&r));
+            compressed = need(sample_compress(plain, size, &settings, &compressed_size));
+            if (compressed_size <= ROOM) {
+                memcpy(pinned, compressed, compressed_size);
+                decode(d, sample_random(&r) >> 8, pinned, compressed_size, range, NULL, false,
+                       stream, &o);
+                tap_case(&family, o.good && o.size == size && memcmp(o.bytes, plain, size) == 0,
+                         "%s, %zu bytes, run %lu: %s: %s, %zu bytes, or others",
+                         sample_kind_name(kind), size, run, text, o.good ? "taken" : "refused",
+                         o.size);
+            }
+            free(o.bytes);
+            free(plain);
+            free(compressed);
+        }
+    }
+    tap_family_end(&family, "what libzstd compresses is decoded");
+}
+
+static void check_damaged(struct zstd_device *d, unsigned char *pinned, cudaStream_t stream,
+                          unsigned long runs, uint64_t seed)
+{
+    const size_t capacity = (size_t)4 << 20;
+    struct outcome o = {.bytes = need(malloc(capacity)), .capacity = capacity};
+    struct tap_family family = {0};
+    unsigned long taken = 0, left = 0;
+
+    for (unsigned long run = 0; run < runs; run++) {
+        uint64_t r = seed + 77777 + run;
+        struct sample_settings settings = sample_settings_draw(&r);
+        const size_t size = 1 + sample_random(&r) % ((size_t)1 << (8 + sample_random(&r) % 10));
+        const unsigned kind = (unsigned)(sample_random(&r) % SAMPLE_KINDS);
+        unsigned char *plain = need(malloc(size)), *compressed, *content;
+        size_t compressed_size, content_size;
+
+        settings.checksum = false; /* it is not the decoder's to look at */
+        sample_fill(kind, plain, size, sample_random(&r));
+        compressed = need(sample_compress(plain, size, &settings, &compressed_size));
+        for (int times = 0; times < 10; times++) {
+            size_t damaged;
+            bool sound;
+
+            memcpy(pinned, compressed, compressed_size);
+            damaged = sample_damage(pinned, compressed_size, &r);
+            o.size = 0;
+            decode(d, sample_random(&r) >> 8, pinned, damaged, ROOM, NULL, false, stream, &o);
+            sound = sample_decompress(pinned, damaged, &content, &content_size, capacity);
+            if (o.good)
+                tap_case(&family,
+                         sound && o.size == content_size &&
+                             memcmp(o.bytes, content, content_size) == 0,
+                         "%s, %zu bytes, run %lu/%d: taken: libzstd says %d, %zu bytes, not %zu",
+                         sample_kind_name(kind), size, run, times, sound, content_size, o.size);
+            else
+                tap_family_pass(&family);
+            taken += o.good;
+            left += sound && !o.good;
+            free(content);
+        }
+        free(plain);
+        free(compressed);
+    }
+    tap_note("%lu damaged files taken, %lu left to libzstd, which takes them", taken, left);
+    tap_family_end(&family, "of damaged files nothing is taken that libzstd refuses");
+    free(o.bytes);
+}
+
+/* Files that fill the ring several times, with windows as large as the decoder takes. */
+static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed)
+{
+    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, BATCH, false);
+    static const unsigned kinds[] = {2, 5, 10, 11};
+    struct tap_family family = {0};
+
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct sample_settings settings = {.level = 5, .window_log = 17, .no_size = true};
+        unsigned char *plain = need(malloc(LONG)), *compressed;
+        struct outcome o = {.bytes = need(malloc(LONG)), .capacity = LONG};
+        size_t size;
+
+        sample_fill(kinds[i], plain, LONG, seed + i);
+        compressed = need(sample_compress(plain, LONG, &settings, &size));
+        if (size > ROOM)
+            abort();
+        memcpy(pinned, compressed, size);
+        decode(d, seed + i, pinned, size, (size_t)1 << 20, NULL, false, stream, &o);
+        tap_case(&family, o.good && o.size == LONG && memcmp(o.bytes, plain, LONG) == 0,
+                 "%s: %s, %zu bytes, or others", sample_kind_name(kinds[i]),
+                 o.good ? "taken" : "refused", o.size);
+        free(o.bytes);
+        free(plain);
+        free(compressed);
+    }
+    tap_family_end(&family, "the ring goes round");
+    zstd_device_close(d);
+}
+
+static void check_window(struct zstd_device *d, unsigned char *pinned, cudaStream_t stream)
+{
+    struct outcome o = {0};
+    size_t size;
+    unsigned char *file = need(sample_beyond_window(&size));
+
+    memcpy(pinned, file, size);
+    decode(d, 0, pinned, size, size, NULL, false, stream, &o);
+    tap_ok(!o.good, "a match that reaches out of the window is refused");
+    free(file);
+}
+
+/*
+ * Measuring. Files are made by all cores, piece by piece.
+ */
+
+#    define PIECE ((size_t)16 << 20)
+#    define MAKERS 16
+
+struct maker {
+    pthread_t thread;
+    unsigned char *plain;
+    size_t size;
+    size_t frame; /* 0: the pieces are one frame, which the caller makes */
+    unsigned char **pieces;
+    size_t *sizes;
+    unsigned kind, first;
+};
+
+static void *make_pieces(void *argument)
+{
+    const struct maker *m = argument;
+
+    for (size_t i = m->first; i * PIECE < m->size; i += MAKERS) {
+        unsigned char *from = m->plain + i * PIECE;
+        const size_t size = m->size - i * PIECE < PIECE ? m->size - i * PIECE : PIECE;
+        const struct sample_settings settings = {.level = 3, .frame = m->frame};
+
+        sample_fill(m->kind, from, size, i + 1);
+        if (m->frame > 0)
+            m->pieces[i] = need(sample_compress(from, size, &settings, &m->sizes[i]));
+    }
+    return NULL;
+}
+
+/* A file in pinned memory, and its content. Returns its size. */
+static size_t make_file(unsigned kind, size_t frame, unsigned char *plain, size_t size,
+                        unsigned char *file, size_t room)
+{
+    const size_t pieces = size / PIECE + 1;
+    struct maker makers[MAKERS];
+    unsigned char **made = need(calloc(pieces, sizeof *made));
+    size_t *sizes = need(calloc(pieces, sizeof *sizes)), at = 0;
+
+    for (unsigned i = 0; i < MAKERS; i++) {
+        makers[i] = (struct maker){.plain = plain,
+                                   .size = size,
+                                   .kind = kind,
+                                   .frame = frame,
+                                   .first = i,
+                                   .pieces = made,
+                                   .sizes = sizes};
+        if (pthread_create(&makers[i].thread, NULL, make_pieces, &makers[i]) != 0)
+            abort();
+    }
+    for (unsigned i = 0; i < MAKERS; i++)
+        pthread_join(makers[i].thread, NULL);
+    for (size_t i = 0; i < pieces; i++) {
+        if (made[i] && at + sizes[i] <= room)
+            memcpy(file + at, made[i], sizes[i]);
+        at += sizes[i];
+        free(made[i]);
+    }
+    if (frame == 0) {
+        ZSTD_CCtx *c = need(ZSTD_createCCtx());
+
+        ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 3);
+        /* As zstd -T0; where the library has no threads this is refused, and slower. */
+        (void)ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, MAKERS);
+        at = ZSTD_compress2(c, file, room, plain, size);
+        ZSTD_freeCCtx(c);
+    }
+    free(made);
+    free(sizes);
+    return at;
+}
+
+/* Decodes a file some times; the best of them. */
+static struct outcome best_of(int times, struct zstd_device *d, const unsigned char *file,
+                              size_t size, const unsigned char *on_device, bool one_by_one,
+                              cudaStream_t stream)
+{
+    struct outcome best = {.seconds = 1e9};
+
+    for (int i = 0; i < times; i++) {
+        struct outcome o = {0};
+
+        decode(d, 0, file, size, size, on_device, one_by_one, stream, &o);
+        if (!o.good)
+            printf("REFUSED ");
+        if (o.seconds < best.seconds)
+            best = o;
+    }
+    return best;
+}
+
+static void measure_file(struct zstd_device *d, struct zstd_device *timed, unsigned kind,
+                         size_t frame, const unsigned char *plain, size_t size,
+                         const unsigned char *file, size_t file_size, unsigned char *copy,
+                         cudaStream_t stream)
+{
+    const double gib = (double)size / (double)GIB, gb = (double)size * 1e-9;
+    struct outcome checked = {.bytes = need(malloc(size)), .capacity = size}, copies, resident, one;
+
+    decode(d, 0, file, file_size, file_size, NULL, false, stream, &checked);
+    must(cudaMemcpy(copy + ZSTD_SOURCE_BEFORE, file, file_size, cudaMemcpyHostToDevice));
+    copies = best_of(4, d, file, file_size, NULL, false, stream);
+    resident = best_of(4, d, file, file_size, copy + ZSTD_SOURCE_BEFORE, false, stream);
+    one = best_of(2, timed, file, file_size, NULL, true, stream);
+    printf(
+        "%-8s frames %8zu ratio %6.3f %s | with copies %6.1f GB/s | without %6.1f GB/s "
+        "(%u batches) | alone, ms a GiB: copy %5.2f literals %5.2f sequences %5.2f execute "
+        "%5.2f resolve %5.2f\n",
+        sample_kind_name(kind), frame, (double)size / (double)file_size,
+        checked.good && checked.size == size && memcmp(checked.bytes, plain, size) == 0 ? "right"
+                                                                                        : "WRONG",
+        gb / copies.seconds, gb / resident.seconds, resident.batches, (double)one.times.copy / gib,
+        (double)one.times.literals / gib, (double)one.times.sequences / gib,
+        (double)one.times.execute / gib, (double)one.times.resolve / gib);
+    fflush(stdout);
+    free(checked.bytes);
+}
+
+static int measure(int argc, char **argv)
+{
+    static const size_t frames[] = {0, (size_t)8 << 20, (size_t)128 << 10};
+    static const char *const all[] = {"normal", "weights", "steps", "sensor", "smooth"};
+    const size_t size = (argc > 2 ? strtoul(argv[2], NULL, 10) : 512) * MIB;
+    const size_t room = size + size / 8 + MIB, memory = number("ZSTD_DEVICE_MEMORY", 6144) * MIB;
+    const size_t batch = number("ZSTD_DEVICE_BATCH", 0) * MIB;
+    unsigned char *plain = need(malloc(size)), *file, *copy;
+    struct zstd_device *d, *timed;
+    cudaStream_t stream;
+    size_t batch_size;
+    unsigned slots;
+
+    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    must(cudaHostAlloc((void **)&file, room, cudaHostAllocDefault));
+    must(cudaMalloc((void **)&copy, room + ZSTD_SOURCE_BEFORE + ZSTD_SOURCE_BEHIND));
+    d = open_device(memory, (uint64_t)8 << 20, batch, false);
+    timed = open_device(memory, (uint64_t)8 << 20, batch, true);
+    slots = zstd_device_slots(d, &batch_size);
+    printf("%u batches of %zu MiB\n", slots, batch_size / MIB);
+    for (unsigned k = 0; k < sizeof all / sizeof *all || argc > 3; k++) {
+        const char *name = argc > 3 ? argv[3] : all[k];
+        unsigned kind = 0;
+
+        while (kind + 1 < SAMPLE_KINDS && strcmp(sample_kind_name(kind), name) != 0)
+            kind++;
+        for (unsigned f = 0; f < sizeof frames / sizeof *frames; f++) {
+            const size_t file_size = make_file(kind, frames[f], plain, size, file, room);
+
+            if (file_size > room || ZSTD_isError(file_size)) {
+                printf("%s: cannot be compressed\n", name);
+                continue;
+            }
+            measure_file(d, timed, kind, frames[f], plain, size, file, file_size, copy, stream);
+        }
+        if (argc > 3) {
+            if (argc == 4)
+                break;
+            argc--;
+            argv++;
+        }
+    }
+    zstd_device_close(d);
+    zstd_device_close(timed);
+    free(plain);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const unsigned long runs = number("ZSTD_DEVICE_RUNS", RUNS);
+    const uint64_t seed = number("ZSTD_DEVICE_SEED", 1);
+    struct zstd_device *d;
+    unsigned char *pinned;
+    cudaStream_t stream;
+    int devices = 0;
+
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
+        return tap_skip_all("no GPU");
+    if (argc > 1 && strcmp(argv[1], "time") == 0)
+        return measure(argc, argv);
+    must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    must(cudaHostAlloc((void **)&pinned, ROOM, cudaHostAllocDefault));
+    /* Batches so small that most files have several. */
+    d = open_device((size_t)2 << 30, (uint64_t)4 << 20, BATCH, false);
+    check_sound(d, pinned, stream, runs, seed);
+    check_damaged(d, pinned, stream, runs * 10, seed);
+    check_window(d, pinned, stream);
+    check_long(pinned, stream, seed);
+    zstd_device_close(d);
+    must(cudaFreeHost(pinned));
+    must(cudaStreamDestroy(stream));
+    return tap_done();
+}
+
+#endif

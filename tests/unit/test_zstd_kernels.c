@@ -1,0 +1,309 @@
+/*
+ * The kernels of the zstd decoder on GPUs, without a GPU: they run on the host (cuda_emulation.h),
+ * with batches, slices, units and waves so small that small files have many of them. Whatever they
+ * take must be what libzstd makes of it, bit for bit; whatever libzstd compressed they must take;
+ * and of damaged files they must refuse what libzstd refuses, without a read or a write out of
+ * bounds, which sanitizers see.
+ *
+ * ZSTD_KERNELS_RUNS=N makes N random files of each family; ZSTD_KERNELS_SEED=N draws others.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/cuda/zstd/plan.h"
+#include "lib/cuda_emulation.h"
+#include "lib/tap.h"
+#include "lib/zstd_emulated.h"
+#include "lib/zstd_samples.h"
+#include "sys/align.h"
+
+/* A decoder as engine/cuda/zstd/device_run.c is one, with memory of the host in place of the
+ * device's.
+ */
+struct decoder {
+    struct zstd_plan_limits limits;
+    struct zstd_plan_arrays arrays;
+    struct zstd_plan plan;
+    struct zstd_stream stream;
+    struct zstd_carry carry;
+    struct zstd_sequences_result *results;
+    unsigned char *source, *pool, *ring;
+    uint32_t *symbols;
+    uint32_t refused;
+    size_t ring_size, ring_at;
+    unsigned char *out;
+    size_t out_size, out_capacity;
+};
+
+static void *need(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* Memory of a size that sanitizers know, aligned as a device's. */
+static void *device_memory(size_t size)
+{
+    void *memory;
+
+    if (posix_memalign(&memory, 256, size ? size : 1) != 0)
+        abort();
+    memset(memory, 0xa5, size);
+    return memory;
+}
+
+static void decoder_open(struct decoder *d, const struct zstd_plan_limits *limits, size_t capacity)
+{
+    memset(d, 0, sizeof *d);
+    d->limits = *limits;
+    d->arrays.literals = need(calloc(limits->blocks, sizeof *d->arrays.literals));
+    d->arrays.sequences = need(calloc(limits->blocks, sizeof *d->arrays.sequences));
+    d->arrays.codes = need(calloc(limits->codes, sizeof *d->arrays.codes));
+    d->arrays.tables = need(calloc(limits->tables, sizeof *d->arrays.tables));
+    d->arrays.blocks = need(calloc(limits->blocks, sizeof *d->arrays.blocks));
+    d->arrays.executions = need(calloc(limits->blocks, sizeof *d->arrays.executions));
+    d->arrays.units = need(calloc(limits->blocks + ZSTD_SLICES_MAX + 1, sizeof(uint32_t)));
+    d->results = need(calloc(limits->blocks, sizeof *d->results));
+    d->pool = device_memory(limits->pool);
+    d->symbols = device_memory(limits->slice * sizeof *d->symbols);
+    d->ring_size = align_up(limits->window + limits->slice, 16);
+    d->ring = device_memory(d->ring_size);
+    d->out_capacity = capacity;
+    d->out = need(malloc(capacity ? capacity : 1));
+    zstd_stream_begin(&d->stream);
+    zstd_history_begin(&d->carry.history);
+}
+
+static void decoder_close(struct decoder *d)
+{
+    free(d->arrays.literals);
+    free(d->arrays.sequences);
+    free(d->arrays.codes);
+    free(d->arrays.tables);
+    free(d->arrays.blocks);
+    free(d->arrays.executions);
+    free(d->arrays.units);
+    free(d->results);
+    free(d->pool);
+    free(d->symbols);
+    free(d->ring);
+    free(d->out);
+}
+
+static struct zstd_device_batch device_batch(struct decoder *d)
+{
+    return (struct zstd_device_batch){d->source, d->pool, &d->refused};
+}
+
+/* Executes a slice, and takes its bytes out of the ring. */
+static void run_slice(struct decoder *d, const struct zstd_slice *slice)
+{
+    const struct zstd_device_batch batch = device_batch(d);
+    const struct zstd_execution *blocks = d->arrays.executions + slice->first_block;
+    const struct zstd_ring_slice to = {d->ring, d->ring_size, d->ring_at, slice->size};
+
+    if (slice->sequences) {
+        emulated_execute(&batch, blocks, d->arrays.units + slice->first_unit, slice->units,
+                         d->symbols);
+        emulated_resolve(&to, d->symbols, slice->wave);
+    } else {
+        emulated_copy(&batch, blocks, slice->blocks, slice->largest, &to);
+    }
+    for (uint32_t i = 0; i < slice->size; i++) {
+        if (d->out_size < d->out_capacity)
+            d->out[d->out_size] = d->ring[d->ring_at];
+        d->out_size++;
+        d->ring_at = d->ring_at + 1 < d->ring_size ? d->ring_at + 1 : 0;
+    }
+}
+
+/* Decodes what is planned. False where something of it is refused. */
+static bool run_batch(struct decoder *d)
+{
+    const struct zstd_device_batch batch = device_batch(d);
+    const struct zstd_plan *plan = &d->plan;
+    uint32_t count, placed;
+
+    d->refused = plan->blocks;
+    emulated_literals(&batch, d->arrays.literals, plan->literals_jobs, d->arrays.codes);
+    emulated_sequences(&batch, d->arrays.sequences, plan->sequences_jobs, d->arrays.tables,
+                       d->results);
+    count = d->refused;
+    placed = zstd_plan_place(&d->plan, count, d->results, &d->carry);
+    for (uint32_t i = 0; i < plan->slice_count; i++)
+        run_slice(d, &plan->slices[i]);
+    if (placed == plan->blocks)
+        zstd_stream_measure(&d->stream, plan);
+    return placed == plan->blocks && d->refused == plan->blocks;
+}
+
+/* Decodes a file. False where it is refused, or cut off. Each batch has memory of its own size. */
+static bool decode(struct decoder *d, const unsigned char *bytes, size_t size)
+{
+    enum zstd_plan_status status;
+    size_t at = 0, from = 0, step = d->limits.source;
+
+    do {
+        const size_t take = size - from < step ? size - from : step;
+        unsigned char *memory = device_memory(ZSTD_SOURCE_BEFORE + take + ZSTD_SOURCE_BEHIND);
+        bool good;
+
+        memcpy(memory + ZSTD_SOURCE_BEFORE, bytes + from, take);
+        d->source = memory;
+        zstd_plan_begin(&d->plan, &d->limits, &d->arrays);
+        at = 0;
+        status = zstd_plan_feed(&d->plan, &d->stream, memory + ZSTD_SOURCE_BEFORE, take, &at);
+        good = run_batch(d);
+        free(memory);
+        if (!good || status == ZSTD_PLAN_REFUSED)
+            return false;
+        if (at == 0 && d->plan.blocks == 0)
+            return false; /* cut off */
+        from += at;
+    } while (from < size);
+    return d->stream.state == ZSTD_BEFORE_FRAME;
+}
+
+static struct zstd_plan_limits draw_limits(uint64_t *r)
+{
+    struct zstd_plan_limits limits = {
+        .source = (uint32_t)(((uint32_t)128 << 10) + 64 + sample_random(r) % 300000),
+        .pool = ZSTD_POOL_LEAST + (uint32_t)(sample_random(r) % 100000) * 16,
+        .blocks = (uint32_t)(1 + sample_random(r) % 40),
+        .codes = (uint32_t)(1 + sample_random(r) % 8),
+        .tables = (uint32_t)(3 + sample_random(r) % 8),
+        .expected = (uint32_t)(1 + sample_random(r) % 1000000),
+        .slice = (uint32_t)(((uint32_t)256 << 10) + sample_random(r) % 300000),
+        .window = (uint64_t)4 << 20,
+    };
+
+    limits.output = (uint64_t)16 * limits.slice;
+    return limits;
+}
+
+static void check_sound(unsigned long runs, uint64_t seed)
+{
+    struct tap_family family = {0};
+
+    for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++) {
+        for (unsigned long run = 0; run < runs; run++) {
+            uint64_t r = seed + (uint64_t)kind * 1000003 + run;
+            struct sample_settings settings = sample_settings_draw(&r);
+            const size_t size = sample_random(&r) % ((size_t)1 << (10 + sample_random(&r) % 10));
+            unsigned char *plain = need(malloc(size + 1)), *compressed;
+            struct zstd_plan_limits limits;
+            struct decoder d;
+            size_t compressed_size;
+            char text[200];
+            bool good;
+
+            if (run == 0)
+                settings.window_log = 10 + (int)(sample_random(&r) % 3);
+            sample_settings_print(&settings, text, sizeof text);
+            sample_fill(kind, plain, size, sample_random(&r));
+            compressed = need(sample_compress(plain, size, &settings, &compressed_size));
+            limits = draw_limits(&r);
+            emulation_seed = sample_random(&r);
+            decoder_open(&d, &limits, size);
+            good = decode(&d, compressed, compressed_size);
+            tap_case(&family, good, "%s, %zu bytes, run %lu: %s: refused in batch of %u, block %u",
+                     sample_kind_name(kind), size, run, text, d.plan.blocks, d.refused);
+            if (good)
+                tap_case(&family, d.out_size == size && memcmp(d.out, plain, size) == 0,
+                         "%s, %zu bytes, run %lu: %s: %zu bytes, or others", sample_kind_name(kind),
+                         size, run, text, d.out_size);
+            decoder_close(&d);
+            free(plain);
+            free(compressed);
+        }
+    }
+    tap_family_end(&family, "what libzstd compresses is decoded");
+}
+
+static void check_damaged(unsigned long runs, uint64_t seed)
+{
+    struct tap_family family = {0};
+    unsigned long taken = 0, left = 0;
+
+    for (unsigned long run = 0; run < runs; run++) {
+        uint64_t r = seed + 77777 + run;
+        struct sample_settings settings = sample_settings_draw(&r);
+        const size_t size = 1 + sample_random(&r) % ((size_t)1 << (8 + sample_random(&r) % 10));
+        const unsigned kind = (unsigned)(sample_random(&r) % SAMPLE_KINDS);
+        unsigned char *plain = need(malloc(size)), *compressed, *content;
+        struct zstd_plan_limits limits;
+        size_t compressed_size, content_size;
+        struct decoder d;
+        bool good, sound;
+
+        sample_fill(kind, plain, size, sample_random(&r));
+        compressed = need(sample_compress(plain, size, &settings, &compressed_size));
+        for (int times = 0; times < 4; times++) {
+            unsigned char *damaged = need(malloc(compressed_size));
+            size_t damaged_size;
+
+            memcpy(damaged, compressed, compressed_size);
+            damaged_size = sample_damage(damaged, compressed_size, &r);
+            limits = draw_limits(&r);
+            emulation_seed = sample_random(&r);
+            decoder_open(&d, &limits, (size_t)4 << 20);
+            good = decode(&d, damaged, damaged_size);
+            /* Where it goes on with the checksum, that is not this decoder's to look at. */
+            sound =
+                sample_decompress(damaged, damaged_size, &content, &content_size, (size_t)4 << 20);
+            if (good && !settings.checksum)
+                tap_case(&family,
+                         sound && d.out_size == content_size &&
+                             memcmp(d.out, content, content_size) == 0,
+                         "%s, %zu bytes, run %lu/%d: taken: libzstd says %d, %zu bytes, not %zu",
+                         sample_kind_name(kind), size, run, times, sound, content_size, d.out_size);
+            else
+                tap_family_pass(&family);
+            taken += good;
+            left += sound && !good;
+            free(content);
+            free(damaged);
+            decoder_close(&d);
+        }
+        free(plain);
+        free(compressed);
+    }
+    tap_note("%lu damaged files taken, %lu left to libzstd, which takes them", taken, left);
+    tap_family_end(&family, "of damaged files nothing is taken that libzstd refuses");
+}
+
+static void check_window(void)
+{
+    uint64_t r = 1;
+    struct zstd_plan_limits limits = draw_limits(&r);
+    struct decoder d;
+    size_t size;
+    unsigned char *file = need(sample_beyond_window(&size));
+
+    decoder_open(&d, &limits, 0);
+    tap_ok(!decode(&d, file, size) && d.out_size > 0,
+           "a match that reaches out of the window is refused");
+    decoder_close(&d);
+    free(file);
+}
+
+static unsigned long number(const char *name, unsigned long otherwise)
+{
+    const char *value = getenv(name);
+
+    return value ? strtoul(value, NULL, 10) : otherwise;
+}
+
+int main(void)
+{
+    const unsigned long runs = number("ZSTD_KERNELS_RUNS", 6);
+    const uint64_t seed = number("ZSTD_KERNELS_SEED", 1);
+
+    check_sound(runs, seed);
+    check_damaged(runs * 20, seed);
+    check_window();
+    return tap_done();
+}
