@@ -101,7 +101,8 @@ const char *sample_kind_name(unsigned kind)
     return names[kind];
 }
 
-void sample_fill(unsigned kind, unsigned char *bytes, size_t size, uint64_t seed)
+/* Of any kind but the last, which is a mixture of them. */
+static void fill_one(unsigned kind, unsigned char *bytes, size_t size, uint64_t seed)
 {
     uint64_t r = seed;
     size_t period;
@@ -130,17 +131,25 @@ void sample_fill(unsigned kind, unsigned char *bytes, size_t size, uint64_t seed
         for (size_t i = 0; i < size; i++)
             bytes[i] = i < period ? (unsigned char)sample_random(&r) : bytes[i - period];
         break;
-    case 11:
-        for (size_t i = 0; i < size;) {
-            size_t piece = 1 + below(&r, (uint64_t)1 << below(&r, 18));
-
-            piece = piece < size - i ? piece : size - i;
-            sample_fill((unsigned)below(&r, 11), bytes + i, piece, sample_random(&r));
-            i += piece;
-        }
-        break;
     default:
         put_floats(bytes, size, &r, kind);
+    }
+}
+
+void sample_fill(unsigned kind, unsigned char *bytes, size_t size, uint64_t seed)
+{
+    uint64_t r = seed;
+
+    if (kind < SAMPLE_KINDS - 1) {
+        fill_one(kind, bytes, size, seed);
+        return;
+    }
+    for (size_t i = 0; i < size;) {
+        size_t piece = 1 + below(&r, (uint64_t)1 << below(&r, 18));
+
+        piece = piece < size - i ? piece : size - i;
+        fill_one((unsigned)below(&r, SAMPLE_KINDS - 1), bytes + i, piece, sample_random(&r));
+        i += piece;
     }
 }
 
