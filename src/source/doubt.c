@@ -187,3 +187,31 @@ const char *doubt(const void *bytes, size_t size, enum element_type type, bool b
         return big_endian ? "-t f64 --endian=little" : "-t f64 --endian=big";
     return NULL;
 }
+
+/* Of random bits, one f32 in 256 is a NaN, 4 of what is looked at. */
+#define NANS_LEAST 3
+#define NANS_KEPT 64
+
+bool doubt_nans(const void *bytes, size_t size, enum element_type type, bool big_endian)
+{
+    const struct element_format *format = &element_formats[type];
+    struct view v = {bytes, size / format->size, type, big_endian};
+    uint64_t all = (UINT64_C(1) << (8 * format->size - 1)) - 1; /* but the sign */
+    uint64_t infinity = all >> (format->significant_bits - 1) << (format->significant_bits - 1);
+    uint64_t kept[NANS_KEPT];
+    size_t nans = 0, different = 0;
+
+    for (size_t i = 0; i < v.count && different < NANS_KEPT; i++) {
+        uint64_t bits = load_bits(&v, i) & all;
+        size_t k = 0;
+
+        if (bits <= infinity)
+            continue;
+        nans++;
+        while (k < different && kept[k] != bits)
+            k++;
+        if (k == different)
+            kept[different++] = bits;
+    }
+    return different >= NANS_LEAST && different >= nans - nans / 4;
+}

@@ -14,4 +14,8 @@
    make sense in the other byte order, or as f64; NULL otherwise. */
 const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian);
 
+/* Whether there are many NaNs among the elements, most of which differ by more than the sign: those
+   that calculations make are all alike. */
+bool doubt_nans(const void *bytes, size_t size, enum element_type type, bool big_endian);
+
 #endif

@@ -1,5 +1,5 @@
 /*
- * Formats that the program does not read, so that none of them is taken for raw numbers: a table
+ * Formats that the program does not read, so that none of them is taken for raw numbers: tables
  * with a row for each. Pure: over bytes already read, no I/O.
  *
  * Raw elements must practically never be refused. A magic of five bytes or more has odds of 2^-40
@@ -9,20 +9,7 @@
 #ifndef GPUREDUCE_FOREIGN_H
 #define GPUREDUCE_FOREIGN_H
 
-#include "source/foreign_input.h"
-
-struct foreign {
-    const char *name;   /* with its article */
-    const char *filter; /* a command that reads a file or standard input and writes the elements to
-                           standard output; NULL where there is no such */
-    const char *advice; /* then: how to read it */
-
-    /* It begins with `magic`, of `length` bytes, at `offset`, and `also` holds. A row without magic
-       has `also` alone, one with `magic` may do without. `also` sees at least `least` bytes. */
-    const char *magic;
-    size_t offset, length, least;
-    bool (*also)(const struct foreign_input *in);
-};
+#include "source/foreign_format.h"
 
 /* The format that the input has; NULL where it is none of the table. */
 const struct foreign *foreign_recognise(const struct foreign_input *in);

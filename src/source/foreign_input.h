@@ -17,6 +17,7 @@ struct foreign_input {
     const unsigned char *bytes; /* its first, FOREIGN_HEAD of them unless it ends before */
     size_t size;
     bool ends;      /* these are all */
+    bool torn;      /* and as raw elements, the last one would be cut off, which is an error */
     uint64_t total; /* bytes of the whole input; UINT64_MAX where that is not known */
     enum element_type
         type; /* what the elements would be, if it were raw: text is told from these */

@@ -25,17 +25,26 @@ static bool layout_raw(struct source *s, const struct source_options *options,
 {
     bool big = options->order == ELEMENT_ORDER_BIG;
     const char *better = NULL;
+    bool nans = false;
 
     reader_push(reader, prefix, had);
     s->info.type = options->type;
     s->info.swap = big != element_host_is_big();
     s->data_offset = options->skip;
     /* What is opened again has been doubted before. */
-    if (options->doubt && !options->in_order && options->skip < had)
-        better = doubt(prefix + options->skip, had - (size_t)options->skip, options->type, big);
+    if (options->doubt && !options->in_order && options->skip < had) {
+        const unsigned char *first = prefix + options->skip;
+        size_t size = had - (size_t)options->skip;
+
+        better = doubt(first, size, options->type, big);
+        nans = doubt_nans(first, size, options->type, big);
+    }
     if (better)
         message_warning("%s: the elements hardly are %s-endian %s, but make sense with %s", s->name,
                         big ? "big" : "little", element_name(options->type), better);
+    else if (nans)
+        message_warning("%s: there are many different NaNs: the elements hardly are %s", s->name,
+                        element_name(options->type));
     return true;
 }
 
@@ -243,9 +252,31 @@ static const char *operand(const struct source *s)
                                                                                        : s->path;
 }
 
-/* Prints that the input is of a format that is not read, and how to read it. */
-static void refuse(struct source *s, const struct foreign *foreign)
+/* Copies a text into a buffer, with something else for each of a word. */
+static void replace(char *buffer, size_t size, const char *text, const char *word, const char *by)
 {
+    size_t used = 0, length = strlen(word);
+
+    while (*text && used + 1 < size) {
+        bool found = strncmp(text, word, length) == 0;
+        size_t more = found ? strlen(by) : 1;
+
+        if (more > size - used - 1)
+            more = size - used - 1;
+        memcpy(buffer + used, found ? by : text, more);
+        used += more;
+        text += found ? length : 1;
+    }
+    buffer[used] = 0;
+}
+
+/* Advice with the names in it, bytes. */
+#define ADVICE_MAX ((size_t)1024)
+
+/* Prints that the input is of a format that is not read, and how to read it. */
+static void refuse(struct source *s, const struct foreign *foreign, const struct foreign_input *in)
+{
+    char said[FOREIGN_DETAIL_MAX] = "", told[ADVICE_MAX], advice[ADVICE_MAX];
     const char *file = operand(s), *space = *file ? " " : "";
     const char *inside = s->info.compressed ? ", compressed by zstd" : "";
     const char *raw = s->info.compressed ? "raw+zstd" : "raw";
@@ -258,9 +289,14 @@ static void refuse(struct source *s, const struct foreign *foreign)
     else if (foreign->filter)
         source_error(s, "%s; '%s%s%s | gpureduce' reads it, --format=%s takes it for raw numbers",
                      foreign->name, foreign->filter, space, file, raw);
-    else
-        source_error(s, "%s%s; %s (--format=%s takes it for raw numbers)", foreign->name, inside,
-                     foreign->advice, raw);
+    if (foreign->filter)
+        return;
+    if (foreign->detail)
+        foreign->detail(in, said);
+    replace(told, sizeof told, foreign->advice, "{}", said);
+    replace(advice, sizeof advice, told, "FILE", *file && !s->info.compressed ? file : "FILE");
+    source_error(s, "%s%s; %s (--format=%s takes it for raw numbers)", foreign->name, inside,
+                 advice, raw);
 }
 
 /* Whether a file of no bytes has a name that says what it should hold. */
@@ -278,13 +314,17 @@ static bool empty_by_name(const struct source *s)
 /* Whether what is none of the formats, nor asked for as one, may be raw numbers. `head` are its
    first bytes, up to FORMATS_HEAD. Prints why not. */
 static bool may_be_raw(struct source *s, const struct source_options *options,
-                       const unsigned char *head, size_t size)
+                       const struct reader *reader, const unsigned char *head, size_t size)
 {
     bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
-    bool ends = size < FORMATS_HEAD && !s->info.compressed; /* another frame may follow */
+    /* Of zstd, the first frame is looked at, and another may follow. */
+    bool ends = size < FORMATS_HEAD && (!s->info.compressed || reader->at_end);
+    bool torn = ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
+                (size - options->skip) % element_size(options->type) != 0;
     struct foreign_input input = {.bytes = head,
                                   .size = size,
                                   .ends = ends,
+                                  .torn = torn,
                                   .total = ends    ? size
                                            : plain ? s->info.input_bytes
                                                    : SOURCE_UNKNOWN,
@@ -293,7 +333,7 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
     const struct foreign *foreign = foreign_recognise(&input);
 
     if (foreign) {
-        refuse(s, foreign);
+        refuse(s, foreign, &input);
         return false;
     }
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
@@ -358,7 +398,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
     if (!found || (options->doubt && !found->recognise)) {
         got = fill_head(s, options, reader, head, (size_t)got);
-        if (got < 0 || (!found && !may_be_raw(s, options, head, (size_t)got)))
+        if (got < 0 || (!found && !may_be_raw(s, options, reader, head, (size_t)got)))
             return false;
         found = find(SOURCE_RAW);
     }

@@ -23,6 +23,7 @@ struct reader {
     /* What is read only tells what the input is: a decoder ends with the first piece that has
        content, since what is wrong with the next is no matter yet. */
     bool probing;
+    bool at_end;   /* of a decoder: it knows that nothing follows what it has given */
     size_t pushed; /* bytes to be read again before any other: the last of these */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };

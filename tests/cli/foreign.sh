@@ -29,7 +29,17 @@ fails 'a pipe' \
 shell 'cat x.gz | gpureduce -q -o count --format=raw'
 is 'a pipe, --format=raw' 0 25
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
-foreign x.npz "a .npz archive; 'unzip -p FILE x.npy | gpureduce' reads its array x $raw"
+foreign x.npz \
+    "a .npz archive; 'unzip -p x.npz x.npy | gpureduce' reads an array of it, 'unzip -l x.npz' lists them $raw"
+shell 'cat x.npz | gpureduce'
+fails 'a .npz in a pipe' \
+    "standard input: a .npz archive; 'unzip -p FILE x.npy | gpureduce' reads an array of it, 'unzip -l FILE' lists them $raw"
+{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >y.npz
+foreign y.npz \
+    "a .npz archive; 'unzip -p y.npz NAME.npy | gpureduce' reads an array of it, 'unzip -l y.npz' lists them $raw"
+{ printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
+foreign x.zip \
+    "a zip archive; 'unzip -p x.zip x.f32 | gpureduce' reads a member, 'unzip -l x.zip' lists them $raw"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
 foreign x.safetensors \
     "a safetensors file; safetensors.numpy.load_file reads it, and numpy.save writes an array of it as .npy $raw"
@@ -42,7 +52,7 @@ foreign x.nii "a NIfTI file; nibabel reads it, and numpy.save writes an array of
 shell 'cat x.nii | gpureduce'
 fails 'x.nii in a pipe' "standard input: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
 { printf x && head -c 256 /dev/zero && printf 'ustar\00000' && head -c 1000 /dev/zero; } >x.tar
-foreign x.tar "a tar archive; 'tar -xOf FILE MEMBER | gpureduce' reads a member $raw"
+foreign x.tar "a tar archive; 'tar -xOf x.tar x | gpureduce' reads a member, 'tar -tf x.tar' lists them $raw"
 # What is a .npy file, too, is that.
 npy 1 "$(npy_header '<f4' '(128,)')" >header
 size=$(wc -c <header)
@@ -51,17 +61,48 @@ size=$(wc -c <header)
 run -q -o count tar.npy
 is 'a .npy file that is a tar archive, too' 0 128
 { printf x && tail -c +2 tar.npy; } >npy.tar
-foreign npy.tar "a tar archive; 'tar -xOf FILE MEMBER | gpureduce' reads a member $raw"
+foreign npy.tar \
+    "a tar archive; 'tar -xOf npy.tar MEMBER | gpureduce' reads a member, 'tar -tf npy.tar' lists them $raw"
 i=0
 while [ $i -lt 500 ]; do
     echo "$i,$i.5"
     i=$((i + 1))
 done >x.csv
-foreign x.csv \
-    "a text file of numbers; numpy.loadtxt reads it, and numpy.save writes it as .npy $raw"
+npy="reads it, and numpy.save writes it as .npy $raw"
+foreign x.csv "a text file of numbers; numpy.loadtxt('x.csv', delimiter=',') $npy"
 printf '1.5\n2.5\n3.5\n' >small.csv
-foreign small.csv \
-    "a text file of numbers; numpy.loadtxt reads it, and numpy.save writes it as .npy $raw"
+foreign small.csv "a text file of numbers; numpy.loadtxt('small.csv') $npy"
+# Text that repeats itself, below what other lines there are.
+#
+# repeated LINE FILE MESSAGE [HEADING]
+repeated() {
+    { printf '%s' "${4:-}" && yes "$1" | head -n 300; } >"$2"
+    foreign "$2" "$3 $npy"
+}
+repeated 0.0,0.0,0.0,0.0 lead.csv "a text file of numbers; numpy.loadtxt('lead.csv', delimiter=',')"
+repeated 1.5 ones.txt "a text file of numbers; numpy.loadtxt('ones.txt')"
+repeated nan nan.txt "a text file of numbers; numpy.loadtxt('nan.txt')"
+repeated 0.0,0.0,0.0 head.csv "a text file; numpy.loadtxt('head.csv', delimiter=',', skiprows=1)" 'a,b,c
+'
+repeated '1,5;2,5' comma.csv \
+    "a text file of numbers; pandas.read_csv('comma.csv', sep=';', decimal=',', header=None, skiprows=0)"
+repeated '1	2' 'a b.tsv' "a text file of numbers; numpy.loadtxt('FILE', delimiter='\\t')"
+printf AAAA%.0s 1 2 3 4 5 6 7 8 >constant.f32
+run -q -o min,max constant.f32
+is 'a printable constant is raw' 0 '12.078431
+12.078431'
+# What is a length of whole elements behind what is skipped, or up to what is asked for, is no sign
+# of text.
+printf '{"zarr_format":2}\n' >odd
+foreign odd "a JSON file; json.load and numpy.save make a .npy of it $raw"
+for options in --skip=2 --length=4; do
+    run -q -o count $options odd
+    is "an odd length, $options" 0 4
+done
+# What the length of the file tells.
+{ printf '\0\0\015\002\0\0\0\003\0\0\0\012' && head -c 120 /dev/zero; } >x.idx
+foreign x.idx \
+    "an IDX file (as of MNIST); 'gpureduce --format=raw -t f32 --endian=big --skip=12 x.idx' reads it $raw"
 run --skip 4 x.nii
 fails '--skip does not make it raw' \
     "x.nii: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
@@ -84,6 +125,26 @@ if [ -n "$ZSTD" ]; then
     is 'in zstd, --format=raw+zstd' 0 25
     shell 'cat x.gz.zst | gpureduce -q -o count --format=raw+zstd'
     is 'in zstd, --format=raw+zstd, in a pipe' 0 25
+    # As little text as without zstd, but for what another frame may follow.
+    for text in '# hello world, this is a readme\n' '1.0 2.0\n' 'x,y\n1,2\n' '[1,2]\n\n' '1.5\n'; do
+        # shellcheck disable=SC2059 # with its newlines
+        printf "$text" >little && "$ZSTD" -qf little
+        run little
+        copy err plain
+        for how in little.zst --format=zstd; do
+            run "$how" little.zst
+            ok "little text in zstd: $text" \
+                test "$(sed 's/.*: a /a /; s/ (.*//; s/little/FILE/' plain)" = \
+                "$(tail -n 1 err | sed 's/.*: a /a /; s/, compressed by zstd//; s/ (.*//')"
+        done
+    done
+    printf '{"zarr_format":2}\n' >part1 && printf 'ab' >part2 && "$ZSTD" -qf part1 part2
+    run part1.zst
+    fails 'an odd length that is text' \
+        'part1.zst: a JSON file, compressed by zstd; json.load and numpy.save make a .npy of it (--format=raw+zstd takes it for raw numbers)'
+    cat part1.zst part2.zst >parts.zst
+    run -q -o count parts.zst
+    is 'a frame of odd length that another one follows' 0 5
     run x.nii.zst
     fails 'x.nii in zstd' \
         "x.nii.zst: a NIfTI file, compressed by zstd; nibabel reads it, and numpy.save writes an array of it as .npy (--format=raw+zstd takes it for raw numbers)"
@@ -185,6 +246,16 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </
     terminal --endian=big normal.f32
     ok 'a wrong byte order' grep -qx \
         'normal.f32: the elements hardly are big-endian f32, but make sense with --endian=little' warned
+    # Numbers with NaNs of all kinds among them.
+    i=0
+    while [ $i -lt 64 ]; do
+        # shellcheck disable=SC2059 # octal escapes
+        printf "\\0\\0\\200\\077\\$(printf %03o $i)\\1\\300\\177\\0\\0\\0\\100\\0\\0\\200\\277"
+        i=$((i + 1))
+    done >nans.f32
+    terminal nans.f32
+    ok 'many different NaNs' grep -qx \
+        'nans.f32: there are many different NaNs: the elements hardly are f32' warned
     for options in normal.f32 '-t f64 normal.f64' '-q normal.f64'; do
         terminal "$options"
         ok "no doubts: $options" test ! -s warned

@@ -343,7 +343,7 @@ fi
 #
 # Well-formed frames of odd content.
 #
-printf '1234567\377901' | zstd_frame 11 11 >x
+printf '1234567\001901' | zstd_frame 11 11 >x
 both 'content that ends within an element' 1 '' \
     'byte 8 of the decompressed data: the last f32 element is cut off after 3 of 4 bytes'
 { printf 123 | zstd_frame 3 3 && printf '\177' | zstd_frame 1 1 && cat frame; } >x

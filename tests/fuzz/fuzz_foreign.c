@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct foreign_input input = {.total = SOURCE_UNKNOWN};
     const struct foreign *found;
     unsigned char *bytes;
+    char said[FOREIGN_DETAIL_MAX];
     const char *better;
 
     input.type = (enum element_type)fuzz_below(&in, ELEMENT_TYPES);
@@ -33,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input.ends &= in.size <= FOREIGN_HEAD;
     if (input.ends)
         input.total = input.size;
+    input.torn = input.ends && input.size % element_size(input.type) != 0;
     bytes = malloc(input.size + (input.size == 0));
     if (!bytes)
         abort();
@@ -45,12 +47,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check(found->name && *found->name && !found->filter != !found->advice,
                    "a format without a name, or without one way to read it");
         fuzz_check(!npy_cut_off(bytes, input.size), "a .npy that is cut off is %s", found->name);
-        /* What is known of the rest only rules formats out, but for where text ends. */
+        if (found->detail) {
+            found->detail(&input, said);
+            fuzz_check(memchr(said, 0, sizeof said), "details of %s without an end", found->name);
+        }
+        /* What is known of the rest rules formats out, but for those that the length tells, and
+           where text ends. */
         input.total = SOURCE_UNKNOWN;
-        fuzz_check(foreign_recognise(&input), "%s only with its length", found->name);
+        fuzz_check(found->whole || foreign_recognise(&input), "%s only with its length",
+                   found->name);
     }
     better = doubt(bytes, input.size, input.type, input.big_endian);
     fuzz_check(!better || *better == '-', "a doubt that is no option");
+    doubt_nans(bytes, input.size, input.type, input.big_endian);
     free(bytes);
     return 0;
 }

@@ -79,7 +79,7 @@ for format, name in ((tarfile.USTAR_FORMAT, "u.tar"), (tarfile.GNU_FORMAT, "g.ta
         member.size = len(floats)
         t.addfile(member, io.BytesIO(floats))
     made(name, "a tar archive")
-for protocol in (2, 3, 4, 5):
+for protocol in range(6):
     for kind, value in (("list", values), ("dict", {"w": values})):
         with open(path(f"{kind}{protocol}.pickle"), "wb") as f:
             pickle.dump(value, f, protocol=protocol)
@@ -99,6 +99,17 @@ for name, separator in (("x.csv", ","), ("x.tsv", "\t"), ("x.txt", "\n")):
     with open(path(name), "w") as f:
         f.write(separator.join(str(x) for x in values[:500]) + "\n" + "1.5" + separator + "2\n")
     made(name, "a text file of numbers")
+with open(path("x.lzma"), "wb") as f:
+    f.write(lzma.compress(floats, format=lzma.FORMAT_ALONE))
+made("x.lzma", "an lzma file")
+text = "time,value\n" + "".join(f"{i},{x}\n" for i, x in enumerate(values))
+for encoding in ("utf-16", "utf-32"):
+    with open(path(f"{encoding}.csv"), "w", encoding=encoding) as f:
+        f.write(text)
+    made(f"{encoding}.csv", "a text file in UTF-16 or UTF-32")
+with open(path("mark.csv"), "w", encoding="utf-8-sig") as f:
+    f.write(text)
+made("mark.csv", "a text file")
 with open(path("head.csv"), "w") as f:
     f.write("time,value\n" + "".join(f"{i},{x}\n" for i, x in enumerate(values)))
 made("head.csv", "a text file")
@@ -117,7 +128,7 @@ def numpy_files():
     made("c.npz", "a .npz archive")
     np.savetxt(path("np.txt"), x)
     made("np.txt", "a text file of numbers")
-    for protocol in (2, 3, 4, 5):
+    for protocol in range(6):
         with open(path(f"np{protocol}.pickle"), "wb") as f:
             pickle.dump(x, f, protocol=protocol)
         made(f"np{protocol}.pickle", "a Python pickle")
@@ -135,10 +146,21 @@ def ml_dtypes_files():
 def scipy_files():
     import numpy as np
     import scipy.io
+    import scipy.sparse
 
     x = np.arange(5000, dtype=np.float32)
     scipy.io.savemat(path("x.mat"), {"x": x})
     made("x.mat", "a MATLAB file")
+    for name, value in (("v4.mat", x), ("v4s.mat", 1.5), ("v4t.mat", "hello"),
+                        ("v4c.mat", x * 1j), ("v4z.mat", scipy.sparse.random(20, 20, 0.1).tocsc())):
+        scipy.io.savemat(path(name), {"name": value}, format="4")
+        made(name, "a MATLAB 4 file")
+    scipy.io.mmwrite(path("x.mtx"), scipy.sparse.random(20, 20, 0.2))
+    made("x.mtx", "a Matrix Market file")
+    record = scipy.io.FortranFile(path("x.unf"), "w")
+    record.write_record(x)
+    record.close()
+    made("x.unf", "a Fortran file of one record")
     scipy.io.wavfile.write(path("f.wav"), 44100, x / 5000)
     made("f.wav", "a WAV file")
     for version in (1, 2):
@@ -209,6 +231,10 @@ def nibabel_files():
     made("x.nii.gz", "a gzip file")
     nibabel.save(nibabel.Nifti1Pair(x, np.eye(4)), path("pair.hdr"))
     made("pair.hdr", "a NIfTI file")
+    nibabel.save(nibabel.MGHImage(x, np.eye(4)), path("x.mgh"))
+    made("x.mgh", "an MGH file")
+    nibabel.save(nibabel.AnalyzeImage(x, np.eye(4)), path("analyze.hdr"))
+    made("analyze.hdr", "an Analyze header")
 
 
 def astropy_files():
@@ -222,6 +248,7 @@ def astropy_files():
 def pyarrow_files():
     import pyarrow
     import pyarrow.feather
+    import pyarrow.orc
     import pyarrow.parquet
 
     t = pyarrow.table({"x": values})
@@ -234,8 +261,23 @@ def pyarrow_files():
     with pyarrow.ipc.new_stream(path("x.arrows"), t.schema) as w:
         w.write_table(t)
     made("x.arrows", "an Arrow stream")
+    pyarrow.orc.write_table(t, path("x.orc"))
+    made("x.orc", "an ORC file")
     pyarrow.feather.write_feather(t, path("x1.feather"), version=1)
     made("x1.feather", "a Feather file")
+
+
+def pandas_files():
+    import pandas
+
+    frame = pandas.DataFrame({"x": values, "y": values})
+    for version in (114, 118):
+        frame.to_stata(path(f"x{version}.dta"), version=version)
+        made(f"x{version}.dta", "a Stata file")
+    frame.to_csv(path("pd.csv"))
+    made("pd.csv", "a text file")
+    frame.to_xml(path("x.xml"), parser="etree")
+    made("x.xml", "an XML file")
 
 
 def onnx_files():
@@ -297,6 +339,7 @@ for names, function in (
     (("numpy", "nibabel"), nibabel_files),
     (("numpy", "astropy"), astropy_files),
     (("pyarrow",), pyarrow_files),
+    (("pandas",), pandas_files),
     (("numpy", "onnx"), onnx_files),
     (("numpy", "tifffile"), tifffile_files),
     (("lz4",), lz4_files),

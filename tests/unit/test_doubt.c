@@ -192,6 +192,58 @@ static void check_good(void)
     tap_family_end(&family, "nothing of its own type");
 }
 
+/* An element that is a NaN with this fraction. */
+static void put_nan(enum element_type type, size_t k, uint64_t fraction, uint64_t sign)
+{
+    const struct element_format *format = &element_formats[type];
+    uint64_t exponent = 2 * (uint64_t)format->exponent_max + 1;
+    uint64_t bits =
+        sign << (8 * format->size - 1) | exponent << (format->significant_bits - 1) | fraction;
+    uint32_t word = (uint32_t)bits;
+    uint16_t half = (uint16_t)bits;
+
+    memcpy(data.bytes + k * format->size,
+           format->size == 8   ? (const void *)&bits
+           : format->size == 4 ? (const void *)&word
+                               : &half,
+           format->size);
+}
+
+/* Bits of chance have many different NaNs; data have none, or a few that are alike. */
+static void check_nans(void)
+{
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 8);
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        enum element_type type = (enum element_type)i;
+        size_t count = SIZE / element_size(type);
+
+        for (int big = 0; big < 2; big++) {
+            for (int part = 0; part < 3; part++) { /* none, two, a third are NaNs, of two kinds */
+                for (size_t k = 0; k < count; k++) {
+                    data_put(type, &data, k, normal(k, &rng));
+                    if (part == 1 ? k < 2 : part == 2 && k % 3 == 0)
+                        put_nan(type, k, 1 + k / 3 % 2, k % 2);
+                }
+                set_order(type, big);
+                tap_case(&family, !doubt_nans(&data, SIZE, type, big), "%s, big %d, part %d",
+                         element_name(type), big, part);
+            }
+            for (size_t k = 0; k < count; k++) {
+                data_put(type, &data, k, normal(k, &rng));
+                if (k % 64 == 0)
+                    put_nan(type, k, 1 + rng_below(&rng, 100), rng_below(&rng, 2));
+            }
+            set_order(type, big);
+            tap_case(&family, doubt_nans(&data, SIZE, type, big), "%s, big %d, chance",
+                     element_name(type), big);
+        }
+    }
+    tap_family_end(&family, "many different NaNs");
+}
+
 /* What is no float at all makes no sense as any, and nothing is said. */
 static void check_integers(void)
 {
@@ -223,6 +275,7 @@ int main(void)
 {
     check_doubtful();
     check_good();
+    check_nans();
     check_integers();
     return tap_done();
 }

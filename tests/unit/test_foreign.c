@@ -22,6 +22,7 @@ static const char *name_of(const void *bytes, size_t size, uint64_t total, enum 
     struct foreign_input in = {.bytes = copy,
                                .size = size,
                                .ends = size == total,
+                               .torn = size == total && size % element_size(type) != 0,
                                .total = total,
                                .type = type,
                                .big_endian = big};
@@ -151,6 +152,65 @@ static const struct {
      {PART(0, "\x7f"
               "ELF\2\1\1")},
      16},
+    {"an lzma file", {PART(0, "\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff")}, 13},
+    {"an lzma file", {PART(0, "\x5d\0\0\x60\0\x12\x34")}, 13},
+    {"a RAR archive", {PART(0, "Rar!\x1a\7\1\0")}, 6},
+    {"an ar archive (or a Debian package)", {PART(0, "!<arch>\ndebian")}, 8},
+    {"a framed Snappy file", {PART(0, "\xff\6\0\0sNaPpY")}, 10},
+    {"a Python pickle", {PART(0, "(lp0\nF1.5")}, 5},
+    {"a Python pickle", {PART(0, "(dp0\nVa\n")}, 5},
+    {"a Python pickle", {PART(0, "]q\0(G\x3f\xf8")}, 11},
+    {"a Python pickle", {PART(0, "}q\0X\1\0\0\0a")}, 11},
+    {"a Python pickle", {PART(0, "cnumpy._core.multiarray\n_reconstruct\nq\0(")}, 0},
+    {"a Python pickle", {PART(0, "cnumpy.core.multiarray\n_reconstruct\np0\n(")}, 0},
+    {"an ORC file", {PART(0, "ORC\x0a\x07\x12\x05\x08\x88")}, 10},
+    {"an ORC file", {PART(0, "ORC\x0f\0\0\x0a\x07\x0a\x03\x08\x88")}, 10},
+    {"an Avro file",
+     {PART(0, "Obj\1\4\x16"
+              "avro.schema")},
+     11},
+    {"a Stata file", {PART(0, "<stata_dta><header>")}, 11},
+    {"a Stata file", {PART(0, "\x72\2\1\0\3\0\x58\1"), PART(91, "22 Nov 2026 10:00")}, 109},
+    {"a Stata file", {PART(0, "\x71\1\1\0\0\3\0\0\1\0")}, 109},
+    {"an R data file", {PART(0, "RDX3\nX\n")}, 7},
+    {"an R data file", {PART(0, "RDX2\nX\n")}, 7},
+    {"an R data file", {PART(0, "X\n\0\0\0\2\0\4")}, 6},
+    {"an R data file", {PART(0, "X\n\0\0\0\3\0\4")}, 6},
+    {"a MATLAB 4 file", {PART(0, "\0\0\0\0\x0a\0\0\0\5\0\0\0\0\0\0\0\4\0\0\0x_1")}, 24},
+    {"a MATLAB 4 file", {PART(0, "\0\0\3\xf2\0\0\0\x0a\0\0\0\5\0\0\0\1\0\0\0\2x")}, 22},
+    {"an MGH file", {PART(0, "\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\1\0\0\0\3")}, 284},
+    {"an NRRD file", {PART(0, "NRRD0004\ntype: float\n")}, 7},
+    {"a MetaImage file", {PART(0, "ObjectType = Image\n")}, 12},
+    {"a MetaImage file", {PART(0, "NDims = 3\n")}, 7},
+    {"a Matrix Market file", {PART(0, "%%MatrixMarket matrix")}, 14},
+    {"a VTK file", {PART(0, "# vtk DataFile Version 3.0\n")}, 14},
+    {"a CDF file", {PART(0, "\xcd\xf3\0\1\0\0\xff\xff")}, 8},
+    {"a CDF file", {PART(0, "\xcd\xf2\x60\2\xcc\xcc\0\1")}, 8},
+    {"an IDL save file", {PART(0, "SR\0\4\0\0\0\x0a")}, 8},
+    {"a FLAC file", {PART(0, "fLaC\0\0\0\x22\x10\0")}, 8},
+    {"an Ogg file", {PART(0, "OggS\0\2")}, 6},
+    {"an MP3 file", {PART(0, "ID3\4\0\0\0\0\x12\x7f")}, 10},
+    {"an MP4 file",
+     {PART(0, "\0\0\0\x20"
+              "ftypisom\0\0\2\0")},
+     16},
+    {"a BMP image", {PART(0, "BM\x58\2\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x20\0\0\0")}, 26},
+    {"a PNM or PFM image", {PART(0, "P5\n# by hand\n40 25\n255\n")}, 23},
+    {"a PNM or PFM image", {PART(0, "P4 8 9\n")}, 7},
+    {"a PNM or PFM image", {PART(0, "PF\n50 100\n-1.0\n")}, 11},
+    {"a PNM or PFM image", {PART(0, "Pf 5 1\n1.0\n")}, 8},
+    {"a PAM image", {PART(0, "P7\nWIDTH 40\n")}, 9},
+    {"a PLY file", {PART(0, "ply\nformat ascii 1.0\n")}, 11},
+    {"a PLY file", {PART(0, "ply\r\nformat binary_little_endian 1.0\r\n")}, 12},
+    {"a program or library of Windows",
+     {PART(0, "MZ\x90"), PART(60, "\x80"), PART(128, "PE\0\0")},
+     132},
+    {"a Mach-O file (a program or a library)", {PART(0, "\xcf\xfa\xed\xfe\7\0\0\1")}, 8},
+    {"a Mach-O file (a program or a library)", {PART(0, "\xcf\xfa\xed\xfe\x0c\0\0\1")}, 8},
+    {"a Java class", {PART(0, "\xca\xfe\xba\xbe\0\0\0\x41")}, 8},
+    {"an XML file", {PART(0, "<?xml version")}, 6},
+    {"an HTML file", {PART(0, "<!DOCTYPE html>")}, 9},
+    {"an HTML file", {PART(0, "<html><head>")}, 5},
 };
 
 /* The codes of a run of one letter, for compress(1): 'a', 257, 258, ... of 9 bits each. */
@@ -214,6 +274,57 @@ static void check_rows(void)
     tap_family_end(&damaged, "not without its first byte");
 }
 
+/* Formats that the length of the file tells: with a byte more, in a pipe, and as elements of two
+   bytes, where that is too little, they are nothing. */
+static void check_whole(void)
+{
+    static const struct {
+        const char *name;
+        struct part parts[2];
+        size_t size;
+        bool halves; /* also as elements of two bytes */
+        bool big;    /* of elements in this order */
+    } whole[] = {
+        {"an Analyze header", {PART(0, "\x5c\1\0\0"), PART(40, "\3\0")}, 348, true, false},
+        {"an Analyze header", {PART(0, "\0\0\1\x5c"), PART(40, "\0\4")}, 348, true, true},
+        {"an IDX file (as of MNIST)", {PART(0, "\0\0\x0d\1\0\0\0\5")}, 28, true, false},
+        {"an IDX file (as of MNIST)", {PART(0, "\0\0\x08\2\0\0\0\5\0\0\0\7")}, 47, true, true},
+        {"an STL file", {PART(0, "solid"), PART(80, "\3\0\0\0")}, 234, false, false},
+        {"a Fortran file of one record",
+         {PART(0, "\x10\0\0\0"), PART(20, "\x10\0\0\0")},
+         24,
+         false,
+         false},
+        {"a Fortran file of one record",
+         {PART(0, "\0\0\0\x10"), PART(20, "\0\0\0\x10")},
+         24,
+         false,
+         true},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        unsigned char file[FILE_SIZE] = {0};
+        size_t size = whole[i].size;
+
+        for (size_t k = 0; k < 2 && whole[i].parts[k].bytes; k++)
+            memcpy(file + whole[i].parts[k].offset, whole[i].parts[k].bytes,
+                   whole[i].parts[k].size);
+        for (int type = 0; type < ELEMENT_TYPES; type++) {
+            bool half = element_size((enum element_type)type) == 2;
+            const char *got = name_of(file, size, size, (enum element_type)type, whole[i].big);
+
+            tap_case(&family, strcmp(got, !half || whole[i].halves ? whole[i].name : "") == 0,
+                     "%s as %s: %s", whole[i].name, element_name((enum element_type)type), got);
+            got = name_of(file, size + 1, size + 1, (enum element_type)type, false);
+            tap_case(&family, !*got, "%s and a byte: %s", whole[i].name, got);
+            got = name_of(file, size, UINT64_MAX, (enum element_type)type, false);
+            tap_case(&family, !*got, "%s in a pipe: %s", whole[i].name, got);
+        }
+    }
+    tap_family_end(&family, "what the length tells");
+}
+
 /* Lengths in headers that lie beyond the end of the file. */
 static void check_lies(void)
 {
@@ -236,6 +347,36 @@ static void check_lies(void)
     tap_family_end(&family, "a length beyond the end is none");
 }
 
+/* Text in UTF-16 and UTF-32, with a mark and without. */
+static void check_wide(struct tap_family *family)
+{
+    static const char text[] = "x,y\n1.5,2.5\n3.25,4.5\n";
+
+    for (size_t width = 2; width <= 4; width += 2) {
+        for (int big = 0; big < 2; big++) {
+            for (int mark = 0; mark < 2; mark++) {
+                unsigned char wide[4 * sizeof text] = {0};
+                size_t size = 0;
+                bool told = mark || (width == 2 && !big);
+                const char *got;
+
+                if (mark) {
+                    wide[big ? width - 1 : 0] = 0xff;
+                    wide[big ? width - 2 : 1] = 0xfe;
+                    size = width;
+                }
+                for (size_t i = 0; text[i]; i++, size += width)
+                    wide[size + (big ? width - 1 : 0)] = (unsigned char)text[i];
+                got = name_of(wide, size, UINT64_MAX, ELEMENT_F32, false);
+                tap_case(family, strcmp(got, told ? "a text file in UTF-16 or UTF-32" : "") == 0,
+                         "UTF-%zu, big %d, mark %d: %s", 8 * width, big, mark, got);
+                got = name_of(wide, 7, UINT64_MAX, ELEMENT_F32, false);
+                tap_case(family, !*got, "UTF-%zu, 7 bytes: %s", 8 * width, got);
+            }
+        }
+    }
+}
+
 static void check_text(void)
 {
     static const struct {
@@ -253,16 +394,46 @@ static void check_text(void)
          "a text file"},
         {"{\"values\": [1.5, 2.5, 3.5, 4.5, 5.5]}\n", "a JSON file"},
         {"[[1.5, 2.5], [3.5, 4.5], [5.5, 6.5], [7.5, 8.5], [9.5]]", "a JSON file"},
-        /* Constant data: what one element is decides nothing. */
+        /* What repeats itself, with and without a heading. */
+        {"1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n", "a text file of numbers"},
+        {"0.0,0.0,0.0,0.0\n0.0,0.0,0.0,0.0\n", "a text file of numbers"},
+        {"0 0 0 0\n0 0 0 0\n0 0 0 0\n0 0 0 0\n", "a text file of numbers"},
+        {"nan\nnan\nnan\nnan\n", "a text file of numbers"},
+        {"a,b,c\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n"
+         "0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n"
+         "0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n"
+         "0.0,0.0,0.0\n0.0,0.0,0.0\n0.0,0.0,0.0\n",
+         "a text file"},
+        /* Little of it. */
+        {"1.5\n", "a text file of numbers"},
+        {"1,2\n", "a text file of numbers"},
+        {"x\ty\n1.5\t2.5\n", "a text file"},
+        {"hello world this", "a text file"},
+        {"[1,2]\n\n", "a JSON file"},
+        {"{\"zarr_format\":2}\n", "a JSON file"},
+        {"a: 1.0\nb: 2\n", "a text file"},
+        /* In Latin-1, with a mark, in UTF-16 without one. */
+        {"Temperatur in \xb0"
+         "C: 15,5; Gr\xf6\xdf"
+         "e 3\n",
+         "a text file"},
+        {"\xef\xbb\xbf"
+         "a,b\n1,2\n3,4\n",
+         "a text file"},
+        /* Constant data: what one element is decides nothing, but for lines of numbers. */
         {"????????????????????????????????????????????????????????", ""},
-        {"1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n", ""},
+        {"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", ""},
+        {"text", ""},
         {"{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[{[", ""},
         /* Too little to tell, and what no text has. */
-        {"1.5\n", ""},
         {"1.5 2.5 ", ""},
-        {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n\xff\n", ""},
+        {"\xe0\xe1\xe2\xe3 \xe4\xe5\xe6 and some words in ASCII behind them \x01\n", ""},
+        {"\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7 of high bytes too many are here, \xe0\xe1\xe2\xe3"
+         "\xe4\xe5\xe6\xe7\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7",
+         ""},
+        {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n\xff\n", "a text file"},
         {"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n\x01\n", ""},
-        {"time,value\n0,1.5\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n5,6.5\n\xc3\x28\n", ""},
+        {"time,value\n0,1.5\n1,2.5\n2,3.5\n3,4.5\n4,5.5\n5,6.5\n\xc3\x28\n", "a text file"},
     };
     struct tap_family family = {0};
     unsigned char table[5000];
@@ -284,6 +455,7 @@ static void check_text(void)
                      element_name((enum element_type)type), lines, got);
         }
     }
+    check_wide(&family);
     tap_family_end(&family, "text, and what only looks like it");
 }
 
@@ -292,6 +464,15 @@ static void set_order(void *data, size_t count, enum element_type type, bool big
 {
     if (big != element_host_is_big())
         element_swap(data, data, count, element_size(type));
+}
+
+/* The lower bits of a word as an element of so many bytes, on this machine. */
+static void element_store_bits(unsigned char *to, size_t size, uint64_t bits)
+{
+    uint32_t word = (uint32_t)bits;
+    uint16_t half = (uint16_t)bits;
+
+    memcpy(to, size == 8 ? (const void *)&bits : size == 4 ? (const void *)&word : &half, size);
 }
 
 /* Whether numbers are taken for something. */
@@ -346,11 +527,63 @@ static void check_numbers(void)
     tap_family_end(&family, "numbers are nothing else");
 }
 
+/* 10^5 arrays of 1 to 100 elements of each type, in either byte order: of similar size with random
+   fractions, of any bits, narrower ones widened, counts, steps of one unit in the last place, and a
+   few values that repeat themselves; one integer, also among zeros. */
+static void check_small(void)
+{
+    enum { KINDS = 9, ARRAYS = 100000, MOST = 100 };
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 34);
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        enum element_type type = (enum element_type)i;
+        size_t size = element_size(type);
+
+        for (unsigned k = 0; k < ARRAYS; k++) {
+            static double aligned[MOST];
+            unsigned char *bytes = (unsigned char *)aligned;
+            size_t count = 1 + rng_below(&rng, MOST), period = 1 + rng_below(&rng, 6);
+            unsigned kind = k % KINDS;
+            double scale = ldexp(1 + rng_unit(&rng), (int)rng_below(&rng, 20) - 10);
+            uint64_t bits = rng_next(&rng);
+            bool big = rng_below(&rng, 4) == 0;
+            const char *got;
+
+            for (size_t n = 0; n < count; n++) {
+                uint64_t value = kind == 1 ? rng_next(&rng) : bits + n;
+                double x = kind == 0   ? scale * rng_unit(&rng)
+                           : kind == 2 ? scale * (rng_unit(&rng) - rng_unit(&rng))
+                           : kind == 3 ? (double)(bits % 10000 + n)
+                           : kind == 4 ? (double)rng_below(&rng, 100) / 100
+                           : kind == 7 ? (double)(bits % 256)
+                           : kind == 8 ? (double)(bits % 9999) / 2 * (double)rng_below(&rng, 2)
+                                       : scale * rng_unit(&rng);
+
+                if (kind == 5 && n >= period)
+                    memcpy(bytes + n * size, bytes + (n - period) * size, size);
+                else if (kind == 1 || kind == 6)
+                    element_store_bits(bytes + n * size, size, value);
+                else
+                    data_put(type, bytes, n, x);
+            }
+            set_order(bytes, count, type, big);
+            got = name_of(bytes, count * size, count * size, type, big);
+            tap_case(&family, !*got, "%zu %s, kind %u, array %u: %s", count, element_name(type),
+                     kind, k, got);
+        }
+    }
+    tap_family_end(&family, "small arrays are nothing else");
+}
+
 int main(void)
 {
     check_rows();
+    check_whole();
     check_lies();
     check_text();
     check_numbers();
+    check_small();
     return tap_done();
 }

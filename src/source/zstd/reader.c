@@ -198,6 +198,16 @@ static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
     return true;
 }
 
+/* Behind the first frame with content: looks whether anything follows. False on failure. */
+static bool find_end(struct zstd_reader *z)
+{
+    while (z->in.pos == z->in.size && !z->ended)
+        if (!refill(z))
+            return false;
+    z->base.at_end = z->in.pos == z->in.size;
+    return true;
+}
+
 static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
 {
     struct zstd_reader *z = (struct zstd_reader *)r;
@@ -208,11 +218,13 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
 
         if (z->state == READER_BETWEEN_FRAMES) {
             if (r->probing && z->produced > 0)
-                return 0;
+                return find_end(z) ? 0 : -1;
             if (!begin_frame(z))
                 return -1;
-            if (z->in.size == z->in.pos)
+            if (z->in.size == z->in.pos) {
+                z->base.at_end = true;
                 return 0;
+            }
         } else if (z->in.pos == z->in.size && !z->ended && !refill(z)) {
             return -1;
         }
