@@ -488,6 +488,18 @@ if [ -n "$ZSTD" ]; then
     run -q -o count -j 4 x
     fails 'a large frame that is cut off' \
         "x: ends at byte $((length - 1000)), inside the zstd frame that begins at byte 0"
+
+    # It states less than it holds, and less than its window: a ring for that much has no room.
+    for bytes in '\100\102\017\000' '\003\000\040\000'; do
+        cp y x
+        # shellcheck disable=SC2059 # it is a format
+        printf "$bytes" | dd of=x bs=1 seek=6 conv=notrunc 2>/dev/null
+        for threads in 2 4; do
+            run -q -o count -j "$threads" x
+            fails "a large frame that holds more than it states, $threads threads" \
+                'x: byte 0: zstd frame is damaged: Destination buffer is too small'
+        done
+    done
 else
     skip 'large frames' 'no zstd'
 fi

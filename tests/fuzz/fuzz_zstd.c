@@ -224,6 +224,58 @@ static void add_compressed(struct fuzz_input *in, struct fuzz_bytes *out)
     out->size = before + size;
 }
 
+/* A frame of many compressed blocks: windows, and so blocks, are small. Some are damaged, or state
+   another length. */
+static void add_many_blocks(struct fuzz_input *in, struct fuzz_bytes *out)
+{
+    static ZSTD_CCtx *context;
+    struct fuzz_bytes content = {0};
+    struct fuzz_input part = take(in, fuzz_below(in, 0x400));
+    uint64_t size = fuzz_below(in, CONTENT_MAX), state = 1 + fuzz_below(in, 0x100);
+    bool sized = fuzz_flag(in);
+    unsigned damages = fuzz_flag(in) ? 0 : (unsigned)fuzz_below(in, 3);
+    size_t before = out->size;
+    ZSTD_outBuffer to;
+    ZSTD_inBuffer from;
+
+    if (!context)
+        context = ZSTD_createCCtx();
+    if (!context)
+        abort();
+    /* Repeats what the input has, from anywhere and for any length. */
+    while (content.size < size) {
+        size_t begin = part.size > 0 ? (size_t)(state >> 33) % part.size : 0, most;
+
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        most = 1 + (size_t)(state >> 40) % 700;
+        if (part.size == 0 || state >> 60 == 0)
+            fuzz_add_number(&content, state, 8);
+        else
+            fuzz_add(&content, part.data + begin,
+                     most < part.size - begin ? most : part.size - begin);
+    }
+    ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, (int)fuzz_below(in, 6) - 2);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 10 + (int)fuzz_below(in, 8));
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, (int)fuzz_below(in, 2));
+    ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, sized);
+    if (sized)
+        ZSTD_CCtx_setPledgedSrcSize(context, content.size);
+    to = (ZSTD_outBuffer){NULL, ZSTD_compressBound(content.size) + 64, 0};
+    to.dst = fuzz_grow(out, to.size);
+    from = (ZSTD_inBuffer){content.data, content.size, 0};
+    if (ZSTD_compressStream2(context, &to, &from, ZSTD_e_end) != 0)
+        abort();
+    out->size = before + to.pos;
+    for (unsigned i = 0; i < damages; i++) {
+        size_t most = fuzz_flag(in) && to.pos > 16 ? 16 : to.pos;
+
+        out->data[before + fuzz_below(in, 0x100000) % most] ^=
+            (unsigned char)(1u << fuzz_below(in, 8));
+    }
+    fuzz_free(&content);
+}
+
 static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
 {
     uint64_t count = 1 + fuzz_below(in, 12);
@@ -233,8 +285,10 @@ static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
 
         if (kind < 20) {
             add_frame(in, out);
-        } else if (kind < 24) {
+        } else if (kind < 22) {
             add_compressed(in, out);
+        } else if (kind < 24) {
+            add_many_blocks(in, out);
         } else if (kind < 28) {
             add_skippable(in, out);
         } else if (kind < 30) {

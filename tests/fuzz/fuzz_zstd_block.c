@@ -35,6 +35,9 @@ static void make_frame(struct fuzz_input *in, struct fuzz_bytes *frame)
         context = ZSTD_createCCtx();
     if (!context)
         abort();
+    /* Few are so long that the ring goes round: they take as long as all others together. */
+    if (times % 8 != 0)
+        times %= 8;
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 10 + (int)fuzz_below(in, 8));
     for (unsigned i = 0; i <= times && in->size > 0; i++) {

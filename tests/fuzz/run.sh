@@ -66,6 +66,13 @@ seeds_zstd() {
         # A frame of parts takes some twenty choices.
         head -c $((i * 100)) "$srcdir/data/raw/mixed-le.f64" | seed fuzz_zstd "parts-$i" '\1'
     done
+    # Frames of many blocks, in the order of the choices: whether they state their content, no damage,
+    # the level, the window, a checksum, and not cut off.
+    for i in 000 030 071 101 130 171; do
+        sized=${i%%??} window=${i#?} checksum=${i##??} && window=${window%%?}
+        head -c 2000 "$srcdir/data/raw/mixed-le.f64" | seed fuzz_zstd "blocks-$i" \
+            "\\1\\$checksum\\$window\\3\\1\\$sized\\5\\0\\360\\7\\0\\0\\0\\0\\0\\350\\3\\26\\0\\0\\1\\1\\0\\0\\0\\0\\3\\0\\0\\0\\7\\1"
+    done
 }
 seeds_zstd_block() {
     for file in "$srcdir"/data/zstd/*.zst; do

@@ -24,7 +24,7 @@ struct frame {
     struct zstd_sequences_decoder sequences_decoder;
     struct zstd_history history;
     struct zstd_ring ring;
-    unsigned char *literals;
+    unsigned char *literals; /* these two are kept from frame to frame */
     struct zstd_sequence *sequences;
     unsigned number; /* of the block */
 };
@@ -122,12 +122,28 @@ static size_t decode(struct frame *f, const unsigned char *b, size_t size,
     return f->header.end <= size ? (size_t)f->header.end : 0;
 }
 
+/* `size` bytes at the end of memory that is kept from call to call: whoever writes behind them is
+   found out, and nobody waits for fresh pages. */
+static unsigned char *ring_memory(size_t size)
+{
+    static unsigned char *memory;
+    static size_t capacity;
+
+    if (size > capacity) {
+        free(memory);
+        memory = malloc(size);
+        if (!memory)
+            abort();
+        capacity = size;
+    }
+    return memory + (capacity - size);
+}
+
 size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_literals how,
                           size_t ahead, unsigned char *out, size_t capacity, size_t *held)
 {
     static struct frame f;
     size_t taken = 0, ring;
-    unsigned char *memory;
 
     if (!zstd_read_header(b, size, 0, &f.header) || (b[4] & 0x08) || f.header.window > WINDOW_MAX)
         return 0;
@@ -135,13 +151,15 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
         return 0;
     /* What a match may reach is no more than what there is. */
     ring = zstd_ring_capacity(f.header.window < capacity ? f.header.window : capacity, ahead);
-    memory = malloc(ring + ZSTD_EXECUTE_BEHIND);
-    f.literals = malloc(CONTENT_MAX + ZSTD_EXECUTE_BEHIND);
-    f.sequences = malloc(zstd_sequences_room((uint32_t)CONTENT_MAX / ZSTD_MATCH_MIN, CONTENT_MAX) *
-                         sizeof *f.sequences);
-    if (!memory || !f.literals || !f.sequences)
-        abort();
-    zstd_ring_init(&f.ring, memory, ring);
+    if (!f.literals) {
+        f.literals = malloc(CONTENT_MAX + ZSTD_EXECUTE_BEHIND);
+        f.sequences =
+            malloc(zstd_sequences_room((uint32_t)CONTENT_MAX / ZSTD_MATCH_MIN, CONTENT_MAX) *
+                   sizeof *f.sequences);
+        if (!f.literals || !f.sequences)
+            abort();
+    }
+    zstd_ring_init(&f.ring, ring_memory(ring + ZSTD_EXECUTE_BEHIND), ring);
     zstd_ring_begin(&f.ring, 0);
     zstd_tables_begin(&f.tables);
     zstd_literals_begin(&f.literals_decoder);
@@ -151,8 +169,5 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
     taken = decode(&f, b, size, how, out, capacity, held);
     if (taken > 0 && f.header.content != SOURCE_UNKNOWN && f.header.content != *held)
         taken = 0;
-    free(memory);
-    free(f.literals);
-    free(f.sequences);
     return taken;
 }

@@ -14,8 +14,10 @@
 
 /* Frames that hold more are large, or less where the workers are many. 8 MiB are what pzstd makes
    them at its usual levels. */
-#define SMALL_MAX ((uint64_t)8 << 20)
-#define SMALL_MIN ((uint64_t)256 << 10)
+#ifndef ZSTD_SMALL_MAX
+#    define ZSTD_SMALL_MAX ((uint64_t)8 << 20)
+#endif
+#define SMALL_MIN ((uint64_t)256 << 10 < ZSTD_SMALL_MAX ? (uint64_t)256 << 10 : ZSTD_SMALL_MAX)
 
 /* Compressed bytes made present, and released, at a time; fewer where the workers are many.
    MADV_DONTNEED costs a TLB shootdown on every core. Up to twice as many are present for a worker,
@@ -36,7 +38,7 @@ struct zstd_budget zstd_budget(unsigned workers)
     step = clamp(PRESENT_BUDGET / 2 / workers, STEP_MIN, STEP_MAX);
     step -= step % mapping_page();
     fixed = WORKER_BYTES + ZSTD_SMALL_BEHIND + 2 * step;
-    small_max = clamp(share > fixed ? share - fixed : 0, SMALL_MIN, SMALL_MAX);
+    small_max = clamp(share > fixed ? share - fixed : 0, SMALL_MIN, ZSTD_SMALL_MAX);
     small_max -= small_max % ZSTD_BLOCK_CONTENT_MAX;
     return (struct zstd_budget){
         .small_max = small_max,

@@ -50,15 +50,14 @@ static inline void repeat_steps(unsigned char *to, size_t offset, size_t size)
 /* The same, and not a byte more. */
 static void copy_match(unsigned char *to, const unsigned char *from, size_t size)
 {
-    const size_t offset = (size_t)(to - from);
+    while (size > (size_t)(to - from)) {
+        const size_t known = (size_t)(to - from);
 
-    if (offset >= size)
-        memcpy(to, from, size);
-    else if (offset == 1)
-        memset(to, *from, size);
-    else
-        for (size_t i = 0; i < size; i++)
-            to[i] = from[i];
+        memcpy(to, from, known);
+        to += known;
+        size -= known;
+    }
+    memcpy(to, from, size);
 }
 
 /* Copies a match whose beginning lies in the older content, `back` bytes before the run. */

@@ -56,6 +56,9 @@ enum zstd_flight_walked zstd_flight_walk(struct zstd_flight *f, struct zstd_view
         f->parts.literals.size = f->size;
         break;
     }
+    /* A file that is written to meanwhile may say something else than when zstd_block looked. */
+    if (f->parts.literals.size > walk->block_most)
+        return ZSTD_FLIGHT_REFUSED;
     f->content = f->parts.literals.size;
     return ZSTD_FLIGHT_SOUND;
 }

@@ -13,6 +13,13 @@
 #define BLOCKS_A_WORKER 3
 #define BLOCKS_MORE 4
 
+/* What a ring holds besides the window: each block under way, and two for each chunk being read.
+   Bytes. */
+#ifndef ZSTD_TEAM_AHEAD
+#    define ZSTD_TEAM_AHEAD(t) \
+        ((size_t)ZSTD_BLOCK_CONTENT_MAX * ((t)->room + 2 * (size_t)(t)->workers))
+#endif
+
 /* What a team takes at most: windows of up to 128 MiB. Bytes. */
 #define MEMORY_MAX ((uint64_t)200 << 20)
 
@@ -38,6 +45,8 @@ void zstd_team_failed_locked(struct zstd_team *t, const struct zstd_team_call *c
 
 void zstd_team_refuse_locked(struct zstd_team *t)
 {
+    if (t->stopped) /* what comes behind is nobody's concern any more */
+        return;
     t->stopped = true;
     atomic_store(&t->shared->retry, true);
 }
@@ -84,6 +93,13 @@ void zstd_team_assign_locked(struct zstd_team *t)
 
         if (!f->sized)
             break;
+        /* The ring holds the window of a frame as long as that is no more than the frame states it
+           holds: for more there might never be room. */
+        if (f->content >
+            t->header.content - (zstd_ring_position(&t->ring) - t->decoder.task.base)) {
+            zstd_team_refuse_locked(t);
+            break;
+        }
         f->place = zstd_ring_place(&t->ring, f->content, oldest, &f->run);
         if (!f->place)
             break;
@@ -273,9 +289,7 @@ bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)
     if (!zstd_team_guard(call_header, &g))
         return false;
     window = t->header.window < t->header.content ? t->header.window : t->header.content;
-    capacity =
-        zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX,
-                           (size_t)ZSTD_BLOCK_CONTENT_MAX * (t->room + 2 * (size_t)t->workers));
+    capacity = zstd_ring_capacity(window < MEMORY_MAX ? window : MEMORY_MAX, ZSTD_TEAM_AHEAD(t));
     if (capacity + 2 * ZSTD_BLOCK_CONTENT_MAX * t->room > MEMORY_MAX ||
         !make_ring_locked(t, (size_t)capacity))
         return false;

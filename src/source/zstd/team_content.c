@@ -6,10 +6,10 @@
 #include "sys/clock.h"
 
 /* What is handed out at a time, at most: it is in somebody's level-2 cache. Bytes. */
-#define PIECE_MAX ((uint64_t)256 << 10)
+#define PIECE_MAX (2 * ZSTD_TEAM_PIECE_MIN)
 
 /* Hashed at a time. Bytes. */
-#define HASH_BYTES ((uint64_t)256 << 10)
+#define HASH_BYTES (2 * ZSTD_TEAM_PIECE_MIN)
 
 static void drop_locked(struct zstd_team *t) REQUIRES(source_role);
 

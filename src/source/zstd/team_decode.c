@@ -56,6 +56,8 @@ void zstd_team_walk_locked(struct zstd_team *t)
         whole = mapping_guard(call_walk, &call);
     });
     t->walking = false;
+    if (t->stopped) /* nothing of what was found is wanted */
+        return;
     if (!whole)
         zstd_team_vanish_locked(t);
     else if (call.how == ZSTD_FLIGHT_FAULT)

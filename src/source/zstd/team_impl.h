@@ -15,7 +15,9 @@
 #include "source/zstd/xxh64.h"
 
 /* What is handed out at a time, at least, unless nothing else is to be done. Bytes. */
-#define ZSTD_TEAM_PIECE_MIN ((uint64_t)128 << 10)
+#ifndef ZSTD_TEAM_PIECE_MIN
+#    define ZSTD_TEAM_PIECE_MIN ((uint64_t)128 << 10)
+#endif
 
 #define ZSTD_TEAM_NOT_HELD UINT64_MAX
 
