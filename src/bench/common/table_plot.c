@@ -268,13 +268,15 @@ static void write_log_tics(const struct plot *p, FILE *out)
     const double end = axis_end(p);
     const size_t count = end / p->low > DECADES_LABELLED ? 1 : 3;
     const char *separator = "";
+    double decade = p->low;
 
     fputs("set xtics (", out);
-    for (double decade = p->low; decade <= end; decade *= 10) {
+    while (decade <= end) {
         for (size_t i = 0; i < count && decade * steps[i] <= end; i++) {
             fprintf(out, "%s\"%g\" %g", separator, decade * steps[i], decade * steps[i]);
             separator = ", ";
         }
+        decade *= 10;
     }
     fputs(")\n", out);
 }
