@@ -103,6 +103,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 test_scripts = \
 	tests/cli/bench.sh \
 	tests/cli/formats.sh \
+	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \
 	tests/cli/zstd.sh \
 	tests/cli/progress.sh \

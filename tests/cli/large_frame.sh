@@ -1,0 +1,109 @@
+#!/bin/sh
+# A large zstd frame, which all threads decode together: what comes out does not depend on their
+# number. Of each kind of block there is one: raw, repeated bytes, literals, and matches near and far.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if [ -z "$ZSTD" ]; then
+    skip 'large frames' 'no zstd'
+    finish
+fi
+# Sanitizers look at how memory and threads are used, which the type does not change.
+types='f32 f64 bf16'
+if grep -aq '__[at]san_init' "$program"; then
+    types=f32
+fi
+
+{
+    head -c 3000000 /dev/zero
+    awk 'BEGIN { srand(7); for (i = 0; i < 400000; i++) printf "%08d", rand() * 90000000 }'
+    awk 'BEGIN { for (i = 0; i < 500000; i++) printf "%07d\n", i * i % 99991 }'
+    awk 'BEGIN { srand(3); for (i = 0; i < 600000; i++) printf "%c%c%c@", 33 + rand() * 90, 33 + rand() * 90, 50 + rand() * 4 }'
+    awk 'BEGIN { for (i = 0; i < 500000; i++) printf "%07d\n", i * i % 99991 }'
+    printf 'abc'
+} >large
+truncate -s 14400001 large
+ops='-o sum,min,max,argmin,argmax,count,nan,inf'
+# shellcheck disable=SC2086 # several words
+for type in $types; do
+    head -c 14400000 large >even
+    run -q $ops -t $type even
+    cp out "expected-$type"
+done
+for level in --fast=5 -1 -3 '-9 -B0' -17 '-19 --long' '-3 --no-compress-literals' '-3 --rsyncable -T2' '--no-check -4'; do
+    # shellcheck disable=SC2086 # several words
+    "$ZSTD" -q -f $level even -o x
+    # shellcheck disable=SC2086 # as above
+    "$ZSTD" -q -f $level <even >unsized
+    for type in $types; do
+        good=true
+        for file in x unsized; do
+            for how in '-j 2' '-j 3 --chunk-size 4KiB' '-j 16 --chunk-size 1MiB' '-j 5 --no-check'; do
+                # shellcheck disable=SC2086 # as above
+                run -q $ops -t $type $how $file
+                cmp -s out "expected-$type" || good="$file $how"
+            done
+        done
+        ok "a large frame of zstd $level, $type" [ "$good" = true ]
+    done
+done
+head -c 14399999 large >odd
+"$ZSTD" -q -f odd -o x
+run -q -o sum -j 4 x
+fails 'a large frame that ends within an element' \
+    'x: byte 14399996 of the decompressed data: the last f32 element is cut off after 3 of 4 bytes'
+run -q -o count -j 4 --length 1000000 x
+is 'a part of a large frame' 0 1000000
+head -c 4000000 even >part
+run -q -o sum,count part
+cp out expected
+run -q -o sum,count -j 4 --length 1000000 x
+ok 'the sum of a part of a large frame' cmp out expected
+cat x >twice
+"$ZSTD" -q -f even -o y
+cat y y y >thrice
+run -q -o count -j 4 thrice
+is 'three large frames' 0 10800000
+
+# Damage: the message is that of reading in order, whatever is damaged.
+length=$(size y)
+for at in 20 1000 300000 $((length / 2)) $((length - 20)) $((length - 2)); do
+    cp y x
+    byte=$(od -An -tu1 -j "$at" -N 1 y | tr -d ' ')
+    # shellcheck disable=SC2059 # it is a format
+    printf "\\$(printf %o $(((byte + 1) % 256)))" | dd of=x bs=1 seek="$at" conv=notrunc 2>/dev/null
+    shell 'cat x | gpureduce -q -o sum'
+    sed 's/standard input/x/' err >expected
+    for threads in 2 4; do
+        run -q -o sum -j "$threads" x
+        ok "a large frame, damaged at byte $at, $threads threads" cmp err expected
+    done
+done
+run -q -o count -j 4 x
+fails 'a large frame with a wrong checksum' \
+    "x: byte 0: zstd frame is damaged: Restored data doesn't match checksum"
+for threads in 1 2 4; do
+    run -q -o count -j "$threads" --no-check x
+    is "a wrong checksum with --no-check, $threads threads" 0 3600000
+done
+shell 'cat x | gpureduce -q -o count --no-check'
+is 'a wrong checksum with --no-check, in a pipe' 0 3600000
+head -c $((length - 1000)) y >x
+run -q -o count -j 4 x
+fails 'a large frame that is cut off' \
+    "x: ends at byte $((length - 1000)), inside the zstd frame that begins at byte 0"
+
+# It states less than it holds, and less than its window: a ring for that much has no room.
+for bytes in '\100\102\017\000' '\003\000\040\000'; do
+    cp y x
+    # shellcheck disable=SC2059 # it is a format
+    printf "$bytes" | dd of=x bs=1 seek=6 conv=notrunc 2>/dev/null
+    for threads in 2 4; do
+        run -q -o count -j "$threads" x
+        fails "a large frame that holds more than it states, $threads threads" \
+            'x: byte 0: zstd frame is damaged: Destination buffer is too small'
+    done
+done
+
+finish
