@@ -36,9 +36,9 @@
  */
 #define ENOUGH_BITS 330
 
-/* Of little-endian elements, one has a newline, or a carriage return, where sign and exponent are:
-   of f32, f64 and bf16, that is a number of 1e-30 or less and no subnormal, as next to none of a
-   file's numbers are. Even fewer are where lines of numbers begin and end. */
+/* Of little-endian elements, one has a newline, or a carriage return before one, where sign and
+   exponent are: of f32, f64 and bf16, that is a number of 1e-30 or less and no subnormal, as next
+   to none of a file's numbers are. Even fewer are where lines of numbers begin and end. */
 #define NEWLINE_BITS 230
 #define TABLE_BITS 300
 
@@ -249,7 +249,8 @@ static bool has_tiny(const struct foreign_input *in, size_t size)
     if (in->big_endian || in->type == ELEMENT_F16)
         return false;
     for (size_t i = element - 1; i < size; i += element)
-        if (in->bytes[i] == '\n' || in->bytes[i] == '\r')
+        if (in->bytes[i] == '\n' ||
+            (in->bytes[i] == '\r' && i + 1 < in->size && in->bytes[i + 1] == '\n'))
             return true;
     return false;
 }
