@@ -2,6 +2,7 @@
 
 #include "sys/signals.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -21,10 +22,13 @@ static void handle(int signal_number, void (*handler)(int))
 
 static void on_end(int signal_number)
 {
+    int saved_errno = errno;
+
     clean_up();
-    /* Die of the signal: the caller sees how the process ended. */
+    /* Die of the signal, on return from here: the caller sees how the process ended. */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
+    errno = saved_errno;
 }
 
 static void install_end(void)

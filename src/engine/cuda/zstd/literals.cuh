@@ -164,7 +164,7 @@ __device__ static __forceinline__ int decode_stream(const uint8_t *source, uint3
     }
     ask_ahead(&r);
     for (; i + 16 <= count; i += 16) {
-        uint32_t words[4] = {0};
+        uint32_t words[4];
 
         /* 16 symbols take 22 bytes at most. Behind the two groups that may be under way, and with
            what this round takes, 5 of the 6 chunks ahead are used up. */
@@ -176,7 +176,8 @@ __device__ static __forceinline__ int decode_stream(const uint8_t *source, uint3
             if (k % 2 == 0)
                 refill(&r);
             symbol = decode_symbol(&r, table);
-            words[k / 4] |= symbol << (k % 4 * 8);
+            /* cppcheck-suppress uninitvar ; the first of four symbols sets the word */
+            words[k / 4] = k % 4 == 0 ? symbol : words[k / 4] | symbol << (k % 4 * 8);
         }
         *(uint4 *)(to + i) = make_uint4(words[0], words[1], words[2], words[3]);
         ask_ahead(&r);
