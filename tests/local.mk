@@ -12,13 +12,14 @@ tests_libtests_a_SOURCES = \
 	tests/lib/tap.h \
 	tests/lib/zstd_blocks.c tests/lib/zstd_blocks.h
 
-# Those that take longest come first: at the end, cores would wait for them.
 check_PROGRAMS = $(test_programs)
 test_programs = \
-	tests/unit/test_generated \
+	tests/unit/test_cpu_kernels \
+	tests/unit/test_zstd_blocks \
+	tests/unit/test_zstd_kernels \
 	tests/unit/stress \
 	tests/unit/test_engines \
-	tests/unit/test_cpu_kernels \
+	tests/unit/test_generated \
 	tests/unit/test_arguments \
 	tests/unit/test_cuda \
 	tests/unit/test_doubt \
@@ -41,11 +42,9 @@ test_programs = \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
-	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_device \
 	tests/unit/test_zstd_finder \
-	tests/unit/test_zstd_index \
-	tests/unit/test_zstd_kernels
+	tests/unit/test_zstd_index
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_zstd_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
@@ -128,7 +127,8 @@ test_scripts = \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh
 
-TESTS = $(test_programs) $(test_scripts)
+# Those that take longest come first, here and in the lists: at the end, cores would wait for them.
+TESTS = $(test_scripts) $(test_programs)
 
 # For tests/cli/faults.sh, to be preloaded. Sanitizers, which CFLAGS may ask for, are not for it.
 check_DATA = tests/lib/shim.so

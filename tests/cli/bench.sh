@@ -604,7 +604,7 @@ if strace -qq -o trace true 2>/dev/null; then
     copy cache/gpureduce/limits.json before
     command='strace -e inject=fdatasync:error=EIO gpureduce-bench limits --save'
     env $small_caches XDG_CACHE_HOME="$work/cache" TMPDIR="$work/temporary" strace -f -qq -o trace -e trace=fdatasync \
-        -e inject=fdatasync:error=EIO -E ASAN_OPTIONS=detect_leaks=0 \
+        -e inject=fdatasync:error=EIO \
         "$bench" limits --bytes=1MiB -r1 -j1 --save >out 2>err
     status=$?
     is 'limits --save: not what lacks measurements' 1 "$(cat out)" "gpureduce-bench: $work/temporary: cannot write a temporary file: Input/output error

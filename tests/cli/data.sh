@@ -2,6 +2,7 @@
 # Every sample gives what data/expected.tsv says, which was worked out without gpureduce: from a file
 # and through a pipe, with every instruction set there is.
 
+find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 

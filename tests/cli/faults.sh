@@ -23,14 +23,12 @@ exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 # Nothing here takes as long, with any sanitizer.
 hang=60
 
-# A sanitizer that the program was built with.
-sanitizer=$(grep -ao '__[at]san_init' "$program" | head -n 1)
 # Whether the kernel has an emulator run the program, which is for another machine: emulators need
 # threads and memory of their own. Byte 18 of ELF is the machine: 3 for i386, 62 for x86-64.
 case $(uname -m):$(od -An -tu1 -j18 -N1 "$program" | tr -d ' ') in
 x86_64:62 | x86_64:3) emulated= ;;
 x86_64:*) emulated=yes ;;
-*) emulated= ;;
+*) emulated= ;; # on others it is not looked for
 esac
 
 #

@@ -3,6 +3,7 @@
 # pipes and inside zstd; --format=raw and --format=raw+zstd read them all the same. And .npy files of
 # bfloat16, and elements that look like those of another type.
 
+find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 

@@ -3,6 +3,7 @@
 # at the end of what 64 bits count, names that would write to the terminal. Each is done with soon,
 # in little memory, and refused with one line where it is refused.
 
+find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 

@@ -9,10 +9,9 @@ if [ -z "$ZSTD" ]; then
     skip 'large frames' 'no zstd'
     finish
 fi
-# Sanitizers look at how memory and threads are used: a choice is enough for that, and takes a minute.
 types='f32 f64 bf16' files='x unsized' places='20 1000 300000 half -20 -2' teams='2 4'
 set -- --fast=5 -1 -3 '-9 -B0' -17 '-19 --long' '-3 --no-compress-literals' '-3 --rsyncable -T2' '--no-check -4'
-if grep -aq '__[at]san_init' "$program"; then
+if [ -n "$sanitizer" ]; then
     types=f32 files=x places='1000 half -2' teams=4
     set -- -1 '-9 -B0' '-3 --no-compress-literals'
 fi

@@ -31,6 +31,17 @@ esac
 # The program itself, for tests that look into it or stand between it and the system. GPUREDUCE is
 # what to run, which may be more.
 program=$GPUREDUCE
+# The start of the sanitizer that the program was built with. Sanitizers look at how memory and
+# threads are used, and slow all else down: where a script tries the same code again and again, it
+# takes a choice then.
+# shellcheck disable=SC2034 # used by the scripts
+sanitizer=$(grep -ao '__[at]san_init' "$program" | head -n 1)
+# LeakSanitizer looks through the memory of every process that ends, which takes longer than a small
+# input. So it only does in unit tests, and in scripts that set find_leaks.
+if [ -z "${find_leaks-}" ]; then
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    export ASAN_OPTIONS
+fi
 # Used by the scripts.
 # shellcheck disable=SC2034
 tab=$(printf '\t') bits=64
