@@ -9,10 +9,10 @@ if [ -z "$ZSTD" ]; then
     skip 'large frames' 'no zstd'
     finish
 fi
-types='f32 f64 bf16' files='x unsized' places='20 1000 300000 half -20 -2' teams='2 4'
+types='f64 bf16' files='x unsized' places='20 1000 300000 half -20 -2' teams='2 4'
 set -- --fast=5 -1 -3 '-9 -B0' -17 '-19 --long' '-3 --no-compress-literals' '-3 --rsyncable -T2' '--no-check -4'
 if [ -n "$sanitizer" ]; then
-    types=f32 files=x places='1000 half -2' teams=4
+    types='' files=x places='1000 half -2' teams=4
     set -- -1 '-9 -B0' '-3 --no-compress-literals'
 fi
 
@@ -26,27 +26,38 @@ fi
 } >large
 truncate -s 14400001 large
 ops='-o sum,min,max,argmin,argmax,count,nan,inf'
-# shellcheck disable=SC2086 # several words
-for type in $types; do
-    head -c 14400000 large >even
+head -c 14400000 large >even
+for type in f32 $types; do
+    # shellcheck disable=SC2086 # several words
     run -q $ops -t $type even
     cp out "expected-$type"
 done
 for level; do
-    # shellcheck disable=SC2086 # several words
-    "$ZSTD" -q -f $level even -o x
-    # shellcheck disable=SC2086 # as above
-    "$ZSTD" -q -f $level <even >unsized
-    for type in $types; do
-        good=true
-        for file in $files; do
-            for how in '-j 2' '-j 3 --chunk-size 4KiB' '-j 16 --chunk-size 1MiB' '-j 5 --no-check'; do
-                # shellcheck disable=SC2086 # as above
-                run -q $ops -t $type $how $file
-                cmp -s out "expected-$type" || good="$file $how"
-            done
+    # zstd takes ten seconds for the highest levels: of these there is one file each.
+    case $level in
+    -17) files_now=unsized ;;
+    -19*) files_now=x ;;
+    *) files_now=$files ;;
+    esac
+    good=true
+    for file in $files_now; do
+        # shellcheck disable=SC2086 # several words
+        case $file in
+        x) "$ZSTD" -q -f $level even -o x ;;
+        unsized) "$ZSTD" -q -f $level <even >unsized ;;
+        esac
+        for how in '-j 2' '-j 3 --chunk-size 4KiB' '-j 16 --chunk-size 1MiB' '-j 5 --no-check'; do
+            # shellcheck disable=SC2086 # as above
+            run -q $ops -t f32 $how $file
+            cmp -s out expected-f32 || good="$file $how"
         done
-        ok "a large frame of zstd $level, $type" [ "$good" = true ]
+    done
+    ok "a large frame of zstd $level" [ "$good" = true ]
+    # Other types differ in where elements are torn.
+    for type in $types; do
+        # shellcheck disable=SC2086 # as above
+        run -q $ops -t $type -j 3 $file
+        ok "a large frame of zstd $level, $type" cmp out "expected-$type"
     done
 done
 head -c 14399999 large >odd

@@ -1,9 +1,5 @@
 #include "config.h"
 
-#ifdef HAVE_CONFIG_H
-#    include <config.h>
-#endif
-
 #include "lib/oracle.h"
 
 #include <math.h>
@@ -250,32 +246,44 @@ static double divide(mpfr_t a, uint64_t divisor)
     return sign < 0 ? -result : result;
 }
 
-/* Terms of a sum; they are kept for the next one, since making them takes longer than adding. */
+/* Terms of a sum. Their significands stand here, in MPFR's "custom interface": made by mpfr_init2
+   and mpfr_set_d, terms would take longer than adding them does. */
+enum { LIMBS = 64 / GMP_NUMB_BITS };
 static struct {
     mpfr_t *term;
     mpfr_ptr *pointer;
+    mp_limb_t (*significand)[LIMBS];
     size_t size;
 } terms;
 
 static void make_terms(size_t n)
 {
-    mpfr_ptr *pointer;
-
     if (n <= terms.size)
         return;
-    for (size_t i = 0; i < terms.size; i++)
-        mpfr_clear(terms.term[i]);
-    free(terms.term);
     terms.size = n < 4096 ? 4096 : n;
+    free(terms.term);
+    free(terms.pointer);
+    free(terms.significand);
     terms.term = malloc(terms.size * sizeof *terms.term);
-    pointer = realloc(terms.pointer, terms.size * sizeof *pointer);
-    if (!terms.term || !pointer)
+    terms.pointer = malloc(terms.size * sizeof *terms.pointer);
+    terms.significand = malloc(terms.size * sizeof *terms.significand);
+    if (!terms.term || !terms.pointer || !terms.significand)
         abort();
-    terms.pointer = pointer;
-    for (size_t i = 0; i < terms.size; i++) {
-        mpfr_init2(terms.term[i], 53);
+    for (size_t i = 0; i < terms.size; i++)
         terms.pointer[i] = terms.term[i];
-    }
+}
+
+/* A term is 0.significand 2^exponent, the first bit of the significand, that of its last limb, 1.
+ */
+static void set_term(size_t i, double x)
+{
+    int exponent, kind = x == 0 ? MPFR_ZERO_KIND : MPFR_REGULAR_KIND;
+    uint64_t significand = (uint64_t)(frexp(fabs(x), &exponent) * 0x1p53) << 11;
+
+    for (int limb = 0; limb < LIMBS; limb++)
+        terms.significand[i][limb] = (mp_limb_t)(significand >> (limb * GMP_NUMB_BITS));
+    mpfr_custom_init_set(terms.term[i], signbit(x) ? -kind : kind, exponent, 53,
+                         terms.significand[i]);
 }
 
 double oracle_mpfr(const double *x, size_t n, uint64_t times, uint64_t divisor)
@@ -289,7 +297,7 @@ double oracle_mpfr(const double *x, size_t n, uint64_t times, uint64_t divisor)
         return result;
     make_terms(n);
     for (size_t i = 0; i < n; i++)
-        mpfr_set_d(terms.term[i], x[i], MPFR_RNDN);
+        set_term(i, x[i]);
     /* A sum is a multiple of the smallest subnormal, so 53 bits are right there as well. */
     mpfr_init2(total, scaled ? EXACT_PRECISION : 53);
     inexact = mpfr_sum(total, terms.pointer, n, MPFR_RNDN);

@@ -10,15 +10,13 @@
  */
 #include "config.h"
 
-#ifdef HAVE_CONFIG_H
-#    include <config.h>
-#endif
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -287,22 +285,25 @@ static void read_all(int fd, char *text, size_t size)
 }
 
 /* Copies the file into the pipe, in pieces of a random size. */
-static pid_t start_writer(const int ends[2])
-{
-    static char buffer[1 << 16];
-    size_t piece = 1 + (size_t)below(sizeof buffer);
-    pid_t pid = fork();
-    ssize_t n;
-    int file;
+#define PIECE_MAX ((size_t)1 << 16)
+struct writer {
+    size_t piece;
+    int to; /* closed at the end */
+};
 
-    if (pid != 0)
-        return pid;
-    close(ends[0]); /* or nobody would tell it that nobody reads any more */
-    file = open(path, O_RDONLY);
-    while ((n = read(file, buffer, piece)) > 0)
-        if (write(ends[1], buffer, (size_t)n) != n)
-            break;
-    _exit(0);
+static void *write_pipe(void *context)
+{
+    static char buffer[PIECE_MAX];
+    const struct writer *writer = context;
+    int file = open(path, O_RDONLY);
+    ssize_t n;
+
+    while ((n = read(file, buffer, writer->piece)) > 0)
+        if (write(writer->to, buffer, (size_t)n) != n)
+            break; /* nobody reads any more */
+    close(file);
+    close(writer->to);
+    return NULL;
 }
 
 /* Cuts a text into words at its spaces. The list of `count` of them, which has room for WORDS in
@@ -319,60 +320,75 @@ static int add_words(char *words[WORDS], int count, char *text)
     return count;
 }
 
-/* In the child: standard input and output as the run wants them, and the program. */
-_Noreturn static void become_program(const struct run *run, int in, int out, int err)
+/* Starts the program. It is no fork: that would copy the tables of all pages that the oracle has.
+ */
+static pid_t start_program(const struct run *run, int in, int out, int err)
 {
     char prefix[1024], line[512], *words[WORDS];
-    int count;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    int count, result;
+    pid_t pid;
 
-    if (run->way == FILE_AS_STDIN) {
-        in = open(path, O_RDONLY);
-        if (lseek(in, (off_t)run->before, SEEK_SET) < 0)
-            _exit(126);
-    }
-    if ((in >= 0 && dup2(in, STDIN_FILENO) < 0) || dup2(out, STDOUT_FILENO) < 0 ||
-        dup2(err, STDERR_FILENO) < 0)
-        _exit(126);
     snprintf(line, sizeof line, "-q -o %s %s %s", OPERATIONS, run->options,
              run->way == FILE_BY_NAME ? path : "-");
-    signal(SIGPIPE, SIG_DFL);
     snprintf(prefix, sizeof prefix, "%s", under);
     count = add_words(words, 0, prefix);
     if (count < WORDS - 1)
         words[count++] = (char *)program;
     add_words(words, count, line);
-    execvp(words[0], words);
-    _exit(127);
+
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    result = posix_spawnattr_init(&attributes);
+    result |= posix_spawnattr_setsigdefault(&attributes, &usual);
+    result |= posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    result |= posix_spawn_file_actions_init(&files);
+    if (in >= 0)
+        result |= posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+    result |= posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+    result |= posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
+    result |= posix_spawnp(&pid, words[0], &files, &attributes, words, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (result)
+        abort();
+    return pid;
 }
 
 static void reduce(const struct run *run, struct outcome *outcome)
 {
     int in[2] = {-1, -1}, out[2], err[2], status = 0;
-    pid_t pid, writer = 0;
+    struct writer writer;
+    pthread_t thread;
+    pid_t pid;
 
     fflush(stdout);
-    if (run->way == PIPE) {
-        if (pipe2(in, O_CLOEXEC))
-            abort();
-        writer = start_writer(in);
-    }
     if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
         abort();
-    pid = fork();
-    if (pid == 0)
-        become_program(run, in[0], out[1], err[1]);
+    if (run->way == FILE_AS_STDIN) {
+        in[0] = open(path, O_RDONLY | O_CLOEXEC);
+        if (lseek(in[0], (off_t)run->before, SEEK_SET) < 0)
+            abort();
+    } else if (run->way == PIPE) {
+        if (pipe2(in, O_CLOEXEC))
+            abort();
+        writer = (struct writer){1 + (size_t)below(PIECE_MAX), in[1]};
+        if (pthread_create(&thread, NULL, write_pipe, &writer))
+            abort();
+    }
+    pid = start_program(run, in[0], out[1], err[1]);
     close(out[1]);
     close(err[1]);
-    if (run->way == PIPE) {
+    if (in[0] >= 0)
         close(in[0]);
-        close(in[1]);
-    }
     read_all(out[0], outcome->out, sizeof outcome->out);
     read_all(err[0], outcome->err, sizeof outcome->err);
-    if (pid < 0 || writer < 0 || waitpid(pid, &status, 0) != pid)
+    if (waitpid(pid, &status, 0) != pid)
         abort();
-    if (writer > 0)
-        waitpid(writer, NULL, 0);
+    if (run->way == PIPE)
+        pthread_join(thread, NULL);
     outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

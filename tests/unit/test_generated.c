@@ -32,8 +32,9 @@
 #    include "engine/cpu/kernel.h"
 #endif
 
-/* Odd, and neither it nor its neighbours a multiple of a vector, a block or a tile. */
-#define LENGTH (((size_t)1 << (SANITIZED ? 16 : 20)) + 12345)
+/* Odd, and neither it nor its neighbours a multiple of a vector, a block or a tile. For the CPU
+   they are a hundred blocks, and for a GPU a few for each of its multiprocessors. */
+#define LENGTH (((size_t)1 << (SANITIZED ? 16 : LAUNCHES ? 20 : 18)) + 12345)
 
 /* Of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
