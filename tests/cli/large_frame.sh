@@ -9,10 +9,11 @@ if [ -z "$ZSTD" ]; then
     skip 'large frames' 'no zstd'
     finish
 fi
-types='f64 bf16' files='x unsized' places='20 1000 300000 half -20 -2' teams='2 4'
+types='f64 bf16' files='x unsized' hows='-j2;-j3 --chunk-size=4KiB;-j16 --chunk-size=1MiB;-j5 --no-check'
+places='20 1000 300000 half -20 -2' teams='2 4'
 set -- --fast=5 -1 -3 '-9 -B0' -17 '-19 --long' '-3 --no-compress-literals' '-3 --rsyncable -T2' '--no-check -4'
 if [ -n "$sanitizer" ]; then
-    types='' files=x places='1000 half -2' teams=4
+    types='' files=x hows='-j3 --chunk-size=4KiB;-j5 --no-check' places='1000 half -2' teams=4
     set -- -1 '-9 -B0' '-3 --no-compress-literals'
 fi
 
@@ -25,6 +26,7 @@ fi
     printf 'abc'
 } >large
 truncate -s 14400001 large
+words=$IFS
 ops='-o sum,min,max,argmin,argmax,count,nan,inf'
 head -c 14400000 large >even
 for type in f32 $types; do
@@ -46,11 +48,14 @@ for level; do
         x) "$ZSTD" -q -f $level even -o x ;;
         unsized) "$ZSTD" -q -f $level <even >unsized ;;
         esac
-        for how in '-j 2' '-j 3 --chunk-size 4KiB' '-j 16 --chunk-size 1MiB' '-j 5 --no-check'; do
+        IFS=';'
+        for how in $hows; do
+            IFS=$words
             # shellcheck disable=SC2086 # as above
             run -q $ops -t f32 $how $file
             cmp -s out expected-f32 || good="$file $how"
         done
+        IFS=$words
     done
     ok "a large frame of zstd $level" [ "$good" = true ]
     # Other types differ in where elements are torn.
