@@ -27,6 +27,7 @@ test_programs = \
 	tests/unit/test_foreign \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_policy \
+	tests/unit/test_integers \
 	tests/unit/test_json \
 	tests/unit/test_limits_read \
 	tests/unit/test_machine_limits \
@@ -55,6 +56,7 @@ tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 test_generated_sources = \
 	tests/unit/test_generated.c \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
+	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/team.c src/bench/common/team.h
 tests_unit_test_generated_SOURCES = $(test_generated_sources)

@@ -158,7 +158,7 @@ static void check_good(void)
     struct tap_family family = {0};
     const char *found;
 
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    for (int i = 0; i < ELEMENT_FLOATS; i++) {
         enum element_type type = (enum element_type)i;
 
         for (int big = 0; big < 2; big++) {
@@ -216,7 +216,7 @@ static void check_nans(void)
     struct rng rng;
 
     rng_seed(&rng, 8);
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    for (int i = 0; i < ELEMENT_FLOATS; i++) {
         enum element_type type = (enum element_type)i;
         size_t count = SIZE / element_size(type);
 
@@ -259,7 +259,7 @@ static void check_integers(void)
                 for (unsigned k = 0; k < size; k++)
                     data.bytes[i + k] = (unsigned char)(x >> 8 * k);
             }
-            for (int type = 0; type < ELEMENT_TYPES; type++) {
+            for (int type = 0; type < ELEMENT_FLOATS; type++) {
                 const char *found = doubt(&data, SIZE, (enum element_type)type, false);
 
                 tap_case(&family, !found || (type != ELEMENT_F32 && bits > 8),
