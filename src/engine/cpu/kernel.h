@@ -143,7 +143,7 @@ void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, con
 void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_t count,
                         uint64_t index);
 
-/* Takes a block of floats of one byte that holds NaNs or infinities: as counts of its bytes. */
+/* Takes a block of floats of one byte, as counts of its bytes. */
 void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count,
                     uint64_t index);
 

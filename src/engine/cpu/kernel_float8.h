@@ -17,14 +17,18 @@
  *
  * With that, two products are below 2^12 in magnitude, and those of four vectors below 2^15. Sums
  * of these go to lanes of 32 bits: a group has 2^10 of four vectors at most, and less than 2^25.
+ *
+ * A set that looks nothing up (SIMD_LOOKUP) counts how often each byte occurs.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_FLOAT8_H
 #define GPUREDUCE_CPU_KERNEL_FLOAT8_H
 
 #include "engine/cpu/kernel_integer.h"
 
-#define SIGN8 UINT64_C(0x80)
-#define CLASSES_MAX 4
+#if SIMD_LOOKUP
+
+#    define SIGN8 UINT64_C(0x80)
+#    define CLASSES_MAX 4
 
 _Static_assert(GROUP_BYTES / V_BYTES <= 4 << 10, "sums of products fit");
 
@@ -35,7 +39,7 @@ struct float8_class {
 
 struct float8_layout {
     int unit_exponent;           /* all numbers are multiples of 2^this */
-    uint8_t special;             /* magnitudes from here on are no finite numbers */
+    uint8_t special, nan;        /* magnitudes from here on are not finite, and no numbers */
     unsigned char lower[16];     /* T(l) */
     unsigned char subnormal[16]; /* the same, where the exponent's upper bits are 0 */
     signed char sign[16];        /* 1 and -1, where they are */
@@ -46,6 +50,7 @@ struct float8_layout {
 static const struct float8_layout float8_layouts[] = {
     [ELEMENT_F8E4M3] = {-9,
                         0x7f,
+                        0x7f,
                         {8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30},
                         {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
                         {1, 0, 0, 0, 0, 0, 0, 0, -1},
@@ -54,6 +59,7 @@ static const struct float8_layout float8_layouts[] = {
                          {7, {0, 0, 0, 0, 1, 4, 16, 64, 0, 0, 0, 0, -1, -4, -16, -64}}}},
     [ELEMENT_F8E5M2] = {-16,
                         0x7c,
+                        0x7d,
                         {4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56},
                         {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28},
                         {1, 0, 0, 0, 0, 0, 0, 0, -1},
@@ -85,13 +91,55 @@ INLINE_TARGET struct float8_tables float8_tables(enum element_type type)
 struct float8_group {
     vec max_s, max_u, min_u;
     vec sum[CLASSES_MAX];
+    wvec nan, infinite, negative_infinite; /* how many, where they are looked for */
 };
 
+/* A vector of one byte in all lanes. */
+INLINE_TARGET vec b_set1(uint64_t byte)
+{
+    return v_set1((uint32_t)byte * UINT32_C(0x01010101));
+}
+
+/* What a mask leaves of x. */
+INLINE_TARGET vec b_without(vec mask, vec x)
+{
+    return v_xor(v_and(mask, x), x);
+}
+
+/* Counts what is not finite; returns the vector with zeros in its place, and sets *nan to a mask
+   of the NaNs. */
+INLINE_TARGET vec take_float8_specials(struct float8_group *g, vec x,
+                                       const struct float8_layout *layout, vec *nan)
+{
+    const vec one = b_set1(1), magnitude = v_and(x, b_set1(SIGN8 - 1));
+    const vec special = b_at_least(magnitude, b_set1(layout->special));
+    const vec negative = b_min_u(b_without(magnitude, x), one);
+    vec infinite;
+
+    *nan = b_at_least(magnitude, b_set1(layout->nan));
+    infinite = v_xor(special, *nan);
+    g->nan = w_add(g->nan, b_sum(v_and(*nan, one)));
+    g->infinite = w_add(g->infinite, b_sum(v_and(infinite, one)));
+    g->negative_infinite = w_add(g->negative_infinite, b_sum(v_and(infinite, negative)));
+    return b_without(special, x);
+}
+
+/* Takes a vector into the extremes. */
 INLINE_TARGET void take_float8_extremes(struct float8_group *g, vec x)
 {
     g->max_s = b_max_s(g->max_s, x);
     g->max_u = b_max_u(g->max_u, x);
     g->min_u = b_min_u(g->min_u, x);
+}
+
+/* The same for one that holds NaNs: they become what changes no extreme. */
+INLINE_TARGET void take_float8_numbers(struct float8_group *g, vec x, vec nan)
+{
+    const vec number = b_without(nan, x);
+
+    g->max_s = b_max_s(g->max_s, b_max_u(number, v_and(nan, b_set1(SIGN8))));
+    g->max_u = b_max_u(g->max_u, number);
+    g->min_u = b_min_u(g->min_u, b_max_u(x, nan));
 }
 
 /* Adds the products of a vector to the sums of 16 bits in `sum`. */
@@ -101,41 +149,64 @@ INLINE_TARGET void multiply_float8(vec sum[CLASSES_MAX], vec x, const struct flo
     const vec low = b_low(x), high = b_high(x), lower = b_lookup(t->lower, low);
 
     sum[0] = h_add(sum[0], b_multiply(b_lookup(t->subnormal, low), b_lookup(t->sign, high)));
-#pragma GCC unroll 4
+#    pragma GCC unroll 4
     for (int i = 0; i < classes; i++)
         sum[i] = h_add(sum[i], b_multiply(lower, b_lookup(t->upper[i], high)));
 }
 
-/* Takes `count` vectors, up to four, that lie `distance` bytes apart. */
-INLINE_TARGET void take_float8(struct float8_group *g, const unsigned char *p, size_t distance,
-                               size_t count, const struct float8_tables *t, int classes, bool sum)
+/* How a pass goes over a group. */
+struct float8_pass {
+    struct float8_tables tables;
+    const struct float8_layout *layout;
+    bool sum, specials; /* whether to sum, and whether there is anything but finite numbers */
+};
+
+/* The products of up to four vectors, in lanes of 16 bits. */
+struct float8_products {
+    vec sum[CLASSES_MAX];
+};
+
+INLINE_TARGET struct float8_products float8_products_none(void)
 {
-    vec products[CLASSES_MAX] = {v_set1(0), v_set1(0), v_set1(0), v_set1(0)};
+    return (struct float8_products){{v_set1(0), v_set1(0), v_set1(0), v_set1(0)}};
+}
 
-#pragma GCC unroll 4
-    for (size_t i = 0; i < count; i++) {
-        vec x = v_load_f32(p + i * distance);
+INLINE_TARGET void take_float8(struct float8_group *g, struct float8_products *products,
+                               const unsigned char *p, const struct float8_pass *pass)
+{
+    const vec x = v_load_f32(p);
+    vec finite = x, nan;
 
+    if (pass->specials) {
+        finite = take_float8_specials(g, x, pass->layout, &nan);
+        take_float8_numbers(g, x, nan);
+    } else {
         take_float8_extremes(g, x);
-        if (sum)
-            multiply_float8(products, x, t, classes);
     }
-#pragma GCC unroll 4
-    for (int i = 0; sum && i < classes; i++)
-        g->sum[i] = v_add(g->sum[i], h_pairs(products[i]));
+    if (pass->sum)
+        multiply_float8(products->sum, finite, &pass->tables, pass->layout->classes);
+}
+
+INLINE_TARGET void take_products(struct float8_group *g, const struct float8_products *products,
+                                 const struct float8_pass *pass)
+{
+    for (int i = 0; pass->sum && i < pass->layout->classes; i++)
+        g->sum[i] = v_add(g->sum[i], h_pairs(products->sum[i]));
 }
 
 /* One pass over a group of n bytes, a multiple of V_BYTES. */
 INLINE_TARGET struct float8_group pass_float8(const unsigned char *x, size_t n,
-                                              enum element_type type, bool sum)
+                                              enum element_type type, bool sum, bool specials)
 {
-    const int classes = float8_layouts[type].classes;
-    const struct float8_tables t = float8_tables(type);
+    const struct float8_pass pass = {float8_tables(type), &float8_layouts[type], sum, specials};
     struct float8_group g = {
         .max_s = v_set1(UINT32_C(0x80808080)),
         .max_u = v_set1(0),
         .min_u = v_set1(UINT32_MAX),
         .sum = {v_set1(0), v_set1(0), v_set1(0), v_set1(0)},
+        .nan = w_set1(0),
+        .infinite = w_set1(0),
+        .negative_infinite = w_set1(0),
     };
 
     for (size_t part = 0; part < n; part += GROUP_PART) {
@@ -144,11 +215,21 @@ INLINE_TARGET struct float8_group pass_float8(const unsigned char *x, size_t n,
         const size_t quarter = size / (STREAMS * V_BYTES) * V_BYTES;
 
         for (size_t i = 0; i < quarter; i += V_BYTES) {
+            struct float8_products products = float8_products_none();
+
             prefetch(p, quarter, i, V_BYTES, GROUP_PART);
-            take_float8(&g, p + i, quarter, STREAMS, &t, classes, sum);
+            take_float8(&g, &products, p + i, &pass);
+            take_float8(&g, &products, p + quarter + i, &pass);
+            take_float8(&g, &products, p + 2 * quarter + i, &pass);
+            take_float8(&g, &products, p + 3 * quarter + i, &pass);
+            take_products(&g, &products, &pass);
         }
-        for (size_t i = STREAMS * quarter; i < size; i += V_BYTES)
-            take_float8(&g, p + i, 0, 1, &t, classes, sum);
+        for (size_t i = STREAMS * quarter; i < size; i += V_BYTES) {
+            struct float8_products products = float8_products_none();
+
+            take_float8(&g, &products, p + i, &pass);
+            take_products(&g, &products, &pass);
+        }
     }
     return g;
 }
@@ -178,27 +259,53 @@ INLINE_TARGET int64_t float8_key(enum element_type type, uint64_t bits)
     return element_key(type, &byte);
 }
 
+/* The sum of a group's products, in units of the least number. */
+INLINE_TARGET void add_float8(struct cpu_reducer *r, const struct float8_group *g,
+                              const struct float8_layout *layout)
+{
+    int64_t total = 0;
+
+    for (int i = 0; i < layout->classes; i++)
+        total += v_h_add(g->sum[i]) * ((int64_t)1 << layout->class[i].weight_log2);
+    exact_add_integer(&r->partial.sum, total < 0 ? -(uint64_t)total : (uint64_t)total,
+                      EXACT_ONE_BIT - (unsigned)-layout->unit_exponent, total < 0);
+}
+
 /* A group of n elements, a multiple of those of a vector. */
 INLINE_TARGET void float8_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
                                 uint64_t index, enum element_type type, bool sum)
 {
     const struct float8_layout *layout = &float8_layouts[type];
-    const struct float8_group g = pass_float8(x, n, type, sum);
-    const struct bit_extremes bits = float8_bits(&g);
-    int64_t total = 0;
+    struct float8_group g = pass_float8(x, n, type, sum, false);
+    struct bit_extremes bits = float8_bits(&g);
+    uint64_t nan = 0;
 
     if (bits_magnitude(&bits) >= layout->special) {
-        cpu_take_bytes(r, x, n, index);
-        return;
+        g = pass_float8(x, n, type, sum, true);
+        bits = float8_bits(&g);
+        nan = w_h_add(g.nan);
+        r->partial.nan += nan;
+        r->partial.negative_infinity += w_h_add(g.negative_infinite);
+        r->partial.positive_infinity += w_h_add(g.infinite) - w_h_add(g.negative_infinite);
+        if (nan && index < r->partial.first_nan)
+            cpu_take_first_nan(r, x, n, index);
     }
-    cpu_take_block(r, float8_key(type, bits_min(&bits)), float8_key(type, bits_max(&bits)), x, n,
-                   index);
-    if (!sum)
-        return;
-    for (int i = 0; i < layout->classes; i++)
-        total += v_h_add(g.sum[i]) * ((int64_t)1 << layout->class[i].weight_log2);
-    exact_add_integer(&r->partial.sum, total < 0 ? -(uint64_t)total : (uint64_t)total,
-                      EXACT_ONE_BIT - (unsigned)-layout->unit_exponent, total < 0);
+    if (nan < n)
+        cpu_take_block(r, float8_key(type, bits_min(&bits)), float8_key(type, bits_max(&bits)), x,
+                       n, index);
+    if (sum)
+        add_float8(r, &g, layout);
 }
 
+#else
+
+INLINE_TARGET void float8_group(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                uint64_t index, enum element_type type, bool sum)
+{
+    (void)type;
+    (void)sum;
+    cpu_take_bytes(r, x, n, index);
+}
+
+#endif
 #endif

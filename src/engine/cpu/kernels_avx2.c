@@ -20,6 +20,7 @@ static bool simd_usable(void)
 
 #    define V_LANES 8
 #    define W_LANES 4
+#    define SIMD_LOOKUP 1
 
 typedef __m256i vec;
 typedef __m256i wvec;
@@ -312,6 +313,11 @@ SIMD_OP vec b_max_u(vec a, vec b)
 SIMD_OP vec b_max_s(vec a, vec b)
 {
     return _mm256_max_epi8(a, b);
+}
+
+SIMD_OP vec b_at_least(vec a, vec b)
+{
+    return _mm256_cmpeq_epi8(_mm256_max_epu8(a, b), a);
 }
 
 SIMD_OP vec h_min_s(vec a, vec b)

@@ -20,6 +20,7 @@ static bool simd_usable(void)
 
 #    define V_LANES 16
 #    define W_LANES 8
+#    define SIMD_LOOKUP 1
 
 typedef __m512i vec;
 typedef __m512i wvec;
@@ -270,6 +271,11 @@ SIMD_OP vec b_max_u(vec a, vec b)
 SIMD_OP vec b_max_s(vec a, vec b)
 {
     return _mm512_max_epi8(a, b);
+}
+
+SIMD_OP vec b_at_least(vec a, vec b)
+{
+    return _mm512_movm_epi8(_mm512_cmpge_epu8_mask(a, b));
 }
 
 SIMD_OP vec h_min_s(vec a, vec b)

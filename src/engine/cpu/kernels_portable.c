@@ -19,6 +19,7 @@ static bool simd_usable(void)
 
 #define V_LANES 4
 #define W_LANES 2
+#define SIMD_LOOKUP 0
 
 typedef int32_t vec __attribute__((vector_size(16)));
 typedef uint32_t vec_unsigned __attribute__((vector_size(16)));
@@ -27,7 +28,6 @@ typedef int64_t wvec __attribute__((vector_size(16)));
 typedef uint64_t wvec_unsigned __attribute__((vector_size(16)));
 typedef wvec wmask;
 typedef double vecd __attribute__((vector_size(16)));
-typedef int8_t bytes_signed __attribute__((vector_size(16)));
 typedef uint8_t bytes_unsigned __attribute__((vector_size(16)));
 typedef int16_t halves __attribute__((vector_size(16)));
 typedef uint16_t halves_unsigned __attribute__((vector_size(16)));
@@ -328,11 +328,6 @@ SIMD_OP vec b_max_u(vec a, vec b)
     return v_select((vec)((bytes_unsigned)a > (bytes_unsigned)b), a, b);
 }
 
-SIMD_OP vec b_max_s(vec a, vec b)
-{
-    return v_select((vec)((bytes_signed)a > (bytes_signed)b), a, b);
-}
-
 SIMD_OP vec h_min_s(vec a, vec b)
 {
     return v_select((vec)((halves)a > (halves)b), b, a);
@@ -353,50 +348,12 @@ SIMD_OP wvec b_sum(vec a)
     return (wvec)eight;
 }
 
-SIMD_OP vec h_add(vec a, vec b)
-{
-    return (vec)((halves_unsigned)a + (halves_unsigned)b);
-}
-
 /* A lane is its upper half, signed, times 2^16 and the lower one, which is signed, too. */
 SIMD_OP vec h_pairs(vec a)
 {
     vec lower = (vec)((vec_unsigned)a << 16) >> 16;
 
     return (a >> 16) + lower;
-}
-
-SIMD_OP vec b_low(vec a)
-{
-    return (vec)((bytes_unsigned)a & 0x0f);
-}
-
-SIMD_OP vec b_high(vec a)
-{
-    return (vec)((bytes_unsigned)a >> 4);
-}
-
-SIMD_OP vec b_table(const void *p)
-{
-    return v_load_f32(p);
-}
-
-SIMD_OP vec b_lookup(vec table, vec a)
-{
-    bytes_unsigned from = (bytes_unsigned)table, at = (bytes_unsigned)a, found;
-
-    for (int i = 0; i < 16; i++)
-        found[i] = from[at[i] & 15];
-    return (vec)found;
-}
-
-/* In a lane of 16 bits, the neighbours are its lower and its upper byte, in either byte order. */
-SIMD_OP vec b_multiply(vec a, vec b)
-{
-    halves lower = (halves)((halves_unsigned)a & 0xff) * ((halves)((halves_unsigned)b << 8) >> 8);
-    halves upper = (halves)((halves_unsigned)a >> 8) * ((halves)b >> 8);
-
-    return (vec)(lower + upper);
 }
 
 SIMD_OP vecd d_load(const double *p)

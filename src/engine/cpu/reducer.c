@@ -137,13 +137,20 @@ void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t co
 {
     /* Several counters for a byte: an addition need not wait for the one before it. */
     enum { SETS = 4, BYTES = 256 };
+    const size_t whole = count - count % SETS;
     struct partial *p = &r->partial;
     uint32_t counts[SETS][BYTES] = {{0}};
     int64_t min_key = INT64_MAX, max_key = INT64_MIN;
     uint64_t nan = 0;
 
-    for (size_t i = 0; i < count; i++)
-        counts[i % SETS][block[i]]++;
+    for (size_t i = 0; i < whole; i += SETS) {
+        counts[0][block[i]]++;
+        counts[1][block[i + 1]]++;
+        counts[2][block[i + 2]]++;
+        counts[3][block[i + 3]]++;
+    }
+    for (size_t i = whole; i < count; i++)
+        counts[0][block[i]]++;
     for (int i = 0; i < BYTES; i++) {
         const unsigned char byte = (unsigned char)i;
         const uint32_t n = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
