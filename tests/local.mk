@@ -128,7 +128,8 @@ test_scripts = \
 	tests/cli/many.sh \
 	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
-	tests/cli/profile.sh
+	tests/cli/profile.sh \
+	tests/cli/types.sh
 
 TESTS = $(test_programs) $(test_scripts)
 
