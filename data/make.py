@@ -187,6 +187,50 @@ def reduce(kind, values, skip_nan=False):
 
 
 # ----------------------------------------------------------------------------------------------
+# Integers, truth values and floats of one byte.
+# ----------------------------------------------------------------------------------------------
+INTEGERS = {'i8': (1, True), 'i16': (2, True), 'i32': (4, True), 'i64': (8, True),
+            'u8': (1, False), 'u16': (2, False), 'u32': (4, False), 'u64': (8, False)}
+
+# Bits of the exponent and of the fraction, and whether the greatest exponent is one of numbers.
+FLOATS8 = {'f8e4m3': (4, 3, True), 'f8e5m2': (5, 2, False)}
+
+
+def reduce_integers(values):
+    """Every operation's value, as text: only the mean is rounded."""
+    r = {'sum': str(sum(values)), 'count': str(len(values)), 'nan': '0', 'inf': '0'}
+    if not values:
+        r.update(dict.fromkeys(('min', 'max', 'mean', 'argmin', 'argmax'), 'nan'))
+        return r
+    low, high = min(values), max(values)
+    r.update(min=str(low), max=str(high), argmin=str(values.index(low)),
+             argmax=str(values.index(high)),
+             mean=show('f64', to_f64(Fraction(sum(values), len(values)))))
+    return r
+
+
+def float8(kind, byte):
+    """The number that a byte stands for, from the definition of its type."""
+    exponent_bits, fraction_bits, finite = FLOATS8[kind]
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = byte >> fraction_bits & 2 ** exponent_bits - 1
+    fraction = byte & 2 ** fraction_bits - 1
+    sign = -1.0 if byte & 0x80 else 1.0
+    if finite and byte & 0x7f == 0x7f:
+        return NAN
+    if not finite and exponent == 2 ** exponent_bits - 1:
+        return NAN if fraction else sign * INF
+    if exponent == 0:
+        return sign * fraction * 2.0 ** (1 - bias - fraction_bits)
+    return sign * (2 ** fraction_bits + fraction) * 2.0 ** (exponent - bias - fraction_bits)
+
+
+def reduce_float8(values, skip_nan=False):
+    """Their extremes are printed as those of f32, in which every such number has its own."""
+    return reduce('f32', values, skip_nan)
+
+
+# ----------------------------------------------------------------------------------------------
 # Files.
 # ----------------------------------------------------------------------------------------------
 made = []      # names, in order
@@ -416,6 +460,86 @@ def make_raw():
             'raw/cancel.f64': (None, naive('f64', values64))}
 
 
+def write_integers(name, kind, values, order='little', options=None):
+    size, signed = INTEGERS[kind]
+    write(name, b''.join(x.to_bytes(size, order, signed=signed) for x in values))
+    if options is None:
+        options = '-t ' + kind + (' --endian big' if order == 'big' else '')
+    expected.append((name, options, reduce_integers(values)))
+
+
+def spread_integers(kind, count=513):
+    """Integers of all lengths, and the type's edges. An odd count leaves a remainder for every kind
+    of vector."""
+    size, signed = INTEGERS[kind]
+    bits = 8 * size - signed
+    generator = random.Random(5)
+    values = [generator.getrandbits(generator.randrange(bits + 1)) for _ in range(count)]
+    if signed:
+        values = [-x if generator.random() < 0.5 else x for x in values]
+    values[101], values[201] = 2 ** bits - 1, -2 ** bits if signed else 0
+    return values
+
+
+def make_integers():
+    for kind, (size, _) in INTEGERS.items():
+        for order in ('little', 'big') if size > 1 else ('little',):
+            name = 'raw/mixed%s.%s' % ('' if size == 1 else '-' + order[0] + 'e', kind)
+            write_integers(name, kind, spread_integers(kind), order)
+    # Sums of more than 64 bits.
+    write_integers('raw/least.i64', 'i64', [-2 ** 63] * 100)
+    write_integers('raw/greatest.u64', 'u64', [2 ** 64 - 1] * 100)
+    # A mean that is a tie of two binary64 numbers, and one that is not by 1.
+    write_integers('raw/tie.i64', 'i64', [2 ** 53 + 1, 2 ** 53 + 1])
+    write_integers('raw/tie-broken.i64', 'i64', [2 ** 53 + 1, 2 ** 53 + 2])
+    write_integers('raw/empty.u8', 'u8', [])
+
+    generator = random.Random(6)
+    truths = bytes(generator.choice((0, 0, 1, 1, 2, 128, 255)) for _ in range(300))
+    write('raw/truth.bool', truths)
+    expected.append(('raw/truth.bool', '-t bool', reduce_integers([int(x != 0) for x in truths])))
+
+    for kind in FLOATS8:
+        every = bytes(range(256)) * 3
+        numbers = bytes(x for x in every if math.isfinite(float8(kind, x)))
+        for name, data in (('every', every), ('mixed', numbers[:-1])):
+            values = [float8(kind, x) for x in data]
+            write('raw/%s.%s' % (name, kind), data)
+            expected.append(('raw/%s.%s' % (name, kind), '-t ' + kind, reduce_float8(values)))
+            if name == 'every':
+                expected.append(('raw/every.' + kind, '-t %s --nan=skip' % kind,
+                                 reduce_float8(values, True)))
+
+    # Names that NumPy and safetensors have for them.
+    for options, name, kind in (('-t <i8', 'raw/mixed-le.i64', 'i64'),
+                                ('-t >u8', 'raw/mixed-be.u64', 'u64'),
+                                ('-t int16', 'raw/mixed-le.i16', 'i16'),
+                                ('-t U32', 'raw/mixed-le.u32', 'u32'),
+                                ('-t |i1', 'raw/mixed.i8', 'i8')):
+        expected.append((name, options, reduce_integers(spread_integers(kind))))
+
+    for descr, kind in (('|i1', 'i8'), ('<i2', 'i16'), ('>i4', 'i32'), ('<i8', 'i64'),
+                        ('|u1', 'u8'), ('>u2', 'u16'), ('<u4', 'u32'), ('>u8', 'u64')):
+        size, signed = INTEGERS[kind]
+        order = 'big' if descr[0] == '>' else 'little'
+        values = spread_integers(kind, 105 + 100)
+        name = 'npy/%s%s.npy' % (descr[1:], '-big-endian' if order == 'big' else '')
+        write(name, npy(npy_header(descr, '(41, 5)'),
+                        b''.join(x.to_bytes(size, order, signed=signed) for x in values)))
+        expected.append((name, 'none', reduce_integers(values)))
+    write('npy/b1.npy', npy(npy_header('|b1', '(300,)'), bytes(int(x != 0) for x in truths)))
+    expected.append(('npy/b1.npy', 'none', reduce_integers([int(x != 0) for x in truths])))
+    data = bytes(range(100))
+    write('npy/void1.npy', npy(npy_header('|V1', '(100,)'), data))
+    expected.append(('npy/void1.npy', '-t f8e4m3',
+                     reduce_float8([float8('f8e4m3', x) for x in data])))
+
+    values = spread_integers('i32', 2000)
+    data = b''.join(x.to_bytes(4, 'little', signed=True) for x in values)
+    write('zstd/frames-torn.i32.zst', b''.join(map(zstd, pieces(data, 1003))))
+    expected.append(('zstd/frames-torn.i32.zst', '-t i32', reduce_integers(values)))
+
+
 def make_npy():
     floats = [(i * 29 % 105 - 50) / 7 + i / 100 for i in range(105)]
 
@@ -576,6 +700,7 @@ def main():
     wrong = make_raw()
     make_npy()
     wrong.update(make_zstd())
+    make_integers()
     write_expected()
     update_readme(wrong)
 

@@ -28,6 +28,7 @@ test_programs = \
 	tests/unit/test_foreign \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_policy \
+	tests/unit/test_integers \
 	tests/unit/test_json \
 	tests/unit/test_limits_read \
 	tests/unit/test_machine_limits \
@@ -54,6 +55,7 @@ tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 test_generated_sources = \
 	tests/unit/test_generated.c \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
+	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/team.c src/bench/common/team.h
 tests_unit_test_generated_SOURCES = $(test_generated_sources)
@@ -125,7 +127,8 @@ test_scripts = \
 	tests/cli/many.sh \
 	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
-	tests/cli/profile.sh
+	tests/cli/profile.sh \
+	tests/cli/types.sh
 
 # Those that take longest come first, here and in the lists: at the end, cores would wait for them.
 TESTS = $(test_scripts) $(test_programs)

@@ -31,7 +31,7 @@ complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -F
 
 complete -c gpureduce-bench -n __fish_use_subcommand -a generate -d 'write test data of a chosen distribution to standard output'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel' -d 'distribution of the numbers'
-complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s t -l dtype -x -a 'f32 f64 f16 bf16' -d 'type of the numbers'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s t -l dtype -x -a 'f32 f64 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 bool' -d 'type of the numbers'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s b -l bytes -x -d 'how much to write'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s s -l seed -x -d 'seed of the numbers'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s j -l threads -x -d 'threads that make them'

@@ -5,6 +5,7 @@ src_gpureduce_bench_LDADD = src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS)
 src_gpureduce_bench_SOURCES = \
 	src/bench/common/arguments.c src/bench/common/arguments.h \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
+	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
 	src/bench/common/output.c src/bench/common/output.h \
 	src/bench/common/reducers.c src/bench/common/reducers.h \

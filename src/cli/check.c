@@ -92,8 +92,14 @@ static bool same_value(const struct record_line *line, const char *recorded,
                        const struct operation *op, const struct reduction *reduction)
 {
     enum element_type type = recorded_type(line, op, reduction);
+    const struct integer *full = operation_exact_integer(op, &reduction->result);
+    char text[NUMBER_MAX];
     double found, number;
 
+    if (full) { /* more digits than a binary64 has */
+        number_format_integer(text, full);
+        return strcmp(recorded, text) == 0;
+    }
     if (op->kind == OPERATION_COUNT) {
         uint64_t integer = PARTIAL_NO_INDEX;
 

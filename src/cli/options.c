@@ -62,12 +62,14 @@ static bool parse_dtype(const struct arguments *a, const struct argument *x, con
     enum element_order order;
 
     if (!element_parse(text, &options->session.input.type, &order)) {
-        if (*text && strcmp(text + 1, "f16") == 0)
-            return arguments_wrong(a,
-                                   "dtype %s is a float of 16 bytes to NumPy, which is not "
-                                   "supported; binary16 is f16, <f2 or >f2",
-                                   text);
-        return arguments_unknown_word(a, x, text);
+        const struct element_foreign *foreign = element_find_foreign(text);
+        char format[200];
+
+        if (!foreign)
+            return arguments_unknown_word(a, x, text);
+        snprintf(format, sizeof format, "dtype %%s is %s%s%s", foreign->what,
+                 foreign->read_as ? ": give -t " : "", foreign->read_as ? foreign->read_as : "");
+        return arguments_wrong(a, format, text);
     }
     options->session.input.type_given = true;
     if (order != ELEMENT_ORDER_UNSAID)
@@ -307,11 +309,13 @@ static const struct argument table[] = {
      .parse = parse_dtype,
      .what = "dtype",
      .word = dtype_word,
-     .other = "a name of NumPy's, such as float32 or >f4",
+     .other = "a name of NumPy's or safetensors', such as float32, >i4 or BF16",
      .completion = COMPLETE_WORD,
      .help =
-         "type of raw elements: f32 (default), f64, f16, bf16, or as NumPy spells it (<f4, >f8, "
-         "float32); also of a .npy of bfloat16, whose header says V2"},
+         "type of raw elements: f32 (default), f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, "
+         "u8, u16, u32, u64 or bool, by bits; or as NumPy or safetensors spell it (<f4, >i8, "
+         "uint8, "
+         "BF16); also of a .npy whose header says V2 or V1"},
     {.name = "endian",
      .value = "ORDER",
      .kind = ARGUMENT_PARSED,

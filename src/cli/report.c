@@ -40,14 +40,22 @@ const char *report_policy(enum nan_policy policy)
 
 enum element_type report_type(const struct operation *op, const struct reduction *reduction)
 {
-    return op->kind == OPERATION_ELEMENT ? reduction->type : ELEMENT_F64;
+    if (op->kind != OPERATION_ELEMENT || element_is_integer(reduction->type))
+        return ELEMENT_F64;
+    /* The shortest decimals of types of one byte have a digit or two: 448 would be 450. */
+    return element_size(reduction->type) == 1 ? ELEMENT_F32 : reduction->type;
 }
 
 void report_value(char text[NUMBER_MAX], const struct operation *op,
                   const struct reduction *reduction, enum element_type type, enum number_form form)
 {
+    const struct integer *full = operation_exact_integer(op, &reduction->result);
     uint64_t integer;
 
+    if (full) {
+        number_format_integer(text, full);
+        return;
+    }
     if (op->kind == OPERATION_COUNT) {
         integer = operation_integer(op, &reduction->result);
         if (integer == PARTIAL_NO_INDEX)

@@ -113,7 +113,8 @@ static void json_values(const struct options *options, const struct reduction *r
 
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
-        bool string = options->number == NUMBER_HEX && op->kind != OPERATION_COUNT;
+        bool string = options->number == NUMBER_HEX && op->kind != OPERATION_COUNT &&
+                      !operation_exact_integer(op, &reduction->result);
 
         if (report_repeated(options, i) || op->wants == 0)
             continue;

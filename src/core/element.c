@@ -24,32 +24,42 @@ bool element_host_is_big(void)
     return first == 0;
 }
 
-/* The byte order that a name begins with; *name is what follows it. */
-static enum element_order parse_order(const char **name)
+/* What a name begins with. NumPy writes '|' where there is no byte order to speak of. */
+struct order_prefix {
+    enum element_order order;
+    bool one_byte;    /* '|' */
+    const char *name; /* what follows */
+};
+
+static struct order_prefix parse_order(const char *name)
 {
-    switch (**name) {
+    const enum element_order own = element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+
+    switch (*name) {
     case '<':
-        ++*name;
-        return ELEMENT_ORDER_LITTLE;
+        return (struct order_prefix){ELEMENT_ORDER_LITTLE, false, name + 1};
     case '>':
-        ++*name;
-        return ELEMENT_ORDER_BIG;
+        return (struct order_prefix){ELEMENT_ORDER_BIG, false, name + 1};
     case '=':
-        ++*name;
-        return element_host_is_big() ? ELEMENT_ORDER_BIG : ELEMENT_ORDER_LITTLE;
+        return (struct order_prefix){own, false, name + 1};
+    case '|':
+        return (struct order_prefix){ELEMENT_ORDER_UNSAID, true, name + 1};
     }
-    return ELEMENT_ORDER_UNSAID;
+    return (struct order_prefix){ELEMENT_ORDER_UNSAID, false, name};
 }
 
 bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order)
 {
-    enum element_order said = parse_order(&name);
+    const struct order_prefix prefix = parse_order(name);
 
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        for (int j = 0; element_formats[i].numpy[j]; j++) {
-            if (strcmp(name, element_formats[i].numpy[j]) == 0) {
+        const struct element_format *format = &element_formats[i];
+
+        for (int j = 0; format->numpy[j]; j++) {
+            if (strcmp(prefix.name, format->numpy[j]) == 0 &&
+                (!prefix.one_byte || format->size == 1)) {
                 *type = (enum element_type)i;
-                *order = said;
+                *order = prefix.order;
                 return true;
             }
         }
@@ -60,22 +70,92 @@ bool element_parse_numpy(const char *name, enum element_type *type, enum element
 /* Whether NumPy gives the name, behind a byte order, to another type. */
 static bool means_bytes(const char *name)
 {
-    return strcmp(name, "f16") == 0;
+    return strcmp(name, "f16") == 0 || strcmp(name, "i8") == 0 || strcmp(name, "u8") == 0;
 }
 
 bool element_parse(const char *name, enum element_type *type, enum element_order *order)
 {
-    const char *own = name;
-    enum element_order said = parse_order(&own);
+    const struct order_prefix prefix = parse_order(name);
+    const bool bare = prefix.name == name;
 
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        if (strcmp(own, element_formats[i].name) == 0 && (own == name || !means_bytes(own))) {
+        if (strcmp(prefix.name, element_formats[i].name) == 0 && !prefix.one_byte &&
+            (bare || !means_bytes(prefix.name))) {
             *type = (enum element_type)i;
-            *order = said;
+            *order = prefix.order;
             return true;
         }
     }
-    return element_parse_numpy(name, type, order);
+    if (element_parse_numpy(name, type, order))
+        return true;
+    for (int i = 0; bare && i < ELEMENT_TYPES; i++) {
+        if (strcmp(name, element_formats[i].safetensors) == 0) {
+            *type = (enum element_type)i;
+            *order = ELEMENT_ORDER_UNSAID;
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct element_foreign *element_find_foreign(const char *name)
+{
+#define PAIRS32 "pairs of f32, a real and an imaginary part", "f32"
+#define PAIRS64 "pairs of f64, a real and an imaginary part", "f64"
+#define LONG "a float of 10 bytes or more; convert it first, with numpy's x.astype('f8')", NULL
+#define LONG_PAIRS "pairs of such floats; convert them first, with numpy's x.astype('c16')", NULL
+#define TIME "time, counted in integers; those of NaT are the least there are", "i64"
+#define FLOAT8 "a float of one byte that is not read; f8e4m3 (e4m3fn) and f8e5m2 are", NULL
+#define OBJECTS "Python's objects; convert them first, with numpy's x.astype('f8')", NULL
+#define TEXT "text; convert it first, with numpy's x.astype('f8')", NULL
+#define BYTES \
+    "bytes of unknown meaning; numpy's x.view('u1'), or of another type, makes numbers", NULL
+    static const struct element_foreign rows[] = {
+        {"complex64", PAIRS32},
+        {"csingle", PAIRS32},
+        {"c8", PAIRS32},
+        {"C64", PAIRS32},
+        {"complex128", PAIRS64},
+        {"cdouble", PAIRS64},
+        {"complex", PAIRS64},
+        {"c16", PAIRS64},
+        {"clongdouble", LONG_PAIRS},
+        {"complex256", LONG_PAIRS},
+        {"c32", LONG_PAIRS},
+        {"longdouble", LONG},
+        {"float128", LONG},
+        {"f12", LONG},
+        {"g", LONG},
+        {"f16", "a float of 16 bytes to NumPy, which is not supported; binary16 is f16, <f2 or >f2",
+         NULL},
+        {"datetime64", TIME},
+        {"timedelta64", TIME},
+        {"M8", TIME},
+        {"m8", TIME},
+        {"float8_", FLOAT8},
+        {"F8_", FLOAT8},
+        {"object", OBJECTS},
+        {"O", OBJECTS},
+        {"str", TEXT},
+        {"U", TEXT},
+        {"S", TEXT},
+        {"void", BYTES},
+        {"V", BYTES},
+    };
+    const struct order_prefix prefix = parse_order(name);
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t length = strlen(rows[i].name);
+        const char *rest = prefix.name + length;
+
+        if (strncmp(prefix.name, rows[i].name, length) != 0)
+            continue;
+        /* Behind a name may be a unit of time in brackets; behind a letter, a number of bytes. */
+        if (*rest == '\0' || *rest == '[' || rows[i].name[length - 1] == '_' ||
+            (length == 1 && rest[strspn(rest, "0123456789")] == '\0'))
+            return &rows[i];
+    }
+    return NULL;
 }
 
 static double load_f32_bits(uint32_t bits)
@@ -100,27 +180,183 @@ static double load_f16_bits(uint16_t bits)
     return bits & 0x8000 ? -x : x;
 }
 
-double element_load(enum element_type type, const void *bytes)
+/* Of an exponent of 4 bits, none of which stands for infinities, and a fraction of 3. */
+static double load_f8e4m3_bits(uint8_t bits)
 {
+    unsigned exponent = bits >> 3 & 0xf;
+    unsigned fraction = bits & 7;
+    double x;
+
+    if ((bits & 0x7f) == 0x7f)
+        x = NAN;
+    else if (exponent == 0)
+        x = ldexp(fraction, -9);
+    else
+        x = ldexp(fraction | 8, (int)exponent - 10);
+    return bits & 0x80 ? -x : x;
+}
+
+/* An element of up to 32 bits, in the lower bits of a word. */
+static uint32_t load_word(size_t size, const void *bytes)
+{
+    uint8_t byte;
     uint16_t half;
     uint32_t word;
+
+    switch (size) {
+    case 1:
+        memcpy(&byte, bytes, sizeof byte);
+        return byte;
+    case 2:
+        memcpy(&half, bytes, sizeof half);
+        return half;
+    }
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static uint64_t load_bits(enum element_type type, const void *bytes)
+{
+    uint64_t bits;
+
+    if (element_formats[type].size < sizeof bits)
+        return load_word(element_formats[type].size, bytes);
+    memcpy(&bits, bytes, sizeof bits);
+    return bits;
+}
+
+/* Of an integer type other than u64: the value. */
+static int64_t load_signed(enum element_type type, const void *bytes)
+{
+    uint64_t bits = load_bits(type, bytes);
+    uint64_t sign = UINT64_C(1) << (8 * element_formats[type].size - 1);
+
+    if (element_formats[type].kind == ELEMENT_SIGNED)
+        bits = (bits ^ sign) - sign;
+    else if (element_formats[type].kind == ELEMENT_TRUTH)
+        bits = bits != 0;
+    return (int64_t)bits;
+}
+
+double element_load(enum element_type type, const void *bytes)
+{
     double x = NAN;
 
     switch (type) {
     case ELEMENT_F32:
-        memcpy(&word, bytes, sizeof word);
-        return load_f32_bits(word);
+        return load_f32_bits(load_word(4, bytes));
     case ELEMENT_F64:
         memcpy(&x, bytes, sizeof x);
         return x;
     case ELEMENT_F16:
-        memcpy(&half, bytes, sizeof half);
-        return load_f16_bits(half);
+        return load_f16_bits((uint16_t)load_word(2, bytes));
     case ELEMENT_BF16:
-        memcpy(&half, bytes, sizeof half);
-        return load_f32_bits((uint32_t)half << 16);
+        return load_f32_bits(load_word(2, bytes) << 16);
+    case ELEMENT_F8E4M3:
+        return load_f8e4m3_bits((uint8_t)load_word(1, bytes));
+    case ELEMENT_F8E5M2: /* the upper half of a binary16 */
+        return load_f16_bits((uint16_t)(load_word(1, bytes) << 8));
+    case ELEMENT_I8:
+    case ELEMENT_I16:
+    case ELEMENT_I32:
+    case ELEMENT_I64:
+    case ELEMENT_U8:
+    case ELEMENT_U16:
+    case ELEMENT_U32:
+    case ELEMENT_BOOL:
+        return (double)load_signed(type, bytes);
+    case ELEMENT_U64:
+        return (double)load_bits(type, bytes);
     }
     return x; /* not reached */
+}
+
+bool element_is_nan(enum element_type type, const void *bytes)
+{
+    return !element_is_integer(type) && isnan(element_load(type, bytes));
+}
+
+#define U64_OFFSET (UINT64_C(1) << 63)
+
+int64_t element_key(enum element_type type, const void *bytes)
+{
+    if (!element_is_integer(type))
+        return exact_key(element_load(type, bytes));
+    if (type == ELEMENT_U64)
+        return (int64_t)(load_bits(type, bytes) ^ U64_OFFSET);
+    return load_signed(type, bytes);
+}
+
+struct integer element_key_integer(enum element_type type, int64_t key)
+{
+    struct integer x = {.known = true};
+
+    if (type == ELEMENT_U64)
+        x.low = (uint64_t)key ^ U64_OFFSET;
+    else
+        x.low = key < 0 ? -(uint64_t)key : (uint64_t)key;
+    x.negative = type != ELEMENT_U64 && key < 0;
+    return x;
+}
+
+struct integer element_load_integer(enum element_type type, const void *bytes)
+{
+    return element_key_integer(type, element_key(type, bytes));
+}
+
+double element_key_value(enum element_type type, int64_t key)
+{
+    if (!element_is_integer(type))
+        return exact_key_value(key);
+    return type == ELEMENT_U64 ? (double)((uint64_t)key ^ U64_OFFSET) : (double)key;
+}
+
+/* Compares integers below 2^64 in magnitude. */
+static int compare_integers(struct integer a, struct integer b)
+{
+    int order = (a.low > b.low) - (a.low < b.low);
+
+    if (a.negative != b.negative)
+        return a.negative ? -1 : 1;
+    return a.negative ? -order : order;
+}
+
+/* Compares a float with such an integer. */
+static int compare_with_integer(double x, struct integer b)
+{
+    double size = fabs(x), whole = trunc(size);
+    struct integer a = {.negative = signbit(x)};
+    int order;
+
+    if (size >= 0x1p64)
+        return signbit(x) ? -1 : 1;
+    a.low = (uint64_t)whole;
+    order = compare_integers(a, b);
+    return order != 0 || size == whole ? order : signbit(x) ? -1 : 1;
+}
+
+int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b)
+{
+    const bool a_integer = element_is_integer(a_type), b_integer = element_is_integer(b_type);
+
+    if (a_type == b_type || (!a_integer && !b_integer))
+        return (a > b) - (a < b);
+    if (a_integer && b_integer)
+        return compare_integers(element_key_integer(a_type, a), element_key_integer(b_type, b));
+    if (b_integer)
+        return compare_with_integer(exact_key_value(a), element_key_integer(b_type, b));
+    return -compare_with_integer(exact_key_value(b), element_key_integer(a_type, a));
+}
+
+/* The greatest number of a float type. */
+static double element_max(enum element_type type)
+{
+    const struct element_format *format = &element_formats[type];
+    /* Where the greatest exponent has a NaN, its greatest fraction is none of a number. */
+    int missing = format->kind == ELEMENT_FINITE ? 2 : 1;
+
+    return ldexp(ldexp(1, format->significant_bits) - missing,
+                 format->exponent_max + 1 - format->significant_bits);
 }
 
 double element_round(enum element_type type, double x)
@@ -138,11 +374,12 @@ double element_round(enum element_type type, double x)
     /* The element's last bit weighs 2^shift. nearbyint rounds ties to even in the default mode,
        which nothing here changes. */
     rounded = ldexp(nearbyint(ldexp(x, -shift)), shift);
-    return fabs(rounded) >= ldexp(1, format->exponent_max + 1) ? copysign(INFINITY, x) : rounded;
+    return fabs(rounded) > element_max(type) ? copysign(INFINITY, x) : rounded;
 }
 
-#define CHECK_SIZE(CONSTANT, name, size, ...) \
-    _Static_assert(size == 2 || size == 4 || size == 8, "element_swap knows no other sizes");
+#define CHECK_SIZE(CONSTANT, name, size, ...)                        \
+    _Static_assert(size == 1 || size == 2 || size == 4 || size == 8, \
+                   "element_swap knows no other sizes");
 ELEMENT_TABLE(CHECK_SIZE)
 #undef CHECK_SIZE
 
@@ -152,6 +389,9 @@ void element_swap(void *to, const void *from, size_t count, size_t size)
     unsigned char *out = to;
 
     switch (size) {
+    case 1:
+        memmove(to, from, count);
+        break;
     case 2:
         for (size_t i = 0; i < count; i++) {
             uint16_t x;

@@ -202,3 +202,25 @@ double exact_divide(const struct exact *e, uint64_t count)
     return round_digits(digit, n, EXACT_LSB_EXPONENT - 32 * QUOTIENT_DIGITS, remainder != 0,
                         negative);
 }
+
+struct integer exact_integer(const struct exact *e)
+{
+    enum { ONE = EXACT_ONE_BIT / 32, SHIFT = EXACT_ONE_BIT % 32, DIGITS = 4 };
+    uint32_t digit[EXACT_DIGITS], integer[DIGITS];
+    bool negative = magnitude(e, digit);
+    uint32_t others = digit[ONE] & ((UINT32_C(1) << SHIFT) - 1);
+
+    for (int i = 0; i < ONE; i++)
+        others |= digit[i];
+    others |= digit[ONE + DIGITS] >> SHIFT;
+    for (int i = ONE + DIGITS + 1; i < EXACT_DIGITS; i++)
+        others |= digit[i];
+    if (others)
+        return (struct integer){0};
+    for (int i = 0; i < DIGITS; i++)
+        integer[i] = digit[ONE + i] >> SHIFT | digit[ONE + i + 1] << (32 - SHIFT);
+    return (struct integer){.high = (uint64_t)integer[3] << 32 | integer[2],
+                            .low = (uint64_t)integer[1] << 32 | integer[0],
+                            .negative = negative,
+                            .known = true};
+}

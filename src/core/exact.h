@@ -14,6 +14,7 @@
 #ifndef GPUREDUCE_EXACT_H
 #define GPUREDUCE_EXACT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -143,6 +144,16 @@ EXACT_SHARED int64_t exact_carry_out(int64_t digit)
     return digit >> EXACT_DIGIT_BITS;
 }
 
+/* An integer of up to 128 bits and a sign; zero has none. */
+struct integer {
+    uint64_t high, low; /* of its magnitude */
+    bool negative;
+    bool known; /* false where there is no such number: then all else is 0 */
+};
+
+/* The bit of an accumulator that weighs 1. */
+#define EXACT_ONE_BIT ((unsigned)-EXACT_LSB_EXPONENT)
+
 /* Host side, exact.c. */
 
 /* Makes *e zero. */
@@ -167,5 +178,8 @@ double exact_round(const struct exact *e);
 /* The value divided by count > 0, the quotient rounded once. Finite wherever the quotient is,
    even where exact_round gives an infinity. */
 double exact_divide(const struct exact *e, uint64_t count);
+
+/* The value as an integer. Not known where it is none, or is 2^128 or more. */
+struct integer exact_integer(const struct exact *e);
 
 #endif

@@ -110,7 +110,9 @@ static bool decimal_of_length(struct decimal *d, double x, enum element_type typ
    as many: floor((significant bits - 1) log10 2), in IEEE 754's and C's terms DBL_DIG. */
 static int digits_kept(enum element_type type)
 {
-    return (element_formats[type].significant_bits - 1) * 30103 / 100000;
+    int digits = (element_formats[type].significant_bits - 1) * 30103 / 100000;
+
+    return digits > 0 ? digits : 1;
 }
 
 /* The shortest decimal of x > 0, or the same with zeros behind it. A normal number that has one of
@@ -154,6 +156,32 @@ void number_format(char text[NUMBER_MAX], double x, enum element_type type)
         snprintf(text, NUMBER_MAX, "%s%.*s.%.*s", sign, d.exponent + 1, d.digits,
                  d.length - d.exponent - 1, d.digits + d.exponent + 1);
     }
+}
+
+void number_format_integer(char text[NUMBER_MAX], const struct integer *x)
+{
+    uint32_t digit[4] = {(uint32_t)(x->high >> 32), (uint32_t)x->high, (uint32_t)(x->low >> 32),
+                         (uint32_t)x->low};
+    char *at = text + NUMBER_MAX - 1;
+    bool left;
+
+    *at = '\0';
+    do {
+        uint64_t remainder = 0;
+
+        left = false;
+        for (int i = 0; i < 4; i++) {
+            uint64_t value = remainder << 32 | digit[i];
+
+            digit[i] = (uint32_t)(value / 10);
+            remainder = value % 10;
+            left = left || digit[i] != 0;
+        }
+        *--at = (char)('0' + remainder);
+    } while (left);
+    if (x->negative)
+        *--at = '-';
+    memmove(text, at, (size_t)(text + NUMBER_MAX - at));
 }
 
 void number_format_hex(char text[NUMBER_MAX], double x)

@@ -11,13 +11,17 @@
 
 #include "core/element.h"
 
-/* Room for any number that number_format writes, the final NUL included. */
-#define NUMBER_MAX 32
+/* Room for any number that is written here, the final NUL included. An integer may have a sign and
+   39 digits. */
+#define NUMBER_MAX 48
 
 /* Writes to `text` the shortest decimal that, read to nearest and rounded to `type`, gives x back;
    of several of that length, the nearest. x is a value of `type`. Plain digits where the decimal
    exponent is from -5 to 15, else scientific. NaN is nan, infinities inf and -inf. */
 void number_format(char text[NUMBER_MAX], double x, enum element_type type);
+
+/* Writes a known integer in full. */
+void number_format_integer(char text[NUMBER_MAX], const struct integer *x);
 
 /* How numbers are written. */
 enum number_form { NUMBER_DECIMAL, NUMBER_HEX };

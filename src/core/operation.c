@@ -6,16 +6,18 @@
 
 #define MEMBER(name) offsetof(struct result, name)
 
+_Static_assert(MEMBER(sum_integer) != 0, "a place of 0 stands for none");
+
 const struct operation operations[] = {
-    {"sum", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(sum)},
-    {"min", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(min)},
-    {"max", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(max)},
-    {"mean", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(mean)},
-    {"count", OPERATION_COUNT, 0, MEMBER(count)},
-    {"argmin", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmin)},
-    {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmax)},
-    {"nan", OPERATION_COUNT, 0, MEMBER(nan)},
-    {"inf", OPERATION_COUNT, 0, MEMBER(infinity)},
+    {"sum", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(sum), MEMBER(sum_integer)},
+    {"min", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(min), MEMBER(min_integer)},
+    {"max", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(max), MEMBER(max_integer)},
+    {"mean", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(mean), 0},
+    {"count", OPERATION_COUNT, 0, MEMBER(count), 0},
+    {"argmin", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmin), 0},
+    {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmax), 0},
+    {"nan", OPERATION_COUNT, 0, MEMBER(nan), 0},
+    {"inf", OPERATION_COUNT, 0, MEMBER(infinity), 0},
 };
 
 const size_t operation_count = sizeof operations / sizeof *operations;
@@ -33,6 +35,17 @@ double operation_number(const struct operation *op, const struct result *result)
     double value;
     memcpy(&value, (const char *)result + op->member, sizeof value);
     return value;
+}
+
+const struct integer *operation_exact_integer(const struct operation *op,
+                                              const struct result *result)
+{
+    const struct integer *value;
+
+    if (op->integer == 0)
+        return NULL;
+    value = (const void *)((const char *)result + op->integer);
+    return value->known ? value : NULL;
 }
 
 uint64_t operation_integer(const struct operation *op, const struct result *result)

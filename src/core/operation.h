@@ -25,6 +25,7 @@ struct operation {
     enum operation_kind kind;
     unsigned wants; /* partial_want bits the reduction needs for it */
     size_t member;  /* where in struct result it is */
+    size_t integer; /* where it is in full, if it is an integer; 0 if it never is */
 };
 
 extern const struct operation operations[];
@@ -35,6 +36,11 @@ const struct operation *operation_find(const char *name, size_t length);
 
 /* Its value in a result: of the kinds OPERATION_BINARY64 and OPERATION_ELEMENT. */
 double operation_number(const struct operation *op, const struct result *result);
+
+/* Its value in full, of a result of integers; NULL where that is not an integer, or may not be. Of
+   counts it is NULL. */
+const struct integer *operation_exact_integer(const struct operation *op,
+                                              const struct result *result);
 
 /* Its value in a result: of the kind OPERATION_COUNT. */
 uint64_t operation_integer(const struct operation *op, const struct result *result);

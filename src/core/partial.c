@@ -62,6 +62,22 @@ void partial_take(struct partial *p, double x, uint64_t index)
     partial_take_max(p, exact_key(x), index);
 }
 
+void partial_take_element(struct partial *p, enum element_type type, const void *bytes,
+                          uint64_t index)
+{
+    struct integer x;
+
+    if (!element_is_integer(type)) {
+        partial_take(p, element_load(type, bytes), index);
+        return;
+    }
+    x = element_load_integer(type, bytes);
+    p->count++;
+    exact_add_integer(&p->sum, x.low, EXACT_ONE_BIT, x.negative);
+    partial_take_min(p, element_key(type, bytes), index);
+    partial_take_max(p, element_key(type, bytes), index);
+}
+
 void partial_finish(const struct partial *p, int skip_nan, struct result *result)
 {
     uint64_t numbers = p->count - p->nan;
@@ -74,6 +90,7 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
     result->argmax = p->max_index;
     result->min = numbers ? exact_key_value(p->min_key) : NAN;
     result->max = numbers ? exact_key_value(p->max_key) : NAN;
+    result->sum_integer = result->min_integer = result->max_integer = (struct integer){0};
 
     if (p->nan && !skip_nan) {
         result->sum = result->mean = result->min = result->max = NAN;
@@ -90,6 +107,32 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
         result->sum = exact_round(&p->sum);
         result->mean = numbers ? exact_divide(&p->sum, numbers) : NAN;
     }
+}
+
+void partial_finish_types(const struct partial *p, const struct partial_types *types, int skip_nan,
+                          struct result *result)
+{
+    const bool propagates = p->nan > 0 && !skip_nan;
+
+    partial_finish(p, skip_nan, result);
+    if (types->integers)
+        result->sum_integer = exact_integer(&p->sum);
+    if (p->count == p->nan || propagates)
+        return;
+    if (element_is_integer(types->min)) {
+        result->min = element_key_value(types->min, p->min_key);
+        result->min_integer = element_key_integer(types->min, p->min_key);
+    }
+    if (element_is_integer(types->max)) {
+        result->max = element_key_value(types->max, p->max_key);
+        result->max_integer = element_key_integer(types->max, p->max_key);
+    }
+}
+
+static bool same_integer(const struct integer *a, const struct integer *b)
+{
+    return a->known == b->known && a->negative == b->negative && a->high == b->high &&
+           a->low == b->low;
 }
 
 bool result_same_number(double x, double y)
@@ -110,13 +153,16 @@ const char *result_difference(const struct result *a, const struct result *b, un
         return "index of the first NaN";
     if (a->infinity != b->infinity)
         return "number of infinities";
-    if (sum && !result_same_number(a->sum, b->sum))
+    if (sum &&
+        (!result_same_number(a->sum, b->sum) || !same_integer(&a->sum_integer, &b->sum_integer)))
         return "sum";
     if (sum && !result_same_number(a->mean, b->mean))
         return "mean";
-    if (extremes && !result_same_number(a->min, b->min))
+    if (extremes &&
+        (!result_same_number(a->min, b->min) || !same_integer(&a->min_integer, &b->min_integer)))
         return "minimum";
-    if (extremes && !result_same_number(a->max, b->max))
+    if (extremes &&
+        (!result_same_number(a->max, b->max) || !same_integer(&a->max_integer, &b->max_integer)))
         return "maximum";
     if (where && a->argmin != b->argmin)
         return "index of the minimum";

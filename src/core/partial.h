@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/element.h"
 #include "core/exact.h"
 
 #define PARTIAL_NO_INDEX UINT64_MAX
@@ -25,8 +26,9 @@ enum partial_want {
 
 struct partial {
     struct exact sum; /* of the finite elements */
-    /* Extremes of the elements that are not NaN, as exact_key integers, and the least index at
-       which each occurs, where PARTIAL_WHERE was asked for. */
+    /* Extremes of the elements that are not NaN, as their keys: exact_key integers of floats, and
+       element_key's of any type. And the least index at which each occurs, where PARTIAL_WHERE was
+       asked for. */
     int64_t min_key;
     int64_t max_key;
     uint64_t min_index;
@@ -51,6 +53,17 @@ struct result {
     uint64_t nan;
     uint64_t infinity;
     uint64_t first_nan;
+
+    /* The same sum and extremes in full, where they are those of integers. */
+    struct integer sum_integer;
+    struct integer min_integer;
+    struct integer max_integer;
+};
+
+/* Of which types the elements of a partial result were: what its keys and its sum stand for. */
+struct partial_types {
+    enum element_type min, max; /* those that are the extremes */
+    bool integers;              /* all of them were integers */
 };
 
 /* Makes *p the partial result of no elements: the neutral element of partial_merge. */
@@ -63,7 +76,7 @@ void partial_merge(struct partial *p, const struct partial *other);
    count. Exact; the order matters for the indices alone. */
 void partial_append(struct partial *p, const struct partial *other);
 
-/* Takes `key`, the exact_key of a value first seen at `index`, if it is less than the least so far,
+/* Takes `key`, the key of a value first seen at `index`, if it is less than the least so far,
    or the same and earlier. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)
 {
@@ -82,19 +95,27 @@ EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
-/* Takes one element, value x at `index`, into everything. */
+/* Takes one float, value x at `index`, into everything. */
 void partial_take(struct partial *p, double x, uint64_t index);
+
+/* Takes the element of any type that stands at `bytes`, in the machine's byte order. */
+void partial_take_element(struct partial *p, enum element_type type, const void *bytes,
+                          uint64_t index);
 
 /* The result: with skip_nan, of the elements that are no NaN; otherwise NaN propagates: to the sum
    and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);
 
+/* The same for elements of any types; partial_finish takes them for floats. */
+void partial_finish_types(const struct partial *p, const struct partial_types *types, int skip_nan,
+                          struct result *result);
+
 /* Whether two numbers have the same bits, or are both NaN. */
 bool result_same_number(double x, double y);
 
 /* What differs first, in words, between two results: the counts, and what `wants` asked for
-   (partial_want bits). Numbers are the same if all their bits are, or if both are NaN. NULL when
-   nothing differs. */
+   (partial_want bits). Numbers are the same if all their bits are, or if both are NaN; integers are
+   compared in full. NULL when nothing differs. */
 const char *result_difference(const struct result *a, const struct result *b, unsigned wants);
 
 #endif

@@ -10,24 +10,59 @@ void total_clear(struct total *t)
     memset(t, 0, sizeof *t);
     partial_clear(&t->reduction.partial);
     t->reduction.type = ELEMENT_F64;
+    t->types = (struct partial_types){ELEMENT_F64, ELEMENT_F64, false};
+}
+
+/* Compares the extremes of partials of two types, whose keys cannot be compared with each other:
+   keeps the one that is less, or greater, or else the first, and leaves nothing of the other. */
+static void settle_extremes(struct total *t, struct partial *other, enum element_type type)
+{
+    struct partial *p = &t->reduction.partial;
+
+    if (other->count == other->nan)
+        return;
+    if (p->count == p->nan ||
+        element_key_compare(type, other->min_key, t->types.min, p->min_key) < 0) {
+        t->types.min = type;
+        p->min_key = INT64_MAX;
+        p->min_index = PARTIAL_NO_INDEX;
+    } else {
+        other->min_key = INT64_MAX;
+        other->min_index = PARTIAL_NO_INDEX;
+    }
+    if (p->count == p->nan ||
+        element_key_compare(type, other->max_key, t->types.max, p->max_key) > 0) {
+        t->types.max = type;
+        p->max_key = INT64_MIN;
+        p->max_index = PARTIAL_NO_INDEX;
+    } else {
+        other->max_key = INT64_MIN;
+        other->max_index = PARTIAL_NO_INDEX;
+    }
 }
 
 void total_add(struct total *t, const struct reduction *reduction)
 {
     struct reduction *sum = &t->reduction;
+    struct partial partial = reduction->partial;
 
     t->inputs++;
     if (reduction->error[0]) {
         t->failed++;
         return;
     }
-    if (t->inputs - t->failed == 1)
+    if (t->inputs - t->failed == 1) {
         sum->type = reduction->type;
+        t->types = (struct partial_types){reduction->type, reduction->type, true};
+    }
     if (sum->type != reduction->type) {
         sum->type = ELEMENT_F64;
         t->mixed = true;
     }
-    partial_append(&sum->partial, &reduction->partial);
+    t->types.integers = t->types.integers && element_is_integer(reduction->type);
+    if (t->types.min != reduction->type || t->types.max != reduction->type)
+        settle_extremes(t, &partial, reduction->type);
+    partial_append(&sum->partial, &partial);
     sum->elements += reduction->elements;
     sum->bytes += reduction->bytes;
     sum->input_bytes += reduction->input_bytes;
@@ -38,7 +73,7 @@ void total_finish(struct total *t, enum nan_policy nan)
 {
     struct reduction *sum = &t->reduction;
 
-    partial_finish(&sum->partial, nan == NAN_SKIP, &sum->result);
+    partial_finish_types(&sum->partial, &t->types, nan == NAN_SKIP, &sum->result);
     if (t->failed > 0)
         snprintf(sum->error, sizeof sum->error, "%u of %u files failed", t->failed, t->inputs);
 }

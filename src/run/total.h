@@ -1,7 +1,7 @@
 /*
  * A total: what several reductions come to as if their inputs were one, one behind the other. It is
- * exact: partials are merged, of different types too, since every element is a binary64. It belongs
- * to one thread.
+ * exact: partials are merged, of different types too: the sum is of numbers, whatever their type,
+ * and extremes of two types are compared as numbers. It belongs to one thread.
  */
 #ifndef GPUREDUCE_RUN_TOTAL_H
 #define GPUREDUCE_RUN_TOTAL_H
@@ -15,6 +15,7 @@ struct total {
        input has no result: then the total has none. */
     struct reduction reduction;
     bool mixed; /* inputs are of several types */
+    struct partial_types types;
     unsigned inputs, failed;
 };
 

@@ -162,7 +162,8 @@ static bool makes_sense(const struct view *v, bool round)
            (first + powers >= e.bias - PLAUSIBLE_POWER && first <= e.bias + PLAUSIBLE_POWER);
 }
 
-const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian)
+static const char *doubt_float(const void *bytes, size_t size, enum element_type type,
+                               bool big_endian)
 {
     struct view now = {bytes, size / element_formats[type].size, type, big_endian};
     struct view other = now, f64 = {bytes, size / sizeof(double), ELEMENT_F64, big_endian},
@@ -188,6 +189,46 @@ const char *doubt(const void *bytes, size_t size, enum element_type type, bool b
     return NULL;
 }
 
+/* To NumPy, i8 and u8 have 8 bytes. Such integers are mostly below 2^32: their upper bytes are all
+   alike, and the lowest differ. */
+static const char *doubt_bytes(const unsigned char *bytes, size_t size, enum element_type type)
+{
+    enum { WIDE = 8, UPPER = 4 };
+    const bool is_signed = type == ELEMENT_I8;
+    size_t groups = size / WIDE, small[2] = {0}, different[2] = {0};
+    bool seen[2][256] = {{false}};
+
+    if (type != ELEMENT_I8 && type != ELEMENT_U8)
+        return NULL;
+    for (size_t i = 0; i < groups; i++) {
+        const unsigned char *p = bytes + i * WIDE;
+
+        for (size_t big = 0; big < 2; big++) {
+            const unsigned char *upper = p + (big ? 0 : WIDE - UPPER);
+            unsigned char low = p[big ? WIDE - 1 : 0];
+
+            small[big] += (upper[0] == 0 || (is_signed && upper[0] == UINT8_MAX)) &&
+                          memcmp(upper, upper + 1, UPPER - 1) == 0;
+            different[big] += !seen[big][low];
+            seen[big][low] = true;
+        }
+    }
+    if (groups < ENOUGH)
+        return NULL;
+    for (size_t big = 0; big < 2; big++)
+        if ((double)small[big] >= TOGETHER_LEAST * (double)groups && different[big] >= 16 &&
+            different[1 - big] < different[big] / 2)
+            return big ? is_signed ? "-t '>i8'" : "-t '>u8'" : is_signed ? "-t i64" : "-t u64";
+    return NULL;
+}
+
+const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian)
+{
+    if (!element_is_float(type))
+        return doubt_bytes(bytes, size, type);
+    return doubt_float(bytes, size, type, big_endian);
+}
+
 /* Of random bits, one f32 in 256 is a NaN, 4 of what is looked at. */
 #define NANS_LEAST 3
 #define NANS_KEPT 64
@@ -201,6 +242,8 @@ bool doubt_nans(const void *bytes, size_t size, enum element_type type, bool big
     uint64_t kept[NANS_KEPT];
     size_t nans = 0, different = 0;
 
+    if (!element_is_float(type))
+        return false;
     for (size_t i = 0; i < v.count && different < NANS_KEPT; i++) {
         uint64_t bits = load_bits(&v, i) & all;
         size_t k = 0;

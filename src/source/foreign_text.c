@@ -241,12 +241,12 @@ static int ratio(const struct foreign_input *in, size_t size, enum model model, 
     return sum;
 }
 
-/* Whether sign and exponent of an element are a newline, which they hardly are in numbers. */
+/* Whether sign and exponent of a float are a newline, which they hardly are in numbers. */
 static bool has_tiny(const struct foreign_input *in, size_t size)
 {
     size_t element = element_formats[in->type].size;
 
-    if (in->big_endian || in->type == ELEMENT_F16)
+    if (in->big_endian || in->type == ELEMENT_F16 || !element_is_float(in->type))
         return false;
     for (size_t i = element - 1; i < size; i += element)
         if (in->bytes[i] == '\n' ||
@@ -415,7 +415,7 @@ static bool is_unmarked(const struct foreign_input *in)
     size_t size = looked_at(in), zero = in->big_endian ? 0 : 1, different[2] = {0};
     bool seen[2][128] = {{false}};
 
-    if (element_formats[in->type].size == 2)
+    if (element_formats[in->type].size <= 2)
         return false;
     for (size_t i = 0; i + 1 < size; i += 2) {
         unsigned char c = in->bytes[i + 1 - zero];

@@ -40,8 +40,11 @@ static bool layout_raw(struct source *s, const struct source_options *options,
         nans = doubt_nans(first, size, options->type, big);
     }
     if (better)
-        message_warning("%s: the elements hardly are %s-endian %s, but make sense with %s", s->name,
-                        big ? "big" : "little", element_name(options->type), better);
+        message_warning("%s: the elements hardly are %s%s, but make sense with %s", s->name,
+                        element_size(options->type) == 1 ? ""
+                        : big                            ? "big-endian "
+                                                         : "little-endian ",
+                        element_name(options->type), better);
     else if (nans)
         message_warning("%s: there are many different NaNs: the elements hardly are %s", s->name,
                         element_name(options->type));
@@ -54,9 +57,14 @@ static bool layout_untyped(struct source *s, const struct source_options *option
 {
     enum element_order order = npy->order != ELEMENT_ORDER_UNSAID ? npy->order : options->order;
 
-    if (element_size(options->type) != 2) {
-        source_error(s, "the .npy header says only that elements have 2 bytes (V2): if they are "
-                        "bfloat16, type -t bf16");
+    if (element_size(options->type) != npy->untyped) {
+        if (npy->untyped == 2)
+            source_error(s,
+                         "the .npy header says only that elements have 2 bytes (V2): if they are "
+                         "bfloat16, type -t bf16");
+        else
+            source_error(s, "the .npy header says only that elements have 1 byte (V1): if they are "
+                            "float8_e4m3fn, type -t f8e4m3");
         return false;
     }
     s->info.type = options->type;

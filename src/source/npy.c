@@ -169,23 +169,50 @@ static bool parse_shape(struct parser *p, struct npy *npy)
     return true;
 }
 
+/* Bytes of an element that is a void of 1 or 2 bytes, else 0: what libraries for bfloat16 and for
+   floats of one byte write. NumPy has no such types. */
+static size_t untyped_size(const char *descr)
+{
+    const char *kind = descr + strcspn(descr, "V");
+
+    if (kind != descr && (kind != descr + 1 || !strchr("<>|=", *descr)))
+        return 0;
+    return strcmp(kind, "V2") == 0 ? 2 : strcmp(kind, "V1") == 0 ? 1 : 0;
+}
+
+/* Says that a type is not supported, and what to do about it. */
+static void refuse_descr(struct parser *p, const char *descr)
+{
+    const struct element_foreign *foreign = element_find_foreign(descr);
+
+    if (!foreign)
+        snprintf(p->error, NPY_ERROR_MAX, "dtype '%s' is not supported (floats and integers are)",
+                 descr);
+    else if (foreign->read_as)
+        snprintf(
+            p->error, NPY_ERROR_MAX,
+            "dtype '%s' is not supported: it is %s; --format=raw --dtype=%s%s --skip=%zu reads "
+            "these",
+            descr, foreign->what, foreign->read_as, *descr == '>' ? " --endian=big" : "", p->end);
+    else
+        snprintf(p->error, NPY_ERROR_MAX, "dtype '%s' is not supported: it is %s", descr,
+                 foreign->what);
+}
+
 static bool parse_descr(struct parser *p, struct npy *npy)
 {
     char descr[32];
-    const char *kind;
     enum element_order order;
     size_t start;
 
     skip_space(p);
     start = p->position;
     if (p->position < p->end && p->text[p->position] == '[')
-        return fail(p, "structured dtypes are not supported");
+        return fail(p, "structured dtypes are not supported: save a field alone, as numpy's "
+                       "numpy.save(file, x['field']) does");
     if (!parse_string(p, descr, sizeof descr))
         return false;
-    /* What libraries for bfloat16 write: NumPy has no such type. */
-    kind = descr + strcspn(descr, "V");
-    npy->untyped = strcmp(kind, "V2") == 0 &&
-                   (kind == descr || (kind == descr + 1 && strchr("<>|=", *descr) != NULL));
+    npy->untyped = untyped_size(descr);
     if (npy->untyped) {
         npy->order = *descr == '<'   ? ELEMENT_ORDER_LITTLE
                      : *descr == '>' ? ELEMENT_ORDER_BIG
@@ -194,8 +221,7 @@ static bool parse_descr(struct parser *p, struct npy *npy)
     }
     if (!element_parse_numpy(descr, &npy->type, &order)) {
         p->position = start;
-        snprintf(p->error, NPY_ERROR_MAX,
-                 "dtype '%s' is not supported (float16, float32 and float64 are)", descr);
+        refuse_descr(p, descr);
         return false;
     }
     npy->big_endian =

@@ -20,13 +20,13 @@
 #define NPY_HEADER_MAX ((size_t)1 << 20)
 
 /* Room for what is wrong with a header. */
-#define NPY_ERROR_MAX 160
+#define NPY_ERROR_MAX 240
 
 /* NumPy 2 allows so many dimensions, NumPy 1 half of them. */
 #define NPY_DIMENSIONS_MAX 64
 
 struct npy {
-    bool untyped;             /* two-byte voids: the header does not say which type they are */
+    size_t untyped; /* bytes of an element, 1 or 2, where the header does not say its type; or 0 */
     enum element_type type;   /* of what is not untyped */
     enum element_order order; /* of what is untyped */
     bool big_endian;          /* of what is not */

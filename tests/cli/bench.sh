@@ -155,9 +155,9 @@ for bad in '' gauss Uniform uniform,normal; do
     bench generate -b 4 --dist "$bad"
     wrong "--dist '$bad'" "unknown distribution '$bad': must be uniform, normal, wide, full, integers, sparse or cancel" generate
 done
-for bad in '' f31 int32; do
+for bad in '' f31 int24; do
     bench generate -b 4 --dtype "$bad"
-    wrong "--dtype '$bad'" "unknown dtype '$bad': must be f32, f64, f16 or bf16" generate
+    wrong "--dtype '$bad'" "unknown dtype '$bad': must be f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64 or bool" generate
 done
 bench generate -b 4 -t '>f4'
 wrong "-t '>f4'" "dtype '>f4' is big-endian; data here are little-endian" generate
@@ -268,6 +268,45 @@ for type in f32 f64 f16 bf16; do
     is "$type full: finite" 0 "0
 0"
 done
+
+# Other types: a line has what their elements are like.
+while read -r type size uniform normal wide integers; do
+    for dist in uniform normal wide integers; do
+        eval "expression=\$$dist"
+        "$bench" generate -q -d $dist -t "$type" -b 1MiB >distribution
+        holds "$type $dist" "$expression"
+    done
+    case $type in
+    u* | bool)
+        bench generate -q -d cancel -t "$type" -b 64
+        wrong "$type cancel" "no $type is negative: nothing cancels" generate
+        continue
+        ;;
+    esac
+    for count in 1 2 3 8191 8193 100000; do
+        "$bench" generate -q -d cancel -t "$type" -b $((count * size)) >distribution
+        case $type in
+        f8*) holds "$type cancel, $count" 's > 0 && s < 0.028' ;;
+        *) holds "$type cancel, $count" "s == 1 || ($count % 2 == 0 && s == 2)" ;;
+        esac
+    done
+    "$bench" generate -q -d full -t "$type" -b 1MiB >distribution
+    run -q -t "$type" -o nan,inf distribution
+    is "$type full: finite" 0 "0
+0"
+done <<'END'
+f8e4m3 1 a==0&&b==0.9375 m*m<0.001&&b<6&&b>3 a==-240&&b==240 a==-16&&b==16
+f8e5m2 1 a==0&&b==0.875 m*m<0.001&&b<6&&b>3 a==-57344&&b==57344 a==-8&&b==8
+i8 1 a==-128&&b==127 m*m<0.1&&b<52&&b>24 a==-127&&b==127 a==-100&&b==100
+i16 2 a<-32700&&b>32700 m*m<200&&b>6000&&b<14000 a<-32000&&b>32000 a==-1000&&b==1000
+i32 4 a<-2.1e9&&b>2.1e9 b>5e8&&b<7e8 a<-1e9&&b>1e9 a==-1000&&b==1000
+i64 8 a<-9.2e18&&b>9.2e18 b>1e18&&b<3.2e18 a<-4e18&&b>4e18 a==-1000&&b==1000
+u8 1 a==0&&b==255 m>127.9&&m<128.1&&b<180 a==1&&b==255 a==0&&b==200
+u16 2 a<10&&b>65525 m>32750&&m<32790 a==1&&b>65000 a==0&&b==2000
+u32 4 a<1e5&&b>4.29e9 b<2.9e9&&b>2.5e9 a==1&&b>4e9 a==0&&b==2000
+u64 8 a<1e15&&b>1.84e19 b<1.24e19&&b>1.08e19 a==1&&b>1.6e19 a==0&&b==2000
+bool 1 a==0&&b==1&&m>0.49&&m<0.51 m>0.49&&m<0.51 m>0.49&&m<0.51 m>0.49&&m<0.51
+END
 
 # The f32 of a file as hexadecimal words, a line each.
 hexadecimal() {

@@ -170,8 +170,9 @@ is '--dtype after --endian counts' 0 6
 run -q -o sum --endian big -t f4 big.f32
 is 'a type without byte order leaves --endian alone' 0 6
 # NumPy's f16 has 16 bytes: what looks like NumPy must not be taken for one of ours.
-types="must be f32, f64, f16, bf16 or a name of NumPy's, such as float32 or >f4"
-for bad in '' f31 F32 int32 i4 '<i4' '>' '<' '|f4' '<<f4' '<>f32' 'f32,' ' f32' c8 f4x '|f32' '<f32 '; do
+types="must be f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, bool or a name of NumPy's or safetensors', such as float32, >i4 or BF16"
+for bad in '' f31 f_32 int33 i3 '<i5' '>' '<' '|f4' '<<f4' '<>f32' 'f32,' ' f32' '<BF16' f4x '|f32' '<f32 ' '|i16' \
+    float F8 e4m3; do
     run -t "$bad" three.f32
     is "-t '$bad'" 2 '' "gpureduce: unknown dtype '$bad': $types $try"
 done

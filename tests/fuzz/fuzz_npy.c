@@ -152,9 +152,7 @@ static bool parse(const void *bytes, size_t size, struct npy *npy)
         fuzz_check(npy->data_offset == size, "data begin at byte %" PRIu64 " of %zu",
                    npy->data_offset, size);
         fuzz_check(npy->elements <= INT64_MAX, "%" PRIu64 " elements", npy->elements);
-        fuzz_check(npy->untyped || npy->type == ELEMENT_F32 || npy->type == ELEMENT_F64 ||
-                       npy->type == ELEMENT_F16,
-                   "type %d", npy->type);
+        fuzz_check(npy->untyped || (unsigned)npy->type < ELEMENT_TYPES, "type %d", npy->type);
     } else {
         fuzz_check(strlen(error) > 0 && strlen(error) < NPY_ERROR_MAX, "refused without a reason");
         fuzz_check(offset <= size, "refused for byte %" PRIu64 " of %zu", offset, size);
@@ -223,7 +221,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                            npy.elements == meaning.elements,
                        "a header is misread: %.*s", (int)bytes.size - 10, bytes.data + 10);
     }
-    /* Two-byte voids are what --dtype says, if that has two bytes. */
+    /* Voids are what --dtype says, if that has as many bytes. */
     if (good && npy.untyped) {
         enum element_order order = npy.order;
 
@@ -231,7 +229,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             order = options.session.input.order;
         npy.type = options.session.input.type;
         npy.big_endian = order == ELEMENT_ORDER_BIG;
-        good = element_size(npy.type) == 2;
+        good = element_size(npy.type) == npy.untyped;
     }
     if (whole)
         compare_ways(&options, bytes.data, bytes.size, good ? &npy : NULL);

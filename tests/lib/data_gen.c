@@ -13,7 +13,7 @@ static const struct {
     [ELEMENT_F16] = {16, 5, 10},
     [ELEMENT_BF16] = {16, 8, 7},
 };
-_Static_assert(sizeof formats / sizeof *formats == ELEMENT_TYPES, "a row for each type");
+_Static_assert(sizeof formats / sizeof *formats == ELEMENT_FLOATS, "a row for each type");
 
 static uint64_t rotate(uint64_t x, int by)
 {

@@ -17,6 +17,13 @@ DISTRIBUTIONS = ['uniform', 'normal', 'wide', 'full', 'integers', 'sparse', 'can
 # Name: number in the key, bytes, bits of the fraction, bias of the exponent.
 TYPES = {'f32': (0, 4, 23, 127), 'f64': (1, 8, 52, 1023), 'f16': (2, 2, 10, 15),
          'bf16': (3, 2, 7, 127)}
+# Types whose elements are made one by one. Name: number in the key, bytes, and, of floats, bits of
+# the fraction and bias of the exponent.
+FLOATS8 = {'f8e4m3': (4, 1, 3, 7), 'f8e5m2': (5, 1, 2, 15)}
+INTEGERS = {'i8': (6, 1), 'i16': (7, 2), 'i32': (8, 4), 'i64': (9, 8), 'u8': (10, 1), 'u16': (11, 2),
+            'u32': (12, 4), 'u64': (13, 8), 'bool': (14, 1)}
+SINGLE = {**FLOATS8, **INTEGERS}
+ALL = {**TYPES, **SINGLE}
 
 
 def mix(x):
@@ -54,7 +61,7 @@ class Generator:
 
     def __init__(self, distribution, kind, seed, block):
         key = mix((seed + GOLDEN) & M64)
-        key = mix((key + (DISTRIBUTIONS.index(distribution) << 8 | TYPES[kind][0]) + 1) & M64)
+        key = mix((key + (DISTRIBUTIONS.index(distribution) << 8 | ALL[kind][0]) + 1) & M64)
         key = mix((key + block * GOLDEN) & M64)
         states = [[0] * 4 for _ in range(LANES)]
         for i in range(4):
@@ -174,8 +181,73 @@ def wide(kind, g):
     return exponents(kind, g, 1, 30) if kind == 'f16' else exponents(kind, g, bias - 30, 60)
 
 
+def nearest8(kind, x):
+    """The bits of a float of one byte: of those there are, the nearest to x, or the even one."""
+    _, _, shift, bias = FLOATS8[kind]
+    fractions = 1 << shift
+
+    def value(bits):
+        field, fraction = divmod(bits, fractions)
+        return (fraction * 2.0 ** (1 - bias - shift) if field == 0
+                else (fractions + fraction) * 2.0 ** (field - bias - shift))
+    single = struct.unpack('<f', struct.pack('<f', x))[0]
+    sign = 0x80 if struct.pack('<f', x)[3] & 0x80 else 0
+    return sign | min(range(0x7C), key=lambda b: (abs(value(b) - abs(single)), b & 1))
+
+
+def float8(distribution, kind, word, choice, x):
+    _, _, shift, _ = FLOATS8[kind]
+    most = 2 << shift
+    finite = 0x7F if kind == 'f8e4m3' else 0x7C
+    sign = (word >> 63) << 7
+    if distribution == 'uniform':
+        return nearest8(kind, (word >> (63 - shift)) / most)
+    if distribution == 'normal':
+        return nearest8(kind, x)
+    if distribution in ('wide', 'cancel'):
+        fields = (finite >> shift) - 1
+        return sign | 1 + (choice * fields >> 32) << shift | word & (1 << shift) - 1
+    if distribution == 'full':
+        return sign | choice * finite >> 32
+    if distribution == 'integers':
+        return nearest8(kind, float((choice * (2 * most + 1) >> 32) - most))
+    return nearest8(kind, x) if choice < 0xFFFFFFFF // 20 else (word & 1) << 7
+
+
+def integer(distribution, kind, word, choice, x):
+    """Of truth values and integers, which are masked by the caller."""
+    bits = 8 * INTEGERS[kind][1]
+    signed = kind[0] == 'i'
+    most = 100 if bits == 8 else 1000
+    chosen = choice < 0xFFFFFFFF // 20
+    if kind == 'bool':
+        return 0 if distribution == 'sparse' and not chosen else word >> 63
+    if distribution in ('uniform', 'full'):
+        return word >> (64 - bits)
+    if distribution in ('wide', 'cancel'):
+        n = 1 << (choice * (bits - signed) >> 32)
+        n |= word & n - 1
+        return -n if signed and word >> 63 else n
+    if distribution == 'integers':
+        return (choice * (2 * most + 1) >> 32) - (most if signed else 0)
+    if distribution == 'sparse' and not chosen:
+        return 0
+    x *= 2.0 ** (bits - 5)
+    return int(x - 0.5 if x < 0 else x + 0.5) + (0 if signed else 1 << (bits - 1))
+
+
+def single_elements(distribution, kind, g):
+    words = g.words(BLOCK)
+    make = float8 if kind in FLOATS8 else integer
+    mask = (1 << 8 * SINGLE[kind][1]) - 1
+    return [make(distribution, kind, w, c >> 32, normal(w)) & mask
+            for w, c in zip(words, g.words(BLOCK))]
+
+
 def block(distribution, kind, g):
     """The bits of a block's elements."""
+    if kind in SINGLE:
+        return single_elements(distribution, kind, g)
     bias = TYPES[kind][3]
     if distribution == 'uniform':
         bits, kept = {'f64': (64, 53), 'f32': (32, 24), 'f16': (16, 11), 'bf16': (16, 8)}[kind]
@@ -194,18 +266,26 @@ def block(distribution, kind, g):
 
 
 def cancel(kind, seed, length):
-    _, size, shift, bias = TYPES[kind]
-    sign = 1 << size * 8 - 1
+    size = ALL[kind][1]
+    mask = (1 << 8 * size) - 1
     pairs = (length - 1) // (2 * BLOCK)
-    blocks = [wide(kind, Generator('cancel', kind, seed, i)) for i in range(pairs + 1)]
+    blocks = [block('wide', kind, Generator('cancel', kind, seed, i)) for i in range(pairs + 1)]
     whole = [x for b in blocks[:pairs] for x in b]
     left = length - 2 * len(whole)
     half = (left - 1) // 2
     last = blocks[pairs]
-    fraction = last[half] & (1 << shift) - 1
-    rest = fraction | 1 if kind == 'f16' else fraction | bias - 45 << shift
-    return (whole + [x ^ sign for x in whole] + last[:half] + [x ^ sign for x in last[:half]] +
-            [rest] * (left - 2 * half))
+    if kind in INTEGERS:
+        rest = 1
+    else:
+        _, _, shift, bias = ALL[kind]
+        fraction = last[half] & (1 << shift) - 1
+        narrow = kind == 'f16' or kind in FLOATS8
+        rest = fraction | 1 if narrow else fraction | bias - 45 << shift
+
+    def negative(x):
+        return -x & mask if kind in INTEGERS else x ^ 1 << size * 8 - 1
+    return (whole + [negative(x) for x in whole] + last[:half] +
+            [negative(x) for x in last[:half]] + [rest] * (left - 2 * half))
 
 
 def stream(distribution, kind, seed, length):
@@ -215,7 +295,7 @@ def stream(distribution, kind, seed, length):
         elements = []
         for i in range((length + BLOCK - 1) // BLOCK):
             elements += block(distribution, kind, Generator(distribution, kind, seed, i))
-    size = TYPES[kind][1]
+    size = ALL[kind][1]
     return b''.join(x.to_bytes(size, 'little') for x in elements[:length])
 
 
@@ -236,7 +316,9 @@ def cksum(data):
 
 def main():
     for distribution in DISTRIBUTIONS:
-        for kind in TYPES:
+        for kind in ALL:
+            if distribution == 'cancel' and (kind[0] == 'u' or kind == 'bool'):
+                continue
             for length in [1, 5000, 20000] if distribution == 'cancel' else [5000]:
                 data = stream(distribution, kind, 7, length)
                 print(distribution, kind, len(data), cksum(data))

@@ -109,7 +109,7 @@ static void make_data(struct run *run)
 {
     size_t specials = once_in(3) ? 1 + spread(6) : 0;
 
-    run->type = (enum element_type)below(ELEMENT_TYPES);
+    run->type = (enum element_type)below(ELEMENT_FLOATS);
     run->kind = (enum data_kind)below(DATA_KINDS);
     run->count = once_in(20) ? 0 : spread(LENGTH_LOG2);
     if (once_in(LARGE_EVERY))

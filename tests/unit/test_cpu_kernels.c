@@ -116,7 +116,7 @@ static void check_lengths(void)
     lengths[count++] = 2048 - 16;
     lengths[count++] = 6144 + 5;
 
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         size_t size = element_size(type);
 
@@ -146,7 +146,7 @@ static void check_chunks(void)
     struct rng rng;
 
     rng_seed(&rng, 61);
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         size_t size = element_size(type);
         struct tap_family family = {0};
@@ -208,7 +208,7 @@ static void check_specials(void)
     struct rng rng;
 
     rng_seed(&rng, 62);
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         size_t size = element_size(type);
         struct tap_family family = {0};
@@ -310,7 +310,7 @@ static void check_spans(void)
     struct rng rng;
 
     rng_seed(&rng, 63);
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         unsigned fields = (1u << data_exponent_bits(type)) - 1;
         uint64_t ones = ((uint64_t)1 << data_fraction_bits(type)) - 1;
@@ -431,7 +431,7 @@ static void check_ties(void)
     struct rng rng;
 
     rng_seed(&rng, 65);
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         size_t size = element_size(type);
         unsigned char *data = block_new(N_MAX * size, 0);
@@ -464,7 +464,7 @@ static void check_rows(void)
         const struct cpu_kernels *k = cpu_kernels_all[i];
 
         for (size_t w = 0; w < sizeof all_wants / sizeof *all_wants; w++) {
-            for (int t = 0; t < ELEMENT_TYPES; t++) {
+            for (int t = 0; t < ELEMENT_FLOATS; t++) {
                 cpu_kernel *kernel = cpu_kernels_find(k, (enum element_type)t, all_wants[w]);
                 unsigned finds = PARTIAL_WHERE;
 

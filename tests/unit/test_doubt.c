@@ -158,7 +158,7 @@ static void check_good(void)
     struct tap_family family = {0};
     const char *found;
 
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    for (int i = 0; i < ELEMENT_FLOATS; i++) {
         enum element_type type = (enum element_type)i;
 
         for (int big = 0; big < 2; big++) {
@@ -216,7 +216,7 @@ static void check_nans(void)
     struct rng rng;
 
     rng_seed(&rng, 8);
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    for (int i = 0; i < ELEMENT_FLOATS; i++) {
         enum element_type type = (enum element_type)i;
         size_t count = SIZE / element_size(type);
 
@@ -259,7 +259,7 @@ static void check_integers(void)
                 for (unsigned k = 0; k < size; k++)
                     data.bytes[i + k] = (unsigned char)(x >> 8 * k);
             }
-            for (int type = 0; type < ELEMENT_TYPES; type++) {
+            for (int type = 0; type < ELEMENT_FLOATS; type++) {
                 const char *found = doubt(&data, SIZE, (enum element_type)type, false);
 
                 tap_case(&family, !found || (type != ELEMENT_F32 && bits > 8),
@@ -271,11 +271,70 @@ static void check_integers(void)
     tap_family_end(&family, "integers are no floats");
 }
 
+/* NumPy's i8 and u8 have 8 bytes: such integers, of so many bits, with signs or without, and what
+   else bytes may be. */
+static void check_bytes(void)
+{
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 9);
+    for (unsigned bits = 5; bits <= 64; bits++) {
+        for (int big = 0; big < 2; big++) {
+            for (int negative = 0; negative < 2; negative++) {
+                const bool wide = bits <= 32;
+                const char *as_signed, *as_unsigned;
+
+                for (size_t i = 0; i < SIZE; i += 8) {
+                    uint64_t x = rng_next(&rng) >> (64 - bits);
+
+                    if (negative && i % 3 == 0)
+                        x = -x;
+                    for (unsigned k = 0; k < 8; k++)
+                        data.bytes[i + (big ? 7 - k : k)] = (unsigned char)(x >> 8 * k);
+                }
+                as_signed = doubt(&data, SIZE, ELEMENT_I8, false);
+                as_unsigned = doubt(&data, SIZE, ELEMENT_U8, false);
+                tap_case(&family,
+                         strcmp(say(as_signed), !wide ? "nothing"
+                                                : big ? "-t '>i8'"
+                                                      : "-t i64") == 0 &&
+                             strcmp(say(as_unsigned), !wide || negative ? "nothing"
+                                                      : big             ? "-t '>u8'"
+                                                                        : "-t u64") == 0,
+                         "integers of %u bits, big %d, negative %d: %s, %s", bits, big, negative,
+                         say(as_signed), say(as_unsigned));
+            }
+        }
+    }
+    tap_family_end(&family, "integers of 8 bytes, taken for bytes");
+    for (unsigned width = 1; width <= 4; width *= 2) {
+        for (unsigned bits = 1; bits <= 8 * width; bits++) {
+            for (size_t i = 0; i < SIZE; i += width) {
+                uint64_t x = rng_next(&rng) >> (64 - bits);
+
+                for (unsigned k = 0; k < width; k++)
+                    data.bytes[i + k] = (unsigned char)(x >> 8 * k);
+            }
+            for (int type = ELEMENT_FLOATS; type < ELEMENT_TYPES; type++) {
+                const char *found = doubt(&data, SIZE, (enum element_type)type, false);
+
+                tap_case(&family,
+                         !found && !doubt_nans(&data, SIZE, (enum element_type)type, false),
+                         "integers of %u bits in %u bytes as %s: %s", bits, width,
+                         element_name((enum element_type)type), say(found));
+            }
+        }
+    }
+    tap_family_end(&family, "integers of up to 4 bytes are not doubted");
+}
+
 int main(void)
 {
     check_doubtful();
     check_good();
     check_nans();
     check_integers();
+    check_bytes();
     return tap_done();
 }

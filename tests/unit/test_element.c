@@ -26,11 +26,14 @@ static void check_names(void)
         {"bf16", ELEMENT_BF16},   {"bfloat16", ELEMENT_BF16},
     };
     static const char *const bad[] = {
-        "",         "<",          ">",        "=",     "f",      "f3",    "f1",     "f128", "F32",
-        "f32 ",     " f32",       "f4x",      "<<f4",  "<>f4",   "float", "i4",     "u4",   "c8",
-        "|f4",      "!f4",        "float 32", "doubl", "bfloat", "f44",   "float3", "b16",  "f-4",
-        "float128", "longdouble", "f32,f64",  "\n",    "g",      "<f16",  ">f16",   "=f16", "<<f64",
-        "|f32",     "d8",         "half2",    "<",     "bf",     "16",    "4"};
+        "",        "<",    ">",    "=",        "f",          "f3",      "f1",          "f128",
+        "F33",     "f32 ", " f32", "f4x",      "<<f4",       "<>f4",    "float",       "i3",
+        "u5",      "c8",   "|f4",  "!f4",      "float 32",   "doubl",   "bfloat",      "f44",
+        "float3",  "b16",  "f-4",  "float128", "longdouble", "f32,f64", "\n",          "g",
+        "<f16",    ">f16", "=f16", "<<f64",    "|f32",       "d8",      "half2",       "<",
+        "bf",      "16",   "4",    "<BF16",    "I1",         "|i2",     "|u64",        "|u8",
+        "<bool_t", "f8e4", "int",  "uint",     "F8",         "i08",     "float8_e4m3", "|F32",
+        "<I64",    "U1",   "Bool", "f8_e4m3fn"};
     static const char *const orders[] = {"", "<", ">", "="};
     struct tap_family family = {0};
 
@@ -45,8 +48,9 @@ static void check_names(void)
             enum element_order order = (enum element_order)77;
             char name[32];
 
-            /* NumPy's f16 has 16 bytes. */
-            if (o > 0 && strcmp(good[i].name, "f16") == 0)
+            /* NumPy's f16 has 16 bytes, its i8 and u8 have 8. */
+            if (o > 0 && (strcmp(good[i].name, "f16") == 0 || strcmp(good[i].name, "i8") == 0 ||
+                          strcmp(good[i].name, "u8") == 0))
                 continue;
             snprintf(name, sizeof name, "%s%s", orders[o], good[i].name);
             tap_case(&family,
@@ -69,8 +73,10 @@ static void check_names(void)
     tap_family_end(&family, "parse: other names are refused, and nothing changes");
 
     for (int t = 0; t < ELEMENT_TYPES; t++) {
-        static const char *const names[] = {"f32", "f64", "f16", "bf16"};
-        static const size_t sizes[] = {4, 8, 2, 2};
+        static const char *const names[] = {"f32",    "f64", "f16", "bf16", "f8e4m3",
+                                            "f8e5m2", "i8",  "i16", "i32",  "i64",
+                                            "u8",     "u16", "u32", "u64",  "bool"};
+        static const size_t sizes[] = {4, 8, 2, 2, 1, 1, 1, 2, 4, 8, 1, 2, 4, 8, 1};
         enum element_type type = (enum element_type)t, again = ELEMENT_TYPES;
         enum element_order order;
 
@@ -80,6 +86,88 @@ static void check_names(void)
                  "type %d is %s of %zu bytes", t, element_name(type), element_size(type));
     }
     tap_family_end(&family, "names and sizes");
+}
+
+/* Names that mean two things, and names of one place alone. */
+static void check_readings(void)
+{
+    static const struct {
+        const char *name;
+        enum element_type type, numpy; /* ELEMENT_TYPES: none */
+        enum element_order order;
+    } cases[] = {
+        /* Without a byte order, numbers count bits; to NumPy they count bytes. */
+        {"i8", ELEMENT_I8, ELEMENT_I64, ELEMENT_ORDER_UNSAID},
+        {"u8", ELEMENT_U8, ELEMENT_U64, ELEMENT_ORDER_UNSAID},
+        {"f8", ELEMENT_F64, ELEMENT_F64, ELEMENT_ORDER_UNSAID},
+        {"<i8", ELEMENT_I64, ELEMENT_I64, ELEMENT_ORDER_LITTLE},
+        {">i8", ELEMENT_I64, ELEMENT_I64, ELEMENT_ORDER_BIG},
+        {"<u8", ELEMENT_U64, ELEMENT_U64, ELEMENT_ORDER_LITTLE},
+        {">u8", ELEMENT_U64, ELEMENT_U64, ELEMENT_ORDER_BIG},
+        {">i16", ELEMENT_I16, ELEMENT_TYPES, ELEMENT_ORDER_BIG},
+        {"<u64", ELEMENT_U64, ELEMENT_TYPES, ELEMENT_ORDER_LITTLE},
+        {"|i1", ELEMENT_I8, ELEMENT_I8, ELEMENT_ORDER_UNSAID},
+        {"|u1", ELEMENT_U8, ELEMENT_U8, ELEMENT_ORDER_UNSAID},
+        {"|b1", ELEMENT_BOOL, ELEMENT_BOOL, ELEMENT_ORDER_UNSAID},
+        {"|?", ELEMENT_BOOL, ELEMENT_BOOL, ELEMENT_ORDER_UNSAID},
+        {"bool_", ELEMENT_BOOL, ELEMENT_BOOL, ELEMENT_ORDER_UNSAID},
+        {"F64", ELEMENT_F64, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"F32", ELEMENT_F32, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"F16", ELEMENT_F16, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"BF16", ELEMENT_BF16, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"F8_E4M3", ELEMENT_F8E4M3, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"F8_E5M2", ELEMENT_F8E5M2, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"I8", ELEMENT_I8, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"I64", ELEMENT_I64, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"U8", ELEMENT_U8, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"U16", ELEMENT_U16, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+        {"BOOL", ELEMENT_BOOL, ELEMENT_TYPES, ELEMENT_ORDER_UNSAID},
+    };
+    static const struct {
+        const char *name, *read_as;
+    } foreign[] = {{"complex64", "f32"},
+                   {"<c8", "f32"},
+                   {">c16", "f64"},
+                   {"C64", "f32"},
+                   {"M8[ns]", "i64"},
+                   {"datetime64", "i64"},
+                   {"<m8", "i64"},
+                   {"<f16", NULL},
+                   {"|O", NULL},
+                   {"U12", NULL},
+                   {"S", NULL},
+                   {"|V16", NULL},
+                   {"float8_e4m3fnuz", NULL},
+                   {"F8_E8M0", NULL},
+                   {"g", NULL},
+                   {"longdouble", NULL}};
+    static const char *const unknown[] = {"f32", "i4", "c9", "M9", "Ux", "gg", "", "<", "complex6"};
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum element_type type = ELEMENT_TYPES, numpy = ELEMENT_TYPES;
+        enum element_order order = (enum element_order)77, other;
+
+        (void)element_parse_numpy(cases[i].name, &numpy, &other);
+        tap_case(&family,
+                 element_parse(cases[i].name, &type, &order) && type == cases[i].type &&
+                     order == cases[i].order && numpy == cases[i].numpy,
+                 "'%s' is type %d, order %d, and %d to NumPy", cases[i].name, (int)type, (int)order,
+                 (int)numpy);
+    }
+    tap_family_end(&family, "parse: what counts bits, and what counts bytes");
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const struct element_foreign *found = element_find_foreign(foreign[i].name);
+
+        tap_case(&family,
+                 found && (found->read_as && foreign[i].read_as
+                               ? strcmp(found->read_as, foreign[i].read_as) == 0
+                               : !found->read_as && !foreign[i].read_as),
+                 "%s", foreign[i].name);
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        tap_case(&family, !element_find_foreign(unknown[i]), "'%s'", unknown[i]);
+    tap_family_end(&family, "types that are not read, and what they can be read as");
 }
 
 /* Compares element_load with the value of a pattern, at an odd address. */
@@ -206,7 +294,7 @@ static void check_round(void)
     }
     tap_family_end(&family, "round: between neighbours of f32");
 
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
 
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
@@ -227,12 +315,12 @@ static void check_round(void)
 
 static void check_swap(void)
 {
-    static const size_t sizes[] = {2, 4, 8};
+    static const size_t sizes[] = {1, 2, 4, 8};
     struct tap_family family = {0};
     struct rng r;
 
     rng_seed(&r, 33);
-    for (size_t s = 0; s < 3; s++) {
+    for (size_t s = 0; s < 4; s++) {
         size_t size = sizes[s];
 
         for (size_t count = 0; count < 70; count++) {
@@ -273,6 +361,7 @@ static void check_swap(void)
 int main(void)
 {
     check_names();
+    check_readings();
     check_load();
     check_round();
     check_swap();

@@ -109,7 +109,7 @@ static const size_t lengths[] = {1,    2,    31,   33,   1023, 1025,  2047,  204
 
 static void check_engine(const struct engine *engine, struct engine_state *state)
 {
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         size_t most = lengths[sizeof lengths / sizeof *lengths - 1];
         unsigned char *data = malloc(most * element_size(type));

@@ -244,7 +244,7 @@ static void check_rows(void)
         const char *got;
 
         make_file(i, file);
-        for (int type = 0; type < ELEMENT_TYPES; type++) {
+        for (int type = 0; type < ELEMENT_FLOATS; type++) {
             got = name_of(file, sizeof file, sizeof file, (enum element_type)type, type & 1);
             tap_case(&rows, strcmp(got, files[i].name) == 0, "%s: %s", files[i].name, got);
             got = name_of(file, sizeof file, UINT64_MAX, (enum element_type)type, false);
@@ -310,7 +310,7 @@ static void check_whole(void)
         for (size_t k = 0; k < 2 && whole[i].parts[k].bytes; k++)
             memcpy(file + whole[i].parts[k].offset, whole[i].parts[k].bytes,
                    whole[i].parts[k].size);
-        for (int type = 0; type < ELEMENT_TYPES; type++) {
+        for (int type = 0; type < ELEMENT_FLOATS; type++) {
             bool half = element_size((enum element_type)type) == 2;
             const char *got = name_of(file, size, size, (enum element_type)type, whole[i].big);
 
@@ -449,7 +449,7 @@ static void check_text(void)
     for (int lines = 0; lines < 2; lines++) {
         for (size_t i = 0, n = 0; i + 20 < sizeof table; n++)
             i += (size_t)sprintf((char *)table + i, "%g%c", (double)n / 7, lines ? '\n' : ',');
-        for (int type = 0; type < ELEMENT_TYPES; type++) {
+        for (int type = 0; type < ELEMENT_FLOATS; type++) {
             got = name_of(table, FOREIGN_HEAD, sizeof table, (enum element_type)type, false);
             tap_case(&family, strcmp(got, "a text file of numbers") == 0, "%s, lines %d: %s",
                      element_name((enum element_type)type), lines, got);
@@ -498,7 +498,7 @@ static void check_numbers(void)
 
     rng_seed(&rng, 12);
     for (unsigned round = 0; round < 400; round++) {
-        for (int i = 0; i < ELEMENT_TYPES; i++) {
+        for (int i = 0; i < ELEMENT_FLOATS; i++) {
             enum element_type type = (enum element_type)i;
             size_t most = sizeof data / element_size(type);
             double scale = ldexp(1 + rng_unit(&rng), (int)rng_below(&rng, 60) - 40), x;
@@ -537,7 +537,7 @@ static void check_small(void)
     struct rng rng;
 
     rng_seed(&rng, 34);
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    for (int i = 0; i < ELEMENT_FLOATS; i++) {
         enum element_type type = (enum element_type)i;
         size_t size = element_size(type);
 

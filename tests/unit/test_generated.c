@@ -291,7 +291,7 @@ static void check_distributions(struct sample *sample)
 {
     static const size_t lengths[] = {1, 2, 4097, LENGTH};
 
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         for (int d = 0; d < DISTRIBUTIONS; d++) {
             struct tap_family family = {0};
 
@@ -574,7 +574,7 @@ static const struct hard {
 static void check_hard(struct sample *sample)
 {
     for (size_t h = 0; h < sizeof hard / sizeof *hard; h++) {
-        for (int t = 0; t < ELEMENT_TYPES; t++) {
+        for (int t = 0; t < ELEMENT_FLOATS; t++) {
             struct tap_family family = {0};
             struct rng rng;
 

@@ -128,7 +128,7 @@ static void check_data(void)
     unsigned char bytes[N_MAX * 8];
     struct tap_family family = {0};
 
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
 
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {

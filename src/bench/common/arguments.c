@@ -11,9 +11,27 @@ const char *arguments_dtype_word(size_t i)
     return i < ELEMENT_TYPES ? element_name((enum element_type)i) : NULL;
 }
 
+const char *arguments_float_word(size_t i)
+{
+    return i < ELEMENT_FLOATS ? element_name((enum element_type)i) : NULL;
+}
+
 const char *arguments_distribution_word(size_t i)
 {
     return i < DISTRIBUTIONS ? distribution_name((enum distribution)i) : NULL;
+}
+
+bool arguments_parse_float(const struct arguments *a, const struct argument *x, const char *text,
+                           void *target)
+{
+    enum element_type type = ELEMENT_F32;
+
+    if (!arguments_parse_dtype(a, x, text, &type))
+        return false;
+    if (!element_is_float(type))
+        return arguments_unknown_word(a, x, text);
+    *(enum element_type *)target = type;
+    return true;
 }
 
 bool arguments_parse_dtype(const struct arguments *a, const struct argument *x, const char *text,

@@ -19,12 +19,14 @@ struct argument_json {
     const char *path; /* into argv; NULL for no file */
 };
 
-/* Read into an enum element_type, which is little-endian; an enum distribution; a struct
-   argument_json. */
-argument_parser arguments_parse_dtype, arguments_parse_distribution, arguments_parse_json;
+/* Read into an enum element_type, which is little-endian, and the same for floats of 16 bits and
+   more; an enum distribution; a struct argument_json. */
+argument_parser arguments_parse_dtype, arguments_parse_float, arguments_parse_distribution,
+    arguments_parse_json;
 
-/* The words that the first two know. */
+/* The words that the first three know. */
 const char *arguments_dtype_word(size_t i);
+const char *arguments_float_word(size_t i);
 const char *arguments_distribution_word(size_t i);
 
 /* Rows, up to `help`; `offset` is where in the command's struct the value goes. */
@@ -32,6 +34,10 @@ const char *arguments_distribution_word(size_t i);
     .name = "dtype", .letter = 't', .value = "TYPE", .kind = ARGUMENT_PARSED, \
     .parse = arguments_parse_dtype, .target = offset, .what = "dtype",        \
     .word = arguments_dtype_word, .completion = COMPLETE_WORD
+#define ARGUMENTS_FLOAT(offset)                                               \
+    .name = "dtype", .letter = 't', .value = "TYPE", .kind = ARGUMENT_PARSED, \
+    .parse = arguments_parse_float, .target = offset, .what = "dtype",        \
+    .word = arguments_float_word, .completion = COMPLETE_WORD
 #define ARGUMENTS_DISTRIBUTION(offset)                                               \
     .name = "dist", .letter = 'd', .value = "NAME", .kind = ARGUMENT_PARSED,         \
     .parse = arguments_parse_distribution, .target = offset, .what = "distribution", \

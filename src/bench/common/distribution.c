@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "bench/common/distribution_element.h"
 #include "bench/common/normal.h"
 #include "bench/common/team.h"
 #include "sys/cores.h"
@@ -143,6 +144,7 @@ union block {
     uint64_t bits64[BLOCK];
     uint32_t bits32[BLOCK];
     uint16_t bits16[BLOCK];
+    uint8_t bits8[BLOCK];
 };
 
 static inline uint32_t bits_of_float(float x)
@@ -204,10 +206,11 @@ static const struct format {
     [ELEMENT_F16] = {10, 15, 0x83ff},
     [ELEMENT_BF16] = {7, 127, 0x807f},
 };
-_Static_assert(sizeof formats / sizeof *formats == ELEMENT_TYPES, "a row for each type");
+_Static_assert(sizeof formats / sizeof *formats == ELEMENT_FLOATS, "a row for each type");
 
 /*
- * The distributions. Each function makes a block.
+ * The distributions. Each function makes a block, of floats of 16 bits and more; the last one makes
+ * any other type.
  */
 
 /* Multiples of the distance between the numbers of the type just below 1. */
@@ -234,6 +237,8 @@ static void fill_uniform(union block *restrict b, enum element_type type, struct
         for (size_t i = 0; i < BLOCK; i++)
             x[i] = (float)(int32_t)(b->bits16[i] >> unused) * unit;
         narrow(b->bits16, x, type);
+        break;
+        ELEMENT_CASES_BEHIND_FLOATS
         break;
     }
 }
@@ -289,6 +294,8 @@ static void fill_exponents(union block *restrict b, enum element_type type, stru
             uint32_t exponent = first + ((random[i] & 0xffff) * count >> 16);
             b->bits16[i] = (uint16_t)((random[i] >> 16 & (uint32_t)others) | exponent << shift);
         }
+        break;
+        ELEMENT_CASES_BEHIND_FLOATS
         break;
     }
 }
@@ -367,6 +374,51 @@ static void fill_sparse(union block *restrict b, enum element_type type, struct 
     round_numbers(b, type, x);
 }
 
+static void fill_elements(union block *restrict b, enum distribution d, enum element_type type,
+                          struct generator *g)
+{
+    uint64_t words[BLOCK], choices[BLOCK];
+    double normal[BLOCK];
+
+    draw(g, words, BLOCK);
+    draw(g, choices, BLOCK);
+    normal_numbers(normal, words, BLOCK);
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint64_t bits = distribution_element(d, type, words[i], choices[i], normal[i]);
+
+        switch (element_size(type)) {
+        case 1:
+            b->bits8[i] = (uint8_t)bits;
+            break;
+        case 2:
+            b->bits16[i] = (uint16_t)bits;
+            break;
+        case 4:
+            b->bits32[i] = (uint32_t)bits;
+            break;
+        default:
+            b->bits64[i] = bits;
+        }
+    }
+}
+
+typedef void fill_floats(union block *restrict b, enum element_type type, struct generator *g);
+
+static fill_floats *const fills[DISTRIBUTIONS] = {
+    [DISTRIBUTION_UNIFORM] = fill_uniform,   [DISTRIBUTION_NORMAL] = fill_normal,
+    [DISTRIBUTION_WIDE] = fill_wide,         [DISTRIBUTION_FULL] = fill_full,
+    [DISTRIBUTION_INTEGERS] = fill_integers, [DISTRIBUTION_SPARSE] = fill_sparse,
+};
+
+/* Makes a block of a distribution whose elements have nothing to do with each other. */
+static void fill(union block *b, enum distribution d, enum element_type type, struct generator *g)
+{
+    if (element_is_float(type))
+        fills[d](b, type, g);
+    else
+        fill_elements(b, d, type, g);
+}
+
 /*
  * Cancellation. Of the first 2n blocks, block n + i is block i with the signs changed. Behind them
  * are up to two blocks of elements, at least one element, which are all made of one more random
@@ -374,20 +426,29 @@ static void fill_sparse(union block *restrict b, enum element_type type, struct 
  * ones. These last ones are the rest: the sum of all elements.
  */
 
+/* Of floats the sign bit; of integers, in two's complement, all bits, and one more is added. */
 static void change_signs(union block *b, enum element_type type, size_t begin, size_t end)
 {
+    const bool integer = element_is_integer(type);
+    const uint64_t one = integer ? 1 : 0;
+    const uint64_t mask = integer ? UINT64_MAX : UINT64_C(1) << (8 * element_size(type) - 1);
+
     switch (element_size(type)) {
     case 8:
         for (size_t i = begin; i < end; i++)
-            b->bits64[i] ^= UINT64_C(1) << 63;
+            b->bits64[i] = (b->bits64[i] ^ mask) + one;
         break;
     case 4:
         for (size_t i = begin; i < end; i++)
-            b->bits32[i] ^= UINT32_C(1) << 31;
+            b->bits32[i] = (uint32_t)((b->bits32[i] ^ mask) + one);
         break;
     case 2:
         for (size_t i = begin; i < end; i++)
-            b->bits16[i] ^= 0x8000;
+            b->bits16[i] = (uint16_t)((b->bits16[i] ^ mask) + one);
+        break;
+    case 1:
+        for (size_t i = begin; i < end; i++)
+            b->bits8[i] = (uint8_t)((b->bits8[i] ^ mask) + one);
         break;
     }
 }
@@ -396,7 +457,7 @@ static void change_signs(union block *b, enum element_type type, size_t begin, s
 static void make_rest(union block *b, enum element_type type, size_t i)
 {
     const unsigned far_below = 45;
-    const struct format *f = &formats[type];
+    const struct format *f = &formats[element_is_float(type) ? type : ELEMENT_F16];
     uint64_t fraction = (UINT64_C(1) << f->exponent_shift) - 1;
     uint64_t exponent = (uint64_t)(f->bias - far_below) << f->exponent_shift;
 
@@ -412,6 +473,17 @@ static void make_rest(union block *b, enum element_type type, size_t i)
         break;
     case ELEMENT_BF16:
         b->bits16[i] = (uint16_t)((b->bits16[i] & fraction) | exponent);
+        break;
+    case ELEMENT_F8E4M3: /* subnormal */
+        b->bits8[i] = (b->bits8[i] & 7) | 1;
+        break;
+    case ELEMENT_F8E5M2: /* subnormal */
+        b->bits8[i] = (b->bits8[i] & 3) | 1;
+        break;
+        ELEMENT_INTEGER_TABLE(ELEMENT_CASE)
+        memset((unsigned char *)b + i * element_size(type), 0, element_size(type));
+        ((unsigned char *)
+             b)[i * element_size(type) + (element_host_is_big() ? element_size(type) - 1 : 0)] = 1;
         break;
     }
 }
@@ -431,7 +503,7 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
                    : number < 2 * pairs ? number - pairs
                                         : pairs);
     if (number < 2 * pairs) {
-        fill_wide(b, type, &g);
+        fill(b, DISTRIBUTION_WIDE, type, &g);
         if (number >= pairs)
             change_signs(b, type, 0, BLOCK);
         return;
@@ -440,7 +512,7 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
        half) are those before them, with their signs changed. */
     begin = (size_t)(number - 2 * pairs) * BLOCK;
     end = left - begin < BLOCK ? left : begin + BLOCK;
-    fill_wide(&made, type, &g);
+    fill(&made, DISTRIBUTION_WIDE, type, &g);
     make_rest(&made, type, half);
     for (size_t i = begin; i < end; i++) {
         bool mirrored = i >= half && i < 2 * half;
@@ -451,14 +523,6 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
             change_signs(b, type, i - begin, i - begin + 1);
     }
 }
-
-typedef void fill(union block *restrict b, enum element_type type, struct generator *g);
-
-static fill *const fills[DISTRIBUTIONS] = {
-    [DISTRIBUTION_UNIFORM] = fill_uniform,   [DISTRIBUTION_NORMAL] = fill_normal,
-    [DISTRIBUTION_WIDE] = fill_wide,         [DISTRIBUTION_FULL] = fill_full,
-    [DISTRIBUTION_INTEGERS] = fill_integers, [DISTRIBUTION_SPARSE] = fill_sparse,
-};
 
 void distribution_fill(void *out, enum distribution d, enum element_type type, uint64_t seed,
                        uint64_t length, uint64_t first, size_t count)
@@ -479,7 +543,7 @@ void distribution_fill(void *out, enum distribution d, enum element_type type, u
             struct generator g;
 
             generator_seed(&g, d, type, seed, number);
-            fills[d](&block, type, &g);
+            fill(&block, d, type, &g);
         }
         if (swap)
             element_swap(to, &block, n, size);

@@ -13,18 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/common/distribution_element.h"
 #include "core/element.h"
-
-enum distribution {
-    DISTRIBUTION_UNIFORM,  /* [0, 1) */
-    DISTRIBUTION_NORMAL,   /* mean 0, standard deviation 1 */
-    DISTRIBUTION_WIDE,     /* random signs; 60 exponents, or all of f16, equally likely */
-    DISTRIBUTION_FULL,     /* random bits that are finite, subnormals included */
-    DISTRIBUTION_INTEGERS, /* -1000 .. 1000 */
-    DISTRIBUTION_SPARSE,   /* 19 of 20 are zeros of both signs, the rest normal */
-    DISTRIBUTION_CANCEL,   /* as DISTRIBUTION_WIDE, but the sum of all is tiny and not 0 */
-    DISTRIBUTIONS
-};
 
 /* The name of a distribution, as in --dist. */
 const char *distribution_name(enum distribution d);

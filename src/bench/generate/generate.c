@@ -234,7 +234,9 @@ static const struct argument table[] = {
              "integers: from -1000 to 1000\n"
              "sparse: 19 of 20 are zeros, the others normal\n"
              "cancel: wide, and the sum of all is tiny"},
-    {ARGUMENTS_DTYPE(MEMBER(type)), .help = "type of the numbers: f32 (default), f64, f16 or bf16"},
+    {ARGUMENTS_DTYPE(MEMBER(type)),
+     .help = "type of the numbers: f32 (default), f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, "
+             "i64, u8, u16, u32, u64 or bool"},
     {ARGUMENTS_BYTES(MEMBER(bytes)), .help = "how much to write; this option must be given"},
     {ARGUMENTS_SEED(MEMBER(seed)),
      .help = "seed of the numbers; another one gives other data; default 1"},
@@ -275,6 +277,13 @@ static bool check_command_line(const struct command_line *c)
         message_error(EXIT_USAGE,
                       "%" PRIu64 " bytes are not a whole number of %s elements (try '%s --help')",
                       c->bytes, element_name(c->type), program);
+        return false;
+    }
+    if (c->distribution == DISTRIBUTION_CANCEL &&
+        (element_formats[c->type].kind == ELEMENT_UNSIGNED ||
+         element_formats[c->type].kind == ELEMENT_TRUTH)) {
+        message_error(EXIT_USAGE, "no %s is negative: nothing cancels (try '%s --help')",
+                      element_name(c->type), program);
         return false;
     }
     if (isatty(STDOUT_FILENO)) {

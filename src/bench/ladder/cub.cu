@@ -97,6 +97,8 @@ static cudaError_t sum(enum element_type type, void *temporary, size_t *size, co
         return widened<__half, Count>::sum(temporary, size, data, result, count, stream);
     case ELEMENT_BF16:
         return widened<__nv_bfloat16, Count>::sum(temporary, size, data, result, count, stream);
+        ELEMENT_CASES_BEHIND_FLOATS
+        break;
     }
     return cudaErrorNotSupported;
 }

@@ -58,7 +58,7 @@ static uint64_t sign_bits(enum element_type type, uint64_t mask, uint64_t i)
         [ELEMENT_F16] = 0x3c00,
         [ELEMENT_BF16] = 0x3f80,
     };
-    _Static_assert(sizeof one / sizeof *one == ELEMENT_TYPES, "a row for each type");
+    _Static_assert(sizeof one / sizeof *one == ELEMENT_FLOATS, "a row for each type");
     uint64_t hash = i + UINT64_C(0x9e3779b97f4a7c15);
 
     /* The finalizer of splitmix64 (G. L. Steele, D. Lea and C. H. Flood, 2014). */

@@ -51,7 +51,7 @@ static const struct argument table[] = {
      .kind = ARGUMENT_PARSED,
      .parse = parse_elements,
      .target = MEMBER(elements)},
-    {ARGUMENTS_DTYPE(MEMBER(type)),
+    {ARGUMENTS_FLOAT(MEMBER(type)),
      .help = "type of the elements: f32 (default), f64, f16 or bf16"},
     {ARGUMENTS_DISTRIBUTION(MEMBER(distribution)),
      .help = "distribution of the elements: uniform (default), normal, wide, full, integers, "

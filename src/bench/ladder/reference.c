@@ -45,6 +45,8 @@ static double magnitude_of(enum element_type type, const void *data, size_t coun
         for (size_t i = 0; i < count; i++)
             sums[i % 4] += magnitude16(type, ((const uint16_t *)data)[i]);
         break;
+        ELEMENT_CASES_BEHIND_FLOATS
+        break; /* the ladder has none */
     }
     return sums[0] + sums[1] + sums[2] + sums[3];
 }

@@ -9,7 +9,7 @@
 
 /* The types that the textbook kernels sum, and all types. */
 #define TEXTBOOK_TYPES (RUNG_TYPE(ELEMENT_F32) | RUNG_TYPE(ELEMENT_F64))
-#define ALL_TYPES (RUNG_TYPE(ELEMENT_TYPES) - 1)
+#define ALL_TYPES (RUNG_TYPE(ELEMENT_FLOATS) - 1)
 
 #define RUNG(function, ...) {.launcher = rung_##function, __VA_ARGS__},
 const struct rung rung_table[] = {

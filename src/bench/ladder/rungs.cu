@@ -385,6 +385,7 @@ static cudaError_t start(const struct rung_launch *l, cudaStream_t stream,
     }                     \
     case ELEMENT_F16:     \
     case ELEMENT_BF16:    \
+        ELEMENT_CASES_BEHIND_FLOATS \
         break;            \
     }                     \
     return cudaErrorNotSupported

@@ -44,7 +44,7 @@ static const unsigned char suite_sizes[][SUITE_SIZES] = {
     [ELEMENT_F16] = {28, 30},
     [ELEMENT_BF16] = {28, 30},
 };
-_Static_assert(sizeof suite_sizes / sizeof *suite_sizes == ELEMENT_TYPES, "a row for each type");
+_Static_assert(sizeof suite_sizes / sizeof *suite_sizes == ELEMENT_FLOATS, "a row for each type");
 
 struct suite {
     struct workbench *bench;

@@ -60,7 +60,7 @@ cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_typ
 
 /* A block whose extreme is the best of its chunk so far; where in it is found out at the end. */
 struct cpu_candidate {
-    int64_t key; /* exact_key of the extreme */
+    int64_t key; /* element_key of the extreme */
     const unsigned char *block;
     size_t count;   /* elements of the block */
     uint64_t index; /* of its first element */
@@ -83,6 +83,13 @@ struct cpu_cell {
 #define CPU_BIN_SETS 8
 #define CPU_BIN_VALUES_MAX (1u << 13)
 
+/* Sums of integers that the exact sum has not got yet: of the lower and the upper 32 bits of
+   elements, with 2^(bits - 1) added to each that is signed. So many elements fit. */
+#define CPU_INTEGERS_MAX ((uint64_t)1 << 31)
+struct cpu_integers {
+    uint64_t low, high, count;
+};
+
 struct cpu_reducer {
     struct partial partial;
     unsigned wants;
@@ -101,6 +108,9 @@ struct cpu_reducer {
        those that are not. Else NULL. */
     struct cpu_cell *cells;
     unsigned first_exponent, last_exponent;
+
+    /* Integers: all zero between chunks. */
+    struct cpu_integers integers;
 
     /* Up to 32 bits: all zero between chunks, and how many values each may hold by now. */
     double exponent_bins[CPU_BIN_SETS][CPU_EXPONENT_BINS];
@@ -125,13 +135,20 @@ void cpu_end_chunk(struct cpu_reducer *r);
 /* Takes `count` elements one by one: the end of a chunk that fills no vector. */
 void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t count, uint64_t index);
 
-/* Takes a block's extremes, as exact_key integers, into the candidates of the chunk. */
+/* Takes a block's extremes, as element_keys, into the candidates of the chunk. */
 void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, const void *block,
                     size_t count, uint64_t index);
 
 /* Notes the first NaN of a block that holds one. */
 void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_t count,
                         uint64_t index);
+
+/* Takes a block of floats of one byte, as counts of its bytes. */
+void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count,
+                    uint64_t index);
+
+/* Makes room for n more integers, n at most CPU_INTEGERS_MAX, and counts them. */
+void cpu_reserve_integers(struct cpu_reducer *r, size_t n);
 
 /* Adds n finite values to the superaccumulator's cells. */
 void cpu_add_to_cells(struct cpu_reducer *r, const double *x, size_t n);

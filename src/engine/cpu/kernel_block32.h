@@ -18,6 +18,8 @@ INLINE_TARGET vec load32(const unsigned char *p, enum element_type type)
         return v_load_bf16(p);
     case ELEMENT_F64:
         break; /* has 64 bits */
+        ELEMENT_CASES_BEHIND_FLOATS
+        break; /* have kernels of their own */
     }
     return v_set1(0);
 }

@@ -21,26 +21,35 @@
  * "Parallel reproducible summation" (2015). doc/numerics.md has the bounds, doc/tuning.md what the
  * constants were measured with.
  *
- * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share. Here are
- * the chunks, and the instances: a row for each set of results that there are kernels for.
+ * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share.
+ * kernel_float8.h and kernel_integer.h have the other types, which take no more than integers. Here
+ * are the chunks, and the instances: a row for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
+#include "engine/cpu/kernel_float8.h"
+#include "engine/cpu/kernel_integer.h"
 
 INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
                               enum element_type type, unsigned finds)
 {
     const size_t size = element_formats[type].size;
-    const bool wide = size == 8, sum = finds & PARTIAL_SUM;
-    const size_t block = (size_t)1 << (wide ? CPU_BLOCK64_LOG2 : CPU_BLOCK32_LOG2);
-    const size_t whole = count - count % (wide ? W_LANES : V_LANES);
+    const bool floats = element_is_float(type), wide = size == 8, sum = finds & PARTIAL_SUM;
+    const size_t lanes = !floats ? V_BYTES / size : wide ? W_LANES : V_LANES;
+    const size_t block =
+        !floats ? GROUP_BYTES / size : (size_t)1 << (wide ? CPU_BLOCK64_LOG2 : CPU_BLOCK32_LOG2);
+    const size_t whole = count - count % lanes;
     const unsigned char *x = data;
 
     cpu_begin_chunk(r);
     for (size_t i = 0; i < whole; i += block) {
         const size_t n = whole - i < block ? whole - i : block;
 
-        if (wide)
+        if (element_is_integer(type))
+            integer_group(r, x + i * size, n, index + i, type, sum);
+        else if (!floats)
+            float8_group(r, x + i * size, n, index + i, type, sum);
+        else if (wide)
             block64(r, x + i * size, n, index + i, sum);
         else
             block32(r, x + i * size, n, index + i, type, sum);

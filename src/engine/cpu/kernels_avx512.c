@@ -20,6 +20,7 @@ static bool simd_usable(void)
 
 #    define V_LANES 16
 #    define W_LANES 8
+#    define SIMD_LOOKUP 1
 
 typedef __m512i vec;
 typedef __m512i wvec;
@@ -200,6 +201,131 @@ SIMD_OP vecd w_value(wvec a)
 SIMD_OP wvec d_bits(vecd a)
 {
     return _mm512_castpd_si512(a);
+}
+
+SIMD_OP void v_store(void *p, vec a)
+{
+    _mm512_storeu_si512(p, a);
+}
+
+SIMD_OP void w_store(void *p, wvec a)
+{
+    _mm512_storeu_si512(p, a);
+}
+
+SIMD_OP wvec v_wide(vec a)
+{
+    return a;
+}
+
+SIMD_OP vec w_narrow(wvec a)
+{
+    return a;
+}
+
+SIMD_OP vec v_xor(vec a, vec b)
+{
+    return _mm512_xor_si512(a, b);
+}
+
+SIMD_OP wvec w_xor(wvec a, wvec b)
+{
+    return _mm512_xor_si512(a, b);
+}
+
+SIMD_OP wvec w_add(wvec a, wvec b)
+{
+    return _mm512_add_epi64(a, b);
+}
+
+SIMD_OP vec v_min_s(vec a, vec b)
+{
+    return _mm512_min_epi32(a, b);
+}
+
+SIMD_OP wvec w_min_s(wvec a, wvec b)
+{
+    return _mm512_min_epi64(a, b);
+}
+
+SIMD_OP wvec w_even(wvec a)
+{
+    return _mm512_and_si512(a, _mm512_set1_epi64(0xffffffff));
+}
+
+SIMD_OP wvec w_odd(wvec a)
+{
+    return _mm512_srli_epi64(a, 32);
+}
+
+SIMD_OP vec b_min_u(vec a, vec b)
+{
+    return _mm512_min_epu8(a, b);
+}
+
+SIMD_OP vec b_max_u(vec a, vec b)
+{
+    return _mm512_max_epu8(a, b);
+}
+
+SIMD_OP vec b_max_s(vec a, vec b)
+{
+    return _mm512_max_epi8(a, b);
+}
+
+SIMD_OP vec b_at_least(vec a, vec b)
+{
+    return _mm512_movm_epi8(_mm512_cmpge_epu8_mask(a, b));
+}
+
+SIMD_OP vec h_min_s(vec a, vec b)
+{
+    return _mm512_min_epi16(a, b);
+}
+
+SIMD_OP vec h_max_s(vec a, vec b)
+{
+    return _mm512_max_epi16(a, b);
+}
+
+SIMD_OP wvec b_sum(vec a)
+{
+    return _mm512_sad_epu8(a, _mm512_setzero_si512());
+}
+
+SIMD_OP vec h_add(vec a, vec b)
+{
+    return _mm512_add_epi16(a, b);
+}
+
+SIMD_OP vec h_pairs(vec a)
+{
+    return _mm512_madd_epi16(a, _mm512_set1_epi16(1));
+}
+
+SIMD_OP vec b_low(vec a)
+{
+    return _mm512_and_si512(a, _mm512_set1_epi8(0x0f));
+}
+
+SIMD_OP vec b_high(vec a)
+{
+    return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(0x0f));
+}
+
+SIMD_OP vec b_table(const void *p)
+{
+    return _mm512_broadcast_i32x4(_mm_loadu_si128(p));
+}
+
+SIMD_OP vec b_lookup(vec table, vec a)
+{
+    return _mm512_shuffle_epi8(table, a);
+}
+
+SIMD_OP vec b_multiply(vec a, vec b)
+{
+    return _mm512_maddubs_epi16(a, b);
 }
 
 SIMD_OP vecd d_load(const double *p)

@@ -19,6 +19,7 @@ static bool simd_usable(void)
 
 #define V_LANES 4
 #define W_LANES 2
+#define SIMD_LOOKUP 0
 
 typedef int32_t vec __attribute__((vector_size(16)));
 typedef uint32_t vec_unsigned __attribute__((vector_size(16)));
@@ -27,6 +28,9 @@ typedef int64_t wvec __attribute__((vector_size(16)));
 typedef uint64_t wvec_unsigned __attribute__((vector_size(16)));
 typedef wvec wmask;
 typedef double vecd __attribute__((vector_size(16)));
+typedef uint8_t bytes_unsigned __attribute__((vector_size(16)));
+typedef int16_t halves __attribute__((vector_size(16)));
+typedef uint16_t halves_unsigned __attribute__((vector_size(16)));
 
 SIMD_OP vec v_load_f32(const void *p)
 {
@@ -257,6 +261,99 @@ SIMD_OP vecd w_value(wvec a)
 SIMD_OP wvec d_bits(vecd a)
 {
     return (wvec)a;
+}
+
+SIMD_OP void v_store(void *p, vec a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+SIMD_OP void w_store(void *p, wvec a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+SIMD_OP wvec v_wide(vec a)
+{
+    return (wvec)a;
+}
+
+SIMD_OP vec w_narrow(wvec a)
+{
+    return (vec)a;
+}
+
+SIMD_OP vec v_xor(vec a, vec b)
+{
+    return a ^ b;
+}
+
+SIMD_OP wvec w_xor(wvec a, wvec b)
+{
+    return a ^ b;
+}
+
+SIMD_OP wvec w_add(wvec a, wvec b)
+{
+    return (wvec)((wvec_unsigned)a + (wvec_unsigned)b);
+}
+
+SIMD_OP vec v_min_s(vec a, vec b)
+{
+    return v_select(a > b, b, a);
+}
+
+SIMD_OP wvec w_min_s(wvec a, wvec b)
+{
+    return w_select(a > b, b, a);
+}
+
+SIMD_OP wvec w_even(wvec a)
+{
+    return a & w_set1(UINT32_MAX);
+}
+
+SIMD_OP wvec w_odd(wvec a)
+{
+    return (wvec)((wvec_unsigned)a >> 32);
+}
+
+SIMD_OP vec b_min_u(vec a, vec b)
+{
+    return v_select((vec)((bytes_unsigned)a > (bytes_unsigned)b), b, a);
+}
+
+SIMD_OP vec b_max_u(vec a, vec b)
+{
+    return v_select((vec)((bytes_unsigned)a > (bytes_unsigned)b), a, b);
+}
+
+SIMD_OP vec h_min_s(vec a, vec b)
+{
+    return v_select((vec)((halves)a > (halves)b), b, a);
+}
+
+SIMD_OP vec h_max_s(vec a, vec b)
+{
+    return v_select((vec)((halves)a > (halves)b), a, b);
+}
+
+/* Neighbours are added up in lanes of twice the width. */
+SIMD_OP wvec b_sum(vec a)
+{
+    halves_unsigned two = ((halves_unsigned)a & 0xff) + ((halves_unsigned)a >> 8);
+    vec_unsigned four = ((vec_unsigned)two & 0xffff) + ((vec_unsigned)two >> 16);
+    wvec_unsigned eight = ((wvec_unsigned)four & UINT32_MAX) + ((wvec_unsigned)four >> 32);
+
+    return (wvec)eight;
+}
+
+/* A lane is its upper half, signed, times 2^16 and the lower one, which is signed, too. */
+SIMD_OP vec h_pairs(vec a)
+{
+    vec lower = (vec)((vec_unsigned)a << 16) >> 16;
+
+    return (a >> 16) + lower;
 }
 
 SIMD_OP vecd d_load(const double *p)

@@ -14,15 +14,16 @@ void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t coun
     size_t size = element_size(r->type);
 
     for (size_t i = 0; i < count; i++)
-        partial_take(&r->partial, element_load(r->type, data + i * size), index + i);
+        partial_take_element(&r->partial, r->type, data + i * size, index + i);
 }
 
 void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, const void *block,
                     size_t count, uint64_t index)
 {
-    if (min_key < r->min.key)
+    /* A block may have no element below the greatest key there is. */
+    if (min_key < r->min.key || !r->min.block)
         r->min = (struct cpu_candidate){min_key, block, count, index};
-    if (max_key > r->max.key)
+    if (max_key > r->max.key || !r->max.block)
         r->max = (struct cpu_candidate){max_key, block, count, index};
 }
 
@@ -32,14 +33,14 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
     size_t size = element_size(r->type);
 
     for (size_t i = 0; i < count && index + i < r->partial.first_nan; i++)
-        if (isnan(element_load(r->type, block + i * size)))
+        if (element_is_nan(r->type, block + i * size))
             r->partial.first_nan = index + i;
 }
 
 bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
                       enum element_type type, unsigned wants)
 {
-    const bool has_cells = element_size(type) == 8;
+    const bool has_cells = type == ELEMENT_F64;
 
     memset(r, 0, sizeof *r);
     partial_clear(&r->partial);
@@ -110,6 +111,73 @@ void cpu_reserve_bins(struct cpu_reducer *r, size_t n)
     r->binned += (unsigned)n;
 }
 
+static void empty_integers(struct cpu_reducer *r)
+{
+    const struct element_format *format = &element_formats[r->type];
+    struct cpu_integers *n = &r->integers;
+
+    if (n->count == 0)
+        return;
+    exact_add_integer(&r->partial.sum, n->low, EXACT_ONE_BIT, false);
+    exact_add_integer(&r->partial.sum, n->high, EXACT_ONE_BIT + 32, false);
+    if (format->kind == ELEMENT_SIGNED)
+        exact_add_integer(&r->partial.sum, n->count,
+                          EXACT_ONE_BIT + (unsigned)(8 * format->size - 1), true);
+    *n = (struct cpu_integers){0};
+}
+
+void cpu_reserve_integers(struct cpu_reducer *r, size_t n)
+{
+    if (r->integers.count + n > CPU_INTEGERS_MAX)
+        empty_integers(r);
+    r->integers.count += n;
+}
+
+void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count, uint64_t index)
+{
+    /* Several counters for a byte: an addition need not wait for the one before it. */
+    enum { SETS = 4, BYTES = 256 };
+    const size_t whole = count - count % SETS;
+    struct partial *p = &r->partial;
+    uint32_t counts[SETS][BYTES] = {{0}};
+    int64_t min_key = INT64_MAX, max_key = INT64_MIN;
+    uint64_t nan = 0;
+
+    for (size_t i = 0; i < whole; i += SETS) {
+        counts[0][block[i]]++;
+        counts[1][block[i + 1]]++;
+        counts[2][block[i + 2]]++;
+        counts[3][block[i + 3]]++;
+    }
+    for (size_t i = whole; i < count; i++)
+        counts[0][block[i]]++;
+    for (int i = 0; i < BYTES; i++) {
+        const unsigned char byte = (unsigned char)i;
+        const uint32_t n = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
+        const double x = element_load(r->type, &byte);
+
+        if (n == 0)
+            continue;
+        if (isnan(x)) {
+            nan += n;
+            continue;
+        }
+        if (!isinf(x))
+            exact_add(&p->sum, x * n); /* 4 bits and 32: the product is exact */
+        else if (x > 0)
+            p->positive_infinity += n;
+        else
+            p->negative_infinity += n;
+        min_key = exact_key(x) < min_key ? exact_key(x) : min_key;
+        max_key = exact_key(x) > max_key ? exact_key(x) : max_key;
+    }
+    p->nan += nan;
+    if (nan && index < p->first_nan)
+        cpu_take_first_nan(r, block, count, index);
+    if (nan < count)
+        cpu_take_block(r, min_key, max_key, block, count, index);
+}
+
 void cpu_begin_chunk(struct cpu_reducer *r)
 {
     r->min = (struct cpu_candidate){.key = INT64_MAX};
@@ -125,8 +193,9 @@ static uint64_t locate(const struct cpu_reducer *r, const struct cpu_candidate *
     size_t size = element_size(r->type);
 
     for (size_t i = 0; i < c->count; i++) {
-        double x = element_load(r->type, c->block + i * size);
-        if (!isnan(x) && exact_key(x) == c->key)
+        const unsigned char *x = c->block + i * size;
+
+        if (!element_is_nan(r->type, x) && element_key(r->type, x) == c->key)
             return c->index + i;
     }
     return PARTIAL_NO_INDEX;
@@ -139,6 +208,7 @@ void cpu_end_chunk(struct cpu_reducer *r)
 
     empty_cells(r);
     empty_bins(r);
+    empty_integers(r);
     /* Finding the place costs a look at the block: only when it would be taken. */
     if (r->min.block && (r->min.key < p->min_key ||
                          (where && r->min.key == p->min_key && r->min.index < p->min_index)))

@@ -11,6 +11,7 @@
  *   simd_usable()  bool: whether this processor runs the set
  *   V_LANES        32-bit lanes of a vector, a power of two
  *   W_LANES        64-bit lanes of a vector: V_LANES / 2
+ *   SIMD_LOOKUP    1 where an instruction looks bytes up in a table of 16; else 0
  *
  * Types, all of one width:
  *
@@ -41,6 +42,27 @@
  *                              as for v_
  *   w_or(a, b), w_h_or(a)
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
+ *
+ * Integers, which are vectors of bytes (b_) or of 16 bits (h_) in a vec, too:
+ *
+ *   v_store(p, a), w_store(p, a)
+ *   v_wide(a), w_narrow(a)     the same bits as a wvec, and as a vec
+ *   v_xor w_xor w_add v_min_s w_min_s
+ *   w_even(a), w_odd(a)        the lower, or the upper, 32 bits of each lane, as 64
+ *   b_min_u b_max_u h_min_s h_max_s
+ *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
+ *   h_pairs(a)                 the sums of two lanes of 16 bits, signed, in lanes of 32
+ *
+ * Where SIMD_LOOKUP is 1:
+ *
+ *   b_max_s
+ *   b_at_least(a, b)           all bits of the bytes where a >= b, unsigned, and none of others
+ *   h_add(a, b)                modulo 2^16
+ *   b_low(a), b_high(a)        the lower, or the upper, 4 bits of each byte
+ *   b_table(p)                 16 bytes to look up
+ *   b_lookup(table, a)         the byte of the table for each byte of a, which is below 16
+ *   b_multiply(a, b)           the products of bytes of a, unsigned, and of b, signed: the sums of
+ *                              two neighbours in lanes of 16 bits, where they fit
  *
  *   d_load(p), d_store(p, a)   W_LANES binary64 values
  *   d_set1 d_add d_sub         rounded to nearest, not contracted

@@ -1,5 +1,5 @@
 /*
- * The kernels' launchers, one for each row of ELEMENT_TABLE: reduce_NAME.cu defines them.
+ * The kernels' launchers, one for each row of ELEMENT_FLOAT_TABLE: reduce_NAME.cu defines them.
  */
 #ifndef GPUREDUCE_CUDA_INSTANCES_H
 #define GPUREDUCE_CUDA_INSTANCES_H
@@ -11,7 +11,7 @@
 #define DECLARE_INSTANCE(CONSTANT, name, ...)                                       \
     void cuda_launch_##name(const struct cuda_launch *launch, cudaStream_t stream); \
     cudaError_t cuda_check_##name(void);
-ELEMENT_TABLE(DECLARE_INSTANCE)
+ELEMENT_FLOAT_TABLE(DECLARE_INSTANCE)
 #undef DECLARE_INSTANCE
 
 #endif

@@ -12,8 +12,10 @@ cudaError_t cuda_reduce(const struct cuda_launch *l, cudaStream_t stream)
     case ELEMENT_##CONSTANT:           \
         cuda_launch_##name(l, stream); \
         break;
-        ELEMENT_TABLE(LAUNCH)
+        ELEMENT_FLOAT_TABLE(LAUNCH)
 #undef LAUNCH
+        ELEMENT_CASES_BEHIND_FLOATS
+        return cudaErrorNotSupported; /* the engine says that it does not reduce them */
     }
     return cudaGetLastError();
 }

@@ -1,7 +1,7 @@
 /*
- * Element types on the device: a trait for each row of ELEMENT_TABLE, named like it. The kernels
- * are templates over the trait. A type of up to 32 bits says how the words of a load hold its
- * elements, and which exponent bins take those that do not add up in binary64; tuning.h has its
+ * Element types on the device: a trait for each row of ELEMENT_FLOAT_TABLE, named like it. The
+ * kernels are templates over the trait. A type of up to 32 bits says how the words of a load hold
+ * its elements, and which exponent bins take those that do not add up in binary64; tuning.h has its
  * numbers. Types of 64 bits have reducers of their own.
  */
 #ifndef GPUREDUCE_CUDA_TYPES_CUH

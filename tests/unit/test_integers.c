@@ -1,0 +1,646 @@
+/*
+ * Integers, truth values and floats of one byte: the CPU engine with every instruction set that
+ * runs here, against sums by schoolbook arithmetic and values from the definitions of the types.
+ * Data of all kinds, in chunks of any size, by any number of workers, in either byte order.
+ *
+ * From the environment: STRESS_RUNS is how many random reductions (1000), STRESS_SEED the seed,
+ * which is printed (CHECK_SEED, or 1).
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/number.h"
+#include "engine/cpu/kernel.h"
+#include "engine/engine.h"
+#include "lib/data_gen.h"
+#include "lib/engine_workers.h"
+#include "lib/oracle.h"
+#include "lib/reference.h"
+#include "lib/tap.h"
+
+#define RUNS 1000
+#define LENGTH_LOG2 18
+#define WORKERS_MAX 3
+
+static struct rng rng;
+
+static uint64_t below(uint64_t bound)
+{
+    return rng_below(&rng, bound);
+}
+
+static bool once_in(uint64_t times)
+{
+    return below(times) == 0;
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/*
+ * The expected.
+ */
+
+/* The bits of element i. */
+static uint64_t bits_of(enum element_type type, const void *data, size_t i)
+{
+    const unsigned char *bytes = data;
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+
+    switch (element_size(type)) {
+    case 1:
+        return bytes[i];
+    case 2:
+        memcpy(&two, bytes + 2 * i, 2);
+        return two;
+    case 4:
+        memcpy(&four, bytes + 4 * i, 4);
+        return four;
+    }
+    memcpy(&eight, bytes + 8 * i, 8);
+    return eight;
+}
+
+/* An element: a float, or a sign and a magnitude. */
+struct value {
+    bool is_float, negative;
+    uint64_t magnitude;
+    double x;
+};
+
+/* A float with so many bits of exponent and fraction behind a sign. `finite`: no exponent is kept
+   for infinities. */
+static double float_value(unsigned bits, int exponent_bits, int fraction_bits, bool finite)
+{
+    const int fields = 1 << exponent_bits, fractions = 1 << fraction_bits;
+    const int field = (int)bits >> fraction_bits & (fields - 1);
+    const int fraction = (int)bits & (fractions - 1), bias = fields / 2 - 1;
+    const double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
+
+    if (finite ? field == fields - 1 && fraction == fractions - 1
+               : field == fields - 1 && fraction != 0)
+        return NAN;
+    if (!finite && field == fields - 1)
+        return sign * (double)INFINITY;
+    if (field == 0)
+        return sign * (double)fraction / fractions * pow(2, 1 - bias);
+    return sign * (1 + (double)fraction / fractions) * pow(2, field - bias);
+}
+
+static struct value value_of(enum element_type type, const void *data, size_t i)
+{
+    const uint64_t bits = bits_of(type, data, i);
+    struct value v = {.magnitude = bits};
+
+    switch (type) {
+    case ELEMENT_F8E4M3:
+        return (struct value){.is_float = true, .x = float_value((unsigned)bits, 4, 3, true)};
+    case ELEMENT_F8E5M2:
+        return (struct value){.is_float = true, .x = float_value((unsigned)bits, 5, 2, false)};
+    case ELEMENT_BOOL:
+        v.magnitude = bits != 0;
+        break;
+    case ELEMENT_I8:
+        v.negative = bits >= 128;
+        v.magnitude = v.negative ? 256 - bits : bits;
+        break;
+    case ELEMENT_I16:
+        v.negative = bits >= 32768;
+        v.magnitude = v.negative ? 65536 - bits : bits;
+        break;
+    case ELEMENT_I32:
+        v.negative = bits >= UINT32_C(1) << 31;
+        v.magnitude = v.negative ? (UINT64_C(1) << 32) - bits : bits;
+        break;
+    case ELEMENT_I64:
+        v.negative = bits >> 63;
+        v.magnitude = v.negative ? ~bits + 1 : bits;
+        break;
+    case ELEMENT_U8:
+    case ELEMENT_U16:
+    case ELEMENT_U32:
+    case ELEMENT_U64:
+        break;
+    case ELEMENT_F32:
+    case ELEMENT_F64:
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
+        abort();
+    }
+    return v;
+}
+
+/* Below 0 as a comes before b, of one type; no NaN. */
+static int compare(const struct value *a, const struct value *b)
+{
+    int order = (a->magnitude > b->magnitude) - (a->magnitude < b->magnitude);
+
+    if (a->is_float)
+        return a->x != b->x ? (a->x > b->x ? 1 : -1) : (signbit(b->x) != 0) - (signbit(a->x) != 0);
+    if (a->negative != b->negative)
+        return a->negative ? -1 : 1;
+    return a->negative ? -order : order;
+}
+
+/* Schoolbook: digits of 16 bits, which a sum of 2^32 of them, and of carries, fits. */
+#define DIGITS 10
+struct school {
+    uint64_t digit[DIGITS];
+};
+
+static void school_add(struct school *s, uint64_t x)
+{
+    uint64_t carry = 0;
+
+    for (int i = 0; i < DIGITS; i++) {
+        uint64_t sum = s->digit[i] + (i < 4 ? x >> (16 * i) & 0xffff : 0) + carry;
+
+        s->digit[i] = sum & 0xffff;
+        carry = sum >> 16;
+    }
+}
+
+static struct integer school_difference(const struct school *a, const struct school *b)
+{
+    const struct school *more = a, *less = b;
+    uint64_t digit[DIGITS], borrow = 0;
+    bool negative = false;
+
+    for (int i = DIGITS - 1; i >= 0; i--) {
+        if (a->digit[i] != b->digit[i]) {
+            negative = a->digit[i] < b->digit[i];
+            break;
+        }
+    }
+    if (negative) {
+        more = b;
+        less = a;
+    }
+    for (int i = 0; i < DIGITS; i++) {
+        uint64_t from = more->digit[i], take = less->digit[i] + borrow;
+
+        borrow = take > from;
+        digit[i] = from + (borrow << 16) - take;
+    }
+    return (struct integer){.low = digit[0] | digit[1] << 16 | digit[2] << 32 | digit[3] << 48,
+                            .high = digit[4] | digit[5] << 16 | digit[6] << 32 | digit[7] << 48,
+                            .negative = negative,
+                            .known = digit[8] == 0 && digit[9] == 0};
+}
+
+static double value_double(const struct value *v)
+{
+    double x = (double)v->magnitude;
+
+    return v->is_float ? v->x : v->negative ? -x : x;
+}
+
+static struct integer value_integer(const struct value *v)
+{
+    if (v->is_float)
+        return (struct integer){0};
+    return (struct integer){.low = v->magnitude, .negative = v->negative, .known = true};
+}
+
+/* What elements come to under both NaN policies, as reference_reduce has it for other types. */
+static void expect(struct reference *e, enum element_type type, const void *data, size_t n,
+                   uint64_t index)
+{
+    double *numbers = allocate((2 * n + 1) * sizeof *numbers);
+    size_t parts = 0, count = 0;
+    struct school positive = {{0}}, negative = {{0}};
+    struct value min = {0}, max = {0};
+    struct result r = {.min = NAN,
+                       .max = NAN,
+                       .argmin = PARTIAL_NO_INDEX,
+                       .argmax = PARTIAL_NO_INDEX,
+                       .first_nan = PARTIAL_NO_INDEX};
+
+    for (size_t i = 0; i < n; i++) {
+        const struct value v = value_of(type, data, i);
+
+        if (v.is_float && isnan(v.x)) {
+            if (r.nan++ == 0)
+                r.first_nan = index + i;
+            continue;
+        }
+        if (count == 0 || compare(&v, &min) < 0) {
+            min = v;
+            r.argmin = index + i;
+        }
+        if (count == 0 || compare(&v, &max) > 0) {
+            max = v;
+            r.argmax = index + i;
+        }
+        count++;
+        if (v.is_float) {
+            r.infinity += isinf(v.x) != 0;
+            numbers[parts++] = v.x;
+        } else {
+            const double sign = v.negative ? -1 : 1;
+
+            school_add(v.negative ? &negative : &positive, v.magnitude);
+            numbers[parts++] = sign * (double)(v.magnitude >> 32) * 0x1p32;
+            numbers[parts++] = sign * (double)(v.magnitude & UINT32_MAX);
+        }
+    }
+    r.count = count;
+    r.sum = oracle_sum(numbers, parts);
+    r.mean = count ? oracle_scaled(numbers, parts, 1, count) : NAN;
+    if (count) {
+        r.min = value_double(&min);
+        r.max = value_double(&max);
+        r.min_integer = value_integer(&min);
+        r.max_integer = value_integer(&max);
+    }
+    if (element_is_integer(type))
+        r.sum_integer = school_difference(&positive, &negative);
+    free(numbers);
+    e->policy[0] = e->policy[1] = r;
+    e->policy[0].count = n;
+    if (r.nan) {
+        e->policy[0].sum = e->policy[0].mean = e->policy[0].min = e->policy[0].max = NAN;
+        e->policy[0].argmin = e->policy[0].argmax = r.first_nan;
+    }
+}
+
+/*
+ * Random reductions.
+ */
+
+enum kind { RANDOM, CONSTANT, LEAST, GREATEST, FEW, SMALL, ALTERNATING, FINITE, KINDS };
+
+static const char *const kind_names[KINDS] = {"random",    "constant", "least",       "greatest",
+                                              "few kinds", "small",    "alternating", "finite"};
+
+/* The bits of the least and of the greatest integer, or of a float of the largest magnitude. */
+static uint64_t extreme_bits(enum element_type type, bool greatest)
+{
+    const uint64_t sign = UINT64_C(1) << (8 * element_size(type) - 1);
+
+    if (type == ELEMENT_F8E4M3)
+        return greatest ? 0x7e : 0xfe;
+    if (type == ELEMENT_F8E5M2)
+        return greatest ? 0x7b : 0xfb;
+    if (element_formats[type].kind == ELEMENT_SIGNED)
+        return greatest ? sign - 1 : sign;
+    return greatest ? sign | (sign - 1) : 0;
+}
+
+static void put(enum element_type type, void *data, size_t i, uint64_t bits)
+{
+    unsigned char *at = (unsigned char *)data + i * element_size(type);
+    uint8_t one = (uint8_t)bits;
+    uint16_t two = (uint16_t)bits;
+    uint32_t four = (uint32_t)bits;
+
+    switch (element_size(type)) {
+    case 1:
+        memcpy(at, &one, 1);
+        break;
+    case 2:
+        memcpy(at, &two, 2);
+        break;
+    case 4:
+        memcpy(at, &four, 4);
+        break;
+    default:
+        memcpy(at, &bits, 8);
+    }
+}
+
+static void fill(enum kind kind, enum element_type type, void *data, size_t n)
+{
+    const uint64_t constant = rng_next(&rng);
+    uint64_t few[3];
+
+    for (size_t i = 0; i < 3; i++)
+        few[i] = rng_next(&rng);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = rng_next(&rng);
+
+        switch (kind) {
+        case RANDOM:
+        case KINDS:
+            break;
+        case CONSTANT:
+            bits = constant;
+            break;
+        case LEAST:
+        case GREATEST:
+            bits = extreme_bits(type, kind == GREATEST);
+            break;
+        case FEW:
+            bits = few[bits % 3];
+            break;
+        case SMALL:
+            bits = bits % 7 - 3;
+            break;
+        case ALTERNATING:
+            bits = extreme_bits(type, i % 2);
+            break;
+        case FINITE:
+            bits &= 0x3b;
+        }
+        put(type, data, i, bits);
+    }
+}
+
+/* The CPU engine, with an instruction set. */
+static struct engine_state *engine_with(const struct cpu_kernels *kernels)
+{
+    char reason[ENGINE_REASON_MAX] = "";
+    struct engine_state *state;
+
+    setenv("GPUREDUCE_CPU", kernels->name, 1);
+    state = engine_cpu.open(&(struct engine_needs){0}, reason);
+    unsetenv("GPUREDUCE_CPU");
+    if (!state || strcmp(engine_cpu.describe(state), kernels->name) != 0)
+        abort();
+    return state;
+}
+
+/* Has workers reduce data in chunks of up to `most` elements. */
+static bool reduce(struct engine_state *state, enum element_type type, bool swap, unsigned wants,
+                   const unsigned char *data, size_t n, uint64_t index, size_t most,
+                   unsigned workers, struct partial *total)
+{
+    const struct engine_setup setup = {.type = type, .swap = swap, .wants = wants};
+    struct engine_worker *worker[WORKERS_MAX] = {NULL};
+    char reason[ENGINE_REASON_MAX];
+    bool good = true;
+
+    partial_clear(total);
+    for (unsigned w = 0; w < workers; w++)
+        if (!(worker[w] = engine_cpu.worker_open(state, &setup, w, reason)))
+            abort();
+    for (size_t i = 0; i < n;) {
+        size_t count = 1 + (size_t)below(most);
+        struct chunk chunk = {.data = data + i * element_size(type), .index = index + i};
+
+        chunk.count = count < n - i ? count : n - i;
+        good = engine_cpu.reduce(worker[below(workers)], &chunk) == ENGINE_TAKEN && good;
+        i += chunk.count;
+    }
+    return engine_workers_end(&engine_cpu, worker, workers, total) && good;
+}
+
+static void check(struct tap_family *family, enum element_type type, enum kind kind,
+                  const unsigned char *data, const unsigned char *stored, bool swap, size_t n)
+{
+    static const unsigned all_wants[] = {PARTIAL_ALL, PARTIAL_EXTREMES | PARTIAL_WHERE,
+                                         PARTIAL_SUM | PARTIAL_EXTREMES, PARTIAL_EXTREMES};
+    const struct partial_types types = {type, type, element_is_integer(type)};
+    const unsigned wants = all_wants[once_in(3) ? below(4) : 0];
+    const uint64_t index = once_in(2) ? 0 : below(UINT64_C(1) << 40);
+    const size_t most = once_in(3) ? n + 1 : 1 + (size_t)(rng_next(&rng) >> (46 + below(18)));
+    const unsigned workers = 1 + (unsigned)below(WORKERS_MAX);
+    struct reference e;
+
+    expect(&e, type, data, n, index);
+    for (size_t k = 0; k < cpu_kernels_count; k++) {
+        struct engine_state *state;
+        struct partial total;
+        bool good;
+
+        if (!cpu_kernels_all[k]->usable())
+            continue;
+        state = engine_with(cpu_kernels_all[k]);
+        good = reduce(state, type, swap, wants, stored, n, index, most, workers, &total);
+        engine_cpu.close(state);
+        for (int skip = 0; skip < 2; skip++) {
+            struct result got;
+            const char *differs;
+
+            partial_finish_types(&total, &types, skip, &got);
+            differs = result_difference(&got, &e.policy[skip], wants);
+            tap_case(family, good && !differs,
+                     "%s, %s, %s, %zu elements, chunks up to %zu, %u workers, wants %u, swap %d, "
+                     "skip_nan %d: %s\n%s\nexpected\n%s",
+                     cpu_kernels_all[k]->name, element_name(type), kind_names[kind], n, most,
+                     workers, wants, swap, skip, differs, reference_show(&got),
+                     reference_show(&e.policy[skip]));
+        }
+    }
+}
+
+/* Elements that begin `offset` bytes into a block and end with it: a sanitizer sees a step
+   outside. */
+static void check_data(struct tap_family *family, enum element_type type, enum kind kind, size_t n)
+{
+    const size_t size = element_size(type), offset = (size_t)below(9);
+    const bool swap = once_in(2);
+    unsigned char *data = allocate(n * size + offset), *stored = allocate(n * size + offset);
+
+    fill(kind, type, data + offset, n);
+    memcpy(stored + offset, data + offset, n * size);
+    if (swap)
+        element_swap(stored + offset, stored + offset, n, size);
+    check(family, type, kind, data + offset, stored + offset, swap, n);
+    free(data);
+    free(stored);
+}
+
+/* Every length around those of vectors, and around those of groups. */
+static void check_lengths(void)
+{
+    struct tap_family family = {0};
+
+    for (int t = ELEMENT_FLOATS; t < ELEMENT_TYPES; t++) {
+        const enum element_type type = (enum element_type)t;
+        const size_t group = ((size_t)64 << 10) / element_size(type);
+
+        for (size_t n = 0; n <= 300; n++)
+            check_data(&family, type, (enum kind)(n % KINDS), n);
+        for (size_t n = group - 2; n <= group + 2; n++)
+            check_data(&family, type, (enum kind)(n % KINDS), n);
+        tap_family_end(&family, "%s: all lengths", element_name(type));
+    }
+}
+
+/* Each byte alone, in a vector of zeros, at every place. */
+static void check_every_byte(void)
+{
+    struct tap_family family = {0};
+    unsigned char data[192];
+
+    for (int t = ELEMENT_FLOATS; t < ELEMENT_TYPES; t++) {
+        const enum element_type type = (enum element_type)t;
+
+        if (element_size(type) != 1)
+            continue;
+        for (int byte = 0; byte < 256; byte++) {
+            memset(data, byte, sizeof data);
+            check(&family, type, CONSTANT, data, data, false, sizeof data);
+            memset(data, 0, sizeof data);
+            data[below(sizeof data)] = (unsigned char)byte;
+            check(&family, type, CONSTANT, data, data, false, sizeof data);
+        }
+        tap_family_end(&family, "%s: every byte", element_name(type));
+    }
+}
+
+static void check_random(uint64_t runs, uint64_t seed)
+{
+    struct tap_family family = {0};
+
+    for (uint64_t i = 0; i < runs; i++) {
+        const enum element_type type =
+            (enum element_type)(ELEMENT_FLOATS + below(ELEMENT_TYPES - ELEMENT_FLOATS));
+
+        check_data(&family, type, (enum kind)below(KINDS),
+                   (size_t)(rng_next(&rng) >> (64 - 1 - below(LENGTH_LOG2))));
+    }
+    tap_family_end(&family, "%" PRIu64 " random reductions, seed %" PRIu64, runs, seed);
+}
+
+/*
+ * Keys and full integers.
+ */
+
+/* Values of two types, compared by their keys. */
+static void check_compare(void)
+{
+    static const double floats[] = {-INFINITY,  -0x1p63, -0x1.fffffffffffffp62,
+                                    -1.5,       -1,      -0.25,
+                                    -0.0,       0,       0.25,
+                                    1,          1.5,     0x1p53,
+                                    0x1p53 + 2, 0x1p63,  0x1p64,
+                                    0x1.8p64,   INFINITY};
+    static const uint64_t patterns[] = {0,
+                                        1,
+                                        2,
+                                        UINT64_C(1) << 53,
+                                        (UINT64_C(1) << 53) + 1,
+                                        INT64_MAX,
+                                        UINT64_C(1) << 63,
+                                        (UINT64_C(1) << 63) + 1,
+                                        UINT64_MAX};
+    enum { FLOATS = sizeof floats / sizeof *floats, INTS = sizeof patterns / sizeof *patterns };
+    struct tap_family family = {0};
+
+    for (int i = 0; i < INTS; i++) {
+        for (int s = 0; s < 2; s++) {
+            const enum element_type type = s ? ELEMENT_I64 : ELEMENT_U64;
+            const struct value v = value_of(type, patterns, (size_t)i);
+            const int64_t key = element_key(type, &patterns[i]);
+
+            for (int j = 0; j < FLOATS; j++) {
+                /* long double has all bits of both on x86; elsewhere the parts are compared. */
+                const double upper = (v.negative ? -1.0 : 1.0) * (double)(v.magnitude >> 11) * 2048;
+                const double lower = (v.negative ? -1.0 : 1.0) * (double)(v.magnitude & 2047);
+                const double apart = isinf(floats[j]) ? -floats[j] : upper - floats[j];
+                const double difference = apart + lower;
+                int expected = difference > 0 ? 1 : difference < 0 ? -1 : 0;
+
+                if (expected == 0 && floats[j] == 0 && signbit(floats[j]))
+                    expected = 1; /* -0 comes first */
+                tap_case(&family,
+                         element_key_compare(type, key, ELEMENT_F64, exact_key(floats[j])) ==
+                                 expected &&
+                             element_key_compare(ELEMENT_F32, exact_key(floats[j]), type, key) ==
+                                 -expected,
+                         "%s %#" PRIx64 " and %a: not %d", element_name(type), patterns[i],
+                         floats[j], expected);
+            }
+            for (int j = 0; j < INTS; j++) {
+                const struct value w = value_of(ELEMENT_I64, patterns, (size_t)j);
+                const int expected = compare(&v, &w);
+
+                tap_case(&family,
+                         element_key_compare(type, key, ELEMENT_I64,
+                                             element_key(ELEMENT_I64, &patterns[j])) == expected,
+                         "%s %#" PRIx64 " and i64 %#" PRIx64, element_name(type), patterns[i],
+                         patterns[j]);
+            }
+        }
+    }
+    tap_family_end(&family, "numbers of different types are compared exactly");
+}
+
+static void check_exact_integer(void)
+{
+    struct exact e;
+    struct integer x;
+
+    exact_clear(&e);
+    x = exact_integer(&e);
+    tap_ok(x.known && !x.negative && x.high == 0 && x.low == 0, "zero is an integer");
+    for (int i = 0; i < 64; i++) /* 2^63 (1 + 2 + 4 + ..) */
+        exact_add_integer(&e, UINT64_C(1) << 63, EXACT_ONE_BIT + (unsigned)i, false);
+    x = exact_integer(&e);
+    tap_ok(x.known && !x.negative && x.high == UINT64_MAX >> 1 && x.low == UINT64_C(1) << 63,
+           "64 powers of two");
+    exact_add_integer(&e, UINT64_MAX, EXACT_ONE_BIT + 63, true);
+    exact_add_integer(&e, 1, EXACT_ONE_BIT, true);
+    x = exact_integer(&e);
+    tap_ok(x.known && x.negative && x.high == 0 && x.low == 1, "less them and one: -1");
+    exact_add(&e, 0.5);
+    tap_ok(!exact_integer(&e).known, "-1/2 is none");
+    exact_add(&e, 0.5);
+    tap_ok(exact_integer(&e).known, "0 is one again");
+    exact_add(&e, -0x1p128);
+    tap_ok(!exact_integer(&e).known, "2^128 is too large");
+    exact_add(&e, 1);
+    x = exact_integer(&e);
+    tap_ok(x.known && x.negative && x.high == UINT64_MAX && x.low == UINT64_MAX, "1 - 2^128");
+    exact_clear(&e);
+    exact_add(&e, 0x1p-1074);
+    tap_ok(!exact_integer(&e).known, "the least number is none");
+}
+
+static void check_format(void)
+{
+    static const struct {
+        struct integer x;
+        const char *text;
+    } cases[] = {
+        {{0, 0, false, true}, "0"},
+        {{0, 7, true, true}, "-7"},
+        {{0, UINT64_MAX, false, true}, "18446744073709551615"},
+        {{1, 0, false, true}, "18446744073709551616"},
+        {{0, UINT64_C(1) << 63, true, true}, "-9223372036854775808"},
+        {{UINT64_MAX, UINT64_MAX, true, true}, "-340282366920938463463374607431768211455"},
+        {{UINT64_C(5421010862427522170), UINT64_C(687399551400673280), false, true},
+         "100000000000000000000000000000000000000"},
+    };
+    char text[NUMBER_MAX];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        number_format_integer(text, &cases[i].x);
+        tap_ok(strcmp(text, cases[i].text) == 0, "%s is written so", cases[i].text);
+    }
+}
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+int main(void)
+{
+    const uint64_t seed = setting("STRESS_SEED", setting("CHECK_SEED", 1));
+
+    rng_seed(&rng, seed);
+    check_exact_integer();
+    check_format();
+    check_compare();
+    check_every_byte();
+    check_lengths();
+    check_random(setting("STRESS_RUNS", RUNS), seed);
+    return tap_done();
+}
