@@ -7,6 +7,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
 	tests/lib/engine_workers.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
+	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/sanitized.h \
 	tests/lib/tap.h \
@@ -38,6 +39,7 @@ test_programs = \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_source \
+	tests/unit/test_spread \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
@@ -126,7 +128,8 @@ test_scripts = \
 	tests/cli/many.sh \
 	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
-	tests/cli/profile.sh
+	tests/cli/profile.sh \
+	tests/cli/spread.sh
 
 TESTS = $(test_programs) $(test_scripts)
 

@@ -17,10 +17,15 @@
 
 /* What a reduction has to find. The counts are always kept. */
 enum partial_want {
-    PARTIAL_SUM = 1,      /* the exact sum */
-    PARTIAL_EXTREMES = 2, /* the smallest and the largest value */
-    PARTIAL_WHERE = 4,    /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
-    PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE
+    PARTIAL_SUM = 1,       /* the exact sum */
+    PARTIAL_EXTREMES = 2,  /* the smallest and the largest value */
+    PARTIAL_WHERE = 4,     /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
+    PARTIAL_SQUARES = 8,   /* the exact sum of the squares */
+    PARTIAL_ABSOLUTE = 16, /* the exact sum of the magnitudes */
+    PARTIAL_SMALL = 32,    /* the least magnitude, and the counts of zeros and of subnormals */
+    PARTIAL_NEGATIVE = 64, /* the count of elements below zero */
+    PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
+                  PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
 };
 
 struct partial {
@@ -36,6 +41,12 @@ struct partial {
     uint64_t positive_infinity;
     uint64_t negative_infinity;
     uint64_t first_nan; /* index; PARTIAL_NO_INDEX when there is none */
+
+    /* For spread.h. What was not asked for stays as partial_clear makes it. */
+    struct exact absolute;     /* of the magnitudes of the finite elements */
+    struct exact_wide squares; /* of the finite elements */
+    int64_t least_magnitude; /* of the elements that are not NaN: its exact_key; INT64_MAX: none */
+    uint64_t zeros, negative, subnormal; /* counts of elements; -0 is a zero, and not negative */
 };
 
 /* What a finished reduction says. Numbers that have no value, for want of elements, are NaN;
@@ -51,6 +62,20 @@ struct result {
     uint64_t nan;
     uint64_t infinity;
     uint64_t first_nan;
+
+    /* What spread_finish sets. */
+    double sumsq;
+    double var;
+    double std;
+    double rms;
+    double l1;
+    double l2;
+    double absmax;
+    double absmin;
+    double range;
+    uint64_t zeros;
+    uint64_t negatives;
+    uint64_t subnormals;
 };
 
 /* Makes *p the partial result of no elements: the neutral element of partial_merge. */
@@ -82,7 +107,7 @@ EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
-/* Takes one element, value x at `index`, into everything. */
+/* Takes one element, value x at `index`, into everything but what spread_take is for. */
 void partial_take(struct partial *p, double x, uint64_t index);
 
 /* The result: with skip_nan, of the elements that are no NaN; otherwise NaN propagates: to the sum

@@ -50,7 +50,7 @@ struct engine_needs {
 struct engine_setup {
     enum element_type type;
     bool swap;         /* elements are not in this machine's byte order */
-    unsigned wants;    /* PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE */
+    unsigned wants;    /* partial_want bits, which the engine finds */
     size_t chunk_size; /* bytes of a buffer; 0 for the engine's chunk_bytes */
     size_t in_place;   /* bytes of the largest chunk to come in place; 0 if none will */
 };
@@ -87,6 +87,10 @@ struct engine {
     struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_state *);
 
+    /* Whether it has kernels that find all of `wants` (partial_want bits) in elements of the type.
+       NULL: it has them for everything. */
+    bool (*finds)(enum element_type type, unsigned wants);
+
     /* Says what it runs on, for -v: "avx512" or "NVIDIA H200". */
     const char *(*describe)(const struct engine_state *);
 
@@ -121,6 +125,12 @@ struct engine {
        setup. False on failure. NULL where a worker has to be closed. */
     bool (*restart)(struct engine_worker *);
 };
+
+/* Whether an engine has kernels for all of `wants` (partial_want bits) in elements of the type. */
+static inline bool engine_finds(const struct engine *engine, enum element_type type, unsigned wants)
+{
+    return !engine->finds || engine->finds(type, wants);
+}
 
 /* An engine by its number. */
 const struct engine *engine_get(enum engine_id id);

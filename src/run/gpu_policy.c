@@ -32,7 +32,8 @@
 /* Why the GPU would not help, as far as the run shows; NULL when it might. */
 static const char *hindrance(const struct gpu_observation *o)
 {
-    return o->compressed            ? "the input is compressed"
+    return o->no_kernels            ? "it has no kernels for these operations"
+           : o->compressed          ? "the input is compressed"
            : o->in_order            ? "the input comes in order"
            : o->useless             ? "the GPU made earlier work no faster"
            : o->waits_for_storage   ? "the cores wait for storage"
@@ -42,7 +43,7 @@ static const char *hindrance(const struct gpu_observation *o)
 
 bool gpu_policy_possible(const struct gpu_observation *o)
 {
-    return !o->compressed && !o->in_order;
+    return !o->no_kernels && !o->compressed && !o->in_order;
 }
 
 /* Whether the work ends sooner when the GPU is opened now. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/spread.h"
 #include "run/run.h"
 #include "run/run_profile.h"
 #include "run/worker.h"
@@ -193,6 +194,11 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
         return false;
     }
     partial_finish(partial, run->options->nan == NAN_SKIP, &reduction->result);
+    spread_finish(partial,
+                  &(struct spread_terms){.skip_nan = run->options->nan == NAN_SKIP,
+                                         .ddof = run->options->ddof,
+                                         .type = info->type},
+                  &reduction->result);
     now = clock_now();
     reduction->partial = *partial;
     reduction->type = info->type;
@@ -236,6 +242,20 @@ static void forget_to_come(struct session *session, const struct source *s, cons
         session->to_come -= size < session->to_come ? size : session->to_come;
 }
 
+/* Whether the GPU that the user has asked for can do what is wanted; an error says what it lacks.
+   In auto the policy sees to it. */
+static bool engine_has_kernels(const struct run *run)
+{
+    if (run->options->device != DEVICE_GPU ||
+        engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
+        return true;
+    source_error(run->source,
+                 "the GPU has no kernels for these operations on %s: leave --device out, or give "
+                 "--device=cpu",
+                 element_name(run->setup.type));
+    return false;
+}
+
 /* Reduces an input once. *started_at is when it was first read, 0 before; when it is read again,
    the clock goes on. */
 static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
@@ -272,7 +292,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                                       .swap = run.info->swap,
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
-    verdict = run_workers(&run, &partial);
+    verdict = engine_has_kernels(&run) ? run_workers(&run, &partial) : SOURCE_BROKEN;
     reduction->in_order = in_order;
     if (verdict == SOURCE_COMPLETE && !conclude(&run, &partial, reduction))
         verdict = SOURCE_BROKEN;

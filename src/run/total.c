@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/spread.h"
+
 void total_clear(struct total *t)
 {
     memset(t, 0, sizeof *t);
@@ -34,11 +36,15 @@ void total_add(struct total *t, const struct reduction *reduction)
     sum->seconds += reduction->seconds;
 }
 
-void total_finish(struct total *t, enum nan_policy nan)
+void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
 {
     struct reduction *sum = &t->reduction;
 
     partial_finish(&sum->partial, nan == NAN_SKIP, &sum->result);
+    spread_finish(
+        &sum->partial,
+        &(struct spread_terms){.skip_nan = nan == NAN_SKIP, .ddof = ddof, .type = sum->type},
+        &sum->result);
     if (t->failed > 0)
         snprintf(sum->error, sizeof sum->error, "%u of %u files failed", t->failed, t->inputs);
 }

@@ -88,6 +88,11 @@ static const struct {
      GPU_WAIT,
      "the input is compressed"},
 
+    {"operations that it has no kernels for",
+     {.no_kernels = true, .rate = 5, .left = 600 * GB, .forced = true},
+     GPU_WAIT,
+     "it has no kernels for these operations"},
+
     /* A GPU that fails, before or in the middle. */
     {"it could not be opened",
      {.rate = 60, .left = 600 * GB, .gpu = GPU_FAILED},

@@ -16,6 +16,7 @@
 
 #include "core/element.h"
 #include "core/partial.h"
+#include "core/spread.h"
 
 /* Elements of a block, of up to 32 bits and of 64: 8 KiB of f32 or f64, which leaves the level-1
    cache room for the scratch. Blocks this small keep the exponents of ordinary data within the
@@ -39,7 +40,7 @@ struct cpu_kernel_row {
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
-#define CPU_KERNEL_ROWS 2
+#define CPU_KERNEL_ROWS 3
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);

@@ -36,6 +36,10 @@ INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t co
     const size_t whole = count - count % (wide ? W_LANES : V_LANES);
     const unsigned char *x = data;
 
+    if (finds & SPREAD_WANTS) {
+        cpu_take_tail(r, data, count, index);
+        return;
+    }
     cpu_begin_chunk(r);
     for (size_t i = 0; i < whole; i += block) {
         const size_t n = whole - i < block ? whole - i : block;
@@ -58,13 +62,16 @@ INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t co
     }
 
 #define FINDS_EXTREMES PARTIAL_EXTREMES
-#define FINDS_ALL (PARTIAL_EXTREMES | PARTIAL_SUM)
+#define FINDS_SUM (PARTIAL_EXTREMES | PARTIAL_SUM)
+#define FINDS_ALL (FINDS_SUM | SPREAD_WANTS)
 _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
 
 #define EXTREMES_INSTANCE(CONSTANT, name, ...) \
     INSTANCE(extremes_##name, ELEMENT_##CONSTANT, FINDS_EXTREMES)
+#define SUM_INSTANCE(CONSTANT, name, ...) INSTANCE(sum_##name, ELEMENT_##CONSTANT, FINDS_SUM)
 #define ALL_INSTANCE(CONSTANT, name, ...) INSTANCE(all_##name, ELEMENT_##CONSTANT, FINDS_ALL)
 ELEMENT_TABLE(EXTREMES_INSTANCE)
+ELEMENT_TABLE(SUM_INSTANCE)
 ELEMENT_TABLE(ALL_INSTANCE)
 
 /* The instruction set's name as part of a name, and as a string. */
@@ -74,10 +81,12 @@ ELEMENT_TABLE(ALL_INSTANCE)
 #define QUOTED(name) QUOTE(name)
 
 #define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
+#define SUM_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = sum_##name,
 #define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
 const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .name = QUOTED(SIMD_NAME),
     .usable = simd_usable,
     .rows = {{FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
+             {FINDS_SUM, {ELEMENT_TABLE(SUM_ENTRY)}},
              {FINDS_ALL, {ELEMENT_TABLE(ALL_ENTRY)}}},
 };

@@ -13,8 +13,13 @@ void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t coun
 {
     size_t size = element_size(r->type);
 
-    for (size_t i = 0; i < count; i++)
-        partial_take(&r->partial, element_load(r->type, data + i * size), index + i);
+    for (size_t i = 0; i < count; i++) {
+        double x = element_load(r->type, data + i * size);
+
+        partial_take(&r->partial, x, index + i);
+        if (r->wants & SPREAD_WANTS)
+            spread_take(&r->partial, x, r->type);
+    }
 }
 
 void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, const void *block,

@@ -172,6 +172,12 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
     return NULL;
 }
 
+static bool cuda_finds(enum element_type type, unsigned wants)
+{
+    (void)type;
+    return (wants & ~(unsigned)CUDA_FINDS) == 0;
+}
+
 static const char *cuda_describe(const struct engine_state *engine)
 {
     return engine->description;
@@ -199,6 +205,7 @@ const struct engine engine_cuda = {
     .in_use = FEEDER_SLOTS - 1,
     .open = cuda_open,
     .close = cuda_close,
+    .finds = cuda_finds,
     .describe = cuda_describe,
     .workers = cuda_workers,
     .worker_open = cuda_worker_open,
