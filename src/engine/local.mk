@@ -8,6 +8,9 @@ library_sources += \
 	src/engine/cpu/kernel_block32.h \
 	src/engine/cpu/kernel_block64.h \
 	src/engine/cpu/kernel_common.h \
+	src/engine/cpu/kernel_spread.h \
+	src/engine/cpu/kernel_spread32.h \
+	src/engine/cpu/kernel_spread64.h \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \

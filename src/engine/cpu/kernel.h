@@ -40,7 +40,7 @@ struct cpu_kernel_row {
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
-#define CPU_KERNEL_ROWS 3
+#define CPU_KERNEL_ROWS 5
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);
@@ -97,6 +97,13 @@ struct cpu_reducer {
     unsigned blocks_dearest;    /* blocks that go the dearest way without another try */
     unsigned blocks_to_extract; /* up to 32 bits: blocks that are extracted without another try */
     unsigned extract_run;       /* how many that will be after the next block that asks for it */
+
+    /* For squares and magnitudes (kernel_spread32.h, kernel_spread64.h): the next block should be
+       below 2^square_bound; blocks for which ways that failed are not tried again. */
+    int square_bound;
+    unsigned squares_dearest, absolute_dearest, limbs_dearest;
+    size_t
+        aside; /* f64: elements of the current block that are in the scratch, to be added alone */
 
     /* f64: CPU_CELLS, all zero between chunks, and the least and the greatest exponent field of
        those that are not. Else NULL. */

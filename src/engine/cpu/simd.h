@@ -31,7 +31,9 @@
  *   v_gt_s(a, b), v_eq(a, b)   masks
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
  *   v_count(m)                 true lanes: 0 to V_LANES
+ *   v_tally(a, m)              a plus 1 in the lanes where m is true
  *   v_h_max_s v_h_max_u v_h_min_u
+ *   v_h_add(a)                 the sum of the lanes as unsigned integers, below 2^32
  *   v_low(a), v_high(a)        the lower and the upper half of the lanes, as binary32 values
  * widened to a vecd. They are finite where the result is used
  *
@@ -39,12 +41,19 @@
  *   w_set1 w_and w_max_s w_max_u w_min_u w_gt_s w_eq w_select w_count
  *   w_h_max_s w_h_max_u w_h_min_u
  *                              as for v_
+ *   w_tally(a, m)              as v_tally
  *   w_or(a, b), w_h_or(a)
+ *   w_sub(a, b), w_add(a, b), w_h_add(a)
+ *                              modulo 2^64
+ *   w_any(a)                   bool: whether any bit is set; fast, unlike h_
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
  *
  *   d_load(p), d_store(p, a)   W_LANES binary64 values
  *   d_set1 d_add d_sub         rounded to nearest, not contracted
+ *   d_fma(a, b, c)             a b + c rounded to nearest; a b is a binary64 value, so that it may
+ * be rounded once or twice
  *   d_abs(a)
+ *   d_min(a, b), d_h_min(a)    no operand is a NaN, or the result is not used
  *   d_max(a, b), d_h_max(a)    no operand is a NaN
  *   d_h_add(a)                 in any order: used where every order is exact
  */
