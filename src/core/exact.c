@@ -45,6 +45,12 @@ void exact_add(struct exact *e, double x)
     add_parts(e, exact_split(x));
 }
 
+void exact_add_all(struct exact *e, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add_parts(e, exact_split(x[i]));
+}
+
 void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative)
 {
     add_parts(e, exact_split_integer(x, bit, negative));
@@ -141,18 +147,28 @@ void exact_wide_add(struct exact_wide *e, double x)
         (int)(bits >> 63));
 }
 
-void exact_wide_add_square(struct exact_wide *e, double x)
+void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)
 {
-    uint64_t bits = exact_bits(x);
-    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-    uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
-    /* By hand, in halves of 32 and 21 bits: their products have 64, 53 and 42. */
-    uint64_t low = mantissa & UINT32_MAX, high = mantissa >> 32;
-    unsigned bit = 2 * (exponent - (exponent != 0));
+    if (e->pending > EXACT_PENDING_MAX - n)
+        wide_carry(e);
+    e->pending += (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = exact_bits(x[i]);
+        unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
+        uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
+        /* By halves of 32 and 21 bits: their products have 64, 53 and 42. */
+        uint64_t low = mantissa & UINT32_MAX, high = mantissa >> 32, middle = low * high;
+        uint64_t lower = low * low + (middle << 33);
+        uint64_t upper = high * high + (middle >> 31) + (lower < middle << 33);
+        unsigned bit = 2 * (exponent - (exponent != 0)), shift = bit % EXACT_DIGIT_BITS;
+        int64_t *digit = e->digit + bit / EXACT_DIGIT_BITS;
 
-    exact_wide_add_integer(e, low * low, bit, 0);
-    exact_wide_add_integer(e, low * high, bit + 33, 0);
-    exact_wide_add_integer(e, high * high, bit + 64, 0);
+        digit[0] += (int64_t)(lower << shift & UINT32_MAX);
+        digit[1] += (int64_t)(lower >> (32 - shift) & UINT32_MAX);
+        digit[2] += (int64_t)((lower >> 32 >> (32 - shift)) | (upper << shift & UINT32_MAX));
+        digit[3] += (int64_t)(upper >> (32 - shift) & UINT32_MAX);
+        digit[4] += (int64_t)(upper >> 32 >> (32 - shift));
+    }
 }
 
 void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other)

@@ -15,6 +15,7 @@
 #define GPUREDUCE_EXACT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -162,6 +163,9 @@ void exact_clear(struct exact *e);
 /* Adds a finite x. */
 void exact_add(struct exact *e, double x);
 
+/* Adds n finite values. */
+void exact_add_all(struct exact *e, const double *x, size_t n);
+
 /* Adds x 2^(bit - 1074), or takes it away. bit is below 32 (EXACT_DIGITS - 2). */
 void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative);
 
@@ -193,8 +197,8 @@ void exact_wide_add_integer(struct exact_wide *e, uint64_t x, unsigned bit, int 
 /* Adds a finite x. */
 void exact_wide_add(struct exact_wide *e, double x);
 
-/* Adds the square of a finite x. */
-void exact_wide_add_square(struct exact_wide *e, double x);
+/* Adds the squares of n finite values, n at most EXACT_PENDING_MAX / 2. */
+void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n);
 
 /* Adds all that `other` holds. */
 void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);

@@ -19,7 +19,7 @@ void spread_take(struct partial *p, double x, enum element_type type)
     p->subnormal += x != 0 && magnitude < ldexp(1, element_formats[type].exponent_min);
     if (isfinite(x)) {
         exact_add(&p->absolute, magnitude);
-        exact_wide_add_square(&p->squares, x);
+        exact_wide_add_squares(&p->squares, &x, 1);
     }
 }
 

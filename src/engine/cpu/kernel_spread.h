@@ -13,6 +13,9 @@
 /* log2 of the lanes of binary64. */
 #define W_LANES_LOG2 __builtin_ctz(W_LANES)
 
+/* Levels of squares of up to 32 bits, which have twice as many bits and exponents. */
+#define LEVELS_SQUARES 8
+
 /* What is in the scratch for each element; what is not finite is 0 there. */
 enum scratch_of { SCRATCH_VALUES, SCRATCH_MAGNITUDES, SCRATCH_SQUARES };
 
@@ -61,33 +64,21 @@ static inline double power_of_two(int exponent)
     return exact_from_bits((uint64_t)(exponent + 1023) << 52);
 }
 
-/* Adds the n squares in the scratch. */
+/* Adds the n squares in the scratch. Blocks for which this was in vain send the next ones another
+   way. */
 static SIMD_TARGET void add_scratch_of_squares(struct cpu_reducer *r, size_t n)
 {
-    double total[LEVELS64];
+    double total[LEVELS_SQUARES];
+    bool done = extract_levels(total, r->scratch, n, LEVELS_SQUARES);
 
-    if (r->squares_dearest > 0) {
-        r->squares_dearest--;
-    } else {
-        bool done = extract_levels(total, r->scratch, n, LEVELS64);
-
-        for (int level = 0; level < LEVELS64; level++)
-            exact_wide_add(&r->partial.squares, total[level]);
-        if (done)
-            return;
-        r->squares_dearest = BLOCKS_DEAREST;
-    }
+    for (int level = 0; level < LEVELS_SQUARES; level++)
+        exact_wide_add(&r->partial.squares, total[level]);
+    if (done)
+        return;
+    r->squares_dearest = BLOCKS_DEAREST;
     for (size_t i = 0; i < n; i++)
         if (r->scratch[i] != 0)
             exact_wide_add(&r->partial.squares, r->scratch[i]);
-}
-
-/* Adds the squares of the n elements in the scratch, binary64 of any exponents. */
-static SIMD_TARGET void add_squares_of_scratch(struct cpu_reducer *r, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (r->scratch[i] != 0)
-            exact_wide_add_square(&r->partial.squares, r->scratch[i]);
 }
 
 /* Adds the n magnitudes in the scratch. */
@@ -100,9 +91,7 @@ static SIMD_TARGET void add_scratch_of_magnitudes(struct cpu_reducer *r, size_t 
             return;
         r->absolute_dearest = BLOCKS_DEAREST;
     }
-    for (size_t i = 0; i < n; i++)
-        if (r->scratch[i] != 0)
-            exact_add(&r->partial.absolute, r->scratch[i]);
+    exact_add_all(&r->partial.absolute, r->scratch, n);
 }
 
 #endif

@@ -45,9 +45,9 @@ INLINE_TARGET bool squares_always_fit(enum element_type type)
 }
 
 struct spread32 {
-    struct extremes32 extremes;
-    vec least;    /* twice the bits of the least magnitude */
-    vec negative; /* counts of elements with a sign, -0 among them */
+    vec max_s, max_u; /* as in struct extremes32 */
+    vec least;        /* twice the bits of the least magnitude */
+    vec negative;     /* counts of elements with a sign, -0 among them */
     vecd sum[4], absolute[4];
     vecd upper[SQUARE_SUMS], lower[SQUARE_SUMS]; /* of squares */
 };
@@ -62,13 +62,16 @@ INLINE_TARGET void take_square(vecd *upper, vecd *lower, vecd x)
 }
 
 /* `half` chooses two of the four accumulators. */
-INLINE_TARGET void take_spread32(struct spread32 *b, vec a, unsigned finds, int half)
+INLINE_TARGET void take_spread32(struct spread32 *b, const unsigned char *x, enum element_type type,
+                                 unsigned finds, int half)
 {
-    const vecd low = v_low(a), high = v_high(a);
+    /* From memory, f32 is widened without moving lanes. */
+    const vec a = load32(x, type);
+    const vecd low = type == ELEMENT_F32 ? d_load_f32(x) : v_low(a);
+    const vecd high = type == ELEMENT_F32 ? d_load_f32(x + 4 * W_LANES) : v_high(a);
 
-    b->extremes.max_s = v_max_s(b->extremes.max_s, a);
-    b->extremes.max_u = v_max_u(b->extremes.max_u, a);
-    b->extremes.min_u = v_min_u(b->extremes.min_u, a);
+    b->max_s = v_max_s(b->max_s, a);
+    b->max_u = v_max_u(b->max_u, a);
     b->least = v_min_u(b->least, v_add(a, a));
     if (finds & PARTIAL_NEGATIVE)
         b->negative = v_tally(b->negative, v_gt_s(v_set1(0), a));
@@ -86,42 +89,42 @@ INLINE_TARGET void take_spread32(struct spread32 *b, vec a, unsigned finds, int 
     }
 }
 
-INLINE_TARGET struct spread32 pass_spread32(const unsigned char *x, size_t n,
-                                            enum element_type type, unsigned finds, double upper,
-                                            double lower)
+INLINE_TARGET void pass_spread32(struct spread32 *b, const unsigned char *x, size_t n,
+                                 enum element_type type, unsigned finds, double upper, double lower)
 {
     const size_t size = element_formats[type].size;
     const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
-    struct spread32 b = {
-        .extremes = extremes32_none(),
-        .least = v_set1(UINT32_MAX),
-        .negative = v_set1(0),
-    };
 
+    /* One by one: what is not to be found is not to be cleared either. */
+    b->max_s = v_set1(SIGN32);
+    b->max_u = v_set1(0);
+    b->least = v_set1(UINT32_MAX);
+    if (finds & PARTIAL_NEGATIVE)
+        b->negative = v_set1(0);
+#pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        b.sum[i] = b.absolute[i] = d_set1(0);
-        b.upper[i] = d_set1(upper);
-        b.lower[i] = d_set1(lower);
+        if (finds & PARTIAL_SUM)
+            b->sum[i] = d_set1(0);
+        if (finds & PARTIAL_ABSOLUTE)
+            b->absolute[i] = d_set1(0);
+        if (finds & PARTIAL_SQUARES) {
+            b->upper[i] = d_set1(upper);
+            b->lower[i] = d_set1(lower);
+        }
     }
     for (size_t i = 0; i < quarter; i += V_LANES) {
-        vec v0 = load32(x + i * size, type);
-        vec v1 = load32(x + (quarter + i) * size, type);
-        vec v2 = load32(x + (2 * quarter + i) * size, type);
-        vec v3 = load32(x + (3 * quarter + i) * size, type);
-
         prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
-        take_spread32(&b, v0, finds, 0);
-        take_spread32(&b, v1, finds, 1);
-        take_spread32(&b, v2, finds, 0);
-        take_spread32(&b, v3, finds, 1);
+        take_spread32(b, x + i * size, type, finds, 0);
+        take_spread32(b, x + (quarter + i) * size, type, finds, 1);
+        take_spread32(b, x + (2 * quarter + i) * size, type, finds, 0);
+        take_spread32(b, x + (3 * quarter + i) * size, type, finds, 1);
     }
     /* In turns, so that no accumulator has more than its share. */
     for (size_t i = STREAMS * quarter; i < n; i += 2 * V_LANES) {
-        take_spread32(&b, load32(x + i * size, type), finds, 0);
+        take_spread32(b, x + i * size, type, finds, 0);
         if (i + V_LANES < n)
-            take_spread32(&b, load32(x + (i + V_LANES) * size, type), finds, 1);
+            take_spread32(b, x + (i + V_LANES) * size, type, finds, 1);
     }
-    return b;
 }
 
 /* Looks for small and for negative numbers in a block, which may hold anything. */
@@ -153,8 +156,8 @@ INLINE_TARGET struct small count_small32(const unsigned char *x, size_t n, enum 
     return s;
 }
 
-/* The same after a pass over a block of numbers. That has found what is there to count, unless
-   there are zeros or subnormal numbers. */
+/* The same after a pass over a block of numbers. The pass has found
+   what is there to count, unless there are zeros or subnormal numbers. */
 INLINE_TARGET struct small small_of_pass32(const struct spread32 *b, const unsigned char *x,
                                            size_t n, enum element_type type, unsigned finds)
 {
@@ -212,8 +215,14 @@ INLINE_TARGET bool take_squares32(struct cpu_reducer *r, const struct spread32 *
 INLINE_TARGET void add_squares_again32(struct cpu_reducer *r, const unsigned char *x, size_t n,
                                        enum element_type type)
 {
-    fill_scratch32(r, x, n, type, SCRATCH_SQUARES);
-    add_scratch_of_squares(r, n);
+    if (r->squares_dearest > 0) {
+        r->squares_dearest--;
+        fill_scratch32(r, x, n, type, SCRATCH_VALUES);
+        exact_wide_add_squares(&r->partial.squares, r->scratch, n);
+    } else {
+        fill_scratch32(r, x, n, type, SCRATCH_SQUARES);
+        add_scratch_of_squares(r, n);
+    }
 }
 
 INLINE_TARGET void add_absolute_again32(struct cpu_reducer *r, const unsigned char *x, size_t n,
@@ -237,20 +246,55 @@ INLINE_TARGET void special_spread32(struct cpu_reducer *r, const unsigned char *
         add_absolute_again32(r, x, n, type);
 }
 
+/* The extremes of a pass. Where all elements have one sign, the least unsigned integer is the one
+   of the least magnitude. */
+INLINE_TARGET struct bit_extremes spread32_bits(const struct spread32 *b)
+{
+    const uint32_t max_u = v_h_max_u(b->max_u), least = v_h_min_u(b->least) / 2;
+
+    return (struct bit_extremes){v_h_max_s(b->max_s), max_u, least | (max_u & SIGN32), SIGN32};
+}
+
+/* Takes the sums of a pass over a block of numbers that are not all zero; adds up another way what
+   was rounded. */
+INLINE_TARGET void take_sums32(struct cpu_reducer *r, const struct spread32 *b, double least,
+                               uint64_t magnitude, int bound, const unsigned char *x, size_t n,
+                               enum element_type type, unsigned finds)
+{
+    /* As add_block32 has it. */
+    const uint32_t twice = 2 * bits32(least);
+
+    if ((finds & PARTIAL_SUM) && !add_block32(&r->partial.sum, b->sum, twice, magnitude, type)) {
+        fill_scratch32(r, x, n, type, SCRATCH_VALUES);
+        sum_scratch32(r, x, n, type);
+    }
+    if ((finds & PARTIAL_ABSOLUTE) &&
+        !add_block32(&r->partial.absolute, b->absolute, twice, magnitude, type))
+        add_absolute_again32(r, x, n, type);
+    if (finds & PARTIAL_SQUARES) {
+        const double greatest = value32((uint32_t)magnitude);
+
+        if (take_squares32(r, b, least, greatest, bound, type))
+            return;
+        r->square_bound = bound_exponent(exact_bits(greatest));
+        add_squares_again32(r, x, n, type);
+    }
+}
+
 /* A block of n elements, a multiple of V_LANES. */
 INLINE_TARGET void block_spread32(struct cpu_reducer *r, const unsigned char *x, size_t n,
                                   uint64_t index, enum element_type type, unsigned finds)
 {
     const int bound =
         squares_always_fit(type) ? element_formats[type].exponent_max + 1 : r->square_bound;
-    const struct spread32 b =
-        pass_spread32(x, n, type, finds, upper_start32(bound), lower_start32(bound));
-    const struct bit_extremes bits = extremes32_bits(&b.extremes);
-    const uint64_t magnitude = bits_magnitude(&bits);
-    const double greatest = value32((uint32_t)magnitude);
+    struct spread32 b;
+    struct bit_extremes bits;
     struct small s;
-    uint32_t least;
+    uint64_t magnitude;
 
+    pass_spread32(&b, x, n, type, finds, upper_start32(bound), lower_start32(bound));
+    bits = spread32_bits(&b);
+    magnitude = bits_magnitude(&bits);
     if (magnitude >= INFINITY32) {
         special_spread32(r, x, n, index, type, finds);
         return;
@@ -258,21 +302,8 @@ INLINE_TARGET void block_spread32(struct cpu_reducer *r, const unsigned char *x,
     take_extremes(r, &bits, x, n, index);
     s = small_of_pass32(&b, x, n, type, finds);
     take_small(r, &s, finds);
-    if (magnitude == 0)
-        return;
-    /* Twice the bits of a binary32, as add_block32 has it. */
-    least = 2 * bits32(s.least);
-    if ((finds & PARTIAL_SUM) && !add_block32(&r->partial.sum, b.sum, least, magnitude, type)) {
-        fill_scratch32(r, x, n, type, SCRATCH_VALUES);
-        sum_scratch32(r, x, n, type);
-    }
-    if ((finds & PARTIAL_ABSOLUTE) &&
-        !add_block32(&r->partial.absolute, b.absolute, least, magnitude, type))
-        add_absolute_again32(r, x, n, type);
-    if ((finds & PARTIAL_SQUARES) && !take_squares32(r, &b, s.least, greatest, bound, type)) {
-        r->square_bound = bound_exponent(exact_bits(greatest));
-        add_squares_again32(r, x, n, type);
-    }
+    if (magnitude > 0)
+        take_sums32(r, &b, s.least, magnitude, bound, x, n, type, finds);
 }
 
 #endif

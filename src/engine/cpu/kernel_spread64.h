@@ -41,7 +41,7 @@ static const struct {
 } limb_products[PRODUCTS] = {{0, 0, 0}, {0, 1, 1}, {0, 2, 1}, {1, 1, 0}, {1, 2, 1}, {2, 2, 0}};
 
 struct spread64 {
-    struct extremes64 extremes;
+    wvec max_s, max_u;        /* as in struct extremes64 */
     vecd least;               /* the least magnitude */
     wvec negative;            /* counts of elements with a sign, -0 among them */
     vecd sum[3], absolute[3]; /* of limbs */
@@ -92,9 +92,8 @@ static SIMD_TARGET wvec set_aside(struct cpu_reducer *r, wvec v, vecd constant0,
 
 INLINE_TARGET void take_spread64(struct spread64 *b, wvec v, unsigned finds)
 {
-    b->extremes.max_s = w_max_s(b->extremes.max_s, v);
-    b->extremes.max_u = w_max_u(b->extremes.max_u, v);
-    b->extremes.min_u = w_min_u(b->extremes.min_u, v);
+    b->max_s = w_max_s(b->max_s, v);
+    b->max_u = w_max_u(b->max_u, v);
     b->least = d_min(b->least, d_abs(w_value(v)));
     if (finds & PARTIAL_NEGATIVE)
         b->negative = w_tally(b->negative, w_gt_s(w_set1(0), v));
@@ -120,15 +119,15 @@ INLINE_TARGET void take_limbs(struct spread64 *b, vecd limb[3], wvec v, unsigned
                 d_fma(limb[limb_products[i].first], limb[limb_products[i].second], b->product[i]);
 }
 
-/* Takes `count` vectors, at most STREAMS, that lie `distance` bytes apart. */
+/* Takes `count` vectors, at most 2, that lie `distance` bytes apart. */
 INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, const unsigned char *x,
                                   size_t count, size_t distance, const vecd constant[3],
                                   unsigned finds, bool limbs)
 {
-    wvec v[STREAMS], rest = w_set1(0);
-    vecd limb[STREAMS][3];
+    wvec v[2], rest = w_set1(0);
+    vecd limb[2][3];
 
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (size_t i = 0; i < count; i++) {
         v[i] = w_load(x + i * distance);
         take_spread64(b, v[i], finds);
@@ -138,45 +137,44 @@ INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, con
     if (!limbs)
         return;
     if (__builtin_expect(w_any(rest), 0)) {
-#pragma GCC unroll 4
+#pragma GCC unroll 2
         for (size_t i = 0; i < count; i++) {
             v[i] = set_aside(r, v[i], constant[0], constant[1], constant[2]);
             (void)cut(limb[i], w_value(v[i]), constant);
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (size_t i = 0; i < count; i++)
         take_limbs(b, limb[i], v[i], finds);
 }
 
-INLINE_TARGET struct spread64 pass_spread64(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                            unsigned finds, bool limbs)
+INLINE_TARGET void pass_spread64(struct cpu_reducer *r, struct spread64 *b, const unsigned char *x,
+                                 size_t n, unsigned finds, bool limbs)
 {
     const int bound = r->square_bound;
     const vecd constant[3] = {d_set1(extraction_constant(LIMB_PLACE(bound, 0))),
                               d_set1(extraction_constant(LIMB_PLACE(bound, 1))),
                               d_set1(extraction_constant(LIMB_PLACE(bound, 2)))};
-    const size_t quarter = n / (STREAMS * W_LANES) * W_LANES;
-    struct spread64 b = {
-        .extremes = extremes64_none(),
-        .least = d_set1(HUGE_VAL),
-        .negative = w_set1(0),
-    };
+    const size_t part = n / (STREAMS * W_LANES) * W_LANES;
 
     r->aside = 0;
+    b->max_s = w_set1(SIGN64);
+    b->max_u = b->negative = w_set1(0);
+    b->least = d_set1(HUGE_VAL);
 #pragma GCC unroll 3
     for (int i = 0; i < 3; i++)
-        b.sum[i] = b.absolute[i] = d_set1(0);
+        b->sum[i] = b->absolute[i] = d_set1(0);
 #pragma GCC unroll 6
     for (int i = 0; i < PRODUCTS; i++)
-        b.product[i] = d_set1(product_start(bound, i));
-    for (size_t i = 0; i < quarter; i += W_LANES) {
-        prefetch(x, quarter * 8, i * 8, W_LANES * 8, (size_t)8 << CPU_BLOCK64_LOG2);
-        take_vectors64(r, &b, x + i * 8, STREAMS, quarter * 8, constant, finds, limbs);
+        b->product[i] = d_set1(product_start(bound, i));
+    for (size_t i = 0; i < part; i += W_LANES) {
+        prefetch(x, part * 8, i * 8, W_LANES * 8, (size_t)8 << CPU_BLOCK64_LOG2);
+        /* Two and two: the limbs of four would not stay in registers. */
+        take_vectors64(r, b, x + i * 8, 2, part * 8, constant, finds, limbs);
+        take_vectors64(r, b, x + (2 * part + i) * 8, 2, part * 8, constant, finds, limbs);
     }
-    for (size_t i = STREAMS * quarter; i < n; i += W_LANES)
-        take_vectors64(r, &b, x + i * 8, 1, 0, constant, finds, limbs);
-    return b;
+    for (size_t i = STREAMS * part; i < n; i += W_LANES)
+        take_vectors64(r, b, x + i * 8, 1, 0, constant, finds, limbs);
 }
 
 /* Looks for small and for negative numbers in a block, which may hold anything. */
@@ -227,7 +225,7 @@ static SIMD_TARGET void add_again64(struct cpu_reducer *r, const unsigned char *
 {
     if (finds & PARTIAL_SQUARES) {
         fill_scratch64(r, x, n, SCRATCH_VALUES);
-        add_squares_of_scratch(r, n);
+        exact_wide_add_squares(&r->partial.squares, r->scratch, n);
     }
     if (finds & PARTIAL_ABSOLUTE) {
         fill_scratch64(r, x, n, SCRATCH_MAGNITUDES);
@@ -271,7 +269,7 @@ static void take_aside(struct cpu_reducer *r, size_t n, unsigned finds)
         if (finds & PARTIAL_ABSOLUTE)
             exact_add(&r->partial.absolute, fabs(x));
         if (finds & PARTIAL_SQUARES)
-            exact_wide_add_square(&r->partial.squares, x);
+            exact_wide_add_squares(&r->partial.squares, &x, 1);
     }
 }
 
@@ -283,37 +281,22 @@ static inline int limb_bound(int exponent)
                                        : exponent;
 }
 
-/* A block of n elements, a multiple of W_LANES. */
-INLINE_TARGET void block_spread64(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                  uint64_t index, unsigned finds)
+/* The extremes of a pass. Where all elements have one sign, the least unsigned integer is the one
+   of the least magnitude. */
+INLINE_TARGET struct bit_extremes spread64_bits(const struct spread64 *b)
 {
-    const bool sums = finds & (PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_ABSOLUTE);
-    const bool limbs = sums && r->limbs_dearest == 0;
-    const struct spread64 b =
-        limbs ? pass_spread64(r, x, n, finds, true) : pass_spread64(r, x, n, finds, false);
-    const struct bit_extremes bits = extremes64_bits(&b.extremes);
-    const uint64_t magnitude = bits_magnitude(&bits);
-    const int exponent = bound_exponent(magnitude);
-    const double least = d_h_min(b.least);
-    struct small s = {.least = least};
+    const uint64_t max_u = w_h_max_u(b->max_u), least = exact_bits(d_h_min(b->least));
 
-    if (magnitude >= INFINITY64) {
-        s = count_small64(x, n);
-        special64(r, x, n, index, false);
-        take_small(r, &s, finds);
-        add_again64(r, x, n, finds);
-        return;
-    }
-    take_extremes(r, &bits, x, n, index);
-    if (least < power_of_two(-1022))
-        s = count_small64(x, n);
-    else if (finds & PARTIAL_NEGATIVE)
-        s.negative = w_h_add(b.negative);
-    take_small(r, &s, finds);
-    if (magnitude == 0 || !sums)
-        return;
+    return (struct bit_extremes){w_h_max_s(b->max_s), max_u, least | (max_u & SIGN64), SIGN64};
+}
+
+/* Takes the sums of a pass over a block of numbers below 2^exponent that are not all zero, or adds
+   them up the slow way. */
+INLINE_TARGET void take_sums64(struct cpu_reducer *r, const struct spread64 *b, int exponent,
+                               bool limbs, const unsigned char *x, size_t n, unsigned finds)
+{
     if (limbs && exponent <= r->square_bound) {
-        take_products(r, &b, finds);
+        take_products(r, b, finds);
         take_aside(r, r->aside, finds);
         if (r->aside <= n / SET_ASIDE_PART)
             return;
@@ -324,6 +307,41 @@ INLINE_TARGET void block_spread64(struct cpu_reducer *r, const unsigned char *x,
         add_again64(r, x, n, finds);
     }
     r->square_bound = limb_bound(exponent);
+}
+
+/* A block of n elements, a multiple of W_LANES. */
+INLINE_TARGET void block_spread64(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                  uint64_t index, unsigned finds)
+{
+    const bool sums = finds & (PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_ABSOLUTE);
+    const bool limbs = sums && r->limbs_dearest == 0;
+    struct spread64 b;
+    struct bit_extremes bits;
+    struct small s;
+    uint64_t magnitude;
+
+    if (limbs)
+        pass_spread64(r, &b, x, n, finds, true);
+    else
+        pass_spread64(r, &b, x, n, finds, false);
+    bits = spread64_bits(&b);
+    magnitude = bits_magnitude(&bits);
+    if (magnitude >= INFINITY64) {
+        s = count_small64(x, n);
+        special64(r, x, n, index, false);
+        take_small(r, &s, finds);
+        add_again64(r, x, n, finds);
+        return;
+    }
+    take_extremes(r, &bits, x, n, index);
+    s = (struct small){.least = d_h_min(b.least)};
+    if (s.least < power_of_two(-1022))
+        s = count_small64(x, n);
+    else if (finds & PARTIAL_NEGATIVE)
+        s.negative = w_h_add(b.negative);
+    take_small(r, &s, finds);
+    if (magnitude > 0 && sums)
+        take_sums64(r, &b, bound_exponent(magnitude), limbs, x, n, finds);
 }
 
 #endif

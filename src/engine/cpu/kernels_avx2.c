@@ -287,6 +287,11 @@ SIMD_OP wvec d_bits(vecd a)
     return _mm256_castpd_si256(a);
 }
 
+SIMD_OP vecd d_load_f32(const void *p)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+
 SIMD_OP vecd d_load(const double *p)
 {
     return _mm256_loadu_pd(p);

@@ -237,6 +237,11 @@ SIMD_OP wvec d_bits(vecd a)
     return _mm512_castpd_si512(a);
 }
 
+SIMD_OP vecd d_load_f32(const void *p)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+
 SIMD_OP vecd d_load(const double *p)
 {
     return _mm512_loadu_pd(p);

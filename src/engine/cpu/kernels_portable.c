@@ -294,6 +294,14 @@ SIMD_OP wvec d_bits(vecd a)
     return (wvec)a;
 }
 
+SIMD_OP vecd d_load_f32(const void *p)
+{
+    float x[W_LANES];
+
+    memcpy(x, p, sizeof x);
+    return (vecd){(double)x[0], (double)x[1]};
+}
+
 SIMD_OP vecd d_load(const double *p)
 {
     vecd v;

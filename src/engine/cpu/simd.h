@@ -48,6 +48,7 @@
  *   w_any(a)                   bool: whether any bit is set; fast, unlike h_
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
  *
+ *   d_load_f32(p)              W_LANES binary32 values in memory, widened
  *   d_load(p), d_store(p, a)   W_LANES binary64 values
  *   d_set1 d_add d_sub         rounded to nearest, not contracted
  *   d_fma(a, b, c)             a b + c rounded to nearest; a b is a binary64 value, so that it may
