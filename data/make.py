@@ -148,6 +148,70 @@ def show(kind, x):
 
 
 OPS = ('sum', 'min', 'max', 'mean', 'count', 'argmin', 'argmax', 'nan', 'inf')
+SPREAD = ('sumsq', 'var', 'std', 'rms', 'l1', 'l2', 'absmax', 'absmin', 'range', 'zeros', 'negatives',
+          'subnormals')
+
+
+def root_to_f64(x):
+    """The square root of a Fraction, rounded once to binary64."""
+    if x == 0:
+        return 0.0
+    # As an integer of 128 bits or more; whether anything was cut off is one more bit.
+    shift = max(0, 256 + x.denominator.bit_length() - x.numerator.bit_length())
+    shift += shift % 2
+    scaled, rest = divmod(x.numerator << shift, x.denominator)
+    root = math.isqrt(scaled)
+    inexact = rest != 0 or root * root != scaled
+    return to_f64(Fraction(2 * root + inexact, 2) / (1 << shift // 2))
+
+
+def spread(kind, numbers, hidden=False):
+    """Those of the operations SPREAD, as text. `hidden`: there is a NaN, which propagates."""
+    integers = kind in INTEGERS
+    r = {'zeros': str(numbers.count(0)), 'negatives': str(sum(x < 0 for x in numbers))}
+    least = 0 if integers else Fraction(2) ** (FLOATS8_EXPONENT_MIN.get(kind) or TYPES[kind][2])
+    r['subnormals'] = str(sum(0 < abs(x) < least for x in numbers))
+    r.update(dict.fromkeys(SPREAD[:9], 'nan'))
+    if hidden:
+        return r
+    magnitudes = Counter(abs(x) for x in numbers)
+    if INF in magnitudes:
+        r.update(dict.fromkeys(('sumsq', 'rms', 'l1', 'l2'), 'inf'))
+        r['absmax'] = r['range'] = 'inf'
+        r['absmin'] = show(SHOWN.get(kind, kind), min(magnitudes))
+        if min(numbers) == max(numbers):
+            r['range'] = 'nan'
+        return r
+    count = len(numbers)
+    exact = {x: Fraction(x) for x in set(numbers) | set(magnitudes)}
+    total = sum(times * exact[x] for x, times in Counter(numbers).items())
+    l1 = sum(times * exact[x] for x, times in magnitudes.items())
+    squares = sum(times * exact[x] ** 2 for x, times in magnitudes.items())
+    r['l1'], r['sumsq'] = show('f64', to_f64(Fraction(l1))), show('f64', to_f64(Fraction(squares)))
+    r['l2'] = show('f64', root_to_f64(Fraction(squares)))
+    if not count:
+        return r
+    r['rms'] = show('f64', root_to_f64(Fraction(squares) / count))
+    var = Fraction(squares) / count - (Fraction(total) / count) ** 2
+    r['var'], r['std'] = show('f64', to_f64(var)), show('f64', root_to_f64(var))
+    width = exact[max(numbers)] - exact[min(numbers)]
+    if integers:
+        r.update(absmax=str(max(magnitudes)), absmin=str(min(magnitudes)), range=str(width))
+        return r
+    shown = SHOWN.get(kind, kind)
+    r['absmax'], r['absmin'] = show(shown, max(magnitudes)), show(shown, min(magnitudes))
+    if kind in FLOATS8:
+        above = [x for x in (float8(kind, byte) for byte in range(128)) if x < INF]
+        step = above[-1] - above[-2]
+        even = [(abs(Fraction(x) - width), byte % 2, x) for byte, x in enumerate(above)]
+        rounded = INF if width >= above[-1] + step / 2 else min(even)[2]
+    elif kind == 'f64':
+        rounded = to_f64(width)
+    else:
+        rounded = round_to_kind(kind, width) if width else 0
+        rounded = INF if rounded is None else float(rounded)
+    r['range'] = show(shown, rounded)
+    return r
 
 
 def reduce(kind, values, skip_nan=False):
@@ -157,6 +221,8 @@ def reduce(kind, values, skip_nan=False):
     plus, minus = numbers.count(INF), numbers.count(-INF)
     r = {'nan': str(len(nans)), 'inf': str(plus + minus)}
     r['count'] = str(len(numbers) if skip_nan else len(values))
+    r.update(spread(kind, numbers, bool(nans and not skip_nan)))
+    kind = SHOWN.get(kind, kind)
     if nans and not skip_nan:
         r.update(dict.fromkeys(('sum', 'mean', 'min', 'max'), 'nan'))
         r['argmin'] = r['argmax'] = str(nans[0])
@@ -194,11 +260,15 @@ INTEGERS = {'i8': (1, True), 'i16': (2, True), 'i32': (4, True), 'i64': (8, True
 
 # Bits of the exponent and of the fraction, and whether the greatest exponent is one of numbers.
 FLOATS8 = {'f8e4m3': (4, 3, True), 'f8e5m2': (5, 2, False)}
+FLOATS8_EXPONENT_MIN = {'f8e4m3': -6, 'f8e5m2': -14}
+# Their extremes are printed as those of f32, in which every such number has its own.
+SHOWN = {'f8e4m3': 'f32', 'f8e5m2': 'f32'}
 
 
 def reduce_integers(values):
-    """Every operation's value, as text: only the mean is rounded."""
+    """Every operation's value, as text: no sum, and nothing of the type, is rounded."""
     r = {'sum': str(sum(values)), 'count': str(len(values)), 'nan': '0', 'inf': '0'}
+    r.update(spread('i64', values))
     if not values:
         r.update(dict.fromkeys(('min', 'max', 'mean', 'argmin', 'argmax'), 'nan'))
         return r
@@ -223,11 +293,6 @@ def float8(kind, byte):
     if exponent == 0:
         return sign * fraction * 2.0 ** (1 - bias - fraction_bits)
     return sign * (2 ** fraction_bits + fraction) * 2.0 ** (exponent - bias - fraction_bits)
-
-
-def reduce_float8(values, skip_nan=False):
-    """Their extremes are printed as those of f32, in which every such number has its own."""
-    return reduce('f32', values, skip_nan)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -505,10 +570,10 @@ def make_integers():
         for name, data in (('every', every), ('mixed', numbers[:-1])):
             values = [float8(kind, x) for x in data]
             write('raw/%s.%s' % (name, kind), data)
-            expected.append(('raw/%s.%s' % (name, kind), '-t ' + kind, reduce_float8(values)))
+            expected.append(('raw/%s.%s' % (name, kind), '-t ' + kind, reduce(kind, values)))
             if name == 'every':
                 expected.append(('raw/every.' + kind, '-t %s --nan=skip' % kind,
-                                 reduce_float8(values, True)))
+                                 reduce(kind, values, True)))
 
     # Names that NumPy and safetensors have for them.
     for options, name, kind in (('-t <i8', 'raw/mixed-le.i64', 'i64'),
@@ -532,7 +597,7 @@ def make_integers():
     data = bytes(range(100))
     write('npy/void1.npy', npy(npy_header('|V1', '(100,)'), data))
     expected.append(('npy/void1.npy', '-t f8e4m3',
-                     reduce_float8([float8('f8e4m3', x) for x in data])))
+                     reduce('f8e4m3', [float8('f8e4m3', x) for x in data])))
 
     values = spread_integers('i32', 2000)
     data = b''.join(x.to_bytes(4, 'little', signed=True) for x in values)
@@ -666,11 +731,12 @@ def make_zstd():
 
 
 def write_expected():
-    with open(os.path.join(HERE, 'expected.tsv'), 'w') as f:
-        f.write('# file\toptions\top\tvalue\n')
-        for name, options, results in expected:
-            for op in OPS:
-                f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
+    for table, ops in (('expected', OPS), ('expected-spread', SPREAD)):
+        with open(os.path.join(HERE, table + '.tsv'), 'w') as f:
+            f.write('# file\toptions\top\tvalue\n')
+            for name, options, results in expected:
+                for op in ops:
+                    f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
 
 
 def update_readme(wrong):

@@ -28,7 +28,7 @@ static void reduce_files(struct session *session, const struct options *options)
         total_add(&total, &reduction);
     }
     if (options->total) {
-        total_finish(&total, options->session.nan);
+        total_finish(&total, options->session.nan, options->session.ddof);
         report_total(options, &total);
     }
 }

@@ -7,6 +7,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
 	tests/lib/engine_workers.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
+	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/sanitized.h \
 	tests/lib/tap.h \
@@ -40,6 +41,7 @@ test_programs = \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_source \
+	tests/unit/test_spread \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
@@ -128,7 +130,8 @@ test_scripts = \
 	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh \
-	tests/cli/types.sh
+	tests/cli/types.sh \
+	tests/cli/spread.sh
 
 # Those that take longest come first, here and in the lists: at the end, cores would wait for them.
 TESTS = $(test_scripts) $(test_programs)

@@ -78,6 +78,7 @@ void check_prepare(struct check *check, int i)
 
     check->options->session.input = line->input;
     check->options->session.nan = line->nan;
+    check->options->session.ddof = line->ddof;
 }
 
 /* The type that a recorded value is a number of. */
@@ -177,7 +178,7 @@ void check_result(struct check *check, int i, const struct reduction *reduction)
     total_add(&check->total, reduction);
     line = &record->lines[number + 1];
     if (number + 1 < record->count && !line->file) {
-        total_finish(&check->total, line->nan);
+        total_finish(&check->total, line->nan, line->ddof);
         compare(check, "total", line, &check->total.reduction);
         total_clear(&check->total);
     }

@@ -20,7 +20,34 @@
 
 static const char *operation_word(size_t i)
 {
-    return i < operation_count ? operations[i].name : NULL;
+    if (i < operation_count)
+        return operations[i].name;
+    i -= operation_count;
+    return i < operation_group_count ? operation_groups[i].name : NULL;
+}
+
+/* Adds one; `list`, which begins with it, is for the message. */
+static bool add_operation(const struct arguments *a, const struct operation *op, const char *list,
+                          struct options *options)
+{
+    if (options->operation_count == OPTIONS_OPERATIONS_MAX)
+        return arguments_wrong(a, "too many operations at %s", list);
+    options->operations[options->operation_count++] = op;
+    return true;
+}
+
+/* Adds those of a group. */
+static bool add_group(const struct arguments *a, const char *list, struct options *options)
+{
+    for (;;) {
+        size_t length = strcspn(list, ",");
+
+        if (!add_operation(a, operation_find(list, length), list, options))
+            return false;
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
 }
 
 static bool add_operations(const struct arguments *a, const struct argument *x, const char *list,
@@ -29,15 +56,17 @@ static bool add_operations(const struct arguments *a, const struct argument *x, 
     for (;;) {
         size_t length = strcspn(list, ",");
         const struct operation *op = operation_find(list, length);
+        const struct operation_group *group = operation_group_find(list, length);
 
-        if (!op) {
+        if (!op && !group) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
             return arguments_unknown_word(a, x, name);
         }
-        if (options->operation_count == OPTIONS_OPERATIONS_MAX)
-            return arguments_wrong(a, "too many operations at %s", list);
-        options->operations[options->operation_count++] = op;
+        if (group && !add_group(a, group->list, options))
+            return false;
+        if (op && !add_operation(a, op, list, options))
+            return false;
         if (!list[length])
             return true;
         list += length + 1;
@@ -301,7 +330,15 @@ static const struct argument table[] = {
      .word = operation_word,
      .completion = COMPLETE_LIST,
      .help = "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
-             "nan, inf; default sum,min,max,mean; repeated, it adds to the list"},
+             "nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, "
+             "subnormals, or summary, which is several of these; default sum,min,max,mean; "
+             "repeated, it adds to the list"},
+    {.name = "ddof",
+     .value = "N",
+     .kind = ARGUMENT_COUNT,
+     .target = MEMBER(session.ddof),
+     .what = "degrees of freedom",
+     .help = "var and std divide by the count less N; default 0"},
     {.name = "dtype",
      .letter = 't',
      .value = "TYPE",

@@ -71,7 +71,8 @@ static struct record_line *add_line(struct reading *r)
         r->room = room;
     }
     line = &record->lines[record->count];
-    *line = (struct record_line){.input = r->session->input, .nan = r->session->nan};
+    *line = (struct record_line){
+        .input = r->session->input, .nan = r->session->nan, .ddof = r->session->ddof};
     line->value = calloc(operation_count, sizeof *line->value);
     if (!line->value) {
         out_of_memory(r);
@@ -275,6 +276,8 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
         if (place == 3)
             return json->failed || wrong(r, "unknown NaN policy");
         line->nan = (enum nan_policy)place;
+    } else if (strcmp(key, "ddof") == 0) {
+        return read_count(r, json, key, &line->ddof);
     } else if (strcmp(key, "skip") == 0) {
         return read_count(r, json, key, &line->input.skip);
     } else if (strcmp(key, "length") == 0) {

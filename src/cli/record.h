@@ -22,6 +22,7 @@ struct record_line {
     /* How the file was read: what the line says, and the session's options for what it does not. */
     struct source_options input;
     enum nan_policy nan;
+    uint64_t ddof;
 };
 
 struct record {

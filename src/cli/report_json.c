@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/report_parts.h"
 #include "sys/json.h"
@@ -162,6 +163,19 @@ static void json_shape(const struct source_shape *shape)
     printf("], \"fortran_order\": %s", shape->fortran_order ? "true" : "false");
 }
 
+/* What options make of the elements. "ddof" is there where it matters. */
+static void json_policies(const struct options *options)
+{
+    bool variance = false;
+
+    printf(", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
+    for (size_t i = 0; i < options->operation_count; i++)
+        variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
+                   strcmp(options->operations[i]->name, "std") == 0;
+    if (variance)
+        printf(", \"ddof\": %" PRIu64, options->session.ddof);
+}
+
 /* How the input was read: with these, it can be read the same way again. */
 static void json_input(const struct options *options, const struct reduction *reduction)
 {
@@ -173,7 +187,7 @@ static void json_input(const struct options *options, const struct reduction *re
         fputs("null", stdout);
     else
         printf("%" PRIu64, options->session.input.length);
-    printf(", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
+    json_policies(options);
 }
 
 static void json_error(const struct reduction *reduction)
@@ -214,7 +228,7 @@ void report_json_total(const struct options *options, const struct total *total)
         fputs(", \"dtype\": null", stdout);
     else
         printf(", \"dtype\": \"%s\"", element_name(total->reduction.type));
-    printf(", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
+    json_policies(options);
     json_values(options, &total->reduction);
     json_amounts(&total->reduction);
     puts("}");

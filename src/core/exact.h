@@ -15,6 +15,7 @@
 #define GPUREDUCE_EXACT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -37,6 +38,16 @@
 struct exact {
     int64_t digit[EXACT_DIGITS];
     uint32_t pending; /* additions since the last carry, at most EXACT_PENDING_MAX */
+};
+
+/* The same for squares, which have exponents twice as far from zero: multiples of 2^-2148, and 2^64
+   of them stay below 2^2112. These are 4260 bits and a sign, 134 digits, and two more. */
+#define EXACT_WIDE_DIGITS 136
+#define EXACT_WIDE_LSB_EXPONENT (2 * EXACT_LSB_EXPONENT)
+
+struct exact_wide {
+    int64_t digit[EXACT_WIDE_DIGITS];
+    uint32_t pending; /* as in struct exact; 0 while nothing has been added */
 };
 
 /* A binary64 value as three signed digits, part[0] belonging to digit `position`. */
@@ -162,6 +173,9 @@ void exact_clear(struct exact *e);
 /* Adds a finite x. */
 void exact_add(struct exact *e, double x);
 
+/* Adds n finite values. */
+void exact_add_all(struct exact *e, const double *x, size_t n);
+
 /* Adds x 2^(bit - 1074), or takes it away. bit is below 32 (EXACT_DIGITS - 2). */
 void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative);
 
@@ -181,5 +195,28 @@ double exact_divide(const struct exact *e, uint64_t count);
 
 /* The value as an integer. Not known where it is none, or is 2^128 or more. */
 struct integer exact_integer(const struct exact *e);
+
+/* |e|, carried, in digits of 32 bits. Returns whether e is negative. */
+bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS]);
+
+/* The wide accumulator, whose total is never negative where it is looked at. */
+
+/* Makes *e zero. */
+void exact_wide_clear(struct exact_wide *e);
+
+/* Adds x 2^(bit - 2148), or takes it away. bit is below 32 (EXACT_WIDE_DIGITS - 2). */
+void exact_wide_add_integer(struct exact_wide *e, uint64_t x, unsigned bit, int negative);
+
+/* Adds a finite x. */
+void exact_wide_add(struct exact_wide *e, double x);
+
+/* Adds the squares of n finite values, n at most EXACT_PENDING_MAX / 2. */
+void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n);
+
+/* Adds all that `other` holds. */
+void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
+
+/* The value, which is not negative, in digits of 32 bits. */
+void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
 
 #endif

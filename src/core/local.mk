@@ -1,8 +1,10 @@
 # src/core: types, exact arithmetic and operations: no I/O, no threads.
 library_sources += \
 	src/core/chunk.h \
+	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
 	src/core/exact.c src/core/exact.h \
 	src/core/number.c src/core/number.h \
 	src/core/operation.c src/core/operation.h \
-	src/core/partial.c src/core/partial.h
+	src/core/partial.c src/core/partial.h \
+	src/core/spread.c src/core/spread.h

@@ -18,7 +18,25 @@ const struct operation operations[] = {
     {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmax), 0},
     {"nan", OPERATION_COUNT, 0, MEMBER(nan), 0},
     {"inf", OPERATION_COUNT, 0, MEMBER(infinity), 0},
+    {"var", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(var), 0},
+    {"std", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(std), 0},
+    {"sumsq", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(sumsq), 0},
+    {"rms", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(rms), 0},
+    {"l1", OPERATION_BINARY64, PARTIAL_ABSOLUTE, MEMBER(l1), 0},
+    {"l2", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(l2), 0},
+    {"absmax", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(absmax), MEMBER(absmax_integer)},
+    {"absmin", OPERATION_ELEMENT, PARTIAL_SMALL, MEMBER(absmin), MEMBER(absmin_integer)},
+    {"range", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(range), MEMBER(range_integer)},
+    {"zeros", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(zeros), 0},
+    {"negatives", OPERATION_COUNT, PARTIAL_NEGATIVE, MEMBER(negatives), 0},
+    {"subnormals", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(subnormals), 0},
 };
+
+const struct operation_group operation_groups[] = {
+    {"summary", "count,nan,inf,zeros,min,max,mean,std"},
+};
+
+const size_t operation_group_count = sizeof operation_groups / sizeof *operation_groups;
 
 const size_t operation_count = sizeof operations / sizeof *operations;
 
@@ -27,6 +45,15 @@ const struct operation *operation_find(const char *name, size_t length)
     for (size_t i = 0; i < operation_count; i++)
         if (strlen(operations[i].name) == length && memcmp(operations[i].name, name, length) == 0)
             return &operations[i];
+    return NULL;
+}
+
+const struct operation_group *operation_group_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < operation_group_count; i++)
+        if (strlen(operation_groups[i].name) == length &&
+            memcmp(operation_groups[i].name, name, length) == 0)
+            return &operation_groups[i];
     return NULL;
 }
 

@@ -34,6 +34,18 @@ extern const size_t operation_count;
 /* The operation called by the first `length` characters of `name`, or NULL. */
 const struct operation *operation_find(const char *name, size_t length);
 
+/* Several operations that are asked for by one name: `list` has theirs, separated by commas. */
+struct operation_group {
+    const char *name;
+    const char *list;
+};
+
+extern const struct operation_group operation_groups[];
+extern const size_t operation_group_count;
+
+/* The group called by the first `length` characters of `name`, or NULL. */
+const struct operation_group *operation_group_find(const char *name, size_t length);
+
 /* Its value in a result: of the kinds OPERATION_BINARY64 and OPERATION_ELEMENT. */
 double operation_number(const struct operation *op, const struct result *result);
 

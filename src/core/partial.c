@@ -13,6 +13,7 @@ void partial_clear(struct partial *p)
     p->min_index = PARTIAL_NO_INDEX;
     p->max_index = PARTIAL_NO_INDEX;
     p->first_nan = PARTIAL_NO_INDEX;
+    p->least_magnitude = INT64_MAX;
 }
 
 void partial_merge(struct partial *p, const struct partial *other)
@@ -26,6 +27,15 @@ void partial_merge(struct partial *p, const struct partial *other)
     p->negative_infinity += other->negative_infinity;
     if (other->first_nan < p->first_nan)
         p->first_nan = other->first_nan;
+    /* Many inputs are small, and few ask for these. */
+    if (other->absolute.pending > 0)
+        exact_merge(&p->absolute, &other->absolute);
+    exact_wide_merge(&p->squares, &other->squares);
+    if (other->least_magnitude < p->least_magnitude)
+        p->least_magnitude = other->least_magnitude;
+    p->zeros += other->zeros;
+    p->negative += other->negative;
+    p->subnormal += other->subnormal;
 }
 
 static uint64_t index_behind(uint64_t before, uint64_t index)
@@ -107,6 +117,13 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
         result->sum = exact_round(&p->sum);
         result->mean = numbers ? exact_divide(&p->sum, numbers) : NAN;
     }
+}
+
+struct partial_types partial_types_of(enum element_type type)
+{
+    const bool integer = element_is_integer(type);
+
+    return (struct partial_types){type, type, integer ? ELEMENT_U64 : type, integer};
 }
 
 void partial_finish_types(const struct partial *p, const struct partial_types *types, int skip_nan,

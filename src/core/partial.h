@@ -18,10 +18,15 @@
 
 /* What a reduction has to find. The counts are always kept. */
 enum partial_want {
-    PARTIAL_SUM = 1,      /* the exact sum */
-    PARTIAL_EXTREMES = 2, /* the smallest and the largest value */
-    PARTIAL_WHERE = 4,    /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
-    PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE
+    PARTIAL_SUM = 1,       /* the exact sum */
+    PARTIAL_EXTREMES = 2,  /* the smallest and the largest value */
+    PARTIAL_WHERE = 4,     /* the indices of their first occurrences; goes with PARTIAL_EXTREMES */
+    PARTIAL_SQUARES = 8,   /* the exact sum of the squares */
+    PARTIAL_ABSOLUTE = 16, /* the exact sum of the magnitudes */
+    PARTIAL_SMALL = 32,    /* the least magnitude, and the counts of zeros and of subnormals */
+    PARTIAL_NEGATIVE = 64, /* the count of elements below zero */
+    PARTIAL_ALL = PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE | PARTIAL_SQUARES |
+                  PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE
 };
 
 struct partial {
@@ -38,6 +43,14 @@ struct partial {
     uint64_t positive_infinity;
     uint64_t negative_infinity;
     uint64_t first_nan; /* index; PARTIAL_NO_INDEX when there is none */
+
+    /* For spread.h. What was not asked for stays as partial_clear makes it. */
+    struct exact absolute;     /* of the magnitudes of the finite elements */
+    struct exact_wide squares; /* of the finite elements */
+    /* Of the elements that are not NaN, as a key: of floats as above, of integers that of the
+       magnitude as an ELEMENT_U64. */
+    int64_t least_magnitude;
+    uint64_t zeros, negative, subnormal; /* counts of elements; -0 is a zero, and not negative */
 };
 
 /* What a finished reduction says. Numbers that have no value, for want of elements, are NaN;
@@ -58,13 +71,34 @@ struct result {
     struct integer sum_integer;
     struct integer min_integer;
     struct integer max_integer;
+    struct integer absmax_integer;
+    struct integer absmin_integer;
+    struct integer range_integer;
+
+    /* What spread_finish sets. */
+    double sumsq;
+    double var;
+    double std;
+    double rms;
+    double l1;
+    double l2;
+    double absmax;
+    double absmin;
+    double range;
+    uint64_t zeros;
+    uint64_t negatives;
+    uint64_t subnormals;
 };
 
 /* Of which types the elements of a partial result were: what its keys and its sum stand for. */
 struct partial_types {
     enum element_type min, max; /* those that are the extremes */
+    enum element_type least;    /* of the least magnitude; for integers of any type ELEMENT_U64 */
     bool integers;              /* all of them were integers */
 };
+
+/* Those of elements of one type. */
+struct partial_types partial_types_of(enum element_type type);
 
 /* Makes *p the partial result of no elements: the neutral element of partial_merge. */
 void partial_clear(struct partial *p);
@@ -95,7 +129,7 @@ EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
-/* Takes one float, value x at `index`, into everything. */
+/* Takes one float, value x at `index`, into everything but what spread_take is for. */
 void partial_take(struct partial *p, double x, uint64_t index);
 
 /* Takes the element of any type that stands at `bytes`, in the machine's byte order. */

@@ -10,11 +10,15 @@ library_sources += \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \
 	src/engine/cpu/kernel_integer.h \
+	src/engine/cpu/kernel_spread.h \
+	src/engine/cpu/kernel_spread32.h \
+	src/engine/cpu/kernel_spread64.h \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \
 	src/engine/cpu/kernels_portable.c \
 	src/engine/cpu/reducer.c \
+	src/engine/cpu/reducer_spread.c \
 	src/engine/cpu/simd.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/spread.h"
 #include "run/run.h"
 #include "run/run_profile.h"
 #include "run/worker.h"
@@ -176,7 +177,7 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
 static bool conclude(struct run *run, struct partial *partial, struct reduction *reduction)
 {
     const struct source_info *info = run->info;
-    const struct partial_types types = {info->type, info->type, element_is_integer(info->type)};
+    const struct partial_types types = partial_types_of(info->type);
     struct source *s = run->source;
     uint64_t now;
 
@@ -194,6 +195,12 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
         return false;
     }
     partial_finish_types(partial, &types, run->options->nan == NAN_SKIP, &reduction->result);
+    spread_finish(partial,
+                  &(struct spread_terms){.skip_nan = run->options->nan == NAN_SKIP,
+                                         .ddof = run->options->ddof,
+                                         .type = info->type,
+                                         .types = types},
+                  &reduction->result);
     now = clock_now();
     reduction->partial = *partial;
     reduction->type = info->type;

@@ -14,9 +14,10 @@
 
 struct session;
 
-/* Begins a session; the options must outlive it. Between two inputs `input` and `nan` of them may
-   be changed. `paths` are the inputs that will be reduced ("-" is standard input), so that auto
-   knows how much work is to come. With DEVICE_GPU the GPUs are made ready here. NULL on failure. */
+/* Begins a session; the options must outlive it. Between two inputs `input`, `nan` and `ddof` of
+   them may be changed. `paths` are the inputs that will be reduced ("-" is standard input), so that
+   auto knows how much work is to come. With DEVICE_GPU the GPUs are made ready here. NULL on
+   failure. */
 struct session *session_open(const struct session_options *options, char *const *paths, int count);
 
 /* Reduces the input called `path`. False on failure: there is no result

@@ -35,6 +35,7 @@ struct session_options {
     unsigned threads;                         /* 0: as many as serve well */
     size_t chunk_size;                        /* bytes; 0: the engine's choice */
     unsigned wants;                           /* partial_want bits */
+    uint64_t ddof;                            /* of variances; see struct spread_terms */
     const struct progress_observer *progress; /* NULL for nobody */
 };
 

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/spread.h"
+
 void total_clear(struct total *t)
 {
     memset(t, 0, sizeof *t);
     partial_clear(&t->reduction.partial);
     t->reduction.type = ELEMENT_F64;
-    t->types = (struct partial_types){ELEMENT_F64, ELEMENT_F64, false};
+    t->types = partial_types_of(ELEMENT_F64);
 }
 
 /* Compares the extremes of partials of two types, whose keys cannot be compared with each other:
@@ -41,6 +43,22 @@ static void settle_extremes(struct total *t, struct partial *other, enum element
     }
 }
 
+/* The same for the least magnitude. */
+static void settle_least(struct total *t, struct partial *other, enum element_type type)
+{
+    struct partial *p = &t->reduction.partial;
+
+    if (t->types.least == type || other->count == other->nan)
+        return;
+    if (p->count == p->nan ||
+        element_key_compare(type, other->least_magnitude, t->types.least, p->least_magnitude) < 0) {
+        t->types.least = type;
+        p->least_magnitude = INT64_MAX;
+    } else {
+        other->least_magnitude = INT64_MAX;
+    }
+}
+
 void total_add(struct total *t, const struct reduction *reduction)
 {
     struct reduction *sum = &t->reduction;
@@ -53,7 +71,7 @@ void total_add(struct total *t, const struct reduction *reduction)
     }
     if (t->inputs - t->failed == 1) {
         sum->type = reduction->type;
-        t->types = (struct partial_types){reduction->type, reduction->type, true};
+        t->types = partial_types_of(reduction->type);
     }
     if (sum->type != reduction->type) {
         sum->type = ELEMENT_F64;
@@ -62,6 +80,7 @@ void total_add(struct total *t, const struct reduction *reduction)
     t->types.integers = t->types.integers && element_is_integer(reduction->type);
     if (t->types.min != reduction->type || t->types.max != reduction->type)
         settle_extremes(t, &partial, reduction->type);
+    settle_least(t, &partial, partial_types_of(reduction->type).least);
     partial_append(&sum->partial, &partial);
     sum->elements += reduction->elements;
     sum->bytes += reduction->bytes;
@@ -69,11 +88,16 @@ void total_add(struct total *t, const struct reduction *reduction)
     sum->seconds += reduction->seconds;
 }
 
-void total_finish(struct total *t, enum nan_policy nan)
+void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
 {
     struct reduction *sum = &t->reduction;
 
     partial_finish_types(&sum->partial, &t->types, nan == NAN_SKIP, &sum->result);
+    spread_finish(
+        &sum->partial,
+        &(struct spread_terms){
+            .skip_nan = nan == NAN_SKIP, .ddof = ddof, .type = sum->type, .types = t->types},
+        &sum->result);
     if (t->failed > 0)
         snprintf(sum->error, sizeof sum->error, "%u of %u files failed", t->failed, t->inputs);
 }

@@ -25,7 +25,7 @@ void total_clear(struct total *t);
 /* Adds an input, behind those added before; a reduction with an error counts as failed. */
 void total_add(struct total *t, const struct reduction *reduction);
 
-/* Works out the result of what was added. */
-void total_finish(struct total *t, enum nan_policy nan);
+/* Works out the result of what was added. `ddof` is as in struct session_options. */
+void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof);
 
 #endif

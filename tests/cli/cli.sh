@@ -54,6 +54,7 @@ tr -s ' ,=[' '\n' <out | grep '^--' | sort -u >named
 cat >options <<'END'
 --check
 --chunk-size
+--ddof
 --device
 --dtype
 --endian
@@ -109,7 +110,7 @@ for pair in sum:6 min:1 max:3 mean:2 count:3 argmin:0 argmax:2 nan:0 inf:0; do
 done
 run -o sum,min,max,mean,count,argmin,argmax,nan,inf odd.f32
 golden 'every operation, of data with a NaN' 0 operations
-choices='must be sum, min, max, mean, count, argmin, argmax, nan or inf'
+choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals or summary'
 for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' median su summ; do
     name=$bad
     case $bad in
@@ -388,7 +389,7 @@ done <<'END'
 --ver --verbose or --version
 --n --no-check, --nan, --number or --no-progress
 --n=skip --no-check, --nan, --number or --no-progress
---d --dtype or --device
+--d --ddof, --dtype or --device
 --l=1 --length or --long
 END
 for bad in --op --dtype --endian --format --skip --length --nan --device --threads --chunk-size \
@@ -401,7 +402,7 @@ for bad in --json=1 --quiet=yes --verbose= --progress=0 --no-progress=1 --help=o
     is "$bad" 2 '' "gpureduce: option '$bad' takes no argument $try"
 done
 run -o sum --op=nope missing
-is 'a wrong command line reduces nothing' 2 '' "gpureduce: unknown operation 'nope': must be sum, min, max, mean, count, argmin, argmax, nan or inf $try"
+is 'a wrong command line reduces nothing' 2 '' "gpureduce: unknown operation 'nope': $choices $try"
 run -t "$(printf 'a\033[1mb')" three.f32
 is 'control characters do not reach the terminal' 2 '' "gpureduce: unknown dtype 'a\\033[1mb': $types $try"
 cp three.f32 ./-leading.f32

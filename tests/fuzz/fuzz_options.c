@@ -64,7 +64,7 @@ static void check_parsed(const struct options *o)
     fuzz_check((o->file_count == 0) == (o->check != NULL), "%d files", o->file_count);
     for (int i = 0; i < o->file_count; i++)
         fuzz_check(o->files[i], "file %d is missing", i);
-    fuzz_check((o->session.wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)) ==
+    fuzz_check((o->session.wants & ~(unsigned)PARTIAL_ALL) ==
                    0,
                "wants %x", o->session.wants);
 }

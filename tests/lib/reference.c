@@ -5,9 +5,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/spread.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
+#include "lib/oracle_spread.h"
 
 void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
                       uint64_t index)
@@ -53,6 +56,67 @@ void reference_reduce(struct reference *e, enum element_type type, const void *d
         e->policy[0].min = e->policy[0].max = NAN;
         e->policy[0].argmin = e->policy[0].argmax = r.first_nan;
     }
+}
+
+void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t ddof)
+{
+    double *numbers = malloc((n + 1) * sizeof *numbers);
+    size_t count = 0;
+
+    if (!numbers)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        double x = data_value(type, data, i);
+
+        if (!isnan(x))
+            numbers[count++] = x;
+    }
+    for (int skip = 0; skip < 2; skip++) {
+        struct result *r = &e->policy[skip];
+
+        oracle_spread(type, numbers, count, ddof, r);
+        if (skip || count == n)
+            continue;
+        r->sumsq = r->var = r->std = r->rms = r->l1 = r->l2 = NAN;
+        r->absmax = r->absmin = r->range = NAN;
+    }
+    free(numbers);
+}
+
+void reference_take(struct partial *p, enum element_type type, const void *data, size_t n,
+                    uint64_t index)
+{
+    for (size_t i = 0; i < n; i++) {
+        double x = data_value(type, data, i);
+
+        partial_take(p, x, index + i);
+        spread_take(p, x, type, 1);
+    }
+}
+
+const char *reference_spread_differs(const struct partial *a, const struct partial *b,
+                                     unsigned wants)
+{
+    uint32_t x[EXACT_WIDE_DIGITS], y[EXACT_WIDE_DIGITS];
+
+    exact_wide_digits(&a->squares, x);
+    exact_wide_digits(&b->squares, y);
+    if ((wants & PARTIAL_SQUARES) && memcmp(x, y, sizeof x) != 0)
+        return "sum of squares";
+    if ((wants & PARTIAL_ABSOLUTE) &&
+        (exact_magnitude(&a->absolute, x) != exact_magnitude(&b->absolute, y) ||
+         memcmp(x, y, EXACT_DIGITS * sizeof *x) != 0))
+        return "sum of magnitudes";
+    if ((wants & PARTIAL_SMALL) && a->least_magnitude != b->least_magnitude)
+        return "least magnitude";
+    if ((wants & PARTIAL_SMALL) && a->zeros != b->zeros)
+        return "number of zeros";
+    if ((wants & PARTIAL_SMALL) && a->subnormal != b->subnormal)
+        return "number of subnormals";
+    if ((wants & PARTIAL_NEGATIVE) && a->negative != b->negative)
+        return "number of negative elements";
+    return NULL;
 }
 
 bool reference_same(const struct result *a, const struct result *b, unsigned wants)

@@ -20,6 +20,20 @@ struct reference {
 void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
                       uint64_t index);
 
+/* Adds what spread_finish is to say of them. */
+void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t ddof);
+
+/* Takes n elements one by one into a partial: what kernels are compared with where the oracle would
+   take too long. test_spread compares that with the oracle. */
+void reference_take(struct partial *p, enum element_type type, const void *data, size_t n,
+                    uint64_t index);
+
+/* What differs, in words, between what two partials hold for spread.h, of what `wants` asks for;
+   NULL when nothing does. */
+const char *reference_spread_differs(const struct partial *a, const struct partial *b,
+                                     unsigned wants);
+
 /* Whether two results are the same to the bit in all that was wanted (partial_want bits). */
 bool reference_same(const struct result *a, const struct result *b, unsigned wants);
 

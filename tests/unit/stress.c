@@ -24,6 +24,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "core/spread.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
@@ -87,7 +88,9 @@ struct run {
     unsigned policy;
     size_t skip;     /* bytes that stand before the first element of raw data */
     uint64_t length; /* of --length; UINT64_MAX without */
-    size_t before;   /* bytes of the file that standard input leaves out */
+    bool spread;     /* all operations, not only the first */
+    uint64_t ddof;
+    size_t before; /* bytes of the file that standard input leaves out */
     char options[256];
 };
 
@@ -135,8 +138,12 @@ static void choose_options(struct run *run)
     run->policy = (unsigned)below(2) + once_in(8);
     run->skip = 0;
     run->length = once_in(4) ? spread(LENGTH_LOG2 + 1) : UINT64_MAX;
+    run->spread = strcmp(device, "cpu") == 0 && once_in(2);
+    run->ddof = once_in(4) ? spread(LENGTH_LOG2) : below(3);
     run->before = run->way == FILE_AS_STDIN && once_in(2) ? spread(14) : 0;
     end += sprintf(end, "--device=%s --nan=%s", device, policies[run->policy]);
+    if (run->spread)
+        end += sprintf(end, " --ddof=%" PRIu64, run->ddof);
     if (run->container == RAW || run->container == ZSTD_RAW) {
         run->skip = once_in(3) ? spread(12) : 0;
         end += sprintf(end, " -t %s --endian=%s --skip=%zu", element_name(run->type),
@@ -265,7 +272,24 @@ static void make_file(const struct run *run)
 #define NO_DEVICE 3
 
 /* What is printed, in this order. */
-#define OPERATIONS "sum,mean,min,max,argmin,argmax,count,nan,inf"
+#define OPERATIONS                                                                              \
+    "sum,mean,min,max,argmin,argmax,count,nan,inf,sumsq,var,std,rms,l1,l2,absmax,absmin,range," \
+    "zeros,negatives,subnormals"
+#define OPERATION_COUNT 21
+/* Those that come first, and that any GPU has kernels for. */
+#define OPERATIONS_FIRST "sum,mean,min,max,argmin,argmax,count,nan,inf"
+#define OPERATION_COUNT_FIRST 9
+
+struct operation_list {
+    const char *list;
+    int count;
+};
+
+static struct operation_list operations_of(const struct run *run)
+{
+    return run->spread ? (struct operation_list){OPERATIONS, OPERATION_COUNT}
+                       : (struct operation_list){OPERATIONS_FIRST, OPERATION_COUNT_FIRST};
+}
 
 struct outcome {
     int status; /* -1 when a signal ended it */
@@ -324,14 +348,14 @@ static int add_words(char *words[WORDS], int count, char *text)
  */
 static pid_t start_program(const struct run *run, int in, int out, int err)
 {
-    char prefix[1024], line[512], *words[WORDS];
+    char prefix[1024], line[768], *words[WORDS];
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t usual;
     int count, result;
     pid_t pid;
 
-    snprintf(line, sizeof line, "-q -o %s %s %s", OPERATIONS, run->options,
+    snprintf(line, sizeof line, "-q -o %s %s %s", operations_of(run).list, run->options,
              run->way == FILE_BY_NAME ? path : "-");
     snprintf(prefix, sizeof prefix, "%s", under);
     count = add_words(words, 0, prefix);
@@ -422,26 +446,40 @@ static uint64_t take_count(const char **at)
 }
 
 /* What stands in the program's output. */
-static struct result read_result(const char *at, enum element_type type)
+static struct result read_result(const char *at, const struct run *run)
 {
     struct result r = {0};
 
     r.sum = take_number(&at, ELEMENT_F64);
     r.mean = take_number(&at, ELEMENT_F64);
-    r.min = take_number(&at, type);
-    r.max = take_number(&at, type);
+    r.min = take_number(&at, run->type);
+    r.max = take_number(&at, run->type);
     r.argmin = take_count(&at);
     r.argmax = take_count(&at);
     r.count = take_count(&at);
     r.nan = take_count(&at);
     r.infinity = take_count(&at);
+    if (!run->spread)
+        return r;
+    r.sumsq = take_number(&at, ELEMENT_F64);
+    r.var = take_number(&at, ELEMENT_F64);
+    r.std = take_number(&at, ELEMENT_F64);
+    r.rms = take_number(&at, ELEMENT_F64);
+    r.l1 = take_number(&at, ELEMENT_F64);
+    r.l2 = take_number(&at, ELEMENT_F64);
+    r.absmax = take_number(&at, run->type);
+    r.absmin = take_number(&at, run->type);
+    r.range = take_number(&at, run->type);
+    r.zeros = take_count(&at);
+    r.negatives = take_count(&at);
+    r.subnormals = take_count(&at);
     return r;
 }
 
 /* Whether the program's output has the word that stands for a result, once for each. */
-static bool is_no_result(const char *at)
+static bool is_no_result(const char *at, int count)
 {
-    for (int i = 0; i < 9; i++, at += 6)
+    for (int i = 0; i < count; i++, at += 6)
         if (strncmp(at, "error\n", 6) != 0)
             return false;
     return !*at;
@@ -455,6 +493,7 @@ static bool check(struct tap_family *family)
     struct reference reference;
     struct result expected, got;
     size_t wanted;
+    const char *differs = "";
     char text[128];
     bool good;
 
@@ -465,22 +504,27 @@ static bool check(struct tap_family *family)
 
     wanted = run.length < run.count ? (size_t)run.length : run.count;
     reference_reduce(&reference, run.type, run.data, wanted, 0);
+    if (run.spread)
+        reference_spread(&reference, run.type, run.data, wanted, run.ddof);
     expected = reference.policy[run.policy == 1];
     if (run.policy == 2 && expected.nan > 0) {
         snprintf(text, sizeof text, ": element %" PRIu64 " is a NaN\n", expected.first_nan);
-        good = tap_case(
-            family, outcome.status == 1 && is_no_result(outcome.out) && strstr(outcome.err, text),
-            "%s\nstatus %d, expected 1; said %s\nexpected%s", show(&run), outcome.status,
-            outcome.err, text);
+        good =
+            tap_case(family,
+                     outcome.status == 1 && is_no_result(outcome.out, operations_of(&run).count) &&
+                         strstr(outcome.err, text),
+                     "%s\nstatus %d, expected 1; said %s\nexpected%s", show(&run), outcome.status,
+                     outcome.err, text);
     } else {
-        got = read_result(outcome.out, run.type);
+        got = read_result(outcome.out, &run);
         got.first_nan = expected.first_nan; /* which is not printed */
         good = tap_case(
             family,
             outcome.status == 0 && !outcome.err[0] && outcome.out[0] &&
-                reference_same(&got, &expected, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE),
-            "%s\nstatus %d, said '%s'\n%s\nexpected\n%s", show(&run), outcome.status, outcome.err,
-            reference_show(&got), reference_show(&expected));
+                reference_same(&got, &expected, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE) &&
+                (!run.spread || !(differs = spread_difference(&got, &expected, PARTIAL_ALL))),
+            "%s\nstatus %d, said '%s'\n%s\nexpected\n%s\n%s", show(&run), outcome.status,
+            outcome.err, reference_show(&got), reference_show(&expected), differs);
     }
     free(run.data);
     return good;

@@ -46,9 +46,14 @@ static void begin(struct cpu_reducer *r, const struct cpu_kernels *k, enum eleme
 }
 
 static void check(struct tap_family *family, const struct cpu_reducer *r,
-                  const struct cpu_kernels *k, const struct reference *e, size_t n,
-                  const char *what, unsigned long detail)
+                  const struct cpu_kernels *k, const struct reference *e,
+                  const struct partial *one_by_one, size_t n, const char *what,
+                  unsigned long detail)
 {
+    const char *differs = reference_spread_differs(&r->partial, one_by_one, r->wants);
+
+    tap_case(family, !differs, "%s, %s, %s (%lu), %zu elements, wants %u: %s", k->name,
+             element_name(r->type), what, detail, n, r->wants, differs);
     for (int skip = 0; skip < 2; skip++) {
         struct result got;
 
@@ -66,26 +71,33 @@ static const unsigned all_wants[] = {
     PARTIAL_EXTREMES | PARTIAL_WHERE,
     PARTIAL_SUM | PARTIAL_EXTREMES,
     PARTIAL_EXTREMES,
+    PARTIAL_ALL,
+    PARTIAL_EXTREMES | PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_SMALL,
+    PARTIAL_EXTREMES | PARTIAL_SMALL | PARTIAL_NEGATIVE,
 };
+#define WANTS (sizeof all_wants / sizeof *all_wants)
 
 /* All kernels over one piece of data, as one chunk. */
 static void check_whole(struct tap_family *family, enum element_type type, const void *data,
                         size_t n, uint64_t index, const char *what, unsigned long detail)
 {
+    struct partial one_by_one;
     struct reference e;
 
     reference_reduce(&e, type, data, n, index);
+    partial_clear(&one_by_one);
+    reference_take(&one_by_one, type, data, n, index);
     for (size_t k = 0; k < kernel_count; k++) {
-        for (int w = 0; w < 4; w++) {
+        for (size_t w = 0; w < WANTS; w++) {
             struct cpu_reducer r;
 
             /* What leaves something out is not another way of working it out: now and then is
                enough. */
-            if (w >= 2 && n % 8 != 3)
+            if ((w == 2 || w == 3) && n % 8 != 3)
                 continue;
             begin(&r, kernels[k], type, all_wants[w]);
             r.kernel(&r, data, n, index);
-            check(family, &r, kernels[k], &e, n, what, detail);
+            check(family, &r, kernels[k], &e, &one_by_one, n, what, detail);
         }
     }
 }
@@ -157,6 +169,7 @@ static void check_chunks(void)
             uint64_t first = round % 2 ? 0 : rng_next(&rng) >> 2;
             unsigned char *block = block_new(n * size, 3);
             unsigned char *data = block + 3;
+            struct partial one_by_one;
             struct reference e;
 
             data_fill(kind, type, data, n, (uint64_t)round);
@@ -165,6 +178,8 @@ static void check_chunks(void)
                     data_put_special(type, data, (size_t)rng_below(&rng, n),
                                      (enum data_special)rng_below(&rng, DATA_SPECIALS));
             reference_reduce(&e, type, data, n, first);
+            partial_clear(&one_by_one);
+            reference_take(&one_by_one, type, data, n, first);
 
             /* Whole blocks mostly, as an engine has them, or just anything. */
             for (size_t at = 0; at < n && chunks < 39;) {
@@ -179,7 +194,7 @@ static void check_chunks(void)
                 rng_shuffle(&rng, order, chunks, sizeof *order);
 
             for (size_t k = 0; k < kernel_count; k++) {
-                for (int w = 0; w < 4; w++) {
+                for (size_t w = 0; w < WANTS; w++) {
                     struct cpu_reducer r[2];
 
                     begin(&r[0], kernels[k], type, all_wants[w]);
@@ -191,7 +206,7 @@ static void check_chunks(void)
                         to->kernel(to, data + at * size, cut[order[c] + 1] - at, first + at);
                     }
                     partial_merge(&r[0].partial, &r[1].partial);
-                    check(&family, &r[0], kernels[k], &e, n, data_kind_name(kind),
+                    check(&family, &r[0], kernels[k], &e, &one_by_one, n, data_kind_name(kind),
                           (unsigned long)round);
                 }
             }

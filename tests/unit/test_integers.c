@@ -14,11 +14,13 @@
 #include <string.h>
 
 #include "core/number.h"
+#include "core/spread.h"
 #include "engine/cpu/kernel.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
 #include "lib/engine_workers.h"
 #include "lib/oracle.h"
+#include "lib/oracle_spread.h"
 #include "lib/reference.h"
 #include "lib/tap.h"
 
@@ -276,6 +278,76 @@ static void expect(struct reference *e, enum element_type type, const void *data
     }
 }
 
+/* Which types oracle_spread takes: those whose values are binary64. Integers of 64 bits are left to
+   tests/cli/types.sh. */
+static bool spread_is_known(enum element_type type)
+{
+    return element_size(type) < 8;
+}
+
+/* The value of a type of one byte that is nearest to x, the even one of two; beyond all an
+   infinity, or NaN as it is. */
+static double nearest_of_byte(enum element_type type, double x)
+{
+    const double most = type == ELEMENT_F8E4M3 ? 464 : 61440; /* halfway to what would come next */
+    unsigned best = 0;
+
+    if (!isfinite(x) || x >= most)
+        return x >= most ? (double)INFINITY : x;
+    for (unsigned byte = 1; byte < 128; byte++) {
+        const unsigned char bytes[] = {(unsigned char)byte, (unsigned char)best};
+        const double distance = fabs(value_of(type, bytes, 0).x - x);
+        const double least = fabs(value_of(type, bytes, 1).x - x);
+
+        if (distance < least || (distance == least && byte % 2 == 0))
+            best = byte;
+    }
+    return value_of(type, &(unsigned char){(unsigned char)best}, 0).x;
+}
+
+/* What spread_finish is to set, but for the integers, which are the same numbers. */
+static void expect_spread(struct reference *e, enum element_type type, const void *data, size_t n,
+                          uint64_t ddof)
+{
+    const unsigned fractions = type == ELEMENT_F8E4M3 ? 7 : 3;
+    double *numbers = allocate((n + 1) * sizeof *numbers);
+    size_t count = 0;
+    uint64_t subnormals = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct value v = value_of(type, data, i);
+        const double x = value_double(&v);
+
+        if (isnan(x))
+            continue;
+        numbers[count++] = x;
+        if (v.is_float)
+            subnormals += (bits_of(type, data, i) & 127) <= fractions && x != 0;
+    }
+    for (int skip = 0; skip < 2; skip++) {
+        struct result *r = &e->policy[skip];
+
+        /* Differences of them are binary64, too. */
+        oracle_spread(ELEMENT_F64, numbers, count, ddof, r);
+        r->subnormals = subnormals;
+        if (!element_is_integer(type))
+            r->range = nearest_of_byte(type, r->range);
+        if (skip || count == n)
+            continue;
+        r->sumsq = r->var = r->std = r->rms = r->l1 = r->l2 = NAN;
+        r->absmax = r->absmin = r->range = NAN;
+    }
+    free(numbers);
+}
+
+/* Whether an integer is there where it should be: the same as x. */
+static bool is_integer(const struct integer *integer, bool should, double x)
+{
+    if (!should || isnan(x))
+        return !integer->known;
+    return integer->known && !integer->negative && integer->high == 0 && (double)integer->low == x;
+}
+
 /*
  * Random reductions.
  */
@@ -400,16 +472,28 @@ static bool reduce(struct engine_state *state, enum element_type type, bool swap
 static void check(struct tap_family *family, enum element_type type, enum kind kind,
                   const unsigned char *data, const unsigned char *stored, bool swap, size_t n)
 {
-    static const unsigned all_wants[] = {PARTIAL_ALL, PARTIAL_EXTREMES | PARTIAL_WHERE,
-                                         PARTIAL_SUM | PARTIAL_EXTREMES, PARTIAL_EXTREMES};
-    const struct partial_types types = {type, type, element_is_integer(type)};
-    const unsigned wants = all_wants[once_in(3) ? below(4) : 0];
+    static const unsigned all_wants[] = {PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+                                         PARTIAL_ALL,
+                                         PARTIAL_EXTREMES | PARTIAL_WHERE,
+                                         PARTIAL_SUM | PARTIAL_EXTREMES,
+                                         PARTIAL_SUM | PARTIAL_SQUARES,
+                                         PARTIAL_SMALL | PARTIAL_NEGATIVE | PARTIAL_EXTREMES,
+                                         PARTIAL_EXTREMES};
+    const struct partial_types types = partial_types_of(type);
+    const uint64_t ddof = below(3);
+    const struct spread_terms terms = {.ddof = ddof, .type = type, .types = types};
+    /* The oracle takes its time. */
+    const bool spread = spread_is_known(type) && once_in(4);
+    const unsigned wants =
+        all_wants[once_in(2) ? below(sizeof all_wants / sizeof *all_wants) : below(2)];
     const uint64_t index = once_in(2) ? 0 : below(UINT64_C(1) << 40);
     const size_t most = once_in(3) ? n + 1 : 1 + (size_t)(rng_next(&rng) >> (46 + below(18)));
     const unsigned workers = 1 + (unsigned)below(WORKERS_MAX);
     struct reference e;
 
     expect(&e, type, data, n, index);
+    if (spread)
+        expect_spread(&e, type, data, n, ddof);
     for (size_t k = 0; k < cpu_kernels_count; k++) {
         struct engine_state *state;
         struct partial total;
@@ -426,6 +510,18 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
 
             partial_finish_types(&total, &types, skip, &got);
             differs = result_difference(&got, &e.policy[skip], wants);
+            if (spread && !differs) {
+                struct spread_terms now = terms;
+
+                now.skip_nan = skip;
+                spread_finish(&total, &now, &got);
+                differs = spread_difference(&got, &e.policy[skip], wants);
+                if (!differs && (wants & PARTIAL_SMALL) &&
+                    (!is_integer(&got.absmax_integer, element_is_integer(type), got.absmax) ||
+                     !is_integer(&got.absmin_integer, element_is_integer(type), got.absmin) ||
+                     !is_integer(&got.range_integer, element_is_integer(type), got.range)))
+                    differs = "an integer";
+            }
             tap_case(family, good && !differs,
                      "%s, %s, %s, %zu elements, chunks up to %zu, %u workers, wants %u, swap %d, "
                      "skip_nan %d: %s\n%s\nexpected\n%s",

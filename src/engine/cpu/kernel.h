@@ -16,6 +16,7 @@
 
 #include "core/element.h"
 #include "core/partial.h"
+#include "core/spread.h"
 
 /* Elements of a block, of up to 32 bits and of 64: 8 KiB of f32 or f64, which leaves the level-1
    cache room for the scratch. Blocks this small keep the exponents of ordinary data within the
@@ -39,7 +40,7 @@ struct cpu_kernel_row {
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
-#define CPU_KERNEL_ROWS 2
+#define CPU_KERNEL_ROWS 5
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);
@@ -104,6 +105,13 @@ struct cpu_reducer {
     unsigned blocks_to_extract; /* up to 32 bits: blocks that are extracted without another try */
     unsigned extract_run;       /* how many that will be after the next block that asks for it */
 
+    /* For squares and magnitudes (kernel_spread32.h, kernel_spread64.h): the next block should be
+       below 2^square_bound; blocks for which ways that failed are not tried again. */
+    int square_bound;
+    unsigned squares_dearest, absolute_dearest, limbs_dearest;
+    size_t
+        aside; /* f64: elements of the current block that are in the scratch, to be added alone */
+
     /* f64: CPU_CELLS, all zero between chunks, and the least and the greatest exponent field of
        those that are not. Else NULL. */
     struct cpu_cell *cells;
@@ -143,9 +151,13 @@ void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, con
 void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_t count,
                         uint64_t index);
 
-/* Takes a block of floats of one byte, as counts of its bytes. */
+/* Takes a block of elements of one byte, as counts of its bytes. */
 void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count,
                     uint64_t index);
+
+/* Takes a block of integers, or of floats of one byte, into everything that can be wanted. */
+void cpu_take_spread(struct cpu_reducer *r, const unsigned char *block, size_t count,
+                     uint64_t index);
 
 /* Makes room for n more integers, n at most CPU_INTEGERS_MAX, and counts them. */
 void cpu_reserve_integers(struct cpu_reducer *r, size_t n);

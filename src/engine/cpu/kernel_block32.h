@@ -190,31 +190,31 @@ INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum eleme
     return b;
 }
 
-/* Takes the sum of a block after PASS_ADD, if nothing was rounded. `magnitude`, the greatest, is
-   not zero. */
-INLINE_TARGET bool add_block32(struct cpu_reducer *r, const struct block32 *b, uint64_t magnitude,
-                               enum element_type type)
+/* Adds a block's sums to *to, if none was rounded. `least` is twice the bits of the least magnitude
+   that is not zero, and not looked at where a block always fits; `magnitude`, the greatest, is not
+   zero. */
+INLINE_TARGET bool add_block32(struct exact *to, const vecd sums[4], uint32_t least,
+                               uint64_t magnitude, enum element_type type)
 {
     enum { SUMS = 4 * W_LANES }; /* binary64 sums side by side */
     const int significant = element_formats[type].significant_bits;
     const int count_log2_of_a_sum = CPU_BLOCK32_LOG2 - __builtin_ctz(SUMS);
-    int emin = always_fits(type) ? 1 : (int)((v_h_min_u(b->least) + 1) >> 24);
+    int emin = always_fits(type) ? 1 : (int)(least >> 24);
     int emax = (int)(magnitude >> 23);
 
     emin += emin == 0;
     emax += emax == 0;
     if (always_fits(type) || exact_group_fits(emin, emax, significant, CPU_BLOCK32_LOG2)) {
-        exact_add(&r->partial.sum,
-                  d_h_add(d_add(d_add(b->sum[0], b->sum[1]), d_add(b->sum[2], b->sum[3]))));
+        exact_add(to, d_h_add(d_add(d_add(sums[0], sums[1]), d_add(sums[2], sums[3]))));
         return true;
     }
     if (exact_group_fits(emin, emax, significant, count_log2_of_a_sum)) {
         double sum[SUMS];
 
         for (int i = 0; i < 4; i++)
-            d_store(sum + i * W_LANES, b->sum[i]);
+            d_store(sum + i * W_LANES, sums[i]);
         for (int j = 0; j < SUMS; j++)
-            exact_add(&r->partial.sum, sum[j]);
+            exact_add(to, sum[j]);
         return true;
     }
     return false;
@@ -228,7 +228,8 @@ INLINE_TARGET bool take_sum32(struct cpu_reducer *r, const struct block32 *b, en
     case PASS_EXTREMES:
         break;
     case PASS_ADD:
-        if (add_block32(r, b, magnitude, type)) {
+        if (add_block32(&r->partial.sum, b->sum, always_fits(type) ? 0 : v_h_min_u(b->least) + 1,
+                        magnitude, type)) {
             r->extract_run /= 2;
             return true;
         }

@@ -131,10 +131,14 @@ INLINE_TARGET bool add_parts_of_block(struct cpu_reducer *r, int exponent, wvec 
 }
 
 /* Extracts part after part of x[0 .. n), finite, n a multiple of W_LANES and at most CPU_BLOCK_MAX,
-   adds the parts to *sum, and leaves the rests in x. Returns whether these are all zero. */
-static SIMD_TARGET bool sum_levels(struct exact *sum, double *x, size_t n, int levels)
+   up to `levels` of each, and leaves the rests in x. total[] becomes the sums of the parts, a level
+   each. Returns whether the rests are all zero. */
+static SIMD_TARGET bool extract_levels(double total[], double *x, size_t n, int levels)
 {
     vecd greatest = d_set1(0);
+
+    for (int level = 0; level < levels; level++)
+        total[level] = 0;
 
     for (size_t i = 0; i < n; i += W_LANES)
         greatest = d_max(greatest, d_abs(d_load(x + i)));
@@ -142,7 +146,7 @@ static SIMD_TARGET bool sum_levels(struct exact *sum, double *x, size_t n, int l
         double bound = d_h_max(greatest);
         int exponent = bound_exponent(exact_bits(bound));
         int bit = exponent - PART_BITS32;
-        vecd constant, total = d_set1(0);
+        vecd constant, sum = d_set1(0);
 
         if (bound == 0)
             return true;
@@ -156,13 +160,24 @@ static SIMD_TARGET bool sum_levels(struct exact *sum, double *x, size_t n, int l
             vecd value = d_load(x + i);
             vecd part = d_sub(d_add(value, constant), constant);
             vecd rest = d_sub(value, part);
-            total = d_add(total, part);
+            sum = d_add(sum, part);
             greatest = d_max(greatest, d_abs(rest));
             d_store(x + i, rest);
         }
-        exact_add(sum, d_h_add(total));
+        total[level] = d_h_add(sum);
     }
     return d_h_max(greatest) == 0;
+}
+
+/* The same, adding the parts to *sum. */
+static SIMD_TARGET bool sum_levels(struct exact *sum, double *x, size_t n, int levels)
+{
+    double total[LEVELS64];
+    bool done = extract_levels(total, x, n, levels);
+
+    for (int level = 0; level < levels; level++)
+        exact_add(sum, total[level]);
+    return done;
 }
 
 /*
@@ -200,6 +215,15 @@ static inline double value32(uint32_t bits)
     float x;
     memcpy(&x, &bits, sizeof x);
     return (double)x;
+}
+
+/* The bits of a value of binary32. */
+static inline uint32_t bits32(double value)
+{
+    float x = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 /* The value of which these are the bits. */

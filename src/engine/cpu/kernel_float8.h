@@ -187,8 +187,9 @@ INLINE_TARGET void take_float8(struct float8_group *g, struct float8_products *p
         multiply_float8(products->sum, finite, &pass->tables, pass->layout->classes);
 }
 
-INLINE_TARGET void take_products(struct float8_group *g, const struct float8_products *products,
-                                 const struct float8_pass *pass)
+INLINE_TARGET void take_float8_products(struct float8_group *g,
+                                        const struct float8_products *products,
+                                        const struct float8_pass *pass)
 {
     for (int i = 0; pass->sum && i < pass->layout->classes; i++)
         g->sum[i] = v_add(g->sum[i], h_pairs(products->sum[i]));
@@ -222,13 +223,13 @@ INLINE_TARGET struct float8_group pass_float8(const unsigned char *x, size_t n,
             take_float8(&g, &products, p + quarter + i, &pass);
             take_float8(&g, &products, p + 2 * quarter + i, &pass);
             take_float8(&g, &products, p + 3 * quarter + i, &pass);
-            take_products(&g, &products, &pass);
+            take_float8_products(&g, &products, &pass);
         }
         for (size_t i = STREAMS * quarter; i < size; i += V_BYTES) {
             struct float8_products products = float8_products_none();
 
             take_float8(&g, &products, p + i, &pass);
-            take_products(&g, &products, &pass);
+            take_float8_products(&g, &products, &pass);
         }
     }
     return g;
@@ -266,7 +267,7 @@ INLINE_TARGET void add_float8(struct cpu_reducer *r, const struct float8_group *
     int64_t total = 0;
 
     for (int i = 0; i < layout->classes; i++)
-        total += v_h_add(g->sum[i]) * ((int64_t)1 << layout->class[i].weight_log2);
+        total += v_h_add_s(g->sum[i]) * ((int64_t)1 << layout->class[i].weight_log2);
     exact_add_integer(&r->partial.sum, total < 0 ? -(uint64_t)total : (uint64_t)total,
                       EXACT_ONE_BIT - (unsigned)-layout->unit_exponent, total < 0);
 }

@@ -140,18 +140,8 @@ INLINE_TARGET struct integers pass_integers(const unsigned char *x, size_t bytes
     return g;
 }
 
-INLINE_TARGET uint64_t w_h_add(wvec a)
-{
-    uint64_t lane[W_LANES], sum = 0;
-
-    w_store(lane, a);
-    for (int i = 0; i < W_LANES; i++)
-        sum += lane[i];
-    return sum;
-}
-
 /* The sum of lanes of 32 bits, signed. */
-INLINE_TARGET int64_t v_h_add(vec a)
+INLINE_TARGET int64_t v_h_add_s(vec a)
 {
     int32_t lane[V_LANES];
     int64_t sum = 0;
@@ -219,7 +209,7 @@ INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, 
         return;
     cpu_reserve_integers(r, n);
     if (size == 2) {
-        r->integers.low += (uint64_t)v_h_add(g.sum16) + ((uint64_t)n << 15);
+        r->integers.low += (uint64_t)v_h_add_s(g.sum16) + ((uint64_t)n << 15);
     } else if (size == 8) {
         r->integers.low += w_h_add(g.low);
         r->integers.high += w_h_add(g.other);

@@ -21,14 +21,18 @@
  * "Parallel reproducible summation" (2015). doc/numerics.md has the bounds, doc/tuning.md what the
  * constants were measured with.
  *
- * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share.
- * kernel_float8.h and kernel_integer.h have the other types, which take no more than integers. Here
+ * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
+ * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
+ * kernel_float8.h and kernel_integer.h have the other types, which take no more than integers, and
+ * reducer_spread.c finds those results of them. Here
  * are the chunks, and the instances: a row for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
 #include "engine/cpu/kernel_float8.h"
 #include "engine/cpu/kernel_integer.h"
+#include "engine/cpu/kernel_spread32.h"
+#include "engine/cpu/kernel_spread64.h"
 
 INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
                               enum element_type type, unsigned finds)
@@ -45,10 +49,16 @@ INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t co
     for (size_t i = 0; i < whole; i += block) {
         const size_t n = whole - i < block ? whole - i : block;
 
-        if (element_is_integer(type))
+        if (!floats && (finds & SPREAD_WANTS))
+            cpu_take_spread(r, x + i * size, n, index + i);
+        else if (element_is_integer(type))
             integer_group(r, x + i * size, n, index + i, type, sum);
         else if (!floats)
             float8_group(r, x + i * size, n, index + i, type, sum);
+        else if (wide && (finds & SPREAD_WANTS))
+            block_spread64(r, x + i * size, n, index + i, finds);
+        else if (finds & SPREAD_WANTS)
+            block_spread32(r, x + i * size, n, index + i, type, finds);
         else if (wide)
             block64(r, x + i * size, n, index + i, sum);
         else
@@ -67,13 +77,24 @@ INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t co
     }
 
 #define FINDS_EXTREMES PARTIAL_EXTREMES
-#define FINDS_ALL (PARTIAL_EXTREMES | PARTIAL_SUM)
+#define FINDS_SUM (PARTIAL_EXTREMES | PARTIAL_SUM)
+#define FINDS_COUNTS (PARTIAL_EXTREMES | PARTIAL_SMALL | PARTIAL_NEGATIVE)
+#define FINDS_SQUARES (PARTIAL_EXTREMES | PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_SMALL)
+#define FINDS_ALL (FINDS_SUM | SPREAD_WANTS)
 _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
 
 #define EXTREMES_INSTANCE(CONSTANT, name, ...) \
     INSTANCE(extremes_##name, ELEMENT_##CONSTANT, FINDS_EXTREMES)
+#define SUM_INSTANCE(CONSTANT, name, ...) INSTANCE(sum_##name, ELEMENT_##CONSTANT, FINDS_SUM)
+#define COUNTS_INSTANCE(CONSTANT, name, ...) \
+    INSTANCE(counts_##name, ELEMENT_##CONSTANT, FINDS_COUNTS)
+#define SQUARES_INSTANCE(CONSTANT, name, ...) \
+    INSTANCE(squares_##name, ELEMENT_##CONSTANT, FINDS_SQUARES)
 #define ALL_INSTANCE(CONSTANT, name, ...) INSTANCE(all_##name, ELEMENT_##CONSTANT, FINDS_ALL)
 ELEMENT_TABLE(EXTREMES_INSTANCE)
+ELEMENT_TABLE(SUM_INSTANCE)
+ELEMENT_TABLE(COUNTS_INSTANCE)
+ELEMENT_TABLE(SQUARES_INSTANCE)
 ELEMENT_TABLE(ALL_INSTANCE)
 
 /* The instruction set's name as part of a name, and as a string. */
@@ -83,10 +104,16 @@ ELEMENT_TABLE(ALL_INSTANCE)
 #define QUOTED(name) QUOTE(name)
 
 #define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
+#define SUM_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = sum_##name,
+#define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
+#define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
 #define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
 const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .name = QUOTED(SIMD_NAME),
     .usable = simd_usable,
     .rows = {{FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
+             {FINDS_SUM, {ELEMENT_TABLE(SUM_ENTRY)}},
+             {FINDS_COUNTS, {ELEMENT_TABLE(COUNTS_ENTRY)}},
+             {FINDS_SQUARES, {ELEMENT_TABLE(SQUARES_ENTRY)}},
              {FINDS_ALL, {ELEMENT_TABLE(ALL_ENTRY)}}},
 };

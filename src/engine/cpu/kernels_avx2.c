@@ -1,5 +1,5 @@
 /*
- * The kernels with AVX2 and F16C. simd.h says what the operations are to do.
+ * The kernels with AVX2, F16C and FMA. simd.h says what the operations are to do.
  */
 #include "config.h"
 
@@ -9,13 +9,13 @@
 #    include <stdint.h>
 
 #    define SIMD_NAME avx2
-#    define SIMD_TARGET __attribute__((target("avx2,f16c,popcnt")))
+#    define SIMD_TARGET __attribute__((target("avx2,f16c,fma,popcnt")))
 #    define SIMD_OP static inline __attribute__((always_inline)) SIMD_TARGET
 
 static bool simd_usable(void)
 {
-    /* Every processor with AVX2 has F16C. */
-    return __builtin_cpu_supports("avx2");
+    /* Every processor with AVX2 has F16C; all but a few have FMA. */
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 #    define V_LANES 8
@@ -86,6 +86,21 @@ SIMD_OP vmask v_eq(vec a, vec b)
 SIMD_OP vec v_select(vmask m, vec yes, vec no)
 {
     return _mm256_blendv_epi8(no, yes, m);
+}
+
+SIMD_OP vec v_tally(vec a, vmask m)
+{
+    return _mm256_sub_epi32(a, m);
+}
+
+SIMD_OP uint32_t v_h_add(vec a)
+{
+    uint32_t lane[V_LANES], result = 0;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (int i = 0; i < V_LANES; i++)
+        result += lane[i];
+    return result;
 }
 
 SIMD_OP unsigned v_count(vmask m)
@@ -192,6 +207,34 @@ SIMD_OP wvec w_min_u(wvec a, wvec b)
     return w_select(w_gt_u(a, b), b, a);
 }
 
+SIMD_OP wvec w_tally(wvec a, wmask m)
+{
+    return _mm256_sub_epi64(a, m);
+}
+
+SIMD_OP wvec w_add(wvec a, wvec b)
+{
+    return _mm256_add_epi64(a, b);
+}
+
+SIMD_OP wvec w_sub(wvec a, wvec b)
+{
+    return _mm256_sub_epi64(a, b);
+}
+
+SIMD_OP uint64_t w_h_add(wvec a)
+{
+    uint64_t lane[W_LANES];
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    return lane[0] + lane[1] + lane[2] + lane[3];
+}
+
+SIMD_OP bool w_any(wvec a)
+{
+    return !_mm256_testz_si256(a, a);
+}
+
 SIMD_OP unsigned w_count(wmask m)
 {
     return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(m)));
@@ -273,11 +316,6 @@ SIMD_OP vec v_xor(vec a, vec b)
 SIMD_OP wvec w_xor(wvec a, wvec b)
 {
     return _mm256_xor_si256(a, b);
-}
-
-SIMD_OP wvec w_add(wvec a, wvec b)
-{
-    return _mm256_add_epi64(a, b);
 }
 
 SIMD_OP vec v_min_s(vec a, vec b)
@@ -370,6 +408,11 @@ SIMD_OP vec b_multiply(vec a, vec b)
     return _mm256_maddubs_epi16(a, b);
 }
 
+SIMD_OP vecd d_load_f32(const void *p)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+
 SIMD_OP vecd d_load(const double *p)
 {
     return _mm256_loadu_pd(p);
@@ -398,6 +441,27 @@ SIMD_OP vecd d_sub(vecd a, vecd b)
 SIMD_OP vecd d_max(vecd a, vecd b)
 {
     return _mm256_max_pd(a, b);
+}
+
+SIMD_OP vecd d_fma(vecd a, vecd b, vecd c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+SIMD_OP vecd d_min(vecd a, vecd b)
+{
+    return _mm256_min_pd(a, b);
+}
+
+SIMD_OP double d_h_min(vecd a)
+{
+    double lane[W_LANES], result;
+
+    _mm256_storeu_pd(lane, a);
+    result = lane[0];
+    for (int i = 1; i < W_LANES; i++)
+        result = lane[i] < result ? lane[i] : result;
+    return result;
 }
 
 SIMD_OP vecd d_abs(vecd a)

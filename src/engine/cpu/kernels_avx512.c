@@ -93,6 +93,16 @@ SIMD_OP unsigned v_count(vmask m)
     return (unsigned)__builtin_popcount(m);
 }
 
+SIMD_OP vec v_tally(vec a, vmask m)
+{
+    return _mm512_mask_add_epi32(a, m, a, _mm512_set1_epi32(1));
+}
+
+SIMD_OP uint32_t v_h_add(vec a)
+{
+    return (uint32_t)_mm512_reduce_add_epi32(a);
+}
+
 SIMD_OP uint32_t v_h_max_s(vec a)
 {
     return (uint32_t)_mm512_reduce_max_epi32(a);
@@ -173,6 +183,31 @@ SIMD_OP unsigned w_count(wmask m)
     return (unsigned)__builtin_popcount(m);
 }
 
+SIMD_OP wvec w_tally(wvec a, wmask m)
+{
+    return _mm512_mask_add_epi64(a, m, a, _mm512_set1_epi64(1));
+}
+
+SIMD_OP wvec w_add(wvec a, wvec b)
+{
+    return _mm512_add_epi64(a, b);
+}
+
+SIMD_OP wvec w_sub(wvec a, wvec b)
+{
+    return _mm512_sub_epi64(a, b);
+}
+
+SIMD_OP uint64_t w_h_add(wvec a)
+{
+    return (uint64_t)_mm512_reduce_add_epi64(a);
+}
+
+SIMD_OP bool w_any(wvec a)
+{
+    return _mm512_test_epi64_mask(a, a) != 0;
+}
+
 SIMD_OP uint64_t w_h_max_s(wvec a)
 {
     return (uint64_t)_mm512_reduce_max_epi64(a);
@@ -231,11 +266,6 @@ SIMD_OP vec v_xor(vec a, vec b)
 SIMD_OP wvec w_xor(wvec a, wvec b)
 {
     return _mm512_xor_si512(a, b);
-}
-
-SIMD_OP wvec w_add(wvec a, wvec b)
-{
-    return _mm512_add_epi64(a, b);
 }
 
 SIMD_OP vec v_min_s(vec a, vec b)
@@ -328,6 +358,11 @@ SIMD_OP vec b_multiply(vec a, vec b)
     return _mm512_maddubs_epi16(a, b);
 }
 
+SIMD_OP vecd d_load_f32(const void *p)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+
 SIMD_OP vecd d_load(const double *p)
 {
     return _mm512_loadu_pd(p);
@@ -351,6 +386,21 @@ SIMD_OP vecd d_add(vecd a, vecd b)
 SIMD_OP vecd d_sub(vecd a, vecd b)
 {
     return _mm512_sub_pd(a, b);
+}
+
+SIMD_OP vecd d_fma(vecd a, vecd b, vecd c)
+{
+    return _mm512_fmadd_pd(a, b, c);
+}
+
+SIMD_OP vecd d_min(vecd a, vecd b)
+{
+    return _mm512_min_pd(a, b);
+}
+
+SIMD_OP double d_h_min(vecd a)
+{
+    return _mm512_reduce_min_pd(a);
 }
 
 SIMD_OP vecd d_max(vecd a, vecd b)

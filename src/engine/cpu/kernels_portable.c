@@ -128,6 +128,16 @@ SIMD_OP vec v_min_u(vec a, vec b)
     return v_select((vec_unsigned)a > (vec_unsigned)b, b, a);
 }
 
+SIMD_OP vec v_tally(vec a, vmask m)
+{
+    return a - m;
+}
+
+SIMD_OP uint32_t v_h_add(vec a)
+{
+    return (uint32_t)a[0] + (uint32_t)a[1] + (uint32_t)a[2] + (uint32_t)a[3];
+}
+
 SIMD_OP unsigned v_count(vmask m)
 {
     return (unsigned)-(m[0] + m[1] + m[2] + m[3]);
@@ -228,6 +238,31 @@ SIMD_OP wvec w_min_u(wvec a, wvec b)
     return w_select((wvec_unsigned)a > (wvec_unsigned)b, b, a);
 }
 
+SIMD_OP wvec w_tally(wvec a, wmask m)
+{
+    return a - m;
+}
+
+SIMD_OP wvec w_add(wvec a, wvec b)
+{
+    return (wvec)((wvec_unsigned)a + (wvec_unsigned)b);
+}
+
+SIMD_OP wvec w_sub(wvec a, wvec b)
+{
+    return (wvec)((wvec_unsigned)a - (wvec_unsigned)b);
+}
+
+SIMD_OP uint64_t w_h_add(wvec a)
+{
+    return (uint64_t)a[0] + (uint64_t)a[1];
+}
+
+SIMD_OP bool w_any(wvec a)
+{
+    return (a[0] | a[1]) != 0;
+}
+
 SIMD_OP unsigned w_count(wmask m)
 {
     return (unsigned)-(m[0] + m[1]);
@@ -293,11 +328,6 @@ SIMD_OP wvec w_xor(wvec a, wvec b)
     return a ^ b;
 }
 
-SIMD_OP wvec w_add(wvec a, wvec b)
-{
-    return (wvec)((wvec_unsigned)a + (wvec_unsigned)b);
-}
-
 SIMD_OP vec v_min_s(vec a, vec b)
 {
     return v_select(a > b, b, a);
@@ -356,6 +386,14 @@ SIMD_OP vec h_pairs(vec a)
     return (a >> 16) + lower;
 }
 
+SIMD_OP vecd d_load_f32(const void *p)
+{
+    float x[W_LANES];
+
+    memcpy(x, p, sizeof x);
+    return (vecd){(double)x[0], (double)x[1]};
+}
+
 SIMD_OP vecd d_load(const double *p)
 {
     vecd v;
@@ -381,6 +419,21 @@ SIMD_OP vecd d_add(vecd a, vecd b)
 SIMD_OP vecd d_sub(vecd a, vecd b)
 {
     return a - b;
+}
+
+SIMD_OP vecd d_fma(vecd a, vecd b, vecd c)
+{
+    return a * b + c;
+}
+
+SIMD_OP vecd d_min(vecd a, vecd b)
+{
+    return (vecd)w_select(a < b, (wvec)a, (wvec)b);
+}
+
+SIMD_OP double d_h_min(vecd a)
+{
+    return a[0] < a[1] ? a[0] : a[1];
 }
 
 SIMD_OP vecd d_abs(vecd a)

@@ -13,8 +13,11 @@ void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t coun
 {
     size_t size = element_size(r->type);
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         partial_take_element(&r->partial, r->type, data + i * size, index + i);
+        if (r->wants & SPREAD_WANTS)
+            spread_take_element(&r->partial, r->type, data + i * size);
+    }
 }
 
 void cpu_take_block(struct cpu_reducer *r, int64_t min_key, int64_t max_key, const void *block,
@@ -131,51 +134,6 @@ void cpu_reserve_integers(struct cpu_reducer *r, size_t n)
     if (r->integers.count + n > CPU_INTEGERS_MAX)
         empty_integers(r);
     r->integers.count += n;
-}
-
-void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count, uint64_t index)
-{
-    /* Several counters for a byte: an addition need not wait for the one before it. */
-    enum { SETS = 4, BYTES = 256 };
-    const size_t whole = count - count % SETS;
-    struct partial *p = &r->partial;
-    uint32_t counts[SETS][BYTES] = {{0}};
-    int64_t min_key = INT64_MAX, max_key = INT64_MIN;
-    uint64_t nan = 0;
-
-    for (size_t i = 0; i < whole; i += SETS) {
-        counts[0][block[i]]++;
-        counts[1][block[i + 1]]++;
-        counts[2][block[i + 2]]++;
-        counts[3][block[i + 3]]++;
-    }
-    for (size_t i = whole; i < count; i++)
-        counts[0][block[i]]++;
-    for (int i = 0; i < BYTES; i++) {
-        const unsigned char byte = (unsigned char)i;
-        const uint32_t n = counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
-        const double x = element_load(r->type, &byte);
-
-        if (n == 0)
-            continue;
-        if (isnan(x)) {
-            nan += n;
-            continue;
-        }
-        if (!isinf(x))
-            exact_add(&p->sum, x * n); /* 4 bits and 32: the product is exact */
-        else if (x > 0)
-            p->positive_infinity += n;
-        else
-            p->negative_infinity += n;
-        min_key = exact_key(x) < min_key ? exact_key(x) : min_key;
-        max_key = exact_key(x) > max_key ? exact_key(x) : max_key;
-    }
-    p->nan += nan;
-    if (nan && index < p->first_nan)
-        cpu_take_first_nan(r, block, count, index);
-    if (nan < count)
-        cpu_take_block(r, min_key, max_key, block, count, index);
 }
 
 void cpu_begin_chunk(struct cpu_reducer *r)

@@ -32,7 +32,9 @@
  *   v_gt_s(a, b), v_eq(a, b)   masks
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
  *   v_count(m)                 true lanes: 0 to V_LANES
+ *   v_tally(a, m)              a plus 1 in the lanes where m is true
  *   v_h_max_s v_h_max_u v_h_min_u
+ *   v_h_add(a)                 the sum of the lanes as unsigned integers, below 2^32
  *   v_low(a), v_high(a)        the lower and the upper half of the lanes, as binary32 values
  * widened to a vecd. They are finite where the result is used
  *
@@ -40,14 +42,18 @@
  *   w_set1 w_and w_max_s w_max_u w_min_u w_gt_s w_eq w_select w_count
  *   w_h_max_s w_h_max_u w_h_min_u
  *                              as for v_
+ *   w_tally(a, m)              as v_tally
  *   w_or(a, b), w_h_or(a)
+ *   w_sub(a, b), w_add(a, b), w_h_add(a)
+ *                              modulo 2^64
+ *   w_any(a)                   bool: whether any bit is set; fast, unlike h_
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
  *
  * Integers, which are vectors of bytes (b_) or of 16 bits (h_) in a vec, too:
  *
  *   v_store(p, a), w_store(p, a)
  *   v_wide(a), w_narrow(a)     the same bits as a wvec, and as a vec
- *   v_xor w_xor w_add v_min_s w_min_s
+ *   v_xor w_xor v_min_s w_min_s
  *   w_even(a), w_odd(a)        the lower, or the upper, 32 bits of each lane, as 64
  *   b_min_u b_max_u h_min_s h_max_s
  *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
@@ -64,9 +70,13 @@
  *   b_multiply(a, b)           the products of bytes of a, unsigned, and of b, signed: the sums of
  *                              two neighbours in lanes of 16 bits, where they fit
  *
+ *   d_load_f32(p)              W_LANES binary32 values in memory, widened
  *   d_load(p), d_store(p, a)   W_LANES binary64 values
  *   d_set1 d_add d_sub         rounded to nearest, not contracted
+ *   d_fma(a, b, c)             a b + c rounded to nearest; a b is a binary64 value, so that it may
+ * be rounded once or twice
  *   d_abs(a)
+ *   d_min(a, b), d_h_min(a)    no operand is a NaN, or the result is not used
  *   d_max(a, b), d_h_max(a)    no operand is a NaN
  *   d_h_add(a)                 in any order: used where every order is exact
  */

@@ -23,6 +23,9 @@ struct cuda_block_result {
     unsigned least_tile, greatest_tile;
 };
 
+/* What there are kernels for: partial_want bits. */
+#define CUDA_FINDS (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)
+
 /* The most blocks of one launch, and warps of a block. */
 #define CUDA_BLOCKS_MAX 4096
 #define CUDA_WARPS_MAX 8

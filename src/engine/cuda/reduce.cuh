@@ -106,7 +106,7 @@ static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
         {SUM, launch<Type, SWAP, SUM>},
         {SUM | PARTIAL_WHERE, launch<Type, SWAP, SUM | PARTIAL_WHERE>},
     };
-    static_assert((SUM | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
+    static_assert((SUM | PARTIAL_WHERE) == CUDA_FINDS, "the last row finds everything");
     const size_t last = sizeof rows / sizeof *rows - 1;
     size_t row = 0;
 

@@ -1,0 +1,250 @@
+#include "config.h"
+
+#include "core/spread.h"
+
+#include <math.h>
+
+#include "core/digits.h"
+
+void spread_take(struct partial *p, double x, enum element_type type, uint64_t times)
+{
+    const double magnitude = fabs(x), least = ldexp(1, element_formats[type].exponent_min);
+
+    if (isnan(x))
+        return;
+    if (exact_key(magnitude) < p->least_magnitude)
+        p->least_magnitude = exact_key(magnitude);
+    p->zeros += x == 0 ? times : 0;
+    p->negative += x < 0 ? times : 0;
+    p->subnormal += x != 0 && magnitude < least ? times : 0;
+    if (isinf(x))
+        return;
+    if (times == 1) {
+        exact_add(&p->absolute, magnitude);
+        exact_wide_add_squares(&p->squares, &x, 1);
+    } else {
+        /* Squares have 8 bits, and times 32: the products are exact. */
+        exact_add(&p->absolute, magnitude * (double)times);
+        exact_wide_add(&p->squares, x * x * (double)times);
+    }
+}
+
+/* The bit of the wide accumulator that weighs 1. */
+#define WIDE_ONE_BIT ((unsigned)-EXACT_WIDE_LSB_EXPONENT)
+
+void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times)
+{
+    const int64_t key = element_key(ELEMENT_U64, &magnitude);
+    const uint64_t low = magnitude & UINT32_MAX, high = magnitude >> 32;
+
+    if (key < p->least_magnitude)
+        p->least_magnitude = key;
+    p->zeros += magnitude == 0 ? times : 0;
+    p->negative += negative ? times : 0;
+    /* Of one byte all that follows is below 2^48. */
+    exact_add_integer(&p->absolute, times == 1 ? magnitude : magnitude * times, EXACT_ONE_BIT, 0);
+    exact_wide_add_integer(&p->squares, low * low * times, WIDE_ONE_BIT, 0);
+    if (high == 0)
+        return;
+    exact_wide_add_integer(&p->squares, low * high, WIDE_ONE_BIT + 33, 0);
+    exact_wide_add_integer(&p->squares, high * high, WIDE_ONE_BIT + 64, 0);
+}
+
+void spread_take_element(struct partial *p, enum element_type type, const void *bytes)
+{
+    struct integer x;
+
+    if (!element_is_integer(type)) {
+        spread_take(p, element_load(type, bytes), type, 1);
+        return;
+    }
+    x = element_load_integer(type, bytes);
+    spread_take_integer(p, x.low, x.negative, 1);
+}
+
+/*
+ * Quotients of squares. Two digits stand below those of the wide accumulator, so that the root of a
+ * quotient, cut off to an integer, ends 32 bits below what decides a rounding; two above are for
+ * multiplying by a count.
+ */
+#define BELOW 2
+#define DIGITS (BELOW + EXACT_WIDE_DIGITS + 2)
+#define LSB_EXPONENT (EXACT_WIDE_LSB_EXPONENT - 32 * BELOW)
+
+struct quotient {
+    uint32_t digit[DIGITS];
+    bool sticky; /* something is left below the digits */
+};
+
+static void begin_with_squares(struct quotient *q, const struct partial *p)
+{
+    memset(q, 0, sizeof *q);
+    exact_wide_digits(&p->squares, q->digit + BELOW);
+}
+
+static void divide(struct quotient *q, uint64_t divisor)
+{
+    q->sticky |= digits_divide(q->digit, DIGITS, divisor) != 0;
+}
+
+static double rounded(const struct quotient *q)
+{
+    return digits_round(q->digit, DIGITS, LSB_EXPONENT, q->sticky, false);
+}
+
+static double rounded_root(const struct quotient *q)
+{
+    return digits_square_root(q->digit, DIGITS, LSB_EXPONENT, q->sticky);
+}
+
+/* The variance: (n sum x^2 - (sum x)^2) / (n (n - ddof)). The numerator is an integer, and not
+   negative, by the inequality of Cauchy and Schwarz. Dividing in two steps gives the quotient and
+   tells whether anything is left, as dividing by the product would. */
+static void variance(struct quotient *q, const struct partial *p, uint64_t n, uint64_t ddof)
+{
+    uint32_t sum[EXACT_DIGITS];
+
+    begin_with_squares(q, p);
+    digits_multiply(q->digit, DIGITS, n);
+    (void)exact_magnitude(&p->sum, sum);
+    digits_subtract_square(q->digit + BELOW, DIGITS - BELOW, sum, EXACT_DIGITS);
+    divide(q, n);
+    divide(q, n - ddof);
+}
+
+/* Rounding a difference to binary64 first changes nothing for floats of at most 25 bits: binary64
+   has twice as many and two (S. A. Figueroa, "When is double rounding innocuous?", 1995). */
+#define CHECK_RANGE(CONSTANT, name, size, kind, significant_bits, ...) \
+    _Static_assert(significant_bits <= 25 || significant_bits == 53, "ranges would round twice");
+ELEMENT_FLOAT_TABLE(CHECK_RANGE)
+ELEMENT_FLOAT8_TABLE(CHECK_RANGE)
+#undef CHECK_RANGE
+
+/* Adds the value of a key of the type, or takes it away. */
+static void add_key(struct exact *e, enum element_type type, int64_t key, bool negative)
+{
+    if (element_is_integer(type)) {
+        const struct integer x = element_key_integer(type, key);
+
+        exact_add_integer(e, x.low, EXACT_ONE_BIT, x.negative != negative);
+    } else {
+        const double x = exact_key_value(key);
+
+        exact_add(e, negative ? -x : x);
+    }
+}
+
+/* The magnitude of a key of the type. */
+static double key_magnitude(enum element_type type, int64_t key, struct integer *integer)
+{
+    if (element_is_integer(type)) {
+        *integer = element_key_integer(type, key);
+        integer->negative = false;
+    }
+    return fabs(element_key_value(type, key));
+}
+
+/* The results that come of extremes, where there are any. */
+static void finish_extremes(const struct partial *p, const struct spread_terms *terms,
+                            struct result *result)
+{
+    const struct partial_types *t = &terms->types;
+    struct exact sum, difference;
+
+    result->absmin = key_magnitude(t->least, p->least_magnitude, &result->absmin_integer);
+    if (isinf(element_key_value(t->min, p->min_key)) ||
+        isinf(element_key_value(t->max, p->max_key))) {
+        result->absmax = INFINITY;
+        result->range =
+            element_key_value(t->max, p->max_key) - element_key_value(t->min, p->min_key);
+        return;
+    }
+    exact_clear(&sum);
+    add_key(&sum, t->max, p->max_key, false);
+    difference = sum;
+    add_key(&sum, t->min, p->min_key, false);
+    add_key(&difference, t->min, p->min_key, true);
+    if (exact_round(&sum) < 0)
+        result->absmax = key_magnitude(t->min, p->min_key, &result->absmax_integer);
+    else
+        result->absmax = key_magnitude(t->max, p->max_key, &result->absmax_integer);
+    result->range = exact_round(&difference);
+    if (element_is_integer(t->min) && element_is_integer(t->max))
+        result->range_integer = exact_integer(&difference);
+    else
+        result->range = element_round(terms->type, result->range);
+}
+
+/* The results that come of squares, where all elements are finite; there are n. */
+static void finish_squares(const struct partial *p, uint64_t n, uint64_t ddof,
+                           struct result *result)
+{
+    struct quotient q;
+
+    begin_with_squares(&q, p);
+    result->sumsq = rounded(&q);
+    result->l2 = rounded_root(&q);
+    if (n == 0)
+        return;
+    divide(&q, n);
+    result->rms = rounded_root(&q);
+    if (n <= ddof)
+        return;
+    variance(&q, p, n, ddof);
+    result->var = rounded(&q);
+    result->std = rounded_root(&q);
+}
+
+void spread_finish(const struct partial *p, const struct spread_terms *terms, struct result *result)
+{
+    uint64_t n = p->count - p->nan;
+
+    result->zeros = p->zeros;
+    result->negatives = p->negative;
+    result->subnormals = p->subnormal;
+    result->sumsq = result->l1 = result->l2 = result->rms = result->var = result->std = NAN;
+    result->absmax = result->absmin = result->range = NAN;
+    result->absmax_integer = result->absmin_integer = result->range_integer = (struct integer){0};
+    if (p->nan && !terms->skip_nan)
+        return;
+    if (n > 0)
+        finish_extremes(p, terms, result);
+    if (p->positive_infinity || p->negative_infinity) {
+        result->sumsq = result->l1 = result->l2 = result->rms = INFINITY;
+        return;
+    }
+    result->l1 = exact_round(&p->absolute);
+    finish_squares(p, n, terms->ddof, result);
+}
+
+const char *spread_difference(const struct result *a, const struct result *b, unsigned wants)
+{
+    const bool squares = wants & PARTIAL_SQUARES, extremes = wants & PARTIAL_EXTREMES;
+    const bool variance = squares && (wants & PARTIAL_SUM), small = wants & PARTIAL_SMALL;
+
+    if (squares && !result_same_number(a->sumsq, b->sumsq))
+        return "sum of squares";
+    if (squares && !result_same_number(a->l2, b->l2))
+        return "Euclidean norm";
+    if (squares && !result_same_number(a->rms, b->rms))
+        return "root mean square";
+    if (variance && !result_same_number(a->var, b->var))
+        return "variance";
+    if (variance && !result_same_number(a->std, b->std))
+        return "standard deviation";
+    if ((wants & PARTIAL_ABSOLUTE) && !result_same_number(a->l1, b->l1))
+        return "sum of magnitudes";
+    if (extremes && !result_same_number(a->absmax, b->absmax))
+        return "greatest magnitude";
+    if (extremes && !result_same_number(a->range, b->range))
+        return "range";
+    if (small && !result_same_number(a->absmin, b->absmin))
+        return "least magnitude";
+    if (small && a->zeros != b->zeros)
+        return "number of zeros";
+    if (small && a->subnormals != b->subnormals)
+        return "number of subnormals";
+    if ((wants & PARTIAL_NEGATIVE) && a->negatives != b->negatives)
+        return "number of negative elements";
+    return NULL;
+}

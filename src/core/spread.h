@@ -1,0 +1,47 @@
+/*
+ * Spread, norms and counts: what the sums of squares and of magnitudes, the least magnitude and a
+ * few counts tell of a file. They are parts of a partial result, and merge with the rest of it;
+ * here is how one element is taken, and what results they finish to.
+ *
+ * Pure functions over a partial, which belongs to one thread at a time.
+ */
+#ifndef GPUREDUCE_SPREAD_H
+#define GPUREDUCE_SPREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/partial.h"
+
+/* The bits of PARTIAL_ALL that only this module's results need. */
+#define SPREAD_WANTS (PARTIAL_SQUARES | PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE)
+
+/* How results are finished. */
+struct spread_terms {
+    bool skip_nan;              /* as partial_finish takes it */
+    uint64_t ddof;              /* what is taken off the count that a variance is divided by */
+    enum element_type type;     /* of absmax, absmin and range, where they are floats */
+    struct partial_types types; /* as partial_finish_types takes it */
+};
+
+/* Takes the element of the type that stands at `bytes`, in the machine's byte order, into all that
+   is for this module. partial_take_element has to take it, too. */
+void spread_take_element(struct partial *p, enum element_type type, const void *bytes);
+
+/* The same for one of a float type, value x, as often as `times`: once, or up to 2^32 times where
+   the type has one byte. */
+void spread_take(struct partial *p, double x, enum element_type type, uint64_t times);
+
+/* The same for one of an integer type. */
+void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times);
+
+/* Sets the members of the result that are this module's, each rounded once. Counts are always those
+   of elements that are no NaN. Numbers that have no value are NaN. */
+void spread_finish(const struct partial *p, const struct spread_terms *terms,
+                   struct result *result);
+
+/* As result_difference, for what spread_finish sets and `wants` asked for. */
+const char *spread_difference(const struct result *a, const struct result *b, unsigned wants);
+
+#endif

@@ -1,0 +1,126 @@
+#!/bin/sh
+# Spread, norms and counts: their names, --op=summary, --ddof, and what is printed of them.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+all=sumsq,var,std,rms,l1,l2,absmax,absmin,range,zeros,negatives,subnormals
+
+# 1, 2, 3 and 4: 30 is the sum of the squares, 5/4 the variance, 5/3 with a degree of freedom less.
+printf '\000\000\200\077\000\000\000\100\000\000\100\100\000\000\200\100' >four.f32
+run -q -o sumsq,var,rms,l1,absmax,absmin,range,zeros,negatives,subnormals four.f32
+is 'four elements' 0 "30
+1.25
+2.7386127875258306
+10
+4
+1
+3
+0
+0
+0"
+run -q -o var,std --ddof=1 four.f32
+is '--ddof=1' 0 "1.6666666666666667
+1.2909944487358056"
+for n in 4 5 9223372036854775807; do
+    run -q -o var,std,rms --ddof=$n four.f32
+    is "--ddof=$n" 0 "nan
+nan
+2.7386127875258306"
+done
+run --ddof=-1 four.f32
+is '--ddof=-1' 2 '' "gpureduce: bad degrees of freedom '-1' for --ddof (try 'gpureduce --help')"
+
+# -1, -0, 0, the least positive number of binary32, NaN and -inf.
+printf '\000\000\200\277\000\000\000\200\000\000\000\000\001\000\000\000\000\000\300\177\000\000\200\377' >odd.f32
+run -q -o zeros,negatives,subnormals,absmin,absmax odd.f32
+is 'counts leave NaNs out; numbers are NaN' 0 "2
+2
+1
+nan
+nan"
+run -q --nan=skip -o zeros,negatives,subnormals,absmin,absmax,range,sumsq,l1,l2,rms,var,std odd.f32
+is 'with --nan=skip' 0 "2
+2
+1
+0
+inf
+inf
+inf
+inf
+inf
+inf
+nan
+nan"
+
+run -q -o $all /dev/null
+is 'of no elements' 0 "0
+nan
+nan
+nan
+0
+0
+nan
+nan
+nan
+0
+0
+0"
+
+run --op=summary four.f32
+is '--op=summary' 0 "count	4
+nan	0
+inf	0
+zeros	0
+min	1
+max	4
+mean	2.5
+std	1.118033988749895" '*'
+run --op=summary,l1,var --json --ddof=1 four.f32 data/raw/nan.f32
+golden 'as JSON' 0 json-summary
+copy out record.json
+run --check record.json
+is '--check takes --ddof from the record' 0 "four.f32: OK
+data/raw/nan.f32: OK"
+sed 's/"ddof": 1/"ddof": 0/' record.json >other.json
+run --check other.json
+ok 'another --ddof is another result' test "$status" -eq 1 -a "$(grep -c 'FAILED (.*var: recorded' out)" -eq 1
+run --op=$all --tsv --ddof=1 four.f32
+copy out record.tsv
+is 'as TSV' 0 "file	sumsq	var	std	rms	l1	l2	absmax	absmin	range	zeros	negatives	subnormals
+four.f32	30	1.6666666666666667	1.2909944487358056	2.7386127875258306	10	5.477225575051661	4	1	3	0	0	0"
+run --check record.tsv --ddof=1
+is '--check of TSV, with --ddof' 0 'four.f32: OK'
+run --check record.tsv
+ok 'and without' test "$status" -eq 1
+
+# A total is that of all elements as one; of several types the range is that of f64.
+run -q -o std,range,zeros --total four.f32 four.f32
+is 'a total' 0 "1.118033988749895
+3
+0
+1.118033988749895
+3
+0
+1.118033988749895
+3
+0" '*'
+
+# Several threads, chunks and instruction sets say the same of data that are awkward for each.
+for file in data/raw/*.f32 data/raw/*.f64 data/raw/*.f16 data/raw/*.bf16; do
+    type=${file##*.} same=true
+    run -q --nan=skip -t "$type" -o $all -D cpu "$file"
+    copy out expected
+    for set in portable avx2 avx512; do
+        for options in -j1 '-j3 --chunk-size=64' '-j2 --chunk-size=1000'; do
+            environment=GPUREDUCE_CPU=$set
+            # shellcheck disable=SC2086 # words
+            run -q --nan=skip -t "$type" -o $all -D cpu $options "$file"
+            cmp -s out expected || same=false
+        done
+    done
+    environment=
+    ok "$file: always the same" "$same"
+done
+
+finish
