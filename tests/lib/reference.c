@@ -8,9 +8,10 @@
 
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
+#include "lib/reference_element.h"
 
-void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
-                      uint64_t index)
+static void reduce_floats(struct reference *e, enum element_type type, const void *data, size_t n,
+                          uint64_t index)
 {
     double *numbers = malloc((n + 1) * sizeof *numbers);
     size_t count = 0;
@@ -53,6 +54,15 @@ void reference_reduce(struct reference *e, enum element_type type, const void *d
         e->policy[0].min = e->policy[0].max = NAN;
         e->policy[0].argmin = e->policy[0].argmax = r.first_nan;
     }
+}
+
+void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t index)
+{
+    if (element_is_float(type))
+        reduce_floats(e, type, data, n, index);
+    else
+        reference_reduce_element(e, type, data, n, index);
 }
 
 bool reference_same(const struct result *a, const struct result *b, unsigned wants)
