@@ -373,21 +373,21 @@ static cudaError_t start(const struct rung_launch *l, cudaStream_t stream,
 }
 
 /* Returns what `call` does with T defined as the type of the elements. */
-#define FOR_TYPE(l, call) \
-    switch ((l)->type) {  \
-    case ELEMENT_F32: {   \
-        typedef float T;  \
-        return call;      \
-    }                     \
-    case ELEMENT_F64: {   \
-        typedef double T; \
-        return call;      \
-    }                     \
-    case ELEMENT_F16:     \
-    case ELEMENT_BF16:    \
+#define FOR_TYPE(l, call)           \
+    switch ((l)->type) {            \
+    case ELEMENT_F32: {             \
+        typedef float T;            \
+        return call;                \
+    }                               \
+    case ELEMENT_F64: {             \
+        typedef double T;           \
+        return call;                \
+    }                               \
+    case ELEMENT_F16:               \
+    case ELEMENT_BF16:              \
         ELEMENT_CASES_BEHIND_FLOATS \
-        break;            \
-    }                     \
+        break;                      \
+    }                               \
     return cudaErrorNotSupported
 
 cudaError_t rung_atomic(const struct rung_launch *l, cudaStream_t stream)
