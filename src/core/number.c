@@ -162,10 +162,10 @@ void number_format_integer(char text[NUMBER_MAX], const struct integer *x)
 {
     uint32_t digit[4] = {(uint32_t)(x->high >> 32), (uint32_t)x->high, (uint32_t)(x->low >> 32),
                          (uint32_t)x->low};
-    char *at = text + NUMBER_MAX - 1;
+    char decimal[NUMBER_MAX]; /* the last digit first */
+    int length = 0;
     bool left;
 
-    *at = '\0';
     do {
         uint64_t remainder = 0;
 
@@ -177,11 +177,13 @@ void number_format_integer(char text[NUMBER_MAX], const struct integer *x)
             remainder = value % 10;
             left = left || digit[i] != 0;
         }
-        *--at = (char)('0' + remainder);
+        decimal[length++] = (char)('0' + remainder);
     } while (left);
     if (x->negative)
-        *--at = '-';
-    memmove(text, at, (size_t)(text + NUMBER_MAX - at));
+        *text++ = '-';
+    while (length > 0)
+        *text++ = decimal[--length];
+    *text = '\0';
 }
 
 void number_format_hex(char text[NUMBER_MAX], double x)

@@ -15,16 +15,22 @@ void total_clear(struct total *t)
     t->types = partial_types_of(ELEMENT_F64);
 }
 
+/* Whether there are any: elements that are no NaN, and somebody who asked for extremes. */
+static bool has_extremes(const struct partial *p)
+{
+    return p->min_key != INT64_MAX || p->max_key != INT64_MIN;
+}
+
 /* Compares the extremes of partials of two types, whose keys cannot be compared with each other:
    keeps the one that is less, or greater, or else the first, and leaves nothing of the other. */
 static void settle_extremes(struct total *t, struct partial *other, enum element_type type)
 {
     struct partial *p = &t->reduction.partial;
+    const bool first = !has_extremes(p);
 
-    if (other->count == other->nan)
+    if (!has_extremes(other))
         return;
-    if (p->count == p->nan ||
-        element_key_compare(type, other->min_key, t->types.min, p->min_key) < 0) {
+    if (first || element_key_compare(type, other->min_key, t->types.min, p->min_key) < 0) {
         t->types.min = type;
         p->min_key = INT64_MAX;
         p->min_index = PARTIAL_NO_INDEX;
@@ -32,8 +38,7 @@ static void settle_extremes(struct total *t, struct partial *other, enum element
         other->min_key = INT64_MAX;
         other->min_index = PARTIAL_NO_INDEX;
     }
-    if (p->count == p->nan ||
-        element_key_compare(type, other->max_key, t->types.max, p->max_key) > 0) {
+    if (first || element_key_compare(type, other->max_key, t->types.max, p->max_key) > 0) {
         t->types.max = type;
         p->max_key = INT64_MIN;
         p->max_index = PARTIAL_NO_INDEX;

@@ -272,7 +272,12 @@ done
 # Other types: a line has what their elements are like.
 while read -r type size uniform normal wide integers; do
     for dist in uniform normal wide integers; do
-        eval "expression=\$$dist"
+        case $dist in
+        uniform) expression=$uniform ;;
+        normal) expression=$normal ;;
+        wide) expression=$wide ;;
+        integers) expression=$integers ;;
+        esac
         "$bench" generate -q -d $dist -t "$type" -b 1MiB >distribution
         holds "$type $dist" "$expression"
     done

@@ -154,17 +154,26 @@ bad() {
     fails "$1, in a pipe" "standard input: $4"
 }
 good=$(npy_header '<f4' '(3,)')
-for descr in '<i4' '|i1' '<u8' '<c8' '|b1' '<f16' '<U3' '|V4' '|O' 'f' '' '<f4 ' 'f32'; do
+for descr in '<i3' '|i4' '<u16' '|b2' 'f' '' '<f4 ' 'f32'; do
     bad "dtype '$descr'" 1 "$(npy_header "$descr" '(3,)')" \
-        "byte 20: dtype '$descr' is not supported (float16, float32 and float64 are)"
+        "byte 20: dtype '$descr' is not supported (floats and integers are)"
 done
+while IFS=' ' read -r descr what; do
+    bad "dtype '$descr'" 1 "$(npy_header "$descr" '(3,)')" \
+        "byte 20: dtype '$descr' is not supported: it is $what"
+done <<'END'
+<f16 a float of 16 bytes to NumPy, which is not supported; binary16 is f16, <f2 or >f2
+<U3 text; convert it first, with numpy's x.astype('f8')
+|V4 bytes of unknown meaning; numpy's x.view('u1'), or of another type, makes numbers
+|O Python's objects; convert them first, with numpy's x.astype('f8')
+END
 for descr in '<V2' '|V2'; do
     bad "dtype '$descr'" 1 "$(npy_header "$descr" '(3,)')" \
         "the .npy header says only that elements have 2 bytes (V2): if they are bfloat16, type -t bf16"
 done
 bad 'a structured dtype' 1 \
     "{'descr': [('x', '<f4'), ('y', '<f4')], 'fortran_order': False, 'shape': (3,), }" \
-    'byte 20: structured dtypes are not supported'
+    "byte 20: structured dtypes are not supported: save a field alone, as numpy's numpy.save(file, x['field']) does"
 bad 'a tuple as dtype' 1 "{'descr': ('<f4', (2,)), 'fortran_order': False, 'shape': (3,), }" \
     'byte 20: a quoted string is expected'
 for version in 0 4 255; do

@@ -306,7 +306,7 @@ wrong 'no operations' 'file\tmtime\nthree.f32\t6\n' 'line 2: there are no result
 wrong 'a value that is none' 'file\tsum\nthree.f32\tsix\n' 'line 2: bad value of sum: six'
 wrong 'a value that would colour' 'file\tsum\nthree.f32\t\033[31m\n' "line 2: bad value of sum: '\\033[31m'"
 wrong 'a count that is none' 'file\tcount\nthree.f32\t1.5\n' 'line 2: bad value of count: 1.5'
-wrong 'a long value' "file\\tsum\\nthree.f32\\t$(printf %040d 0)\\n" "line 2: bad value of sum: $(printf %040d 0)"
+wrong 'a long value' "file\\tsum\\nthree.f32\\t$(printf %050d 0)\\n" "line 2: bad value of sum: $(printf %050d 0)"
 wrong 'a value of no characters' 'file\tsum\tmin\nthree.f32\t\t1\n' "line 2: bad value of sum: ''"
 wrong 'a value cut within a character' "file\\tsum\\nthree.f32\\t$(printf %059d 0)\\303\\251\\n" \
     "line 2: bad value of sum: $(printf %059d 0)"
@@ -324,7 +324,7 @@ wrong 'JSON with an infinity and a number' '{"file": "a", "nonfinite": {"sum": "
     'line 1: "nonfinite" has a value for what is not null'
 wrong 'JSON without results' '{"file": "three.f32"}\n' 'line 1: there are no results'
 wrong 'JSON cut off' '{"file": "three.f32", "sum": 6' 'line 1: byte 30: not an object as --json prints it'
-wrong 'JSON of another dtype' '{"file": "three.f32", "dtype": "i8", "sum": 6}' 'line 1: unknown dtype'
+wrong 'JSON of another dtype' '{"file": "three.f32", "dtype": "c8", "sum": 6}' 'line 1: unknown dtype'
 wrong 'JSON of a dtype with a byte order' '{"file": "three.f32", "dtype": ">f4", "sum": 6}' 'line 1: unknown dtype'
 wrong 'JSON of another policy' '{"file": "a", "nan_policy": "no", "sum": 6}' 'line 1: unknown NaN policy'
 wrong 'JSON of another format' '{"file": "a", "format": "no", "sum": 6}' 'line 1: unknown format'

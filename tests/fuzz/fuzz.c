@@ -356,7 +356,28 @@ bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *b
 
 static size_t type_size(enum element_type type)
 {
-    return type == ELEMENT_F64 ? 8 : type == ELEMENT_F32 ? 4 : 2;
+    switch (type) {
+    case ELEMENT_F64:
+    case ELEMENT_I64:
+    case ELEMENT_U64:
+        return 8;
+    case ELEMENT_F32:
+    case ELEMENT_I32:
+    case ELEMENT_U32:
+        return 4;
+    case ELEMENT_F16:
+    case ELEMENT_BF16:
+    case ELEMENT_I16:
+    case ELEMENT_U16:
+        return 2;
+    case ELEMENT_F8E4M3:
+    case ELEMENT_F8E5M2:
+    case ELEMENT_I8:
+    case ELEMENT_U8:
+    case ELEMENT_BOOL:
+        break;
+    }
+    return 1;
 }
 
 uint64_t fuzz_expect(const struct options *options, const struct fuzz_content *content)

@@ -44,12 +44,21 @@ static void add_descr(struct fuzz_input *in, struct fuzz_bytes *b, struct meanin
         enum element_type type;
         bool big;
     } descrs[] = {
-        {"'<f4'", true, ELEMENT_F32, false},      {"\"<f8\"", true, ELEMENT_F64, false},
-        {"'>f4'", true, ELEMENT_F32, true},       {"'>f8'", true, ELEMENT_F64, true},
-        {"'<f2'", true, ELEMENT_F16, false},      {"'>f2'", true, ELEMENT_F16, true},
-        {"'<i4'", false, ELEMENT_F32, false},     {"'<f16'", false, ELEMENT_F32, false},
-        {"'|V2'", false, ELEMENT_F32, false},     {"[('x', '<f4')]", false, ELEMENT_F32, false},
-        {"'<f4\"", false, ELEMENT_F32, false},    {"<f4", false, ELEMENT_F32, false},
+        {"'<f4'", true, ELEMENT_F32, false},
+        {"\"<f8\"", true, ELEMENT_F64, false},
+        {"'>f4'", true, ELEMENT_F32, true},
+        {"'>f8'", true, ELEMENT_F64, true},
+        {"'<f2'", true, ELEMENT_F16, false},
+        {"'>f2'", true, ELEMENT_F16, true},
+        {"'<i4'", true, ELEMENT_I32, false},
+        {"'>u8'", true, ELEMENT_U64, true},
+        {"'<i1'", true, ELEMENT_I8, false},
+        {"'>c8'", false, ELEMENT_F32, true},
+        {"'<f16'", false, ELEMENT_F32, false},
+        {"'|V2'", false, ELEMENT_F32, false},
+        {"[('x', '<f4')]", false, ELEMENT_F32, false},
+        {"'<f4\"", false, ELEMENT_F32, false},
+        {"<f4", false, ELEMENT_F32, false},
         {"'\\x3cf4'", false, ELEMENT_F32, false},
     };
     uint64_t i = fuzz_below(in, sizeof descrs / sizeof *descrs);

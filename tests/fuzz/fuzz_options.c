@@ -158,7 +158,7 @@ static double read_back(const char *text, enum element_type type)
 /* What number_format writes reads back, and nothing shorter does. */
 static void format(struct fuzz_input *in)
 {
-    enum element_type type = (enum element_type)fuzz_below(in, ELEMENT_TYPES);
+    enum element_type type = (enum element_type)fuzz_below(in, ELEMENT_FLOATS);
     unsigned char bytes[8] = {0};
     char text[NUMBER_MAX], shorter[64];
     int digits = 0;

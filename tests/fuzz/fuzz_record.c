@@ -146,7 +146,7 @@ static void check_line(const struct record *record, size_t i)
         if (!*value || line->failed)
             continue;
         values++;
-        for (int type = 0; type < ELEMENT_TYPES; type++)
+        for (int type = 0; type < ELEMENT_FLOATS; type++)
             fuzz_check(
                 parse_value(&operations[j], value, (enum element_type)type, &number, &integer),
                 "%s is '%s'", operations[j].name, value);
@@ -415,10 +415,11 @@ static void any_bytes(const unsigned char *data, size_t size)
         files += record.lines[i].file != NULL;
     }
     fuzz_check(files > 0, "a record without a file");
+    check_anew(
+        &record, &session,
+        &(struct form){(enum element_type)(size % ELEMENT_FLOATS), NUMBER_DECIMAL, size & 4});
     check_anew(&record, &session,
-               &(struct form){(enum element_type)(size % ELEMENT_TYPES), NUMBER_DECIMAL, size & 4});
-    check_anew(&record, &session,
-               &(struct form){(enum element_type)(size % ELEMENT_TYPES), NUMBER_HEX, !(size & 4)});
+               &(struct form){(enum element_type)(size % ELEMENT_FLOATS), NUMBER_HEX, !(size & 4)});
     record_free(&record);
 }
 
@@ -453,6 +454,20 @@ static double any_number(struct fuzz_input *in, enum element_type type)
     return element_round(type, x);
 }
 
+/* The type that extremes are printed as. */
+static enum element_type printed_type(enum element_type type)
+{
+    return element_is_float(type) ? type : element_is_integer(type) ? ELEMENT_F64 : ELEMENT_F32;
+}
+
+static struct integer any_integer(struct fuzz_input *in)
+{
+    struct integer x = {.high = fuzz_odd_number(in), .low = fuzz_odd_number(in), .known = true};
+
+    x.negative = fuzz_flag(in) && (x.high || x.low);
+    return x;
+}
+
 /* A result of any numbers: what is printed need not make sense. */
 static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
 {
@@ -470,8 +485,15 @@ static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
         snprintf(reduction->error, sizeof reduction->error, "\"\\ \303\251 \377 \n");
     result->sum = any_number(in, ELEMENT_F64);
     result->mean = any_number(in, ELEMENT_F64);
-    result->min = any_number(in, reduction->type);
-    result->max = any_number(in, reduction->type);
+    result->min = any_number(in, printed_type(reduction->type));
+    result->max = any_number(in, printed_type(reduction->type));
+    if (element_is_integer(reduction->type)) {
+        result->sum_integer = any_integer(in);
+        if (fuzz_flag(in))
+            result->min_integer = any_integer(in);
+        if (fuzz_flag(in))
+            result->max_integer = any_integer(in);
+    }
     result->argmin = fuzz_flag(in) ? any_count(in) : PARTIAL_NO_INDEX;
     result->argmax = fuzz_flag(in) ? any_count(in) : PARTIAL_NO_INDEX;
     result->count = any_count(in);
@@ -581,13 +603,22 @@ static void check_value(const struct printed *p, size_t i, const struct operatio
 {
     const struct reduction *reduction = &p->reductions[i];
     enum element_type type = p->options.output == OUTPUT_TSV && op->kind == OPERATION_ELEMENT
-                                 ? reduction->type
+                                 ? printed_type(reduction->type)
                                  : ELEMENT_F64;
+    const struct integer *full = operation_exact_integer(op, &reduction->result);
     double number;
     uint64_t integer;
 
     if (!is_printed(p, op)) {
         fuzz_check(!*text, "a value of %s that was not printed: %s", op->name, text);
+        return;
+    }
+    if (full) {
+        char digits[NUMBER_MAX];
+
+        number_format_integer(digits, full);
+        if (strcmp(text, digits) != 0)
+            fail_with_record(op->name, i);
         return;
     }
     if (!parse_value(op, text, type, &number, &integer) ||

@@ -11,9 +11,10 @@
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/oracle_spread.h"
+#include "lib/reference_element.h"
 
-void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
-                      uint64_t index)
+static void reduce_floats(struct reference *e, enum element_type type, const void *data, size_t n,
+                          uint64_t index)
 {
     double *numbers = malloc((n + 1) * sizeof *numbers);
     size_t count = 0;
@@ -117,6 +118,15 @@ const char *reference_spread_differs(const struct partial *a, const struct parti
     if ((wants & PARTIAL_NEGATIVE) && a->negative != b->negative)
         return "number of negative elements";
     return NULL;
+}
+
+void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t index)
+{
+    if (element_is_float(type))
+        reduce_floats(e, type, data, n, index);
+    else
+        reference_reduce_element(e, type, data, n, index);
 }
 
 bool reference_same(const struct result *a, const struct result *b, unsigned wants)

@@ -63,7 +63,7 @@ static void check_random(void)
     struct rng rng;
 
     rng_seed(&rng, 71);
-    for (int t = 0; t < ELEMENT_TYPES; t++) {
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
         enum element_type type = (enum element_type)t;
         struct tap_family family = {0};
 
@@ -137,7 +137,7 @@ static void check_large_counts(void)
     struct tap_family family = {0};
 
     for (int round = 0; round < 60; round++) {
-        enum element_type type = (enum element_type)(round % ELEMENT_TYPES);
+        enum element_type type = (enum element_type)(round % ELEMENT_FLOATS);
         size_t n = 1 + (size_t)round;
         struct result once = {0}, r;
         struct partial p;
@@ -315,7 +315,7 @@ static void check_range(void)
     }
     rng_seed(&rng, 73);
     for (int round = 0; round < 4000; round++) {
-        enum element_type type = (enum element_type)(round % ELEMENT_TYPES);
+        enum element_type type = (enum element_type)(round % ELEMENT_FLOATS);
         unsigned char data[16];
         double x[2];
         struct result r, expected = {0};
