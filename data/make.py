@@ -186,11 +186,66 @@ def reduce(kind, values, skip_nan=False):
     return r
 
 
+SPREAD_OPS = ('sumsq', 'var', 'std', 'rms', 'l1', 'l2', 'absmax', 'absmin', 'range', 'zeros',
+              'negatives', 'subnormals')
+
+
+def root_f64(x):
+    """The square root of a Fraction, rounded to binary64: cut off far below the least subnormal, and
+    a half more where that has left something."""
+    places = 1200
+    square = (x.numerator << 2 * places) // x.denominator
+    root = math.isqrt(square)
+    inexact = root * root != square or square * x.denominator != x.numerator << 2 * places
+    return to_f64(Fraction(2 * root + inexact, 2 << places))
+
+
+def reduce_spread(kind, values, skip_nan=False, ddof=0):
+    """Every operation of SPREAD_OPS, as text."""
+    numbers = [x for x in values if not math.isnan(x)]
+    least_normal = math.ldexp(1, TYPES[kind][2])
+    r = {'zeros': sum(x == 0 for x in numbers), 'negatives': sum(x < 0 for x in numbers),
+         'subnormals': sum(0 < abs(x) < least_normal for x in numbers)}
+    r = {op: str(count) for op, count in r.items()}
+    r.update((op, 'nan') for op in SPREAD_OPS if op not in r)
+    if len(numbers) < len(values) and not skip_nan:
+        return r
+    if numbers:
+        r['absmax'] = show(kind, max(map(abs, numbers)))
+        r['absmin'] = show(kind, min(map(abs, numbers)))
+        low, high = min(numbers), max(numbers)
+        if math.isinf(low) or math.isinf(high):
+            r['range'] = show(kind, high - low)
+        else:
+            exact = Fraction(high) - Fraction(low)
+            rounded = round_to_kind(kind, exact) if exact else exact
+            r['range'] = 'inf' if rounded is None else show(kind, float(rounded))
+    if any(map(math.isinf, numbers)):
+        r.update(dict.fromkeys(('sumsq', 'rms', 'l1', 'l2'), 'inf'))
+        return r
+    total, n = exact_sum(numbers), len(numbers)
+    squares = sum((Fraction(x) ** 2 * times for x, times in Counter(numbers).items()), Fraction(0))
+    r['sumsq'], r['l2'] = show('f64', to_f64(squares)), show('f64', root_f64(squares))
+    r['l1'] = show('f64', to_f64(exact_sum(map(abs, numbers))))
+    if n > 0:
+        r['rms'] = show('f64', root_f64(squares / n))
+    if n > ddof:
+        # the definition: what the elements differ from their mean, squared
+        mean = total / n
+        if n < 1000:
+            variance = sum((Fraction(x) - mean) ** 2 for x in numbers) / (n - ddof)
+            assert variance == (squares - total * mean) / (n - ddof)
+        variance = (squares - total * mean) / (n - ddof)
+        r['var'], r['std'] = show('f64', to_f64(variance)), show('f64', root_f64(variance))
+    return r
+
+
 # ----------------------------------------------------------------------------------------------
 # Files.
 # ----------------------------------------------------------------------------------------------
 made = []      # names, in order
 expected = []  # file, options, results
+spreads = []   # likewise, of SPREAD_OPS
 
 
 def write(name, data):
@@ -203,6 +258,10 @@ def write(name, data):
 
 def expect(name, options, kind, values, skip_nan=False):
     expected.append((name, options or 'none', reduce(kind, values, skip_nan)))
+    spreads.append((name, options or 'none', reduce_spread(kind, values, skip_nan)))
+    if name.startswith('raw/'):
+        spreads.append((name, ('%s --ddof=1' % options).strip(),
+                        reduce_spread(kind, values, skip_nan, 1)))
 
 
 def raw(name, kind, patterns, order='little'):
@@ -394,6 +453,18 @@ def make_raw():
     raw('raw/cancel.bf16', 'bf16', cancelling('bf16', 200, [1.5, -3.0, 2.0 ** -100]))
     # Partial sums leave the range of binary64, the sum does not.
     big = 1.7e308
+    # What a variance goes wrong of: a large mean, one element, squares beyond the range or below it
+    rng = random.Random(14)
+    raw('raw/pressure.f32', 'f32', [to_bits('f32', 101325 + 3 * rng.uniform(-1, 1))
+                                    for _ in range(500)])
+    raw('raw/constant.f64', 'f64', [to_bits('f64', 0.1)] * 333)
+    raw('raw/one-huge.f32', 'f32', [to_bits('f32', rng.gauss(0, 1e-20)) for _ in range(400)] +
+        [to_bits('f32', 1e30)])
+    raw('raw/squares-overflow.f64', 'f64',
+        [to_bits('f64', rng.gauss(0, 1e300)) for _ in range(150)])
+    raw('raw/squares-underflow.f64', 'f64',
+        [to_bits('f64', rng.gauss(0, 1e-310)) for _ in range(150)])
+    raw('raw/halves.f16', 'f16', [to_bits('f16', 1000 * rng.gauss(0, 1)) for _ in range(400)])
     raw('raw/excursion.f64', 'f64', [to_bits('f64', x) for x in
                                      (big, big, big, 2.5, -big, -big, -big, 5e-324)])
     raw('raw/overflow.f64', 'f64', [to_bits('f64', x) for x in (big, big, big, -big / 2)])
@@ -546,6 +617,11 @@ def write_expected():
         f.write('# file\toptions\top\tvalue\n')
         for name, options, results in expected:
             for op in OPS:
+                f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
+    with open(os.path.join(HERE, 'spread.tsv'), 'w') as f:
+        f.write('# file\toptions\top\tvalue\n')
+        for name, options, results in spreads:
+            for op in SPREAD_OPS:
                 f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every sample gives what data/expected.tsv says, which was worked out without gpureduce: from a file
+# Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without gpureduce: from a file
 # and through a pipe, with every instruction set there is.
 
 # shellcheck source=tests/lib/lib.sh
@@ -59,6 +59,7 @@ group='' file='' options='' operations=''
 # The mark at the end closes the last group.
 {
     grep -v '^#' "$sources/data/expected.tsv"
+    grep -v '^#' "$sources/data/spread.tsv"
     printf 'end\tend\tend\tend\n'
 } >table
 ok 'data/expected.tsv has rows' test "$(wc -l <table)" -gt 500
