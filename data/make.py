@@ -148,70 +148,6 @@ def show(kind, x):
 
 
 OPS = ('sum', 'min', 'max', 'mean', 'count', 'argmin', 'argmax', 'nan', 'inf')
-SPREAD = ('sumsq', 'var', 'std', 'rms', 'l1', 'l2', 'absmax', 'absmin', 'range', 'zeros', 'negatives',
-          'subnormals')
-
-
-def root_to_f64(x):
-    """The square root of a Fraction, rounded once to binary64."""
-    if x == 0:
-        return 0.0
-    # As an integer of 128 bits or more; whether anything was cut off is one more bit.
-    shift = max(0, 256 + x.denominator.bit_length() - x.numerator.bit_length())
-    shift += shift % 2
-    scaled, rest = divmod(x.numerator << shift, x.denominator)
-    root = math.isqrt(scaled)
-    inexact = rest != 0 or root * root != scaled
-    return to_f64(Fraction(2 * root + inexact, 2) / (1 << shift // 2))
-
-
-def spread(kind, numbers, hidden=False):
-    """Those of the operations SPREAD, as text. `hidden`: there is a NaN, which propagates."""
-    integers = kind in INTEGERS
-    r = {'zeros': str(numbers.count(0)), 'negatives': str(sum(x < 0 for x in numbers))}
-    least = 0 if integers else Fraction(2) ** (FLOATS8_EXPONENT_MIN.get(kind) or TYPES[kind][2])
-    r['subnormals'] = str(sum(0 < abs(x) < least for x in numbers))
-    r.update(dict.fromkeys(SPREAD[:9], 'nan'))
-    if hidden:
-        return r
-    magnitudes = Counter(abs(x) for x in numbers)
-    if INF in magnitudes:
-        r.update(dict.fromkeys(('sumsq', 'rms', 'l1', 'l2'), 'inf'))
-        r['absmax'] = r['range'] = 'inf'
-        r['absmin'] = show(SHOWN.get(kind, kind), min(magnitudes))
-        if min(numbers) == max(numbers):
-            r['range'] = 'nan'
-        return r
-    count = len(numbers)
-    exact = {x: Fraction(x) for x in set(numbers) | set(magnitudes)}
-    total = sum(times * exact[x] for x, times in Counter(numbers).items())
-    l1 = sum(times * exact[x] for x, times in magnitudes.items())
-    squares = sum(times * exact[x] ** 2 for x, times in magnitudes.items())
-    r['l1'], r['sumsq'] = show('f64', to_f64(Fraction(l1))), show('f64', to_f64(Fraction(squares)))
-    r['l2'] = show('f64', root_to_f64(Fraction(squares)))
-    if not count:
-        return r
-    r['rms'] = show('f64', root_to_f64(Fraction(squares) / count))
-    var = Fraction(squares) / count - (Fraction(total) / count) ** 2
-    r['var'], r['std'] = show('f64', to_f64(var)), show('f64', root_to_f64(var))
-    width = exact[max(numbers)] - exact[min(numbers)]
-    if integers:
-        r.update(absmax=str(max(magnitudes)), absmin=str(min(magnitudes)), range=str(width))
-        return r
-    shown = SHOWN.get(kind, kind)
-    r['absmax'], r['absmin'] = show(shown, max(magnitudes)), show(shown, min(magnitudes))
-    if kind in FLOATS8:
-        above = [x for x in (float8(kind, byte) for byte in range(128)) if x < INF]
-        step = above[-1] - above[-2]
-        even = [(abs(Fraction(x) - width), byte % 2, x) for byte, x in enumerate(above)]
-        rounded = INF if width >= above[-1] + step / 2 else min(even)[2]
-    elif kind == 'f64':
-        rounded = to_f64(width)
-    else:
-        rounded = round_to_kind(kind, width) if width else 0
-        rounded = INF if rounded is None else float(rounded)
-    r['range'] = show(shown, rounded)
-    return r
 
 
 def reduce(kind, values, skip_nan=False):
@@ -221,7 +157,8 @@ def reduce(kind, values, skip_nan=False):
     plus, minus = numbers.count(INF), numbers.count(-INF)
     r = {'nan': str(len(nans)), 'inf': str(plus + minus)}
     r['count'] = str(len(numbers) if skip_nan else len(values))
-    r.update(spread(kind, numbers, bool(nans and not skip_nan)))
+    if kind in FLOATS8:
+        r.update(spread(kind, numbers, bool(nans and not skip_nan)))
     kind = SHOWN.get(kind, kind)
     if nans and not skip_nan:
         r.update(dict.fromkeys(('sum', 'mean', 'min', 'max'), 'nan'))
@@ -252,6 +189,60 @@ def reduce(kind, values, skip_nan=False):
     return r
 
 
+SPREAD_OPS = ('sumsq', 'var', 'std', 'rms', 'l1', 'l2', 'absmax', 'absmin', 'range', 'zeros',
+              'negatives', 'subnormals')
+
+
+def root_f64(x):
+    """The square root of a Fraction, rounded to binary64: cut off far below the least subnormal, and
+    a half more where that has left something."""
+    places = 1200
+    square = (x.numerator << 2 * places) // x.denominator
+    root = math.isqrt(square)
+    inexact = root * root != square or square * x.denominator != x.numerator << 2 * places
+    return to_f64(Fraction(2 * root + inexact, 2 << places))
+
+
+def reduce_spread(kind, values, skip_nan=False, ddof=0):
+    """Every operation of SPREAD_OPS, as text."""
+    numbers = [x for x in values if not math.isnan(x)]
+    least_normal = math.ldexp(1, TYPES[kind][2])
+    r = {'zeros': sum(x == 0 for x in numbers), 'negatives': sum(x < 0 for x in numbers),
+         'subnormals': sum(0 < abs(x) < least_normal for x in numbers)}
+    r = {op: str(count) for op, count in r.items()}
+    r.update((op, 'nan') for op in SPREAD_OPS if op not in r)
+    if len(numbers) < len(values) and not skip_nan:
+        return r
+    if numbers:
+        r['absmax'] = show(kind, max(map(abs, numbers)))
+        r['absmin'] = show(kind, min(map(abs, numbers)))
+        low, high = min(numbers), max(numbers)
+        if math.isinf(low) or math.isinf(high):
+            r['range'] = show(kind, high - low)
+        else:
+            exact = Fraction(high) - Fraction(low)
+            rounded = round_to_kind(kind, exact) if exact else exact
+            r['range'] = 'inf' if rounded is None else show(kind, float(rounded))
+    if any(map(math.isinf, numbers)):
+        r.update(dict.fromkeys(('sumsq', 'rms', 'l1', 'l2'), 'inf'))
+        return r
+    total, n = exact_sum(numbers), len(numbers)
+    squares = sum((Fraction(x) ** 2 * times for x, times in Counter(numbers).items()), Fraction(0))
+    r['sumsq'], r['l2'] = show('f64', to_f64(squares)), show('f64', root_f64(squares))
+    r['l1'] = show('f64', to_f64(exact_sum(map(abs, numbers))))
+    if n > 0:
+        r['rms'] = show('f64', root_f64(squares / n))
+    if n > ddof:
+        # the definition: what the elements differ from their mean, squared
+        mean = total / n
+        if n < 1000:
+            variance = sum((Fraction(x) - mean) ** 2 for x in numbers) / (n - ddof)
+            assert variance == (squares - total * mean) / (n - ddof)
+        variance = (squares - total * mean) / (n - ddof)
+        r['var'], r['std'] = show('f64', to_f64(variance)), show('f64', root_f64(variance))
+    return r
+
+
 # ----------------------------------------------------------------------------------------------
 # Integers, truth values and floats of one byte.
 # ----------------------------------------------------------------------------------------------
@@ -263,6 +254,48 @@ FLOATS8 = {'f8e4m3': (4, 3, True), 'f8e5m2': (5, 2, False)}
 FLOATS8_EXPONENT_MIN = {'f8e4m3': -6, 'f8e5m2': -14}
 # Their extremes are printed as those of f32, in which every such number has its own.
 SHOWN = {'f8e4m3': 'f32', 'f8e5m2': 'f32'}
+
+
+def spread(kind, numbers, hidden=False):
+    """Those of SPREAD_OPS, of integers or of floats of one byte, as text. `hidden`: there is a NaN,
+    which propagates."""
+    integers = kind not in FLOATS8
+    r = {'zeros': str(numbers.count(0)), 'negatives': str(sum(x < 0 for x in numbers))}
+    least = 0 if integers else Fraction(2) ** (FLOATS8_EXPONENT_MIN[kind])
+    r['subnormals'] = str(sum(0 < abs(x) < least for x in numbers))
+    r.update(dict.fromkeys(SPREAD_OPS[:9], 'nan'))
+    if hidden:
+        return r
+    magnitudes = Counter(abs(x) for x in numbers)
+    if INF in magnitudes:
+        r.update(dict.fromkeys(('sumsq', 'rms', 'l1', 'l2'), 'inf'))
+        r['absmax'] = r['range'] = 'inf'
+        r['absmin'] = show('f32', min(magnitudes))
+        if min(numbers) == max(numbers):
+            r['range'] = 'nan'
+        return r
+    count = len(numbers)
+    exact = {x: Fraction(x) for x in set(numbers) | set(magnitudes)}
+    total = sum(times * exact[x] for x, times in Counter(numbers).items())
+    l1 = sum(times * exact[x] for x, times in magnitudes.items())
+    squares = sum(times * exact[x] ** 2 for x, times in magnitudes.items())
+    r['l1'], r['sumsq'] = show('f64', to_f64(Fraction(l1))), show('f64', to_f64(Fraction(squares)))
+    r['l2'] = show('f64', root_f64(Fraction(squares)))
+    if not count:
+        return r
+    r['rms'] = show('f64', root_f64(Fraction(squares) / count))
+    var = Fraction(squares) / count - (Fraction(total) / count) ** 2
+    r['var'], r['std'] = show('f64', to_f64(var)), show('f64', root_f64(var))
+    width = exact[max(numbers)] - exact[min(numbers)]
+    if integers:
+        r.update(absmax=str(max(magnitudes)), absmin=str(min(magnitudes)), range=str(width))
+        return r
+    r['absmax'], r['absmin'] = show('f32', max(magnitudes)), show('f32', min(magnitudes))
+    numbers = [x for x in (float8(kind, byte) for byte in range(128)) if x < INF]
+    distances = [(abs(Fraction(x) - width), byte % 2, x) for byte, x in enumerate(numbers)]
+    beyond = width >= numbers[-1] + (numbers[-1] - numbers[-2]) / 2
+    r['range'] = show('f32', INF if beyond else min(distances)[2])
+    return r
 
 
 def reduce_integers(values):
@@ -300,6 +333,7 @@ def float8(kind, byte):
 # ----------------------------------------------------------------------------------------------
 made = []      # names, in order
 expected = []  # file, options, results
+spreads = []   # likewise, of SPREAD_OPS
 
 
 def write(name, data):
@@ -312,6 +346,10 @@ def write(name, data):
 
 def expect(name, options, kind, values, skip_nan=False):
     expected.append((name, options or 'none', reduce(kind, values, skip_nan)))
+    spreads.append((name, options or 'none', reduce_spread(kind, values, skip_nan)))
+    if name.startswith('raw/'):
+        spreads.append((name, ('%s --ddof=1' % options).strip(),
+                        reduce_spread(kind, values, skip_nan, 1)))
 
 
 def raw(name, kind, patterns, order='little'):
@@ -503,6 +541,18 @@ def make_raw():
     raw('raw/cancel.bf16', 'bf16', cancelling('bf16', 200, [1.5, -3.0, 2.0 ** -100]))
     # Partial sums leave the range of binary64, the sum does not.
     big = 1.7e308
+    # What a variance goes wrong of: a large mean, one element, squares beyond the range or below it
+    rng = random.Random(14)
+    raw('raw/pressure.f32', 'f32', [to_bits('f32', 101325 + 3 * rng.uniform(-1, 1))
+                                    for _ in range(500)])
+    raw('raw/constant.f64', 'f64', [to_bits('f64', 0.1)] * 333)
+    raw('raw/one-huge.f32', 'f32', [to_bits('f32', rng.gauss(0, 1e-20)) for _ in range(400)] +
+        [to_bits('f32', 1e30)])
+    raw('raw/squares-overflow.f64', 'f64',
+        [to_bits('f64', rng.gauss(0, 1e300)) for _ in range(150)])
+    raw('raw/squares-underflow.f64', 'f64',
+        [to_bits('f64', rng.gauss(0, 1e-310)) for _ in range(150)])
+    raw('raw/halves.f16', 'f16', [to_bits('f16', 1000 * rng.gauss(0, 1)) for _ in range(400)])
     raw('raw/excursion.f64', 'f64', [to_bits('f64', x) for x in
                                      (big, big, big, 2.5, -big, -big, -big, 5e-324)])
     raw('raw/overflow.f64', 'f64', [to_bits('f64', x) for x in (big, big, big, -big / 2)])
@@ -731,12 +781,16 @@ def make_zstd():
 
 
 def write_expected():
-    for table, ops in (('expected', OPS), ('expected-spread', SPREAD)):
-        with open(os.path.join(HERE, table + '.tsv'), 'w') as f:
-            f.write('# file\toptions\top\tvalue\n')
-            for name, options, results in expected:
-                for op in ops:
-                    f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
+    with open(os.path.join(HERE, 'expected.tsv'), 'w') as f:
+        f.write('# file\toptions\top\tvalue\n')
+        for name, options, results in expected:
+            for op in OPS:
+                f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
+    with open(os.path.join(HERE, 'spread.tsv'), 'w') as f:
+        f.write('# file\toptions\top\tvalue\n')
+        for name, options, results in spreads + [e for e in expected if 'sumsq' in e[2]]:
+            for op in SPREAD_OPS:
+                f.write('%s\t%s\t%s\t%s\n' % (name, options, op, results[op]))
 
 
 def update_readme(wrong):

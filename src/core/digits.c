@@ -7,9 +7,10 @@
 /* The exponent of the least positive binary64. */
 #define LEAST_EXPONENT (-1074)
 
-static unsigned bit_at(const uint32_t *digit, int bit)
+/* A bit of n digits: 0 below and above them. */
+static uint64_t bit_at(const uint32_t *digit, int n, int bit)
 {
-    return bit < 0 ? 0 : digit[bit / 32] >> (bit % 32) & 1;
+    return bit < 0 || bit >= 32 * n ? 0 : digit[bit / 32] >> (bit % 32) & 1;
 }
 
 /* The place of the highest bit that is set; negative where there is none. */
@@ -19,7 +20,7 @@ static int highest_bit(const uint32_t *digit, int n)
 
     while (top >= 0 && digit[top / 32] == 0)
         top -= 32;
-    while (top >= 0 && !bit_at(digit, top))
+    while (top >= 0 && !bit_at(digit, n, top))
         top--;
     return top;
 }
@@ -39,12 +40,12 @@ double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
     if (lowest + lsb_exponent < LEAST_EXPONENT)
         lowest = LEAST_EXPONENT - lsb_exponent;
     for (int bit = top; bit >= lowest; bit--)
-        mantissa = mantissa << 1 | bit_at(digit, bit);
+        mantissa = mantissa << 1 | bit_at(digit, n, bit);
 
-    if (lowest - 1 <= top && bit_at(digit, lowest - 1)) {
+    if (lowest - 1 <= top && bit_at(digit, n, lowest - 1)) {
         bool below = sticky;
         for (int bit = lowest - 2; bit >= 0 && !below; bit--)
-            below = bit_at(digit, bit);
+            below = bit_at(digit, n, bit) != 0;
         if (below || (mantissa & 1))
             mantissa++;
     }
@@ -178,14 +179,14 @@ double digits_square_root(const uint32_t *digit, int n, int lsb_exponent, bool s
     for (int bit = last + 2 * ROOT_BITS - 2; bit >= last; bit -= 2) {
         uint64_t taken = 4 * root + 1;
 
-        rest = 4 * rest + 2 * bit_at(digit, bit + 1) + bit_at(digit, bit);
+        rest = 4 * rest + 2 * bit_at(digit, n, bit + 1) + bit_at(digit, n, bit);
         root = 2 * root + (rest >= taken);
         if (rest >= taken)
             rest -= taken;
     }
     sticky = sticky || rest != 0;
     for (int bit = last - 1; bit >= 0 && !sticky; bit--)
-        sticky = bit_at(digit, bit);
+        sticky = bit_at(digit, n, bit) != 0;
     result[0] = (uint32_t)root;
     result[1] = (uint32_t)(root >> 32);
     return digits_round(result, 2, (lsb_exponent + last) / 2, sticky, false);

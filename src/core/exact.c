@@ -160,13 +160,12 @@ void exact_wide_add_integer(struct exact_wide *e, uint64_t x, unsigned bit, int 
 
 void exact_wide_add(struct exact_wide *e, double x)
 {
+    const unsigned least = EXACT_LSB_EXPONENT - EXACT_WIDE_LSB_EXPONENT;
     uint64_t bits = exact_bits(x);
     unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
     uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
 
-    exact_wide_add_integer(
-        e, mantissa, exponent - (exponent != 0) + EXACT_LSB_EXPONENT - EXACT_WIDE_LSB_EXPONENT,
-        (int)(bits >> 63));
+    exact_wide_add_integer(e, mantissa, least + exponent - (exponent != 0), (int)(bits >> 63));
 }
 
 void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)

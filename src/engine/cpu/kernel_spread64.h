@@ -303,7 +303,10 @@ INLINE_TARGET void take_sums64(struct cpu_reducer *r, const struct spread64 *b, 
         if (limb_bound(exponent) == r->square_bound)
             r->limbs_dearest = BLOCKS_DEAREST;
     } else {
-        r->limbs_dearest -= r->limbs_dearest > 0;
+        if (limbs && exponent > LIMB_BOUND_MAX)
+            r->limbs_dearest = BLOCKS_DEAREST;
+        else
+            r->limbs_dearest -= r->limbs_dearest > 0;
         add_again64(r, x, n, finds);
     }
     r->square_bound = limb_bound(exponent);
