@@ -13,7 +13,8 @@ static bool is_json_number(const struct operation *op, const struct reduction *r
 {
     if (op->kind == OPERATION_COUNT)
         return operation_integer(op, &reduction->result) != PARTIAL_NO_INDEX;
-    return isfinite(operation_number(op, &reduction->result));
+    return operation_exact_integer(op, &reduction->result) ||
+           isfinite(operation_number(op, &reduction->result));
 }
 
 static void json_phases(const struct profile *p)
