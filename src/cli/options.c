@@ -297,9 +297,11 @@ static const struct argument table[] = {
      .parse = parse_operations,
      .what = "operation",
      .word = operation_word,
+     .other = "a quantile such as q0.25 or p99.9",
      .completion = COMPLETE_LIST,
      .help = "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
-             "nan, inf; default sum,min,max,mean; repeated, it adds to the list"},
+             "nan, inf, median, or quantiles such as q0.25 and p99.9; default sum,min,max,mean; "
+             "repeated, it adds to the list"},
     {.name = "dtype",
      .letter = 't',
      .value = "TYPE",
@@ -473,6 +475,24 @@ static bool check_goes_with(struct options *options, const struct operands *oper
     return true;
 }
 
+bool options_settle_device(struct options *options)
+{
+    if (!survey_asked(&options->session.survey))
+        return true;
+    if (options->total)
+        return arguments_wrong(&arguments,
+                               "quantiles and histograms are of one file each: leave out "
+                               "%s",
+                               "--total");
+    if (options->session.device == DEVICE_GPU)
+        return arguments_wrong(&arguments,
+                               "quantiles and histograms are computed on the CPU: "
+                               "leave out --device=%s",
+                               "gpu");
+    options->session.device = DEVICE_CPU;
+    return true;
+}
+
 enum options_action options_parse(int argc, char **argv, struct options *options)
 {
     static char standard_input[] = "-";
@@ -496,7 +516,9 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     if (options->operation_count == 0)
         (void)add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
-        options->session.wants |= options->operations[i]->wants;
+        operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
+    if (!options_settle_device(options))
+        return OPTIONS_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
     options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;

@@ -48,6 +48,10 @@ enum options_action {
     OPTIONS_WRONG /* the command line is wrong; a message says how */
 };
 
+/* Has the CPU do what only it can, quantiles and histograms, unless a GPU is demanded: that is an
+   error, which it prints. Call it once it is known what is asked for. */
+bool options_settle_device(struct options *options);
+
 /* Parses argv, reordering it so that `files` can point into it. */
 enum options_action options_parse(int argc, char **argv, struct options *options);
 

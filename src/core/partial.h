@@ -38,6 +38,9 @@ struct partial {
     uint64_t first_nan; /* index; PARTIAL_NO_INDEX when there is none */
 };
 
+/* The most quantiles that a result has. */
+#define RESULT_QUANTILES_MAX 32
+
 /* What a finished reduction says. Numbers that have no value, for want of elements, are NaN;
    indices that have none are PARTIAL_NO_INDEX. */
 struct result {
@@ -51,6 +54,7 @@ struct result {
     uint64_t nan;
     uint64_t infinity;
     uint64_t first_nan;
+    double quantiles[RESULT_QUANTILES_MAX]; /* what a survey found (survey.h), not a partial */
 };
 
 /* Makes *p the partial result of no elements: the neutral element of partial_merge. */

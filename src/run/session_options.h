@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/survey.h"
 #include "engine/engine.h"
 #include "source/source.h"
 
@@ -35,6 +36,7 @@ struct session_options {
     unsigned threads;                         /* 0: as many as serve well */
     size_t chunk_size;                        /* bytes; 0: the engine's choice */
     unsigned wants;                           /* partial_want bits */
+    struct survey_request survey;             /* what takes more than a partial result: CPU only */
     const struct progress_observer *progress; /* NULL for nobody */
 };
 

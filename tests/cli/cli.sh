@@ -109,8 +109,9 @@ for pair in sum:6 min:1 max:3 mean:2 count:3 argmin:0 argmax:2 nan:0 inf:0; do
 done
 run -o sum,min,max,mean,count,argmin,argmax,nan,inf odd.f32
 golden 'every operation, of data with a NaN' 0 operations
-choices='must be sum, min, max, mean, count, argmin, argmax, nan or inf'
-for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' median su summ; do
+choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, median or a quantile such as q0.25 or p99.9'
+for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' Median su summ q p q. q1.1 p101 q-0.5 q1e-3 q0.5x \
+    q0.1234567890123456789 p0.12345678901234567 q1.00000000000000000000; do
     name=$bad
     case $bad in
     '' | *,*) name= ;;
@@ -400,7 +401,7 @@ for bad in --json=1 --quiet=yes --verbose= --progress=0 --no-progress=1 --help=o
     is "$bad" 2 '' "gpureduce: option '$bad' takes no argument $try"
 done
 run -o sum --op=nope missing
-is 'a wrong command line reduces nothing' 2 '' "gpureduce: unknown operation 'nope': must be sum, min, max, mean, count, argmin, argmax, nan or inf $try"
+is 'a wrong command line reduces nothing' 2 '' "gpureduce: unknown operation 'nope': must be sum, min, max, mean, count, argmin, argmax, nan, inf, median or a quantile such as q0.25 or p99.9 $try"
 run -t "$(printf 'a\033[1mb')" three.f32
 is 'control characters do not reach the terminal' 2 '' "gpureduce: unknown dtype 'a\\033[1mb': $types $try"
 cp three.f32 ./-leading.f32

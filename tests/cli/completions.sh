@@ -66,7 +66,7 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'all words, behind =' 'gpureduce --nan =' 'propagate\nskip\nerror'
     offers bash 'words, as the next word' 'gpureduce --nan ' 'propagate\nskip\nerror'
     offers bash 'words, behind a letter' 'gpureduce -D g' gpu
-    offers bash 'the last of a list' 'gpureduce -o sum,m' 'sum,min\nsum,max\nsum,mean'
+    offers bash 'the last of a list' 'gpureduce -o sum,m' 'sum,min\nsum,max\nsum,mean\nsum,median'
     offers bash 'the last of a list, where = does not split' 'gpureduce --op=sum,min,argma' \
         --op=sum,min,argmax
     offers bash 'a number' 'gpureduce -j ' ''

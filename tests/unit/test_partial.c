@@ -309,22 +309,22 @@ static void check_extremes(void)
 /* What the other tests compare by: it names each difference, in what was asked for alone. */
 static void check_difference(void)
 {
-    static const struct result same = {1, 2, -0.0, 4, 5, 6, 7, 8, 9, 10};
+    static const struct result same = {1, 2, -0.0, 4, 5, 6, 7, 8, 9, 10, {0}};
     static const struct {
         struct result other;
         unsigned wants; /* one of the bits for which it counts; 0: it always does */
         const char *difference;
     } cases[] = {
-        {{NAN, 2, -0.0, 4, 5, 6, 7, 8, 9, 10}, PARTIAL_SUM, "sum"},
-        {{1, 3, -0.0, 4, 5, 6, 7, 8, 9, 10}, PARTIAL_SUM, "mean"},
-        {{1, 2, 0.0, 4, 5, 6, 7, 8, 9, 10}, PARTIAL_EXTREMES, "minimum"},
-        {{1, 2, -0.0, NAN, 5, 6, 7, 8, 9, 10}, PARTIAL_EXTREMES, "maximum"},
-        {{1, 2, -0.0, 4, 0, 6, 7, 8, 9, 10}, PARTIAL_WHERE, "index of the minimum"},
-        {{1, 2, -0.0, 4, 5, 0, 7, 8, 9, 10}, PARTIAL_WHERE, "index of the maximum"},
-        {{1, 2, -0.0, 4, 5, 6, 0, 8, 9, 10}, 0, "count"},
-        {{1, 2, -0.0, 4, 5, 6, 7, 0, 9, 10}, 0, "number of NaNs"},
-        {{1, 2, -0.0, 4, 5, 6, 7, 8, 0, 10}, 0, "number of infinities"},
-        {{1, 2, -0.0, 4, 5, 6, 7, 8, 9, 0}, 0, "index of the first NaN"},
+        {{NAN, 2, -0.0, 4, 5, 6, 7, 8, 9, 10, {0}}, PARTIAL_SUM, "sum"},
+        {{1, 3, -0.0, 4, 5, 6, 7, 8, 9, 10, {0}}, PARTIAL_SUM, "mean"},
+        {{1, 2, 0.0, 4, 5, 6, 7, 8, 9, 10, {0}}, PARTIAL_EXTREMES, "minimum"},
+        {{1, 2, -0.0, NAN, 5, 6, 7, 8, 9, 10, {0}}, PARTIAL_EXTREMES, "maximum"},
+        {{1, 2, -0.0, 4, 0, 6, 7, 8, 9, 10, {0}}, PARTIAL_WHERE, "index of the minimum"},
+        {{1, 2, -0.0, 4, 5, 0, 7, 8, 9, 10, {0}}, PARTIAL_WHERE, "index of the maximum"},
+        {{1, 2, -0.0, 4, 5, 6, 0, 8, 9, 10, {0}}, 0, "count"},
+        {{1, 2, -0.0, 4, 5, 6, 7, 0, 9, 10, {0}}, 0, "number of NaNs"},
+        {{1, 2, -0.0, 4, 5, 6, 7, 8, 0, 10, {0}}, 0, "number of infinities"},
+        {{1, 2, -0.0, 4, 5, 6, 7, 8, 9, 0, {0}}, 0, "index of the first NaN"},
     };
     struct result nan = same, other_nan = same;
 

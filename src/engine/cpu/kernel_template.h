@@ -21,11 +21,13 @@
  * "Parallel reproducible summation" (2015). doc/numerics.md has the bounds, doc/tuning.md what the
  * constants were measured with.
  *
- * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share. Here are
+ * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share, and
+ * kernel_tally.h what is counted beside. Here are
  * the chunks, and the instances: a row for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
+#include "engine/cpu/kernel_tally.h"
 
 INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
                               enum element_type type, unsigned finds)
@@ -80,4 +82,5 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .usable = simd_usable,
     .rows = {{FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
              {FINDS_ALL, {ELEMENT_TABLE(ALL_ENTRY)}}},
+    .tally = {tally_cells32, tally_cells64, tally_nans32, tally_nans64, tally_bins32, tally_bins64},
 };

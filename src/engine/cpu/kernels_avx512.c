@@ -247,6 +247,85 @@ SIMD_OP double d_h_add(vecd a)
     return _mm512_reduce_add_pd(a);
 }
 
+/* Its truth table for a, b and c from the lowest bit on: a ^ (b & c). */
+#    define XOR_AND 0x78
+
+SIMD_OP vec v_order(vec a)
+{
+    return _mm512_ternarylogic_epi32(a, _mm512_srai_epi32(a, 31), _mm512_set1_epi32(INT32_MAX),
+                                     XOR_AND);
+}
+
+SIMD_OP vmask v_without(vmask yes, vmask no)
+{
+    return _kandn_mask16(no, yes);
+}
+
+SIMD_OP bool v_any(vmask m)
+{
+    return m != 0;
+}
+
+SIMD_OP vec v_tally(vec a, vmask m)
+{
+    return _mm512_mask_sub_epi32(a, m, a, _mm512_set1_epi32(-1));
+}
+
+SIMD_OP uint32_t v_h_add(vec a)
+{
+    return (uint32_t)_mm512_reduce_add_epi32(a);
+}
+
+/* Through a register: storing packed lanes is slow on some processors. */
+SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(m, a));
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP wvec w_order(wvec a)
+{
+    return _mm512_ternarylogic_epi64(a, _mm512_srai_epi64(a, 63), _mm512_set1_epi64(INT64_MAX),
+                                     XOR_AND);
+}
+
+SIMD_OP wmask w_without(wmask yes, wmask no)
+{
+    return _kandn_mask8(no, yes);
+}
+
+SIMD_OP bool w_any(wmask m)
+{
+    return m != 0;
+}
+
+SIMD_OP wvec w_tally(wvec a, wmask m)
+{
+    return _mm512_mask_sub_epi64(a, m, a, _mm512_set1_epi64(-1));
+}
+
+SIMD_OP uint64_t w_h_add(wvec a)
+{
+    return (uint64_t)_mm512_reduce_add_epi64(a);
+}
+
+SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi64(m, a));
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP vecd d_mul(vecd a, vecd b)
+{
+    return _mm512_mul_pd(a, b);
+}
+
+/* Of a NaN and a number, max gives the second. */
+SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
+{
+    return _mm512_min_pd(_mm512_max_pd(a, low), high);
+}
+
 #    include "engine/cpu/kernel_template.h"
 #else
 typedef int cpu_kernels_avx512_unavailable;
