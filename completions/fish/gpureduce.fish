@@ -1,6 +1,8 @@
 # Completion of gpureduce in fish, made by: gpureduce --completion=fish
 
 complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf median)' -d 'what to compute, separated by commas'
+complete -c gpureduce -l histogram -x -a 'exponent' -d 'count the elements in so many bins from LO to HI, or from the minimum to the maximum'
+complete -c gpureduce -l plot -r -F -d 'draw the histogram into FILE, which ends in .svg or .png'
 complete -c gpureduce -s t -l dtype -x -a 'f32 f64 f16 bf16' -d 'type of raw elements'
 complete -c gpureduce -l endian -x -a 'little big' -d 'byte order of raw elements'
 complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd' -d 'what the input is'

@@ -6,7 +6,6 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/common/arguments.c src/bench/common/arguments.h \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
-	src/bench/common/output.c src/bench/common/output.h \
 	src/bench/common/reducers.c src/bench/common/reducers.h \
 	src/bench/common/series.c src/bench/common/series.h \
 	src/bench/common/table.h src/bench/common/table_text.c \

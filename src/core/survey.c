@@ -22,6 +22,13 @@
 #define RUNS_MAX ((size_t)1 << 18)
 #define RUN_LENGTH 16
 
+/* What is kept in a cell is counted in so many parts of it, as powers of two: the fewer are faster,
+   and enough where a sample has found small cells; but large ones are taken apart sooner by more.
+ */
+#define FINE_BITS 12
+#define FINE_BITS_MOST 16
+#define FINE_CELLS 4
+
 /* Cells that a sample has suggested, and that were wrong, before one is taken that is known to be
    right. */
 #define TRIES_MAX 2
@@ -223,7 +230,8 @@ static void plan_cells(struct survey *s, struct sample_cell *cells, unsigned cou
     add_edge(plan, behind, false);
     for (unsigned i = 0; i < plan->edges; i++)
         plan->kept_cells += plan->keep[i];
-    plan->fine_bits = plan->kept_cells <= 4 ? 16 : 12;
+    plan->fine_bits =
+        plan->kept_cells > FINE_CELLS || s->sample.numbers > 0 ? FINE_BITS : FINE_BITS_MOST;
     plan->room = KEPT_BYTES / element_size(s->type) / s->workers;
 }
 

@@ -3,6 +3,7 @@
 #include "core/tally.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/order.h"
 
@@ -61,34 +62,61 @@ unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
     return shift;
 }
 
+/* The cells that are kept. */
+struct kept_cells {
+    unsigned count, shift[TALLY_EDGES_MAX];
+    uint64_t low[TALLY_EDGES_MAX], high[TALLY_EDGES_MAX]; /* their edges */
+};
+
+/* Counts the elements that are kept; the size is a constant. */
+static inline void count_sized(struct tally *t, const struct kept_cells *cells, size_t size)
+{
+    const enum element_type type = t->plan->type;
+    const unsigned fine_bits = t->plan->fine_bits;
+
+    for (size_t i = 0; i < t->kept_count; i++) {
+        const unsigned char *at = (const unsigned char *)t->kept + i * size;
+        uint64_t bits = 0, key;
+        uint32_t word;
+        size_t cell = 0;
+
+        if (size == sizeof word) {
+            memcpy(&word, at, sizeof word);
+            bits = word;
+        } else {
+            memcpy(&bits, at, sizeof bits);
+        }
+        key = order_key(type, bits);
+        /* Adding up needs no guess at which cell it is. */
+        for (unsigned j = 0; j + 1 < cells->count; j++)
+            cell += key >= cells->high[j];
+        t->fine[(cell << fine_bits) + ((key - cells->low[cell]) >> cells->shift[cell])]++;
+    }
+}
+
 /* Counts the elements that are kept. */
 static void count_fine(struct tally *t)
 {
     const struct tally_plan *plan = t->plan;
-    const size_t size = element_size(plan->type), fine = (size_t)1 << plan->fine_bits;
-    unsigned cells[TALLY_EDGES_MAX], shifts[TALLY_EDGES_MAX], count = 0;
+    struct kept_cells cells = {.count = 0};
 
     if (!t->fine)
-        t->fine = calloc(plan->kept_cells * fine, sizeof *t->fine);
+        t->fine = calloc((size_t)plan->kept_cells << plan->fine_bits, sizeof *t->fine);
     if (!t->fine) {
         t->failed = true;
         return;
     }
     for (unsigned i = 0; i < plan->edges; i++) {
         if (plan->keep[i]) {
-            cells[count] = i;
-            shifts[count++] = tally_fine_shift(plan, i);
+            cells.low[cells.count] = plan->edge[i];
+            cells.high[cells.count] = plan->edge[i + 1];
+            cells.shift[cells.count++] = tally_fine_shift(plan, i);
         }
     }
-    for (size_t i = 0; i < t->kept_count; i++) {
-        uint64_t key =
-            order_key(plan->type, order_load(plan->type, (const char *)t->kept + i * size));
-        unsigned cell = 0;
-
-        while (key >= plan->edge[cells[cell] + 1])
-            cell++;
-        t->fine[cell * fine + ((key - plan->edge[cells[cell]]) >> shifts[cell])]++;
-    }
+    if (element_size(plan->type) == 4)
+        count_sized(t, &cells, 4);
+    else
+        count_sized(t, &cells, 8);
 }
 
 void tally_count_kept(struct tally *t)

@@ -60,6 +60,7 @@ cat >options <<'END'
 --fail-on
 --format
 --help
+--histogram
 --json
 --length
 --long
@@ -68,6 +69,7 @@ cat >options <<'END'
 --no-progress
 --number
 --op
+--plot
 --progress
 --quiet
 --skip

@@ -36,7 +36,7 @@ run --no-such-option
 ok 'an option that is not known is told' test "$status:$(grep -c unknown err)" = 2:1
 
 # The values of options, operations and statuses that --help lists stand in bold in the manual.
-for word in sum min max mean count argmin argmax nan inf f32 f64 f16 bf16 little big auto raw npy zstd \
+for word in sum min max mean count argmin argmax nan inf median exponent f32 f64 f16 bf16 little big auto raw npy zstd \
     propagate skip error cpu gpu decimal hex empty kB MB GB TB KiB MiB GiB TiB; do
     ok "$word is in both" test "$(grep -c "\<$word\>" help)" -ge 1 -a \
         "$(grep -c "^\.[BIRTP]*\( \|.* \"*\)$word\>\|^\.BI gpu:" "$manual")" -ge 1

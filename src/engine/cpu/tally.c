@@ -210,19 +210,34 @@ static size_t search_bounds(const struct tally_plan *plan, double x)
 }
 
 /* The nearest bound decides. A NaN is at least none. */
-#define COUNT_BINS(real, bound)                                     \
-    do {                                                            \
-        for (size_t j = 0; j < n; j++) {                            \
-            uint32_t edge;                                          \
-            uint64_t bits;                                          \
-            real value;                                             \
-                                                                    \
-            memcpy(&bits, place + j, sizeof bits);                  \
-            memcpy(&value, block + j * sizeof value, sizeof value); \
-            edge = (uint32_t)bits;                                  \
-            set[j % SETS][edge + (value >= (bound)[edge])]++;       \
-        }                                                           \
+#define COUNT_BIN(real, bounds, j)                                      \
+    do {                                                                \
+        uint64_t bits;                                                  \
+        uint32_t edge;                                                  \
+        real value;                                                     \
+                                                                        \
+        memcpy(&bits, place + i + (j), sizeof bits);                    \
+        memcpy(&value, block + (i + (j)) * sizeof value, sizeof value); \
+        edge = (uint32_t)bits;                                          \
+        set##j[edge + (value >= (bounds)[edge])]++;                     \
     } while (0)
+
+/* n is a multiple of SETS. */
+#define COUNT_BINS(name, real)                                                                   \
+    static void name(uint32_t *const set[SETS], const double *place, const unsigned char *block, \
+                     size_t n, const real *bounds)                                               \
+    {                                                                                            \
+        uint32_t *set0 = set[0], *set1 = set[1], *set2 = set[2], *set3 = set[3];                 \
+                                                                                                 \
+        for (size_t i = 0; i < n; i += SETS) {                                                   \
+            COUNT_BIN(real, bounds, 0);                                                          \
+            COUNT_BIN(real, bounds, 1);                                                          \
+            COUNT_BIN(real, bounds, 2);                                                          \
+            COUNT_BIN(real, bounds, 3);                                                          \
+        }                                                                                        \
+    }
+COUNT_BINS(count_bins32, float)
+COUNT_BINS(count_bins64, double)
 
 static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const unsigned char *x,
                       size_t count)
@@ -242,10 +257,10 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
 
         if (wide) {
             kernels->tally.bins64(t, block, n, place);
-            COUNT_BINS(double, plan->bound);
+            count_bins64(set, place, block, n, plan->bound);
         } else {
             kernels->tally.bins32(t, block, n, place);
-            COUNT_BINS(float, plan->bound32);
+            count_bins32(set, place, block, n, plan->bound32);
         }
     }
     for (size_t i = whole; i < count; i++)
