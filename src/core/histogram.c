@@ -69,23 +69,13 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
                     double high)
 {
     double *bound = malloc(((size_t)bins + 1) * sizeof *bound);
-    float *bound32 = malloc(((size_t)bins + 1) * sizeof *bound32);
-    bool narrow = element_size(type) == sizeof *bound32; /* then they are values of binary32 */
 
-    *plan = (struct tally_plan){.kind = TALLY_BINS,
-                                .type = type,
-                                .bins = bins,
-                                .low = low,
-                                .bound = bound,
-                                .bound32 = bound32};
-    if (!bound || !bound32) {
-        histogram_free_plan(plan);
+    *plan = (struct tally_plan){
+        .kind = TALLY_BINS, .type = type, .bins = bins, .low = low, .bound = bound};
+    if (!bound)
         return false;
-    }
-    for (uint32_t i = 0; i <= bins; i++) {
+    for (uint32_t i = 0; i <= bins; i++)
         bound[i] = order_value(type, bound_key(type, bins, low, high, i));
-        bound32[i] = narrow ? (float)bound[i] : 0;
-    }
     /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
        something overflows, or is too small to be normal. */
     if (isnormal(high - low) && isnormal(bins / (high - low)))
@@ -96,9 +86,7 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
 void histogram_free_plan(struct tally_plan *plan)
 {
     free((void *)(uintptr_t)plan->bound);
-    free((void *)(uintptr_t)plan->bound32);
     plan->bound = NULL;
-    plan->bound32 = NULL;
 }
 
 /* The bins, from counts of all values. */

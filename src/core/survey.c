@@ -51,28 +51,23 @@ struct wanted {
 
 struct survey {
     const struct survey_request *request;
-    enum element_type type;
     uint64_t elements;
-    unsigned workers;
-    bool propagate;
-
-    unsigned readings;
+    enum element_type type;
+    unsigned workers, readings;
     struct partial first; /* what the first reading found */
+    struct sample sample; /* of no runs where there is none */
 
     struct wanted wanted[WANTED_MAX];
     unsigned wanted_count;
-    bool quantiles_done;
-    double quantiles[SURVEY_QUANTILES_MAX];
     unsigned tries;
-
-    struct sample sample; /* of no runs where there is none */
-
-    bool histogram_done;
+    double quantiles[SURVEY_QUANTILES_MAX];
     struct histogram histogram;
-    bool out_of_memory; /* a plan could not be made */
-
     struct tally_plan cells, other; /* of the next reading */
+
+    bool propagate;
+    bool quantiles_done, histogram_done;
     bool uses_cells, uses_other;
+    bool out_of_memory; /* a plan could not be made */
 };
 
 bool survey_asked(const struct survey_request *request)
@@ -596,7 +591,7 @@ static void conclude(struct survey *s)
     for (unsigned i = 0; i < s->wanted_count; i++)
         if (s->wanted[i].low != s->wanted[i].high)
             return;
-    for (unsigned i = 0; i < s->request->quantile_count; i++) {
+    for (size_t i = 0; i < s->request->quantile_count; i++) {
         const struct quantile *q = &s->request->quantiles[i];
         struct quantile_place place = quantile_place(q, numbers);
 
@@ -622,9 +617,9 @@ static enum survey_verdict take_quantiles(struct survey *s, const struct tally *
         want(s);
         find_extremes(s);
     }
-    if (s->uses_cells)
+    if (total && s->uses_cells)
         verdict = take_cells(s, total, sets, workers);
-    else if (is_narrow(s))
+    else if (total && is_narrow(s))
         find_in_words(s, total);
     if (verdict == SURVEY_DONE)
         conclude(s);

@@ -43,13 +43,12 @@ struct tally_plan {
     unsigned shift;
 
     /* TALLY_BINS. Bin i has the values from bound[i] up to bound[i + 1], without that; bounds are
-       values of the type, in ascending order, and bins + 1 of them. (x - low) * scale is nearer
-       than 1/2 to i wherever bound[i] decides which bin x is in; a scale of 0: there is no such
-       number, and bounds have to be searched. */
+       values of the type, in ascending order, and bins + 1 of them. (x - low) * scale, computed in
+       binary64, is wrong by less than 2^-30 of a bin in the range; a scale of 0: it may be wrong by
+       more, and bounds have to be searched. */
     uint32_t bins;
     double low, scale;
     const double *bound;
-    const float *bound32; /* the same, of elements of 32 bits */
 };
 
 struct tally {

@@ -50,10 +50,11 @@ struct cpu_tally_kernels {
     void (*nans32)(struct tally *t, const void *x, size_t n);
     void (*nans64)(struct tally *t, const void *x, size_t n);
 
-    /* Of binary32 or binary64, the nearest bound of the bins: it is in the lower half of the bits
-       of place[i]. */
-    void (*bins32)(const struct tally *t, const void *x, size_t n, double *place);
-    void (*bins64)(const struct tally *t, const void *x, size_t n, double *place);
+    /* Puts the bin of each element, binary32 or binary64, into the lower half of the bits of
+       place[i], counting from 1, with 0 for what lies below all bins, or is NaN. Returns whether
+       that is certain of all of them; otherwise it may be 1 more, or less. */
+    bool (*bins32)(const struct tally *t, const void *x, size_t n, double *place);
+    bool (*bins64)(const struct tally *t, const void *x, size_t n, double *place);
 };
 
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache

@@ -14,7 +14,8 @@
 
 _Static_assert(V_LANES <= CPU_LANES_MAX, "the room that cells need");
 
-/* x + PLACE_ROUNDER is x rounded to an integer, which is then the lower part of the bits. */
+/* x + PLACE_ROUNDER is x, from 0 on, rounded to an integer, which is then the lower part of the
+   bits. */
 #define PLACE_ROUNDER 0x1p52
 
 /* Edges as v_order and w_order have elements. */
@@ -189,36 +190,58 @@ KEEP(64)
 CELLS(32)
 CELLS(64)
 
-/* The nearest bound of each of W_LANES values. */
-INLINE_TARGET vecd nearest_bound(vecd x, vecd low, vecd scale, vecd bins)
+/* Where W_LANES values are in units of bins: the place p of each, from -1/4 for what lies below the
+   bins, or is NaN, to 1/4 above them. Returns p + 1/2 rounded to an integer, added to
+   PLACE_ROUNDER: unless p is nearly an integer, that is one more than the number of the bin, 0
+   below all. *far has the greatest distance of p + 1/2 from an integer, which is 1/2 where p is
+   one. */
+INLINE_TARGET vecd bin_place(vecd x, vecd low, vecd scale, vecd last, vecd *far)
 {
-    return d_add(d_clamp(d_mul(d_sub(x, low), scale), d_set1(0), bins), d_set1(PLACE_ROUNDER));
+    const vecd rounder = d_set1(PLACE_ROUNDER);
+    vecd place = d_clamp(d_mul(d_sub(x, low), scale), d_set1(-0.25), last);
+    vecd shifted = d_add(place, d_set1(0.5)), rounded = d_add(shifted, rounder);
+
+    *far = d_max(*far, d_abs(d_sub(shifted, d_sub(rounded, rounder))));
+    return rounded;
 }
 
-static SIMD_TARGET void tally_bins32(const struct tally *t, const void *data, size_t n,
+/* A place that is so near to an integer may be on its other side: it is wrong by less than 2^-30.
+ */
+#define PLACE_MARGIN 0x1p-20
+
+static SIMD_TARGET bool tally_bins32(const struct tally *t, const void *data, size_t n,
                                      double *place)
 {
     const struct tally_plan *plan = t->plan;
-    const vecd low = d_set1(plan->low), scale = d_set1(plan->scale), bins = d_set1(plan->bins);
+    const vecd low = d_set1(plan->low), scale = d_set1(plan->scale);
+    const vecd last = d_set1(plan->bins + 0.25);
     const unsigned char *x = data;
+    vecd far = d_set1(0);
 
     for (size_t i = 0; i < n; i += V_LANES) {
         vec v = v_load_f32(x + i * 4);
 
-        d_store(place + i, nearest_bound(v_low(v), low, scale, bins));
-        d_store(place + i + W_LANES, nearest_bound(v_high(v), low, scale, bins));
+        __builtin_prefetch((const void *)((uintptr_t)x + i * 4 + CPU_PIECE_BYTES), 0, 2);
+        d_store(place + i, bin_place(v_low(v), low, scale, last, &far));
+        d_store(place + i + W_LANES, bin_place(v_high(v), low, scale, last, &far));
     }
+    return d_h_max(far) < 0.5 - PLACE_MARGIN;
 }
 
-static SIMD_TARGET void tally_bins64(const struct tally *t, const void *data, size_t n,
+static SIMD_TARGET bool tally_bins64(const struct tally *t, const void *data, size_t n,
                                      double *place)
 {
     const struct tally_plan *plan = t->plan;
-    const vecd low = d_set1(plan->low), scale = d_set1(plan->scale), bins = d_set1(plan->bins);
+    const vecd low = d_set1(plan->low), scale = d_set1(plan->scale);
+    const vecd last = d_set1(plan->bins + 0.25);
     const unsigned char *x = data;
+    vecd far = d_set1(0);
 
-    for (size_t i = 0; i < n; i += W_LANES)
-        d_store(place + i, nearest_bound(w_value(w_load(x + i * 8)), low, scale, bins));
+    for (size_t i = 0; i < n; i += W_LANES) {
+        __builtin_prefetch((const void *)((uintptr_t)x + i * 8 + CPU_PIECE_BYTES), 0, 2);
+        d_store(place + i, bin_place(w_value(w_load(x + i * 8)), low, scale, last, &far));
+    }
+    return d_h_max(far) < 0.5 - PLACE_MARGIN;
 }
 
 #endif

@@ -209,35 +209,45 @@ static size_t search_bounds(const struct tally_plan *plan, double x)
     return low;
 }
 
-/* The nearest bound decides. A NaN is at least none. */
-#define COUNT_BIN(real, bounds, j)                                      \
-    do {                                                                \
-        uint64_t bits;                                                  \
-        uint32_t edge;                                                  \
-        real value;                                                     \
-                                                                        \
-        memcpy(&bits, place + i + (j), sizeof bits);                    \
-        memcpy(&value, block + (i + (j)) * sizeof value, sizeof value); \
-        edge = (uint32_t)bits;                                          \
-        set##j[edge + (value >= (bounds)[edge])]++;                     \
-    } while (0)
+/* The bin of the element at place[i], as a kernel found it. */
+static uint32_t place_bin(const double *place, size_t i)
+{
+    uint64_t bits;
 
-/* n is a multiple of SETS. */
-#define COUNT_BINS(name, real)                                                                   \
-    static void name(uint32_t *const set[SETS], const double *place, const unsigned char *block, \
-                     size_t n, const real *bounds)                                               \
-    {                                                                                            \
-        uint32_t *set0 = set[0], *set1 = set[1], *set2 = set[2], *set3 = set[3];                 \
-                                                                                                 \
-        for (size_t i = 0; i < n; i += SETS) {                                                   \
-            COUNT_BIN(real, bounds, 0);                                                          \
-            COUNT_BIN(real, bounds, 1);                                                          \
-            COUNT_BIN(real, bounds, 2);                                                          \
-            COUNT_BIN(real, bounds, 3);                                                          \
-        }                                                                                        \
+    memcpy(&bits, place + i, sizeof bits);
+    return (uint32_t)bits;
+}
+
+/* Counts n elements, a multiple of SETS, whose bins are certain. */
+static void count_places(uint32_t *const set[SETS], const double *place, size_t n)
+{
+    uint32_t *set0 = set[0], *set1 = set[1], *set2 = set[2], *set3 = set[3];
+
+    for (size_t i = 0; i < n; i += SETS) {
+        set0[place_bin(place, i)]++;
+        set1[place_bin(place, i + 1)]++;
+        set2[place_bin(place, i + 2)]++;
+        set3[place_bin(place, i + 3)]++;
     }
-COUNT_BINS(count_bins32, float)
-COUNT_BINS(count_bins64, double)
+}
+
+/* Counts n elements, whose bins may be the next ones: the bounds decide. A NaN reaches none. */
+static void compare_places(uint32_t *const set[SETS], const double *place, size_t n,
+                           const struct tally_plan *plan, const unsigned char *x)
+{
+    const size_t size = element_size(plan->type);
+
+    for (size_t i = 0; i < n; i++) {
+        const double value = element_load(plan->type, x + i * size);
+        uint32_t bin = place_bin(place, i);
+
+        if (bin > 0 && !(value >= plan->bound[bin - 1]))
+            bin--;
+        else if (bin <= plan->bins && value >= plan->bound[bin])
+            bin++;
+        set[i % SETS][bin]++;
+    }
+}
 
 static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const unsigned char *x,
                       size_t count)
@@ -255,13 +265,11 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
         const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
         const unsigned char *block = x + i * size;
 
-        if (wide) {
-            kernels->tally.bins64(t, block, n, place);
-            count_bins64(set, place, block, n, plan->bound);
-        } else {
-            kernels->tally.bins32(t, block, n, place);
-            count_bins32(set, place, block, n, plan->bound32);
-        }
+        if (wide ? kernels->tally.bins64(t, block, n, place)
+                 : kernels->tally.bins32(t, block, n, place))
+            count_places(set, place, n);
+        else
+            compare_places(set, place, n, plan, block);
     }
     for (size_t i = whole; i < count; i++)
         set[0][search_bounds(plan, element_load(plan->type, x + i * size))]++;
