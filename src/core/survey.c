@@ -233,7 +233,7 @@ static void plan_cells(struct survey *s, struct sample_cell *cells, unsigned cou
 /* The cells of the first reading. */
 static void plan_first_cells(struct survey *s)
 {
-    struct sample_cell cells[SURVEY_QUANTILES_MAX];
+    struct sample_cell cells[SURVEY_QUANTILES_MAX] = {{.low = 0}};
     unsigned count = 0;
 
     for (unsigned i = 0; i < s->request->quantile_count; i++)
@@ -246,7 +246,7 @@ static void plan_first_cells(struct survey *s)
    where they rather are. */
 static void plan_next_cells(struct survey *s)
 {
-    struct sample_cell cells[WANTED_MAX];
+    struct sample_cell cells[WANTED_MAX] = {{.low = 0}};
     unsigned count = 0;
 
     s->tries++;

@@ -228,7 +228,7 @@ for bad in 0 65537 0,1,2; do
     run "--histogram=$bad" four.f32
     is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': there may be 1 to 65536 bins $try"
 done
-for bad in 3, 3,1 3,1, 3,1,1 3,2,1 3,nan,1 3,0,inf 3,-inf,0 3,1,2, 3,1,2,3 '3,1, 2' '3,0x,1'; do
+for bad in '3,' 3,1 '3,1,' 3,1,1 3,2,1 3,nan,1 3,0,inf 3,-inf,0 '3,1,2,' 3,1,2,3 '3,1, 2' '3,0x,1'; do
     run "--histogram=$bad" four.f32
     is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the range must be LO,HI, two numbers of which LO is less $try"
 done
