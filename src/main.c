@@ -65,7 +65,7 @@ int main(int argc, char **argv)
             options.session.progress = &observer;
         if (options.check)
             check = check_open(&options);
-        if (check || !options.check)
+        if (options.check ? check != NULL : report_possible(&options))
             session = session_open(&options.session, options.files, options.file_count);
         if (session && check)
             check_files(session, check, &options);

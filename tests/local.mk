@@ -43,6 +43,7 @@ test_programs = \
 	tests/unit/test_progress \
 	tests/unit/test_source \
 	tests/unit/test_spread \
+	tests/unit/test_survey \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
@@ -69,7 +70,6 @@ tests_unit_test_limits_read_SOURCES = \
 	src/bench/limits/limits_read.c src/bench/limits/limits_read.h
 tests_unit_test_table_SOURCES = \
 	tests/unit/test_table.c \
-	src/bench/common/output.c src/bench/common/output.h \
 	src/bench/common/table.h src/bench/common/table_text.c \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
@@ -120,6 +120,7 @@ test_scripts = \
 	tests/cli/files.sh \
 	tests/cli/foreign.sh \
 	tests/cli/hostile.sh \
+	tests/cli/quantiles.sh \
 	tests/cli/hardening.sh \
 	tests/cli/json.sh \
 	tests/cli/cold.sh \

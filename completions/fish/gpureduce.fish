@@ -1,7 +1,9 @@
 # Completion of gpureduce in fish, made by: gpureduce --completion=fish
 
-complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals summary)' -d 'what to compute, separated by commas'
+complete -c gpureduce -s o -l op -x -a '(__fish_append , sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals median summary)' -d 'what to compute, separated by commas'
 complete -c gpureduce -l ddof -x -d 'var and std divide by the count less N'
+complete -c gpureduce -l histogram -x -a 'exponent' -d 'count the elements in so many bins from LO to HI, or from the minimum to the maximum'
+complete -c gpureduce -l plot -r -F -d 'draw the histogram into FILE, which ends in .svg or .png'
 complete -c gpureduce -s t -l dtype -x -a 'f32 f64 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 bool' -d 'type of raw elements'
 complete -c gpureduce -l endian -x -a 'little big' -d 'byte order of raw elements'
 complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd' -d 'what the input is'

@@ -7,7 +7,6 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
 	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
-	src/bench/common/output.c src/bench/common/output.h \
 	src/bench/common/reducers.c src/bench/common/reducers.h \
 	src/bench/common/series.c src/bench/common/series.h \
 	src/bench/common/table.h src/bench/common/table_text.c \

@@ -41,7 +41,7 @@ static bool list_files(struct check *check)
 
         for (size_t j = 0; j < operation_count; j++)
             if (line->value[j][0])
-                options->session.wants |= operations[j].wants;
+                operation_ask(&operations[j], &options->session.wants, &options->session.survey);
         if (!line->file)
             continue;
         if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0) {
@@ -65,7 +65,8 @@ struct check *check_open(struct options *options)
     }
     check->options = options;
     total_clear(&check->total);
-    if (!record_read(&check->record, options->check, &options->session) || !list_files(check)) {
+    if (!record_read(&check->record, options->check, &options->session) || !list_files(check) ||
+        !options_settle_device(options)) {
         check_close(check);
         return NULL;
     }

@@ -8,8 +8,10 @@ library_sources += \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/record.c src/cli/record.h \
 	src/cli/report.c src/cli/report.h \
+	src/cli/report_histogram.c \
 	src/cli/report_json.c \
 	src/cli/report_parts.h \
+	src/cli/report_plot.c \
 	src/cli/report_stats.c \
 	src/cli/report_text.c \
 	src/cli/report_tsv.c \

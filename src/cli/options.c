@@ -2,6 +2,7 @@
 
 #include "cli/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,53 @@ static bool parse_operations(const struct arguments *a, const struct argument *x
                              void *target)
 {
     return add_operations(a, x, text, target);
+}
+
+static const char *histogram_word(size_t i)
+{
+    return i == 0 ? "exponent" : NULL;
+}
+
+/* LO,HI */
+static bool parse_range(const char *text, struct histogram_request *h)
+{
+    char low[MESSAGE_QUOTE_MAX];
+    const char *comma = strchr(text, ',');
+
+    if (!comma || (size_t)(comma - text) >= sizeof low)
+        return false;
+    snprintf(low, sizeof low, "%.*s", (int)(comma - text), text);
+    h->range_given = true;
+    return number_parse(low, ELEMENT_F64, &h->low) &&
+           number_parse(comma + 1, ELEMENT_F64, &h->high) && isfinite(h->low) &&
+           isfinite(h->high) && h->low < h->high;
+}
+
+/* BINS, BINS,LO,HI or exponent */
+static bool parse_histogram(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    struct histogram_request *h = &((struct options *)target)->session.survey.histogram;
+    size_t length = strcspn(text, ",");
+    char bins[32];
+    uint64_t count;
+
+    (void)x;
+    *h = (struct histogram_request){.kind = HISTOGRAM_EXPONENTS};
+    if (strcmp(text, histogram_word(0)) == 0)
+        return true;
+    h->kind = HISTOGRAM_BINS;
+    snprintf(bins, sizeof bins, "%.*s", length < sizeof bins ? (int)length : 0, text);
+    if (!number_parse_count(bins, &count))
+        return arguments_wrong(a, "bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
+    if (count < 1 || count > HISTOGRAM_BINS_MAX)
+        return arguments_wrong(a, "--histogram %s: there may be 1 to 65536 bins", text);
+    _Static_assert(HISTOGRAM_BINS_MAX == 65536, "as the message says");
+    h->bins = (uint32_t)count;
+    if (text[length] && !parse_range(text + length + 1, h))
+        return arguments_wrong(
+            a, "--histogram %s: the range must be LO,HI, two numbers of which LO is less", text);
+    return true;
 }
 
 static const char *dtype_word(size_t i)
@@ -328,17 +376,34 @@ static const struct argument table[] = {
      .parse = parse_operations,
      .what = "operation",
      .word = operation_word,
+     .other = "a quantile such as q0.25 or p99.9",
      .completion = COMPLETE_LIST,
-     .help = "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
-             "nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, "
-             "subnormals, or summary, which is several of these; default sum,min,max,mean; "
-             "repeated, it adds to the list"},
+     .help =
+         "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
+         "nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, "
+         "subnormals, median, or quantiles such as q0.25 and p99.9; or summary, which is several "
+         "of these; default sum,min,max,mean; repeated, it adds to the list"},
     {.name = "ddof",
      .value = "N",
      .kind = ARGUMENT_COUNT,
      .target = MEMBER(session.ddof),
      .what = "degrees of freedom",
      .help = "var and std divide by the count less N; default 0"},
+    {.name = "histogram",
+     .value = "BINS[,LO,HI]",
+     .kind = ARGUMENT_PARSED,
+     .parse = parse_histogram,
+     .word = histogram_word,
+     .completion = COMPLETE_WORD,
+     .help =
+         "count the elements in so many bins from LO to HI, or from the minimum to the maximum; "
+         "or, with the word exponent, by their binary exponents"},
+    {.name = "plot",
+     .value = "FILE",
+     .kind = ARGUMENT_TEXT,
+     .target = MEMBER(plot),
+     .completion = COMPLETE_FILE,
+     .help = "draw the histogram into FILE, which ends in .svg or .png; needs gnuplot"},
     {.name = "dtype",
      .letter = 't',
      .value = "TYPE",
@@ -499,11 +564,13 @@ static const struct arguments arguments = {
 /* Whether the other options go with --check, which takes files and operations from its record. */
 static bool check_goes_with(struct options *options, const struct operands *operands)
 {
-    const char *other = options->operation_count > 0     ? "--op"
-                        : options->output == OUTPUT_JSON ? "--json"
-                        : options->output == OUTPUT_TSV  ? "--tsv"
-                        : options->total                 ? "--total"
-                                                         : NULL;
+    const char *other = options->operation_count > 0             ? "--op"
+                        : options->plot                          ? "--plot"
+                        : survey_asked(&options->session.survey) ? "--histogram"
+                        : options->output == OUTPUT_JSON         ? "--json"
+                        : options->output == OUTPUT_TSV          ? "--tsv"
+                        : options->total                         ? "--total"
+                                                                 : NULL;
 
     if (other)
         return arguments_wrong(&arguments, "option %s does not go with --check", other);
@@ -511,6 +578,41 @@ static bool check_goes_with(struct options *options, const struct operands *oper
         return arguments_wrong(&arguments, "with --check, files stand in its file: unexpected %s",
                                operands->words[0]);
     options->files = operands->words;
+    return true;
+}
+
+bool options_settle_device(struct options *options)
+{
+    if (!survey_asked(&options->session.survey))
+        return true;
+    if (options->total)
+        return arguments_wrong(&arguments,
+                               "quantiles and histograms are of one file each: leave out "
+                               "%s",
+                               "--total");
+    if (options->session.device == DEVICE_GPU)
+        return arguments_wrong(&arguments,
+                               "quantiles and histograms are computed on the CPU: "
+                               "leave out --device=%s",
+                               "gpu");
+    options->session.device = DEVICE_CPU;
+    return true;
+}
+
+/* Whether the options about the histogram go with each other, and with the number of files. */
+static bool histogram_goes_with(const struct options *options)
+{
+    const bool asked = options->session.survey.histogram.kind != HISTOGRAM_NONE;
+
+    if (options->plot && !asked)
+        return arguments_wrong(&arguments, "option %s goes with --histogram only", "--plot");
+    if (options->plot && options->file_count > 1)
+        return arguments_wrong(&arguments, "option %s is for one file", "--plot");
+    if (asked && options->output == OUTPUT_TSV && options->operation_count > 0)
+        return arguments_wrong(&arguments,
+                               "with --histogram and --tsv there are no other results: "
+                               "leave out %s, or use --json",
+                               "--op");
     return true;
 }
 
@@ -534,15 +636,19 @@ enum options_action options_parse(int argc, char **argv, struct options *options
     }
     if (options->check)
         return check_goes_with(options, &operands) ? OPTIONS_RUN : OPTIONS_WRONG;
-    if (options->operation_count == 0)
+    if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE)
         (void)add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
-        options->session.wants |= options->operations[i]->wants;
+        operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
+    if (!options_settle_device(options))
+        return OPTIONS_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
     options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
+    if (!histogram_goes_with(options))
+        return OPTIONS_WRONG;
 
     for (int i = 0; i < options->file_count; i++) {
         if (strcmp(options->files[i], "-") == 0 && isatty(STDIN_FILENO)) {

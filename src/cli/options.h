@@ -26,9 +26,10 @@ enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
 struct options {
     struct session_options session;
     const struct operation *operations[OPTIONS_OPERATIONS_MAX];
-    size_t operation_count;
+    size_t operation_count; /* 0 with --check, or for a histogram alone */
     enum options_output output;
     enum number_form number;
+    const char *plot;  /* a file to draw the histogram into; NULL for none */
     bool total;        /* also of all files as one */
     unsigned fail_on;  /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
@@ -47,6 +48,10 @@ enum options_action {
     OPTIONS_DONE, /* --help or the like was printed */
     OPTIONS_WRONG /* the command line is wrong; a message says how */
 };
+
+/* Has the CPU do what only it can, quantiles and histograms, unless a GPU is demanded: that is an
+   error, which it prints. Call it once it is known what is asked for. */
+bool options_settle_device(struct options *options);
 
 /* Parses argv, reordering it so that `files` can point into it. */
 enum options_action options_parse(int argc, char **argv, struct options *options);

@@ -73,7 +73,7 @@ static struct record_line *add_line(struct reading *r)
     line = &record->lines[record->count];
     *line = (struct record_line){
         .input = r->session->input, .nan = r->session->nan, .ddof = r->session->ddof};
-    line->value = calloc(operation_count, sizeof *line->value);
+    line->value = calloc(OPERATIONS_MAX, sizeof *line->value);
     if (!line->value) {
         out_of_memory(r);
         return NULL;

@@ -17,7 +17,8 @@ struct record_line {
     char *file;    /* NULL: the total of the files since the last total */
     bool failed;   /* the file had no result */
     bool binary64; /* numbers are those of binary64; otherwise of the operation's type */
-    char (*value)[NUMBER_MAX]; /* of each of the operations; empty where none is recorded */
+    char (*value)[NUMBER_MAX]; /* of each of OPERATIONS_MAX operations; empty where none is recorded
+                                */
 
     /* How the file was read: what the line says, and the session's options for what it does not. */
     struct source_options input;

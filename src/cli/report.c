@@ -7,6 +7,7 @@
 
 #include "cli/report_parts.h"
 #include "profile/machine_limits.h"
+#include "sys/gnuplot.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
 
@@ -94,6 +95,11 @@ double report_limit(const struct options *options, const struct reduction *reduc
     return bottleneck_limit(bottleneck, m, gpus->engine ? gpus->description : NULL);
 }
 
+bool report_possible(const struct options *options)
+{
+    return !options->plot || gnuplot_possible(options->plot);
+}
+
 void report_begin(const struct options *options)
 {
     if (options->output == OUTPUT_TSV && !options->quiet && !options->check)
@@ -144,6 +150,8 @@ void report(const struct options *options, const char *path, const struct reduct
     (void)stdio_flush();
     if (wants_stats(options, reduction))
         report_stats(options, path, reduction);
+    if (options->plot && !reduction->error[0])
+        report_plot(options, path, reduction);
     report_fail_on(options, path, reduction);
 }
 

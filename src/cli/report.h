@@ -9,6 +9,10 @@
 #include "run/reduction.h"
 #include "run/total.h"
 
+/* Whether all that the options ask for can be written, as far as that can be told beforehand. If
+   not, an error says why. */
+bool report_possible(const struct options *options);
+
 /* Prints what stands before all results: the heading of TSV. */
 void report_begin(const struct options *options);
 

@@ -208,7 +208,10 @@ void report_json(const struct options *options, const char *path, const struct r
     }
     json_input(options, reduction);
     json_values(options, reduction);
+    report_histogram_json(options, reduction);
     json_amounts(reduction);
+    if (survey_asked(&options->session.survey))
+        printf(", \"readings\": %u", reduction->readings);
     if (options->verbose) {
         json_phases(&reduction->profile);
         json_stages(&reduction->profile);

@@ -26,6 +26,25 @@ void report_text(const struct options *options, const char *path,
 void report_tsv(const struct options *options, const char *path, const struct reduction *reduction);
 void report_tsv_heading(const struct options *options);
 
+/* The histogram, if there is one: as lines of text, or, on a terminal, as bars. Without a result,
+   what stands for it. */
+void report_histogram(const struct options *options, const struct reduction *reduction);
+
+/* The heading of its TSV, and its lines, each with the name of the file in front. */
+void report_histogram_tsv_heading(const struct options *options);
+void report_histogram_tsv(const struct options *options, const char *path,
+                          const struct reduction *reduction);
+
+/* Its member of the object of JSON. */
+void report_histogram_json(const struct options *options, const struct reduction *reduction);
+
+/* Draws it into options->plot. A failure is printed. */
+void report_plot(const struct options *options, const char *path,
+                 const struct reduction *reduction);
+
+/* A name as a field of TSV, as by @tsv of jq(1). */
+void report_tsv_name(const char *name);
+
 /* An object of JSON, on a line of standard output; of an input, and of the total. */
 void report_json(const struct options *options, const char *path,
                  const struct reduction *reduction);

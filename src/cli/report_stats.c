@@ -93,6 +93,8 @@ static void report_verbose(const struct options *options, const struct reduction
     message_line("  format    %s, %s%s", reduction->format, element_name(reduction->type),
                  reduction->in_order ? "; elements lie across frames: decoded once more, in order"
                                      : "");
+    if (reduction->readings > 1)
+        message_line("  readings  %u", reduction->readings);
     verbose_engines(options, reduction);
     verbose_phases(&reduction->profile);
     verbose_stages(&reduction->profile);

@@ -18,8 +18,10 @@ void report_text(const struct options *options, const char *path, const struct r
     char text[NUMBER_MAX], quoted[MESSAGE_QUOTE_MAX];
 
     if (reduction->error[0]) {
-        if (options->quiet)
+        if (options->quiet) {
             quiet_error(options);
+            report_histogram(options, reduction);
+        }
         return;
     }
     if ((options->file_count > 1 || options->total) && !options->quiet)
@@ -33,4 +35,5 @@ void report_text(const struct options *options, const char *path, const struct r
         else
             printf("%s\t%s\n", op->name, text);
     }
+    report_histogram(options, reduction);
 }

@@ -7,6 +7,10 @@
 
 void report_tsv_heading(const struct options *options)
 {
+    if (options->session.survey.histogram.kind != HISTOGRAM_NONE) {
+        report_histogram_tsv_heading(options);
+        return;
+    }
     fputs("file", stdout);
     for (size_t i = 0; i < options->operation_count; i++)
         if (!report_repeated(options, i))
@@ -14,8 +18,8 @@ void report_tsv_heading(const struct options *options)
     putchar('\n');
 }
 
-/* What separates fields and lines is escaped, as by @tsv of jq(1); all else is left as it is. */
-static void print_name(const char *name)
+/* What separates fields and lines is escaped; all else is left as it is. */
+void report_tsv_name(const char *name)
 {
     static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
 
@@ -36,8 +40,12 @@ void report_tsv(const struct options *options, const char *path, const struct re
 {
     char text[NUMBER_MAX] = REPORT_MISSING;
 
+    if (options->session.survey.histogram.kind != HISTOGRAM_NONE) {
+        report_histogram_tsv(options, path, reduction);
+        return;
+    }
     if (path)
-        print_name(path);
+        report_tsv_name(path);
     else
         fputs("total", stdout);
     for (size_t i = 0; i < options->operation_count; i++) {

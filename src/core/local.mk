@@ -4,7 +4,13 @@ library_sources += \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
 	src/core/exact.c src/core/exact.h \
+	src/core/histogram.c src/core/histogram.h \
 	src/core/number.c src/core/number.h \
 	src/core/operation.c src/core/operation.h \
+	src/core/order.c src/core/order.h \
 	src/core/partial.c src/core/partial.h \
-	src/core/spread.c src/core/spread.h
+	src/core/quantile.c src/core/quantile.h \
+	src/core/sample.c src/core/sample.h \
+	src/core/spread.c src/core/spread.h \
+	src/core/survey.c src/core/survey.h \
+	src/core/tally.c src/core/tally.h

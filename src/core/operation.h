@@ -5,7 +5,8 @@
  * result that partial_finish sets. One that needs more to be accumulated is also a bit of enum
  * partial_want, a field of struct partial that partial_merge adds up, and an accumulator in each
  * engine: a row of the kernels that have it (cpu_kernel_row, and choose_kernel in
- * engine/cuda/reduce.cuh).
+ * engine/cuda/reduce.cuh). Quantiles are found by surveys (survey.h); there are as many as names
+ * for them.
  */
 #ifndef GPUREDUCE_OPERATION_H
 #define GPUREDUCE_OPERATION_H
@@ -13,6 +14,8 @@
 #include <stddef.h>
 
 #include "core/partial.h"
+#include "core/quantile.h"
+#include "core/survey.h"
 
 enum operation_kind {
     OPERATION_BINARY64, /* a binary64 number */
@@ -28,10 +31,15 @@ struct operation {
     size_t integer; /* where it is in full, if it is an integer; 0 if it never is */
 };
 
-extern const struct operation operations[];
-extern const size_t operation_count;
+/* All of them, and how many. Quantiles are the last: median, and those that operation_find has been
+   asked for. */
+#define OPERATIONS_MAX 64
+extern const struct operation *const operations;
+extern size_t operation_count;
 
-/* The operation called by the first `length` characters of `name`, or NULL. */
+/* The operation called by the first `length` characters of `name`, or NULL. A quantile that was not
+   asked for before becomes an operation, as long as there are no more than RESULT_QUANTILES_MAX;
+   so only one thread may look for names. */
 const struct operation *operation_find(const char *name, size_t length);
 
 /* Several operations that are asked for by one name: `list` has theirs, separated by commas. */
@@ -45,6 +53,12 @@ extern const size_t operation_group_count;
 
 /* The group called by the first `length` characters of `name`, or NULL. */
 const struct operation_group *operation_group_find(const char *name, size_t length);
+
+/* Whether an operation is a quantile. */
+bool operation_is_quantile(const struct operation *op);
+
+/* Adds what the operation needs to what is asked of a reduction. */
+void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey);
 
 /* Its value in a result: of the kinds OPERATION_BINARY64 and OPERATION_ELEMENT. */
 double operation_number(const struct operation *op, const struct result *result);

@@ -53,6 +53,9 @@ struct partial {
     uint64_t zeros, negative, subnormal; /* counts of elements; -0 is a zero, and not negative */
 };
 
+/* The most quantiles that a result has. */
+#define RESULT_QUANTILES_MAX 32
+
 /* What a finished reduction says. Numbers that have no value, for want of elements, are NaN;
    indices that have none are PARTIAL_NO_INDEX. */
 struct result {
@@ -66,6 +69,7 @@ struct result {
     uint64_t nan;
     uint64_t infinity;
     uint64_t first_nan;
+    double quantiles[RESULT_QUANTILES_MAX]; /* what a survey found (survey.h), not a partial */
 
     /* The same sum and extremes in full, where they are those of integers. */
     struct integer sum_integer;

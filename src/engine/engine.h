@@ -24,6 +24,7 @@
 #include "core/chunk.h"
 #include "core/element.h"
 #include "core/partial.h"
+#include "core/tally.h"
 #include "sys/timeline.h"
 
 #define ENGINE_REASON_MAX 256
@@ -49,10 +50,12 @@ struct engine_needs {
 /* What the workers are to do. */
 struct engine_setup {
     enum element_type type;
-    bool swap;         /* elements are not in this machine's byte order */
-    unsigned wants;    /* partial_want bits, which the engine finds */
-    size_t chunk_size; /* bytes of a buffer; 0 for the engine's chunk_bytes */
-    size_t in_place;   /* bytes of the largest chunk to come in place; 0 if none will */
+    bool swap;                 /* elements are not in this machine's byte order */
+    unsigned wants;            /* partial_want bits, which the engine finds */
+    size_t chunk_size;         /* bytes of a buffer; 0 for the engine's chunk_bytes */
+    size_t in_place;           /* bytes of the largest chunk to come in place; 0 if none will */
+    struct tally_set *tallies; /* of the worker alone: what it counts beside the partial result,
+                                  until finish; NULL for nothing. Only the CPU's engine knows it */
 };
 
 enum engine_status {

@@ -13,13 +13,15 @@ library_sources += \
 	src/engine/cpu/kernel_spread.h \
 	src/engine/cpu/kernel_spread32.h \
 	src/engine/cpu/kernel_spread64.h \
+	src/engine/cpu/kernel_tally.h \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \
 	src/engine/cpu/kernels_portable.c \
 	src/engine/cpu/reducer.c \
 	src/engine/cpu/reducer_spread.c \
-	src/engine/cpu/simd.h
+	src/engine/cpu/simd.h \
+	src/engine/cpu/tally.c src/engine/cpu/tally.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4
 cuda_sources = \

@@ -4,6 +4,7 @@ library_sources += \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
 	src/run/phases.c src/run/phases.h \
+	src/run/readings.c src/run/readings.h \
 	src/run/reduction.h \
 	src/run/run.c src/run/run.h \
 	src/run/run_profile.c src/run/run_profile.h \

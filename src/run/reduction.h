@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/histogram.h"
 #include "core/partial.h"
 #include "engine/engine.h"
 #include "profile/profile.h"
@@ -37,11 +38,13 @@ struct reduction {
     struct source_shape shape;
     const char *format; /* raw, npy, zstd or npy+zstd */
     bool compressed;
-    bool in_order;        /* frames could not be decoded in parallel, and were read a second time */
-    uint64_t elements;    /* reduced, NaNs included */
-    uint64_t bytes;       /* of elements */
-    uint64_t input_bytes; /* read from the file: compressed, where it is */
-    double seconds;       /* from the first read to the final result */
+    bool in_order;     /* frames could not be decoded in parallel, and were read a second time */
+    unsigned readings; /* how often the input was read */
+    const struct histogram *histogram;      /* the session's, until its next input; NULL for none */
+    uint64_t elements;                      /* reduced, NaNs included */
+    uint64_t bytes;                         /* of elements */
+    uint64_t input_bytes;                   /* read from the file: compressed, where it is */
+    double seconds;                         /* from the first read to the final result */
     struct reduction_share shares[ENGINES]; /* by enum engine_id */
     char gpu_skipped[ENGINE_REASON_MAX];    /* why auto did without a GPU; empty if it did not */
     struct profile profile;

@@ -85,8 +85,11 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
         setup.chunk_size = run->info->buffer_bytes;
     /* The same for all inputs, so that engine workers can be kept. */
     setup.in_place = id == ENGINE_CPU ? engine_cpu.in_place_bytes : in_place;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        if (id == ENGINE_CPU && run->tallies)
+            setup.tallies = &run->tallies[i];
         worker_join(&workers[i], run, &setup, in_place, first);
+    }
 }
 
 /* Starts the workers of an engine that have joined, on threads of their own. Returns how many could

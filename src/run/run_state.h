@@ -44,6 +44,7 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
+    struct tally_set *tallies; /* of each CPU worker; NULL for none */
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run
        before this; clock_now's. */
     uint64_t called_at, opened_at, started_at;

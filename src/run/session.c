@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/spread.h"
+#include "run/readings.h"
 #include "run/run.h"
 #include "run/run_profile.h"
 #include "run/worker.h"
@@ -33,6 +34,7 @@ struct session {
     int inputs;         /* that are expected, with the current one */
     uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
+    struct readings readings; /* of the current input */
 };
 
 /* Bytes of an input that a GPU could help with, as far as its size tells. Only auto asks. */
@@ -128,6 +130,7 @@ struct session *session_open(const struct session_options *options, char *const 
         return NULL;
     }
     session->options = options;
+    readings_open(&session->readings, &options->survey);
     session->called_at = clock_now();
     session->cores = cores_available();
     session->inputs = count;
@@ -145,6 +148,7 @@ bool session_close(struct session *session)
 {
     for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++)
         worker_end(&session->workers[i]);
+    readings_close(&session->readings);
     if (!gpu_close(&session->gpu))
         return false;
     if (session->cpu)
@@ -172,14 +176,12 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
              gpu_policy_skipped(&run->observed, reason));
 }
 
-/* Fills in the reduction from the merged partial. False when the result is an error: --nan=error
-   has found a NaN. */
-static bool conclude(struct run *run, struct partial *partial, struct reduction *reduction)
+/* Replaces the source's numbering in a merged partial by true indices, and looks at what may be
+   wrong with it. False when the result is an error: --nan=error has found a NaN. */
+static bool check_partial(const struct run *run, struct partial *partial)
 {
     const struct source_info *info = run->info;
-    const struct partial_types types = partial_types_of(info->type);
     struct source *s = run->source;
-    uint64_t now;
 
     partial->min_index = true_index(s, partial->min_index);
     partial->max_index = true_index(s, partial->max_index);
@@ -194,6 +196,18 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
                      partial->count, info->elements);
         return false;
     }
+    return true;
+}
+
+/* Fills in the reduction after the last reading. */
+static void conclude(struct run *run, const struct partial *partial,
+                     const struct readings *readings, struct reduction *reduction)
+{
+    const struct source_info *info = run->info;
+    const struct partial_types types = partial_types_of(info->type);
+    struct source *s = run->source;
+    uint64_t now;
+
     partial_finish_types(partial, &types, run->options->nan == NAN_SKIP, &reduction->result);
     spread_finish(partial,
                   &(struct spread_terms){.skip_nan = run->options->nan == NAN_SKIP,
@@ -201,6 +215,7 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
                                          .type = info->type,
                                          .types = types},
                   &reduction->result);
+    readings_finish(readings, reduction);
     now = clock_now();
     reduction->partial = *partial;
     reduction->type = info->type;
@@ -215,7 +230,6 @@ static bool conclude(struct run *run, struct partial *partial, struct reduction 
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
     run_profile_end(run, now, reduction);
     explain_skipped(run, reduction);
-    return true;
 }
 
 /* The timelines of feeders are the run's to free; the workers leave it. */
@@ -258,8 +272,8 @@ static bool engine_has_kernels(const struct run *run)
     return false;
 }
 
-/* Reduces an input once. *started_at is when it was first read, 0 before; when it is read again,
-   the clock goes on. */
+/* Reads an input once, and fills in the reduction if it needs no other reading. *started_at is when
+   it was first read, 0 before; when it is read again, the clock goes on. */
 static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
                                        uint64_t *started_at, struct reduction *reduction)
 {
@@ -284,7 +298,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     memset(reduction, 0, sizeof *reduction);
     input.in_order = in_order;
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
-    if (!in_order)
+    if (!in_order && session->readings.count == 0)
         forget_to_come(session, run.source, path);
     if (!run.source)
         return SOURCE_BROKEN;
@@ -294,10 +308,16 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                                       .swap = run.info->swap,
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
-    verdict = engine_has_kernels(&run) ? run_workers(&run, &partial) : SOURCE_BROKEN;
+    verdict = engine_has_kernels(&run) && readings_begin(&session->readings, &run)
+                  ? run_workers(&run, &partial)
+                  : SOURCE_BROKEN;
     reduction->in_order = in_order;
-    if (verdict == SOURCE_COMPLETE && !conclude(&run, &partial, reduction))
+    if (verdict == SOURCE_COMPLETE &&
+        !(check_partial(&run, &partial) && readings_take(&session->readings, &run, &partial)))
         verdict = SOURCE_BROKEN;
+    if (verdict == SOURCE_COMPLETE && !session->readings.more)
+        conclude(&run, &partial, &session->readings, reduction);
+    readings_drop(&session->readings);
     *started_at = phases_started_at(&run.phases);
     dismiss_workers(session);
     source_close(run.source);
@@ -320,11 +340,18 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
 {
     uint64_t started_at = 0;
     enum source_verdict verdict;
+    bool in_order = false;
 
     message_forget_error();
-    verdict = reduce_once(session, path, false, &started_at, reduction);
-    if (verdict == SOURCE_RETRY)
-        verdict = reduce_once(session, path, true, &started_at, reduction);
+    readings_close(&session->readings);
+    readings_open(&session->readings, &session->options->survey);
+    do {
+        verdict = reduce_once(session, path, in_order, &started_at, reduction);
+        if (verdict == SOURCE_RETRY && !in_order) {
+            in_order = true;
+            verdict = reduce_once(session, path, true, &started_at, reduction);
+        }
+    } while (verdict == SOURCE_COMPLETE && session->readings.more);
     session->called_at = clock_now();
     session->inputs--;
     if (verdict != SOURCE_COMPLETE)

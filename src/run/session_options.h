@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/survey.h"
 #include "engine/engine.h"
 #include "source/source.h"
 
@@ -36,6 +37,7 @@ struct session_options {
     size_t chunk_size;                        /* bytes; 0: the engine's choice */
     unsigned wants;                           /* partial_want bits */
     uint64_t ddof;                            /* of variances; see struct spread_terms */
+    struct survey_request survey;             /* what takes more than a partial result: CPU only */
     const struct progress_observer *progress; /* NULL for nobody */
 };
 

@@ -26,7 +26,7 @@ static struct engine_state *engine_state(const struct worker *w)
 static bool same_setup(const struct engine_setup *a, const struct engine_setup *b)
 {
     return a->type == b->type && a->swap == b->swap && a->wants == b->wants &&
-           a->chunk_size == b->chunk_size && a->in_place == b->in_place;
+           a->chunk_size == b->chunk_size && a->in_place == b->in_place && a->tallies == b->tallies;
 }
 
 /* The engine worker for the run: the one that is kept, if it does, or a new one. NULL with the

@@ -80,6 +80,30 @@ ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t off
     return source_pread_from(s, s->fd, buffer, size, offset);
 }
 
+bool source_is_random(const struct source *s)
+{
+    return s->info.parallel && !s->info.compressed;
+}
+
+bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements)
+{
+    const size_t size = s->info.element_size;
+    const uint64_t offset = s->start + s->data_offset + index * size;
+    ptrdiff_t got = source_pread(s, elements, count * size, offset);
+
+    atomic_store(&s->input_read, 0);
+    atomic_store(&s->read_time, 0);
+    if (got < 0)
+        return false;
+    if ((size_t)got < count * size) {
+        source_became_shorter(s, offset + count * size);
+        return false;
+    }
+    if (s->info.swap)
+        element_swap(elements, elements, count, size);
+    return true;
+}
+
 bool source_check_end(struct source *s, uint64_t size)
 {
     uint64_t data = size > s->data_offset ? size - s->data_offset : 0;

@@ -53,6 +53,7 @@ static bool open_file(struct source *s, struct stat *status)
         refuse_directory(s);
         return false;
     }
+    s->info.repeatable = S_ISREG(status->st_mode) || S_ISBLK(status->st_mode);
     flags = fcntl(s->fd, F_GETFL);
     if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY) {
         source_error(s, "cannot be read: it is closed, or open for writing only");

@@ -78,6 +78,7 @@ struct source_info {
     bool compressed;      /* its bytes are decoded first */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
     bool whole;           /* all of it was read when it was opened */
+    bool repeatable;      /* it can be opened and read again */
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */
     uint64_t input_bytes; /* from its beginning to its end; SOURCE_UNKNOWN for a pipe */
     uint64_t elements;    /* to be reduced; SOURCE_UNKNOWN before the end is reached */
@@ -143,6 +144,14 @@ void source_release(struct source *s, unsigned worker, const struct chunk *chunk
 /* For a mapped chunk whose bytes vanished while they were read: prints what happened to the file,
    and makes the source fail. */
 void source_lost(struct source *s, const struct chunk *chunk);
+
+/* Whether source_read_at can be used: the input is a file that is not compressed. */
+bool source_is_random(const struct source *s);
+
+/* Reads `count` elements, which are there, from the one numbered `index` on, in this machine's byte
+   order. What it reads does not count as read. Not while workers ask for chunks. False on failure.
+ */
+bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements);
 
 /* After all workers saw the end: whether that was the whole input. */
 enum source_verdict source_finish(struct source *s);

@@ -4,10 +4,12 @@ library_sources += \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/faults.h \
+	src/sys/gnuplot.c src/sys/gnuplot.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
+	src/sys/output.c src/sys/output.h \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/stdio.c src/sys/stdio.h \
 	src/sys/task_thread.c src/sys/task_thread.h \

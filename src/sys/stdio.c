@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sys/message.h"
@@ -33,6 +34,19 @@ bool stdio_flush(void)
     if (fflush(stdout) != 0 && output_error == 0)
         output_error = errno;
     return output_error == 0;
+}
+
+/* What terminals that do not say how wide they are usually are. */
+#define COLUMNS_USUAL 80
+
+unsigned stdio_columns(void)
+{
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                           : COLUMNS_USUAL;
 }
 
 void stdio_close(void)

@@ -18,6 +18,10 @@ void stdio_open(void);
    why. */
 bool stdio_flush(void);
 
+/* The columns of the terminal that standard output is; 0 if it is none, and 80 where it does not
+   say. */
+unsigned stdio_columns(void);
+
 /* Flushes and closes standard output. If that failed, now or before, prints why and raises the exit
    status. */
 void stdio_close(void);

@@ -61,6 +61,7 @@ cat >options <<'END'
 --fail-on
 --format
 --help
+--histogram
 --json
 --length
 --long
@@ -69,6 +70,7 @@ cat >options <<'END'
 --no-progress
 --number
 --op
+--plot
 --progress
 --quiet
 --skip
@@ -110,8 +112,9 @@ for pair in sum:6 min:1 max:3 mean:2 count:3 argmin:0 argmax:2 nan:0 inf:0; do
 done
 run -o sum,min,max,mean,count,argmin,argmax,nan,inf odd.f32
 golden 'every operation, of data with a NaN' 0 operations
-choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals or summary'
-for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' median su summ; do
+choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, median, summary or a quantile such as q0.25 or p99.9'
+for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' Median su summ q p q. q1.1 p101 q-0.5 q1e-3 q0.5x \
+    q0.1234567890123456789 p0.12345678901234567 q1.00000000000000000000; do
     name=$bad
     case $bad in
     '' | *,*) name= ;;

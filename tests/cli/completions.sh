@@ -56,7 +56,7 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'a name' 'gpureduce --dt' '--dtype='
     offers bash 'names alike' 'gpureduce --pr' '--progress'
     offers bash 'names of one beginning' 'gpureduce --l' '--length=\n--long'
-    offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,--ddof=,-t,--dtype=,--endian=} \
+    offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,--ddof=,--histogram=,--plot=,-t,--dtype=,--endian=} \
         {--format=,--skip=,--length=,--long,--no-check,--nan=,-D,--device=,-j,--threads=,--chunk-size=} \
         {--json,--tsv,--number=,--total,--check=,--fail-on=} \
         {-q,--quiet,-v,--verbose,--progress,--no-progress,-h,--help,-V,--version}' |
@@ -66,7 +66,7 @@ if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'all words, behind =' 'gpureduce --nan =' 'propagate\nskip\nerror'
     offers bash 'words, as the next word' 'gpureduce --nan ' 'propagate\nskip\nerror'
     offers bash 'words, behind a letter' 'gpureduce -D g' gpu
-    offers bash 'the last of a list' 'gpureduce -o sum,m' 'sum,min\nsum,max\nsum,mean'
+    offers bash 'the last of a list' 'gpureduce -o sum,m' 'sum,min\nsum,max\nsum,mean\nsum,median'
     offers bash 'the last of a list, where = does not split' 'gpureduce --op=sum,min,argma' \
         --op=sum,min,argmax
     offers bash 'a number' 'gpureduce -j ' ''

@@ -41,9 +41,10 @@ static void check_parsed(const struct options *o)
     const struct source_options *input = &o->session.input;
 
     fuzz_check(fuzz_messages.errors == 0, "taken, and an error: %s", fuzz_messages.text);
-    /* With --check, operations and files stand in its file. */
+    /* With --check, operations and files stand in its file; a histogram may be alone. */
     fuzz_check(o->operation_count <= OPTIONS_OPERATIONS_MAX &&
-                   (o->operation_count == 0) == (o->check != NULL),
+                   (o->check ? o->operation_count == 0
+                             : o->operation_count > 0 || survey_asked(&o->session.survey)),
                "%zu operations", o->operation_count);
     fuzz_check(o->session.threads <= OPTIONS_THREADS_MAX, "%u threads", o->session.threads);
     fuzz_check(o->session.chunk_size <= (size_t)1 << 30, "chunks of %zu bytes",
@@ -64,9 +65,7 @@ static void check_parsed(const struct options *o)
     fuzz_check((o->file_count == 0) == (o->check != NULL), "%d files", o->file_count);
     for (int i = 0; i < o->file_count; i++)
         fuzz_check(o->files[i], "file %d is missing", i);
-    fuzz_check((o->session.wants & ~(unsigned)PARTIAL_ALL) ==
-                   0,
-               "wants %x", o->session.wants);
+    fuzz_check((o->session.wants & ~(unsigned)PARTIAL_ALL) == 0, "wants %x", o->session.wants);
 }
 
 static void command_line(const unsigned char *data, size_t size)

@@ -76,7 +76,4 @@ struct table_plot {
    values are far apart. */
 bool table_plot(const struct table *t, const char *path, const struct table_plot *what);
 
-/* Whether table_plot can write to `path`, and there is a gnuplot to do it. */
-bool table_plot_possible(const char *path);
-
 #endif

@@ -1,17 +1,13 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "bench/common/output.h"
 #include "bench/common/table_impl.h"
 #include "core/number.h"
+#include "sys/gnuplot.h"
 #include "sys/message.h"
 
 /* The axis is logarithmic if the longest bar is so many times as long as the shortest. */
@@ -24,88 +20,6 @@
 /* The share of the axis behind the longest bar, for its value, and that of a character of it. */
 #define VALUE_SHARE 0.12
 #define CHARACTER_SHARE 0.013
-
-extern char **environ;
-
-/* Runs gnuplot with these file descriptors as its standard streams; -1 stands for our own. Returns
-   its exit status, or -1 with errno when it cannot be started. */
-static int run_gnuplot(const char *argument, int in, int out, int err)
-{
-    char program[] = "gnuplot", word[32];
-    char *argv[] = {program, word, NULL};
-    const int streams[] = {in, out, err};
-    posix_spawn_file_actions_t actions;
-    int error, status;
-    pid_t child;
-
-    snprintf(word, sizeof word, "%s", argument);
-    error = posix_spawn_file_actions_init(&actions);
-    if (error) {
-        errno = error;
-        return -1;
-    }
-    for (int i = 0; i < 3 && error == 0; i++)
-        if (streams[i] >= 0)
-            error = posix_spawn_file_actions_adddup2(&actions, streams[i], i);
-    if (error == 0)
-        error = posix_spawnp(&child, program, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error) {
-        errno = error;
-        return -1;
-    }
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* The format that the ending of a path asks for: "svg" or "png"; NULL for any other. */
-static const char *plot_format(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    if (dot && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0))
-        return dot + 1;
-    return NULL;
-}
-
-bool table_plot_possible(const char *path)
-{
-    char quoted[MESSAGE_QUOTE_MAX];
-    int null, status;
-
-    if (!plot_format(path)) {
-        message_error(EXIT_USAGE, "%s: a plot's name ends in .svg or .png",
-                      message_quote(quoted, path));
-        return false;
-    }
-    null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    status = run_gnuplot("--version", null, null, null);
-    if (null >= 0)
-        close(null);
-    if (status != 0) {
-        message_error(EXIT_FAILED,
-                      "cannot plot: there is no gnuplot here that works (install gnuplot, or leave "
-                      "out --plot)");
-        return false;
-    }
-    return output_possible(path);
-}
-
-/* Writes a string of gnuplot's, for titles and data blocks; its line breaks are kept. Left out is
-   what means something there: gnuplot would run what stands between backquotes. */
-static void write_gnuplot_string(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (; *text; text++) {
-        if (*text == '\n')
-            fputs("\\n", out);
-        else
-            putc(strchr("\"\\`", *text) || (unsigned char)*text < 0x20 ? '?' : *text, out);
-    }
-    putc('"', out);
-}
 
 /* What is drawn. From top to bottom there are slots of the same height: one for the heading of each
    group, and one for each bar. */
@@ -167,18 +81,10 @@ static void measure_bars(struct plot *p)
 
 static void write_terminal(const struct plot *p, FILE *out, const char *format)
 {
-    fputs("set encoding utf8\n", out);
-    if (strcmp(format, "svg") == 0)
-        fprintf(out, "set terminal svg size 900,%zu noenhanced background 'white'\n",
-                150 + 22 * p->slots);
-    else
-        fprintf(out,
-                "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
-                "    set terminal pngcairo size 1200,%zu noenhanced background 'white'\n"
-                "} else {\n"
-                "    set terminal png size 1200,%zu noenhanced\n"
-                "}\n",
-                160 + 26 * p->slots, 160 + 26 * p->slots);
+    const bool svg = strcmp(format, "svg") == 0;
+
+    gnuplot_write_terminal(out, format, svg ? 900 : 1200,
+                           svg ? 150 + 22 * p->slots : 160 + 26 * p->slots);
 }
 
 /* Where the axis ends: behind the longest bar there is room for its value. */
@@ -234,7 +140,7 @@ static void write_bars(const struct plot *p, FILE *out)
         }
         snprintf(words, sizeof words, "%.*f", p->t->columns[what->value].decimals, numbers[0]);
         fprintf(out, " %u \"%s\" ", colors[(groups - 1) % (sizeof colors / sizeof *colors)], words);
-        write_gnuplot_string(out, row->cells[what->label].set ? row->cells[what->label].text : "");
+        gnuplot_write_string(out, row->cells[what->label].set ? row->cells[what->label].text : "");
         fprintf(out, " %g\n", text_begin(p, numbers[2], words));
     }
     fputs("END_OF_ROWS\n", out);
@@ -252,7 +158,7 @@ static void write_headings(const struct plot *p, FILE *out)
             continue;
         if (begins_group(row, before)) {
             fputs("set label ", out);
-            write_gnuplot_string(out, row->group ? row->group : "");
+            gnuplot_write_string(out, row->group ? row->group : "");
             fprintf(out, " at graph 0.006, first %zu left front textcolor rgb '#202020'\n", slot++);
         }
         before = row;
@@ -284,7 +190,7 @@ static void write_log_tics(const struct plot *p, FILE *out)
 static void write_axes(const struct plot *p, FILE *out)
 {
     fputs("set title ", out);
-    write_gnuplot_string(out, p->what->title);
+    gnuplot_write_string(out, p->what->title);
     fprintf(out, "\nset xlabel \"%s%s\"\n", p->what->axis, p->low > 0 ? ", logarithmic scale" : "");
     fprintf(out,
             "set key off\nset style fill solid noborder\nset grid xtics\nset border 3\n"
@@ -307,7 +213,7 @@ static void write_limit(const struct plot *p, FILE *out)
             "set arrow from %g, graph 0 to %g, graph 1 nohead back dashtype 2 linewidth 2 "
             "linecolor rgb '#c03020'\nset label ",
             limit, limit);
-    write_gnuplot_string(out, p->what->limit_name);
+    gnuplot_write_string(out, p->what->limit_name);
     fprintf(out, " at %g, first 0 right offset -0.5,0 front textcolor rgb '#c03020'\n", limit);
 }
 
@@ -333,33 +239,11 @@ static bool write_script(struct plot *p, FILE *out, const char *format)
     return true;
 }
 
-/* Runs a script, whose output becomes the file. */
-static bool draw(FILE *script, const char *path)
-{
-    char quoted[MESSAGE_QUOTE_MAX];
-    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), status;
-
-    if (out < 0) {
-        output_error(path);
-        return false;
-    }
-    status = run_gnuplot("-", fileno(script), out, -1);
-    if (status < 0)
-        message_error(EXIT_FAILED, "cannot run gnuplot: %s", strerror(errno));
-    else if (status != 0)
-        message_error(EXIT_FAILED, "%s: gnuplot failed with status %d", message_quote(quoted, path),
-                      status);
-    if (close(out) == 0 || status != 0)
-        return status == 0;
-    output_error(path);
-    return false;
-}
-
 bool table_plot(const struct table *t, const char *path, const struct table_plot *what)
 {
     struct plot plot = {.t = t, .what = what};
     char quoted[MESSAGE_QUOTE_MAX];
-    const char *format = plot_format(path);
+    const char *format = gnuplot_format(path);
     FILE *script;
     bool good = false;
 
@@ -375,7 +259,7 @@ bool table_plot(const struct table *t, const char *path, const struct table_plot
     else if (fflush(script) != 0 || fseek(script, 0, SEEK_SET) != 0)
         message_error(EXIT_FAILED, "cannot write a temporary file: %s", strerror(errno));
     else
-        good = draw(script, path);
+        good = gnuplot_draw(script, path);
     fclose(script);
     return good;
 }

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/output.h"
 #include "bench/common/table_impl.h"
 #include "sys/message.h"
+#include "sys/output.h"
 #include "sys/stdio.h"
 
 /* The least widths of columns when rows are printed one by one: later cells may be wider than those

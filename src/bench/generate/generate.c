@@ -20,7 +20,6 @@
 
 #include "bench/common/arguments.h"
 #include "bench/common/distribution.h"
-#include "bench/common/output.h"
 #include "bench/common/team.h"
 #include "cli/argument_parser.h"
 #include "cli/progress.h"
@@ -28,6 +27,7 @@
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/message.h"
+#include "sys/output.h"
 
 /* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost
    nothing, and small enough to stay in a level-2 cache until it is written. */

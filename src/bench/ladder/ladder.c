@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "bench/common/arguments.h"
-#include "bench/common/output.h"
 #include "bench/common/series.h"
 #include "bench/ladder/inputs.h"
 #include "bench/ladder/options.h"
@@ -27,7 +26,9 @@
 #include "bench/ladder/verify.h"
 #include "bench/ladder/workbench.h"
 #include "cli/argument_parser.h"
+#include "sys/gnuplot.h"
 #include "sys/message.h"
+#include "sys/output.h"
 
 /*
  * The table.
@@ -378,7 +379,7 @@ static bool check_options(const struct ladder_options *c)
                       ladder_arguments.program);
         return false;
     }
-    return (!c->plot || table_plot_possible(c->plot)) &&
+    return (!c->plot || gnuplot_possible(c->plot)) &&
            (!c->json.path || output_possible(c->json.path));
 }
 

@@ -12,7 +12,6 @@
 
 #include "bench/common/arguments.h"
 #include "bench/common/distribution.h"
-#include "bench/common/output.h"
 #include "bench/limits/limits_cpu.h"
 #include "bench/limits/limits_device.h"
 #include "bench/limits/limits_file.h"
@@ -24,7 +23,9 @@
 #include "profile/machine_limits.h"
 #include "sys/align.h"
 #include "sys/cores.h"
+#include "sys/gnuplot.h"
 #include "sys/message.h"
+#include "sys/output.h"
 
 /* How much is read by default: this, or more if caches are large; but no more than a quarter of the
    memory that is available, because the data are there twice: in memory and in a file's pages. */
@@ -187,7 +188,7 @@ static void run(const struct command_line *c)
     bool complete;
 
     /* Measuring takes minutes: find out before what cannot be written. */
-    if (l.bytes == 0 || (c->plot && !table_plot_possible(c->plot)) ||
+    if (l.bytes == 0 || (c->plot && !gnuplot_possible(c->plot)) ||
         (c->json.path && !output_possible(c->json.path)) || (c->save && !limits_record_possible()))
         return;
     if ((f.path ? limits_file_open(&l, &f) : limits_file_make(&l, &f)) &&

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/cpu/kernel.h"
+#include "engine/cpu/tally.h"
 #include "sys/clock.h"
 
 /* Bytes. A quarter of the smallest level-2 caches of servers: a chunk that was read is still there
@@ -23,19 +24,21 @@
 
 #define ALIGNMENT 64
 
-/* Bytes. Elements of the other byte order are swapped in pieces of this size: the level-2 cache
-   holds one, and the end of a chunk costs little beside it. */
-#define SWAP_BYTES ((size_t)128 << 10)
+/* Elements of the other byte order are swapped in pieces: the end of a chunk costs little beside
+   one. */
+#define PIECE_BYTES CPU_PIECE_BYTES
 
 struct engine_state {
     const struct cpu_kernels *kernels;
 };
 
 struct engine_worker {
+    const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
+    struct tally_set *tallies; /* the caller's; NULL for none */
     unsigned char *buffer;
     size_t size;
-    unsigned char *swapped; /* SWAP_BYTES, only for a foreign byte order */
+    unsigned char *swapped; /* PIECE_BYTES, only for a foreign byte order */
     uint64_t reduce_time;
 };
 
@@ -87,10 +90,12 @@ static struct engine_worker *cpu_worker_open(struct engine_state *engine,
     if (worker) {
         bool good = cpu_reducer_open(&worker->reducer, engine->kernels, setup->type, setup->wants);
 
+        worker->kernels = engine->kernels;
+        worker->tallies = setup->tallies;
         worker->size = setup->chunk_size ? setup->chunk_size : CHUNK_BYTES;
         worker->size = (worker->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         worker->buffer = aligned_alloc(ALIGNMENT, worker->size);
-        worker->swapped = setup->swap ? aligned_alloc(ALIGNMENT, SWAP_BYTES) : NULL;
+        worker->swapped = setup->swap ? aligned_alloc(ALIGNMENT, PIECE_BYTES) : NULL;
         if (good && worker->buffer && (worker->swapped || !setup->swap))
             return worker;
         cpu_worker_close(worker);
@@ -105,26 +110,38 @@ static void *cpu_buffer(struct engine_worker *worker, size_t *size)
     return worker->buffer;
 }
 
-static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
+/* Takes a piece of a chunk. False without memory. */
+static bool reduce_piece(struct engine_worker *worker, const unsigned char *data, size_t count,
+                         uint64_t index)
 {
     struct cpu_reducer *r = &worker->reducer;
-    const unsigned char *data = chunk->data;
-    size_t element = element_size(r->type);
-    uint64_t begun = clock_now();
+    uint64_t nans = r->partial.nan;
 
-    if (!worker->swapped) {
-        r->kernel(r, data, chunk->count, chunk->index);
-    } else {
-        for (size_t i = 0; i < chunk->count; i += SWAP_BYTES / element) {
-            size_t n = chunk->count - i;
-            if (n > SWAP_BYTES / element)
-                n = SWAP_BYTES / element;
-            element_swap(worker->swapped, data + i * element, n, element);
-            r->kernel(r, worker->swapped, n, chunk->index + i);
-        }
+    if (worker->swapped) {
+        element_swap(worker->swapped, data, count, element_size(r->type));
+        data = worker->swapped;
     }
+    r->kernel(r, data, count, index);
+    nans = r->partial.nan - nans;
+    for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++)
+        if (!cpu_tally_take(&worker->tallies->tally[i], worker->kernels, data, count, nans > 0))
+            return false;
+    return true;
+}
+
+static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
+{
+    const unsigned char *data = chunk->data;
+    size_t size = element_size(worker->reducer.type);
+    size_t piece = worker->swapped || worker->tallies ? PIECE_BYTES / size : chunk->count;
+    uint64_t begun = clock_now();
+    bool good = true;
+
+    for (size_t i = 0; i < chunk->count && good; i += piece)
+        good = reduce_piece(worker, data + i * size,
+                            chunk->count - i < piece ? chunk->count - i : piece, chunk->index + i);
     worker->reduce_time += clock_now() - begun;
-    return ENGINE_TAKEN;
+    return good ? ENGINE_TAKEN : ENGINE_FAILED;
 }
 
 static uint64_t cpu_first_nan(const struct engine_worker *worker)
@@ -135,9 +152,18 @@ static uint64_t cpu_first_nan(const struct engine_worker *worker)
 static bool cpu_finish(struct engine_worker *worker, struct partial *partial,
                        struct engine_times *times)
 {
+    bool good = true;
+
+    for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++) {
+        uint64_t begun = clock_now();
+
+        cpu_tally_end(&worker->tallies->tally[i]);
+        good = good && !worker->tallies->tally[i].failed;
+        worker->reduce_time += clock_now() - begun;
+    }
     *partial = worker->reducer.partial;
     *times = (struct engine_times){.reduce = worker->reduce_time};
-    return true;
+    return good;
 }
 
 static unsigned cpu_unfinished(const struct engine_worker *worker,
@@ -151,7 +177,7 @@ static unsigned cpu_unfinished(const struct engine_worker *worker,
 static const char *cpu_worker_error(const struct engine_worker *worker)
 {
     (void)worker;
-    return "";
+    return "out of memory"; /* nothing else fails */
 }
 
 static bool cpu_restart(struct engine_worker *worker)

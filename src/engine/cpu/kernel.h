@@ -37,6 +37,34 @@ struct cpu_kernel_row {
     cpu_kernel *kernel[ELEMENT_TYPES];
 };
 
+struct tally;
+
+/* What tallies (core/tally.h) need vectors for, by the size of elements: 4 and 8 bytes. They take n
+   elements, a multiple of the lanes and at most CPU_BLOCK_MAX. */
+struct cpu_tally_kernels {
+    /* Counts the elements below each edge of the plan but the first and the last, and keeps those
+       of the cells that are kept. The tally has room for n elements, and 16 more. */
+    void (*cells32)(struct tally *t, const void *x, size_t n);
+    void (*cells64)(struct tally *t, const void *x, size_t n);
+
+    /* Counts the elements below the first and the last edge, beyond which there are NaNs. */
+    void (*nans32)(struct tally *t, const void *x, size_t n);
+    void (*nans64)(struct tally *t, const void *x, size_t n);
+
+    /* Puts the bin of each element, binary32 or binary64, into the lower half of the bits of
+       place[i], counting from 1, with 0 for what lies below all bins, or is NaN. Returns whether
+       that is certain of all of them; otherwise it may be 1 more, or less. */
+    bool (*bins32)(const struct tally *t, const void *x, size_t n, double *place);
+    bool (*bins64)(const struct tally *t, const void *x, size_t n, double *place);
+};
+
+/* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
+   holds them. */
+#define CPU_PIECE_BYTES ((size_t)128 << 10)
+
+/* The most 32-bit lanes that a vector has. */
+#define CPU_LANES_MAX 16
+
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
    doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
@@ -45,6 +73,7 @@ struct cpu_kernels {
     const char *name;
     bool (*usable)(void);
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
+    struct cpu_tally_kernels tally;
 };
 
 /* All instruction sets that this program was built with, the best first. */

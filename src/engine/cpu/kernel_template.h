@@ -23,9 +23,9 @@
  *
  * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
  * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
- * kernel_float8.h and kernel_integer.h have the other types, which take no more than integers, and
- * reducer_spread.c finds those results of them. Here
- * are the chunks, and the instances: a row for each set of results that there are kernels for.
+ * kernel_float8.h and kernel_integer.h have the other types, of which reducer_spread.c finds those
+ * results; kernel_tally.h has what is counted beside. Here are the chunks, and the instances: a row
+ * for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
@@ -33,6 +33,7 @@
 #include "engine/cpu/kernel_integer.h"
 #include "engine/cpu/kernel_spread32.h"
 #include "engine/cpu/kernel_spread64.h"
+#include "engine/cpu/kernel_tally.h"
 
 INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
                               enum element_type type, unsigned finds)
@@ -116,4 +117,5 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
              {FINDS_COUNTS, {ELEMENT_TABLE(COUNTS_ENTRY)}},
              {FINDS_SQUARES, {ELEMENT_TABLE(SQUARES_ENTRY)}},
              {FINDS_ALL, {ELEMENT_TABLE(ALL_ENTRY)}}},
+    .tally = {tally_cells32, tally_cells64, tally_nans32, tally_nans64, tally_bins32, tally_bins64},
 };

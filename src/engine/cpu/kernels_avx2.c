@@ -488,6 +488,71 @@ SIMD_OP double d_h_add(vecd a)
     return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
+SIMD_OP vec v_order(vec a)
+{
+    return _mm256_xor_si256(
+        a, _mm256_and_si256(_mm256_srai_epi32(a, 31), _mm256_set1_epi32(INT32_MAX)));
+}
+
+SIMD_OP vmask v_without(vmask yes, vmask no)
+{
+    return _mm256_andnot_si256(no, yes);
+}
+
+SIMD_OP bool v_some(vmask m)
+{
+    return !_mm256_testz_si256(m, m);
+}
+
+SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
+{
+    unsigned bits = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)), count = 0;
+    uint32_t lane[V_LANES], *to = p;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (; bits; bits &= bits - 1)
+        to[count++] = lane[__builtin_ctz(bits)];
+    return count;
+}
+
+SIMD_OP wvec w_order(wvec a)
+{
+    return _mm256_xor_si256(a, _mm256_and_si256(_mm256_cmpgt_epi64(_mm256_setzero_si256(), a),
+                                                _mm256_set1_epi64x(INT64_MAX)));
+}
+
+SIMD_OP wmask w_without(wmask yes, wmask no)
+{
+    return _mm256_andnot_si256(no, yes);
+}
+
+SIMD_OP bool w_some(wmask m)
+{
+    return !_mm256_testz_si256(m, m);
+}
+
+SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
+{
+    unsigned bits = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(m)), count = 0;
+    uint64_t lane[W_LANES], *to = p;
+
+    _mm256_storeu_si256((__m256i *)lane, a);
+    for (; bits; bits &= bits - 1)
+        to[count++] = lane[__builtin_ctz(bits)];
+    return count;
+}
+
+SIMD_OP vecd d_mul(vecd a, vecd b)
+{
+    return _mm256_mul_pd(a, b);
+}
+
+/* Of a NaN and a number, max gives the second. */
+SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
+{
+    return _mm256_min_pd(_mm256_max_pd(a, low), high);
+}
+
 #    include "engine/cpu/kernel_template.h"
 #else
 typedef int cpu_kernels_avx2_unavailable;

@@ -423,6 +423,65 @@ SIMD_OP double d_h_add(vecd a)
     return _mm512_reduce_add_pd(a);
 }
 
+/* Its truth table for a, b and c from the lowest bit on: a ^ (b & c). */
+#    define XOR_AND 0x78
+
+SIMD_OP vec v_order(vec a)
+{
+    return _mm512_ternarylogic_epi32(a, _mm512_srai_epi32(a, 31), _mm512_set1_epi32(INT32_MAX),
+                                     XOR_AND);
+}
+
+SIMD_OP vmask v_without(vmask yes, vmask no)
+{
+    return _kandn_mask16(no, yes);
+}
+
+SIMD_OP bool v_some(vmask m)
+{
+    return m != 0;
+}
+
+/* Through a register: storing packed lanes is slow on some processors. */
+SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi32(m, a));
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP wvec w_order(wvec a)
+{
+    return _mm512_ternarylogic_epi64(a, _mm512_srai_epi64(a, 63), _mm512_set1_epi64(INT64_MAX),
+                                     XOR_AND);
+}
+
+SIMD_OP wmask w_without(wmask yes, wmask no)
+{
+    return _kandn_mask8(no, yes);
+}
+
+SIMD_OP bool w_some(wmask m)
+{
+    return m != 0;
+}
+
+SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
+{
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi64(m, a));
+    return (unsigned)__builtin_popcount(m);
+}
+
+SIMD_OP vecd d_mul(vecd a, vecd b)
+{
+    return _mm512_mul_pd(a, b);
+}
+
+/* Of a NaN and a number, max gives the second. */
+SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
+{
+    return _mm512_min_pd(_mm512_max_pd(a, low), high);
+}
+
 #    include "engine/cpu/kernel_template.h"
 #else
 typedef int cpu_kernels_avx512_unavailable;

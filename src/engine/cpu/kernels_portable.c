@@ -456,4 +456,68 @@ SIMD_OP double d_h_add(vecd a)
     return a[0] + a[1];
 }
 
+SIMD_OP vec v_order(vec a)
+{
+    return a ^ ((a < 0) & v_set1(INT32_MAX));
+}
+
+SIMD_OP vmask v_without(vmask yes, vmask no)
+{
+    return yes & ~no;
+}
+
+SIMD_OP bool v_some(vmask m)
+{
+    return v_count(m) > 0;
+}
+
+SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
+{
+    int32_t *to = p;
+    unsigned count = 0;
+
+    for (int i = 0; i < V_LANES; i++)
+        if (m[i])
+            to[count++] = a[i];
+    return count;
+}
+
+SIMD_OP wvec w_order(wvec a)
+{
+    return a ^ ((a < 0) & w_set1(INT64_MAX));
+}
+
+SIMD_OP wmask w_without(wmask yes, wmask no)
+{
+    return yes & ~no;
+}
+
+SIMD_OP bool w_some(wmask m)
+{
+    return w_count(m) > 0;
+}
+
+SIMD_OP unsigned w_pack(void *p, wmask m, wvec a)
+{
+    int64_t *to = p;
+    unsigned count = 0;
+
+    for (int i = 0; i < W_LANES; i++)
+        if (m[i])
+            to[count++] = a[i];
+    return count;
+}
+
+SIMD_OP vecd d_mul(vecd a, vecd b)
+{
+    return a * b;
+}
+
+SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
+{
+    vecd raised = (vecd)w_select(a > low, (wvec)a, (wvec)low);
+
+    return (vecd)w_select(raised > high, (wvec)high, (wvec)raised);
+}
+
 #include "engine/cpu/kernel_template.h"

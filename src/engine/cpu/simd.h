@@ -32,7 +32,13 @@
  *   v_gt_s(a, b), v_eq(a, b)   masks
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
  *   v_count(m)                 true lanes: 0 to V_LANES
- *   v_tally(a, m)              a plus 1 in the lanes where m is true
+ *   v_order(a)                 signed integers in the order of the values, of which these are the
+ *                              bits: the bits, or, of a negative one, all but the sign inverted
+ *   v_without(yes, no)         a mask: where `yes` is true and `no` is not
+ *   v_some(m)                  bool: whether a lane is true
+ *   v_tally(a, m)              a, with 1 added where m is true
+ *   v_pack(p, m, a)            stores the lanes of `a` where m is true at p, one behind the other,
+ *                              and returns how many. It may write V_LANES
  *   v_h_max_s v_h_max_u v_h_min_u
  *   v_h_add(a)                 the sum of the lanes as unsigned integers, below 2^32
  *   v_low(a), v_high(a)        the lower and the upper half of the lanes, as binary32 values
@@ -40,9 +46,8 @@
  *
  *   w_load(p)                  W_LANES 64-bit integers
  *   w_set1 w_and w_max_s w_max_u w_min_u w_gt_s w_eq w_select w_count
- *   w_h_max_s w_h_max_u w_h_min_u
+ *   w_order w_without w_some w_tally w_pack w_h_max_s w_h_max_u w_h_min_u
  *                              as for v_
- *   w_tally(a, m)              as v_tally
  *   w_or(a, b), w_h_or(a)
  *   w_sub(a, b), w_add(a, b), w_h_add(a)
  *                              modulo 2^64
@@ -72,9 +77,10 @@
  *
  *   d_load_f32(p)              W_LANES binary32 values in memory, widened
  *   d_load(p), d_store(p, a)   W_LANES binary64 values
- *   d_set1 d_add d_sub         rounded to nearest, not contracted
+ *   d_set1 d_add d_sub d_mul   rounded to nearest, not contracted
  *   d_fma(a, b, c)             a b + c rounded to nearest; a b is a binary64 value, so that it may
  * be rounded once or twice
+ *   d_clamp(a, low, high)      a, but at least low and at most high; of a NaN, low
  *   d_abs(a)
  *   d_min(a, b), d_h_min(a)    no operand is a NaN, or the result is not used
  *   d_max(a, b), d_h_max(a)    no operand is a NaN

@@ -1,9 +1,9 @@
 /*
- * Files that a command of gpureduce-bench writes beside standard output. The caller owns the
+ * Files that a program writes beside standard output. The caller owns the
  * streams. Functions that fail have printed why.
  */
-#ifndef GPUREDUCE_BENCH_OUTPUT_H
-#define GPUREDUCE_BENCH_OUTPUT_H
+#ifndef GPUREDUCE_OUTPUT_H
+#define GPUREDUCE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>

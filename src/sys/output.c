@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "bench/common/output.h"
+#include "sys/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,188 @@
+#include "config.h"
+
+#include "core/histogram.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/exact.h"
+#include "core/order.h"
+
+/* Adds x, finite, times a factor of at most 32 bits, or takes it away. */
+static void add_multiple(struct exact *e, double x, uint64_t factor, bool subtract)
+{
+    uint64_t bits = exact_bits(x);
+    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
+    uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
+    unsigned bit = exponent - (exponent != 0);
+    int negative = (int)(bits >> 63) ^ subtract;
+
+    exact_add_integer(e, (mantissa & UINT32_MAX) * factor, bit, negative);
+    exact_add_integer(e, (mantissa >> 32) * factor, bit + 32, negative);
+}
+
+/* Where bin i begins, times the number of bins. */
+static void edge_times_bins(struct exact *e, uint32_t bins, double low, double high, uint32_t i)
+{
+    exact_clear(e);
+    add_multiple(e, low, bins - i, false);
+    add_multiple(e, high, i, false);
+}
+
+static double rounded_edge(uint32_t bins, double low, double high, uint32_t i)
+{
+    struct exact e;
+
+    /* Those of the range are themselves, also -0. */
+    if (i == 0 || isnan(low))
+        return low;
+    if (i == bins)
+        return high;
+    edge_times_bins(&e, bins, low, high, i);
+    return exact_divide(&e, bins);
+}
+
+double histogram_edge(const struct histogram *h, uint32_t i)
+{
+    return rounded_edge(h->bins, h->low, h->high, i);
+}
+
+/* The least key of the elements that are not before bin i; with i = bins, of those behind the
+   last. */
+static uint64_t bound_key(enum element_type type, uint32_t bins, double low, double high,
+                          uint32_t i)
+{
+    double edge = rounded_edge(bins, low, high, i);
+    struct exact e;
+
+    if (i == bins)
+        return order_first(type, high, true);
+    /* Between the edge and the number that it was rounded to there is no element: only whether that
+       one lies before the edge is to be found out. */
+    edge_times_bins(&e, bins, low, high, i);
+    add_multiple(&e, edge, bins, true);
+    return order_first(type, edge, exact_round(&e) > 0);
+}
+
+bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins, double low,
+                    double high)
+{
+    double *bound = malloc(((size_t)bins + 1) * sizeof *bound);
+
+    *plan = (struct tally_plan){
+        .kind = TALLY_BINS, .type = type, .bins = bins, .low = low, .bound = bound};
+    if (!bound)
+        return false;
+    for (uint32_t i = 0; i <= bins; i++)
+        bound[i] = order_value(type, bound_key(type, bins, low, high, i));
+    /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
+       something overflows, or is too small to be normal. */
+    if (isnormal(high - low) && isnormal(bins / (high - low)))
+        plan->scale = bins / (high - low);
+    return true;
+}
+
+void histogram_free_plan(struct tally_plan *plan)
+{
+    free((void *)(uintptr_t)plan->bound);
+    plan->bound = NULL;
+}
+
+/* The bins, from counts of all values. */
+static void bins_of_words(struct histogram *h, enum element_type type, const struct tally *tally)
+{
+    const uint64_t last = order_greatest(type);
+    uint64_t bound = bound_key(type, h->bins, h->low, h->high, 0);
+    uint32_t passed = 0; /* bounds that are not above the key */
+
+    for (uint64_t key = order_least(type); key <= last; key++) {
+        uint64_t count = tally->counts[order_bits(type, key)];
+
+        while (passed <= h->bins && bound <= key) {
+            passed++;
+            if (passed <= h->bins)
+                bound = bound_key(type, h->bins, h->low, h->high, passed);
+        }
+        if (passed == 0)
+            h->below += count;
+        else if (passed > h->bins)
+            h->above += count;
+        else
+            h->counts[passed - 1] += count;
+    }
+}
+
+/* The exponents, from counts of the upper bits: the sign, the exponent, and more of them or
+   none. */
+static void exponents_of_words(struct histogram *h, enum element_type type,
+                               const struct tally *tally, const struct partial *partial)
+{
+    const unsigned fraction_bits = (unsigned)element_formats[type].significant_bits - 1;
+    const unsigned below =
+        fraction_bits - tally->plan->shift; /* of the words, under the exponent */
+    const size_t words = tally_size(tally->plan), half = words / 2;
+    const int exponents = h->exponent_max - h->exponent_min + 1;
+
+    for (size_t word = 0; word < words; word++) {
+        int sign = word >= half, field = (int)((word & (half - 1)) >> below);
+
+        if (field == 0)
+            h->subnormals[sign] += tally->counts[word];
+        else if (field <= exponents)
+            h->counts[sign * exponents + field - 1] += tally->counts[word];
+    }
+    for (int sign = 0; sign < 2; sign++) {
+        h->zeros[sign] =
+            tally->plan->shift > 0 ? tally->zeros[sign] : tally->counts[sign ? half : 0];
+        h->subnormals[sign] -= h->zeros[sign];
+    }
+    h->infinities[0] = partial->positive_infinity;
+    h->infinities[1] = partial->negative_infinity;
+}
+
+bool histogram_make(struct histogram *h, const struct histogram_request *request,
+                    enum element_type type, double low, double high, const struct tally *tally,
+                    const struct partial *partial)
+{
+    const struct element_format *format = &element_formats[type];
+    const bool bins = request->kind == HISTOGRAM_BINS;
+    const size_t size =
+        bins ? request->bins : 2 * (size_t)(format->exponent_max - format->exponent_min + 1);
+
+    *h = (struct histogram){.kind = request->kind,
+                            .nan = partial->nan,
+                            .bins = request->bins,
+                            .low = low,
+                            .high = high,
+                            .exponent_min = format->exponent_min,
+                            .exponent_max = format->exponent_max,
+                            .counts = calloc(size, sizeof *h->counts)};
+    if (!h->counts)
+        return false;
+    if (partial->count == partial->nan)
+        return true;
+    if (!bins) {
+        exponents_of_words(h, type, tally, partial);
+    } else if (tally->plan->kind == TALLY_BINS) {
+        h->below = tally->counts[0] - partial->nan;
+        h->above = tally->counts[size + 1];
+        memcpy(h->counts, tally->counts + 1, size * sizeof *h->counts);
+    } else {
+        bins_of_words(h, type, tally);
+    }
+    return true;
+}
+
+uint64_t histogram_exponent(const struct histogram *h, int sign, int exponent)
+{
+    const int exponents = h->exponent_max - h->exponent_min + 1;
+
+    return h->counts[sign * exponents + exponent - h->exponent_min];
+}
+
+void histogram_free(struct histogram *h)
+{
+    free(h->counts);
+    h->counts = NULL;
+}

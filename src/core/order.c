@@ -1,0 +1,88 @@
+#include "config.h"
+
+#include "core/order.h"
+
+double order_value(enum element_type type, uint64_t key)
+{
+    uint64_t bits = order_bits(type, key);
+    uint32_t four = (uint32_t)bits;
+    uint16_t two = (uint16_t)bits;
+    unsigned char one = (unsigned char)bits;
+
+    switch (element_formats[type].size) {
+    case 8:
+        return element_load(type, &bits);
+    case 4:
+        return element_load(type, &four);
+    case 2:
+        return element_load(type, &two);
+    default:
+        return element_load(type, &one);
+    }
+}
+
+/* The bits of the greatest float: of +inf, all bits of the exponent; or those below NaN's. */
+static uint64_t greatest_float(enum element_type type)
+{
+    const uint64_t fraction = UINT64_C(1) << (element_formats[type].significant_bits - 1);
+
+    return order_sign(type) - (element_formats[type].kind == ELEMENT_FINITE ? 2 : fraction);
+}
+
+uint64_t order_least(enum element_type type)
+{
+    if (element_is_integer(type))
+        return 0;
+    return order_key(type, order_sign(type) | greatest_float(type));
+}
+
+uint64_t order_greatest(enum element_type type)
+{
+    if (element_is_integer(type))
+        return order_sign(type) | (order_sign(type) - 1);
+    return order_key(type, greatest_float(type));
+}
+
+uint64_t order_first(enum element_type type, double x, bool beyond)
+{
+    uint64_t low = order_least(type), high = order_greatest(type) + 1;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        double value = order_value(type, middle);
+
+        if (beyond ? value > x : value >= x)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Bits that a pass of the sort orders by: a table of that many entries fits the level-1 cache. */
+#define DIGIT_BITS 11
+#define DIGITS ((size_t)1 << DIGIT_BITS)
+
+uint64_t *order_sort(uint64_t *keys, uint64_t *scratch, size_t count, unsigned bits)
+{
+    for (unsigned shift = 0; shift < bits; shift += DIGIT_BITS) {
+        size_t place[DIGITS] = {0}, sum = 0;
+        uint64_t *sorted = scratch;
+
+        for (size_t i = 0; i < count; i++)
+            place[keys[i] >> shift & (DIGITS - 1)]++;
+        if (count > 0 && place[keys[0] >> shift & (DIGITS - 1)] == count)
+            continue;
+        for (size_t digit = 0; digit < DIGITS; digit++) {
+            size_t here = place[digit];
+
+            place[digit] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < count; i++)
+            sorted[place[keys[i] >> shift & (DIGITS - 1)]++] = keys[i];
+        scratch = keys;
+        keys = sorted;
+    }
+    return keys;
+}

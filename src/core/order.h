@@ -1,0 +1,80 @@
+/*
+ * The order of elements: keys that are in the order of the values they stand for. What counts
+ * elements below a bound, or looks for the n-th of them, compares keys and knows no types.
+ *
+ * A key is an unsigned integer of as many bits as the element has. -0 comes directly before +0, as
+ * in IEEE 754-2019's totalOrder; NaNs lie below -inf and above +inf, according to their sign.
+ * Integers are in their own order; truth values have no keys.
+ */
+#ifndef GPUREDUCE_ORDER_H
+#define GPUREDUCE_ORDER_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "core/element.h"
+
+/* The bits of the element at `bytes`, in the machine's byte order, aligned or not. */
+static inline uint64_t order_load(enum element_type type, const void *bytes)
+{
+    uint64_t eight;
+    uint32_t four;
+    uint16_t two;
+
+    switch (element_formats[type].size) {
+    case 8:
+        memcpy(&eight, bytes, sizeof eight);
+        return eight;
+    case 4:
+        memcpy(&four, bytes, sizeof four);
+        return four;
+    case 2:
+        memcpy(&two, bytes, sizeof two);
+        return two;
+    default:
+        return *(const unsigned char *)bytes;
+    }
+}
+
+/* The sign bit of an element. */
+static inline uint64_t order_sign(enum element_type type)
+{
+    return UINT64_C(1) << (8 * element_formats[type].size - 1);
+}
+
+/* The key of the element with these bits. */
+static inline uint64_t order_key(enum element_type type, uint64_t bits)
+{
+    const uint64_t sign = order_sign(type);
+
+    if (element_is_integer(type))
+        return element_formats[type].kind == ELEMENT_SIGNED ? bits ^ sign : bits;
+    return bits & sign ? ~bits & (sign | (sign - 1)) : bits | sign;
+}
+
+/* The bits of the element with this key. */
+static inline uint64_t order_bits(enum element_type type, uint64_t key)
+{
+    const uint64_t sign = order_sign(type);
+
+    if (element_is_integer(type))
+        return element_formats[type].kind == ELEMENT_SIGNED ? key ^ sign : key;
+    return key & sign ? key ^ sign : ~key & (sign | (sign - 1));
+}
+
+/* The value of the element with this key. */
+double order_value(enum element_type type, uint64_t key);
+
+/* The keys of the least and of the greatest number, which are infinities where the type has any. */
+uint64_t order_least(enum element_type type);
+uint64_t order_greatest(enum element_type type);
+
+/* The least key whose value is at least x, or, if `beyond`, more than x; one more than that of +inf
+   if there is none. x is no NaN. Not of integers of 64 bits. */
+uint64_t order_first(enum element_type type, double x, bool beyond);
+
+/* Sorts `count` keys of `bits` bits, of which those from `bits` on are zero. `scratch` has room for
+   as many. Returns the sorted keys, which are in one of the two. */
+uint64_t *order_sort(uint64_t *keys, uint64_t *scratch, size_t count, unsigned bits);
+
+#endif

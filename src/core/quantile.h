@@ -1,0 +1,47 @@
+/*
+ * Quantiles: which order statistics a quantile is made of, and what lies between two of them. All
+ * of it is exact, in integers; the result is rounded once.
+ *
+ * Of n numbers x[0] <= ... <= x[n-1], the quantile q stands at the place q (n - 1); between two
+ * numbers it is interpolated linearly (R. J. Hyndman and Y. Fan, "Sample quantiles in statistical
+ * packages", 1996, definition 7; NumPy's default method). q is the decimal that the user wrote, and
+ * no binary number near it.
+ */
+#ifndef GPUREDUCE_QUANTILE_H
+#define GPUREDUCE_QUANTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+
+/* q = numerator / denominator, from 0 to 1. The denominator is a power of ten. */
+struct quantile {
+    uint64_t numerator, denominator;
+};
+
+/* Digits of q behind the point, at most: 10^18 is below 2^60. */
+#define QUANTILE_DECIMALS_MAX 18
+
+/* Reads median, qX for the quantile X from 0 to 1, or pX for the percentile X from 0 to 100, where
+   X is a plain decimal: the first `length` characters of `name`. Returns false for anything else,
+   and where q would have more than QUANTILE_DECIMALS_MAX digits behind the point. */
+bool quantile_parse(const char *name, size_t length, struct quantile *q);
+
+/* Where a quantile stands among n numbers, n > 0: `fraction` / q->denominator of the way from
+   x[rank] to x[rank + 1]; with a fraction of 0 it is x[rank]. */
+struct quantile_place {
+    uint64_t rank, fraction;
+};
+struct quantile_place quantile_place(const struct quantile *q, uint64_t n);
+
+/* The number that lies fraction / denominator of the way from the value with the key `low` to that
+   with the key `high` (core/order.h), low <= high, fraction < denominator < 2^60. It is the exact
+   value rounded once to binary64: of two equal ones themselves, so that -0 stays -0; an exact zero
+   between different numbers is +0. With a fraction of 0 it is the lower. Between a number and an
+   infinity lies that infinity, between two infinities a NaN. */
+double quantile_between(enum element_type type, uint64_t low, uint64_t high, uint64_t fraction,
+                        uint64_t denominator);
+
+#endif

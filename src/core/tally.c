@@ -1,0 +1,178 @@
+#include "config.h"
+
+#include "core/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/order.h"
+
+/* Elements for which there is room at first. */
+#define ROOM_MIN ((size_t)1 << 14)
+
+/* Elements from which on a worker counts what it has kept: less is sorted as soon. */
+#define COUNTED_MIN ((size_t)1 << 16)
+
+size_t tally_size(const struct tally_plan *plan)
+{
+    switch (plan->kind) {
+    case TALLY_CELLS:
+        return plan->edges;
+    case TALLY_WORDS:
+        return (size_t)1 << (8 * element_size(plan->type) - plan->shift);
+    case TALLY_BINS:
+        return (size_t)plan->bins + 2;
+    }
+    return 0;
+}
+
+bool tally_open(struct tally *t, const struct tally_plan *plan)
+{
+    *t = (struct tally){.plan = plan};
+    t->counts = calloc(tally_size(plan), sizeof *t->counts);
+    t->failed = !t->counts;
+    return !t->failed;
+}
+
+void tally_close(struct tally *t)
+{
+    free(t->counts);
+    free(t->kept);
+    free(t->fine);
+    free(t->scratch);
+    *t = (struct tally){.plan = NULL};
+}
+
+unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell)
+{
+    unsigned before = 0;
+
+    for (unsigned i = 0; i < cell; i++)
+        before += plan->keep[i];
+    return before;
+}
+
+unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
+{
+    uint64_t last = plan->edge[cell + 1] - 1 - plan->edge[cell];
+    unsigned shift = 0;
+
+    while (last >> shift >> plan->fine_bits != 0)
+        shift++;
+    return shift;
+}
+
+/* The cells that are kept. */
+struct kept_cells {
+    unsigned count, shift[TALLY_EDGES_MAX];
+    uint64_t low[TALLY_EDGES_MAX], high[TALLY_EDGES_MAX]; /* their edges */
+};
+
+/* Counts the elements that are kept; the size is a constant. */
+static inline void count_sized(struct tally *t, const struct kept_cells *cells, size_t size)
+{
+    const enum element_type type = t->plan->type;
+    const unsigned fine_bits = t->plan->fine_bits;
+
+    for (size_t i = 0; i < t->kept_count; i++) {
+        const unsigned char *at = (const unsigned char *)t->kept + i * size;
+        uint64_t bits = 0, key;
+        uint32_t word;
+        size_t cell = 0;
+
+        if (size == sizeof word) {
+            memcpy(&word, at, sizeof word);
+            bits = word;
+        } else {
+            memcpy(&bits, at, sizeof bits);
+        }
+        key = order_key(type, bits);
+        /* Adding up needs no guess at which cell it is. */
+        for (unsigned j = 0; j + 1 < cells->count; j++)
+            cell += key >= cells->high[j];
+        t->fine[(cell << fine_bits) + ((key - cells->low[cell]) >> cells->shift[cell])]++;
+    }
+}
+
+/* Counts the elements that are kept. */
+static void count_fine(struct tally *t)
+{
+    const struct tally_plan *plan = t->plan;
+    struct kept_cells cells = {.count = 0};
+
+    if (!t->fine)
+        t->fine = calloc((size_t)plan->kept_cells << plan->fine_bits, sizeof *t->fine);
+    if (!t->fine) {
+        t->failed = true;
+        return;
+    }
+    for (unsigned i = 0; i < plan->edges; i++) {
+        if (plan->keep[i]) {
+            cells.low[cells.count] = plan->edge[i];
+            cells.high[cells.count] = plan->edge[i + 1];
+            cells.shift[cells.count++] = tally_fine_shift(plan, i);
+        }
+    }
+    if (element_size(plan->type) == 4)
+        count_sized(t, &cells, 4);
+    else
+        count_sized(t, &cells, 8);
+}
+
+void tally_count_kept(struct tally *t)
+{
+    if (!t->fine)
+        count_fine(t);
+}
+
+bool tally_reserve(struct tally *t, size_t count)
+{
+    const size_t size = element_size(t->plan->type);
+    const size_t most = t->plan->room > count ? t->plan->room : count;
+
+    while (t->kept_room - t->kept_count < count && t->kept_room < most) {
+        size_t room = t->kept_room < ROOM_MIN ? ROOM_MIN : 2 * t->kept_room;
+        void *kept;
+
+        room = room > most ? most : room;
+        kept = realloc(t->kept, room * size);
+        if (!kept)
+            break;
+        t->kept = kept;
+        t->kept_room = room;
+    }
+    if (t->kept_room - t->kept_count < count) {
+        count_fine(t);
+        t->dropped = true;
+        t->kept_count = 0;
+    }
+    if (t->kept_room < count)
+        t->failed = true;
+    return !t->failed;
+}
+
+void tally_end(struct tally *t)
+{
+    if (t->plan->kind != TALLY_CELLS || (!t->dropped && t->kept_count < COUNTED_MIN))
+        return;
+    count_fine(t);
+    if (t->dropped)
+        t->kept_count = 0;
+}
+
+void tally_merge(struct tally *t, const struct tally *other)
+{
+    const struct tally_plan *plan = t->plan;
+
+    for (size_t i = 0; i < tally_size(plan); i++)
+        t->counts[i] += other->counts[i];
+    for (int i = 0; i < 2; i++)
+        t->zeros[i] += other->zeros[i];
+    t->failed = t->failed || other->failed;
+    if (plan->kind != TALLY_CELLS)
+        return;
+    t->dropped = t->dropped || other->dropped;
+    if (t->fine && other->fine)
+        for (size_t i = 0; i < (size_t)plan->kept_cells << plan->fine_bits; i++)
+            t->fine[i] += other->fine[i];
+}

@@ -1,0 +1,110 @@
+/*
+ * Tallies: what a reading counts beside the partial result, for order statistics and histograms. A
+ * plan says what; each worker has a tally of its own, and merging them is adding.
+ *
+ * Plans are constant while tallies of them exist. A tally belongs to one thread at a time. Memory
+ * is bounded by the plan, whatever the elements are. Nothing here prints; without memory a tally is
+ * `failed`.
+ */
+#ifndef GPUREDUCE_TALLY_H
+#define GPUREDUCE_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+
+enum tally_kind {
+    TALLY_CELLS, /* how many elements lie below each of some edges; some cells' elements are kept */
+    TALLY_WORDS, /* how many elements have each value of their upper bits */
+    TALLY_BINS   /* the bins of a histogram, of one width */
+};
+
+/* The most edges that cells have. */
+#define TALLY_EDGES_MAX 260
+
+struct tally_plan {
+    enum tally_kind kind;
+    enum element_type type;
+
+    /* TALLY_CELLS. Edges are keys (core/order.h) in ascending order; the first is that of -inf, the
+       last the one behind that of +inf, so that only NaNs lie outside. Cell i has the keys from
+       edge[i] up to edge[i + 1], without that; the elements of those with `keep` are kept. No NaN
+       is in such a cell. A tally keeps `room` elements; when they are more, it counts them in
+       2^fine_bits parts of their cell instead, and drops them. */
+    unsigned edges;
+    uint64_t edge[TALLY_EDGES_MAX];
+    bool keep[TALLY_EDGES_MAX];
+    unsigned kept_cells, fine_bits;
+    size_t room;
+
+    /* TALLY_WORDS: the bits of an element, shifted to the right by so many. */
+    unsigned shift;
+
+    /* TALLY_BINS. Bin i has the values from bound[i] up to bound[i + 1], without that; bounds are
+       values of the type, in ascending order, and bins + 1 of them. (x - low) * scale, computed in
+       binary64, is wrong by less than 2^-30 of a bin in the range; a scale of 0: it may be wrong by
+       more, and bounds have to be searched. */
+    uint32_t bins;
+    double low, scale;
+    const double *bound;
+};
+
+struct tally {
+    const struct tally_plan *plan;
+    bool failed; /* out of memory: it is worth nothing */
+
+    /* TALLY_CELLS: counts[i] elements have a key below edge[i]. TALLY_WORDS: one for each word.
+       TALLY_BINS: counts[0] elements are below all bins, or NaN, counts[i + 1] are in bin i, and
+       counts[bins + 1] above them. */
+    uint64_t *counts;
+
+    /* TALLY_WORDS with a shift: the elements that are +0, and -0. */
+    uint64_t zeros[2];
+
+    /* TALLY_CELLS: the elements that are kept, in the machine's byte order; once some had to be
+       dropped, all are counted by tally_end, and none is left. */
+    void *kept;
+    size_t kept_count, kept_room; /* elements */
+    bool dropped;
+    uint64_t *fine; /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
+    void *scratch;  /* the engine's; freed with the tally */
+};
+
+/* What one reading counts: tallies of several plans. */
+#define TALLY_PLANS_MAX 2
+struct tally_set {
+    struct tally tally[TALLY_PLANS_MAX];
+    unsigned count;
+};
+
+/* Makes a tally of nothing. False without memory; it has to be closed then, too. */
+bool tally_open(struct tally *t, const struct tally_plan *plan);
+void tally_close(struct tally *t);
+
+/* How many counts a tally of the plan has. */
+size_t tally_size(const struct tally_plan *plan);
+
+/* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
+bool tally_reserve(struct tally *t, size_t count);
+
+/* All elements were taken. Where many were kept, counts them as well, since that is better done by
+   each worker. */
+void tally_end(struct tally *t);
+
+/* Counts in `fine` what was kept, if that has not been done. */
+void tally_count_kept(struct tally *t);
+
+/* Adds the counts of `other`; what it has kept stays where it is. Either both have fine counts, or
+   none. */
+void tally_merge(struct tally *t, const struct tally *other);
+
+/* Of a cell that is kept: the place of its fine counts among those of all, in 2^fine_bits. */
+unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell);
+
+/* Likewise: how far the difference of a key and the cell's edge is shifted to the right, to give
+   the number of the fine count. */
+unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell);
+
+#endif

@@ -1,0 +1,298 @@
+#include "config.h"
+
+#include "engine/cpu/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/order.h"
+
+/* Elements of a block: it stays in the level-1 cache. */
+#define BLOCK ((size_t)1 << CPU_BLOCK64_LOG2)
+
+/* Counters of 32 bits are added up before so many elements have come to them. */
+#define COUNTED_MAX ((uint64_t)1 << 31)
+
+/* Neighbouring elements have counters of their own, four sets where they are few enough to stay in
+   the level-1 cache, otherwise two: adding to one counter twice has to wait for memory. */
+#define SETS 4
+#define FOUR_SETS_MAX 4098
+
+/* What counting needs beside the tally: the sets of counters, one after the other. */
+struct counters {
+    uint64_t taken; /* elements, since they were zero */
+    uint32_t count[];
+};
+
+static size_t sets(const struct tally *t)
+{
+    return tally_size(t->plan) <= FOUR_SETS_MAX ? SETS : SETS / 2;
+}
+
+static void empty_counters(struct tally *t)
+{
+    struct counters *c = t->scratch;
+    const size_t size = tally_size(t->plan);
+
+    for (size_t set = 0; set < sets(t); set++)
+        for (size_t i = 0; i < size; i++)
+            t->counts[i] += c->count[set * size + i];
+    memset(c->count, 0, sets(t) * size * sizeof *c->count);
+    c->taken = 0;
+}
+
+/* Finds the sets of counters, with room for n more elements. False without memory. */
+static bool open_counters(struct tally *t, size_t n, uint32_t *set[SETS])
+{
+    const size_t size = tally_size(t->plan);
+    struct counters *c = t->scratch;
+
+    if (!c) {
+        c = t->scratch = calloc(1, sizeof *c + sets(t) * size * sizeof *c->count);
+        t->failed = !c;
+        if (!c)
+            return false;
+    }
+    if (c->taken + n > COUNTED_MAX)
+        empty_counters(t);
+    c->taken += n;
+    for (size_t i = 0; i < SETS; i++)
+        set[i] = c->count + i % sets(t) * size;
+    return true;
+}
+
+/*
+ * Cells.
+ */
+
+/* Takes a part of a block that fills vectors. */
+static void take_vectors(struct tally *t, const struct cpu_kernels *kernels, const void *x,
+                         size_t n, bool nans)
+{
+    if (element_size(t->plan->type) == 8) {
+        kernels->tally.cells64(t, x, n);
+        if (nans)
+            kernels->tally.nans64(t, x, n);
+    } else {
+        kernels->tally.cells32(t, x, n);
+        if (nans)
+            kernels->tally.nans32(t, x, n);
+    }
+}
+
+/* The end of a chunk, which fills no vector, is followed by NaNs of which no cell is kept: they lie
+   above all edges. */
+static void take_rest(struct tally *t, const struct cpu_kernels *kernels, const void *x, size_t n,
+                      bool nans)
+{
+    uint32_t word[CPU_LANES_MAX];
+    uint64_t wide[CPU_LANES_MAX];
+
+    for (size_t i = 0; i < CPU_LANES_MAX; i++) {
+        wide[i] = UINT64_MAX >> 1;
+        word[i] = UINT32_MAX >> 1;
+    }
+    if (element_size(t->plan->type) == 8)
+        take_vectors(t, kernels, memcpy(wide, x, n * sizeof *wide), CPU_LANES_MAX, nans);
+    else
+        take_vectors(t, kernels, memcpy(word, x, n * sizeof *word), CPU_LANES_MAX, nans);
+}
+
+static bool take_cells(struct tally *t, const struct cpu_kernels *kernels, const unsigned char *x,
+                       size_t count, bool nans)
+{
+    const size_t size = element_size(t->plan->type), whole = count - count % CPU_LANES_MAX;
+
+    for (size_t i = 0; i < whole; i += BLOCK) {
+        const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
+
+        if (!tally_reserve(t, n + CPU_LANES_MAX))
+            return false;
+        take_vectors(t, kernels, x + i * size, n, nans);
+    }
+    if (whole < count) {
+        if (!tally_reserve(t, (size_t)2 * CPU_LANES_MAX))
+            return false;
+        take_rest(t, kernels, x + whole * size, count - whole, nans);
+    }
+    /* Without NaNs all elements lie between the first edge and the last. */
+    if (!nans)
+        t->counts[t->plan->edges - 1] += count;
+    return true;
+}
+
+/*
+ * Words.
+ */
+
+/* Counts those of n elements that are +0 and -0. */
+static void count_zeros(struct tally *t, const unsigned char *x, size_t n)
+{
+    const uint64_t sign = order_sign(t->plan->type);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = order_load(t->plan->type, x + i * element_size(t->plan->type));
+
+        t->zeros[0] += bits == 0;
+        t->zeros[1] += bits == sign;
+    }
+}
+
+/* A loop for each size of elements, of which it loads and counts four at a time. */
+#define COUNT_WORDS(integer)                                 \
+    do {                                                     \
+        for (; i + SETS <= count; i += SETS) {               \
+            integer word[SETS];                              \
+                                                             \
+            memcpy(word, x + i * sizeof *word, sizeof word); \
+            set[0][word[0] >> shift]++;                      \
+            set[1][word[1] >> shift]++;                      \
+            set[2][word[2] >> shift]++;                      \
+            set[3][word[3] >> shift]++;                      \
+        }                                                    \
+    } while (0)
+
+static bool take_words(struct tally *t, const unsigned char *x, size_t count)
+{
+    const enum element_type type = t->plan->type;
+    const unsigned shift = t->plan->shift;
+    const size_t size = element_size(type), sign = tally_size(t->plan) / 2;
+    uint32_t *set[SETS];
+    uint32_t zeros = 0;
+    size_t i = 0;
+
+    if (!open_counters(t, count, set))
+        return false;
+    for (size_t j = 0; j < sets(t); j++)
+        zeros += set[j][0] + set[j][sign];
+    switch (size) {
+    case 8:
+        COUNT_WORDS(uint64_t);
+        break;
+    case 4:
+        COUNT_WORDS(uint32_t);
+        break;
+    case 2:
+        COUNT_WORDS(uint16_t);
+        break;
+    default:
+        COUNT_WORDS(uint8_t);
+        break;
+    }
+    for (; i < count; i++)
+        set[0][order_load(type, x + i * size) >> shift]++;
+    /* Zeros are rare, or so many that the words of subnormals come in any case. */
+    for (size_t j = 0; j < sets(t); j++)
+        zeros -= set[j][0] + set[j][sign];
+    if (shift > 0 && zeros != 0)
+        count_zeros(t, x, count);
+    return true;
+}
+
+/*
+ * Bins.
+ */
+
+/* The number of bounds that are at most x, found by halving. A NaN has none. */
+static size_t search_bounds(const struct tally_plan *plan, double x)
+{
+    size_t low = 0, high = (size_t)plan->bins + 1;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (x >= plan->bound[middle])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The bin of the element at place[i], as a kernel found it. */
+static uint32_t place_bin(const double *place, size_t i)
+{
+    uint64_t bits;
+
+    memcpy(&bits, place + i, sizeof bits);
+    return (uint32_t)bits;
+}
+
+/* Counts n elements, a multiple of SETS, whose bins are certain. */
+static void count_places(uint32_t *const set[SETS], const double *place, size_t n)
+{
+    uint32_t *set0 = set[0], *set1 = set[1], *set2 = set[2], *set3 = set[3];
+
+    for (size_t i = 0; i < n; i += SETS) {
+        set0[place_bin(place, i)]++;
+        set1[place_bin(place, i + 1)]++;
+        set2[place_bin(place, i + 2)]++;
+        set3[place_bin(place, i + 3)]++;
+    }
+}
+
+/* Counts n elements, whose bins may be the next ones: the bounds decide. A NaN reaches none. */
+static void compare_places(uint32_t *const set[SETS], const double *place, size_t n,
+                           const struct tally_plan *plan, const unsigned char *x)
+{
+    const size_t size = element_size(plan->type);
+
+    for (size_t i = 0; i < n; i++) {
+        const double value = element_load(plan->type, x + i * size);
+        uint32_t bin = place_bin(place, i);
+
+        if (bin > 0 && !(value >= plan->bound[bin - 1]))
+            bin--;
+        else if (bin <= plan->bins && value >= plan->bound[bin])
+            bin++;
+        set[i % SETS][bin]++;
+    }
+}
+
+static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const unsigned char *x,
+                      size_t count)
+{
+    const struct tally_plan *plan = t->plan;
+    const size_t size = element_size(plan->type);
+    const bool wide = size == 8, nearest = plan->scale > 0;
+    const size_t whole = nearest ? count - count % CPU_LANES_MAX : 0;
+    double place[BLOCK];
+    uint32_t *set[SETS];
+
+    if (!open_counters(t, count, set))
+        return false;
+    for (size_t i = 0; i < whole; i += BLOCK) {
+        const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
+        const unsigned char *block = x + i * size;
+
+        if (wide ? kernels->tally.bins64(t, block, n, place)
+                 : kernels->tally.bins32(t, block, n, place))
+            count_places(set, place, n);
+        else
+            compare_places(set, place, n, plan, block);
+    }
+    for (size_t i = whole; i < count; i++)
+        set[0][search_bounds(plan, element_load(plan->type, x + i * size))]++;
+    return true;
+}
+
+bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
+                    size_t count, bool nans)
+{
+    switch (t->plan->kind) {
+    case TALLY_CELLS:
+        return take_cells(t, kernels, data, count, nans);
+    case TALLY_WORDS:
+        return take_words(t, data, count);
+    case TALLY_BINS:
+        return take_bins(t, kernels, data, count);
+    }
+    return false;
+}
+
+void cpu_tally_end(struct tally *t)
+{
+    if (t->scratch)
+        empty_counters(t);
+    tally_end(t);
+}

@@ -1,0 +1,19 @@
+/*
+ * Tallies on the CPU: takes elements into a tally, block by block, with the vectors of an
+ * instruction set where they help.
+ */
+#ifndef GPUREDUCE_CPU_TALLY_H
+#define GPUREDUCE_CPU_TALLY_H
+
+#include "core/tally.h"
+#include "engine/cpu/kernel.h"
+
+/* Takes `count` elements in this machine's byte order, among which there are NaNs or not. False,
+   with t->failed, without memory. */
+bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
+                    size_t count, bool nans);
+
+/* After the last: what was counted apart goes into the tally's counts, and tally_end is called. */
+void cpu_tally_end(struct tally *t);
+
+#endif

@@ -1,0 +1,208 @@
+#include "config.h"
+
+#include "run/readings.h"
+
+#include <stdlib.h>
+
+#include "run/session_options.h"
+#include "sys/clock.h"
+
+/* A file that is not in memory is sampled at fewer places, each of which costs a request, and more
+   is taken of each. */
+#define UNCACHED 0.5
+#define UNCACHED_RUNS 512
+#define UNCACHED_LENGTH 256
+
+void readings_open(struct readings *r, const struct survey_request *request)
+{
+    *r = (struct readings){.request = request};
+}
+
+void readings_drop(struct readings *r)
+{
+    for (unsigned i = 0; r->sets && i < r->workers; i++)
+        for (unsigned j = 0; j < r->sets[i].count; j++)
+            tally_close(&r->sets[i].tally[j]);
+    free(r->sets);
+    r->sets = NULL;
+}
+
+void readings_close(struct readings *r)
+{
+    readings_drop(r);
+    survey_close(r->survey);
+    r->survey = NULL;
+}
+
+static bool out_of_memory(const struct run *run)
+{
+    source_error(run->source, "out of memory");
+    return false;
+}
+
+static bool changed(const struct run *run)
+{
+    source_error(run->source, "it changed while it was read");
+    return false;
+}
+
+/* Where run number `number` of `count` begins, so that it ends before `limit`: anywhere in its
+   share of the input, lest what repeats itself meets all runs in the same place. It is the same in
+   every run of the program. */
+static uint64_t run_index(size_t number, size_t count, uint64_t limit, size_t length)
+{
+    const double share = (double)(limit - length) / (double)count;
+    /* The fractions of multiples of the golden ratio are spread evenly. */
+    double place = (double)number * 0.61803398874989485;
+
+    place -= (double)(uint64_t)place;
+    return (uint64_t)(share * ((double)number + place));
+}
+
+/* Samples the input, where that is of use and can be done. */
+static bool sample(struct readings *r, struct run *run)
+{
+    struct survey_runs runs = survey_runs(r->survey);
+    const size_t size = run->info->element_size;
+    unsigned char *elements;
+    bool good = true;
+
+    if (runs.count == 0 || !source_is_random(run->source))
+        return true;
+    if (run->info->uncached > UNCACHED)
+        runs = (struct survey_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
+    /* From here on the input is read. */
+    if (run->started_at == 0)
+        run->started_at = clock_now();
+    elements = malloc(runs.count * runs.length * size);
+    if (!elements)
+        return out_of_memory(run);
+    for (size_t i = 0; i < runs.count && good; i++)
+        good =
+            source_read_at(run->source, run_index(i, runs.count, run->info->elements, runs.length),
+                           runs.length, elements + i * runs.length * size);
+    if (good && !survey_sample(r->survey, elements, runs.count, runs.length))
+        good = out_of_memory(run);
+    free(elements);
+    return good;
+}
+
+/* Sees to it that an input can be read as often as it may take. */
+static bool can_be_repeated(const struct readings *r, const struct run *run)
+{
+    const char *why;
+
+    if (run->info->repeatable || survey_is_single(r->survey, &why))
+        return true;
+    if (r->request->quantile_count > 0)
+        source_error(run->source,
+                     "%s of %s take more than one reading, and this cannot be read again: "
+                     "save it as a file, and reduce that",
+                     why, element_name(run->info->type));
+    else
+        source_error(run->source,
+                     "%s takes a reading of its own, and this cannot be read again: name it, "
+                     "as in --histogram=100,-1,1",
+                     why);
+    return false;
+}
+
+/* Sees to it that what is asked for can be found of the type: quantiles of integers of up to 16
+   bits and of all floats, and histograms of floats of 16 bits and more. */
+static bool is_for_type(const struct readings *r, const struct run *run)
+{
+    const enum element_type type = run->info->type;
+
+    if (element_is_float(type))
+        return true;
+    if (r->request->histogram.kind != HISTOGRAM_NONE) {
+        source_error(run->source, "there are no histograms of %s, but of f32, f64, f16 and bf16",
+                     element_name(type));
+        return false;
+    }
+    if (element_formats[type].kind != ELEMENT_TRUTH && element_size(type) <= 2)
+        return true;
+    source_error(run->source, "there are no quantiles of %s, but of floats, i8, u8, i16 and u16",
+                 element_name(type));
+    return false;
+}
+
+/* Begins the survey, before the first reading. */
+static bool begin_survey(struct readings *r, struct run *run)
+{
+    if (!is_for_type(r, run))
+        return false;
+    r->workers = run->cpu_workers;
+    r->type = run->info->type;
+    r->data_offset = run->info->data_offset;
+    r->survey = survey_open(r->request, run->info->type, run->info->elements, r->workers,
+                            run->options->nan != NAN_SKIP);
+    if (!r->survey)
+        return out_of_memory(run);
+    return can_be_repeated(r, run) && sample(r, run);
+}
+
+bool readings_begin(struct readings *r, struct run *run)
+{
+    const struct tally_plan *plans[TALLY_PLANS_MAX];
+    unsigned count;
+    bool good = true;
+
+    if (!survey_asked(r->request))
+        return true;
+    if (!r->survey && !begin_survey(r, run))
+        return false;
+    if (r->type != run->info->type || r->data_offset != run->info->data_offset)
+        return changed(run);
+    /* The first reading has found all else, but for what tells whether the next are of the same. */
+    run->setup.wants = r->count == 0 ? run->setup.wants | PARTIAL_EXTREMES : PARTIAL_EXTREMES;
+    count = survey_plan(r->survey, plans);
+    r->sets = calloc(r->workers, sizeof *r->sets);
+    if (!r->sets)
+        return out_of_memory(run);
+    for (unsigned i = 0; i < r->workers; i++) {
+        for (unsigned j = 0; j < count; j++) {
+            good = tally_open(&r->sets[i].tally[j], plans[j]) && good;
+            r->sets[i].count++;
+        }
+    }
+    run->tallies = r->sets;
+    return good || out_of_memory(run);
+}
+
+bool readings_take(struct readings *r, const struct run *run, struct partial *partial)
+{
+    if (r->count == 0)
+        r->first = *partial;
+    r->count++;
+    r->more = false;
+    if (!r->survey)
+        return true;
+    switch (survey_take(r->survey, partial, r->sets, r->workers)) {
+    case SURVEY_DONE:
+        break;
+    case SURVEY_MORE:
+        r->more = true;
+        break;
+    case SURVEY_CHANGED:
+        return changed(run);
+    case SURVEY_MEMORY:
+        return out_of_memory(run);
+    case SURVEY_ENDLESS:
+        source_error(run->source, "holds infinities: name the range of the histogram, as in "
+                                  "--histogram=100,-1,1");
+        return false;
+    }
+    *partial = r->first;
+    return true;
+}
+
+void readings_finish(const struct readings *r, struct reduction *reduction)
+{
+    reduction->readings = r->count;
+    if (!r->survey)
+        return;
+    for (unsigned i = 0; i < r->request->quantile_count; i++)
+        reduction->result.quantiles[r->request->places[i]] = survey_quantile(r->survey, i);
+    reduction->histogram = survey_histogram(r->survey);
+}

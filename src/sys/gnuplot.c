@@ -1,0 +1,129 @@
+#include "config.h"
+
+#include "sys/gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sys/message.h"
+#include "sys/output.h"
+
+extern char **environ;
+
+/* Runs gnuplot with these file descriptors as its standard streams; -1 stands for our own. Returns
+   its exit status, or -1 with errno when it cannot be started. */
+static int run_gnuplot(const char *argument, int in, int out, int err)
+{
+    char program[] = "gnuplot", word[32];
+    char *argv[] = {program, word, NULL};
+    const int streams[] = {in, out, err};
+    posix_spawn_file_actions_t actions;
+    int error, status;
+    pid_t child;
+
+    snprintf(word, sizeof word, "%s", argument);
+    error = posix_spawn_file_actions_init(&actions);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    for (int i = 0; i < 3 && error == 0; i++)
+        if (streams[i] >= 0)
+            error = posix_spawn_file_actions_adddup2(&actions, streams[i], i);
+    if (error == 0)
+        error = posix_spawnp(&child, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+const char *gnuplot_format(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (dot && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0))
+        return dot + 1;
+    return NULL;
+}
+
+bool gnuplot_possible(const char *path)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+    int null, status;
+
+    if (!gnuplot_format(path)) {
+        message_error(EXIT_USAGE, "%s: a plot's name ends in .svg or .png",
+                      message_quote(quoted, path));
+        return false;
+    }
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    status = run_gnuplot("--version", null, null, null);
+    if (null >= 0)
+        close(null);
+    if (status != 0) {
+        message_error(EXIT_FAILED,
+                      "cannot plot: there is no gnuplot here that works (install gnuplot, or leave "
+                      "out --plot)");
+        return false;
+    }
+    return output_possible(path);
+}
+
+void gnuplot_write_string(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '\n')
+            fputs("\\n", out);
+        else
+            putc(strchr("\"\\`", *text) || (unsigned char)*text < 0x20 ? '?' : *text, out);
+    }
+    putc('"', out);
+}
+
+void gnuplot_write_terminal(FILE *out, const char *format, size_t width, size_t height)
+{
+    fputs("set encoding utf8\n", out);
+    if (strcmp(format, "svg") == 0)
+        fprintf(out, "set terminal svg size %zu,%zu noenhanced background 'white'\n", width,
+                height);
+    else
+        fprintf(out,
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) {\n"
+                "    set terminal pngcairo size %zu,%zu noenhanced background 'white'\n"
+                "} else {\n"
+                "    set terminal png size %zu,%zu noenhanced\n"
+                "}\n",
+                width, height, width, height);
+}
+
+bool gnuplot_draw(FILE *script, const char *path)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), status;
+
+    if (out < 0) {
+        output_error(path);
+        return false;
+    }
+    status = run_gnuplot("-", fileno(script), out, -1);
+    if (status < 0)
+        message_error(EXIT_FAILED, "cannot run gnuplot: %s", strerror(errno));
+    else if (status != 0)
+        message_error(EXIT_FAILED, "%s: gnuplot failed with status %d", message_quote(quoted, path),
+                      status);
+    if (close(out) == 0 || status != 0)
+        return status == 0;
+    output_error(path);
+    return false;
+}

@@ -1,0 +1,290 @@
+#!/bin/sh
+# Quantiles and histograms: what they print, in every form, and what they refuse.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+try="(try 'gpureduce --help')"
+python=$(command -v python3)
+# 1, 2, 3 and 10
+printf '\0\0\200\77\0\0\0\100\0\0\100\100\0\0\40\101' >four.f32
+# -inf, -3.5, -1.5, -0, +0, a subnormal, 0.5, 1, 1.5, inf, NaN
+printf '\0\0\200\377\0\0\140\300\0\0\300\277\0\0\0\200\0\0\0\0\1\0\0\0\0\0\0\77\0\0\200\77\0\0\300\77\0\0\200\177\0\0\300\177' >odd.f32
+# 1, 2, 3
+printf '\0\074\0\100\0\102' >three.f16
+: >empty
+printf '\0\0\200\77\0\0\200\77\0\0\200\77' >ones.f32
+
+#
+# Quantiles.
+#
+run -o median,q0.25,p75,q0,q1,p99.9 four.f32
+golden 'quantiles' 0 quantiles
+run --json -o sum,median,p99.9 four.f32
+golden 'as JSON' 0 quantiles-json
+run --tsv -o median,count,median,q.5 four.f32 empty
+golden 'as TSV' 0 quantiles-tsv
+run -q -o median,max --number=hex four.f32
+is 'in hexadecimal' 0 "0x1.4p+1
+0x1.4p+3"
+# What lies between is exact and rounded once: 1/3 of the way from 1 to 2 is not that of a binary 1/3.
+run -q -o q0.111111111111111111 four.f32
+is 'the decimal as it is written' 0 1.3333333333333333
+run -q -o median,q0.3,count odd.f32
+is 'a NaN propagates' 0 "nan
+nan
+11"
+run -q -o median,q0.3,q0.35,q0,q1,q0.05,count --nan=skip odd.f32
+is 'a NaN is skipped' 0 "7.006492321624085e-46
+-0.45
+0
+-inf
+inf
+-inf
+10"
+run -o median,q0.5 --nan=error odd.f32
+is 'a NaN is an error' 1 '' 'gpureduce: odd.f32: element 10 is a NaN'
+run -q -o median,q0,p100 empty
+is 'no elements' 0 "nan
+nan
+nan"
+
+#
+# Kinds of input.
+#
+run -q -t f16 -o median,sum three.f16
+is 'f16' 0 "2
+6"
+shell 'gpureduce -q -t f16 -o median <three.f16'
+is 'f16 from a file as standard input' 0 2
+shell 'cat three.f16 | gpureduce -q -t f16 -o median'
+is 'f16 from a pipe' 0 2
+shell 'cat four.f32 | gpureduce -q -o median,sum'
+is 'f32 from a pipe' 1 "error
+error" 'gpureduce: standard input: quantiles of f32 take more than one reading, and this cannot be read again: save it as a file, and reduce that'
+shell 'cat four.f32 | gpureduce -q -o q0,q1'
+is 'extremes from a pipe' 0 "1
+10"
+shell 'gpureduce -q -o median -t f32 - <four.f32'
+is 'f32 from a file as standard input' 0 2.5
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q four.f32 -o four.zst
+    run -q -o median,p75 four.zst
+    is 'compressed' 0 "2.5
+4.75"
+else
+    skip 'compressed' 'no zstd'
+fi
+
+# Elements of several readings: a shuffled sequence, whose quantiles are known.
+if [ -n "$python" ]; then
+    "$python" - <<'END'
+import array
+n = 1000003
+a = array.array("f", [(i * 7654321) % n for i in range(n)])
+a.tofile(open("sequence.f32", "wb"))
+a = array.array("d", [(i * 7654321) % n for i in range(n)])
+a.byteswap()
+a.tofile(open("sequence.f64", "wb"))
+END
+    for how in '-j1 sequence.f32' '-j7 --chunk-size=10000 sequence.f32' '-t >f8 -j3 sequence.f64'; do
+        # shellcheck disable=SC2086 # words
+        run -q -o median,q0.25,q0.123,p99.9 $how
+        is "a large file: $how" 0 "500001
+250000.5
+123000.246
+999001.998"
+    done
+else
+    for how in 1 2 3; do
+        skip "a large file, $how" 'no python3'
+    done
+fi
+
+#
+# Histograms.
+#
+run --histogram=4 four.f32
+golden 'histogram' 0 histogram
+run --histogram=3,-1,2 odd.f32
+golden 'histogram of a range' 0 histogram-range
+run --histogram=exponent odd.f32
+golden 'histogram of exponents' 0 histogram-exponent
+run --histogram=exponent -t f16 three.f16
+golden 'histogram of exponents of f16' 0 histogram-f16
+run --json --histogram=4 -o mean,median four.f32
+golden 'histogram as JSON' 0 histogram-json
+run --json --histogram=exponent odd.f32
+golden 'histogram of exponents as JSON' 0 histogram-exponent-json
+run --tsv --histogram=2,0,4 four.f32 missing empty
+golden 'histograms as TSV' 1 histogram-tsv
+run --tsv --histogram=exponent four.f32 missing
+golden 'histograms of exponents as TSV' 1 histogram-exponent-tsv
+run -o sum --histogram=2 four.f32 missing empty
+golden 'histograms behind other results' 1 histogram-several
+run -q --histogram=2,0,4 -o count four.f32 missing
+is 'only the values' 1 "4
+0
+1
+2
+1
+0
+error
+error
+error
+error
+error
+error" 'gpureduce: missing: No such file or directory'
+run --histogram=2 --number=hex four.f32
+ok 'edges in hexadecimal' grep -qx "0x1p+0${tab}0x1.6p+2${tab}3" out
+# An element on an edge is in the bin that begins there; the last bin is closed.
+run -q --histogram=3,1,10 four.f32
+is 'elements on edges' 0 "0
+3
+0
+1
+0
+0"
+run -q --histogram=2,1,3 four.f32
+is 'elements on the last edge' 0 "0
+1
+2
+1
+0"
+run -q --histogram=5 ones.f32
+ok 'one value: the last bin' test "$(sed -n 6p out)" -gt 0 -a "$(sed -n '1,5p' out | sort -u)" = 0
+shell 'cat four.f32 | gpureduce -q --histogram=1,0,5'
+is 'from a pipe' 0 "0
+3
+1
+0"
+shell 'cat four.f32 | gpureduce -q --histogram=exponent'
+is 'exponents from a pipe' 0 "1
+2
+1"
+shell 'cat four.f32 | gpureduce --histogram=1'
+is 'without a range from a pipe' 1 '' 'gpureduce: standard input: the range of the histogram takes a reading of its own, and this cannot be read again: name it, as in --histogram=100,-1,1'
+run --histogram=1 odd.f32
+is 'infinities have no range' 1 '' 'gpureduce: odd.f32: holds infinities: name the range of the histogram, as in --histogram=100,-1,1'
+if [ -n "$python" ] && "$python" "$sources/tests/lib/terminal.py" 80 true >/dev/null 2>&1; then
+    "$python" "$sources/tests/lib/terminal.py" 60 "$program --no-progress --histogram=3,1,10 four.f32 2>/dev/null" |
+        tr -d '\r' >out
+    status=0
+    : >err
+    golden 'bars on a terminal' 0 histogram-bars
+else
+    skip 'bars on a terminal' 'no terminal'
+fi
+
+#
+# Plots. This gnuplot keeps the script that it should run.
+#
+mkdir plotting
+cat >plotting/gnuplot <<'END'
+#!/bin/sh
+[ "$1" = --version ] || cat >"$PLOT_SCRIPT"
+END
+chmod +x plotting/gnuplot
+for kind in 4 exponent; do
+    environment="PATH=$work/plotting:$PATH PLOT_SCRIPT=$work/plot.$kind"
+    run -q --histogram=$kind --plot=plot.svg four.f32
+    ok "--plot: the script of $kind" test "$status:$(cat err):$(grep -c '^plot ' plot.$kind)" = 0::1
+done
+ok '--plot: the bins' grep -qx '1 3.25 3' plot.4
+ok '--plot: the exponents' grep -qx '1 2 0' plot.exponent
+run -q --histogram=exponent --plot=plot.svg empty
+environment=
+is '--plot: nothing to draw' 1 '' 'gpureduce: plot.svg: there is nothing to plot'
+if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
+    run -q --histogram=4 --plot=plot.svg four.f32
+    ok '--plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
+    run -q --histogram=exponent --plot plot.png four.f32
+    ok '--plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
+else
+    skip '--plot: SVG' 'no gnuplot'
+    skip '--plot: PNG' 'no gnuplot'
+fi
+
+#
+# What does not go together, and what is wrong.
+#
+run -o median --total four.f32
+is 'quantiles of a total' 2 '' "gpureduce: quantiles and histograms are of one file each: leave out '--total' $try"
+run -o median -D gpu four.f32
+is 'quantiles on a GPU' 2 '' "gpureduce: quantiles and histograms are computed on the CPU: leave out --device='gpu' $try"
+run --plot=x.svg four.f32
+is '--plot without a histogram' 2 '' "gpureduce: option '--plot' goes with --histogram only $try"
+run --histogram=3 --plot=x.svg four.f32 empty
+is '--plot of several files' 2 '' "gpureduce: option '--plot' is for one file $try"
+run --histogram=3 --tsv -o sum four.f32
+is '--tsv with other results' 2 '' "gpureduce: with --histogram and --tsv there are no other results: leave out '--op', or use --json $try"
+run --histogram=3 --plot=x.pdf four.f32
+is '--plot: another format' 2 '' 'gpureduce: x.pdf: a plot'"'"'s name ends in .svg or .png'
+for bad in '' x 1x ,1,2 exponents; do
+    run "--histogram=$bad" four.f32
+    is "--histogram='$bad'" 2 '' "gpureduce: bad histogram '$bad': must be BINS, BINS,LO,HI or exponent $try"
+done
+for bad in 0 65537 0,1,2; do
+    run "--histogram=$bad" four.f32
+    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': there may be 1 to 65536 bins $try"
+done
+for bad in '3,' 3,1 '3,1,' 3,1,1 3,2,1 3,nan,1 3,0,inf 3,-inf,0 '3,1,2,' 3,1,2,3 '3,1, 2' '3,0x,1'; do
+    run "--histogram=$bad" four.f32
+    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the range must be LO,HI, two numbers of which LO is less $try"
+done
+list=q0.01
+for i in 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31; do
+    list=$list,q0.$i
+done
+run -q -o "$list" four.f32
+ok '31 quantiles' test "$status:$(grep -c . out)" = 0:31
+run -q -o "$list,q0.32" four.f32
+ok '32 quantiles' test "$status" = 2
+
+#
+# Records.
+#
+run --json -o median,p99.9,sum four.f32 odd.f32
+copy out record.json
+run --check=record.json
+is '--check of JSON' 0 "four.f32: OK
+odd.f32: OK"
+run --tsv -o q0.25,sum four.f32
+sed 's/1.75/1.76/' out >record.tsv
+run --check=record.tsv
+is '--check of TSV' 1 'four.f32: FAILED (q0.25: recorded 1.76, found 1.75)' \
+    'gpureduce: 1 of 1 results are not those in record.tsv'
+run --check=record.json -D gpu
+ok '--check on a GPU' test "$status" = 2
+
+# Integers of up to 16 bits and floats of one byte; worked out by Python's fractions.
+while read -r type median low high file; do
+    run -q -o median,q0.001,p99 -t "$type" "data/raw/$file"
+    is "quantiles of $file" 0 "$median
+$low
+$high"
+    shell "cat data/raw/$file | gpureduce -q -o median,q0.001,p99 -t '$type'"
+    is "quantiles of $file, in a pipe" 0 "$median
+$low
+$high"
+done <<'END'
+i8 0 -126.464 116.88 mixed.i8
+u8 6 0 220.92 mixed.u8
+i16 0 -32049.664 28264.6 mixed-le.i16
+>i2 0 -32049.664 28264.6 mixed-be.i16
+u16 104 0 36447.68 mixed-le.u16
+>u2 104 0 36447.68 mixed-be.u16
+f8e4m3 0 -448 384 mixed.f8e4m3
+f8e5m2 0 -57344 40960 mixed.f8e5m2
+END
+head -c 512 data/raw/mixed.u8 >some
+for type in i32 u64 bool; do
+    run -q -o median -t $type some
+    fails "quantiles of $type" \
+        "some: there are no quantiles of $type, but of floats, i8, u8, i16 and u16"
+done
+run --histogram=3 -t u8 some
+fails 'a histogram of u8' \
+    'some: there are no histograms of u8, but of f32, f64, f16 and bf16'
+
+finish

@@ -1,0 +1,655 @@
+/*
+ * core/survey.h and what it is made of: quantiles and histograms, exact whatever the elements are,
+ * the sample, the kernels, the number of workers and the pieces. What is expected comes from
+ * sorting, and from the oracle's integers.
+ *
+ * STRESS_SEED is the seed, which is printed (CHECK_SEED, or the time); STRESS_RUNS how many random
+ * surveys there are.
+ */
+#include "config.h"
+
+#include "core/survey.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/order.h"
+#include "engine/cpu/tally.h"
+#include "lib/data_gen.h"
+#include "lib/oracle.h"
+#include "lib/tap.h"
+
+#define RUNS 1000
+
+static struct rng rng;
+
+static uint64_t below(uint64_t bound)
+{
+    return rng_below(&rng, bound);
+}
+
+static bool once_in(uint64_t times)
+{
+    return below(times) == 0;
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+
+    if (!memory)
+        abort();
+    return memory;
+}
+
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/*
+ * Names and places.
+ */
+
+static void check_names(void)
+{
+    static const struct {
+        const char *name;
+        uint64_t numerator, denominator; /* 0 for what is no quantile */
+    } cases[] = {
+        {"median", 5, 10},
+        {"q0", 0, 1},
+        {"q1", 1, 1},
+        {"q0.25", 25, 100},
+        {"q.5", 5, 10},
+        {"q1.000", 1000, 1000},
+        {"q0.999999999999999999", UINT64_C(999999999999999999), UINT64_C(1000000000000000000)},
+        {"q0.9999999999999999999", 0, 0},
+        {"q1.0000000000000000001", 0, 0},
+        {"p0", 0, 100},
+        {"p50", 50, 100},
+        {"p99.9", 999, 1000},
+        {"p100", 100, 100},
+        {"p100.0", 1000, 1000},
+        {"p100.1", 0, 0},
+        {"p99.9999999999999999", UINT64_C(999999999999999999), UINT64_C(1000000000000000000)},
+        {"p99.99999999999999999", 0, 0},
+        {"q1.1", 0, 0},
+        {"q2", 0, 0},
+        {"p101", 0, 0},
+        {"p18446744073709551616", 0, 0},
+        {"q", 0, 0},
+        {"q.", 0, 0},
+        {"q-0", 0, 0},
+        {"q+1", 0, 0},
+        {"q0,5", 0, 0},
+        {"q1e-1", 0, 0},
+        {"q0.5.", 0, 0},
+        {"q 0.5", 0, 0},
+        {"Median", 0, 0},
+        {"medians", 0, 0},
+        {"media", 0, 0},
+        {"", 0, 0},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct quantile q = {0, 0};
+        bool found = quantile_parse(cases[i].name, strlen(cases[i].name), &q);
+
+        tap_case(&family,
+                 found == (cases[i].denominator > 0) &&
+                     (!found ||
+                      (q.numerator == cases[i].numerator && q.denominator == cases[i].denominator)),
+                 "%s", cases[i].name);
+    }
+    tap_family_end(&family, "names of quantiles");
+}
+
+/* What Python's integers say. */
+static void check_places(void)
+{
+    static const struct {
+        struct quantile q;
+        uint64_t n, rank, fraction;
+    } cases[] = {
+        {{5, 10}, 1, 0, 0},
+        {{5, 10}, 2, 0, 5},
+        {{5, 10}, 3, 1, 0},
+        {{5, 10}, UINT64_MAX, UINT64_C(9223372036854775807), 0},
+        {{1, 4}, UINT64_MAX - 1, UINT64_C(4611686018427387903), 1},
+        {{999, 1000}, 1000, 998, 1},
+        {{0, 1}, UINT64_MAX, 0, 0},
+        {{10, 10}, UINT64_MAX, UINT64_MAX - 1, 0},
+        {{UINT64_C(999999999999999999), UINT64_C(1000000000000000000)},
+         UINT64_MAX,
+         UINT64_C(18446744073709551595),
+         UINT64_C(553255926290448386)},
+        {{UINT64_C(333333333333333333), UINT64_C(1000000000000000000)},
+         UINT64_C(12345678901234567890),
+         UINT64_C(4115226300411522625),
+         UINT64_C(551440366255144037)},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct quantile_place place = quantile_place(&cases[i].q, cases[i].n);
+
+        tap_case(&family, place.rank == cases[i].rank && place.fraction == cases[i].fraction,
+                 "case %zu: rank %llu, fraction %llu", i, (unsigned long long)place.rank,
+                 (unsigned long long)place.fraction);
+    }
+    tap_family_end(&family, "the place of a quantile");
+}
+
+/* The keys of all values of 16 bits, and of random ones, are in their order. */
+static void check_keys(void)
+{
+    struct tap_family family = {0};
+
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
+        enum element_type type = (enum element_type)t;
+        double before = -INFINITY;
+
+        for (uint64_t key = order_least(type), step = 1; key <= order_greatest(type); key += step) {
+            double value = order_value(type, key);
+            uint64_t bits = order_bits(type, key);
+
+            tap_case(&family,
+                     order_key(type, bits) == key && value >= before &&
+                         oracle_same(value, data_value(type, &bits, 0)),
+                     "%s: key %llx", element_name(type), (unsigned long long)key);
+            before = value;
+            step = data_bits(type) <= 16 ? 1 : below(order_greatest(type) / 4096) + 1;
+        }
+        tap_case(&family,
+                 isinf(order_value(type, order_least(type))) &&
+                     isinf(order_value(type, order_greatest(type))) &&
+                     isnan(order_value(type, order_greatest(type) + 1)) &&
+                     isnan(order_value(type, order_least(type) - 1)),
+                 "%s: beyond are NaNs", element_name(type));
+        tap_case(&family,
+                 signbit(order_value(type, order_first(type, 0, false))) &&
+                     order_value(type, order_first(type, 0, true)) > 0 &&
+                     order_first(type, INFINITY, true) == order_greatest(type) + 1,
+                 "%s: the first key of a value", element_name(type));
+    }
+    tap_family_end(&family, "keys are in the order of values");
+}
+
+/*
+ * Random surveys.
+ */
+
+#define QUANTILES_MAX 5
+#define WORKERS_MAX 4
+
+struct survey_case {
+    enum element_type type;
+    size_t count;
+    unsigned char *data;
+    struct survey_request request;
+    unsigned decimals[QUANTILES_MAX]; /* of each quantile, at most 3 */
+    bool propagate;
+    unsigned workers;
+    const struct cpu_kernels *kernels;
+    bool small_room; /* too small for what is kept */
+    enum { SAMPLE_NONE, SAMPLE_GOOD, SAMPLE_WRONG } sample;
+    const char *kind;
+};
+
+static void make_elements(struct survey_case *c)
+{
+    const size_t size = element_size(c->type);
+    enum data_kind kind = (enum data_kind)below(DATA_KINDS);
+
+    c->kind = data_kind_name(kind);
+    c->data = allocate(c->count * size);
+    data_fill(kind, c->type, c->data, c->count, rng_next(&rng));
+    if (once_in(4)) {
+        /* Few values, each often. */
+        size_t values = 1 + below(4);
+        c->kind = "few values";
+        for (size_t i = values; i < c->count; i++)
+            memcpy(c->data + i * size, c->data + below(values) * size, size);
+    } else if (once_in(8)) {
+        c->kind = "any bits";
+        for (size_t i = 0; i < c->count; i++)
+            data_put_pattern(c->type, c->data, i, rng_next(&rng) >> (64 - data_bits(c->type)));
+    }
+    if (once_in(3)) {
+        size_t specials = once_in(4) ? c->count : below(c->count / 4 + 2);
+        bool infinities = once_in(2);
+        for (size_t i = 0; i < specials && c->count > 0; i++)
+            data_put_special(c->type, c->data, below(c->count),
+                             infinities
+                                 ? (once_in(2) ? DATA_POSITIVE_INFINITY : DATA_NEGATIVE_INFINITY)
+                                 : (enum data_special)below(DATA_SPECIALS));
+    }
+}
+
+static void make_request(struct survey_case *c)
+{
+    static const uint64_t denominators[] = {1, 10, 100, 1000};
+    struct histogram_request *h = &c->request.histogram;
+
+    c->request.quantile_count = (unsigned)below(QUANTILES_MAX + 1);
+    for (unsigned i = 0; i < c->request.quantile_count; i++) {
+        uint64_t denominator = denominators[below(4)];
+
+        c->request.quantiles[i] = (struct quantile){below(denominator + 1), denominator};
+    }
+    h->kind = (enum histogram_kind)below(3);
+    if (c->request.quantile_count == 0 && h->kind == HISTOGRAM_NONE)
+        h->kind = HISTOGRAM_BINS;
+    h->bins = 1 + (uint32_t)below(once_in(4) ? 3000 : 12);
+    h->range_given = once_in(2);
+    h->low = (rng_unit(&rng) - 0.5) * 4;
+    h->high = h->low + rng_unit(&rng) * 4;
+    if (once_in(3)) {
+        /* Edges that are elements. */
+        h->low = (double)below(10) - 5;
+        h->high = h->low + (double)h->bins * (once_in(2) ? 1 : 0.25);
+    } else if (once_in(4)) {
+        h->low = ldexp(h->low, (int)below(2000) - 1000);
+        h->high = ldexp(h->high, once_in(2) ? 1000 : -1000);
+    }
+    if (!(h->low < h->high))
+        h->range_given = false;
+}
+
+/* Numbers in ascending order, -0 before +0. */
+static int compare_numbers(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    if (*x != *y)
+        return *x < *y ? -1 : 1;
+    return (int)!signbit(*x) - (int)!signbit(*y);
+}
+
+/* The elements that are no NaNs, sorted; *count says how many. */
+static double *sort_numbers(const struct survey_case *c, size_t *count)
+{
+    double *x = allocate(c->count * sizeof *x);
+
+    *count = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        x[*count] = data_value(c->type, c->data, i);
+        *count += !isnan(x[*count]);
+    }
+    qsort(x, *count, sizeof *x, compare_numbers);
+    return x;
+}
+
+/* What a quantile of sorted numbers must be: the mean of `denominator` numbers, so many of which
+   are the upper one. */
+static double expected_quantile(const double *x, size_t count, const struct quantile *q)
+{
+    uint64_t place = q->numerator * (count - 1), fraction = place % q->denominator;
+    const double *at = x + place / q->denominator;
+    double list[1000];
+
+    if (fraction == 0 || oracle_same(at[0], at[1]))
+        return at[0];
+    if (isinf(at[0]) || isinf(at[1]))
+        return at[0] + at[1];
+    for (uint64_t i = 0; i < q->denominator; i++)
+        list[i] = i < fraction ? at[1] : at[0];
+    return oracle_mean(list, (size_t)q->denominator);
+}
+
+/* Whether x, finite, is at least where bin i begins: the sign of what all bins times x is more. */
+static bool reaches(double x, const struct histogram *h, uint32_t i)
+{
+    double *list = allocate(2 * (size_t)h->bins * sizeof *list);
+    bool result;
+
+    for (uint32_t j = 0; j < h->bins; j++) {
+        list[j] = x;
+        list[h->bins + j] = j < i ? -h->high : -h->low;
+    }
+    result = oracle_sum(list, 2 * (size_t)h->bins) >= 0;
+    free(list);
+    return result;
+}
+
+/* The bin of x: -1 below all, h->bins above them. It is looked for near where it should be. */
+static int64_t expected_bin(double x, const struct histogram *h)
+{
+    double place;
+    int64_t bin = 0;
+
+    if (x < h->low)
+        return -1;
+    if (x > h->high)
+        return h->bins;
+    place = (x / 2 - h->low / 2) / (h->high / 2 - h->low / 2) * h->bins;
+    if (place >= 0) /* not a NaN: the range may be one number */
+        bin = place < h->bins - 1 ? (int64_t)place : h->bins - 1;
+    while (bin > 0 && !reaches(x, h, (uint32_t)bin))
+        bin--;
+    while (bin < h->bins - 1 && reaches(x, h, (uint32_t)bin + 1))
+        bin++;
+    return bin;
+}
+
+/* Compares a histogram of bins; of many elements a choice is enough, and the sum of counts. */
+static bool same_bins(const struct survey_case *c, const struct histogram *h, const double *x,
+                      size_t count)
+{
+    uint64_t *counts = calloc((size_t)h->bins + 2, sizeof *counts), sum = h->below + h->above;
+    int64_t bin = 0;
+    bool same = true;
+
+    if (!counts)
+        abort();
+    if (count > 0 && !c->request.histogram.range_given)
+        same = oracle_same(h->low, x[0]) && oracle_same(h->high, x[count - 1]);
+    if (count == 0)
+        same = c->request.histogram.range_given || (isnan(h->low) && isnan(h->high));
+    for (uint32_t i = 0; i < h->bins; i++)
+        sum += h->counts[i];
+    same = same && sum == count && h->nan == c->count - count;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || x[i] != x[i - 1])
+            bin = expected_bin(x[i], h);
+        counts[bin + 1]++;
+    }
+    same = same && counts[0] == h->below && counts[h->bins + 1] == h->above &&
+           memcmp(counts + 1, h->counts, h->bins * sizeof *counts) == 0;
+    free(counts);
+    return same;
+}
+
+static bool same_exponents(const struct survey_case *c, const struct histogram *h, const double *x,
+                           size_t count)
+{
+    const int lowest = element_formats[c->type].exponent_min;
+    uint64_t zeros[2] = {0}, subnormals[2] = {0}, infinities[2] = {0}, normal = 0;
+    bool same = h->nan == c->count - count;
+
+    for (size_t i = 0; i < count; i++) {
+        int sign = signbit(x[i]) != 0, exponent;
+
+        frexp(x[i], &exponent);
+        exponent--;
+        if (x[i] == 0)
+            zeros[sign]++;
+        else if (isinf(x[i]))
+            infinities[sign]++;
+        else if (exponent < lowest)
+            subnormals[sign]++;
+        else
+            normal++;
+        /* The first of its kind: those like it follow. */
+        if (isfinite(x[i]) && x[i] != 0 && exponent >= lowest) {
+            size_t first = i;
+            int other = exponent;
+
+            while (i + 1 < count && other == exponent && (signbit(x[i + 1]) != 0) == sign) {
+                frexp(x[i + 1], &other);
+                other--;
+                if (other != exponent || isinf(x[i + 1]) || x[i + 1] == 0)
+                    break;
+                i++;
+                normal++;
+            }
+            same = same && histogram_exponent(h, sign, exponent) == i + 1 - first;
+        }
+    }
+    for (int sign = 0; sign < 2; sign++) {
+        same = same && h->zeros[sign] == zeros[sign] && h->subnormals[sign] == subnormals[sign] &&
+               h->infinities[sign] == infinities[sign];
+        for (int exponent = h->exponent_min; exponent <= h->exponent_max; exponent++)
+            normal -= histogram_exponent(h, sign, exponent);
+    }
+    return same && normal == 0;
+}
+
+/* Reads the elements once, in pieces of any size that workers take in any order. */
+static void read_once(const struct survey_case *c, struct tally_set *sets, bool nans)
+{
+    const size_t size = element_size(c->type);
+    size_t most = 1 + below(once_in(3) ? 100 : c->count + 1);
+
+    for (size_t i = 0, n; i < c->count; i += n) {
+        struct tally_set *set = &sets[below(c->workers)];
+
+        n = 1 + below(most);
+        n = n > c->count - i ? c->count - i : n;
+        for (unsigned j = 0; j < set->count; j++)
+            if (!cpu_tally_take(&set->tally[j], c->kernels, c->data + i * size, n, nans))
+                abort();
+    }
+    for (unsigned i = 0; i < c->workers; i++)
+        for (unsigned j = 0; j < sets[i].count; j++)
+            cpu_tally_end(&sets[i].tally[j]);
+}
+
+static enum survey_verdict reading(const struct survey_case *c, struct survey *s,
+                                   const struct partial *partial)
+{
+    const struct tally_plan *plans[TALLY_PLANS_MAX];
+    unsigned count = survey_plan(s, plans);
+    struct tally_set sets[WORKERS_MAX] = {{.count = 0}};
+    enum survey_verdict verdict;
+
+    for (unsigned j = 0; j < count && c->small_room; j++)
+        ((struct tally_plan *)(uintptr_t)plans[j])->room = 100;
+    for (unsigned i = 0; i < c->workers; i++) {
+        for (unsigned j = 0; j < count; j++)
+            if (!tally_open(&sets[i].tally[j], plans[j]))
+                abort();
+        sets[i].count = count;
+    }
+    read_once(c, sets, partial->nan > 0);
+    verdict = survey_take(s, partial, sets, c->workers);
+    for (unsigned i = 0; i < c->workers; i++)
+        for (unsigned j = 0; j < count; j++)
+            tally_close(&sets[i].tally[j]);
+    return verdict;
+}
+
+static void take_sample(const struct survey_case *c, struct survey *s)
+{
+    const size_t size = element_size(c->type), length = 1 + below(20);
+    const size_t runs = 1 + below(c->count / length / 4 + 1);
+    unsigned char *elements = allocate(runs * length * size);
+
+    if (c->sample == SAMPLE_WRONG)
+        data_fill((enum data_kind)below(DATA_KINDS), c->type, elements, runs * length,
+                  rng_next(&rng));
+    else
+        for (size_t i = 0; i < runs; i++)
+            memcpy(elements + i * length * size, c->data + (c->count - length) / runs * i * size,
+                   length * size);
+    if (!survey_sample(s, elements, runs, length))
+        abort();
+    free(elements);
+}
+
+/* More readings than the worst case needs: two guesses, and 12 bits at least in each of the
+   others. */
+#define READINGS_MAX 12
+
+static void check_case(const struct survey_case *c, struct tap_family *quantiles,
+                       struct tap_family *histograms, unsigned readings[READINGS_MAX + 1])
+{
+    struct survey *s = survey_open(&c->request, c->type, c->count, c->workers, c->propagate);
+    struct partial partial;
+    enum survey_verdict verdict;
+    unsigned count = 0;
+    size_t numbers;
+    double *x = sort_numbers(c, &numbers);
+    bool endless;
+
+    if (!s)
+        abort();
+    partial_clear(&partial);
+    for (size_t i = 0; i < c->count; i++)
+        partial_take(&partial, data_value(c->type, c->data, i), i);
+    if (c->sample != SAMPLE_NONE && c->count >= 100)
+        take_sample(c, s);
+    do
+        verdict = reading(c, s, &partial);
+    while (++count < READINGS_MAX && verdict == SURVEY_MORE);
+    readings[count]++;
+    endless = c->request.histogram.kind == HISTOGRAM_BINS && !c->request.histogram.range_given &&
+              numbers > 0 && (isinf(x[0]) || isinf(x[numbers - 1]));
+    tap_case(quantiles, verdict == (endless ? SURVEY_ENDLESS : SURVEY_DONE),
+             "%zu %s of %s: verdict %d after %u readings", c->count, c->kind, element_name(c->type),
+             (int)verdict, count);
+    for (unsigned i = 0; i < c->request.quantile_count && verdict == SURVEY_DONE; i++) {
+        const struct quantile *q = &c->request.quantiles[i];
+        double expected = numbers == 0 || (c->propagate && numbers < c->count)
+                              ? NAN
+                              : expected_quantile(x, numbers, q);
+
+        tap_case(quantiles, oracle_same(survey_quantile(s, i), expected),
+                 "%zu %s of %s, quantile %llu/%llu: %a, not %a", c->count, c->kind,
+                 element_name(c->type), (unsigned long long)q->numerator,
+                 (unsigned long long)q->denominator, survey_quantile(s, i), expected);
+    }
+    if (verdict == SURVEY_DONE && c->request.histogram.kind != HISTOGRAM_NONE) {
+        const struct histogram *h = survey_histogram(s);
+        bool bins = c->request.histogram.kind == HISTOGRAM_BINS;
+
+        tap_case(histograms, bins ? same_bins(c, h, x, numbers) : same_exponents(c, h, x, numbers),
+                 "%zu %s of %s by %s, %s: %u bins from %a to %a", c->count, c->kind,
+                 element_name(c->type), c->kernels->name, bins ? "bins" : "exponents", h->bins,
+                 h->low, h->high);
+    }
+    free(x);
+    survey_close(s);
+}
+
+static const struct cpu_kernels *any_kernels(void)
+{
+    const struct cpu_kernels *kernels;
+
+    do
+        kernels = cpu_kernels_all[below(cpu_kernels_count)];
+    while (!kernels->usable());
+    return kernels;
+}
+
+static void check_surveys(uint64_t runs)
+{
+    struct tap_family quantiles = {0}, histograms = {0};
+    unsigned readings[READINGS_MAX + 1] = {0};
+
+    for (uint64_t run = 0; run < runs; run++) {
+        struct survey_case c = {.type = (enum element_type)below(ELEMENT_FLOATS),
+                                .propagate = once_in(4),
+                                .workers = 1 + (unsigned)below(WORKERS_MAX),
+                                .kernels = any_kernels(),
+                                .small_room = once_in(2)};
+
+        c.count = (size_t)(rng_next(&rng) >> (52 + below(12)));
+        if (once_in(50))
+            c.count += 100000; /* enough for a worker to count what it has kept */
+        c.sample = below(3);
+        make_request(&c);
+        if (c.request.histogram.bins > 100 && c.count > 200)
+            c.request.histogram.bins = 1 + c.request.histogram.bins % 12;
+        make_elements(&c);
+        check_case(&c, &quantiles, &histograms, readings);
+        free(c.data);
+    }
+    tap_family_end(&quantiles, "random elements: quantiles");
+    tap_family_end(&histograms, "random elements: histograms");
+    for (unsigned i = 0; i <= READINGS_MAX; i++)
+        if (readings[i] > 0)
+            tap_note("%u reading%s: %u", i, i == 1 ? "" : "s", readings[i]);
+    tap_ok(readings[3] > 0 && readings[READINGS_MAX] == 0,
+           "some take several readings, and none takes many");
+}
+
+/* With a good sample of ordinary elements one reading is enough nearly always, and little is kept.
+ */
+static void check_sample(void)
+{
+    enum { COUNT = 1 << 20 };
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64};
+    struct tap_family one = {0}, few = {0};
+
+    for (size_t t = 0; t < 2; t++) {
+        struct survey_case c = {.type = types[t],
+                                .count = COUNT,
+                                .workers = 1,
+                                .kernels = any_kernels(),
+                                .request = {.quantiles = {{5, 10}}, .quantile_count = 1}};
+        struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
+        struct survey_runs runs = survey_runs(s);
+        const size_t size = element_size(c.type);
+        unsigned char *elements = allocate(runs.count * runs.length * size);
+        const struct tally_plan *plans[TALLY_PLANS_MAX];
+        struct tally_set set = {.count = 1};
+
+        c.data = allocate(COUNT * size);
+        data_fill(DATA_NORMAL, c.type, c.data, COUNT, 1);
+        for (size_t i = 0; i < runs.count; i++)
+            memcpy(elements + i * runs.length * size,
+                   c.data + (COUNT - runs.length) / runs.count * i * size, runs.length * size);
+        if (!survey_sample(s, elements, runs.count, runs.length))
+            abort();
+        tap_case(&one, survey_plan(s, plans) == 1 && plans[0]->kind == TALLY_CELLS, "a plan");
+        if (!tally_open(&set.tally[0], plans[0]))
+            abort();
+        read_once(&c, &set, false);
+        tap_case(&few, set.tally[0].kept_count > 0 && set.tally[0].kept_count < COUNT / 10,
+                 "%zu kept", set.tally[0].kept_count);
+        tally_close(&set.tally[0]);
+        survey_close(s);
+        free(elements);
+        free(c.data);
+    }
+    tap_family_end(&one, "a sample makes a plan of cells");
+    tap_family_end(&few, "what is kept is a small part");
+}
+
+/* An input that is another one in the second reading. */
+static void check_change(void)
+{
+    double data[2][3] = {{1, 2, 3}, {1, 2.5, 4}};
+    struct survey_case c = {.type = ELEMENT_F64,
+                            .count = 3,
+                            .workers = 1,
+                            .kernels = any_kernels(),
+                            .request = {.histogram = {HISTOGRAM_BINS, 4, false, 0, 0}}};
+    struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
+    enum survey_verdict verdicts[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct partial partial;
+
+        partial_clear(&partial);
+        for (size_t j = 0; j < 3; j++)
+            partial_take(&partial, data[i][j], j);
+        c.data = (unsigned char *)data[i];
+        verdicts[i] = reading(&c, s, &partial);
+    }
+    tap_ok(verdicts[0] == SURVEY_MORE && verdicts[1] == SURVEY_CHANGED,
+           "an input that changes between readings");
+    survey_close(s);
+}
+
+int main(void)
+{
+    uint64_t seed = number_from("STRESS_SEED", number_from("CHECK_SEED", (uint64_t)time(NULL)));
+
+    tap_note("STRESS_SEED=%llu", (unsigned long long)seed);
+    rng_seed(&rng, seed);
+    check_names();
+    check_places();
+    check_keys();
+    check_sample();
+    check_change();
+    check_surveys(number_from("STRESS_RUNS", RUNS));
+    return tap_done();
+}
