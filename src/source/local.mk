@@ -31,6 +31,7 @@ library_sources += \
 	src/source/zstd/reader.c \
 	src/source/zstd/ring.c src/source/zstd/ring.h \
 	src/source/zstd/schedule.c src/source/zstd/schedule.h \
+	src/source/zstd/schedule_find.c src/source/zstd/schedule_impl.h src/source/zstd/schedule_slots.c \
 	src/source/zstd/sequences.c src/source/zstd/sequences.h \
 	src/source/zstd/sequences_loop.h \
 	src/source/zstd/small.c src/source/zstd/small.h \
