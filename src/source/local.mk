@@ -11,6 +11,7 @@ library_sources += \
 	src/source/formats.c src/source/formats.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
+	src/source/packed.c src/source/packed.h \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/waiters.c src/source/waiters.h \
