@@ -16,6 +16,7 @@
 #include "sys/mutex.h"
 
 struct worker;
+struct unpack;
 
 /* What auto has learnt from the runs of a session. */
 struct experience {
@@ -23,6 +24,12 @@ struct experience {
         read_time; /* bytes that the CPU alone read, of inputs that tell, in nanoseconds */
     bool useless;  /* where a GPU was ready, it made nothing faster */
     bool alone;    /* no thread could be started, and the user knows */
+};
+
+/* Checksums of what a GPU decompressed. Bytes, and nanoseconds of all workers. */
+struct checked {
+    uint64_t bytes, time;
+    uint64_t time_in_turn; /* in frames that one worker at a time hashes */
 };
 
 MUTEX_ROLE(run_role);
@@ -44,6 +51,9 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
+    const char *unpack_skipped; /* why auto has the CPU decode it; NULL where that was not asked */
+    struct unpack *unpack;      /* where packed input is decoded by an engine; otherwise NULL */
+    struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run
        before this; clock_now's. */
     uint64_t called_at, opened_at, started_at;

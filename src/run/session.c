@@ -14,6 +14,7 @@
 #include "run/worker.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "sys/faults.h"
 #include "sys/message.h"
 
 /* CPU workers at least, where the user has not asked for a number: an input that is not cached
@@ -43,7 +44,8 @@ static uint64_t bytes_to_come(const struct session_options *options, const char 
     if (options->device != DEVICE_AUTO)
         return 0;
     error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
-    if (error != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < GPU_INPUT_MIN)
+    if (error != 0 || !S_ISREG(status.st_mode) ||
+        ((uint64_t)status.st_size < GPU_INPUT_MIN && !faults_call_gpu()))
         return 0;
     return (uint64_t)status.st_size;
 }
@@ -167,6 +169,10 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
     if (run->options->device != DEVICE_AUTO || reduction->shares[ENGINE_CUDA].elements > 0)
         return;
     gpu_reason(run->gpu, reason);
+    if (run->info->compressed && run->unpack_skipped && !reason[0]) {
+        snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", run->unpack_skipped);
+        return;
+    }
     snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s",
              gpu_policy_skipped(&run->observed, reason));
 }
@@ -218,6 +224,7 @@ static void dismiss_workers(const struct session *session)
 
         if (w->run) {
             timeline_free(&w->stats.times.copies);
+            timeline_free(&w->stats.times.unpack);
             timeline_free(&w->stats.times.kernels);
         }
         w->run = NULL;
@@ -236,9 +243,17 @@ static void forget_to_come(struct session *session, const struct source *s, cons
         session->to_come -= size < session->to_come ? size : session->to_come;
 }
 
+/* How an input is opened. */
+enum attempt {
+    ATTEMPT_PACKED,   /* as it is, for a GPU that decodes it */
+    ATTEMPT_PARALLEL, /* what can be is decoded in parallel */
+    ATTEMPT_IN_ORDER
+};
+
 /* Reduces an input once. *started_at is when it was first read, 0 before; when it is read again,
    the clock goes on. */
-static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
+static enum source_verdict reduce_once(struct session *session, const char *path,
+                                       enum attempt attempt, bool first, const char **skipped,
                                        uint64_t *started_at, struct reduction *reduction)
 {
     const struct session_options *options = session->options;
@@ -255,14 +270,17 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .last = session->inputs <= 1,
                       .called_at = session->called_at,
                       .started_at = *started_at,
+                      .unpack_skipped = *skipped,
                       .opened_at = clock_now()};
     enum source_verdict verdict;
     struct partial partial;
 
     memset(reduction, 0, sizeof *reduction);
-    input.in_order = in_order;
+    input.packed = attempt == ATTEMPT_PACKED;
+    input.in_order = attempt == ATTEMPT_IN_ORDER;
+    input.doubt = input.doubt && first; /* what is opened again has been doubted before */
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
-    if (!in_order)
+    if (first)
         forget_to_come(session, run.source, path);
     if (!run.source)
         return SOURCE_BROKEN;
@@ -273,10 +291,11 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
     verdict = run_workers(&run, &partial);
-    reduction->in_order = in_order;
+    reduction->in_order = attempt == ATTEMPT_IN_ORDER;
     if (verdict == SOURCE_COMPLETE && !conclude(&run, &partial, reduction))
         verdict = SOURCE_BROKEN;
     *started_at = phases_started_at(&run.phases);
+    *skipped = run.unpack_skipped;
     dismiss_workers(session);
     source_close(run.source);
     return verdict;
@@ -294,15 +313,40 @@ static void note_error(const char *path, struct reduction *reduction)
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
+/* How an input is opened first. In auto a GPU decodes large files at most. */
+static enum attempt first_attempt(const struct session *session, const char *path)
+{
+    bool packed = false;
+
+    switch (session->options->device) {
+    case DEVICE_CPU:
+        break;
+    case DEVICE_GPU:
+        packed = true;
+        break;
+    case DEVICE_AUTO:
+        packed = bytes_to_come(session->options, path) > 0;
+        break;
+    }
+    return packed && engine_cuda.unpack ? ATTEMPT_PACKED : ATTEMPT_PARALLEL;
+}
+
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
     uint64_t started_at = 0;
-    enum source_verdict verdict;
+    enum source_verdict verdict = SOURCE_BROKEN;
+    bool first = true;
+    const char *skipped = NULL;
+    int attempt;
 
     message_forget_error();
-    verdict = reduce_once(session, path, false, &started_at, reduction);
-    if (verdict == SOURCE_RETRY)
-        verdict = reduce_once(session, path, true, &started_at, reduction);
+    for (attempt = first_attempt(session, path); attempt <= ATTEMPT_IN_ORDER; attempt++) {
+        verdict = reduce_once(session, path, (enum attempt)attempt, first, &skipped, &started_at,
+                              reduction);
+        if (verdict != SOURCE_RETRY)
+            break;
+        first = false;
+    }
     session->called_at = clock_now();
     session->inputs--;
     if (verdict != SOURCE_COMPLETE)
