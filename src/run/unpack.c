@@ -446,8 +446,9 @@ static void take_part(struct unpack *x, struct worker *w)
     while (!w->failed && !is_over(x)) {
         bool did = feed(x, w);
 
-        if (!did)
-            did = hash_some(x);
+        /* Content stays with who has begun to hash: a frame that goes on is not handed over. */
+        while (hash_some(x))
+            did = true;
         if (!did && more_input) {
             switch (packed_read(x->run->source)) {
             case PACKED_READ:

@@ -194,6 +194,14 @@ for GPUREDUCE in $programs; do
     cp among piped
     both 'a wrong checksum among others, by a pipe' -
 
+    cp wrong piped
+    both 'a wrong checksum behind a part, by a pipe' --length 100 -
+    {
+        printf x | "$ZSTD" -q -c
+        printf '\120\052\115\030\005\000\000\000ab'
+    } >piped
+    both 'cut off in a skippable frame, and in an element' -
+
     # What a GPU does not decode, libzstd does: as often as not nobody need know.
     "$ZSTD" -q -f --long=27 <plain >wide
     both 'a window that may be too large' wide

@@ -78,9 +78,9 @@ uint64_t zstd_device_passed(struct zstd_device *d);
 /* Whether the input may end here: behind a frame. */
 bool zstd_device_between_frames(const struct zstd_device *d);
 
-/* Offset in the input of the frame that comes next, or goes on, or was refused by a step. *begun:
-   blocks of it have been fed. */
-uint64_t zstd_device_frame(const struct zstd_device *d, bool *begun);
+/* Offset in the input of the frame, skippable or not, that comes next, or goes on, or was refused
+   by a step. */
+uint64_t zstd_device_frame(const struct zstd_device *d);
 
 enum zstd_step {
     ZSTD_STEP_FED,     /* a batch is queued */

@@ -108,11 +108,10 @@ uint64_t zstd_device_passed(struct zstd_device *d)
     return d->passed;
 }
 
-uint64_t zstd_device_frame(const struct zstd_device *d, bool *begun)
+uint64_t zstd_device_frame(const struct zstd_device *d)
 {
-    const bool between = d->stream.state == ZSTD_BEFORE_FRAME || d->stream.state == ZSTD_SKIPPING;
+    const bool between = d->stream.state == ZSTD_BEFORE_FRAME;
 
-    *begun = !between && !d->stream.first;
     return between ? zstd_device_next(d) : d->stream.frame_begin;
 }
 

@@ -244,6 +244,8 @@ static enum zstd_plan_status feed_header(struct zstd_plan *plan, struct zstd_str
         if (skippable == 0)
             return ZSTD_PLAN_STARVED;
         stream->skip = skippable;
+        stream->frame_begin = stream->origin + *at;
+        stream->first = true;
         stream->state = ZSTD_SKIPPING;
         return ZSTD_PLAN_FULL;
     }

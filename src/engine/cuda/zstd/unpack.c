@@ -107,8 +107,7 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
            unpack_check(u, cudaEventRecord(m->done, u->stream), "recording an event");
 }
 
-/* Position behind the last element that is wanted. */
-static uint64_t wanted_end(const struct engine_unpacker *u)
+uint64_t unpack_wanted_end(const struct engine_unpacker *u)
 {
     return u->setup.end < UINT64_MAX - u->shift ? u->setup.end + u->shift : UINT64_MAX;
 }
@@ -116,7 +115,7 @@ static uint64_t wanted_end(const struct engine_unpacker *u)
 /* Reduces what has been decoded. Before the end what makes no ALIGNMENT bytes is left for later. */
 static bool reduce_decoded(struct engine_unpacker *u, bool at_end)
 {
-    const uint64_t end = wanted_end(u), to = u->decoded_to < end ? u->decoded_to : end;
+    const uint64_t end = unpack_wanted_end(u), to = u->decoded_to < end ? u->decoded_to : end;
 
     if (to <= u->reduced_to)
         return true;
@@ -168,10 +167,11 @@ static bool take_batch(struct engine_unpacker *u)
             return false;
         for (uint32_t i = 0; u->setup.check && i < o->block_count && !checked; i++)
             checked = o->blocks[i].checked;
-        if (o->refused)
-            note_refusal(u, o->frame);
-        if (u->setup.stop && u->decoded_to >= wanted_end(u))
+        /* What is wrong behind the last element that is wanted is not looked for. */
+        if (u->setup.stop && u->decoded_to >= unpack_wanted_end(u))
             u->stopped = true;
+        else if (o->refused)
+            note_refusal(u, o->frame);
     }
     u->holding = true;
     u->held_done = checked ? 0 : o->size;
@@ -221,7 +221,6 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
 {
     const uint64_t before = zstd_device_next(u->decoder);
     size_t passed;
-    bool begun;
 
     if (u->refused || u->stopped)
         return UNPACK_IDLE;
@@ -239,14 +238,14 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
             zstd_device_under_way(u->decoder) == 0 && !u->holding) {
             if (zstd_device_between_frames(u->decoder))
                 return UNPACK_ENDED;
-            note_refusal(u, zstd_device_frame(u->decoder, &begun));
+            note_refusal(u, zstd_device_frame(u->decoder));
             return UNPACK_AGAIN;
         }
         break;
     case ZSTD_STEP_REFUSED:
         /* Behind all that is under way. */
         if (zstd_device_under_way(u->decoder) == 0 && !u->holding) {
-            note_refusal(u, zstd_device_frame(u->decoder, &begun));
+            note_refusal(u, zstd_device_frame(u->decoder));
             return UNPACK_AGAIN;
         }
         break;

@@ -95,6 +95,7 @@ static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX]
 static bool make_events(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
     static const char *const event = "creating an event";
+    int least = 0, greatest = 0;
 
     for (unsigned i = 0; i < MIRRORS; i++)
         if (!cuda_check(cudaEventCreate(&u->mirrors[i].begun), event, reason) ||
@@ -107,7 +108,9 @@ static bool make_events(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
     return cuda_check(cudaEventCreate(&u->base), event, reason) &&
            cuda_check(cudaEventCreateWithFlags(&u->back_done, cudaEventDisableTiming), event,
                       reason) &&
-           cuda_check(cudaStreamCreateWithFlags(&u->stream, cudaStreamNonBlocking),
+           cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities", reason) &&
+           /* Memory for the next batches waits for the reduction, which is short. */
+           cuda_check(cudaStreamCreateWithPriority(&u->stream, cudaStreamNonBlocking, greatest),
                       "creating a stream", reason) &&
            cuda_check(cudaStreamCreateWithFlags(&u->back, cudaStreamNonBlocking),
                       "creating a stream", reason);

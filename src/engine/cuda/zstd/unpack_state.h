@@ -88,6 +88,9 @@ struct engine_unpacker {
 /* Returns whether a call succeeded; if not, the device has failed, and u->error says why. */
 bool unpack_check(struct engine_unpacker *u, cudaError_t error, const char *what);
 
+/* Position behind the last element that is wanted, UINT64_MAX where that is not known. */
+uint64_t unpack_wanted_end(const struct engine_unpacker *u);
+
 /* Has the next piece of the held batch brought back, when there is room for it. *done: something
    was. False when the device failed. */
 bool unpack_bring_back(struct engine_unpacker *u, bool *done);
