@@ -407,6 +407,7 @@ static bool wants_unpack(struct run *run)
         return false;
     if (o.gpu == GPU_UNUSED)
         gpu_open_now(run->gpu);
+    run->unpack_skipped = "";
     return gpu_state(run->gpu) == GPU_READY;
 }
 
@@ -424,6 +425,7 @@ static bool prepare_packed(struct run *run, bool *failed)
     run->unpack = unpack_run_begin(run, reason);
     if (run->unpack)
         return true;
+    run->unpack_skipped = "it does not decode the input";
     if (run->info->input_bytes != SOURCE_UNKNOWN)
         return false;
     *failed = !unpack_run_without(run);
@@ -433,6 +435,7 @@ static bool prepare_packed(struct run *run, bool *failed)
 enum source_verdict run_workers(struct run *run, struct partial *partial)
 {
     enum engine_id id = run->options->device == DEVICE_GPU ? ENGINE_CUDA : ENGINE_CPU;
+    enum source_verdict verdict;
     unsigned count, started;
     bool failed;
 
@@ -461,5 +464,8 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     gain_experience(run);
     pthread_cond_destroy(&run->ended);
     mutex_destroy(&run->mutex);
-    return merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
+    verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
+    if (run->unpack && verdict == SOURCE_RETRY)
+        run->unpack_skipped = "it does not decode all of the input";
+    return verdict;
 }

@@ -51,7 +51,8 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
-    const char *unpack_skipped; /* why auto has the CPU decode it; NULL where that was not asked */
+    const char *unpack_skipped; /* why auto has the CPU decode it, or "" where the GPU has failed;
+                                   NULL where that is no question */
     struct unpack *unpack;      /* where packed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run

@@ -165,16 +165,15 @@ static uint64_t true_index(const struct source *s, uint64_t index)
 static void explain_skipped(const struct run *run, struct reduction *reduction)
 {
     char reason[ENGINE_REASON_MAX];
+    const char *why;
 
     if (run->options->device != DEVICE_AUTO || reduction->shares[ENGINE_CUDA].elements > 0)
         return;
     gpu_reason(run->gpu, reason);
-    if (run->info->compressed && run->unpack_skipped && !reason[0]) {
-        snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", run->unpack_skipped);
-        return;
-    }
-    snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s",
-             gpu_policy_skipped(&run->observed, reason));
+    why = gpu_policy_skipped(&run->observed, reason);
+    if (run->unpack_skipped) /* asked, of a compressed file */
+        why = reason[0] ? reason : run->unpack_skipped;
+    snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", why);
 }
 
 /* Fills in the reduction from the merged partial. False when the result is an error: --nan=error

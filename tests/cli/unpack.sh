@@ -221,6 +221,9 @@ for GPUREDUCE in $programs; do
         environment=GPUREDUCE_CALL_GPU=1
         run -v "$ops" x
         ok "$label, auto has it" grep -q "^  unpack .* $size " err
+        run -v "$ops" among
+        ok "$label, auto leaves to the CPU what the GPU does not decode" \
+            grep -q '^  gpu       not used: it does not decode all of the input' err
         cpu_many=$("$GPUREDUCE" -q -D cpu "$ops" x many wrong x 2>/dev/null)
         run -q "$ops" x many wrong x
         is "$label, auto, several files" 1 "$cpu_many" '*'

@@ -72,7 +72,7 @@ size_t zstd_device_left(const struct zstd_device *d);
 uint64_t zstd_device_next(const struct zstd_device *d);
 
 /* Offset in the input of the first byte that may not be overwritten yet: all before it have been
-   copied. */
+   copied, and none are copied once more, as up to 15 before a batch are. */
 uint64_t zstd_device_passed(struct zstd_device *d);
 
 /* Whether the input may end here: behind a frame. */

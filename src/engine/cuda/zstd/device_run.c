@@ -93,6 +93,14 @@ uint64_t zstd_device_next(const struct zstd_device *d)
     return d->origin + d->at;
 }
 
+/* Batches are copied from a multiple of 16 on, counted from the begin of the range. */
+#define COPIED_AGAIN 15
+
+static uint64_t passed(const struct zstd_device *d)
+{
+    return d->passed < COPIED_AGAIN ? 0 : d->passed - COPIED_AGAIN;
+}
+
 uint64_t zstd_device_passed(struct zstd_device *d)
 {
     while (d->copied < d->fed) {
@@ -100,12 +108,12 @@ uint64_t zstd_device_passed(struct zstd_device *d)
         cudaError_t error = cudaEventQuery(s->copied);
 
         if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
-            return d->passed;
+            return passed(d);
         d->copied++;
         d->passed = s->input_end;
     }
     d->passed = zstd_device_next(d);
-    return d->passed;
+    return passed(d);
 }
 
 uint64_t zstd_device_frame(const struct zstd_device *d)
