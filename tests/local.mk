@@ -102,6 +102,32 @@ tests_unit_test_zstd_driver_SOURCES = \
 	src/engine/cuda/zstd/device_run.c
 tests_unit_test_zstd_driver_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
 tests_unit_test_zstd_driver_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
+# And the whole program with it: a GPU that every machine has, for scripts. Batches, and what is read
+# and brought back at a time, are so small that small files have many.
+if HAVE_CUDA
+check_PROGRAMS += tests/gpureduce_emulated
+endif
+tests_gpureduce_emulated_SOURCES = \
+	src/main.c \
+	tests/lib/cuda_runtime_emulated.c \
+	$(zstd_emulated_sources) \
+	src/engine/cuda/check.c \
+	src/engine/cuda/engine.c \
+	src/engine/cuda/feeder.c \
+	src/engine/cuda/pinned.c \
+	src/engine/cuda/zstd/device_open.c \
+	src/engine/cuda/zstd/device_run.c \
+	src/engine/cuda/zstd/unpack.c \
+	src/engine/cuda/zstd/unpack_content.c \
+	src/engine/cuda/zstd/unpack_open.c \
+	src/run/run.c \
+	src/run/session.c \
+	src/run/unpack.c \
+	src/source/packed.c
+tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
+	-DFAULTS=1 -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
+	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)'
+tests_gpureduce_emulated_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \
@@ -133,7 +159,8 @@ test_scripts = \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh \
 	tests/cli/types.sh \
-	tests/cli/spread.sh
+	tests/cli/spread.sh \
+	tests/cli/unpack.sh
 
 # Those that take longest come first, here and in the lists: at the end, cores would wait for them.
 TESTS = $(test_scripts) $(test_programs)
@@ -194,4 +221,5 @@ AM_TESTS_ENVIRONMENT = \
 	HARDENING='$(HARDENING)'; export HARDENING; \
 	SHIM='$(abs_top_builddir)/tests/lib/shim.so'; export SHIM; \
 	ZSTD='$(ZSTD)'; export ZSTD; \
-	PZSTD='$(PZSTD)'; export PZSTD;
+	PZSTD='$(PZSTD)'; export PZSTD; \
+	GPUREDUCE_EMULATED='$(abs_top_builddir)/tests/gpureduce_emulated$(EXEEXT)'; export GPUREDUCE_EMULATED;

@@ -74,11 +74,109 @@ struct engine_times {
     uint64_t reduce;         /* on the CPU */
     unsigned device;         /* which of the engine's devices the worker is on, from 0 */
     struct timeline copies;  /* when chunks were copied to it, or in line for that; by clock_now */
+    struct timeline unpack;  /* when it decompressed what was packed, likewise */
     struct timeline kernels; /* when its kernels ran, likewise */
 };
 
 struct engine_state;
 struct engine_worker;
+
+/*
+ * Decoding of packed input, zstd, where it is reduced. An unpacker takes compressed bytes in order
+ * and reduces what they decode to; nothing comes back but the partial, and content whose checksum
+ * is to be verified. Who calls advance holds a role: one thread at a time. It never waits for long.
+ */
+struct engine_unpacker;
+
+struct engine_unpack_setup {
+    enum element_type type;
+    bool swap;
+    unsigned wants;
+    uint64_t window; /* bytes that a frame's decoder must remember: expected, and at most allowed */
+    uint64_t window_max;
+    uint64_t begin; /* position, in what is decoded, of the first element */
+    uint64_t end;   /* behind the last; UINT64_MAX while that is not known */
+    bool stop;      /* what lies behind `end` is not to be decoded */
+    bool check;     /* content of frames that have a checksum comes back */
+    size_t before;  /* bytes before the ring of input; see packed.h */
+    size_t piece;   /* the ring is a multiple of it */
+};
+
+/* Content of one frame, with which it begins or ends, or goes on. */
+struct engine_segment {
+    size_t begin, size; /* in the piece's bytes */
+    uint64_t frame;     /* offset of the frame in the input */
+    bool first, last;   /* of the frame's */
+    uint32_t checksum;  /* what the last bytes must come to */
+};
+
+/* The most pieces of content that are out at a time. */
+#define ENGINE_CONTENT_MAX 32
+
+/* Content that has come back. Pieces come in order. */
+struct engine_content {
+    const unsigned char *bytes;
+    const struct engine_segment *segments;
+    size_t segment_count;
+    void *piece; /* what content_free takes */
+};
+
+/* Compressed bytes, from the offset that wanted() gave. */
+struct engine_input {
+    const unsigned char *bytes; /* they stay until taken() is behind them */
+    size_t size;
+    bool full; /* there will not be more of them before some are taken */
+    bool last; /* the input ends behind them */
+};
+
+enum engine_unpack_status {
+    UNPACK_IDLE,    /* there was nothing to do, for now */
+    UNPACK_AGAIN,   /* something was done; there may be more */
+    UNPACK_CONTENT, /* *content is to be checked */
+    UNPACK_ENDED,   /* all is decoded and reduced, or all that is wanted */
+    UNPACK_REFUSED, /* what is not refused is reduced: refused() tells the rest */
+    UNPACK_FAILED   /* error() tells */
+};
+
+/* Where a frame was refused. */
+struct engine_refusal {
+    uint64_t frame;         /* its offset in the input */
+    uint64_t begin;         /* position, in what is decoded, of its first byte */
+    uint64_t good;          /* of the first byte that is not reduced: of an element */
+    unsigned char tail[16]; /* the bytes from `good` to `begin`, where it is before that */
+};
+
+struct engine_unpack {
+    /* The unpacker of one of the engine's devices, made ready for an input; the engine keeps it.
+       NULL with a reason when it cannot be had: memory is lacking, say. */
+    struct engine_unpacker *(*begin)(struct engine_state *, unsigned device,
+                                     const struct engine_unpack_setup *setup,
+                                     char reason[ENGINE_REASON_MAX]);
+
+    /* Memory from which it takes its input, as packed.h wants it. */
+    unsigned char *(*memory)(struct engine_unpacker *, size_t *size);
+
+    /* Does one thing. `input` may hold as much as there is by now. */
+    enum engine_unpack_status (*advance)(struct engine_unpacker *, const struct engine_input *input,
+                                         struct engine_content *content);
+
+    /* Content has been looked at. Any thread. */
+    void (*content_free)(struct engine_unpacker *, void *piece);
+
+    uint64_t (*wanted)(const struct engine_unpacker *);    /* offset of the next input */
+    uint64_t (*taken)(const struct engine_unpacker *);     /* input before this is not needed */
+    uint64_t (*total)(const struct engine_unpacker *);     /* bytes decoded */
+    uint64_t (*reduced)(const struct engine_unpacker *);   /* elements that have been given to it */
+    uint64_t (*first_nan)(const struct engine_unpacker *); /* as an engine's */
+
+    /* After UNPACK_REFUSED. False when the device failed. */
+    bool (*refused)(struct engine_unpacker *, struct engine_refusal *refusal);
+
+    /* Ends it, whatever it does: what is known good. The caller frees the timelines. */
+    bool (*finish)(struct engine_unpacker *, struct partial *partial, struct engine_times *times);
+
+    const char *(*error)(const struct engine_unpacker *);
+};
 
 struct engine {
     const char *name;
@@ -127,6 +225,9 @@ struct engine {
     /* After finish: forgets all that was reduced, so that the worker can begin anew with the same
        setup. False on failure. NULL where a worker has to be closed. */
     bool (*restart)(struct engine_worker *);
+
+    /* NULL where packed input cannot be taken. */
+    const struct engine_unpack *unpack;
 };
 
 /* Whether an engine has kernels for all of `wants` (partial_want bits) in elements of the type. */

@@ -11,6 +11,9 @@
    most: the clocks of those that take turns overlap by a little. */
 #define ONE_AT_A_TIME 1.02
 
+/* A link that is busier than this is what holds back the decompression behind it. */
+#define LINK_BUSY 0.9
+
 /* A steady state that is a lesser part of the run than this says less than the whole run does. */
 #define STEADY_MIN 0.5
 
@@ -30,7 +33,11 @@ static const struct cause {
     [BOTTLENECK_WRITER] = {"waiting for the pipe's writer", NULL, LIMIT_BEST, NULL},
     [BOTTLENECK_DECODING] = {"decompressing", "zstd-decode", LIMIT_OF_THREADS, NULL},
     [BOTTLENECK_LINK] = {"host-to-device copy", "host-to-device-pinned", LIMIT_OF_GPUS, "link"},
+    [BOTTLENECK_UNPACKING] = {"decompressing on the GPU", NULL, LIMIT_BEST, NULL},
     [BOTTLENECK_GPU] = {"the kernel on the GPU", "gpu-read", LIMIT_OF_GPUS, "GPU"},
+    [BOTTLENECK_CHECKSUM] = {"verifying a frame's checksum, by one thread at a time", NULL,
+                             LIMIT_BEST, NULL},
+    [BOTTLENECK_CHECKSUMS] = {"verifying checksums", NULL, LIMIT_BEST, NULL},
     [BOTTLENECK_MEMORY] = {"reducing on the CPU, reading mapped memory", "cached-mapped",
                            LIMIT_OF_THREADS, NULL},
     [BOTTLENECK_CPU] = {"reducing on the CPU", NULL, LIMIT_BEST, NULL},
@@ -52,27 +59,45 @@ static bool went_in_turn(const struct profile *p)
                              (double)p->input_span * ONE_AT_A_TIME;
 }
 
+/* The part of the time in which the checksum of a frame was computed that only one thread can. */
+static double checked_in_turn(const struct profile *p)
+{
+    return profile_part(p->check_in_turn, profile_time(p));
+}
+
 /* The stage with the highest utilisation. */
 static enum profile_stage busiest(const struct profile *p)
 {
     uint64_t read = busy(p, PROFILE_READ), decode = busy(p, PROFILE_DECODE);
-    uint64_t reduce = busy(p, PROFILE_REDUCE);
+    uint64_t reduce = busy(p, PROFILE_REDUCE), check = busy(p, PROFILE_CHECK);
     enum profile_stage source = decode > read ? PROFILE_DECODE : PROFILE_READ;
     enum profile_stage stage = source;
     double most = 0,
-           threads = profile_part(read + decode + reduce, p->stages[PROFILE_READ].capacity);
+           threads = profile_part(read + decode + reduce + check, p->stages[PROFILE_READ].capacity);
 
     if (went_in_turn(p))
         most = profile_part(read + decode, p->input_span);
     if (threads > most) {
         most = threads;
         stage = reduce > busy(p, source) ? PROFILE_REDUCE : source;
+        stage = check > busy(p, stage) ? PROFILE_CHECK : stage;
+    }
+    if (checked_in_turn(p) > most) {
+        most = checked_in_turn(p);
+        stage = PROFILE_CHECK;
+    }
+    if (profile_utilisation(p, PROFILE_UNPACK) > most) {
+        most = profile_utilisation(p, PROFILE_UNPACK);
+        stage = PROFILE_UNPACK;
     }
     if (profile_utilisation(p, PROFILE_KERNEL) > most) {
         most = profile_utilisation(p, PROFILE_KERNEL);
         stage = PROFILE_KERNEL;
     }
-    /* Of two that are always busy, the link: the kernels follow the copies. */
+    /* Of two that are always busy, the link: the kernels follow the copies. Of batches that are
+       decompressed several are under way at a time, so that something always is. */
+    if (stage == PROFILE_UNPACK && profile_utilisation(p, PROFILE_COPY) > LINK_BUSY)
+        return PROFILE_COPY;
     if (profile_utilisation(p, PROFILE_COPY) >= most && p->gpus > 0)
         stage = PROFILE_COPY;
     return stage;
@@ -104,8 +129,13 @@ static enum bottleneck_cause cause_of(const struct profile *p, enum profile_stag
         return BOTTLENECK_DECODING;
     case PROFILE_COPY:
         return BOTTLENECK_LINK;
+    case PROFILE_UNPACK:
+        return BOTTLENECK_UNPACKING;
     case PROFILE_KERNEL:
         return BOTTLENECK_GPU;
+    case PROFILE_CHECK:
+        return p->check_in_turn > busy(p, PROFILE_CHECK) / 2 ? BOTTLENECK_CHECKSUM
+                                                             : BOTTLENECK_CHECKSUMS;
     case PROFILE_REDUCE:
     case PROFILE_STAGES:
         /* A page that is not there is waited for in the kernel. */
@@ -116,6 +146,11 @@ static enum bottleneck_cause cause_of(const struct profile *p, enum profile_stag
     return in_place ? BOTTLENECK_MEMORY : BOTTLENECK_CPU;
 }
 
+static bool on_gpu(enum profile_stage stage)
+{
+    return stage == PROFILE_COPY || stage == PROFILE_UNPACK || stage == PROFILE_KERNEL;
+}
+
 /* The rate of a stage: of the GPU's, while it was at work; of the others, in the steady state if
    there is one, taking its bytes to be spread over the run as those of the elements are. */
 static double rate_of(const struct profile *p, enum profile_stage stage)
@@ -124,7 +159,7 @@ static double rate_of(const struct profile *p, enum profile_stage stage)
     const struct profile_period *steady = &p->phases[PROFILE_STEADY];
     uint64_t all = 0, time = profile_time(p);
 
-    if (stage == PROFILE_COPY || stage == PROFILE_KERNEL)
+    if (on_gpu(stage))
         return profile_rate(w->bytes, w->capacity) * p->gpus;
     for (int i = 0; i < PROFILE_PHASES; i++)
         all += p->phases[i].bytes;
@@ -143,9 +178,10 @@ bool bottleneck_find(const struct profile *p, struct bottleneck *b)
     b->stage = stage;
     b->cause = cause_of(p, stage);
     b->rate = rate_of(p, stage);
-    b->units = stage == PROFILE_COPY || stage == PROFILE_KERNEL ? p->gpus
-               : source && went_in_turn(p)                      ? 1
-                                                                : p->threads;
+    b->units = on_gpu(stage)                     ? p->gpus
+               : source && went_in_turn(p)       ? 1
+               : b->cause == BOTTLENECK_CHECKSUM ? 1
+                                                 : p->threads;
     return true;
 }
 

@@ -20,7 +20,10 @@ enum bottleneck_cause {
     BOTTLENECK_WRITER,       /* waiting for whoever writes to it */
     BOTTLENECK_DECODING,     /* decompressing */
     BOTTLENECK_LINK,         /* copying to the GPU */
+    BOTTLENECK_UNPACKING,    /* decompressing there */
     BOTTLENECK_GPU,          /* the kernel there */
+    BOTTLENECK_CHECKSUM,     /* hashing, of one frame */
+    BOTTLENECK_CHECKSUMS,    /* hashing, of many */
     BOTTLENECK_MEMORY,       /* reading mapped bytes into the CPU's kernel */
     BOTTLENECK_CPU,          /* the CPU's kernel, on bytes in a cache */
     BOTTLENECK_CAUSES

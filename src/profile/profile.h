@@ -19,7 +19,9 @@ enum profile_stage {
     PROFILE_READ,   /* the input, to where the threads can use it */
     PROFILE_DECODE, /* decompression */
     PROFILE_COPY,   /* host to device */
+    PROFILE_UNPACK, /* decompression on the device */
     PROFILE_KERNEL, /* on the device */
+    PROFILE_CHECK,  /* checksums of what was decompressed there */
     PROFILE_REDUCE, /* on the CPU */
     PROFILE_STAGES
 };
@@ -56,10 +58,11 @@ struct profile {
     uint64_t cpu_time; /* that the workers were running on a processor */
     /* From the first request for input to the first that found none. */
     uint64_t input_span;
-    bool in_turn;      /* the input may come by one worker at a time */
-    bool pipe;         /* it has no size, and cannot be asked for again */
-    uint64_t storage;  /* bytes that storage had to bring */
-    uint64_t in_place; /* bytes that the CPU reduced where they were mapped */
+    bool in_turn;           /* the input may come by one worker at a time */
+    bool pipe;              /* it has no size, and cannot be asked for again */
+    uint64_t storage;       /* bytes that storage had to bring */
+    uint64_t check_in_turn; /* time of PROFILE_CHECK in frames that one thread at a time hashes */
+    uint64_t in_place;      /* bytes that the CPU reduced where they were mapped */
 };
 
 /* The names of a stage and of a phase, as -v prints them. */

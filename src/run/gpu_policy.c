@@ -29,6 +29,68 @@
 #define TRIAL (SECOND / 10)
 #define TRIAL_GAIN 1.02
 
+/*
+ * Compressed files. The figures are those of prototypes and of the decoders' tests on one machine,
+ * H200 and 16 cores, and are to be measured again: see doc/tuning.md. GB/s, of decoded bytes.
+ */
+
+/* A core that decodes, as libzstd does or literals as one of a team; and what a team comes to in a
+   frame most of which is copied from before. */
+#define CORE_DECODES 0.8
+#define TEAM_COPIES 1.5
+
+/* Frames that compress by more are of that kind: the others by 1.08 to 1.29, these by 1.84 to 14.
+ */
+#define COPIED_FROM 1.4
+
+/* The GPU's decoder, and the link to it, which carries compressed bytes. */
+#define GPU_DECODES 45.0
+#define LINK_CARRIES 50.0
+
+/* A core that hashes; of one frame no more than one can. */
+#define CORE_HASHES 8.0
+#define CORE_HASHES_BEHIND_LINK 7.2
+
+/* To get the decoder its memory. */
+#define DECODER_START_UP (SECOND / 10)
+
+static double least(double x, double y)
+{
+    return x < y ? x : y;
+}
+
+const char *gpu_policy_unpack(const struct unpack_observation *o)
+{
+    /* One frame holds all of it, if it states as much: frames hardly ever grow. */
+    const bool one = o->content != UINT64_MAX && o->content + o->content / 64 >= o->input;
+    const double input = (double)o->input, content = one ? (double)o->content : input;
+    double cpu = CORE_DECODES * o->cores, gpu = GPU_DECODES, start_up = (double)DECODER_START_UP;
+
+    if (o->no_kernels)
+        return "it has no kernels for these operations";
+    if (o->forced)
+        return o->gpu == GPU_FAILED ? "" : NULL;
+    gpu = least(gpu, LINK_CARRIES * content / input);
+    if (one && content > COPIED_FROM * input)
+        cpu = least(cpu, TEAM_COPIES);
+    if (o->checked) {
+        cpu = least(cpu, one ? CORE_HASHES : CORE_HASHES * o->cores);
+        gpu = least(gpu, one ? CORE_HASHES_BEHIND_LINK : CORE_HASHES * o->cores);
+    }
+    switch (o->gpu) {
+    case GPU_UNUSED:
+        start_up += (double)START_UP;
+        break;
+    case GPU_READY:
+        break;
+    case GPU_OPENING:
+        return "the GPU was not ready";
+    case GPU_FAILED:
+        return "";
+    }
+    return content / gpu + start_up < content / cpu ? NULL : "the CPU decompresses it as soon";
+}
+
 /* Why the GPU would not help, as far as the run shows; NULL when it might. */
 static const char *hindrance(const struct gpu_observation *o)
 {

@@ -5,6 +5,9 @@
  * A GPU costs time before it helps: its context is opened in the background, at the cost of some of
  * the CPU's work. So it is opened when the rest of the work ends sooner for it, start-up counted.
  * Then feeders are put on trial: they stay if the whole got faster.
+ *
+ * What a GPU decompresses it has from the beginning, and the cores do not decode beside it: so that
+ * is decided before anything is read, from what the file says of itself.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -63,6 +66,21 @@ enum gpu_action gpu_policy(const struct gpu_observation *o);
 
 /* Whether a GPU can help with the input at all. */
 bool gpu_policy_possible(const struct gpu_observation *o);
+
+/* What is known of a compressed file before any of it is decoded. */
+struct unpack_observation {
+    bool no_kernels; /* the GPU has none for what is wanted */
+    enum gpu_state gpu;
+    bool forced;      /* as above */
+    unsigned cores;   /* that there are */
+    uint64_t input;   /* bytes of the file */
+    uint64_t content; /* that its first frame states, bytes; UINT64_MAX where it states none */
+    bool checked;     /* that frame has a checksum, which is to be verified */
+};
+
+/* Whether a GPU should decode and reduce the file, all of it: NULL if so, otherwise why not, in a
+   few words. */
+const char *gpu_policy_unpack(const struct unpack_observation *o);
 
 /* Why the GPU was not used, in a few words, after a run with this last observation. `reason` is
    that of a GPU that failed. */

@@ -12,5 +12,6 @@ library_sources += \
 	src/run/session.c src/run/session.h \
 	src/run/session_options.h \
 	src/run/total.c src/run/total.h \
+	src/run/unpack.c src/run/unpack.h \
 	src/run/work.c src/run/work.h \
 	src/run/worker.c src/run/worker.h

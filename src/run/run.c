@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "run/run_profile.h"
+#include "run/unpack.h"
 #include "run/work.h"
+#include "source/packed.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
 #include "sys/message.h"
@@ -49,7 +51,10 @@ static void worker_task(void *worker)
     struct worker *w = worker;
     struct run *run = w->run;
 
-    work_run(w);
+    if (run->unpack)
+        unpack_run_work(w);
+    else
+        work_run(w);
     if (w->first && w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
     lock(run);
@@ -129,6 +134,16 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
     if (info->input_bytes != SOURCE_UNKNOWN && info->input_bytes / chunk + 1 < count)
         count = (unsigned)(info->input_bytes / chunk) + 1;
     return count;
+}
+
+/* Workers for a packed input: as many as feed a GPU, but no more than there are pieces. */
+static unsigned worker_count_packed(const struct run *run)
+{
+    const struct session_options *options = run->options;
+    const uint64_t pieces = run->info->input_bytes / PACKED_PIECE + 1;
+    unsigned count = options->threads ? options->threads : engine_cuda.workers(1, run->cores);
+
+    return pieces < count ? (unsigned)pieces : count;
 }
 
 /*
@@ -348,14 +363,99 @@ static void warn_alone(const struct run *run)
     run->experience->alone = true;
 }
 
+/* The run of an input that a GPU decodes, `count` of whose feeders have joined. In auto there are
+   fewer than read and hash as fast as it can: CPU workers are of these, too. */
+static void run_unpack(struct run *run, unsigned count)
+{
+    const enum engine_id id = ENGINE_CUDA;
+    struct worker *first = &run->workers[run->cpu_workers];
+    unsigned helpers = worker_count_packed(run) - count;
+
+    if (helpers > run->cpu_workers)
+        helpers = run->cpu_workers;
+    if (helpers > 0)
+        join_workers(run, ENGINE_CPU, helpers, false);
+    if (start_workers(run, id, count) > 0) {
+        (void)start_workers(run, ENGINE_CPU, helpers);
+        watch(run);
+        if (unpack_run_goes_on(run->unpack) && start_workers(run, id, 1) > 0)
+            watch(run);
+    } else {
+        for (unsigned i = 0; i < helpers; i++)
+            run->workers[i].run = NULL;
+        join_workers(run, id, 1, false);
+        unpack_run_work(first);
+        if (unpack_run_goes_on(run->unpack))
+            unpack_run_work(first);
+        if (!first->failed)
+            warn_alone(run);
+    }
+    unpack_run_end(run->unpack, first);
+}
+
+/* Whether auto has a GPU decode the input; opens it for that. */
+static bool wants_unpack(struct run *run)
+{
+    const struct packed_layout layout = packed_layout(run->source);
+    const struct unpack_observation o = {
+        .no_kernels = !engine_finds(&engine_cuda, run->setup.type, run->setup.wants),
+        .gpu = gpu_state(run->gpu),
+        .forced = faults_call_gpu(),
+        .cores = run->cores,
+        .input = run->info->input_bytes,
+        .content = layout.content,
+        .checked = layout.checked,
+    };
+
+    run->unpack_skipped = gpu_policy_unpack(&o);
+    if (run->unpack_skipped)
+        return false;
+    if (o.gpu == GPU_UNUSED)
+        gpu_open_now(run->gpu);
+    run->unpack_skipped = "";
+    return gpu_state(run->gpu) == GPU_READY;
+}
+
+/* Where the input is packed, makes an engine ready for it. False when it has to be opened again as
+   it is for others, or, with *failed, when nothing can be done. */
+static bool prepare_packed(struct run *run, bool *failed)
+{
+    char reason[ENGINE_REASON_MAX];
+
+    *failed = false;
+    if (!run->info->packed)
+        return true;
+    if (run->options->device == DEVICE_AUTO && !wants_unpack(run))
+        return false;
+    run->unpack = unpack_run_begin(run, reason);
+    if (run->unpack)
+        return true;
+    run->unpack_skipped = "it does not decode the input";
+    if (run->info->input_bytes != SOURCE_UNKNOWN)
+        return false;
+    *failed = !unpack_run_without(run);
+    return !*failed;
+}
+
 enum source_verdict run_workers(struct run *run, struct partial *partial)
 {
     enum engine_id id = run->options->device == DEVICE_GPU ? ENGINE_CUDA : ENGINE_CPU;
-    unsigned count = worker_count(run, id), started;
+    enum source_verdict verdict;
+    unsigned count, started;
+    bool failed;
 
-    prepare(run, count);
-    join_workers(run, id, count, true);
-    if (runs_inline(run, id, count)) {
+    if (!prepare_packed(run, &failed))
+        return failed ? SOURCE_BROKEN : SOURCE_RETRY;
+    if (run->unpack)
+        id = ENGINE_CUDA;
+    count = run->unpack ? worker_count_packed(run) : worker_count(run, id);
+    if (run->unpack && count > run->feeders)
+        count = run->feeders;
+    prepare(run, run->unpack ? 1 : count);
+    join_workers(run, id, count, !run->unpack);
+    if (run->unpack) {
+        run_unpack(run, count);
+    } else if (runs_inline(run, id, count)) {
         run->workers[0].short_run = true;
         (void)work_alone(run, id, count);
     } else if ((started = start_workers(run, id, count)) == 0) {
@@ -369,5 +469,8 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     gain_experience(run);
     pthread_cond_destroy(&run->ended);
     mutex_destroy(&run->mutex);
-    return merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
+    verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
+    if (run->unpack && verdict == SOURCE_RETRY)
+        run->unpack_skipped = "it does not decode all of the input";
+    return verdict;
 }

@@ -33,12 +33,14 @@ static const char *describe(const struct run *run, enum engine_id id)
 /* Adds what a worker did to what its engine did. */
 static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
 {
-    struct reduction_share *share = &reduction->shares[w->engine];
+    /* Whoever takes part where a GPU decodes does so for it. */
+    const enum engine_id id = run->unpack ? ENGINE_CUDA : w->engine;
+    struct reduction_share *share = &reduction->shares[id];
     const struct worker_stats *stats = &w->stats;
 
     if (!share->engine) {
-        share->engine = engine_get(w->engine)->name;
-        snprintf(share->description, sizeof share->description, "%s", describe(run, w->engine));
+        share->engine = engine_get(id)->name;
+        snprintf(share->description, sizeof share->description, "%s", describe(run, id));
     }
     if (stats->first_chunk_at) {
         uint64_t joined = clock_between(phases_started_at(&run->phases), stats->first_chunk_at);
@@ -82,8 +84,9 @@ static void add_device(const struct run *run, unsigned device, enum profile_stag
         struct worker *w = &run->workers[i];
 
         if (w->run && w->stats.times.device == device)
-            timeline_join(&line,
-                          stage == PROFILE_COPY ? &w->stats.times.copies : &w->stats.times.kernels);
+            timeline_join(&line, stage == PROFILE_COPY     ? &w->stats.times.copies
+                                 : stage == PROFILE_UNPACK ? &w->stats.times.unpack
+                                                           : &w->stats.times.kernels);
     }
     total = timeline_total(&line);
     timeline_free(&line);
@@ -96,15 +99,16 @@ static void add_device(const struct run *run, unsigned device, enum profile_stag
 /* The stages of the GPUs, which reduced so many bytes. */
 static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
 {
-    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_KERNEL};
+    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_UNPACK, PROFILE_KERNEL};
 
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         struct profile_work *work = &p->stages[stages[i]];
 
         for (unsigned device = 0; device < run->options->device_count; device++)
             add_device(run, device, stages[i], p);
-        /* What timelines had no capacity for went as the rest did. */
-        if (work->bytes > 0 && work->bytes < bytes) {
+        /* What timelines had no capacity for went as the rest did. Of packed input, batches are
+           large, and what is copied are other bytes than those that are reduced. */
+        if (!run->unpack && work->bytes > 0 && work->bytes < bytes) {
             double factor = (double)bytes / (double)work->bytes;
 
             work->busy = (uint64_t)((double)work->busy * factor);
@@ -122,11 +126,18 @@ static void add_source(const struct run *run, const struct reduction *reduction,
 
     p->stages[PROFILE_READ].bytes = stats.input_read;
     p->stages[PROFILE_READ].busy = clock_between(run->before.read_time, stats.read_time);
-    p->stages[PROFILE_DECODE].bytes = run->info->compressed ? reduction->bytes : 0;
+    /* What the unpack stage did not decode. */
+    p->stages[PROFILE_DECODE].bytes =
+        run->info->compressed && reduction->bytes > p->stages[PROFILE_UNPACK].bytes
+            ? reduction->bytes - p->stages[PROFILE_UNPACK].bytes
+            : 0;
+    p->stages[PROFILE_CHECK].bytes = run->checked.bytes;
+    p->stages[PROFILE_CHECK].busy = run->checked.time;
+    p->check_in_turn = run->checked.time_in_turn;
     p->stages[PROFILE_DECODE].busy = clock_between(run->before.decode_time, stats.decode_time);
     p->stages[PROFILE_REDUCE].bytes = reduction->shares[ENGINE_CPU].bytes;
     p->stages[PROFILE_DECODE].capacity = p->stages[PROFILE_REDUCE].capacity =
-        p->stages[PROFILE_READ].capacity;
+        p->stages[PROFILE_CHECK].capacity = p->stages[PROFILE_READ].capacity;
     in_source = p->stages[PROFILE_READ].busy + p->stages[PROFILE_DECODE].busy;
     p->source_wait = clock_between(in_source, p->source_wait);
 }

@@ -16,6 +16,7 @@
 #include "sys/mutex.h"
 
 struct worker;
+struct unpack;
 
 /* What auto has learnt from the runs of a session. */
 struct experience {
@@ -23,6 +24,12 @@ struct experience {
         read_time; /* bytes that the CPU alone read, of inputs that tell, in nanoseconds */
     bool useless;  /* where a GPU was ready, it made nothing faster */
     bool alone;    /* no thread could be started, and the user knows */
+};
+
+/* Checksums of what a GPU decompressed. Bytes, and nanoseconds of all workers. */
+struct checked {
+    uint64_t bytes, time;
+    uint64_t time_in_turn; /* in frames that one worker at a time hashes */
 };
 
 MUTEX_ROLE(run_role);
@@ -44,7 +51,11 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
-    struct tally_set *tallies; /* of each CPU worker; NULL for none */
+    struct tally_set *tallies;  /* of each CPU worker; NULL for none */
+    const char *unpack_skipped; /* why auto has the CPU decode it, or "" where the GPU has failed;
+                                   NULL where that is no question */
+    struct unpack *unpack;      /* where packed input is decoded by an engine; otherwise NULL */
+    struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run
        before this; clock_now's. */
     uint64_t called_at, opened_at, started_at;

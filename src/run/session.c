@@ -16,6 +16,7 @@
 #include "run/worker.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "sys/faults.h"
 #include "sys/message.h"
 
 /* CPU workers at least, where the user has not asked for a number: an input that is not cached
@@ -46,7 +47,8 @@ static uint64_t bytes_to_come(const struct session_options *options, const char 
     if (options->device != DEVICE_AUTO)
         return 0;
     error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
-    if (error != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < GPU_INPUT_MIN)
+    if (error != 0 || !S_ISREG(status.st_mode) ||
+        ((uint64_t)status.st_size < GPU_INPUT_MIN && !faults_call_gpu()))
         return 0;
     return (uint64_t)status.st_size;
 }
@@ -168,12 +170,15 @@ static uint64_t true_index(const struct source *s, uint64_t index)
 static void explain_skipped(const struct run *run, struct reduction *reduction)
 {
     char reason[ENGINE_REASON_MAX];
+    const char *why;
 
     if (run->options->device != DEVICE_AUTO || reduction->shares[ENGINE_CUDA].elements > 0)
         return;
     gpu_reason(run->gpu, reason);
-    snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s",
-             gpu_policy_skipped(&run->observed, reason));
+    why = gpu_policy_skipped(&run->observed, reason);
+    if (run->unpack_skipped) /* asked, of a compressed file */
+        why = reason[0] ? reason : run->unpack_skipped;
+    snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", why);
 }
 
 /* Replaces the source's numbering in a merged partial by true indices, and looks at what may be
@@ -240,6 +245,7 @@ static void dismiss_workers(const struct session *session)
 
         if (w->run) {
             timeline_free(&w->stats.times.copies);
+            timeline_free(&w->stats.times.unpack);
             timeline_free(&w->stats.times.kernels);
         }
         w->run = NULL;
@@ -272,9 +278,17 @@ static bool engine_has_kernels(const struct run *run)
     return false;
 }
 
+/* How an input is opened. */
+enum attempt {
+    ATTEMPT_PACKED,   /* as it is, for a GPU that decodes it */
+    ATTEMPT_PARALLEL, /* what can be is decoded in parallel */
+    ATTEMPT_IN_ORDER
+};
+
 /* Reads an input once, and fills in the reduction if it needs no other reading. *started_at is when
    it was first read, 0 before; when it is read again, the clock goes on. */
-static enum source_verdict reduce_once(struct session *session, const char *path, bool in_order,
+static enum source_verdict reduce_once(struct session *session, const char *path,
+                                       enum attempt attempt, bool first, const char **skipped,
                                        uint64_t *started_at, struct reduction *reduction)
 {
     const struct session_options *options = session->options;
@@ -291,14 +305,17 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .last = session->inputs <= 1,
                       .called_at = session->called_at,
                       .started_at = *started_at,
+                      .unpack_skipped = *skipped,
                       .opened_at = clock_now()};
     enum source_verdict verdict;
     struct partial partial;
 
     memset(reduction, 0, sizeof *reduction);
-    input.in_order = in_order;
+    input.packed = attempt == ATTEMPT_PACKED;
+    input.in_order = attempt == ATTEMPT_IN_ORDER;
+    input.doubt = input.doubt && first; /* what is opened again has been doubted before */
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
-    if (!in_order && session->readings.count == 0)
+    if (first)
         forget_to_come(session, run.source, path);
     if (!run.source)
         return SOURCE_BROKEN;
@@ -311,7 +328,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     verdict = engine_has_kernels(&run) && readings_begin(&session->readings, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
-    reduction->in_order = in_order;
+    reduction->in_order = attempt == ATTEMPT_IN_ORDER;
     if (verdict == SOURCE_COMPLETE &&
         !(check_partial(&run, &partial) && readings_take(&session->readings, &run, &partial)))
         verdict = SOURCE_BROKEN;
@@ -319,6 +336,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
         conclude(&run, &partial, &session->readings, reduction);
     readings_drop(&session->readings);
     *started_at = phases_started_at(&run.phases);
+    *skipped = run.unpack_skipped;
     dismiss_workers(session);
     source_close(run.source);
     return verdict;
@@ -336,22 +354,44 @@ static void note_error(const char *path, struct reduction *reduction)
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
+/* How an input is opened first. In auto a GPU decodes large files at most. Surveys are for the CPU.
+ */
+static enum attempt first_attempt(const struct session *session, const char *path)
+{
+    bool packed = false;
+
+    if (survey_asked(&session->options->survey))
+        return ATTEMPT_PARALLEL;
+    switch (session->options->device) {
+    case DEVICE_CPU:
+        break;
+    case DEVICE_GPU:
+        packed = true;
+        break;
+    case DEVICE_AUTO:
+        packed = bytes_to_come(session->options, path) > 0;
+        break;
+    }
+    return packed && engine_cuda.unpack ? ATTEMPT_PACKED : ATTEMPT_PARALLEL;
+}
+
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
 {
     uint64_t started_at = 0;
     enum source_verdict verdict;
-    bool in_order = false;
+    bool first = true;
+    const char *skipped = NULL;
+    int attempt = first_attempt(session, path);
 
     message_forget_error();
     readings_close(&session->readings);
     readings_open(&session->readings, &session->options->survey);
     do {
-        verdict = reduce_once(session, path, in_order, &started_at, reduction);
-        if (verdict == SOURCE_RETRY && !in_order) {
-            in_order = true;
-            verdict = reduce_once(session, path, true, &started_at, reduction);
-        }
-    } while (verdict == SOURCE_COMPLETE && session->readings.more);
+        verdict = reduce_once(session, path, (enum attempt)attempt, first, &skipped, &started_at,
+                              reduction);
+        first = false;
+    } while ((verdict == SOURCE_RETRY && attempt++ < ATTEMPT_IN_ORDER) ||
+             (verdict == SOURCE_COMPLETE && session->readings.more));
     session->called_at = clock_now();
     session->inputs--;
     if (verdict != SOURCE_COMPLETE)

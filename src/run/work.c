@@ -170,6 +170,15 @@ static bool drain(struct worker *w)
     return ew && loop(w, &engine_cpu, ew, true) && !w->failed;
 }
 
+bool work_on_cpu(struct worker *w)
+{
+    struct engine_worker *ew = fallback_engine_worker(w);
+    bool good = ew && loop(w, &engine_cpu, ew, false) && !w->failed;
+
+    fallback_end(w);
+    return good;
+}
+
 void work_run(struct worker *w)
 {
     const struct engine *engine = engine_get(w->engine);

@@ -14,4 +14,7 @@
    says whether it failed, and why has been printed. */
 void work_run(struct worker *w);
 
+/* The same by the CPU, in the place of what reduced the input so far. False when it failed. */
+bool work_on_cpu(struct worker *w);
+
 #endif

@@ -11,6 +11,7 @@ library_sources += \
 	src/source/formats.c src/source/formats.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
+	src/source/packed.c src/source/packed.h \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/waiters.c src/source/waiters.h \
@@ -31,6 +32,7 @@ library_sources += \
 	src/source/zstd/reader.c \
 	src/source/zstd/ring.c src/source/zstd/ring.h \
 	src/source/zstd/schedule.c src/source/zstd/schedule.h \
+	src/source/zstd/schedule_find.c src/source/zstd/schedule_impl.h src/source/zstd/schedule_slots.c \
 	src/source/zstd/sequences.c src/source/zstd/sequences.h \
 	src/source/zstd/sequences_loop.h \
 	src/source/zstd/small.c src/source/zstd/small.h \

@@ -12,6 +12,7 @@
 
 #include "source/file.h"
 #include "source/formats.h"
+#include "source/packed.h"
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/whole.h"
@@ -134,11 +135,15 @@ static bool open_format(struct source *s, const struct source_options *options, 
     }
     if (has_size && !(s->info.compressed && options->in_order)) {
         reader->close(reader);
-        return s->info.compressed ? zstd_source_open(s, options, workers)
-                                  : open_plain_file(s, options, workers);
+        if (!s->info.compressed)
+            return open_plain_file(s, options, workers);
+        return options->packed ? packed_source_open(s, options, NULL)
+                               : zstd_source_open(s, options, workers);
     }
     if (s->info.compressed) {
-        reader = zstd_reader_open(s, reader);
+        if (options->packed && !options->in_order)
+            return packed_source_open(s, options, reader);
+        reader = zstd_reader_open(s, reader, 0);
         if (!reader)
             return false;
     }

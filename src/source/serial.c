@@ -31,8 +31,13 @@ struct serial_state {
     /* Of who has the role of the reader; reader->ahead may be called by another worker. */
     struct reader *reader;
     uint64_t to_skip; /* bytes to leave out before the first element */
+    uint64_t skip_to; /* position of that element */
     uint64_t next;    /* index of the next element */
     bool ended;       /* the last element has been read, or the input failed */
+
+    /* The kind that s was of before. */
+    void *before;
+    void (*close_before)(void *state);
 };
 
 static bool serial_read_locked(struct source *s, const struct source_request *request,
@@ -51,7 +56,7 @@ static bool serial_skip(struct source *s, void *buffer, size_t size)
             return false;
         state->to_skip -= (uint64_t)got;
         if ((size_t)got < count) {
-            source_check_end(s, s->data_offset - state->to_skip);
+            source_check_end(s, state->skip_to - state->to_skip);
             return false;
         }
     }
@@ -194,30 +199,59 @@ static void serial_close(struct source *s)
 
     waiters_destroy(&state->waiters);
     state->reader->close(state->reader);
+    if (state->close_before)
+        state->close_before(state->before);
     free(state);
+}
+
+/* Makes s, whose layout is known, a source that reads through the reader. NULL without memory; then
+   the reader is closed. */
+static struct serial_state *begin(struct source *s, struct reader *reader)
+{
+    static const struct source_ops ops = {.next = serial_next, .close = serial_close};
+    struct serial_state *state = calloc(1, sizeof *state);
+
+    if (!state) {
+        source_error(s, "out of memory");
+        reader->close(reader);
+        return NULL;
+    }
+    waiters_init(&state->waiters);
+    state->reader = reader;
+    state->before = s->state;
+    s->state = state;
+    s->ops = &ops;
+    s->info.buffer_bytes = BUFFER_BYTES;
+    return state;
 }
 
 bool serial_source_open(struct source *s, const struct source_options *options,
                         struct reader *reader)
 {
-    static const struct source_ops ops = {.next = serial_next, .close = serial_close};
     struct serial_state *state;
 
     if (!formats_layout(s, options, reader)) {
         reader->close(reader);
         return false;
     }
-    state = calloc(1, sizeof *state);
-    if (!state) {
-        source_error(s, "out of memory");
-        reader->close(reader);
+    state = begin(s, reader);
+    if (!state)
         return false;
-    }
-    waiters_init(&state->waiters);
-    state->reader = reader;
     state->to_skip = s->header ? 0 : s->data_offset;
-    s->state = state;
-    s->ops = &ops;
-    s->info.buffer_bytes = BUFFER_BYTES;
+    state->skip_to = s->data_offset;
+    return true;
+}
+
+bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good, uint64_t drop,
+                          void (*close)(void *state))
+{
+    struct serial_state *state = begin(s, reader);
+
+    if (!state)
+        return false;
+    state->close_before = close;
+    state->to_skip = drop;
+    state->skip_to = good;
+    state->next = (good - s->data_offset) / s->info.element_size;
     return true;
 }

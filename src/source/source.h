@@ -54,6 +54,7 @@ struct source_options {
     size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
     int window_log;           /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
     bool no_check;            /* do not verify the checksums of zstd frames */
+    bool packed;              /* hand zstd out as it is; see packed.h */
     bool in_order; /* decode zstd from front to back even where frames could go parallel */
 };
 
@@ -77,6 +78,7 @@ struct source_info {
     struct source_shape shape;
     bool compressed;      /* its bytes are decoded first */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
+    bool packed;          /* its compressed bytes are handed out, by packed.h */
     bool whole;           /* all of it was read when it was opened */
     bool repeatable;      /* it can be opened and read again */
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */

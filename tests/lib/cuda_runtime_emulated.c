@@ -1,31 +1,70 @@
 /*
- * As much of the CUDA runtime as the host of the zstd decoder uses, without a GPU, for tests of it:
- * it is linked in place of the runtime, and of engine/cuda/zstd/kernels.cu.
+ * As much of the CUDA runtime as the engine uses, without a GPU, for tests of it: it is linked in
+ * place of the runtime, of engine/cuda/zstd/kernels.cu and of engine/cuda/reduce.cu.
  *
  * Streams are queues. What is in them runs only when someone asks about events or waits, and in an
  * order drawn anew each time, as far as streams and events allow it. So memory that is given away
- * too early, and a wait that is missing, show as wrong bytes. Not thread safe.
+ * too early, and a wait that is missing, show as wrong bytes. Any thread may call it; one at a time
+ * gets through.
  */
 #include "config.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/zstd/kernels.h"
 #include "lib/zstd_emulated.h"
 #include "lib/zstd_samples.h"
+#include "sys/clock.h"
 
 #define STREAMS_MAX 256
 #define ARGUMENTS_MAX 128
+
+/* What the device says is free of its memory, bytes. */
+#ifndef EMULATED_FREE
+#    define EMULATED_FREE ((size_t)64 << 20)
+#endif
+
+/* Of recursive kind: functions here call each other. */
+static pthread_mutex_t runtime;
+static pthread_once_t runtime_once = PTHREAD_ONCE_INIT;
+
+static void make_runtime(void)
+{
+    pthread_mutexattr_t attributes;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&runtime, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+static int enter(void)
+{
+    pthread_once(&runtime_once, make_runtime);
+    return pthread_mutex_lock(&runtime);
+}
+
+static void leave(const int *entered)
+{
+    (void)entered;
+    pthread_mutex_unlock(&runtime);
+}
+
+/* In a function: until it returns, no other thread is in here. */
+#define ONE_AT_A_TIME __attribute__((cleanup(leave), unused)) const int entered = enter()
 
 static uint64_t random_state = 1;
 
 struct CUevent_st {
     uint64_t recorded; /* times */
     uint64_t passed;   /* the last of them that has */
+    uint64_t time;     /* when; nanoseconds */
 };
 
 /* What is queued: a function of a copy of its arguments. */
@@ -78,8 +117,10 @@ static bool run_first(cudaStream_t stream)
         stream->end = &stream->first;
     if (o->run)
         o->run(o->arguments);
-    else if (!o->waits)
+    else if (!o->waits) {
         o->event->passed = o->number;
+        o->event->time = clock_now();
+    }
     free(o);
     return true;
 }
@@ -107,6 +148,47 @@ static void run_some(void)
 cudaError_t cudaGetDeviceCount(int *count)
 {
     *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    (void)attribute;
+    (void)device;
+    *value = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+    (void)device;
+    memset(properties, 0, sizeof *properties);
+    snprintf(properties->name, sizeof properties->name, "emulated GPU");
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    *free = *total = EMULATED_FREE;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *memory, size_t size, unsigned flags)
+{
+    (void)memory;
+    (void)size;
+    (void)flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *memory)
+{
+    (void)memory;
     return cudaSuccess;
 }
 
@@ -153,6 +235,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
+    ONE_AT_A_TIME;
     (void)flags;
     for (unsigned i = 0; i < STREAMS_MAX; i++)
         if (!streams[i]) {
@@ -173,6 +256,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     while (stream->first)
         if (!run_any())
             return cudaErrorUnknown; /* it waits for what never comes */
@@ -181,12 +265,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     run_some();
     return stream->first ? cudaErrorNotReady : cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     (void)cudaStreamSynchronize(stream);
     for (unsigned i = 0; i < STREAMS_MAX; i++)
         if (streams[i] == stream)
@@ -197,6 +283,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    ONE_AT_A_TIME;
     while (run_any())
         ;
     return cudaSuccess;
@@ -209,6 +296,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
     return *event ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, 0);
+}
+
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     free(event);
@@ -217,6 +309,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     struct operation *o = queue(stream);
 
     o->event = event;
@@ -226,6 +319,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
+    ONE_AT_A_TIME;
     struct operation *o = queue(stream);
 
     (void)flags;
@@ -237,12 +331,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
+    ONE_AT_A_TIME;
     run_some();
     return event->passed < event->recorded ? cudaErrorNotReady : cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    ONE_AT_A_TIME;
     while (event->passed < event->recorded)
         if (!run_any())
             return cudaErrorUnknown;
@@ -251,9 +347,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
-    (void)from;
-    (void)to;
-    *milliseconds = 0;
+    ONE_AT_A_TIME;
+
+    *milliseconds = (float)((double)(int64_t)(to->time - from->time) * 1e-6);
     return cudaSuccess;
 }
 
@@ -281,6 +377,7 @@ static void run_setting(const void *arguments)
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct copying c = {to, from, size, 0};
 
     (void)kind;
@@ -297,6 +394,7 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyK
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct copying c = {to, NULL, size, byte};
 
     queue_call(stream, run_setting, &c, sizeof c);
@@ -326,6 +424,7 @@ cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
                                  const struct zstd_literals_job *jobs, uint32_t count,
                                  const struct zstd_tree *codes, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct launch l = {.batch = *batch, .jobs = jobs, .count = count, .tables = codes};
 
     queue_call(stream, run_literals, &l, sizeof l);
@@ -344,6 +443,7 @@ cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
                                   const struct zstd_counts *tables,
                                   struct zstd_sequences_result *results, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct launch l = {
         .batch = *batch, .jobs = jobs, .count = count, .tables = tables, .results = results};
 
@@ -362,6 +462,7 @@ cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
                                 const struct zstd_execution *blocks, const uint32_t *units,
                                 uint32_t unit_count, uint32_t *symbols, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct launch l = {
         .batch = *batch, .jobs = blocks, .tables = units, .count = unit_count, .results = symbols};
 
@@ -379,6 +480,7 @@ static void run_resolve(const void *arguments)
 cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols,
                                 uint32_t wave, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct launch l = {.slice = *slice, .tables = symbols, .number = wave};
 
     queue_call(stream, run_resolve, &l, sizeof l);
@@ -396,6 +498,7 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
                              const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
                              const struct zstd_ring_slice *slice, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct launch l = {
         .batch = *batch, .slice = *slice, .jobs = blocks, .count = count, .number = largest};
 
@@ -412,8 +515,47 @@ static void run_move(const void *arguments)
 
 cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream_t stream)
 {
+    ONE_AT_A_TIME;
     const struct copying c = {to, from, size, 0};
 
     queue_call(stream, run_move, &c, sizeof c);
+    return cudaSuccess;
+}
+
+/*
+ * The reduction.
+ */
+
+cudaError_t cuda_reduce_check(void)
+{
+    return cudaSuccess;
+}
+
+/* An element at a time. */
+static void run_reduce(const void *arguments)
+{
+    const struct cuda_launch *l = arguments;
+    const size_t size = element_size(l->type);
+    const unsigned char *at = l->data;
+
+    if ((uintptr_t)l->data % 16 != 0)
+        abort();
+    for (size_t i = 0; i < l->count; i++) {
+        unsigned char element[8];
+
+        if (l->swap)
+            element_swap(element, at + i * size, 1, size);
+        else
+            memcpy(element, at + i * size, size);
+        partial_take(l->partial, element_load(l->type, element), l->index + i);
+    }
+    exact_carry(&l->partial->sum);
+}
+
+cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+
+    queue_call(stream, run_reduce, launch, sizeof *launch);
     return cudaSuccess;
 }

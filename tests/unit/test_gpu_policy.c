@@ -185,8 +185,61 @@ static const struct {
     {"forced and failed", {.forced = true, .left = 1, .gpu = GPU_FAILED}, GPU_WAIT, "the reason"},
 };
 
+/* Compressed files, and whether a GPU is to have them. */
+static const struct {
+    const char *name;
+    struct unpack_observation o;
+    const char *skipped; /* NULL: it is */
+} files[] = {
+    {"one frame of 16 GiB that hardly compresses, 16 cores",
+     {.cores = 16, .input = 16 * GB, .content = 17 * GB},
+     NULL},
+    {"the same, with a checksum: nobody can be faster than a core that hashes",
+     {.cores = 16, .input = 16 * GB, .content = 17 * GB, .checked = true},
+     "the CPU decompresses it as soon"},
+    {"the same, 4 cores",
+     {.cores = 4, .input = 16 * GB, .content = 17 * GB, .checked = true},
+     NULL},
+    {"one frame that is copied from before, which cores cannot share, with a checksum",
+     {.cores = 16, .input = 5 * GB, .content = 17 * GB, .checked = true},
+     NULL},
+    {"frames that state little, 16 cores",
+     {.cores = 16, .input = 16 * GB, .content = GB / 1000, .checked = true},
+     NULL},
+    {"frames that state nothing", {.cores = 16, .input = 16 * GB, .content = UINT64_MAX}, NULL},
+    {"frames of 200 MB together",
+     {.cores = 16, .input = GB / 5, .content = GB / 1000},
+     "the CPU decompresses it as soon"},
+    {"the same, one core",
+     {.cores = 1, .input = GB / 5, .content = GB / 1000},
+     "the CPU decompresses it as soon"},
+    {"the same, one core, and a GPU that is ready",
+     {.cores = 1, .input = GB / 5, .content = GB / 1000, .gpu = GPU_READY},
+     NULL},
+    {"64 cores, 4 GB in frames",
+     {.cores = 64, .input = 4 * GB, .content = GB / 1000},
+     "the CPU decompresses it as soon"},
+    {"a GPU that is being opened",
+     {.cores = 16, .input = 16 * GB, .content = 17 * GB, .gpu = GPU_OPENING},
+     "the GPU was not ready"},
+    {"no GPU", {.cores = 16, .input = 16 * GB, .content = 17 * GB, .gpu = GPU_FAILED}, ""},
+    {"what the GPU has no kernels for",
+     {.cores = 16, .input = 16 * GB, .content = 17 * GB, .no_kernels = true},
+     "it has no kernels for these operations"},
+    {"a test wants it", {.cores = 64, .input = 1, .content = 1, .forced = true}, NULL},
+};
+
 int main(void)
 {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *skipped = gpu_policy_unpack(&files[i].o), *expected = files[i].skipped;
+        bool same =
+            (!skipped && !expected) || (skipped && expected && strcmp(skipped, expected) == 0);
+
+        tap_ok(same, "zstd, %s: %s", files[i].name, expected ? expected : "the GPU has it");
+        if (!same)
+            tap_note("%s", skipped ? skipped : "the GPU has it");
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum gpu_action action = gpu_policy(&cases[i].o);
         const char *skipped = gpu_policy_skipped(&cases[i].o, "the reason");

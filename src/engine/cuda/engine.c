@@ -14,6 +14,7 @@
 #include "engine/cuda/feeder.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/pinned.h"
+#include "engine/cuda/zstd/unpack.h"
 #include "sys/mapping.h"
 
 /* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth of
@@ -35,6 +36,7 @@ struct engine_state {
     char description[64];
     size_t chunk_size; /* bytes, of workers whose setup asks for none */
     struct pinned_arena arena;
+    struct engine_unpacker *unpackers[ENGINE_DEVICES_MAX]; /* kept; NULL before the first */
 };
 
 /* Appends to a list of devices; false when it is full. */
@@ -144,6 +146,9 @@ static bool open_devices(struct engine_state *engine, const struct engine_needs 
 
 static void cuda_close(struct engine_state *engine)
 {
+    for (unsigned i = 0; i < engine->device_count; i++)
+        if (engine->unpackers[i])
+            unpack_close(engine->unpackers[i]);
     /* The contexts end with the process. */
     pinned_arena_close(&engine->arena);
     free(engine);
@@ -157,6 +162,9 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
 
     if (!find_devices(needs, reason))
         return NULL;
+    /* Batches of zstd wait for each other where streams share a connection. It is read when a
+       context is made. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     engine = calloc(1, sizeof *engine);
     if (!engine) {
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
@@ -197,6 +205,35 @@ static struct engine_worker *cuda_worker_open(struct engine_state *engine,
                        setup->chunk_size ? setup->chunk_size : engine->chunk_size, reason);
 }
 
+static struct engine_unpacker *cuda_unpack_begin(struct engine_state *engine, unsigned device,
+                                                 const struct engine_unpack_setup *setup,
+                                                 char reason[ENGINE_REASON_MAX])
+{
+    struct engine_unpacker **kept = &engine->unpackers[device];
+
+    if (*kept && unpack_begin(*kept, setup))
+        return *kept;
+    if (*kept)
+        unpack_close(*kept);
+    *kept = unpack_open(&engine->devices[device], &engine->arena, setup, reason);
+    return *kept;
+}
+
+static const struct engine_unpack cuda_unpack = {
+    .begin = cuda_unpack_begin,
+    .memory = unpack_memory,
+    .advance = unpack_advance,
+    .content_free = unpack_content_free,
+    .wanted = unpack_wanted,
+    .taken = unpack_taken,
+    .total = unpack_total,
+    .reduced = unpack_reduced,
+    .first_nan = unpack_first_nan,
+    .refused = unpack_refused,
+    .finish = unpack_finish,
+    .error = unpack_error,
+};
+
 const struct engine engine_cuda = {
     .name = "gpu",
     .chunk_bytes = CHUNK_BYTES,
@@ -215,4 +252,5 @@ const struct engine engine_cuda = {
     .finish = feeder_finish,
     .unfinished = feeder_unfinished,
     .worker_error = feeder_error,
+    .unpack = &cuda_unpack,
 };

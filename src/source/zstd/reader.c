@@ -255,7 +255,7 @@ UNCHECKED static void zstd_close(struct reader *r)
     free(z);
 }
 
-UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input)
+UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin)
 {
     struct zstd_reader *z = calloc(1, sizeof *z);
 
@@ -280,5 +280,6 @@ UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input
         return NULL;
     }
     z->in.src = z->current->bytes;
+    z->consumed = origin;
     return &z->base;
 }

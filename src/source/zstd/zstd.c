@@ -12,16 +12,26 @@ static enum source_status zstd_next(struct source *s, const struct source_reques
     return zstd_schedule_next(s->state, request, chunk);
 }
 
-/* Whether the whole input, of `total` decoded bytes, is what its header promises. */
+/* Whether bytes lie behind the array that the header promises. */
+static bool more_than_promised(const struct source *s, uint64_t total)
+{
+    return s->promised != SOURCE_UNKNOWN && s->info.elements == s->promised &&
+           total > s->data_offset + s->promised * s->info.element_size;
+}
+
+bool zstd_check_total(struct source *s, uint64_t total)
+{
+    if (more_than_promised(s, total))
+        message_warning("%s: ignoring the bytes after the array", s->name);
+    return source_check_end(s, total);
+}
+
+/* The same of provisional positions, too. */
 static enum source_verdict check_total(struct source *s, uint64_t total, bool true_positions)
 {
-    if (s->promised != SOURCE_UNKNOWN && s->info.elements == s->promised &&
-        total > s->data_offset + s->promised * s->info.element_size) {
-        if (!true_positions)
-            return SOURCE_RETRY; /* what lies behind the array was handed out, too */
-        message_warning("%s: ignoring the bytes after the array", s->name);
-    }
-    return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+    if (!true_positions && more_than_promised(s, total))
+        return SOURCE_RETRY; /* what lies behind the array was handed out, too */
+    return zstd_check_total(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
 static enum source_verdict zstd_finish(struct source *s)
@@ -58,7 +68,7 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
     static const struct source_ops ops = {
         .next = zstd_next, .finish = zstd_finish, .index = zstd_true_index, .close = zstd_close};
     struct reader *input = input_reader_open(s);
-    struct reader *reader = input ? zstd_reader_open(s, input) : NULL;
+    struct reader *reader = input ? zstd_reader_open(s, input, 0) : NULL;
     bool ok = reader && formats_layout(s, options, reader);
 
     if (reader)

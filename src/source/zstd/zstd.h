@@ -11,8 +11,13 @@
    is to be closed in any case. */
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);
 
-/* A reader of the decompressed bytes of `input`. It owns `input` and closes it, even when it fails
-   and returns NULL. */
-struct reader *zstd_reader_open(struct source *s, struct reader *input);
+/* A reader of the decompressed bytes of `input`, which begins at offset `origin` of the compressed
+   ones, as messages count them. It owns `input` and closes it, even when it fails and returns NULL.
+ */
+struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin);
+
+/* Whether the whole input, which decodes to `total` bytes, is what its header promises; says so
+   where it holds more. */
+bool zstd_check_total(struct source *s, uint64_t total);
 
 #endif

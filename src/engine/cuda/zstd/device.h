@@ -49,8 +49,9 @@ struct zstd_device *zstd_device_open(const struct zstd_device_options *options,
 /* Waits for what is under way. Takes NULL, too. */
 void zstd_device_close(struct zstd_device *d);
 
-/* Begins at a frame, with what is given next; its first byte has this position in the output. Every
-   batch has been released. A decoder that is opened has so begun, at position 0. */
+/* Begins at a frame, with what is given next; its first byte has this position in the output, and
+   offset 0 in the input unless a range says otherwise. Every batch has been released. A decoder
+   that is opened has so begun, at position 0. */
 void zstd_device_restart(struct zstd_device *d, uint64_t position);
 
 /* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
@@ -67,8 +68,19 @@ bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait);
 /* Bytes of the range that no batch has taken. */
 size_t zstd_device_left(const struct zstd_device *d);
 
+/* Offset in the input of the first byte that no batch has taken. */
+uint64_t zstd_device_next(const struct zstd_device *d);
+
+/* Offset in the input of the first byte that may not be overwritten yet: all before it have been
+   copied, and none are copied once more, as up to 15 before a batch are. */
+uint64_t zstd_device_passed(struct zstd_device *d);
+
 /* Whether the input may end here: behind a frame. */
 bool zstd_device_between_frames(const struct zstd_device *d);
+
+/* Offset in the input of the frame, skippable or not, that comes next, or goes on, or was refused
+   by a step. */
+uint64_t zstd_device_frame(const struct zstd_device *d);
 
 enum zstd_step {
     ZSTD_STEP_FED,     /* a batch is queued */
@@ -87,9 +99,17 @@ struct zstd_device_output {
     uint64_t frame;    /* offset in the input of the refused block's frame */
     const struct zstd_plan_block *blocks;              /* until the batch is released */
     uint32_t block_count;                              /* that are good */
+    uint64_t input_begin, input_end;                   /* offsets in the input */
     cudaEvent_t done;                                  /* its bytes are there; has passed already */
+    cudaEvent_t copy_begun, copied, begun;             /* recorded if times are wanted */
     float copy, literals, sequences, execute, resolve; /* milliseconds, if they are wanted */
 };
+
+/* Whether the oldest batch that has not been taken is decoded. Queues what can be queued by now. */
+bool zstd_device_ready(struct zstd_device *d);
+
+/* Batches that are fed and have not been taken. */
+uint64_t zstd_device_under_way(const struct zstd_device *d);
 
 /* The oldest batch that has not been taken; waits until it is decoded. False when there is none
    (then *none is true), or the device failed. */

@@ -43,6 +43,8 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
     d->position = position;
     d->bytes = NULL;
     d->size = d->at = 0;
+    d->origin = d->passed = 0;
+    d->copied = d->fed;
 }
 
 /*
@@ -84,6 +86,41 @@ bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait)
 size_t zstd_device_left(const struct zstd_device *d)
 {
     return d->size - d->at;
+}
+
+uint64_t zstd_device_next(const struct zstd_device *d)
+{
+    return d->origin + d->at;
+}
+
+/* Batches are copied from a multiple of 16 on, counted from the begin of the range. */
+#define COPIED_AGAIN 15
+
+static uint64_t passed(const struct zstd_device *d)
+{
+    return d->passed < COPIED_AGAIN ? 0 : d->passed - COPIED_AGAIN;
+}
+
+uint64_t zstd_device_passed(struct zstd_device *d)
+{
+    while (d->copied < d->fed) {
+        const struct slot *s = slot_of(d, d->copied);
+        cudaError_t error = cudaEventQuery(s->copied);
+
+        if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
+            return passed(d);
+        d->copied++;
+        d->passed = s->input_end;
+    }
+    d->passed = zstd_device_next(d);
+    return passed(d);
+}
+
+uint64_t zstd_device_frame(const struct zstd_device *d)
+{
+    const bool between = d->stream.state == ZSTD_BEFORE_FRAME;
+
+    return between ? zstd_device_next(d) : d->stream.frame_begin;
 }
 
 bool zstd_device_between_frames(const struct zstd_device *d)
@@ -213,6 +250,8 @@ enum zstd_step zstd_device_step(struct zstd_device *d)
     if (!queue_copies(d, s, d->bytes + begin, d->at - begin) || !queue_entropy(d, s))
         return ZSTD_STEP_FAILED;
     s->state = SLOT_FED;
+    s->input_begin = d->origin + begin;
+    s->input_end = zstd_device_next(d);
     d->fed++;
     return ZSTD_STEP_FED;
 }
@@ -381,6 +420,22 @@ static void tell_times(const struct slot *s, struct zstd_device_output *output)
     output->resolve = between(s->resolve_begun, s->done);
 }
 
+uint64_t zstd_device_under_way(const struct zstd_device *d)
+{
+    return d->fed - d->taken;
+}
+
+bool zstd_device_ready(struct zstd_device *d)
+{
+    const struct slot *s = slot_of(d, d->taken);
+    cudaError_t error;
+
+    if (!zstd_device_pump(d) || d->taken == d->fed || s->state != SLOT_PLACED)
+        return false;
+    error = cudaEventQuery(s->done);
+    return error != cudaErrorNotReady && check(d, error, "decoding zstd");
+}
+
 bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none)
 {
     static const struct timespec moment = {0, 20000};
@@ -403,9 +458,18 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
         return false;
     memcpy(&refused, s->refused.host, sizeof refused);
     s->state = SLOT_TAKEN;
+    if (d->copied == d->taken) {
+        d->copied++;
+        d->passed = s->input_end;
+    }
     d->taken++;
     *output = (struct zstd_device_output){
         .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
+    output->input_begin = s->input_begin;
+    output->input_end = s->input_end;
+    output->copy_begun = s->copy_begun;
+    output->copied = s->copied;
+    output->begun = s->literals_begun;
     output->block_count = refused < s->placed ? refused : s->placed;
     output->refused = output->block_count < s->plan.blocks;
     if (output->refused) {

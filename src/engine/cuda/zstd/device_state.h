@@ -35,7 +35,8 @@ struct slot {
     cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
     bool release_awaited; /* what overwrites it has not been told to wait yet */
     uint64_t position, size;
-    uint32_t placed; /* blocks */
+    uint64_t input_begin, input_end; /* offsets in the input */
+    uint32_t placed;                 /* blocks */
 };
 
 /* Memory for the symbols of a slice; slots share few of them. */
@@ -53,7 +54,7 @@ struct zstd_device {
     struct slot slots[ZSTD_SLOTS_MAX];
     struct symbols symbols[ZSTD_SLOTS_MAX];
     /* Slots are used in turn: numbers of batches. */
-    uint64_t fed, placed, taken, released;
+    uint64_t fed, copied, placed, taken, released;
     uint64_t slices; /* executed so far */
     unsigned char *memory, *host_memory;
     unsigned char *ring;
@@ -64,7 +65,8 @@ struct zstd_device {
     const unsigned char *bytes, *on_device;
     size_t size, at;
     uint64_t origin;
-    uint64_t range; /* its number */
+    uint64_t passed; /* see zstd_device_passed */
+    uint64_t range;  /* its number */
     cudaEvent_t range_copied[RANGES];
     uint64_t ratio_in, ratio_out; /* bytes of batches of late */
     bool failed;

@@ -15,5 +15,10 @@ cuda_sources += \
 	src/engine/cuda/zstd/plan.h \
 	src/engine/cuda/zstd/resolve.cuh \
 	src/engine/cuda/zstd/sequences.cuh \
-	src/engine/cuda/zstd/tuning.h
+	src/engine/cuda/zstd/tuning.h \
+	src/engine/cuda/zstd/unpack.c \
+	src/engine/cuda/zstd/unpack.h \
+	src/engine/cuda/zstd/unpack_content.c \
+	src/engine/cuda/zstd/unpack_open.c \
+	src/engine/cuda/zstd/unpack_state.h
 cuda_depfiles += src/engine/cuda/zstd/$(DEPDIR)/kernels.Po

@@ -200,6 +200,7 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     block->limit = (uint32_t)stream->frame.block_most;
     block->window = (uint32_t)stream->frame.window;
     block->content = stream->frame.content;
+    block->checked = stream->frame.checksum;
     block->frame = stream->frame_begin;
     *at += BLOCK_HEADER;
     if (type == BLOCK_COMPRESSED) {
@@ -243,6 +244,8 @@ static enum zstd_plan_status feed_header(struct zstd_plan *plan, struct zstd_str
         if (skippable == 0)
             return ZSTD_PLAN_STARVED;
         stream->skip = skippable;
+        stream->frame_begin = stream->origin + *at;
+        stream->first = true;
         stream->state = ZSTD_SKIPPING;
         return ZSTD_PLAN_FULL;
     }
@@ -279,8 +282,11 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
         switch (stream->state) {
         case ZSTD_BEFORE_FRAME:
             status = feed_header(plan, stream, source + *at, size - *at, at);
-            if (status == ZSTD_PLAN_REFUSED)
+            if (status == ZSTD_PLAN_REFUSED) {
                 stream->state = ZSTD_AT_REFUSED;
+                stream->frame_begin = stream->origin + before;
+                stream->first = true;
+            }
             if (status != ZSTD_PLAN_FULL)
                 return status;
             break;

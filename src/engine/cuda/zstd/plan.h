@@ -59,6 +59,7 @@ struct zstd_plan_block {
     uint32_t window;   /* of its frame */
     uint64_t content;  /* of its frame; SOURCE_UNKNOWN where that is not stated */
     uint64_t frame;    /* offset in the input of its frame's first byte */
+    bool checked;      /* its frame has a checksum */
     bool has_checksum; /* it is the last block, and one follows */
     uint32_t checksum;
 };
@@ -113,7 +114,7 @@ struct zstd_stream {
     struct zstd_tables tables;
     uint64_t origin; /* offset in the input of the batch's first byte: the caller's to set */
     uint64_t frame_begin;
-    bool first;        /* the next block is the first of its frame */
+    bool first;        /* no block of it has been planned */
     uint64_t skip;     /* bytes that are left to skip */
     uint32_t measured; /* bytes that a block with sequences held of late, on average */
 };

@@ -52,7 +52,28 @@
 #define ZSTD_SLOTS_MAX 16
 #define ZSTD_SLOTS 8
 #define ZSTD_SLOTS_LEAST 3
-#define ZSTD_BATCH ((size_t)64 << 20)
-#define ZSTD_BATCH_LEAST ((size_t)4 << 20)
+#ifndef ZSTD_BATCH
+#    define ZSTD_BATCH ((size_t)64 << 20)
+#    define ZSTD_BATCH_LEAST ((size_t)4 << 20)
+#endif
+
+/* Bytes of device memory that a decoder takes at most, and that it leaves, where there is so much.
+   All that was measured was so with this much. */
+#define ZSTD_MEMORY_MAX ((size_t)6 << 30)
+#define ZSTD_MEMORY_LEFT ((size_t)256 << 20)
+
+/* Windows up to this are expected of any frame: those of levels up to 19. Bytes. */
+#define ZSTD_WINDOW_USUAL ((uint64_t)8 << 20)
+
+/* Input is read into memory for so many batches that do not compress: one that is being planned and
+   copied, and what is read meanwhile. */
+#define ZSTD_INPUT_BATCHES 3
+
+/* Content that comes back to be checked: pieces, and bytes of each. A core that hashes is behind by
+   a batch; many frames keep many cores busy. */
+#define ZSTD_CONTENT_PIECES 16
+#ifndef ZSTD_CONTENT_BYTES
+#    define ZSTD_CONTENT_BYTES ((size_t)8 << 20)
+#endif
 
 #endif

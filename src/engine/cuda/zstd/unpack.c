@@ -1,0 +1,367 @@
+#include "config.h"
+
+#include "engine/cuda/zstd/unpack.h"
+
+#include <string.h>
+
+#include "engine/cuda/zstd/unpack_state.h"
+
+unsigned char *unpack_memory(struct engine_unpacker *u, size_t *size)
+{
+    *size = u->input.size;
+    return u->input.memory;
+}
+
+/*
+ * Reducing.
+ */
+
+/* Notes what lies between two events, on the clock of the host. */
+static void note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
+                 cudaEvent_t to, uint64_t bytes)
+{
+    float before, between; /* milliseconds */
+    uint64_t begin;
+
+    if (cudaEventElapsedTime(&before, u->base, from) != cudaSuccess ||
+        cudaEventElapsedTime(&between, from, to) != cudaSuccess) {
+        (void)cudaGetLastError(); /* it is no failure of the next launch */
+        return;
+    }
+    begin = u->base_time + (uint64_t)((double)before * 1e6);
+    timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
+}
+
+/* Takes a result that has come back. With `wait`, waits for it. */
+static bool collect(struct engine_unpacker *u, struct mirror *m, bool wait)
+{
+    cudaError_t error;
+
+    if (!m->busy)
+        return true;
+    error = wait ? cudaEventSynchronize(m->done) : cudaEventQuery(m->done);
+    if (error == cudaErrorNotReady)
+        return true;
+    if (!unpack_check(u, error, "reducing"))
+        return false;
+    m->busy = false;
+    u->good = *m->partial;
+    u->good.sum.pending = EXACT_PENDING_MAX; /* the kernel leaves digits below 2^52 */
+    note(&u->times.kernels, u, m->begun, m->done, m->bytes);
+    return true;
+}
+
+/* Takes all results that have come back, oldest first. */
+static bool collect_all(struct engine_unpacker *u, bool wait)
+{
+    for (unsigned i = 0; i < MIRRORS; i++) {
+        struct mirror *m = &u->mirrors[(u->next_mirror + i) % MIRRORS];
+
+        if (!collect(u, m, wait))
+            return false;
+        if (m->busy) /* nor are those behind it, whatever they say by now */
+            break;
+    }
+    return true;
+}
+
+/* Reduces the elements up to position `to`. */
+static bool reduce_to(struct engine_unpacker *u, uint64_t to)
+{
+    const size_t size = element_size(u->setup.type);
+    struct mirror *m = &u->mirrors[u->next_mirror];
+    bool good;
+
+    if (to < u->reduced_to + size)
+        return true;
+    if (!collect(u, m, true))
+        return false;
+    u->next_mirror = (u->next_mirror + 1) % MIRRORS;
+    m->busy = true;
+    m->bytes = to - u->reduced_to;
+    good = unpack_check(u, cudaEventRecord(m->begun, u->stream), "recording an event");
+    while (good && to >= u->reduced_to + size) {
+        uint64_t piece;
+        const unsigned char *data = zstd_device_bytes(u->decoder, u->reduced_to, &piece);
+        struct cuda_launch launch = {
+            .type = u->setup.type,
+            .swap = u->setup.swap,
+            .wants = u->setup.wants,
+            .data = data,
+            .index = (u->reduced_to - u->shift - u->setup.begin) / size,
+            .partial = u->partial,
+            .scratch = u->scratch,
+            .multiprocessors = u->device->multiprocessors,
+        };
+
+        piece = piece < to - u->reduced_to ? piece : to - u->reduced_to;
+        launch.count = piece / size;
+        good = unpack_check(u, cuda_reduce(&launch, u->stream), "starting a kernel");
+        u->reduced_to += launch.count * size;
+    }
+    return good &&
+           unpack_check(u,
+                        cudaMemcpyAsync(m->partial, u->partial, sizeof *u->partial,
+                                        cudaMemcpyDeviceToHost, u->stream),
+                        "copying a result") &&
+           unpack_check(u, cudaEventRecord(m->done, u->stream), "recording an event");
+}
+
+uint64_t unpack_wanted_end(const struct engine_unpacker *u)
+{
+    return u->setup.end < UINT64_MAX - u->shift ? u->setup.end + u->shift : UINT64_MAX;
+}
+
+/* Reduces what has been decoded. Before the end what makes no ALIGNMENT bytes is left for later. */
+static bool reduce_decoded(struct engine_unpacker *u, bool at_end)
+{
+    const uint64_t end = unpack_wanted_end(u), to = u->decoded_to < end ? u->decoded_to : end;
+
+    if (to <= u->reduced_to)
+        return true;
+    return reduce_to(u, at_end || to == end ? to : to - (to - u->reduced_to) % ALIGNMENT);
+}
+
+/*
+ * Batches.
+ */
+
+/* Notes which frames a batch begins. */
+static void note_frames(struct engine_unpacker *u, const struct zstd_device_output *o)
+{
+    for (uint32_t i = o->block_count; i > 0; i--)
+        if (o->blocks[i - 1].first) {
+            u->frame = o->blocks[i - 1].frame;
+            u->frame_position = o->position + o->blocks[i - 1].position;
+            u->has_frame = true;
+            return;
+        }
+}
+
+static void note_refusal(struct engine_unpacker *u, uint64_t frame)
+{
+    u->refused = true;
+    u->refusal.frame = frame;
+    u->refusal.begin =
+        (u->has_frame && frame == u->frame ? u->frame_position : u->decoded_to) - u->shift;
+}
+
+/* Takes the oldest batch, which is decoded, and reduces it. */
+static bool take_batch(struct engine_unpacker *u)
+{
+    struct zstd_device_output *o = &u->held;
+    bool none, checked = false;
+
+    if (!zstd_device_take(u->decoder, o, &none)) {
+        if (!none)
+            memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
+        u->failed = true;
+        return false;
+    }
+    note(&u->times.copies, u, o->copy_begun, o->copied, o->input_end - o->input_begin);
+    note(&u->times.unpack, u, o->begun, o->done, o->size);
+    if (!u->refused && !u->stopped) {
+        u->decoded_to = o->position + o->size;
+        note_frames(u, o);
+        if (!reduce_decoded(u, false))
+            return false;
+        for (uint32_t i = 0; u->setup.check && i < o->block_count && !checked; i++)
+            checked = o->blocks[i].checked;
+        /* What is wrong behind the last element that is wanted is not looked for. */
+        if (u->setup.stop && u->decoded_to >= unpack_wanted_end(u))
+            u->stopped = true;
+        else if (o->refused)
+            note_refusal(u, o->frame);
+    }
+    u->holding = true;
+    u->held_done = checked ? 0 : o->size;
+    u->held_block = checked ? 0 : o->block_count;
+    return true;
+}
+
+/* Releases the held batch: all that reads it is queued. */
+static bool release_batch(struct engine_unpacker *u)
+{
+    u->holding = false;
+    return unpack_check(u, cudaEventRecord(u->back_done, u->back), "recording an event") &&
+           unpack_check(u, cudaStreamWaitEvent(u->stream, u->back_done, 0),
+                        "waiting for an event") &&
+           unpack_check(u,
+                        zstd_device_release(u->decoder, u->stream) ? cudaSuccess : cudaErrorUnknown,
+                        "decoding zstd");
+}
+
+/* Bytes of input from which a batch can be made, as far as those before tell. */
+static size_t input_for_batch(const struct engine_unpacker *u)
+{
+    const size_t most = (u->input.size - u->setup.before) / 2;
+    double bytes = (double)u->batch;
+
+    if (u->decoded_to > u->shift)
+        bytes *= (double)u->held.input_end / (double)(u->decoded_to - u->shift);
+    return bytes < (double)most ? (size_t)bytes : most;
+}
+
+/* Gives the decoder more input, where it is worth it: of this the first `passed` bytes have been
+   taken. Whether it did. */
+static bool give_more(struct engine_unpacker *u, const struct engine_input *input, size_t passed)
+{
+    const size_t size = input->size - passed;
+
+    if (size <= zstd_device_left(u->decoder) ||
+        (!input->full && zstd_device_under_way(u->decoder) > 0 && size < input_for_batch(u)))
+        return false;
+    (void)zstd_device_give(u->decoder, input->bytes + passed, size, zstd_device_next(u->decoder),
+                           NULL);
+    return true;
+}
+
+/* What the decoder's next step comes to. */
+static enum engine_unpack_status step(struct engine_unpacker *u, const struct engine_input *input)
+{
+    const uint64_t before = zstd_device_next(u->decoder);
+    size_t passed;
+
+    if (u->refused || u->stopped)
+        return UNPACK_IDLE;
+    switch (zstd_device_step(u->decoder)) {
+    case ZSTD_STEP_FED:
+        return UNPACK_AGAIN;
+    case ZSTD_STEP_BUSY:
+        break;
+    case ZSTD_STEP_STARVED:
+        /* Headers, and skippable frames, make no batch. */
+        passed = (size_t)(zstd_device_next(u->decoder) - before);
+        if (give_more(u, input, passed))
+            return UNPACK_AGAIN;
+        if (input->last && input->size - passed <= zstd_device_left(u->decoder) &&
+            zstd_device_under_way(u->decoder) == 0 && !u->holding) {
+            if (zstd_device_between_frames(u->decoder))
+                return UNPACK_ENDED;
+            note_refusal(u, zstd_device_frame(u->decoder));
+            return UNPACK_AGAIN;
+        }
+        break;
+    case ZSTD_STEP_REFUSED:
+        /* Behind all that is under way. */
+        if (zstd_device_under_way(u->decoder) == 0 && !u->holding) {
+            note_refusal(u, zstd_device_frame(u->decoder));
+            return UNPACK_AGAIN;
+        }
+        break;
+    case ZSTD_STEP_FAILED:
+        memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
+        u->failed = true;
+        return UNPACK_FAILED;
+    }
+    return UNPACK_IDLE;
+}
+
+/* Whether nothing more is to come of what was fed, refused or not wanted. */
+static bool at_rest(const struct engine_unpacker *u)
+{
+    return (u->refused || u->stopped) && !u->holding && zstd_device_under_way(u->decoder) == 0 &&
+           !unpack_content_copying(u);
+}
+
+enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
+                                         const struct engine_input *input,
+                                         struct engine_content *content)
+{
+    enum engine_unpack_status status;
+    bool done = false;
+
+    if (u->failed || !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") ||
+        !collect_all(u, false))
+        return UNPACK_FAILED;
+    if (unpack_hand_out(u, content))
+        return UNPACK_CONTENT;
+    if (unpack_more_to_bring(u) && !unpack_bring_back(u, &done))
+        return UNPACK_FAILED;
+    if (u->holding && !unpack_more_to_bring(u)) {
+        if (!release_batch(u))
+            return UNPACK_FAILED;
+        done = true;
+    }
+    if (!done && !u->holding && zstd_device_ready(u->decoder)) {
+        if (!take_batch(u))
+            return UNPACK_FAILED;
+        done = true;
+    }
+    status = step(u, input);
+    if (u->failed)
+        return UNPACK_FAILED;
+    if (status == UNPACK_ENDED && unpack_content_copying(u))
+        return UNPACK_IDLE;
+    if (status == UNPACK_ENDED || (at_rest(u) && u->stopped && !u->refused)) {
+        u->stopped = true;
+        return reduce_decoded(u, true) ? UNPACK_ENDED : UNPACK_FAILED;
+    }
+    if (at_rest(u))
+        return UNPACK_REFUSED;
+    return done ? UNPACK_AGAIN : status;
+}
+
+/*
+ * What it comes to.
+ */
+
+uint64_t unpack_wanted(const struct engine_unpacker *u)
+{
+    return zstd_device_next(u->decoder);
+}
+
+uint64_t unpack_taken(const struct engine_unpacker *u)
+{
+    return zstd_device_passed(u->decoder);
+}
+
+uint64_t unpack_total(const struct engine_unpacker *u)
+{
+    return u->decoded_to - u->shift;
+}
+
+uint64_t unpack_reduced(const struct engine_unpacker *u)
+{
+    return (u->reduced_to - u->shift - u->setup.begin) / element_size(u->setup.type);
+}
+
+uint64_t unpack_first_nan(const struct engine_unpacker *u)
+{
+    return u->good.first_nan;
+}
+
+bool unpack_refused(struct engine_unpacker *u, struct engine_refusal *refusal)
+{
+    const uint64_t begin = u->refusal.begin + u->shift;
+
+    u->refusal.good = u->reduced_to - u->shift;
+    if (u->reduced_to < begin && begin - u->reduced_to <= sizeof u->refusal.tail) {
+        uint64_t piece;
+        const unsigned char *from = zstd_device_bytes(u->decoder, u->reduced_to, &piece);
+
+        if (!unpack_check(u,
+                          cudaMemcpyAsync(u->refusal.tail, from, (size_t)(begin - u->reduced_to),
+                                          cudaMemcpyDeviceToHost, u->stream),
+                          "copying a result") ||
+            !unpack_check(u, cudaStreamSynchronize(u->stream), "copying a result"))
+            return false;
+    }
+    *refusal = u->refusal;
+    return true;
+}
+
+bool unpack_finish(struct engine_unpacker *u, struct partial *partial, struct engine_times *times)
+{
+    bool good = !u->failed && collect_all(u, true);
+
+    *partial = u->good;
+    *times = u->times;
+    u->times = (struct engine_times){0}; /* the timelines are the caller's now */
+    return good;
+}
+
+const char *unpack_error(const struct engine_unpacker *u)
+{
+    return u->error;
+}

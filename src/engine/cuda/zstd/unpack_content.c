@@ -1,0 +1,151 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/cuda/zstd/unpack.h"
+#include "engine/cuda/zstd/unpack_state.h"
+
+static bool open_content(struct engine_unpacker *u)
+{
+    if (u->content_memory.memory)
+        return true;
+    if (!pinned_piece_open(&u->content_memory, u->arena, ZSTD_CONTENT_PIECES * ZSTD_CONTENT_BYTES,
+                           u->error)) {
+        u->failed = true;
+        return false;
+    }
+    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
+        u->pieces[i].bytes = u->content_memory.memory + i * ZSTD_CONTENT_BYTES;
+    return true;
+}
+
+static struct engine_segment *add_segment(struct engine_unpacker *u, struct piece *p)
+{
+    if (p->count == p->capacity) {
+        size_t capacity = p->capacity ? 2 * p->capacity : 64;
+        struct engine_segment *larger = realloc(p->segments, capacity * sizeof *larger);
+
+        if (!larger) {
+            snprintf(u->error, sizeof u->error, "out of memory");
+            u->failed = true;
+            return NULL;
+        }
+        p->segments = larger;
+        p->capacity = capacity;
+    }
+    return &p->segments[p->count++];
+}
+
+/* Writes down which frames the bytes from `begin` to `end` of the held batch belong to. */
+static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t begin, uint64_t end)
+{
+    const struct zstd_plan_block *blocks = u->held.blocks;
+    /* A frame that ends behind what is wanted need not be sound to its end. */
+    const uint64_t wanted = u->setup.stop ? unpack_wanted_end(u) : UINT64_MAX;
+    struct engine_segment *segment = NULL;
+
+    p->count = 0;
+    for (; u->held_block < u->held.block_count; u->held_block++) {
+        const struct zstd_plan_block *b = &blocks[u->held_block];
+        const uint64_t block_end = b->position + b->size;
+        const uint64_t from = b->position > begin ? b->position : begin;
+        const uint64_t to = block_end < end ? block_end : end;
+        const bool all = to == block_end;
+
+        if (b->position >= end && end < u->held.size)
+            break;
+        if (b->checked) {
+            if (!segment || b->first) {
+                segment = add_segment(u, p);
+                if (!segment)
+                    return false;
+                *segment = (struct engine_segment){.begin = (size_t)(from - begin),
+                                                   .frame = b->frame,
+                                                   .first = b->first && b->position >= begin};
+            }
+            segment->size = (size_t)(to - begin) - segment->begin;
+            segment->last = b->last && all && u->held.position + block_end <= wanted;
+            segment->checksum = b->checksum;
+        }
+        if (!all)
+            break;
+        if (b->last || !b->checked)
+            segment = NULL;
+    }
+    return true;
+}
+
+/* Has the next piece of the held batch brought back, when there is room for it. *done: something
+   was; false when the device failed. */
+bool unpack_bring_back(struct engine_unpacker *u, bool *done)
+{
+    struct piece *p = &u->pieces[u->next_piece];
+    uint64_t in_one_piece;
+    const unsigned char *from =
+        zstd_device_bytes(u->decoder, u->held.position + u->held_done, &in_one_piece);
+    uint64_t size = u->held.size - u->held_done;
+
+    *done = false;
+    if (!open_content(u))
+        return false;
+    if (atomic_load(&p->state) != PIECE_FREE)
+        return true;
+    size = size < in_one_piece ? size : in_one_piece;
+    size = size < ZSTD_CONTENT_BYTES ? size : ZSTD_CONTENT_BYTES;
+    if (!write_segments(u, p, u->held_done, u->held_done + size))
+        return false;
+    u->held_done += size;
+    *done = true;
+    if (p->count == 0)
+        return true;
+    if ((size > 0 &&
+         !unpack_check(u, cudaMemcpyAsync(p->bytes, from, size, cudaMemcpyDeviceToHost, u->back),
+                       "copying content")) ||
+        !unpack_check(u, cudaEventRecord(p->copied, u->back), "recording an event"))
+        return false;
+    atomic_store(&p->state, PIECE_COPYING);
+    u->next_piece = (u->next_piece + 1) % ZSTD_CONTENT_PIECES;
+    return true;
+}
+
+/* Hands out the oldest piece that has come back. */
+bool unpack_hand_out(struct engine_unpacker *u, struct engine_content *content)
+{
+    struct piece *p = &u->pieces[u->next_out];
+    cudaError_t error;
+
+    if (atomic_load(&p->state) != PIECE_COPYING)
+        return false;
+    error = cudaEventQuery(p->copied);
+    if (error == cudaErrorNotReady || !unpack_check(u, error, "copying content"))
+        return false;
+    atomic_store(&p->state, PIECE_OUT);
+    u->next_out = (u->next_out + 1) % ZSTD_CONTENT_PIECES;
+    *content = (struct engine_content){
+        .bytes = p->bytes, .segments = p->segments, .segment_count = p->count, .piece = p};
+    return true;
+}
+
+void unpack_content_free(struct engine_unpacker *u, void *piece)
+{
+    struct piece *p = piece;
+
+    (void)u;
+    atomic_store(&p->state, PIECE_FREE);
+}
+
+/* Whether content is on its way. */
+bool unpack_content_copying(const struct engine_unpacker *u)
+{
+    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
+        if (atomic_load(&u->pieces[i].state) == PIECE_COPYING)
+            return true;
+    return false;
+}
+
+/* Whether content of the held batch is still to be brought back: empty blocks may be last. */
+bool unpack_more_to_bring(const struct engine_unpacker *u)
+{
+    return u->holding && (u->held_done < u->held.size || u->held_block < u->held.block_count);
+}

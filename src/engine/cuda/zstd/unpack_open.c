@@ -1,0 +1,226 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/cuda/check.h"
+#include "engine/cuda/zstd/unpack.h"
+#include "engine/cuda/zstd/unpack_state.h"
+#include "sys/align.h"
+#include "sys/clock.h"
+#include "sys/mapping.h"
+
+bool unpack_check(struct engine_unpacker *u, cudaError_t error, const char *what)
+{
+    if (!cuda_check(error, what, u->error))
+        u->failed = true;
+    return !u->failed;
+}
+
+/*
+ * Opening.
+ */
+
+/* Bytes of device memory for the decoder, of those that are free. */
+static size_t memory_for_decoder(size_t free)
+{
+    const size_t rest = free < ZSTD_MEMORY_LEFT * 4 ? free / 4 : ZSTD_MEMORY_LEFT;
+
+    return free - rest < ZSTD_MEMORY_MAX ? free - rest : ZSTD_MEMORY_MAX;
+}
+
+/* The windows that the decoder is to take: those that are expected, and larger ones where that
+   costs little. */
+static uint64_t choose_window(const struct engine_unpack_setup *setup, size_t memory)
+{
+    uint64_t window = setup->window == UINT64_MAX ? ZSTD_WINDOW_USUAL : setup->window;
+    uint64_t spare = memory / 16;
+
+    if (window < ZSTD_WINDOW_USUAL)
+        window = ZSTD_WINDOW_USUAL;
+    if (window < spare)
+        window = spare;
+    if (window > setup->window_max)
+        window = setup->window_max;
+    return window < ZSTD_OFFSET_MAX ? window : ZSTD_OFFSET_MAX;
+}
+
+static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+{
+    struct zstd_device_options options = {.timed = true};
+    size_t free = 0, total = 0;
+
+    if (!cuda_check(cudaMemGetInfo(&free, &total), "asking for free memory", reason))
+        return false;
+    options.memory = memory_for_decoder(free);
+    options.window = choose_window(&u->setup, options.memory);
+    u->window = options.window;
+    if (u->setup.window != UINT64_MAX && u->setup.window > u->window) {
+        snprintf(reason, ENGINE_REASON_MAX, "the window of the frame is too large for a GPU");
+        return false;
+    }
+    u->decoder = zstd_device_open(&options, reason);
+    if (!u->decoder)
+        return false;
+    (void)zstd_device_slots(u->decoder, &u->batch);
+    return true;
+}
+
+static size_t input_size(const struct engine_unpacker *u)
+{
+    return u->setup.before + align_up(ZSTD_INPUT_BATCHES * u->batch, u->setup.piece) +
+           u->setup.piece;
+}
+
+#define PARTIAL_ROOM align_up(sizeof(struct partial), 64)
+
+static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+{
+    const size_t partial = align_up(sizeof *u->partial, 4096);
+
+    if (!pinned_piece_open(&u->input, u->arena, align_up(input_size(u), mapping_page()), reason) ||
+        !pinned_piece_open(&u->mirrors_memory, u->arena,
+                           align_up(MIRRORS * PARTIAL_ROOM, mapping_page()), reason) ||
+        !cuda_check(cudaMalloc((void **)&u->memory, partial + sizeof *u->scratch), "device memory",
+                    reason))
+        return false;
+    u->partial = (void *)u->memory;
+    u->scratch = (void *)(u->memory + partial);
+    for (unsigned i = 0; i < MIRRORS; i++)
+        u->mirrors[i].partial = (void *)(u->mirrors_memory.memory + i * PARTIAL_ROOM);
+    return true;
+}
+
+static bool make_events(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+{
+    static const char *const event = "creating an event";
+    int least = 0, greatest = 0;
+
+    for (unsigned i = 0; i < MIRRORS; i++)
+        if (!cuda_check(cudaEventCreate(&u->mirrors[i].begun), event, reason) ||
+            !cuda_check(cudaEventCreate(&u->mirrors[i].done), event, reason))
+            return false;
+    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
+        if (!cuda_check(cudaEventCreateWithFlags(&u->pieces[i].copied, cudaEventDisableTiming),
+                        event, reason))
+            return false;
+    return cuda_check(cudaEventCreate(&u->base), event, reason) &&
+           cuda_check(cudaEventCreateWithFlags(&u->back_done, cudaEventDisableTiming), event,
+                      reason) &&
+           cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities", reason) &&
+           /* Memory for the next batches waits for the reduction, which is short. */
+           cuda_check(cudaStreamCreateWithPriority(&u->stream, cudaStreamNonBlocking, greatest),
+                      "creating a stream", reason) &&
+           cuda_check(cudaStreamCreateWithFlags(&u->back, cudaStreamNonBlocking),
+                      "creating a stream", reason);
+}
+
+struct engine_unpacker *unpack_open(const struct feeder_device *device, struct pinned_arena *arena,
+                                    const struct engine_unpack_setup *setup,
+                                    char reason[ENGINE_REASON_MAX])
+{
+    struct engine_unpacker *u = calloc(1, sizeof *u);
+
+    if (!u) {
+        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+        return NULL;
+    }
+    u->device = device;
+    u->arena = arena;
+    u->setup = *setup;
+    if (!cuda_check(cudaSetDevice((int)device->index), "choosing the GPU", reason) ||
+        !open_decoder(u, reason) || !get_memory(u, reason) || !make_events(u, reason) ||
+        !unpack_begin(u, setup)) {
+        if (u->failed)
+            memcpy(reason, u->error, ENGINE_REASON_MAX);
+        unpack_close(u);
+        return NULL;
+    }
+    return u;
+}
+
+static void destroy_event(cudaEvent_t event)
+{
+    if (event)
+        (void)cudaEventDestroy(event);
+}
+
+void unpack_close(struct engine_unpacker *u)
+{
+    /* Nothing below can be helped when it fails. */
+    (void)cudaSetDevice((int)u->device->index);
+    zstd_device_close(u->decoder);
+    if (u->stream)
+        (void)cudaStreamDestroy(u->stream);
+    if (u->back)
+        (void)cudaStreamDestroy(u->back);
+    for (unsigned i = 0; i < MIRRORS; i++) {
+        destroy_event(u->mirrors[i].begun);
+        destroy_event(u->mirrors[i].done);
+    }
+    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++) {
+        destroy_event(u->pieces[i].copied);
+        free(u->pieces[i].segments);
+    }
+    destroy_event(u->base);
+    destroy_event(u->back_done);
+    if (u->memory)
+        (void)cudaFree(u->memory);
+    pinned_piece_close(&u->input, u->arena);
+    pinned_piece_close(&u->mirrors_memory, u->arena);
+    pinned_piece_close(&u->content_memory, u->arena);
+    timeline_free(&u->times.copies);
+    timeline_free(&u->times.unpack);
+    timeline_free(&u->times.kernels);
+    free(u);
+}
+
+/* Waits for all that is under way, and forgets it. */
+static bool drain(struct engine_unpacker *u)
+{
+    struct zstd_device_output output;
+    bool none = false;
+
+    if (u->holding && !zstd_device_release(u->decoder, u->stream))
+        return false;
+    u->holding = false;
+    while (zstd_device_take(u->decoder, &output, &none))
+        if (!zstd_device_release(u->decoder, u->stream))
+            return false;
+    return none && unpack_check(u, cudaStreamSynchronize(u->stream), "reducing") &&
+           unpack_check(u, cudaStreamSynchronize(u->back), "copying content");
+}
+
+bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *setup)
+{
+    if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
+        setup->window_max < u->window || !drain(u))
+        return false;
+    u->setup = *setup;
+    u->shift = (ALIGNMENT - setup->begin % ALIGNMENT) % ALIGNMENT;
+    u->reduced_to = u->shift + setup->begin;
+    u->decoded_to = u->frame_position = u->shift;
+    u->frame = 0;
+    u->has_frame = u->refused = u->stopped = false;
+    u->next_out = u->next_piece = u->next_mirror = 0;
+    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
+        atomic_store(&u->pieces[i].state, PIECE_FREE);
+    for (unsigned i = 0; i < MIRRORS; i++)
+        u->mirrors[i].busy = false;
+    u->times = (struct engine_times){.device = u->device->index};
+    partial_clear(&u->good);
+    zstd_device_restart(u->decoder, u->shift);
+    *u->mirrors[0].partial = u->good;
+    if (!unpack_check(u, cudaMemsetAsync(u->scratch, 0, sizeof *u->scratch, u->stream),
+                      "device memory") ||
+        !unpack_check(u,
+                      cudaMemcpyAsync(u->partial, u->mirrors[0].partial, sizeof *u->partial,
+                                      cudaMemcpyHostToDevice, u->stream),
+                      "device memory") ||
+        !unpack_check(u, cudaEventRecord(u->base, u->stream), "recording an event") ||
+        !unpack_check(u, cudaStreamSynchronize(u->stream), "device memory"))
+        return false;
+    u->base_time = clock_now();
+    return true;
+}

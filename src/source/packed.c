@@ -1,0 +1,467 @@
+#include "config.h"
+
+#include "source/packed.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd_errors.h>
+
+#include "source/formats.h"
+#include "source/serial.h"
+#include "source/waiters.h"
+#include "source/zstd/context.h"
+#include "source/zstd/decoder.h"
+#include "source/zstd/frames.h"
+#include "source/zstd/zstd.h"
+#include "sys/message.h"
+
+/*
+ * A reader that keeps what it has read, so that it can be read again: what told the format of a
+ * pipe, and later what lies in the ring.
+ */
+struct replay {
+    struct reader base;
+    struct reader *input; /* closed with the source */
+    bool recording;
+    unsigned char *bytes;
+    size_t size, capacity, at;
+    /* Read first: from the ring. */
+    const struct packed_state *ring;
+    uint64_t from, to;
+};
+
+struct packed_state {
+    struct waiters waiters;  /* for its mutex */
+    struct replay *pipe;     /* NULL of a file */
+    struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
+
+    /* Fixed by packed_begin. */
+    unsigned char *memory; /* of the ring; PACKED_BEFORE bytes stand before it */
+    uint64_t size;         /* of the ring, bytes */
+    bool *read; /* of each piece of the ring: it is there, though others before it are not */
+
+    uint64_t end GUARDED_BY(source_role);     /* of the input; SOURCE_UNKNOWN while not known */
+    uint64_t claimed GUARDED_BY(source_role); /* offset behind what was read or is being read */
+    uint64_t present GUARDED_BY(source_role); /* all before it has been read */
+    uint64_t passed GUARDED_BY(source_role);  /* nothing before it is needed */
+    bool reading GUARDED_BY(source_role);     /* a worker reads the pipe */
+
+    bool complete GUARDED_BY(source_role); /* all that is wanted is decoded */
+    bool refused GUARDED_BY(source_role);
+    uint64_t total GUARDED_BY(source_role); /* bytes that it decodes to */
+
+    uint64_t moved; /* of who feeds the engine: offset of what was copied before the ring last */
+};
+
+static enum packed_read read_file_locked(struct source *s) REQUIRES(source_role);
+static enum packed_read read_pipe_locked(struct source *s) REQUIRES(source_role);
+static void note_piece_locked(struct packed_state *p, uint64_t offset) REQUIRES(source_role);
+
+/*
+ * The pipe.
+ */
+
+static bool record(struct replay *r, const void *bytes, size_t size, struct source *s)
+{
+    if (r->size + size > r->capacity) {
+        size_t capacity = 2 * (r->size + size);
+        unsigned char *larger = realloc(r->bytes, capacity);
+
+        if (!larger) {
+            source_error(s, "out of memory");
+            return false;
+        }
+        r->bytes = larger;
+        r->capacity = capacity;
+    }
+    memcpy(r->bytes + r->size, bytes, size);
+    r->size += size;
+    return true;
+}
+
+struct replay_reader {
+    struct replay replay;
+    struct source *source;
+};
+
+static unsigned char *ring_at(const struct packed_state *p, uint64_t offset)
+{
+    return p->memory + offset % p->size;
+}
+
+/* As much as lies in one piece of the ring. */
+static size_t piece_of_ring(const struct packed_state *p, uint64_t from, uint64_t to)
+{
+    uint64_t until_end = p->size - from % p->size;
+
+    return (size_t)(to - from < until_end ? to - from : until_end);
+}
+
+static ptrdiff_t replay_read(struct reader *reader, void *buffer, size_t size)
+{
+    struct replay_reader *whole = (struct replay_reader *)reader;
+    struct replay *r = &whole->replay;
+    ptrdiff_t got;
+
+    if (r->from < r->to) {
+        size_t count = piece_of_ring(r->ring, r->from, r->to);
+
+        count = count < size ? count : size;
+        memcpy(buffer, ring_at(r->ring, r->from), count);
+        r->from += count;
+        return (ptrdiff_t)count;
+    }
+    if (!r->recording && r->at < r->size) {
+        size_t count = r->size - r->at < size ? r->size - r->at : size;
+
+        memcpy(buffer, r->bytes + r->at, count);
+        r->at += count;
+        return (ptrdiff_t)count;
+    }
+    got = reader_read(r->input, buffer, size);
+    if (got > 0 && r->recording && !record(r, buffer, (size_t)got, whole->source))
+        return -1;
+    return got;
+}
+
+/* Those who read through it close it; the source keeps it. */
+static void replay_close(struct reader *reader)
+{
+    (void)reader;
+}
+
+static struct replay *replay_open(struct source *s, struct reader *input)
+{
+    struct replay_reader *whole = calloc(1, sizeof *whole);
+
+    if (!whole) {
+        source_error(s, "out of memory");
+        input->close(input);
+        return NULL;
+    }
+    whole->source = s;
+    whole->replay.base.read = replay_read;
+    whole->replay.base.close = replay_close;
+    whole->replay.input = input;
+    whole->replay.recording = true;
+    return &whole->replay;
+}
+
+static void replay_free(struct replay *r)
+{
+    if (!r)
+        return;
+    r->input->close(r->input);
+    free(r->bytes);
+    free(r);
+}
+
+/*
+ * Reading.
+ */
+
+/* A piece is there that begins at this offset. */
+static void note_piece_locked(struct packed_state *p, uint64_t offset)
+{
+    const uint64_t pieces = p->size / PACKED_PIECE;
+
+    p->read[offset / PACKED_PIECE % pieces] = true;
+    while (p->present < p->end && p->read[p->present / PACKED_PIECE % pieces]) {
+        p->read[p->present / PACKED_PIECE % pieces] = false;
+        p->present = p->end - p->present < PACKED_PIECE ? p->end : p->present + PACKED_PIECE;
+    }
+}
+
+/* Claims a piece of a file, and reads it. Drops the mutex meanwhile. */
+static enum packed_read read_file_locked(struct source *s)
+{
+    struct packed_state *p = s->state;
+    const uint64_t offset = p->claimed;
+    size_t size = PACKED_PIECE;
+    ptrdiff_t got;
+
+    if (offset >= p->end)
+        return PACKED_END;
+    if (offset + PACKED_PIECE > p->passed + p->size)
+        return PACKED_BUSY;
+    if (p->end - offset < size)
+        size = (size_t)(p->end - offset);
+    p->claimed = offset + PACKED_PIECE;
+    waiters_unlock(&p->waiters);
+    got = source_pread(s, ring_at(p, offset), size, s->start + offset);
+    if (got >= 0 && (size_t)got < size)
+        source_became_shorter(s, s->start + offset + (uint64_t)got);
+    waiters_lock(&p->waiters);
+    if (got < 0 || (size_t)got < size)
+        return PACKED_FAILED;
+    note_piece_locked(p, offset);
+    return PACKED_READ;
+}
+
+/* Reads what the pipe has, up to a piece. Drops the mutex meanwhile. */
+static enum packed_read read_pipe_locked(struct source *s)
+{
+    struct packed_state *p = s->state;
+    const uint64_t offset = p->claimed;
+    uint64_t room = p->passed + p->size - offset;
+    ptrdiff_t got;
+
+    if (offset == p->end)
+        return PACKED_END;
+    if (p->reading || room == 0)
+        return PACKED_BUSY;
+    room = piece_of_ring(p, offset, offset + (room < PACKED_PIECE ? room : PACKED_PIECE));
+    p->reading = true;
+    p->claimed = offset + room; /* what was there is overwritten */
+    waiters_unlock(&p->waiters);
+    got = reader_read(&p->pipe->base, ring_at(p, offset), (size_t)room);
+    waiters_lock(&p->waiters);
+    p->reading = false;
+    p->claimed = p->present = offset + (got > 0 ? (uint64_t)got : 0);
+    if (got == 0)
+        p->end = p->present;
+    return got < 0 ? PACKED_FAILED : got == 0 ? PACKED_END : PACKED_READ;
+}
+
+enum packed_read packed_read(struct source *s)
+{
+    struct packed_state *p = s->state;
+    enum packed_read status;
+
+    waiters_lock(&p->waiters);
+    if (source_failed(s))
+        status = PACKED_FAILED;
+    else
+        status = p->pipe ? read_pipe_locked(s) : read_file_locked(s);
+    waiters_unlock(&p->waiters);
+    return status;
+}
+
+/*
+ * Feeding.
+ */
+
+struct packed_bytes packed_bytes(struct source *s, uint64_t from)
+{
+    struct packed_state *p = s->state;
+    const uint64_t border = from - from % p->size + p->size;
+    struct packed_bytes b = {.bytes = ring_at(p, from)};
+    uint64_t present, end;
+
+    waiters_lock(&p->waiters);
+    present = p->present;
+    end = p->end;
+    waiters_unlock(&p->waiters);
+    b.last = present == end;
+    if (present <= border) {
+        b.size = (size_t)(present - from);
+        b.full = b.last;
+    } else if (border - from > PACKED_BEFORE) {
+        b.size = (size_t)(border - from);
+        b.full = true;
+        b.last = false;
+    } else {
+        /* What is left before the ring's end goes before its begin. */
+        b.bytes = p->memory - (border - from);
+        if (p->moved != from)
+            memcpy(p->memory - (border - from), ring_at(p, from), (size_t)(border - from));
+        p->moved = from;
+        b.last = b.last && present <= border + p->size;
+        b.size = (size_t)((present < border + p->size ? present : border + p->size) - from);
+        b.full = b.last;
+    }
+    return b;
+}
+
+void packed_pass(struct source *s, uint64_t offset)
+{
+    struct packed_state *p = s->state;
+
+    waiters_lock(&p->waiters);
+    if (offset > p->passed)
+        p->passed = offset;
+    waiters_unlock(&p->waiters);
+}
+
+bool packed_holds(struct source *s, uint64_t from)
+{
+    struct packed_state *p = s->state;
+    bool holds;
+
+    waiters_lock(&p->waiters);
+    holds = p->claimed <= from + p->size;
+    waiters_unlock(&p->waiters);
+    return holds;
+}
+
+void packed_complete(struct source *s, uint64_t total)
+{
+    struct packed_state *p = s->state;
+
+    waiters_lock(&p->waiters);
+    p->complete = true;
+    p->total = total;
+    waiters_unlock(&p->waiters);
+}
+
+void packed_refuse(struct source *s)
+{
+    struct packed_state *p = s->state;
+
+    waiters_lock(&p->waiters);
+    p->refused = true;
+    waiters_unlock(&p->waiters);
+}
+
+void packed_wrong_checksum(struct source *s, uint64_t frame)
+{
+    zstd_print_refusal(s, frame, (size_t)-ZSTD_error_checksum_wrong);
+}
+
+/*
+ * The end.
+ */
+
+UNCHECKED static enum source_verdict packed_finish(struct source *s)
+{
+    const struct packed_state *p = s->state;
+
+    if (!p->complete || p->refused)
+        return SOURCE_RETRY;
+    if (source_wanted(s) != SOURCE_UNKNOWN)
+        return SOURCE_COMPLETE;
+    return zstd_check_total(s, p->total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+}
+
+static void free_state(void *state)
+{
+    struct packed_state *p = state;
+
+    replay_free(p->pipe);
+    free(p->read);
+    waiters_destroy(&p->waiters);
+    free(p);
+}
+
+static void packed_close(struct source *s)
+{
+    free_state(s->state);
+}
+
+UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
+{
+    struct packed_state *p = s->state;
+    struct reader *reader;
+    size_t tail = 0;
+
+    if (!p->pipe || !packed_holds(s, place->frame)) {
+        source_error(s,
+                     "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes; "
+                     "-D cpu, or a file in place of the pipe, tells which",
+                     place->frame);
+        return false;
+    }
+    p->pipe->ring = p;
+    p->pipe->from = place->frame;
+    p->pipe->to = p->present;
+    p->refused = true;
+    s->info.packed = false;
+    reader = zstd_reader_open(s, &p->pipe->base, place->frame);
+    if (!reader)
+        return false;
+    if (place->good < place->begin) {
+        tail = (size_t)(place->begin - place->good);
+        reader_push(reader, place->tail, tail);
+    }
+    return serial_source_resume(s, reader, place->good, tail > 0 ? 0 : place->good - place->begin,
+                                free_state);
+}
+
+/* Looks at the first frame that is not skippable, as far as the head of the input holds it. */
+static struct zstd_frame first_frame(const unsigned char *bytes, size_t size)
+{
+    const struct zstd_frame unknown = {.window = SOURCE_UNKNOWN, .content = SOURCE_UNKNOWN};
+    struct zstd_frame frame;
+    uint64_t skip;
+
+    while ((skip = zstd_skippable_size(bytes, size)) > 0) {
+        if (skip >= size)
+            return unknown;
+        bytes += skip;
+        size -= (size_t)skip;
+    }
+    return zstd_read_header(bytes, size, 0, &frame) ? frame : unknown;
+}
+
+struct packed_layout packed_layout(const struct source *s)
+{
+    const struct packed_state *p = s->state;
+
+    return (struct packed_layout){
+        .window = p->first.window,
+        .window_max = (uint64_t)1 << s->window_log,
+        .begin = s->data_offset,
+        .end = zstd_end_position(s),
+        .stop = s->info.elements != s->promised,
+        .content = p->first.content,
+        .checked = p->first.checksum && !s->no_check,
+    };
+}
+
+UNCHECKED void packed_begin(struct source *s, unsigned char *memory, size_t size)
+{
+    struct packed_state *p = s->state;
+
+    p->memory = memory + PACKED_BEFORE;
+    p->size = (size - PACKED_BEFORE) / PACKED_PIECE * PACKED_PIECE;
+    p->read = p->pipe ? NULL : calloc((size_t)(p->size / PACKED_PIECE), sizeof *p->read);
+    if (!p->pipe && !p->read)
+        source_error(s, "out of memory");
+}
+
+/* Reads the layout through a decoder, which is closed. */
+static bool read_layout(struct source *s, const struct source_options *options,
+                        struct reader *input)
+{
+    struct reader *reader = input ? zstd_reader_open(s, input, 0) : NULL;
+    bool ok = reader && formats_layout(s, options, reader);
+
+    if (reader)
+        reader->close(reader);
+    return ok;
+}
+
+UNCHECKED bool packed_source_open(struct source *s, const struct source_options *options,
+                                  struct reader *pipe)
+{
+    static const struct source_ops ops = {.finish = packed_finish, .close = packed_close};
+    struct packed_state *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        source_error(s, "out of memory");
+        if (pipe)
+            pipe->close(pipe);
+        return false;
+    }
+    waiters_init(&p->waiters);
+    s->state = p;
+    s->ops = &ops;
+    p->end = s->info.input_bytes;
+    p->moved = SOURCE_UNKNOWN;
+    if (pipe) {
+        p->pipe = replay_open(s, pipe);
+        if (!p->pipe || !read_layout(s, options, &p->pipe->base))
+            return false;
+        p->pipe->recording = false;
+        p->first = first_frame(p->pipe->bytes, p->pipe->size);
+    } else {
+        if (!read_layout(s, options, input_reader_open(s)))
+            return false;
+        p->first = first_frame(s->head, s->head_size);
+        atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
+        s->info.parallel = true;
+    }
+    s->info.packed = true;
+    return true;
+}

@@ -1,0 +1,102 @@
+/*
+ * Packed input: zstd whose bytes are handed out as they are, for an engine that decodes them.
+ *
+ *     workers: packed_read --> memory --> packed_bytes: the one that feeds the engine -->
+ * packed_pass
+ *
+ * Workers read pieces of the input into memory that the engine has given, a ring. Of a file they
+ * read several pieces at once; of a pipe, a piece at a time. One of them feeds the engine with what
+ * has come, in order; what the engine is done with makes room.
+ *
+ * The engine need not be able to decode all of it. Of a file it then says so (packed_refuse), and
+ * the verdict of source_finish is SOURCE_RETRY: all is read again, and libzstd decodes it. A pipe
+ * cannot be read again: packed_resume has libzstd go on from the frame that was refused, as long as
+ * that is still in the memory.
+ *
+ * packed_read may be called by any worker at any time; all else by one thread at a time. Functions
+ * that fail have printed why, unless their comment says otherwise.
+ */
+#ifndef GPUREDUCE_SOURCE_PACKED_H
+#define GPUREDUCE_SOURCE_PACKED_H
+
+#include "source/reader.h"
+
+/* The memory begins with so many bytes that the ring is not made of. What an engine has not taken
+   when packed_bytes is asked for more must not be longer. It is more than a block of zstd. */
+#define PACKED_BEFORE ((size_t)256 << 10)
+
+/* Bytes of a piece. The ring is a multiple of it. */
+#ifndef PACKED_PIECE
+#    define PACKED_PIECE ((size_t)2 << 20)
+#endif
+
+/* Makes s, a compressed input whose descriptor and name are known, a source of this kind. Of a
+   file, `pipe` is NULL; otherwise the reader of it, which it closes in any case. False on failure;
+   s is to be closed in any case. */
+bool packed_source_open(struct source *s, const struct source_options *options,
+                        struct reader *pipe);
+
+/* What a decoder of it has to know. Bytes; positions are in what is decoded. */
+struct packed_layout {
+    uint64_t window;     /* of the first frame; SOURCE_UNKNOWN where that cannot be told */
+    uint64_t window_max; /* the largest that is accepted */
+    uint64_t begin;      /* position of the first element */
+    uint64_t end;        /* behind the last; SOURCE_UNKNOWN where that is not known */
+    bool stop;           /* what lies behind is not to be looked at: --length */
+    uint64_t content;    /* bytes that the first frame states; SOURCE_UNKNOWN where it does not */
+    bool checked;        /* that frame has a checksum, which is to be verified */
+};
+struct packed_layout packed_layout(const struct source *s);
+
+/* Gives it its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
+   source. Before any other worker. */
+void packed_begin(struct source *s, unsigned char *memory, size_t size);
+
+enum packed_read {
+    PACKED_READ, /* a piece was read, or a part of one */
+    PACKED_BUSY, /* nothing can be read now: there is no room, or another worker reads the pipe */
+    PACKED_END,  /* all has been read, or is being read by others */
+    PACKED_FAILED
+};
+
+/* Reads the next piece, if there is room for it. */
+enum packed_read packed_read(struct source *s);
+
+/* The bytes at offset `from`, as far as they have come and lie in one piece. */
+struct packed_bytes {
+    const unsigned char *bytes;
+    size_t size;
+    bool full; /* there will not be more of them, whatever comes */
+    bool last; /* the input ends behind them */
+};
+struct packed_bytes packed_bytes(struct source *s, uint64_t from);
+
+/* Bytes before offset `offset` are not needed any more. */
+void packed_pass(struct source *s, uint64_t offset);
+
+/* Whether the bytes from offset `from` on are all still there. */
+bool packed_holds(struct source *s, uint64_t from);
+
+/* Where the engine came to. */
+struct packed_place {
+    uint64_t frame;         /* offset of the frame that it refused */
+    uint64_t begin;         /* position, in what is decoded, of that frame's first byte */
+    uint64_t good;          /* of the first byte that is not reduced: of an element */
+    unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
+};
+
+/* All is decoded, to `total` bytes; or all of it that is wanted: then `total` is how far it came.
+ */
+void packed_complete(struct source *s, uint64_t total);
+
+/* The engine has refused a frame, or failed: it has to be decoded once more. */
+void packed_refuse(struct source *s);
+
+/* Of a pipe, when no worker reads it any more: makes s a source of decoded elements, from
+   place->good on. False where the frame is not there any more, or on failure; that is printed. */
+bool packed_resume(struct source *s, const struct packed_place *place);
+
+/* Prints that the checksum of the frame at offset `frame` is wrong, as libzstd would. */
+void packed_wrong_checksum(struct source *s, uint64_t frame);
+
+#endif

@@ -1,0 +1,168 @@
+#include "config.h"
+
+#include "source/zstd/schedule_impl.h"
+#include "sys/mapping.h"
+
+static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
+    REQUIRES(source_role);
+static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
+                              const struct zstd_batch *batch) REQUIRES(source_role);
+
+UNCHECKED void zstd_schedule_take_finder_locked(struct zstd_schedule *z)
+{
+    z->finder_state = FINDER_BUSY;
+}
+
+UNCHECKED void zstd_schedule_give_finder_back_locked(struct zstd_schedule *z,
+                                                     enum finder_state state)
+{
+    z->finder_state = state;
+}
+
+/* Tasks that should have been found ahead of those who decode them. */
+unsigned zstd_schedule_found_ahead(unsigned workers)
+{
+    return workers / 2 + 1;
+}
+
+/* Whether somebody should take the role of the finder. */
+bool zstd_schedule_must_find_locked(const struct zstd_schedule *z)
+{
+    return z->finder_state == FINDER_FREE && z->queue_count < zstd_schedule_found_ahead(z->workers);
+}
+
+/* Whether nothing that is still to be found is wanted. */
+bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z)
+{
+    const struct source *s = z->shared.source;
+    uint64_t limit = source_wanted(s);
+
+    if (z->shared.true_positions && s->info.elements < limit)
+        limit = s->info.elements;
+    return limit != SOURCE_UNKNOWN && z->index.next >= s->data_offset &&
+           (z->index.next - s->data_offset) / s->info.element_size >= limit;
+}
+
+/* Makes a batch a task, and puts it into the queue. False when that cannot be. */
+static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
+{
+    struct zstd_task task = {.batch = *batch, .base = z->index.next};
+
+    if ((batch->content != 0 && !zstd_index_is_boundary(&z->index, task.base)) ||
+        (batch->content == SOURCE_UNKNOWN && z->shared.true_positions)) {
+        atomic_store(&z->shared.retry, true);
+        return false;
+    }
+    if (!zstd_index_begin(&z->index, batch->content, &task.number)) {
+        source_error(z->shared.source, "out of memory");
+        return false;
+    }
+    task.true_position = z->index.count == 0;
+    z->queue[(z->queue_first + z->queue_count) % z->queue_size] = task;
+    z->queue_count++;
+    return true;
+}
+
+/* Takes what the finder found. False when that was the last. */
+static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
+                              const struct zstd_batch *batch)
+{
+    switch (found) {
+    case ZSTD_FOUND:
+    case ZSTD_FOUND_LARGE:
+        if (zstd_schedule_rest_unwanted_locked(z) || !queue_batch_locked(z, batch))
+            return false;
+        if (found == ZSTD_FOUND)
+            zstd_index_advance(&z->index, batch->content, batch->most);
+        zstd_schedule_wake_next_locked(z);
+        return true;
+    case ZSTD_FOUND_REST:
+        zstd_index_advance(&z->index, batch->content, batch->most);
+        return true;
+    case ZSTD_FOUND_NONE:
+        return true;
+    case ZSTD_FOUND_END:
+    case ZSTD_FOUND_FAULT:
+        break;
+    }
+    return false;
+}
+
+/* A call of zstd_find, in the form that mapping_guard takes. */
+struct find_call {
+    struct zstd_finder *finder;
+    struct zstd_batch *batch;
+    enum zstd_found found;
+};
+
+static void call_find(void *argument)
+{
+    struct find_call *call = argument;
+
+    call->found = zstd_find(call->finder, call->batch);
+}
+
+/* The role of the finder: finds tasks, until there are enough in the queue, or one for this worker
+   while the rest of a large frame takes its time. Drops the mutex while it looks. */
+void zstd_schedule_find_locked(struct zstd_schedule *z)
+{
+    struct source *s = z->shared.source;
+    enum finder_state state = FINDER_FREE;
+    bool enough = false;
+
+    zstd_schedule_take_finder_locked(z);
+    while (!enough && state != FINDER_DONE && !source_failed(s) && !atomic_load(&z->shared.retry)) {
+        struct zstd_batch batch;
+        struct find_call call = {&z->finder, &batch, ZSTD_FOUND_FAULT};
+
+        if (zstd_schedule_rest_unwanted_locked(z)) {
+            state = FINDER_DONE;
+            break;
+        }
+        waiters_unlock(&z->waiters);
+        if (!mapping_guard(call_find, &call))
+            source_became_shorter(s, s->start + z->finder.next);
+        waiters_lock(&z->waiters);
+        if (!take_found_locked(z, call.found, &batch))
+            state = FINDER_DONE;
+        enough = z->queue_count >= 2 * zstd_schedule_found_ahead(z->workers) ||
+                 (call.found == ZSTD_FOUND_NONE && z->queue_count > 0 && !z->waiters.last);
+    }
+    zstd_schedule_give_finder_back_locked(z, state);
+}
+
+/* A large frame has ended: the finder, unless somebody has its role, need not look for where. */
+void zstd_schedule_note_end_locked(struct zstd_schedule *z, const struct zstd_decoder *d)
+{
+    if (z->finder_state != FINDER_FREE)
+        return;
+    zstd_schedule_take_finder_locked(z);
+    zstd_finder_note_end(&z->finder, d->task.batch.begin, zstd_span_next(&d->span),
+                         d->position - d->task.base);
+    zstd_schedule_give_finder_back_locked(z, FINDER_FREE);
+}
+
+/*
+ * The queue.
+ */
+
+const struct zstd_task *zstd_schedule_front_locked(const struct zstd_schedule *z)
+{
+    return z->queue_count > 0 ? &z->queue[z->queue_first] : NULL;
+}
+
+struct zstd_task zstd_schedule_pop_locked(struct zstd_schedule *z)
+{
+    struct zstd_task task = z->queue[z->queue_first];
+
+    z->queue_first = (z->queue_first + 1) % z->queue_size;
+    z->queue_count--;
+    return task;
+}
+
+void zstd_schedule_push_front_locked(struct zstd_schedule *z, const struct zstd_task *task)
+{
+    z->queue_first = (z->queue_first + z->queue_size - 1) % z->queue_size;
+    z->queue_count++;
+    z->queue[z->queue_first] = *task;
+}
