@@ -307,10 +307,11 @@ static void check_extremes(void)
 }
 
 /* A result by its members, in their order. */
-#define RESULT(SUM, MEAN, MIN, MAX, ARGMIN, ARGMAX, COUNT, NANS, INFINITIES, FIRST)           \
-    {                                                                                         \
-        .sum = SUM, .mean = MEAN, .min = MIN, .max = MAX, .argmin = ARGMIN, .argmax = ARGMAX, \
-        .count = COUNT, .nan = NANS, .infinity = INFINITIES, .first_nan = FIRST               \
+#define RESULT(SUM, MEAN, MIN, MAX, ARGMIN, ARGMAX, COUNT, NANS, INFINITIES, FIRST)    \
+    {                                                                                  \
+        .sum = (SUM), .mean = (MEAN), .min = (MIN), .max = (MAX), .argmin = (ARGMIN),  \
+        .argmax = (ARGMAX), .count = (COUNT), .nan = (NANS), .infinity = (INFINITIES), \
+        .first_nan = (FIRST)                                                           \
     }
 
 /* What the other tests compare by: it names each difference, in what was asked for alone. */

@@ -122,16 +122,16 @@ static inline void take_square64(struct integers *n, uint64_t magnitude)
         int##bits##_t x;                                                                       \
         memcpy(&x, block + i * sizeof x, sizeof x);                                            \
         const uint64_t magnitude = x < 0 ? -(uint64_t)x : (uint64_t)x;                         \
-        take_integer(&n, x, (uint##bits##_t)((uint##bits##_t)x + (UINT64_C(1) << (bits - 1))), \
+        take_integer(&n, x, (uint##bits##_t)((uint##bits##_t)x + (UINT64_C(1) << ((bits)-1))), \
                      magnitude, x < 0);                                                        \
         square(&n, magnitude);                                                                 \
     }
-#define TAKE_UNSIGNED(bits, square)                                                   \
-    for (size_t i = 0; i < count; i++) {                                              \
-        uint##bits##_t x;                                                             \
-        memcpy(&x, block + i * sizeof x, sizeof x);                                   \
-        take_integer(&n, bits == 64 ? (int64_t)(x ^ SIGN) : (int64_t)x, x, x, false); \
-        square(&n, x);                                                                \
+#define TAKE_UNSIGNED(bits, square)                                                     \
+    for (size_t i = 0; i < count; i++) {                                                \
+        uint##bits##_t x;                                                               \
+        memcpy(&x, block + i * sizeof x, sizeof x);                                     \
+        take_integer(&n, (bits) == 64 ? (int64_t)(x ^ SIGN) : (int64_t)x, x, x, false); \
+        square(&n, x);                                                                  \
     }
 #define SIGN (UINT64_C(1) << 63)
 
