@@ -128,6 +128,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 
 test_scripts = \
 	tests/cli/bench.sh \
+	tests/cli/unpack.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \
@@ -152,8 +153,7 @@ test_scripts = \
 	tests/cli/many.sh \
 	tests/cli/pages.sh \
 	tests/cli/pipes.sh \
-	tests/cli/profile.sh \
-	tests/cli/unpack.sh
+	tests/cli/profile.sh
 
 TESTS = $(test_programs) $(test_scripts)
 
