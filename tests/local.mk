@@ -132,6 +132,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 
 test_scripts = \
 	tests/cli/bench.sh \
+	tests/cli/unpack.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \
@@ -159,8 +160,7 @@ test_scripts = \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh \
 	tests/cli/types.sh \
-	tests/cli/spread.sh \
-	tests/cli/unpack.sh
+	tests/cli/spread.sh
 
 # Those that take longest come first, here and in the lists: at the end, cores would wait for them.
 TESTS = $(test_scripts) $(test_programs)

@@ -160,11 +160,11 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
     struct engine_state *engine;
     bool ok;
 
+    /* Batches of zstd wait for each other where streams share a connection. The runtime reads this
+       when it begins. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (!find_devices(needs, reason))
         return NULL;
-    /* Batches of zstd wait for each other where streams share a connection. It is read when a
-       context is made. */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     engine = calloc(1, sizeof *engine);
     if (!engine) {
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
