@@ -35,47 +35,83 @@
 #include "engine/cpu/kernel_spread64.h"
 #include "engine/cpu/kernel_tally.h"
 
-INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t count, uint64_t index,
-                              enum element_type type, unsigned finds)
+/* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`,
+   with TAKE(p, n, first): n elements at p, of which the first has the index `first`. A macro, since
+   a function would have every kind of block put into it before it is seen which one is meant. */
+#define TAKE_CHUNK(size, lanes, block, TAKE)                                \
+    do {                                                                    \
+        const size_t whole = count - count % (lanes);                       \
+        const unsigned char *x = data;                                      \
+                                                                            \
+        cpu_begin_chunk(r);                                                 \
+        for (size_t i = 0; i < whole; i += (block)) {                       \
+            const size_t n = whole - i < (block) ? whole - i : (block);     \
+                                                                            \
+            TAKE(x + i * (size), n, index + i);                             \
+        }                                                                   \
+        cpu_end_chunk(r);                                                   \
+        r->partial.count += whole;                                          \
+        cpu_take_tail(r, x + whole * (size), count - whole, index + whole); \
+    } while (0)
+
+/* The arguments of a kernel, and of what it is made of. */
+#define CHUNK struct cpu_reducer *r, const void *data, size_t count, uint64_t index
+
+INLINE_TARGET void chunk32(CHUNK, enum element_type type, unsigned finds)
 {
-    const size_t size = element_formats[type].size;
-    const bool floats = element_is_float(type), wide = size == 8, sum = finds & PARTIAL_SUM;
-    const size_t lanes = !floats ? V_BYTES / size : wide ? W_LANES : V_LANES;
-    const size_t block =
-        !floats ? GROUP_BYTES / size : (size_t)1 << (wide ? CPU_BLOCK64_LOG2 : CPU_BLOCK32_LOG2);
-    const size_t whole = count - count % lanes;
-    const unsigned char *x = data;
-
-    cpu_begin_chunk(r);
-    for (size_t i = 0; i < whole; i += block) {
-        const size_t n = whole - i < block ? whole - i : block;
-
-        if (!floats && (finds & SPREAD_WANTS))
-            cpu_take_spread(r, x + i * size, n, index + i);
-        else if (element_is_integer(type))
-            integer_group(r, x + i * size, n, index + i, type, sum);
-        else if (!floats)
-            float8_group(r, x + i * size, n, index + i, type, sum);
-        else if (wide && (finds & SPREAD_WANTS))
-            block_spread64(r, x + i * size, n, index + i, finds);
-        else if (finds & SPREAD_WANTS)
-            block_spread32(r, x + i * size, n, index + i, type, finds);
-        else if (wide)
-            block64(r, x + i * size, n, index + i, sum);
-        else
-            block32(r, x + i * size, n, index + i, type, sum);
-    }
-    cpu_end_chunk(r);
-    r->partial.count += whole;
-    cpu_take_tail(r, x + whole * size, count - whole, index + whole);
+#define TAKE(p, n, first) block32(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
+#undef TAKE
 }
 
-#define INSTANCE(name, type, finds)                                                     \
-    static SIMD_TARGET void name(struct cpu_reducer *r, const void *data, size_t count, \
-                                 uint64_t index)                                        \
-    {                                                                                   \
-        take_chunk(r, data, count, index, type, finds);                                 \
-    }
+INLINE_TARGET void chunk64(CHUNK, enum element_type type, unsigned finds)
+{
+    (void)type;
+#define TAKE(p, n, first) block64(r, p, n, first, finds &PARTIAL_SUM)
+    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_spread32(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) block_spread32(r, p, n, first, type, finds)
+    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_spread64(CHUNK, enum element_type type, unsigned finds)
+{
+    (void)type;
+#define TAKE(p, n, first) block_spread64(r, p, n, first, finds)
+    TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_float8(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) float8_group(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(1, V_BYTES, GROUP_BYTES, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
+{
+    const size_t size = element_formats[type].size;
+
+#define TAKE(p, n, first) integer_group(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(size, V_BYTES / size, GROUP_BYTES / size, TAKE);
+#undef TAKE
+}
+
+/* Of all types that are no floats of 16 bits and more. */
+static void spread_others(CHUNK)
+{
+    const size_t size = element_size(r->type);
+
+#define TAKE(p, n, first) cpu_take_spread(r, p, n, first)
+    TAKE_CHUNK(size, 1, GROUP_BYTES / size, TAKE);
+#undef TAKE
+}
 
 #define FINDS_EXTREMES PARTIAL_EXTREMES
 #define FINDS_SUM (PARTIAL_EXTREMES | PARTIAL_SUM)
@@ -84,19 +120,35 @@ INLINE_TARGET void take_chunk(struct cpu_reducer *r, const void *data, size_t co
 #define FINDS_ALL (FINDS_SUM | SPREAD_WANTS)
 _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
 
-#define EXTREMES_INSTANCE(CONSTANT, name, ...) \
-    INSTANCE(extremes_##name, ELEMENT_##CONSTANT, FINDS_EXTREMES)
-#define SUM_INSTANCE(CONSTANT, name, ...) INSTANCE(sum_##name, ELEMENT_##CONSTANT, FINDS_SUM)
-#define COUNTS_INSTANCE(CONSTANT, name, ...) \
-    INSTANCE(counts_##name, ELEMENT_##CONSTANT, FINDS_COUNTS)
-#define SQUARES_INSTANCE(CONSTANT, name, ...) \
-    INSTANCE(squares_##name, ELEMENT_##CONSTANT, FINDS_SQUARES)
-#define ALL_INSTANCE(CONSTANT, name, ...) INSTANCE(all_##name, ELEMENT_##CONSTANT, FINDS_ALL)
-ELEMENT_TABLE(EXTREMES_INSTANCE)
-ELEMENT_TABLE(SUM_INSTANCE)
-ELEMENT_TABLE(COUNTS_INSTANCE)
-ELEMENT_TABLE(SQUARES_INSTANCE)
-ELEMENT_TABLE(ALL_INSTANCE)
+/* By the size of floats, in bytes. */
+#define CHUNK_OF_2 chunk32
+#define CHUNK_OF_4 chunk32
+#define CHUNK_OF_8 chunk64
+#define CHUNK_SPREAD_OF_2 chunk_spread32
+#define CHUNK_SPREAD_OF_4 chunk_spread32
+#define CHUNK_SPREAD_OF_8 chunk_spread64
+
+#define INSTANCE(name, take, type, finds)         \
+    static SIMD_TARGET void name(CHUNK)           \
+    {                                             \
+        take(r, data, count, index, type, finds); \
+    }
+
+#define FLOAT_INSTANCES(C, name, size, ...)                                      \
+    INSTANCE(extremes_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_EXTREMES)      \
+    INSTANCE(sum_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_SUM)                \
+    INSTANCE(counts_##name, CHUNK_SPREAD_OF_##size, ELEMENT_##C, FINDS_COUNTS)   \
+    INSTANCE(squares_##name, CHUNK_SPREAD_OF_##size, ELEMENT_##C, FINDS_SQUARES) \
+    INSTANCE(all_##name, CHUNK_SPREAD_OF_##size, ELEMENT_##C, FINDS_ALL)
+#define FLOAT8_INSTANCES(C, name, ...)                                   \
+    INSTANCE(extremes_##name, chunk_float8, ELEMENT_##C, FINDS_EXTREMES) \
+    INSTANCE(sum_##name, chunk_float8, ELEMENT_##C, FINDS_SUM)
+#define INTEGER_INSTANCES(C, name, ...)                                   \
+    INSTANCE(extremes_##name, chunk_integer, ELEMENT_##C, FINDS_EXTREMES) \
+    INSTANCE(sum_##name, chunk_integer, ELEMENT_##C, FINDS_SUM)
+ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
+ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
+ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 
 /* The instruction set's name as part of a name, and as a string. */
 #define JOIN(a, b) a##b
@@ -109,13 +161,15 @@ ELEMENT_TABLE(ALL_INSTANCE)
 #define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
 #define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
 #define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
+#define OTHERS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = spread_others,
+#define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
 const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .name = QUOTED(SIMD_NAME),
     .usable = simd_usable,
     .rows = {{FINDS_EXTREMES, {ELEMENT_TABLE(EXTREMES_ENTRY)}},
              {FINDS_SUM, {ELEMENT_TABLE(SUM_ENTRY)}},
-             {FINDS_COUNTS, {ELEMENT_TABLE(COUNTS_ENTRY)}},
-             {FINDS_SQUARES, {ELEMENT_TABLE(SQUARES_ENTRY)}},
-             {FINDS_ALL, {ELEMENT_TABLE(ALL_ENTRY)}}},
+             {FINDS_COUNTS, {ELEMENT_FLOAT_TABLE(COUNTS_ENTRY) OTHERS}},
+             {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
+             {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
     .tally = {tally_cells32, tally_cells64, tally_nans32, tally_nans64, tally_bins32, tally_bins64},
 };

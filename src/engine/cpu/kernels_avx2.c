@@ -293,11 +293,6 @@ SIMD_OP void v_store(void *p, vec a)
     _mm256_storeu_si256(p, a);
 }
 
-SIMD_OP void w_store(void *p, wvec a)
-{
-    _mm256_storeu_si256(p, a);
-}
-
 SIMD_OP wvec v_wide(vec a)
 {
     return a;

@@ -243,11 +243,6 @@ SIMD_OP void v_store(void *p, vec a)
     _mm512_storeu_si512(p, a);
 }
 
-SIMD_OP void w_store(void *p, wvec a)
-{
-    _mm512_storeu_si512(p, a);
-}
-
 SIMD_OP wvec v_wide(vec a)
 {
     return a;

@@ -303,11 +303,6 @@ SIMD_OP void v_store(void *p, vec a)
     memcpy(p, &a, sizeof a);
 }
 
-SIMD_OP void w_store(void *p, wvec a)
-{
-    memcpy(p, &a, sizeof a);
-}
-
 SIMD_OP wvec v_wide(vec a)
 {
     return (wvec)a;

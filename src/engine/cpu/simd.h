@@ -56,7 +56,7 @@
  *
  * Integers, which are vectors of bytes (b_) or of 16 bits (h_) in a vec, too:
  *
- *   v_store(p, a), w_store(p, a)
+ *   v_store(p, a)
  *   v_wide(a), w_narrow(a)     the same bits as a wvec, and as a vec
  *   v_xor w_xor v_min_s w_min_s
  *   w_even(a), w_odd(a)        the lower, or the upper, 32 bits of each lane, as 64
