@@ -48,6 +48,12 @@ static void settle_extremes(struct total *t, struct partial *other, enum element
     }
 }
 
+/* Whether a least magnitude was looked for and found: no float has this key, which is a NaN's. */
+static bool is_found(enum element_type type, int64_t key)
+{
+    return element_is_integer(type) || key != INT64_MAX;
+}
+
 /* The same for the least magnitude. */
 static void settle_least(struct total *t, struct partial *other, enum element_type type)
 {
@@ -55,8 +61,10 @@ static void settle_least(struct total *t, struct partial *other, enum element_ty
 
     if (t->types.least == type || other->count == other->nan)
         return;
-    if (p->count == p->nan ||
-        element_key_compare(type, other->least_magnitude, t->types.least, p->least_magnitude) < 0) {
+    if (p->count == p->nan || !is_found(t->types.least, p->least_magnitude) ||
+        (is_found(type, other->least_magnitude) &&
+         element_key_compare(type, other->least_magnitude, t->types.least, p->least_magnitude) <
+             0)) {
         t->types.least = type;
         p->least_magnitude = INT64_MAX;
     } else {
