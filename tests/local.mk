@@ -118,6 +118,7 @@ tests_gpureduce_emulated_SOURCES = \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c \
 	src/engine/cuda/zstd/unpack.c \
+	src/engine/cuda/zstd/unpack_checks.c \
 	src/engine/cuda/zstd/unpack_content.c \
 	src/engine/cuda/zstd/unpack_open.c \
 	src/run/run.c \
@@ -126,7 +127,8 @@ tests_gpureduce_emulated_SOURCES = \
 	src/source/packed.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
-	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)'
+	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
+	-DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 

@@ -75,6 +75,7 @@ struct engine_times {
     unsigned device;         /* which of the engine's devices the worker is on, from 0 */
     struct timeline copies;  /* when chunks were copied to it, or in line for that; by clock_now */
     struct timeline unpack;  /* when it decompressed what was packed, likewise */
+    struct timeline checks;  /* when it verified checksums of that, likewise */
     struct timeline kernels; /* when its kernels ran, likewise */
 };
 
@@ -97,7 +98,7 @@ struct engine_unpack_setup {
     uint64_t begin; /* position, in what is decoded, of the first element */
     uint64_t end;   /* behind the last; UINT64_MAX while that is not known */
     bool stop;      /* what lies behind `end` is not to be decoded */
-    bool check;     /* content of frames that have a checksum comes back */
+    bool check;     /* checksums are verified, or content of frames that have one comes back */
     size_t before;  /* bytes before the ring of input; see packed.h */
     size_t piece;   /* the ring is a multiple of it */
 };
@@ -135,6 +136,7 @@ enum engine_unpack_status {
     UNPACK_CONTENT, /* *content is to be checked */
     UNPACK_ENDED,   /* all is decoded and reduced, or all that is wanted */
     UNPACK_REFUSED, /* what is not refused is reduced: refused() tells the rest */
+    UNPACK_WRONG,   /* a checksum is wrong: wrong() tells whose; nothing more is to be done */
     UNPACK_FAILED   /* error() tells */
 };
 
@@ -168,6 +170,9 @@ struct engine_unpack {
     uint64_t (*total)(const struct engine_unpacker *);     /* bytes decoded */
     uint64_t (*reduced)(const struct engine_unpacker *);   /* elements that have been given to it */
     uint64_t (*first_nan)(const struct engine_unpacker *); /* as an engine's */
+
+    /* After UNPACK_WRONG: the frame's offset in the input. */
+    uint64_t (*wrong)(const struct engine_unpacker *);
 
     /* After UNPACK_REFUSED. False when the device failed. */
     bool (*refused)(struct engine_unpacker *, struct engine_refusal *refusal);

@@ -130,6 +130,7 @@ static enum bottleneck_cause cause_of(const struct profile *p, enum profile_stag
     case PROFILE_COPY:
         return BOTTLENECK_LINK;
     case PROFILE_UNPACK:
+    case PROFILE_VERIFY: /* it is under way together with that */
         return BOTTLENECK_UNPACKING;
     case PROFILE_KERNEL:
         return BOTTLENECK_GPU;

@@ -6,8 +6,8 @@ const char *profile_stage_name(enum profile_stage stage)
 {
     static const char *const names[PROFILE_STAGES] = {
         [PROFILE_READ] = "read",     [PROFILE_DECODE] = "decode", [PROFILE_COPY] = "copy",
-        [PROFILE_UNPACK] = "unpack", [PROFILE_KERNEL] = "kernel", [PROFILE_CHECK] = "check",
-        [PROFILE_REDUCE] = "reduce",
+        [PROFILE_UNPACK] = "unpack", [PROFILE_VERIFY] = "verify", [PROFILE_KERNEL] = "kernel",
+        [PROFILE_CHECK] = "check",   [PROFILE_REDUCE] = "reduce",
     };
 
     return names[stage];

@@ -20,8 +20,9 @@ enum profile_stage {
     PROFILE_DECODE, /* decompression */
     PROFILE_COPY,   /* host to device */
     PROFILE_UNPACK, /* decompression on the device */
+    PROFILE_VERIFY, /* checksums, on the device */
     PROFILE_KERNEL, /* on the device */
-    PROFILE_CHECK,  /* checksums of what was decompressed there */
+    PROFILE_CHECK,  /* checksums of what was decompressed there, on the CPU */
     PROFILE_REDUCE, /* on the CPU */
     PROFILE_STAGES
 };

@@ -136,12 +136,19 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
     return count;
 }
 
-/* Workers for a packed input: as many as feed a GPU, but no more than there are pieces. */
+/* Workers for a packed input, unless so many are asked for: a core copies 4.5 GB/s from the page
+   cache, into memory that is in no cache, so it takes more of them to fill a link than where
+   buffers are small. doc/tuning.md has the rates. */
+#define PACKED_WORKERS 16
+
+/* Workers for a packed input; no more than there are pieces of it. */
 static unsigned worker_count_packed(const struct run *run)
 {
     const struct session_options *options = run->options;
     const uint64_t pieces = run->info->input_bytes / PACKED_PIECE + 1;
-    unsigned count = options->threads ? options->threads : engine_cuda.workers(1, run->cores);
+    unsigned count = options->threads              ? options->threads
+                     : run->cores < PACKED_WORKERS ? run->cores
+                                                   : PACKED_WORKERS;
 
     return pieces < count ? (unsigned)pieces : count;
 }
@@ -363,8 +370,8 @@ static void warn_alone(const struct run *run)
     run->experience->alone = true;
 }
 
-/* The run of an input that a GPU decodes, `count` of whose feeders have joined. In auto there are
-   fewer than read and hash as fast as it can: CPU workers are of these, too. */
+/* The run of an input that a GPU decodes, `count` of whose feeders have joined. They are fewer than
+   read and hash as fast as it can: CPU workers are of these, too. */
 static void run_unpack(struct run *run, unsigned count)
 {
     const enum engine_id id = ENGINE_CUDA;

@@ -72,6 +72,17 @@ static void add_worker(const struct run *run, const struct worker *w, struct pro
     p->cpu_time += stats->cpu_time;
 }
 
+/* The timeline of a worker's device for a stage. */
+static struct timeline *timeline_of(struct worker *w, enum profile_stage stage)
+{
+    struct engine_times *times = &w->stats.times;
+
+    return stage == PROFILE_COPY     ? &times->copies
+           : stage == PROFILE_UNPACK ? &times->unpack
+           : stage == PROFILE_VERIFY ? &times->checks
+                                     : &times->kernels;
+}
+
 /* Adds the timelines of one stage of one device. */
 static void add_device(const struct run *run, unsigned device, enum profile_stage stage,
                        struct profile *p)
@@ -84,9 +95,7 @@ static void add_device(const struct run *run, unsigned device, enum profile_stag
         struct worker *w = &run->workers[i];
 
         if (w->run && w->stats.times.device == device)
-            timeline_join(&line, stage == PROFILE_COPY     ? &w->stats.times.copies
-                                 : stage == PROFILE_UNPACK ? &w->stats.times.unpack
-                                                           : &w->stats.times.kernels);
+            timeline_join(&line, timeline_of(w, stage));
     }
     total = timeline_total(&line);
     timeline_free(&line);
@@ -99,7 +108,8 @@ static void add_device(const struct run *run, unsigned device, enum profile_stag
 /* The stages of the GPUs, which reduced so many bytes. */
 static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
 {
-    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_UNPACK, PROFILE_KERNEL};
+    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_UNPACK, PROFILE_VERIFY,
+                                                PROFILE_KERNEL};
 
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         struct profile_work *work = &p->stages[stages[i]];

@@ -70,10 +70,9 @@ static unsigned feeder_count(const struct session *session)
                             : engine_cuda.workers(options->device_count, session->cores);
 }
 
+/* Where all is the GPU's, they help to read what it decompresses. */
 static unsigned cpu_worker_count(const struct session *session)
 {
-    if (session->options->device == DEVICE_GPU)
-        return 0;
     if (session->options->threads)
         return session->options->threads;
     return session->cores > CPU_WORKERS_MIN ? session->cores : CPU_WORKERS_MIN;
@@ -246,6 +245,7 @@ static void dismiss_workers(const struct session *session)
         if (w->run) {
             timeline_free(&w->stats.times.copies);
             timeline_free(&w->stats.times.unpack);
+            timeline_free(&w->stats.times.checks);
             timeline_free(&w->stats.times.kernels);
         }
         w->run = NULL;

@@ -356,6 +356,13 @@ static bool feed_once(struct unpack *x, struct worker *w, bool *ended)
         unlock(x);
         *ended = true;
         break;
+    case UNPACK_WRONG:
+        wrong_checksum(x, x->ops->wrong(x->unpacker));
+        lock(x);
+        end_locked(x);
+        unlock(x);
+        *ended = true;
+        return true;
     case UNPACK_FAILED:
         engine_failed(x, w);
         lock(x);
@@ -575,6 +582,7 @@ UNCHECKED void unpack_run_end(struct unpack *x, struct worker *w)
     timeline_join(&w->stats.times.copies, &times.copies);
     timeline_join(&w->stats.times.kernels, &times.kernels);
     timeline_join(&w->stats.times.unpack, &times.unpack);
+    timeline_join(&w->stats.times.checks, &times.checks);
     x->run->checked = (struct checked){x->hashed, x->hash_time, x->hash_time_in_turn};
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);

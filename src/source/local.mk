@@ -40,5 +40,5 @@ library_sources += \
 	src/source/zstd/team.c src/source/zstd/team.h \
 	src/source/zstd/team_content.c src/source/zstd/team_decode.c \
 	src/source/zstd/team_impl.h \
-	src/source/zstd/xxh64.c src/source/zstd/xxh64.h \
+	src/source/zstd/xxh64.c src/source/zstd/xxh64.h src/source/zstd/xxh64_arithmetic.h \
 	src/source/zstd/zstd.c src/source/zstd/zstd.h

@@ -193,6 +193,39 @@ for GPUREDUCE in $programs; do
     cp among piped
     both 'a wrong checksum among others, by a pipe' -
 
+    # Frames so small that the device verifies them itself, but for those that a batch cuts.
+    raw=--format=raw+zstd # they look like text
+    : >before
+    : >after
+    for at in $(seq 0 7001 693099); do
+        half=before
+        [ "$at" -lt 200000 ] || half=after
+        part "$at" 7001 | "$ZSTD" -q -c >>$half
+    done
+    cat before after >small
+    content=700100
+    both 'small frames' $raw small
+    run -v -D gpu -o count $raw small
+    verified=$(sed -n 's/^  verify *[^ ]* *\([0-9]*\) .*/\1/p' err)
+    checked=$(sed -n 's/^  check *[^ ]* *\([0-9]*\) .*/\1/p' err)
+    ok "$label, small frames are verified there" test "$((verified + ${checked:-0}))" -eq "$content" \
+        -a "$verified" -gt $((content / 2))
+    run -v -D gpu -o count --no-check $raw small
+    ok "$label, or not at all" eval "! grep -q -E '^  (verify|check)' err"
+    part 0 8000 | "$ZSTD" -q -c | head -c -4 >wrong_small
+    printf 'abcd' >>wrong_small
+    for place in first middle last; do
+        case $place in
+        first) cat wrong_small small ;;
+        middle) cat before wrong_small after ;;
+        last) cat small wrong_small ;;
+        esac >among
+        both "small frames, the $place one with a wrong checksum" $raw among
+        both "the same, left out" --no-check $raw among
+        cp among piped
+        both "the same, by a pipe" $raw -
+    done
+
     cp wrong piped
     both 'a wrong checksum behind a part, by a pipe' --length 100 -
     {
@@ -227,21 +260,23 @@ for GPUREDUCE in $programs; do
         run -q "$ops" x many wrong x
         is "$label, auto, several files" 1 "$cpu_many" '*'
         failed=0
+        cat x small >mixed
+        expected=$("$GPUREDUCE" -q -D cpu "$ops" mixed)
         for call in 1 3 10 30 60 90 110 130 140 150 160 170 200 250 300 350 400 500 600 800 1000; do
             for fault in $call $call+; do
                 environment="GPUREDUCE_CUDA_FAULT=$fault"
-                run -q -D gpu "$ops" x
+                run -q -D gpu "$ops" mixed
                 if [ "$status" -eq 1 ]; then
-                    fails_like "$label, call $fault" 'x: GPU: .*'
+                    fails_like "$label, call $fault" 'mixed: GPU: .*'
                 elif [ "$status" -eq 3 ]; then
                     ok "$label, call $fault: one line, and no result" test ! -s out -a "$(wc -l <err)" -eq 1
                 else
                     is "$label, call $fault" 0 "$expected"
                 fi
                 environment="GPUREDUCE_CALL_GPU=1 GPUREDUCE_CUDA_FAULT=$fault"
-                run -q "$ops" x
+                run -q "$ops" mixed
                 is "$label, auto, call $fault" 0 "$expected" '*'
-                grep -q 'x: GPU failed: .*; continuing on the CPU' err && failed=$((failed + 1))
+                grep -q 'mixed: GPU failed: .*; continuing on the CPU' err && failed=$((failed + 1))
             done
         done
         environment=

@@ -506,6 +506,27 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
     return cudaSuccess;
 }
 
+static void run_hash(const void *arguments)
+{
+    const struct launch *l = arguments;
+
+    emulated_hash(l->slice.ring, l->slice.ring_size, l->jobs, l->count, l->results);
+}
+
+cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
+                             const struct zstd_hash_job *jobs, uint32_t count, uint32_t *wrong,
+                             cudaStream_t stream)
+{
+    ONE_AT_A_TIME;
+    const struct launch l = {.slice = {.ring = (uint8_t *)ring, .ring_size = ring_size},
+                             .jobs = jobs,
+                             .count = count,
+                             .results = wrong};
+
+    queue_call(stream, run_hash, &l, sizeof l);
+    return cudaSuccess;
+}
+
 static void run_move(const void *arguments)
 {
     const struct copying *c = arguments;

@@ -6,6 +6,7 @@
 
 #include "engine/cuda/zstd/copy.cuh"
 #include "engine/cuda/zstd/execute.cuh"
+#include "engine/cuda/zstd/hash.cuh"
 #include "engine/cuda/zstd/literals.cuh"
 #include "engine/cuda/zstd/resolve.cuh"
 #include "engine/cuda/zstd/sequences.cuh"
@@ -91,6 +92,19 @@ void emulated_copy(const struct zstd_device_batch *batch, const struct zstd_exec
                                        slice->ring,   slice->ring_size, slice->begin};
 
     emulation_run(count, divide_up(largest, COPY_BYTES), COPY_THREADS, copy_body, &launch);
+}
+
+static void hash_body(const void *launch)
+{
+    zstd_hash_kernel(*(const struct hash_launch *)launch);
+}
+
+void emulated_hash(const uint8_t *ring, uint64_t ring_size, const struct zstd_hash_job *jobs,
+                   uint32_t count, uint32_t *wrong)
+{
+    const struct hash_launch launch = {ring, ring_size, jobs, wrong};
+
+    emulation_run(count, 1, HASH_THREADS, hash_body, &launch);
 }
 
 struct move_launch {

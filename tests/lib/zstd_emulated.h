@@ -19,6 +19,8 @@ void emulated_execute(const struct zstd_device_batch *batch, const struct zstd_e
 void emulated_resolve(const struct zstd_ring_slice *slice, const uint32_t *symbols, uint32_t wave);
 void emulated_copy(const struct zstd_device_batch *batch, const struct zstd_execution *blocks,
                    uint32_t count, uint32_t largest, const struct zstd_ring_slice *slice);
+void emulated_hash(const uint8_t *ring, uint64_t ring_size, const struct zstd_hash_job *jobs,
+                   uint32_t count, uint32_t *wrong);
 void emulated_move(void *to, const void *from, size_t size);
 
 #endif

@@ -297,6 +297,50 @@ static unsigned long number(const char *name, unsigned long otherwise)
     return value ? strtoul(value, NULL, 10) : otherwise;
 }
 
+/* Checksums of frames that lie anywhere in a ring, and around its end, against what libzstd writes
+   behind them. Every other one is changed by a bit. */
+#define HASH_FRAMES 40
+#define HASH_BYTES_MAX 9000
+#define HASH_RING (4 * 4096)
+static void check_hashes(unsigned long runs, uint64_t seed)
+{
+    const struct sample_settings settings = {.checksum = true};
+    unsigned char *ring = device_memory(HASH_RING), content[HASH_BYTES_MAX];
+    struct tap_family family = {0};
+
+    for (unsigned long run = 0; run < runs * HASH_FRAMES; run++) {
+        uint32_t *wrong = device_memory(sizeof *wrong);
+        struct zstd_hash_job *jobs = device_memory(2 * sizeof *jobs);
+        const size_t size = (size_t)(sample_random(&seed) % (run % 3 == 0 ? 70 : HASH_BYTES_MAX));
+        const uint32_t flip = run % 2 ? 1U << sample_random(&seed) % 32 : 0;
+        size_t compressed;
+        unsigned char *frame;
+
+        sample_fill((unsigned)(run % SAMPLE_KINDS), content, size, seed);
+        frame = need(sample_compress(content, size, &settings, &compressed));
+        /* The second is sound. */
+        for (unsigned i = 0; i < 2; i++) {
+            jobs[i] = (struct zstd_hash_job){.begin = sample_random(&seed) % HASH_RING,
+                                             .size = size};
+            memcpy(&jobs[i].checksum, frame + compressed - 4, 4);
+        }
+        jobs[1].begin = jobs[0].begin;
+        jobs[0].checksum ^= flip;
+        memset(ring, 0xa5, HASH_RING);
+        for (size_t i = 0; i < size; i++)
+            ring[(jobs[0].begin + i) % HASH_RING] = content[i];
+        *wrong = UINT32_MAX;
+        emulated_hash(ring, HASH_RING, jobs, 2, wrong);
+        tap_case(&family, *wrong == (flip ? 0 : UINT32_MAX), "%zu bytes at %llu", size,
+                 (unsigned long long)jobs[0].begin);
+        free(frame);
+        free(jobs);
+        free(wrong);
+    }
+    free(ring);
+    tap_family_end(&family, "checksums of frames in a ring");
+}
+
 int main(void)
 {
     const unsigned long runs = number("ZSTD_KERNELS_RUNS", 6);
@@ -305,5 +349,6 @@ int main(void)
     check_sound(runs, seed);
     check_damaged(runs * 20, seed);
     check_window();
+    check_hashes(runs, seed);
     return tap_done();
 }

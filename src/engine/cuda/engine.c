@@ -229,6 +229,7 @@ static const struct engine_unpack cuda_unpack = {
     .total = unpack_total,
     .reduced = unpack_reduced,
     .first_nan = unpack_first_nan,
+    .wrong = unpack_wrong,
     .refused = unpack_refused,
     .finish = unpack_finish,
     .error = unpack_error,

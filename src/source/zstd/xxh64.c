@@ -7,26 +7,11 @@
 #include "source/zstd/entropy.h"
 #include "source/zstd/frames.h"
 
-/* The specification's primes. */
-#define PRIME1 UINT64_C(0x9e3779b185ebca87)
-#define PRIME2 UINT64_C(0xc2b2ae3d27d4eb4f)
-#define PRIME3 UINT64_C(0x165667b19e3779f9)
-#define PRIME4 UINT64_C(0x85ebca77c2b2ae63)
-#define PRIME5 UINT64_C(0x27d4eb2f165667c5)
-
-static inline uint64_t rotate(uint64_t x, unsigned by)
-{
-    return x << by | x >> (64 - by);
-}
-
-static inline uint64_t mix(uint64_t lane, uint64_t word)
-{
-    return rotate(lane + word * PRIME2, 31) * PRIME1;
-}
-
 void xxh64_begin(struct xxh64 *x)
 {
-    *x = (struct xxh64){.lanes = {PRIME1 + PRIME2, PRIME2, 0, 0 - PRIME1}};
+    *x = (struct xxh64){.size = 0};
+    for (unsigned i = 0; i < XXH64_LANES; i++)
+        x->lanes[i] = xxh64_lane(i);
 }
 
 /* Adds whole stripes. */
@@ -35,10 +20,10 @@ static const unsigned char *add_stripes(struct xxh64 *x, const unsigned char *b,
     uint64_t a0 = x->lanes[0], a1 = x->lanes[1], a2 = x->lanes[2], a3 = x->lanes[3];
 
     for (; stripes > 0; stripes--, b += XXH64_STRIPE) {
-        a0 = mix(a0, zstd_load64(b));
-        a1 = mix(a1, zstd_load64(b + 8));
-        a2 = mix(a2, zstd_load64(b + 16));
-        a3 = mix(a3, zstd_load64(b + 24));
+        a0 = xxh64_mix(a0, xxh64_weigh(zstd_load64(b)));
+        a1 = xxh64_mix(a1, xxh64_weigh(zstd_load64(b + 8)));
+        a2 = xxh64_mix(a2, xxh64_weigh(zstd_load64(b + 16)));
+        a3 = xxh64_mix(a3, xxh64_weigh(zstd_load64(b + 24)));
     }
     x->lanes[0] = a0;
     x->lanes[1] = a1;
@@ -71,29 +56,17 @@ void xxh64_add(struct xxh64 *x, const void *bytes, size_t size)
 static uint64_t add_rest(uint64_t hash, const unsigned char *b, size_t size)
 {
     for (; size >= 8; size -= 8, b += 8)
-        hash = rotate(hash ^ mix(0, zstd_load64(b)), 27) * PRIME1 + PRIME4;
+        hash = xxh64_add8(hash, zstd_load64(b));
     for (; size >= 4; size -= 4, b += 4)
-        hash = rotate(hash ^ zstd_load32(b) * PRIME1, 23) * PRIME2 + PRIME3;
+        hash = xxh64_add4(hash, zstd_load32(b));
     for (; size > 0; size--, b++)
-        hash = rotate(hash ^ *b * PRIME5, 11) * PRIME1;
+        hash = xxh64_add1(hash, *b);
     return hash;
 }
 
 uint64_t xxh64_end(const struct xxh64 *x)
 {
-    static const unsigned turns[4] = {1, 7, 12, 18};
-    uint64_t hash = 0;
+    const uint64_t hash = xxh64_join(x->lanes, x->size);
 
-    if (x->size < XXH64_STRIPE) {
-        hash = PRIME5;
-    } else {
-        for (unsigned i = 0; i < 4; i++)
-            hash += rotate(x->lanes[i], turns[i]);
-        for (unsigned i = 0; i < 4; i++)
-            hash = (hash ^ mix(0, x->lanes[i])) * PRIME1 + PRIME4;
-    }
-    hash = add_rest(hash + x->size, x->rest, x->size % XXH64_STRIPE);
-    hash = (hash ^ hash >> 33) * PRIME2;
-    hash = (hash ^ hash >> 29) * PRIME3;
-    return hash ^ hash >> 32;
+    return xxh64_finish(add_rest(hash, x->rest, x->size % XXH64_STRIPE));
 }

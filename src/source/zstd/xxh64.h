@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XXH64_STRIPE 32
+#include "source/zstd/xxh64_arithmetic.h"
 
 struct xxh64 {
-    uint64_t lanes[4];
+    uint64_t lanes[XXH64_LANES];
     uint64_t size; /* bytes so far */
     unsigned char rest[XXH64_STRIPE];
 };

@@ -125,6 +125,13 @@ struct zstd_device_batch {
     uint32_t *refused;
 };
 
+/* A frame whose content is in the ring, and what that is to come to. */
+struct zstd_hash_job {
+    uint64_t begin; /* in the ring, around whose end it may go */
+    uint64_t size;  /* bytes, less than the ring's */
+    uint32_t checksum;
+};
+
 /* The output of a slice: `size` bytes from `begin` on in a ring, around whose end it may go. */
 struct zstd_ring_slice {
     uint8_t *ring;

@@ -4,6 +4,7 @@
 
 #include "engine/cuda/zstd/copy.cuh"
 #include "engine/cuda/zstd/execute.cuh"
+#include "engine/cuda/zstd/hash.cuh"
 #include "engine/cuda/zstd/literals.cuh"
 #include "engine/cuda/zstd/resolve.cuh"
 #include "engine/cuda/zstd/sequences.cuh"
@@ -93,6 +94,17 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
     if (count > 0 && largest > 0)
         zstd_copy_kernel<<<dim3(count, divide_up(largest, COPY_BYTES)), COPY_THREADS, 0, stream>>>(
             launch);
+    return cudaGetLastError();
+}
+
+cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
+                             const struct zstd_hash_job *jobs, uint32_t count, uint32_t *wrong,
+                             cudaStream_t stream)
+{
+    const struct hash_launch launch = {ring, ring_size, jobs, wrong};
+
+    if (count > 0)
+        zstd_hash_kernel<<<count, HASH_THREADS, 0, stream>>>(launch);
     return cudaGetLastError();
 }
 

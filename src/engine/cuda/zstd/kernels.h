@@ -41,6 +41,14 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
                              const struct zstd_execution *blocks, uint32_t count, uint32_t largest,
                              const struct zstd_ring_slice *slice, cudaStream_t stream);
 
+/* Verifies the checksums of frames whose content lies in a ring of `ring_size` bytes. *wrong, on
+   the device, comes to the least number of a job whose checksum is wrong, if that is less than it
+   was.
+ */
+cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
+                             const struct zstd_hash_job *jobs, uint32_t count, uint32_t *wrong,
+                             cudaStream_t stream);
+
 /* Copies `size` bytes, a multiple of 4, between the device and pinned memory of the host, without
    the engines that are busy with large copies. */
 cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream_t stream);

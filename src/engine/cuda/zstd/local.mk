@@ -6,6 +6,7 @@ cuda_sources += \
 	src/engine/cuda/zstd/device_run.c \
 	src/engine/cuda/zstd/device_state.h \
 	src/engine/cuda/zstd/execute.cuh \
+	src/engine/cuda/zstd/hash.cuh \
 	src/engine/cuda/zstd/jobs.h \
 	src/engine/cuda/zstd/kernels.cu \
 	src/engine/cuda/zstd/kernels.h \
@@ -18,6 +19,7 @@ cuda_sources += \
 	src/engine/cuda/zstd/tuning.h \
 	src/engine/cuda/zstd/unpack.c \
 	src/engine/cuda/zstd/unpack.h \
+	src/engine/cuda/zstd/unpack_checks.c \
 	src/engine/cuda/zstd/unpack_content.c \
 	src/engine/cuda/zstd/unpack_open.c \
 	src/engine/cuda/zstd/unpack_state.h

@@ -69,7 +69,14 @@
    copied, and what is read meanwhile. */
 #define ZSTD_INPUT_BATCHES 3
 
-/* Content that comes back to be checked: pieces, and bytes of each. A core that hashes is behind by
+/* Frames of up to so many bytes that a batch holds whole are hashed on the device, if there are no
+   more of them. A frame is hashed at 2 GB/s there, and its batch is not released before. */
+#ifndef ZSTD_HASH_MAX
+#    define ZSTD_HASH_MAX ((uint64_t)16 << 20)
+#    define ZSTD_HASH_JOBS 4096U
+#endif
+
+/* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is behind by
    a batch; many frames keep many cores busy. */
 #define ZSTD_CONTENT_PIECES 16
 #ifndef ZSTD_CONTENT_BYTES

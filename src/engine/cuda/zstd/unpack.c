@@ -16,8 +16,7 @@ unsigned char *unpack_memory(struct engine_unpacker *u, size_t *size)
  * Reducing.
  */
 
-/* Notes what lies between two events, on the clock of the host. */
-static void note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
+void unpack_note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
                  cudaEvent_t to, uint64_t bytes)
 {
     float before, between; /* milliseconds */
@@ -47,7 +46,7 @@ static bool collect(struct engine_unpacker *u, struct mirror *m, bool wait)
     m->busy = false;
     u->good = *m->partial;
     u->good.sum.pending = EXACT_PENDING_MAX; /* the kernel leaves digits below 2^52 */
-    note(&u->times.kernels, u, m->begun, m->done, m->bytes);
+    unpack_note(&u->times.kernels, u, m->begun, m->done, m->bytes);
     return true;
 }
 
@@ -158,8 +157,8 @@ static bool take_batch(struct engine_unpacker *u)
         u->failed = true;
         return false;
     }
-    note(&u->times.copies, u, o->copy_begun, o->copied, o->input_end - o->input_begin);
-    note(&u->times.unpack, u, o->begun, o->done, o->size);
+    unpack_note(&u->times.copies, u, o->copy_begun, o->copied, o->input_end - o->input_begin);
+    unpack_note(&u->times.unpack, u, o->begun, o->done, o->size);
     if (!u->refused && !u->stopped) {
         u->decoded_to = o->position + o->size;
         note_frames(u, o);
@@ -174,21 +173,30 @@ static bool take_batch(struct engine_unpacker *u)
             note_refusal(u, o->frame);
     }
     u->holding = true;
-    u->held_done = checked ? 0 : o->size;
-    u->held_block = checked ? 0 : o->block_count;
+    u->held_done = o->size;
+    u->held_block = o->block_count;
+    if (checked) {
+        if (!unpack_checks_begin(u))
+            return false;
+        unpack_content_begin(u);
+    }
     return true;
 }
 
-/* Releases the held batch: all that reads it is queued. */
+/* Lets go of the held batch: all that reads it is queued. */
 static bool release_batch(struct engine_unpacker *u)
 {
     u->holding = false;
     return unpack_check(u, cudaEventRecord(u->back_done, u->back), "recording an event") &&
            unpack_check(u, cudaStreamWaitEvent(u->stream, u->back_done, 0),
                         "waiting for an event") &&
-           unpack_check(u,
-                        zstd_device_release(u->decoder, u->stream) ? cudaSuccess : cudaErrorUnknown,
-                        "decoding zstd");
+           unpack_checks_end(u);
+}
+
+/* Whether every batch that was fed has been released. */
+static bool all_released(const struct engine_unpacker *u)
+{
+    return zstd_device_under_way(u->decoder) == 0 && !u->holding && u->check_begin == u->check_end;
 }
 
 /* Bytes of input from which a batch can be made, as far as those before tell. */
@@ -235,7 +243,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         if (give_more(u, input, passed))
             return UNPACK_AGAIN;
         if (input->last && input->size - passed <= zstd_device_left(u->decoder) &&
-            zstd_device_under_way(u->decoder) == 0 && !u->holding) {
+            all_released(u)) {
             if (zstd_device_between_frames(u->decoder))
                 return UNPACK_ENDED;
             note_refusal(u, zstd_device_frame(u->decoder));
@@ -244,7 +252,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         break;
     case ZSTD_STEP_REFUSED:
         /* Behind all that is under way. */
-        if (zstd_device_under_way(u->decoder) == 0 && !u->holding) {
+        if (all_released(u)) {
             note_refusal(u, zstd_device_frame(u->decoder));
             return UNPACK_AGAIN;
         }
@@ -260,8 +268,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
 /* Whether nothing more is to come of what was fed, refused or not wanted. */
 static bool at_rest(const struct engine_unpacker *u)
 {
-    return (u->refused || u->stopped) && !u->holding && zstd_device_under_way(u->decoder) == 0 &&
-           !unpack_content_copying(u);
+    return (u->refused || u->stopped) && all_released(u) && !unpack_content_copying(u);
 }
 
 enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
@@ -272,8 +279,10 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
     bool done = false;
 
     if (u->failed || !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") ||
-        !collect_all(u, false))
+        !collect_all(u, false) || !unpack_checks_pass(u))
         return UNPACK_FAILED;
+    if (u->wrong)
+        return UNPACK_WRONG;
     if (unpack_hand_out(u, content))
         return UNPACK_CONTENT;
     if (unpack_more_to_bring(u) && !unpack_bring_back(u, &done))
@@ -329,6 +338,11 @@ uint64_t unpack_reduced(const struct engine_unpacker *u)
 uint64_t unpack_first_nan(const struct engine_unpacker *u)
 {
     return u->good.first_nan;
+}
+
+uint64_t unpack_wrong(const struct engine_unpacker *u)
+{
+    return u->wrong_frame;
 }
 
 bool unpack_refused(struct engine_unpacker *u, struct engine_refusal *refusal)

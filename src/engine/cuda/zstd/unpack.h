@@ -38,6 +38,7 @@ uint64_t unpack_taken(const struct engine_unpacker *u);
 uint64_t unpack_total(const struct engine_unpacker *u);
 uint64_t unpack_reduced(const struct engine_unpacker *u);
 uint64_t unpack_first_nan(const struct engine_unpacker *u);
+uint64_t unpack_wrong(const struct engine_unpacker *u);
 bool unpack_refused(struct engine_unpacker *u, struct engine_refusal *refusal);
 bool unpack_finish(struct engine_unpacker *u, struct partial *partial, struct engine_times *times);
 const char *unpack_error(const struct engine_unpacker *u);

@@ -37,6 +37,43 @@ static struct engine_segment *add_segment(struct engine_unpacker *u, struct piec
     return &p->segments[p->count++];
 }
 
+/* Whether the content of a block of the held batch is to come back. */
+static bool comes_back(const struct engine_unpacker *u, uint32_t block)
+{
+    return u->held.blocks[block].checked && !u->on_device[block];
+}
+
+/* Passes over blocks that do not come back. */
+static void pass_over(struct engine_unpacker *u)
+{
+    const uint32_t count = u->held.block_count;
+
+    while (u->held_block < count && !comes_back(u, u->held_block))
+        u->held_block++;
+    u->held_done = u->held_block == count ? u->held.size
+                   : u->held.blocks[u->held_block].position > u->held_done
+                       ? u->held.blocks[u->held_block].position
+                       : u->held_done;
+}
+
+void unpack_content_begin(struct engine_unpacker *u)
+{
+    u->held_done = 0;
+    u->held_block = 0;
+    pass_over(u);
+}
+
+/* Where the run of blocks that come back ends, whose first is the next one. */
+static uint64_t run_end(const struct engine_unpacker *u)
+{
+    const struct zstd_plan_block *blocks = u->held.blocks;
+    uint32_t i = u->held_block;
+
+    while (i + 1 < u->held.block_count && comes_back(u, i + 1))
+        i++;
+    return blocks[i].position + blocks[i].size;
+}
+
 /* Writes down which frames the bytes from `begin` to `end` of the held batch belong to. */
 static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t begin, uint64_t end)
 {
@@ -53,24 +90,22 @@ static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t 
         const uint64_t to = block_end < end ? block_end : end;
         const bool all = to == block_end;
 
-        if (b->position >= end && end < u->held.size)
+        if ((b->position >= end && b->size > 0) || !comes_back(u, u->held_block))
             break;
-        if (b->checked) {
-            if (!segment || b->first) {
-                segment = add_segment(u, p);
-                if (!segment)
-                    return false;
-                *segment = (struct engine_segment){.begin = (size_t)(from - begin),
-                                                   .frame = b->frame,
-                                                   .first = b->first && b->position >= begin};
-            }
-            segment->size = (size_t)(to - begin) - segment->begin;
-            segment->last = b->last && all && u->held.position + block_end <= wanted;
-            segment->checksum = b->checksum;
+        if (!segment || b->first) {
+            segment = add_segment(u, p);
+            if (!segment)
+                return false;
+            *segment = (struct engine_segment){.begin = (size_t)(from - begin),
+                                               .frame = b->frame,
+                                               .first = b->first && b->position >= begin};
         }
+        segment->size = (size_t)(to - begin) - segment->begin;
+        segment->last = b->last && all && u->held.position + block_end <= wanted;
+        segment->checksum = b->checksum;
         if (!all)
             break;
-        if (b->last || !b->checked)
+        if (b->last)
             segment = NULL;
     }
     return true;
@@ -84,7 +119,7 @@ bool unpack_bring_back(struct engine_unpacker *u, bool *done)
     uint64_t in_one_piece;
     const unsigned char *from =
         zstd_device_bytes(u->decoder, u->held.position + u->held_done, &in_one_piece);
-    uint64_t size = u->held.size - u->held_done;
+    uint64_t size = run_end(u) - u->held_done;
 
     *done = false;
     if (!open_content(u))
@@ -96,9 +131,8 @@ bool unpack_bring_back(struct engine_unpacker *u, bool *done)
     if (!write_segments(u, p, u->held_done, u->held_done + size))
         return false;
     u->held_done += size;
+    pass_over(u);
     *done = true;
-    if (p->count == 0)
-        return true;
     if ((size > 0 &&
          !unpack_check(u, cudaMemcpyAsync(p->bytes, from, size, cudaMemcpyDeviceToHost, u->back),
                        "copying content")) ||

@@ -108,6 +108,8 @@ static bool make_events(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
     return cuda_check(cudaEventCreate(&u->base), event, reason) &&
            cuda_check(cudaEventCreateWithFlags(&u->back_done, cudaEventDisableTiming), event,
                       reason) &&
+           cuda_check(cudaEventCreateWithFlags(&u->reduced, cudaEventDisableTiming), event,
+                      reason) &&
            cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "priorities", reason) &&
            /* Memory for the next batches waits for the reduction, which is short. */
            cuda_check(cudaStreamCreateWithPriority(&u->stream, cudaStreamNonBlocking, greatest),
@@ -131,7 +133,7 @@ struct engine_unpacker *unpack_open(const struct feeder_device *device, struct p
     u->setup = *setup;
     if (!cuda_check(cudaSetDevice((int)device->index), "choosing the GPU", reason) ||
         !open_decoder(u, reason) || !get_memory(u, reason) || !make_events(u, reason) ||
-        !unpack_begin(u, setup)) {
+        (setup->check && !unpack_checks_open(u, reason)) || !unpack_begin(u, setup)) {
         if (u->failed)
             memcpy(reason, u->error, ENGINE_REASON_MAX);
         unpack_close(u);
@@ -151,6 +153,7 @@ void unpack_close(struct engine_unpacker *u)
     /* Nothing below can be helped when it fails. */
     (void)cudaSetDevice((int)u->device->index);
     zstd_device_close(u->decoder);
+    unpack_checks_close(u);
     if (u->stream)
         (void)cudaStreamDestroy(u->stream);
     if (u->back)
@@ -165,6 +168,7 @@ void unpack_close(struct engine_unpacker *u)
     }
     destroy_event(u->base);
     destroy_event(u->back_done);
+    destroy_event(u->reduced);
     if (u->memory)
         (void)cudaFree(u->memory);
     pinned_piece_close(&u->input, u->arena);
@@ -172,6 +176,7 @@ void unpack_close(struct engine_unpacker *u)
     pinned_piece_close(&u->content_memory, u->arena);
     timeline_free(&u->times.copies);
     timeline_free(&u->times.unpack);
+    timeline_free(&u->times.checks);
     timeline_free(&u->times.kernels);
     free(u);
 }
@@ -182,7 +187,7 @@ static bool drain(struct engine_unpacker *u)
     struct zstd_device_output output;
     bool none = false;
 
-    if (u->holding && !zstd_device_release(u->decoder, u->stream))
+    if (!unpack_checks_drop(u) || (u->holding && !zstd_device_release(u->decoder, u->stream)))
         return false;
     u->holding = false;
     while (zstd_device_take(u->decoder, &output, &none))
@@ -202,7 +207,7 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
     u->reduced_to = u->shift + setup->begin;
     u->decoded_to = u->frame_position = u->shift;
     u->frame = 0;
-    u->has_frame = u->refused = u->stopped = false;
+    u->has_frame = u->refused = u->stopped = u->wrong = false;
     u->next_out = u->next_piece = u->next_mirror = 0;
     for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
         atomic_store(&u->pieces[i].state, PIECE_FREE);

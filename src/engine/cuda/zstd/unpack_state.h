@@ -3,7 +3,8 @@
  *
  *     unpack_open.c     makes it, and makes it ready for an input
  *     unpack.c          takes batches from the decoder, and reduces them
- *     unpack_content.c  brings content back whose checksum is to be verified
+ *     unpack_checks.c   verifies checksums on the device
+ *     unpack_content.c  brings back the other content whose checksum is to be verified
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_UNPACK_STATE_H
 #define GPUREDUCE_CUDA_ZSTD_UNPACK_STATE_H
@@ -39,6 +40,19 @@ struct piece {
     size_t count, capacity;
 };
 
+/* What is verified of a batch on the device. The batch is released behind that. */
+struct check {
+    uint32_t count;                  /* of frames; 0: nothing is */
+    uint64_t bytes;                  /* of them */
+    struct zstd_hash_job *jobs;      /* pinned, as is the next */
+    uint32_t *wrong;                 /* the first frame whose checksum is wrong, if one is */
+    unsigned char *device;           /* both, on the device */
+    uint64_t *frames;                /* their offsets in the input */
+    cudaStream_t stream, own_stream; /* the stream may be another one's */
+    cudaEvent_t begun, hashed;
+    cudaEvent_t done; /* and the batch is reduced */
+};
+
 /* A result on its way back. */
 struct mirror {
     struct partial *partial;
@@ -64,6 +78,16 @@ struct engine_unpacker {
     unsigned next_mirror;
     cudaEvent_t base; /* in the stream's past, at base_time */
     uint64_t base_time;
+    /* Batches that were taken, and are not released; their numbers go on. Without checksums to be
+       verified there is no memory for them. */
+    struct check checks[ZSTD_SLOTS_MAX];
+    unsigned check_count;
+    uint64_t check_begin, check_end;
+    struct pinned_piece checks_memory;
+    unsigned char *checks_device;
+    cudaEvent_t reduced; /* in `stream`: a batch is, and its content has come back */
+    bool *on_device;     /* of each block of the held batch: it is verified on the device */
+    size_t on_device_capacity;
     struct piece pieces[ZSTD_CONTENT_PIECES];
     unsigned next_out, next_piece; /* that comes back next; to be filled next */
 
@@ -79,6 +103,8 @@ struct engine_unpacker {
     uint64_t held_done; /* bytes of it */
     uint32_t held_block;
     bool refused, stopped, failed;
+    bool wrong; /* a checksum is */
+    uint64_t wrong_frame;
     struct engine_refusal refusal;
     struct partial good;
     struct engine_times times;
@@ -90,6 +116,30 @@ bool unpack_check(struct engine_unpacker *u, cudaError_t error, const char *what
 
 /* Position behind the last element that is wanted, UINT64_MAX where that is not known. */
 uint64_t unpack_wanted_end(const struct engine_unpacker *u);
+
+/* Notes what lies between two events, on the clock of the host. */
+void unpack_note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
+                 cudaEvent_t to, uint64_t bytes);
+
+/* Memory and streams for verifying on the device. False with a reason where they cannot be had. */
+bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX]);
+void unpack_checks_close(struct engine_unpacker *u);
+
+/* Has the device verify frames of the held batch, which is decoded. Which blocks are of these is
+   then in u->on_device. The functions return false when the device failed. */
+bool unpack_checks_begin(struct engine_unpacker *u);
+
+/* All else that reads the held batch is queued: it is to be released when it can be. */
+bool unpack_checks_end(struct engine_unpacker *u);
+
+/* Releases batches that are verified, and notes what is wrong with them. */
+bool unpack_checks_pass(struct engine_unpacker *u);
+
+/* Releases all batches, whatever the device makes of them, and waits for that. */
+bool unpack_checks_drop(struct engine_unpacker *u);
+
+/* Begins with the held batch: where is the first content of it that is to come back. */
+void unpack_content_begin(struct engine_unpacker *u);
 
 /* Has the next piece of the held batch brought back, when there is room for it. *done: something
    was. False when the device failed. */

@@ -1,0 +1,201 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/cuda/check.h"
+#include "engine/cuda/zstd/kernels.h"
+#include "engine/cuda/zstd/unpack.h"
+#include "engine/cuda/zstd/unpack_state.h"
+#include "sys/align.h"
+#include "sys/mapping.h"
+
+/* Bytes of the jobs of a batch, and of the word that tells what became of them. */
+#define JOBS_SIZE (ZSTD_HASH_JOBS * sizeof(struct zstd_hash_job))
+#define CHECK_ROOM align_up(JOBS_SIZE + sizeof(uint32_t), 64)
+
+/* Streams of them: with those of the decoder's slots no more than a device has connections. */
+#define CHECK_STREAMS 8
+
+bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+{
+    size_t batch;
+
+    u->check_count = zstd_device_slots(u->decoder, &batch);
+    if (!pinned_piece_open(&u->checks_memory, u->arena,
+                           align_up(u->check_count * CHECK_ROOM, mapping_page()), reason) ||
+        !cuda_check(cudaMalloc((void **)&u->checks_device, u->check_count * CHECK_ROOM),
+                    "device memory", reason))
+        return false;
+    for (unsigned i = 0; i < u->check_count; i++) {
+        struct check *c = &u->checks[i];
+
+        c->jobs = (void *)(u->checks_memory.memory + i * CHECK_ROOM);
+        c->wrong = (void *)((unsigned char *)c->jobs + JOBS_SIZE);
+        c->device = u->checks_device + i * CHECK_ROOM;
+        c->frames = calloc(ZSTD_HASH_JOBS, sizeof *c->frames);
+        if (!c->frames) {
+            snprintf(reason, ENGINE_REASON_MAX, "out of memory");
+            return false;
+        }
+        if (!cuda_check(cudaEventCreate(&c->begun), "creating an event", reason) ||
+            !cuda_check(cudaEventCreate(&c->hashed), "creating an event", reason) ||
+            !cuda_check(cudaEventCreateWithFlags(&c->done, cudaEventDisableTiming),
+                        "creating an event", reason) ||
+            (i < CHECK_STREAMS &&
+             !cuda_check(cudaStreamCreateWithFlags(&c->own_stream, cudaStreamNonBlocking),
+                         "creating a stream", reason)))
+            return false;
+        c->stream = u->checks[i % CHECK_STREAMS].own_stream;
+    }
+    return true;
+}
+
+void unpack_checks_close(struct engine_unpacker *u)
+{
+    for (unsigned i = 0; i < u->check_count; i++) {
+        struct check *c = &u->checks[i];
+
+        if (c->begun)
+            (void)cudaEventDestroy(c->begun);
+        if (c->hashed)
+            (void)cudaEventDestroy(c->hashed);
+        if (c->done)
+            (void)cudaEventDestroy(c->done);
+        if (c->own_stream)
+            (void)cudaStreamDestroy(c->own_stream);
+        free(c->frames);
+    }
+    if (u->checks_device)
+        (void)cudaFree(u->checks_device);
+    pinned_piece_close(&u->checks_memory, u->arena);
+    free(u->on_device);
+}
+
+/* Writes down the frames of the held batch that are to be verified on the device: those that lie in
+   it whole, and whose hashing does not hold the batch for long. */
+static bool write_jobs(struct engine_unpacker *u, struct check *c)
+{
+    const struct zstd_device_output *o = &u->held;
+    const uint64_t wanted = u->setup.stop ? unpack_wanted_end(u) : UINT64_MAX;
+    uint64_t ring_size;
+    uint32_t first = 0; /* block of the frame */
+    bool whole = false;
+
+    (void)zstd_device_bytes(u->decoder, 0, &ring_size);
+    if (o->block_count > u->on_device_capacity) {
+        bool *larger = realloc(u->on_device, o->block_count * sizeof *larger);
+
+        if (!larger) {
+            snprintf(u->error, sizeof u->error, "out of memory");
+            u->failed = true;
+            return false;
+        }
+        u->on_device = larger;
+        u->on_device_capacity = o->block_count;
+    }
+    for (uint32_t i = 0; i < o->block_count; i++) {
+        const struct zstd_plan_block *b = &o->blocks[i];
+        uint64_t begin, end = b->position + b->size;
+
+        u->on_device[i] = false;
+        if (b->first) {
+            first = i;
+            whole = true;
+        }
+        begin = o->blocks[first].position;
+        if (!whole || !b->last || !b->checked || end - begin > ZSTD_HASH_MAX ||
+            o->position + end > wanted || c->count == ZSTD_HASH_JOBS)
+            continue;
+        for (uint32_t k = first; k <= i; k++)
+            u->on_device[k] = true;
+        c->frames[c->count] = b->frame;
+        c->jobs[c->count++] = (struct zstd_hash_job){.begin = (o->position + begin) % ring_size,
+                                                     .size = end - begin,
+                                                     .checksum = b->checksum};
+        c->bytes += end - begin;
+    }
+    return true;
+}
+
+bool unpack_checks_begin(struct engine_unpacker *u)
+{
+    struct check *c = &u->checks[u->check_end % u->check_count];
+    uint64_t ring_size;
+    const unsigned char *ring = zstd_device_bytes(u->decoder, 0, &ring_size);
+
+    c->bytes = 0;
+    c->count = 0;
+    if (!write_jobs(u, c))
+        return false;
+    if (c->count == 0)
+        return true;
+    *c->wrong = UINT32_MAX;
+    return unpack_check(
+               u, zstd_launch_move(c->device, c->jobs, JOBS_SIZE + sizeof(uint32_t), c->stream),
+               "starting a kernel") &&
+           unpack_check(u, cudaEventRecord(c->begun, c->stream), "recording an event") &&
+           unpack_check(u,
+                        zstd_launch_hash(ring, ring_size, (void *)c->device, c->count,
+                                         (void *)(c->device + JOBS_SIZE), c->stream),
+                        "starting a kernel") &&
+           unpack_check(u, cudaEventRecord(c->hashed, c->stream), "recording an event") &&
+           unpack_check(
+               u, zstd_launch_move(c->wrong, c->device + JOBS_SIZE, sizeof(uint32_t), c->stream),
+               "starting a kernel");
+}
+
+bool unpack_checks_end(struct engine_unpacker *u)
+{
+    struct check *c = u->check_count > 0 ? &u->checks[u->check_end % u->check_count] : NULL;
+
+    if (c && c->count > 0 &&
+        (!unpack_check(u, cudaEventRecord(u->reduced, u->stream), "recording an event") ||
+         !unpack_check(u, cudaStreamWaitEvent(c->stream, u->reduced, 0), "waiting for an event") ||
+         !unpack_check(u, cudaEventRecord(c->done, c->stream), "recording an event")))
+        return false;
+    u->check_end++;
+    return unpack_checks_pass(u);
+}
+
+bool unpack_checks_pass(struct engine_unpacker *u)
+{
+    for (; u->check_begin < u->check_end; u->check_begin++) {
+        struct check *c = u->check_count > 0 ? &u->checks[u->check_begin % u->check_count] : NULL;
+        cudaStream_t stream = u->stream;
+
+        if (c && c->count > 0) {
+            cudaError_t error = cudaEventQuery(c->done);
+
+            if (error == cudaErrorNotReady)
+                return true;
+            if (!unpack_check(u, error, "verifying checksums"))
+                return false;
+            unpack_note(&u->times.checks, u, c->begun, c->hashed, c->bytes);
+            if (*c->wrong < c->count && !u->wrong) {
+                u->wrong = true;
+                u->wrong_frame = c->frames[*c->wrong];
+            }
+            c->count = 0;
+            stream = c->stream;
+        }
+        if (!unpack_check(u,
+                          zstd_device_release(u->decoder, stream) ? cudaSuccess : cudaErrorUnknown,
+                          "decoding zstd"))
+            return false;
+    }
+    return true;
+}
+
+bool unpack_checks_drop(struct engine_unpacker *u)
+{
+    for (; u->check_begin < u->check_end; u->check_begin++)
+        if (!zstd_device_release(u->decoder, u->stream))
+            return false;
+    for (unsigned i = 0; i < u->check_count; i++) {
+        u->checks[i].count = 0;
+        if (!unpack_check(u, cudaStreamSynchronize(u->checks[i].stream), "verifying checksums"))
+            return false;
+    }
+    return true;
+}
