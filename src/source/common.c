@@ -9,12 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "source/source_impl.h"
 #include "sys/clock.h"
+#include "sys/mapping.h"
 #include "sys/message.h"
+
+/* Smaller files are read: mapping would cost more than it saves. Fuzzing maps smaller ones. */
+#ifndef MAPPED_FILE_MIN
+#    define MAPPED_FILE_MIN ((uint64_t)4 << 20)
+#endif
+
+/* Larger files are read, too: a 32-bit process needs its addresses for buffers. */
+#define MAPPED_FILE_MAX (SIZE_MAX / 8)
 
 const char *source_name(char name[SOURCE_NAME_MAX], const char *path)
 {
@@ -78,6 +88,34 @@ ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size,
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
 {
     return source_pread_from(s, s->fd, buffer, size, offset);
+}
+
+unsigned char *source_map(const struct source *s, size_t *size)
+{
+    struct stat status;
+    unsigned char *map;
+
+    if (s->info.input_bytes < MAPPED_FILE_MIN || s->start + s->info.input_bytes > MAPPED_FILE_MAX ||
+        fstat(s->fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return NULL;
+    *size = (size_t)(s->start + s->info.input_bytes);
+    map = mmap(NULL, *size, PROT_READ, MAP_SHARED, s->fd, 0);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t size, unsigned probes)
+{
+    unsigned uncached = 0;
+
+    for (unsigned i = 0; i < probes; i++) {
+        uint64_t at = offset + (uint64_t)((double)(size - 1) * i / (probes - 1));
+        unsigned char present;
+
+        if (mincore((void *)(uintptr_t)(map + at / mapping_page() * mapping_page()), 1, &present) ==
+            0)
+            uncached += !(present & 1);
+    }
+    return uncached;
 }
 
 bool source_is_random(const struct source *s)

@@ -31,14 +31,6 @@
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
 
-/* Smaller files are read: mapping would cost more than it saves. Fuzzing maps smaller ones. */
-#ifndef MAPPED_FILE_MIN
-#    define MAPPED_FILE_MIN ((uint64_t)4 << 20)
-#endif
-
-/* Larger files are read, too: a 32-bit process needs its addresses for buffers. */
-#define MAPPED_FILE_MAX (SIZE_MAX / 8)
-
 /* What one page table maps. Large ranges end at such boundaries: two workers should not make pages
    of the same table present. Smaller ranges end at boundaries of pages: two workers cannot both pin
    a page. */
@@ -101,23 +93,6 @@ static uint64_t element_offset(const struct source *s, uint64_t index)
 /*
  * Copied, and direct.
  */
-
-/* How many of `probes` pages, spread over these bytes of the file, are not in the page cache. The
-   kernel tells only those who could write to the file: for others it counts none. */
-static unsigned count_uncached(const struct file_state *f, uint64_t offset, uint64_t size,
-                               unsigned probes)
-{
-    unsigned uncached = 0;
-
-    for (unsigned i = 0; f->map && i < probes; i++) {
-        uint64_t at = offset + (uint64_t)((double)(size - 1) * i / (probes - 1));
-        unsigned char present;
-
-        if (mincore(f->map + at / mapping_page() * mapping_page(), 1, &present) == 0)
-            uncached += !(present & 1);
-    }
-    return uncached;
-}
 
 /* Reads elements into a buffer. False on failure. */
 static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t count)
@@ -276,9 +251,9 @@ static enum source_status file_next(struct source *s, const struct source_reques
     if (claim->count == 0) {
         if (request->drain || !claim_next(s, claim, in_place ? most : request->size))
             return SOURCE_END;
-        claim->uncached = s->info.uncached > 0 &&
-                          count_uncached(f, element_offset(s, claim->index),
-                                         claim->count * s->info.element_size, PROBES_RANGE);
+        claim->uncached = s->info.uncached > 0 && f->map &&
+                          source_uncached(f->map, element_offset(s, claim->index),
+                                          claim->count * s->info.element_size, PROBES_RANGE) > 0;
     }
     chunk->index = claim->index;
     if (claim->uncached && f->direct >= 0 &&
@@ -355,25 +330,6 @@ static void file_close(struct source *s)
     free(f);
 }
 
-/* Whether the file is worth mapping, and can be: block devices and small files are read. */
-static bool worth_mapping(const struct source *s)
-{
-    struct stat status;
-
-    return s->info.input_bytes >= MAPPED_FILE_MIN &&
-           s->start + s->info.input_bytes <= MAPPED_FILE_MAX && fstat(s->fd, &status) == 0 &&
-           S_ISREG(status.st_mode);
-}
-
-/* Maps the file, if that can be; it is read otherwise. */
-static void map_file(const struct source *s, struct file_state *f)
-{
-    f->map_size = (size_t)(s->start + s->info.input_bytes);
-    f->map = mmap(NULL, f->map_size, PROT_READ, MAP_SHARED, s->fd, 0);
-    if (f->map == MAP_FAILED)
-        f->map = NULL;
-}
-
 /* Opens the file once more, to read past the page cache. Not every file system can do that. */
 static int open_direct(const struct source *s)
 {
@@ -399,8 +355,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->release_bytes =
         RELEASE_BYTES < RELEASE_BUDGET / workers ? RELEASE_BYTES : RELEASE_BUDGET / workers;
     f->direct = -1;
-    if (worth_mapping(s))
-        map_file(s, f);
+    f->map = source_map(s, &f->map_size);
     return f;
 }
 
@@ -446,8 +401,10 @@ bool file_source_open(struct source *s, unsigned workers)
     }
     s->state = f;
     s->ops = &ops;
-    s->info.uncached =
-        (double)count_uncached(f, s->start, s->info.input_bytes, PROBES_FILE) / PROBES_FILE;
+    if (f->map)
+        s->info.uncached =
+            (double)source_uncached(f->map, s->start, s->info.input_bytes, PROBES_FILE) /
+            PROBES_FILE;
     if (s->info.uncached > 0 && wants_direct())
         f->direct = open_direct(s);
     return true;

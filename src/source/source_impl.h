@@ -94,6 +94,15 @@ void source_became_shorter(struct source *s, uint64_t missing);
    promises, nor within an element that is asked for. */
 bool source_check_end(struct source *s, uint64_t size);
 
+/* Maps the file from its beginning to the input's end; NULL where that cannot be, or is not worth
+   it: block devices and small files are read. *size: bytes, for munmap. */
+unsigned char *source_map(const struct source *s, size_t *size);
+
+/* How many of `probes` pages, at least 2, which are spread over these bytes of the mapped file, are
+   not in the page cache. The kernel tells only those who could write to the file: for others it is
+   none. */
+unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t size, unsigned probes);
+
 /* Reads exactly `size` bytes at `offset` of the file unless it ends first; returns how many, or -1
    on failure. Counts what it read. */
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);

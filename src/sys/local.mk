@@ -12,5 +12,6 @@ library_sources += \
 	src/sys/output.c src/sys/output.h \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/stdio.c src/sys/stdio.h \
+	src/sys/stream_copy.c src/sys/stream_copy.h \
 	src/sys/task_thread.c src/sys/task_thread.h \
 	src/sys/timeline.c src/sys/timeline.h

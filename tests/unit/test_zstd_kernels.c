@@ -320,8 +320,8 @@ static void check_hashes(unsigned long runs, uint64_t seed)
         frame = need(sample_compress(content, size, &settings, &compressed));
         /* The second is sound. */
         for (unsigned i = 0; i < 2; i++) {
-            jobs[i] = (struct zstd_hash_job){.begin = sample_random(&seed) % HASH_RING,
-                                             .size = size};
+            jobs[i] =
+                (struct zstd_hash_job){.begin = sample_random(&seed) % HASH_RING, .size = size};
             memcpy(&jobs[i].checksum, frame + compressed - 4, 4);
         }
         jobs[1].begin = jobs[0].begin;

@@ -14,12 +14,17 @@ void xxh64_begin(struct xxh64 *x)
         x->lanes[i] = xxh64_lane(i);
 }
 
+/* Bytes ahead of the hash that are fetched from memory. The processor does not fetch across pages
+   by itself, and hashing waits for it: 3.6 GB/s without, 4.6 with 2048, 6.7 with 4096. */
+#define AHEAD 4096
+
 /* Adds whole stripes. */
 static const unsigned char *add_stripes(struct xxh64 *x, const unsigned char *b, size_t stripes)
 {
     uint64_t a0 = x->lanes[0], a1 = x->lanes[1], a2 = x->lanes[2], a3 = x->lanes[3];
 
     for (; stripes > 0; stripes--, b += XXH64_STRIPE) {
+        __builtin_prefetch(b + AHEAD);
         a0 = xxh64_mix(a0, xxh64_weigh(zstd_load64(b)));
         a1 = xxh64_mix(a1, xxh64_weigh(zstd_load64(b + 8)));
         a2 = xxh64_mix(a2, xxh64_weigh(zstd_load64(b + 16)));

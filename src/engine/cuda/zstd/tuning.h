@@ -76,8 +76,8 @@
 #    define ZSTD_HASH_JOBS 4096U
 #endif
 
-/* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is behind by
-   a batch; many frames keep many cores busy. */
+/* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is behind
+   by a batch; many frames keep many cores busy. */
 #define ZSTD_CONTENT_PIECES 16
 #ifndef ZSTD_CONTENT_BYTES
 #    define ZSTD_CONTENT_BYTES ((size_t)8 << 20)
