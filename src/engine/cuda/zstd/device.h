@@ -97,10 +97,11 @@ struct zstd_device_output {
     uint64_t size;     /* bytes; what is refused is not part of them */
     bool refused;      /* a block of it was: nothing of later batches is good, either */
     uint64_t frame;    /* offset in the input of the refused block's frame */
-    const struct zstd_plan_block *blocks;              /* until the batch is released */
-    uint32_t block_count;                              /* that are good */
-    uint64_t input_begin, input_end;                   /* offsets in the input */
-    cudaEvent_t done;                                  /* its bytes are there; has passed already */
+    const struct zstd_plan_block *blocks; /* until the batch is released */
+    uint32_t block_count;                 /* that are good */
+    uint64_t input_begin, input_end;      /* offsets in the input */
+    cudaStream_t stream; /* for the caller's work on it, behind which it is released */
+    cudaEvent_t done;    /* its bytes are there; has passed already */
     cudaEvent_t copy_begun, copied, begun;             /* recorded if times are wanted */
     float copy, literals, sequences, execute, resolve; /* milliseconds, if they are wanted */
 };

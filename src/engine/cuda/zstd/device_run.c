@@ -465,6 +465,7 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     d->taken++;
     *output = (struct zstd_device_output){
         .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
+    output->stream = s->sequences_stream;
     output->input_begin = s->input_begin;
     output->input_end = s->input_end;
     output->copy_begun = s->copy_begun;

@@ -10,12 +10,9 @@
 #include "sys/align.h"
 #include "sys/mapping.h"
 
-/* Bytes of the jobs of a batch, and of the word that tells what became of them. */
-#define JOBS_SIZE (ZSTD_HASH_JOBS * sizeof(struct zstd_hash_job))
-#define CHECK_ROOM align_up(JOBS_SIZE + sizeof(uint32_t), 64)
-
-/* Streams of them: with those of the decoder's slots no more than a device has connections. */
-#define CHECK_STREAMS 8
+/* The word that tells what became of a batch's jobs stands before them. Bytes. */
+#define JOBS_AT 64
+#define CHECK_ROOM align_up(JOBS_AT + ZSTD_HASH_JOBS * sizeof(struct zstd_hash_job), 64)
 
 bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
@@ -30,8 +27,8 @@ bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
     for (unsigned i = 0; i < u->check_count; i++) {
         struct check *c = &u->checks[i];
 
-        c->jobs = (void *)(u->checks_memory.memory + i * CHECK_ROOM);
-        c->wrong = (void *)((unsigned char *)c->jobs + JOBS_SIZE);
+        c->wrong = (void *)(u->checks_memory.memory + i * CHECK_ROOM);
+        c->jobs = (void *)(u->checks_memory.memory + i * CHECK_ROOM + JOBS_AT);
         c->device = u->checks_device + i * CHECK_ROOM;
         c->frames = calloc(ZSTD_HASH_JOBS, sizeof *c->frames);
         if (!c->frames) {
@@ -41,12 +38,8 @@ bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
         if (!cuda_check(cudaEventCreate(&c->begun), "creating an event", reason) ||
             !cuda_check(cudaEventCreate(&c->hashed), "creating an event", reason) ||
             !cuda_check(cudaEventCreateWithFlags(&c->done, cudaEventDisableTiming),
-                        "creating an event", reason) ||
-            (i < CHECK_STREAMS &&
-             !cuda_check(cudaStreamCreateWithFlags(&c->own_stream, cudaStreamNonBlocking),
-                         "creating a stream", reason)))
+                        "creating an event", reason))
             return false;
-        c->stream = u->checks[i % CHECK_STREAMS].own_stream;
     }
     return true;
 }
@@ -62,8 +55,6 @@ void unpack_checks_close(struct engine_unpacker *u)
             (void)cudaEventDestroy(c->hashed);
         if (c->done)
             (void)cudaEventDestroy(c->done);
-        if (c->own_stream)
-            (void)cudaStreamDestroy(c->own_stream);
         free(c->frames);
     }
     if (u->checks_device)
@@ -130,19 +121,20 @@ bool unpack_checks_begin(struct engine_unpacker *u)
         return false;
     if (c->count == 0)
         return true;
+    c->stream = u->held.stream;
     *c->wrong = UINT32_MAX;
-    return unpack_check(
-               u, zstd_launch_move(c->device, c->jobs, JOBS_SIZE + sizeof(uint32_t), c->stream),
-               "starting a kernel") &&
+    return unpack_check(u,
+                        zstd_launch_move(c->device, c->wrong, JOBS_AT + c->count * sizeof *c->jobs,
+                                         c->stream),
+                        "starting a kernel") &&
            unpack_check(u, cudaEventRecord(c->begun, c->stream), "recording an event") &&
            unpack_check(u,
-                        zstd_launch_hash(ring, ring_size, (void *)c->device, c->count,
-                                         (void *)(c->device + JOBS_SIZE), c->stream),
+                        zstd_launch_hash(ring, ring_size, (void *)(c->device + JOBS_AT), c->count,
+                                         (void *)c->device, c->stream),
                         "starting a kernel") &&
            unpack_check(u, cudaEventRecord(c->hashed, c->stream), "recording an event") &&
-           unpack_check(
-               u, zstd_launch_move(c->wrong, c->device + JOBS_SIZE, sizeof(uint32_t), c->stream),
-               "starting a kernel");
+           unpack_check(u, zstd_launch_move(c->wrong, c->device, sizeof(uint32_t), c->stream),
+                        "starting a kernel");
 }
 
 bool unpack_checks_end(struct engine_unpacker *u)
@@ -193,9 +185,12 @@ bool unpack_checks_drop(struct engine_unpacker *u)
         if (!zstd_device_release(u->decoder, u->stream))
             return false;
     for (unsigned i = 0; i < u->check_count; i++) {
-        u->checks[i].count = 0;
-        if (!unpack_check(u, cudaStreamSynchronize(u->checks[i].stream), "verifying checksums"))
+        struct check *c = &u->checks[i];
+
+        if (c->count > 0 &&
+            !unpack_check(u, cudaStreamSynchronize(c->stream), "verifying checksums"))
             return false;
+        c->count = 0;
     }
     return true;
 }

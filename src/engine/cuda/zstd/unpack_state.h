@@ -42,13 +42,13 @@ struct piece {
 
 /* What is verified of a batch on the device. The batch is released behind that. */
 struct check {
-    uint32_t count;                  /* of frames; 0: nothing is */
-    uint64_t bytes;                  /* of them */
-    struct zstd_hash_job *jobs;      /* pinned, as is the next */
-    uint32_t *wrong;                 /* the first frame whose checksum is wrong, if one is */
-    unsigned char *device;           /* both, on the device */
-    uint64_t *frames;                /* their offsets in the input */
-    cudaStream_t stream, own_stream; /* the stream may be another one's */
+    uint32_t count;             /* of frames; 0: nothing is */
+    uint64_t bytes;             /* of them */
+    uint32_t *wrong;            /* the first job whose checksum is wrong, if one is; pinned */
+    struct zstd_hash_job *jobs; /* likewise */
+    unsigned char *device;      /* both, on the device */
+    uint64_t *frames;           /* their offsets in the input */
+    cudaStream_t stream;        /* of the batch */
     cudaEvent_t begun, hashed;
     cudaEvent_t done; /* and the batch is reduced */
 };
