@@ -77,12 +77,15 @@ static bool find_streams(const unsigned char *b, size_t begin, size_t end, struc
     return true;
 }
 
+/* The header of literals that are Huffman codes, by the format that it states. */
+static const unsigned codes_header[4] = {3, 3, 4, 5}, codes_size_bits[4] = {10, 10, 14, 18};
+
 /* Literals that are Huffman codes. Returns the offset behind them, 0 where they are not sound. */
 static size_t parse_codes(const unsigned char *b, size_t size, struct zstd_literals *l,
                           struct zstd_tables *t)
 {
-    static const unsigned header_bytes[4] = {3, 3, 4, 5}, size_bits[4] = {10, 10, 14, 18};
-    const unsigned format = b[0] >> 2 & 3, header = header_bytes[format], bits = size_bits[format];
+    const unsigned format = b[0] >> 2 & 3;
+    const unsigned header = codes_header[format], bits = codes_size_bits[format];
     const uint64_t fields = load(b, size, header) >> 4, mask = (UINT64_C(1) << bits) - 1;
     const size_t end = header + (size_t)(fields >> bits & mask);
     size_t begin = header;
@@ -120,6 +123,37 @@ static size_t parse_literals(const unsigned char *b, size_t size, struct zstd_li
         return parse_codes(b, size, l, t);
     }
     return 0;
+}
+
+unsigned zstd_block_places(const unsigned char *b, size_t size, uint32_t places[ZSTD_PLACES])
+{
+    struct zstd_literals l = {0};
+    unsigned format, header, count = 0;
+    size_t at, end, place;
+
+    if (size < COMPRESSED_MIN)
+        return 0;
+    format = b[0] >> 2 & 3;
+    l.type = (enum zstd_literals_type)(b[0] & 3);
+    if (l.type == ZSTD_LITERALS_RAW || l.type == ZSTD_LITERALS_RUN) {
+        end = parse_plain(b, size, &l);
+        if (end > 0)
+            places[count++] = (uint32_t)end;
+        return count;
+    }
+    header = codes_header[format];
+    end = header + (size_t)(load(b, size, header) >> (4 + codes_size_bits[format]));
+    if (end >= size)
+        return 0;
+    places[count++] = (uint32_t)end;
+    at = header + (l.type == ZSTD_LITERALS_TREE ? zstd_tree_size(b[header]) : 0);
+    place = at + JUMP_TABLE;
+    for (unsigned i = 0; format != 0 && i + 1 < 4 && place < end; i++) {
+        place += (size_t)load(b + at + 2 * (size_t)i, 2, 2);
+        if (place < end)
+            places[count++] = (uint32_t)place - 1; /* the last byte of a stream */
+    }
+    return count;
 }
 
 /*

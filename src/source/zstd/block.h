@@ -77,6 +77,13 @@ struct zstd_block_parts {
 /* Begins a frame without a dictionary. */
 void zstd_tables_begin(struct zstd_tables *t);
 
+/* Where zstd_block_parse is going to look at a compressed block, as far as its first bytes tell:
+   offsets of at most ZSTD_PLACES bytes, the first of which is where its sequences begin. Returns
+   how many. For who fetches them into caches ahead: nothing is checked but that they are in the
+   block. */
+#define ZSTD_PLACES 5
+unsigned zstd_block_places(const unsigned char *b, size_t size, uint32_t places[ZSTD_PLACES]);
+
 /* Parses the block of `size` bytes, which may hold up to `most`. On success *t is what this block
    uses, and hands on: distributions only where it has sequences, the tree only where its literals
    have codes. False where it is not sound; then *t is not to be used again. */

@@ -1,10 +1,11 @@
 /*
  * Checksums of frames, XXH64 (xxh64_arithmetic.h), where their content lies: in the ring. It is
- * serial within a frame, so a frame has a warp, and many frames make up for that.
+ * serial within a frame, so a frame has a thread block, and many frames make up for that.
  *
- * The warp works on a tile at a time. All threads load words of the next tile while the first four,
- * one for each lane of the hash, go through the words of this one, which wait in shared memory
- * and have been multiplied with what does not depend on the lane.
+ * The block works on a tile at a time. Four threads of the first warp, one for each lane of the
+ * hash, go through a tile's words, which wait in shared memory and have been multiplied with what
+ * does not depend on the lane. Meanwhile the other warps do that to the next tile, and load the one
+ * behind it.
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_HASH_CUH
 #define GPUREDUCE_CUDA_ZSTD_HASH_CUH
@@ -13,10 +14,11 @@
 #include "engine/cuda/zstd/memory.cuh"
 #include "source/zstd/xxh64_arithmetic.h"
 
-#define HASH_THREADS 32
-#define HASH_LOADS 8 /* words of a tile that a thread loads */
+#define HASH_LOADERS 96
+#define HASH_THREADS (32 + HASH_LOADERS)
+#define HASH_LOADS 4 /* words of a tile that a loader loads */
 #define HASH_AHEAD 8 /* words of a lane that are loaded before the lane goes through them */
-#define HASH_TILE_WORDS (HASH_THREADS * HASH_LOADS)
+#define HASH_TILE_WORDS (HASH_LOADERS * HASH_LOADS)
 
 struct hash_launch {
     const uint8_t *ring; /* aligned to 8 */
@@ -106,15 +108,15 @@ __device__ static __forceinline__ uint64_t hash_tile(uint64_t lane, const uint64
     return lane;
 }
 
-/* Begins to load what is this thread's of the words of a tile, as far as there are such. */
+/* Begins to load what is this loader's of the words of a tile, as far as there are such. */
 __device__ static __forceinline__ void hash_fetch(struct hash_words *next,
                                                   const struct hash_launch *launch,
-                                                  const struct zstd_hash_job *job, uint64_t tile,
+                                                  const struct zstd_hash_job *job, uint64_t first,
                                                   uint64_t words)
 {
     UNROLL
     for (uint32_t k = 0; k < HASH_LOADS; k++) {
-        const uint64_t i = tile + HASH_THREADS * k + threadIdx.x;
+        const uint64_t i = first + HASH_LOADERS * k;
 
         if (i < words)
             next[k] = hash_load_word(launch, job, i);
@@ -125,29 +127,35 @@ __device__ static __forceinline__ void hash_fetch(struct hash_words *next,
 __global__ static void __launch_bounds__(HASH_THREADS)
     zstd_hash_kernel(const __grid_constant__ struct hash_launch launch)
 {
-    __shared__ uint64_t weighed[HASH_TILE_WORDS];
+    __shared__ uint64_t weighed[2][HASH_TILE_WORDS];
     __shared__ uint64_t lanes[XXH64_LANES];
     const struct zstd_hash_job job = launch.jobs[blockIdx.x];
     const uint64_t words = job.size / XXH64_STRIPE * XXH64_LANES;
+    const bool loads = threadIdx.x >= HASH_THREADS - HASH_LOADERS;
+    const uint32_t loader = threadIdx.x - (HASH_THREADS - HASH_LOADERS);
     uint64_t lane = xxh64_lane(threadIdx.x % XXH64_LANES);
     struct hash_words next[HASH_LOADS];
+    uint32_t half = 0;
 
     UNROLL
     for (uint32_t k = 0; k < HASH_LOADS; k++)
         next[k].low = next[k].high = 0;
-    hash_fetch(next, &launch, &job, 0, words);
+    if (loads)
+        hash_fetch(next, &launch, &job, loader, words);
     for (uint64_t tile = 0; tile < words; tile += HASH_TILE_WORDS) {
         const uint32_t count =
             words - tile < HASH_TILE_WORDS ? (uint32_t)(words - tile) : HASH_TILE_WORDS;
 
-        UNROLL
-        for (uint32_t k = 0; k < HASH_LOADS; k++)
-            weighed[HASH_THREADS * k + threadIdx.x] = xxh64_weigh(hash_word(next[k], &job));
+        if (loads) {
+            UNROLL
+            for (uint32_t k = 0; k < HASH_LOADS; k++)
+                weighed[half][HASH_LOADERS * k + loader] = xxh64_weigh(hash_word(next[k], &job));
+            hash_fetch(next, &launch, &job, tile + HASH_TILE_WORDS + loader, words);
+        }
         __syncthreads();
-        hash_fetch(next, &launch, &job, tile + HASH_TILE_WORDS, words);
         if (threadIdx.x < XXH64_LANES)
-            lane = hash_tile(lane, weighed + threadIdx.x, count / XXH64_LANES);
-        __syncthreads();
+            lane = hash_tile(lane, weighed[half] + threadIdx.x, count / XXH64_LANES);
+        half ^= 1;
     }
     if (threadIdx.x < XXH64_LANES)
         lanes[threadIdx.x] = lane;

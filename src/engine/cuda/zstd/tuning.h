@@ -50,7 +50,7 @@
    whatever the batch: so many bytes have to be under way that this does not matter. With less
    memory batches are smaller, then fewer. */
 #define ZSTD_SLOTS_MAX 16
-#define ZSTD_SLOTS 8
+#define ZSTD_SLOTS 12
 #define ZSTD_SLOTS_LEAST 3
 #ifndef ZSTD_BATCH
 #    define ZSTD_BATCH ((size_t)64 << 20)
@@ -59,7 +59,7 @@
 
 /* Bytes of device memory that a decoder takes at most, and that it leaves, where there is so much.
    All that was measured was so with this much. */
-#define ZSTD_MEMORY_MAX ((size_t)6 << 30)
+#define ZSTD_MEMORY_MAX ((size_t)8 << 30)
 #define ZSTD_MEMORY_LEFT ((size_t)256 << 20)
 
 /* Windows up to this are expected of any frame: those of levels up to 19. Bytes. */
