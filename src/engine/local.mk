@@ -45,6 +45,16 @@ cuda_sources = \
 	src/engine/cuda/reduce_left.cuh \
 	src/engine/cuda/reducer32.cuh \
 	src/engine/cuda/reducer64.cuh \
+	src/engine/cuda/spread.cuh \
+	src/engine/cuda/spread_bf16.cu \
+	src/engine/cuda/spread_f16.cu \
+	src/engine/cuda/spread_f32.cu \
+	src/engine/cuda/spread_f64.cu \
+	src/engine/cuda/spread_kernel.cuh \
+	src/engine/cuda/spread_reducer32.cuh \
+	src/engine/cuda/spread_reducer64.cuh \
+	src/engine/cuda/spread_state.cuh \
+	src/engine/cuda/square_accumulator.cuh \
 	src/engine/cuda/superaccumulator.cuh \
 	src/engine/cuda/thread_state.cuh \
 	src/engine/cuda/tuning.h \
@@ -56,4 +66,8 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce_bf16.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_f16.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_f32.Po \
-	src/engine/cuda/$(DEPDIR)/reduce_f64.Po
+	src/engine/cuda/$(DEPDIR)/reduce_f64.Po \
+	src/engine/cuda/$(DEPDIR)/spread_bf16.Po \
+	src/engine/cuda/$(DEPDIR)/spread_f16.Po \
+	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
+	src/engine/cuda/$(DEPDIR)/spread_f64.Po

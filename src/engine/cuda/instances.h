@@ -7,9 +7,11 @@
 #include "engine/cuda/kernels.h"
 
 /* cuda_launch_NAME launches the kernels for a chunk; an error is the runtime's last one.
-   cuda_check_NAME fails where this program has no code for the current device. */
+   cuda_spread_NAME launches those that also find what core/spread.h is about. cuda_check_NAME fails
+   where this program has no code for the current device. */
 #define DECLARE_INSTANCE(CONSTANT, name, ...)                                       \
     void cuda_launch_##name(const struct cuda_launch *launch, cudaStream_t stream); \
+    void cuda_spread_##name(const struct cuda_launch *launch, cudaStream_t stream); \
     cudaError_t cuda_check_##name(void);
 ELEMENT_FLOAT_TABLE(DECLARE_INSTANCE)
 #undef DECLARE_INSTANCE

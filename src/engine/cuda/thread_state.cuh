@@ -68,6 +68,12 @@ template <typename Order> struct thread_state {
         counts.clear();
     }
 
+    /* What is left to do with a group that has been loaded: nothing, where the reducer is made for
+       one byte order. */
+    template <typename Group> __device__ __forceinline__ static void arrange(Group *, bool)
+    {
+    }
+
     /* Whether the warp leaves its other tiles to a second kernel. */
     __device__ __forceinline__ bool leaves() const
     {

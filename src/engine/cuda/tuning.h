@@ -41,6 +41,22 @@ template <> struct tuning<f16>  : tuned<4, 5, false> { /* 1.00  1.00      -     
 template <> struct tuning<bf16> : tuned<4, 4, false> { /* 0.98  0.98   0.89  0.91 */ };
 /* clang-format on */
 
+/* Blocks a multiprocessor of the kernels that also find spread (spread.cuh): binary64 elements take
+   more registers there. Not measured yet: gpureduce-bench ladder --suite has rows for them. */
+template <typename Type> struct spread_tuning;
+template <> struct spread_tuning<f32> {
+    static const int BLOCKS = 3;
+};
+template <> struct spread_tuning<f64> {
+    static const int BLOCKS = 2;
+};
+template <> struct spread_tuning<f16> {
+    static const int BLOCKS = 4;
+};
+template <> struct spread_tuning<bf16> {
+    static const int BLOCKS = 4;
+};
+
 /* The most threads that a multiprocessor holds: more blocks than that cannot be asked for. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ == 750
 static const int RESIDENT_THREADS = 1024;

@@ -1,0 +1,327 @@
+/*
+ * The reducer that also finds what core/spread.h is about, of elements of up to 32 bits. One pass
+ * adds up the elements, their magnitudes and their squares, each beside a constant whose last place
+ * is such that nothing is rounded.
+ *
+ * Squares have at most 48 bits, so they are binary64 values. The upper accumulator cuts one off at
+ * its last place; the rest, which is exact, goes to the lower one. The elements of a group have to
+ * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
+ * aside: it goes to the block's superaccumulators, and a zero takes its place. doc/numerics.md
+ * counts the bits.
+ */
+#ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
+#define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
+
+#include "engine/cuda/reducer32.cuh"
+#include "engine/cuda/spread_state.cuh"
+
+/* The significant bits of a type, and the biased binary32 exponent of its least normal number. */
+template <typename Type> struct narrow_format;
+template <> struct narrow_format<f32> {
+    static const int BITS = 24, LEAST = 1;
+};
+template <> struct narrow_format<f16> {
+    static const int BITS = 11, LEAST = 113;
+};
+template <> struct narrow_format<bf16> {
+    static const int BITS = 8, LEAST = 1;
+};
+
+template <typename Type, unsigned FINDS>
+struct spread_reducer : reducer<Type, false, false> {
+    typedef reducer<Type, false, false> base;
+    typedef thread_state<int32_t> state;
+    typedef typename base::group group;
+    typedef typename base::order order;
+    typedef typename base::sum_accumulator sum_accumulator;
+    typedef narrow_format<Type> format;
+    static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
+    static const int PER_WORD = Type::PER_WORD;
+    static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
+
+    /* Totals are multiples of 2^-343, and below 2^305. */
+    typedef square_accumulator<56, 24> squares_accumulator;
+    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+
+    /*
+     * Exponents of last places. All that is added to an accumulator in a group of 2^5 comes to at
+     * most 2^51 last places: half of a binade. `field` is the bound as a biased binary32 exponent:
+     * elements are below 2^(field - 126).
+     */
+    static const int GROUP_LOG2 = 5;
+    static_assert(GROUP <= 1 << GROUP_LOG2, "the accumulators leave their binades");
+    __device__ static __forceinline__ constexpr int sum_place(int field)
+    {
+        return field - 126 + GROUP_LOG2 - 51;
+    }
+    __device__ static __forceinline__ constexpr int upper_place(int field)
+    {
+        return 2 * (field - 126) + GROUP_LOG2 - 51;
+    }
+    __device__ static __forceinline__ constexpr int lower_place(int field)
+    {
+        return upper_place(field) + GROUP_LOG2 - 52;
+    }
+    /* The exponent field that a constant has whose last place that is. */
+    __device__ static __forceinline__ constexpr int field_of(int place)
+    {
+        return place + 52 + 1023;
+    }
+
+    /* How many exponents elements may reach down from the bound: the last bit of the square of one
+       of exponent field - SPREAD, 2 (field - SPREAD - 126 - BITS), is not below the lower place, or
+       not even below the upper one. The sum, whose last bit is no square's, reaches as far. */
+    static const int SPREAD = (2 * (51 - GROUP_LOG2) + 1 - 2 * format::BITS) / 2;
+    static const int SPREAD_UPPER = (51 - GROUP_LOG2 - 2 * format::BITS) / 2;
+    static_assert(SPREAD + format::BITS <= 51 - GROUP_LOG2, "the sum is rounded");
+    static const int FIELD_MAX = 254;
+
+    /* Groups before the totals are emptied: each of at most 2^51 last places. */
+    static const unsigned GROUPS_MAX = 1u << 10;
+
+    memory *shared;
+    int bound; /* a biased binary32 exponent, the same for all threads of the warp */
+    unsigned groups;
+    int64_t sum_total, absolute_total, upper_total, lower_total; /* in last places */
+    struct small_counts small;
+    uint32_t smallest; /* bits of the least magnitude; all ones: none */
+
+    __device__ void begin(memory *of_block, size_t elements, bool)
+    {
+        this->state::begin(elements);
+        shared = of_block;
+        small.clear();
+        smallest = ~0u;
+        set_bound(format::LEAST);
+    }
+
+    __device__ static __forceinline__ void arrange(group *g, bool swap)
+    {
+        if (swap)
+#pragma unroll
+            for (int i = 0; i < GROUP_WORDS; i++)
+                g->words[i] = Type::swap(g->words[i]);
+    }
+
+    __device__ __forceinline__ void set_bound(int field)
+    {
+        bound = field;
+        groups = 0;
+        sum_total = absolute_total = upper_total = lower_total = 0;
+    }
+
+    /* Hands the totals to the superaccumulators. All threads of the warp together. */
+    __device__ void flush()
+    {
+        warp_total(sum_total).add_to(&shared->accumulator, sum_place(bound));
+        if (ABSOLUTE)
+            warp_total(absolute_total).add_to(&shared->absolute, sum_place(bound));
+        warp_total(upper_total).add_to_squares(&shared->squares, upper_place(bound));
+        warp_total(lower_total).add_to_squares(&shared->squares, lower_place(bound));
+    }
+
+    /* The exponents of a group's numbers that are not zero, as biased binary32 ones: the greatest
+       is none, 0, where there is no such number. */
+    struct exponents {
+        int least, greatest;
+    };
+
+    __device__ static __forceinline__ int field(uint32_t magnitude)
+    {
+        return max((int)(magnitude >> 23), format::LEAST);
+    }
+
+    /* Adds an element by itself. */
+    __device__ void add_alone(float x)
+    {
+        const uint32_t bits = __float_as_uint(x), e = bits >> 23 & 0xff;
+        const uint32_t m = (bits & 0x7fffffu) | (uint32_t)(e != 0) << 23;
+        const int place = (int)e + (e == 0) - 150;
+        const int cell = sum_accumulator::cell_of(place);
+
+        shared->accumulator.add_integer(cell, (int32_t)bits < 0 ? -(int64_t)m : (int64_t)m);
+        if (ABSOLUTE)
+            shared->absolute.add_integer(cell, m);
+        shared->squares.add_integer(2 * place - EXACT_WIDE_LSB_EXPONENT,
+                                    (int64_t)((uint64_t)m * m));
+    }
+
+    /* Sets aside the elements of a group that lie too far below the bound. */
+    __device__ void set_aside(group *g)
+    {
+        const group all = *g;
+        uint32_t aside = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < PER_WORD; half++) {
+                const uint32_t bits =
+                    __float_as_uint(Type::element(g->words[i], half)) & 0x7fffffffu;
+
+                if (bits != 0 && field(bits) < bound - SPREAD) {
+                    aside |= 1u << (i * PER_WORD + half);
+                    g->words[i] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
+                }
+            }
+#pragma unroll 1
+        for (; aside != 0; aside &= aside - 1) {
+            const int n = __ffs((int)aside) - 1;
+
+            add_alone(Type::element(all.words[n / PER_WORD], n % PER_WORD));
+        }
+    }
+
+    /* Some of the warp's groups, which have these exponents, do not fit the bound: finds a better
+       one, and sets aside what does not fit even that. */
+    __device__ void adapt(group *g, struct exponents e)
+    {
+        const int greatest = -min_of_warp(-e.greatest), lowest = min_of_warp(e.least);
+        const bool all_fit = lowest >= greatest - SPREAD;
+        const int next = min(greatest + (lowest >= greatest + 1 - SPREAD), FIELD_MAX);
+
+        /* To go down a little is in vain where some are set aside anyway. */
+        if (next > bound || (next < bound && (all_fit || next < bound - SPREAD / 4))) {
+            flush();
+            set_bound(next);
+        }
+        if (e.least < bound - SPREAD)
+            set_aside(g);
+    }
+
+    /* Adds a group whose elements fit. With LOWER it takes the lower parts of squares. */
+    template <bool LOWER> __device__ __forceinline__ void add_group(const group *g)
+    {
+        const double sum_begin = extraction_at(field_of(sum_place(bound)));
+        const double upper_begin = power_at(field_of(upper_place(bound)));
+        const double lower_begin = extraction_at(field_of(lower_place(bound)));
+        double sum = sum_begin, absolute = sum_begin, upper = upper_begin, lower = lower_begin;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < PER_WORD; half++) {
+                const double x = (double)Type::element(g->words[i], half);
+
+                sum += x;
+                if (ABSOLUTE)
+                    absolute += fabs(x);
+                const double next = __fma_rn(x, x, upper);
+
+                if (LOWER)
+                    lower += __fma_rn(x, x, upper - next);
+                upper = next;
+            }
+        sum_total += places_added(sum, sum_begin);
+        if (ABSOLUTE)
+            absolute_total += places_added(absolute, sum_begin);
+        upper_total += places_added(upper, upper_begin);
+        if (LOWER)
+            lower_total += places_added(lower, lower_begin);
+    }
+
+    /* Looks at a group that holds small numbers, or what is no number: counts them. Returns the
+       exponents, and puts zeros in place of what is not finite. */
+    __device__ struct exponents examine(group *g, unsigned tile, bool special, order *first,
+                                        order *last)
+    {
+        uint32_t low = ~0u, high = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < PER_WORD; half++) {
+                const float x = Type::element(g->words[i], half);
+                const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
+
+                if (bits > 0x7f800000u)
+                    continue;
+                smallest = min(smallest, bits);
+                small.zeros += bits == 0;
+                small.subnormal += bits != 0 && bits >> 23 < (uint32_t)format::LEAST;
+                small.negative += x < 0;
+                if (bits != 0 && bits < 0x7f800000u) {
+                    low = min(low, bits);
+                    high = max(high, bits);
+                }
+            }
+        if (special)
+            this->take_specials(g, tile, first, last);
+        return high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
+    }
+
+    __device__ __forceinline__ void take(group *g, unsigned tile)
+    {
+        const uint32_t magnitudes = PER_WORD == 1 ? 0x7fffffffu : 0x7fff7fffu;
+        typename Type::pair low = Type::view(g->words[0]), high = low;
+        typename Type::pair least = Type::view(g->words[0] & magnitudes);
+        unsigned negative = 0;
+
+#pragma unroll
+        for (int i = 1; i < GROUP_WORDS; i++) {
+            low = Type::least(low, Type::view(g->words[i]));
+            high = Type::greatest(high, Type::view(g->words[i]));
+            least = Type::least(least, Type::view(g->words[i] & magnitudes));
+        }
+        if (FINDS & PARTIAL_NEGATIVE)
+#pragma unroll
+            for (int i = 0; i < GROUP_WORDS; i++)
+                negative += PER_WORD == 1 ? g->words[i] >> 31 : g->words[i] >> 15 & 0x00010001u;
+
+        const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
+        const uint32_t s = *(const uint32_t *)&least;
+        float lowest = Type::element(l, 0), highest = Type::element(h, 0);
+        float nearest = Type::element(s, 0);
+
+        if (PER_WORD == 2) {
+            lowest = f32::least(lowest, Type::element(l, 1));
+            highest = f32::greatest(highest, Type::element(h, 1));
+            nearest = f32::least(nearest, Type::element(s, 1));
+            negative = (negative & 0xffff) + (negative >> 16);
+        }
+        order first = order_of(lowest), last = ~order_of(highest);
+        const bool special = !(lowest > __int_as_float((int)0xff800000) &&
+                               highest < __int_as_float(0x7f800000));
+        const uint32_t bits = __float_as_uint(nearest);
+        struct exponents e;
+
+        if (special || bits >> 23 < (uint32_t)format::LEAST) {
+            e = examine(g, tile, special, &first, &last);
+        } else {
+            const float greatest = f32::greatest(highest, -lowest);
+
+            e = exponents{(int)(bits >> 23), (int)(__float_as_uint(greatest) >> 23)};
+            smallest = min(smallest, bits);
+            small.negative += negative;
+        }
+        this->take_extremes(first, last, tile);
+        add(g, e);
+    }
+
+    /* Adds a group with these exponents. */
+    __device__ __forceinline__ void add(group *g, struct exponents e)
+    {
+        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
+            adapt(g, e);
+        if (groups == GROUPS_MAX) {
+            flush();
+            set_bound(bound);
+        }
+        groups++;
+        if (SPREAD_UPPER <= 0 || __any_sync(ALL_LANES, e.least < bound - SPREAD_UPPER))
+            add_group<true>(g);
+        else
+            add_group<false>(g);
+    }
+
+    /* Hands what the threads hold to the block. All of its threads together. */
+    __device__ void finish(memory *)
+    {
+        flush();
+        shared->small.take(&small, smallest == ~0u
+                                        ? NO_MAGNITUDE
+                                        : exact_key((double)__uint_as_float(smallest)));
+    }
+};
+
+#endif
