@@ -110,14 +110,25 @@ struct spread_reducer : reducer<Type, false, false> {
         sum_total = absolute_total = upper_total = lower_total = 0;
     }
 
-    /* Hands the totals to the superaccumulators. All threads of the warp together. */
-    __device__ void flush()
+    /* What has been added up beside a bound, in last places. */
+    struct totals {
+        int64_t sum, absolute, upper, lower;
+    };
+
+    /* Hands totals to the superaccumulators. All threads of the warp together. This and what
+       follows is out of line: it is rare, and would take registers from the main loop. */
+    __device__ __noinline__ static void empty(memory *shared, int bound, struct totals t)
     {
-        warp_total(sum_total).add_to(&shared->accumulator, sum_place(bound));
+        warp_total(t.sum).add_to(&shared->accumulator, sum_place(bound));
         if (ABSOLUTE)
-            warp_total(absolute_total).add_to(&shared->absolute, sum_place(bound));
-        warp_total(upper_total).add_to_squares(&shared->squares, upper_place(bound));
-        warp_total(lower_total).add_to_squares(&shared->squares, lower_place(bound));
+            warp_total(t.absolute).add_to(&shared->absolute, sum_place(bound));
+        warp_total(t.upper).add_to_squares(&shared->squares, upper_place(bound));
+        warp_total(t.lower).add_to_squares(&shared->squares, lower_place(bound));
+    }
+
+    __device__ __forceinline__ void flush()
+    {
+        empty(shared, bound, totals{sum_total, absolute_total, upper_total, lower_total});
     }
 
     /* The exponents of a group's numbers that are not zero, as biased binary32 ones: the greatest
@@ -132,7 +143,7 @@ struct spread_reducer : reducer<Type, false, false> {
     }
 
     /* Adds an element by itself. */
-    __device__ void add_alone(float x)
+    __device__ static void add_alone(memory *shared, float x)
     {
         const uint32_t bits = __float_as_uint(x), e = bits >> 23 & 0xff;
         const uint32_t m = (bits & 0x7fffffu) | (uint32_t)(e != 0) << 23;
@@ -146,30 +157,26 @@ struct spread_reducer : reducer<Type, false, false> {
                                     (int64_t)((uint64_t)m * m));
     }
 
-    /* Sets aside the elements of a group that lie too far below the bound. */
-    __device__ void set_aside(group *g)
+    /* Adds the elements of a group that lie too far below the bound, and makes them zeros. */
+    __device__ __noinline__ static void set_aside(memory *shared, group *g, int bound)
     {
-        const group all = *g;
-        uint32_t aside = 0;
-
-#pragma unroll
-        for (int i = 0; i < GROUP_WORDS; i++)
-#pragma unroll
-            for (int half = 0; half < PER_WORD; half++) {
-                const uint32_t bits =
-                    __float_as_uint(Type::element(g->words[i], half)) & 0x7fffffffu;
-
-                if (bits != 0 && field(bits) < bound - SPREAD) {
-                    aside |= 1u << (i * PER_WORD + half);
-                    g->words[i] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
-                }
-            }
 #pragma unroll 1
-        for (; aside != 0; aside &= aside - 1) {
-            const int n = __ffs((int)aside) - 1;
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll 1
+            for (int half = 0; half < PER_WORD; half++) {
+                const float x = Type::element(g->words[i], half);
+                const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
 
-            add_alone(Type::element(all.words[n / PER_WORD], n % PER_WORD));
-        }
+                if (bits == 0 || field(bits) >= bound - SPREAD)
+                    continue;
+                add_alone(shared, x);
+                clear_element(g, i, half);
+            }
+    }
+
+    __device__ static __forceinline__ void clear_element(group *g, int word, int half)
+    {
+        g->words[word] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
     }
 
     /* Some of the warp's groups, which have these exponents, do not fit the bound: finds a better
@@ -185,8 +192,12 @@ struct spread_reducer : reducer<Type, false, false> {
             flush();
             set_bound(next);
         }
-        if (e.least < bound - SPREAD)
-            set_aside(g);
+        if (e.least < bound - SPREAD) {
+            group copy = *g;
+
+            set_aside(shared, &copy, bound);
+            *g = copy;
+        }
     }
 
     /* Adds a group whose elements fit. With LOWER it takes the lower parts of squares. */
@@ -220,34 +231,57 @@ struct spread_reducer : reducer<Type, false, false> {
             lower_total += places_added(lower, lower_begin);
     }
 
-    /* Looks at a group that holds small numbers, or what is no number: counts them. Returns the
-       exponents, and puts zeros in place of what is not finite. */
-    __device__ struct exponents examine(group *g, unsigned tile, bool special, order *first,
-                                        order *last)
+    /* What a closer look finds in a group. */
+    struct look {
+        group g; /* zeros take the place of what is not finite */
+        struct counts counts;
+        struct small_counts small;
+        order low, high; /* as take_extremes has them */
+        uint32_t smallest;
+        struct exponents e;
+    };
+
+    __device__ __noinline__ static void examine(struct look *l, unsigned tile, size_t count)
     {
         uint32_t low = ~0u, high = 0;
 
-#pragma unroll
+        l->counts.clear();
+        l->small.clear();
+        l->low = l->high = INT32_MAX;
+        l->smallest = ~0u;
+#pragma unroll 1
         for (int i = 0; i < GROUP_WORDS; i++)
-#pragma unroll
+#pragma unroll 1
             for (int half = 0; half < PER_WORD; half++) {
-                const float x = Type::element(g->words[i], half);
+                const float x = Type::element(l->g.words[i], half);
                 const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
 
-                if (bits > 0x7f800000u)
+                if (bits > 0x7f800000u) {
+                    const uint64_t at = base::place(tile, i, half);
+
+                    if (at < count) {
+                        l->counts.nan++;
+                        l->counts.take_nan(at);
+                    }
+                    clear_element(&l->g, i, half);
                     continue;
-                smallest = min(smallest, bits);
-                small.zeros += bits == 0;
-                small.subnormal += bits != 0 && bits >> 23 < (uint32_t)format::LEAST;
-                small.negative += x < 0;
-                if (bits != 0 && bits < 0x7f800000u) {
+                }
+                l->low = min(l->low, order_of(x));
+                l->high = min(l->high, ~order_of(x));
+                l->smallest = min(l->smallest, bits);
+                l->small.zeros += bits == 0;
+                l->small.subnormal += bits != 0 && bits >> 23 < (uint32_t)format::LEAST;
+                l->small.negative += x < 0;
+                if (bits == 0x7f800000u) {
+                    l->counts.positive_infinity += x > 0;
+                    l->counts.negative_infinity += x < 0;
+                    clear_element(&l->g, i, half);
+                } else if (bits != 0) {
                     low = min(low, bits);
                     high = max(high, bits);
                 }
             }
-        if (special)
-            this->take_specials(g, tile, first, last);
-        return high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
+        l->e = high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
     }
 
     __device__ __forceinline__ void take(group *g, unsigned tile)
@@ -279,22 +313,30 @@ struct spread_reducer : reducer<Type, false, false> {
             nearest = f32::least(nearest, Type::element(s, 1));
             negative = (negative & 0xffff) + (negative >> 16);
         }
-        order first = order_of(lowest), last = ~order_of(highest);
         const bool special = !(lowest > __int_as_float((int)0xff800000) &&
                                highest < __int_as_float(0x7f800000));
         const uint32_t bits = __float_as_uint(nearest);
         struct exponents e;
 
         if (special || bits >> 23 < (uint32_t)format::LEAST) {
-            e = examine(g, tile, special, &first, &last);
+            struct look l;
+
+            l.g = *g;
+            examine(&l, tile, this->count);
+            *g = l.g;
+            e = l.e;
+            this->counts.take(&l.counts);
+            small.take(&l.small);
+            smallest = min(smallest, l.smallest);
+            this->take_extremes(l.low, l.high, tile);
         } else {
             const float greatest = f32::greatest(highest, -lowest);
 
             e = exponents{(int)(bits >> 23), (int)(__float_as_uint(greatest) >> 23)};
             smallest = min(smallest, bits);
             small.negative += negative;
+            this->take_extremes(order_of(lowest), ~order_of(highest), tile);
         }
-        this->take_extremes(first, last, tile);
         add(g, e);
     }
 

@@ -104,21 +104,36 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
             product_total[i] = 0;
     }
 
-    /* Hands the totals to the superaccumulators. All threads of the warp together. */
-    __device__ void flush()
+    /* What has been added up beside a bound, in last places. */
+    struct totals {
+        int64_t sum[LIMBS], absolute[LIMBS], product[PRODUCTS];
+    };
+
+    /* Hands totals to the superaccumulators. All threads of the warp together. This and what
+       follows is out of line: it is rare, and would take registers from the main loop. */
+    __device__ __noinline__ static void empty(memory *shared, int bound, struct totals t)
     {
         for (int i = 0; i < LIMBS; i++) {
-            const double begin = limb_begin(bound, i);
-
-            warp_total(places_added(sum[i], begin))
-                .add_to(&shared->accumulator, limb_place(bound, i));
+            warp_total(t.sum[i]).add_to(&shared->accumulator, limb_place(bound, i));
             if (ABSOLUTE)
-                warp_total(places_added(absolute[i], begin))
-                    .add_to(&shared->absolute, limb_place(bound, i));
+                warp_total(t.absolute[i]).add_to(&shared->absolute, limb_place(bound, i));
         }
         for (int i = 0; i < PRODUCTS; i++)
-            warp_total(product_total[i])
+            warp_total(t.product[i])
                 .add_to_squares(&shared->squares, product_place(bound, i) + i % 2);
+    }
+
+    __device__ __forceinline__ void flush()
+    {
+        struct totals t;
+
+        for (int i = 0; i < LIMBS; i++) {
+            t.sum[i] = places_added(sum[i], limb_begin(bound, i));
+            t.absolute[i] = places_added(absolute[i], limb_begin(bound, i));
+        }
+        for (int i = 0; i < PRODUCTS; i++)
+            t.product[i] = product_total[i];
+        empty(shared, bound, t);
     }
 
     /* Of a group's numbers that are not zero: the greatest is 0 where there is none. */
@@ -133,7 +148,7 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
     }
 
     /* Adds an element by itself. */
-    __device__ void add_alone(double x)
+    __device__ static void add_alone(memory *shared, double x)
     {
         const uint64_t bits = exact_bits(x);
         const int e = (int)(bits >> 52) & 0x7ff;
@@ -145,26 +160,19 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
         shared->squares.add_square(m, e + (e == 0) - 1075);
     }
 
-    /* Whether an element whose magnitude has this upper half fits the bound. */
-    __device__ __forceinline__ bool fits(int high) const
+    /* Adds the elements of a group that do not fit the bound, and makes them zeros. */
+    __device__ __noinline__ static void set_aside(memory *shared, group *g, int bound)
     {
-        return field(high) <= bound && field(high) >= bound - SPREAD;
-    }
-
-    __device__ void set_aside(group *g)
-    {
-        const group all = *g;
-        uint32_t aside = 0;
-
-#pragma unroll
-        for (int i = 0; i < values::GROUP; i++)
-            if (g->elements[i] != 0 && !fits(values::magnitude(g->elements[i]))) {
-                aside |= 1u << i;
-                g->elements[i] = 0;
-            }
 #pragma unroll 1
-        for (; aside != 0; aside &= aside - 1)
-            add_alone(all.elements[__ffs((int)aside) - 1]);
+        for (int i = 0; i < values::GROUP; i++) {
+            const double x = g->elements[i];
+            const int at = field(values::magnitude(x));
+
+            if (x == 0 || (at <= bound && at >= bound - SPREAD))
+                continue;
+            add_alone(shared, x);
+            g->elements[i] = 0;
+        }
     }
 
     /* As that of spread_reducer32.cuh. */
@@ -179,8 +187,12 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
             flush();
             set_bound(next);
         }
-        if (e.greatest > bound || e.least < bound - SPREAD)
-            set_aside(g);
+        if (e.greatest > bound || e.least < bound - SPREAD) {
+            group copy = *g;
+
+            set_aside(shared, &copy, bound);
+            *g = copy;
+        }
     }
 
     /* Adds a group whose elements fit. */
@@ -222,31 +234,56 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
             product_total[i] += places_added(product[i], product_begin(bound, i));
     }
 
-    /* As that of spread_reducer32.cuh. */
-    __device__ struct exponents examine(group *g, unsigned tile, bool special, order *first,
-                                        order *last)
+    /* What a closer look finds in a group. */
+    struct look {
+        group g; /* zeros take the place of what is not finite */
+        struct counts counts;
+        struct small_counts small;
+        order low, high; /* as take_extremes has them */
+        int64_t smallest;
+        struct exponents e;
+    };
+
+    __device__ __noinline__ static void examine(struct look *l, unsigned tile, size_t count)
     {
         int low = INT32_MAX, high = 0;
 
-#pragma unroll
+        l->counts.clear();
+        l->small.clear();
+        l->low = l->high = INT64_MAX;
+        l->smallest = NO_MAGNITUDE;
+#pragma unroll 1
         for (int i = 0; i < values::GROUP; i++) {
-            const double x = g->elements[i];
+            const double x = l->g.elements[i];
             const int64_t bits = (int64_t)exact_bits(fabs(x));
+            const int upper = values::magnitude(x);
 
-            if (x != x)
+            if (x != x) {
+                const uint64_t at = values::place(tile, i);
+
+                if (at < count) {
+                    l->counts.nan++;
+                    l->counts.take_nan(at);
+                }
+                l->g.elements[i] = 0;
                 continue;
-            smallest = min(smallest, bits);
-            small.zeros += x == 0;
-            small.subnormal += bits != 0 && values::magnitude(x) < 0x100000;
-            small.negative += x < 0;
-            if (bits != 0 && values::magnitude(x) < 0x7ff00000) {
-                low = min(low, field(values::magnitude(x)));
-                high = max(high, field(values::magnitude(x)));
+            }
+            l->low = min(l->low, order_of(x));
+            l->high = min(l->high, ~order_of(x));
+            l->smallest = min(l->smallest, bits);
+            l->small.zeros += bits == 0;
+            l->small.subnormal += bits != 0 && upper < 0x100000;
+            l->small.negative += x < 0;
+            if (upper >= 0x7ff00000) {
+                l->counts.positive_infinity += x > 0;
+                l->counts.negative_infinity += x < 0;
+                l->g.elements[i] = 0;
+            } else if (bits != 0) {
+                low = min(low, field(upper));
+                high = max(high, field(upper));
             }
         }
-        if (special)
-            this->take_specials(g, tile, first, last);
-        return exponents{low, high};
+        l->e = exponents{low, high};
     }
 
     /* The upper half of the order. */
@@ -271,27 +308,23 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
             nearest = min(nearest, values::magnitude(g->elements[i]));
             negative += (unsigned)__double2hiint(g->elements[i]) >> 31;
         }
-        const bool special = highest >= 0x7ff00000 || ~lowest >= 0x7ff00000;
-
         e = exponents{nearest >> 20, max(highest, ~lowest) >> 20};
-        if (special || nearest < 0x100000 || lowest <= (int)(this->least.order >> 32) ||
+        if (e.greatest >= 0x7ff || nearest < 0x100000 ||
+            lowest <= (int)(this->least.order >> 32) ||
             highest >= (int)(~this->greatest.order >> 32) || nearest <= (int)(smallest >> 32)) {
-            order low = INT64_MAX, high = low;
+            struct look l;
 
-#pragma unroll
-            for (int i = 0; i < values::GROUP; i++) {
-                low = min(low, order_of(g->elements[i]));
-                high = min(high, ~order_of(g->elements[i]));
-                smallest =
-                    min(smallest, special ? NO_MAGNITUDE
-                                          : (int64_t)exact_bits(fabs(g->elements[i])));
-            }
-            if (special || nearest < 0x100000)
-                e = examine(g, tile, special, &low, &high);
-            this->take_extremes(low, high, tile);
-        }
-        if (!special && nearest >= 0x100000)
+            l.g = *g;
+            examine(&l, tile, this->count);
+            *g = l.g;
+            e = l.e;
+            this->counts.take(&l.counts);
+            small.take(&l.small);
+            smallest = min(smallest, l.smallest);
+            this->take_extremes(l.low, l.high, tile);
+        } else {
             small.negative += negative;
+        }
         add(g, e);
     }
 

@@ -20,6 +20,12 @@ struct small_counts {
     {
         zeros = negative = subnormal = 0;
     }
+    __device__ void take(const struct small_counts *other)
+    {
+        zeros += other->zeros;
+        negative += other->negative;
+        subnormal += other->subnormal;
+    }
 };
 
 /* The same of a block, in shared memory. `least` is an exact_key. */

@@ -43,6 +43,13 @@ struct counts {
     {
         first_nan = at < first_nan ? at : first_nan;
     }
+    __device__ void take(const struct counts *other)
+    {
+        nan += other->nan;
+        positive_infinity += other->positive_infinity;
+        negative_infinity += other->negative_infinity;
+        take_nan(other->first_nan);
+    }
     __device__ bool any() const
     {
         return (nan | positive_infinity | negative_infinity) != 0;
