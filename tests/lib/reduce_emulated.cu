@@ -47,7 +47,8 @@ static struct emulation_index emulated_grid;
 #define __threadfence() ((void)0)
 
 /* Warps. Values of any type travel as 64 bits. */
-template <typename T> static T warp_exchange(T value, int line, uint64_t lane_mask, int down, int at)
+template <typename T>
+static T warp_exchange(T value, int line, uint64_t lane_mask, int down, int at)
 {
     uint64_t all[32], bits = 0, mine;
     T result;
@@ -150,6 +151,20 @@ template <typename To, typename From> static To same_bits(From from)
 #define __popc(x) __builtin_popcount(x)
 #define __ldcs(from) (*(from))
 
+static int emulated_dp4a(int a, int b, int sum)
+{
+    for (int i = 0; i < 32; i += 8)
+        sum += (int)(int8_t)((uint32_t)a >> i) * (int)(int8_t)((uint32_t)b >> i);
+    return sum;
+}
+static unsigned emulated_dp4a(unsigned a, unsigned b, unsigned sum)
+{
+    for (int i = 0; i < 32; i += 8)
+        sum += (a >> i & 255) * (b >> i & 255);
+    return sum;
+}
+#define __dp4a emulated_dp4a
+
 static uint32_t emulated_byte_perm(uint32_t x, uint32_t y, uint32_t selector)
 {
     const uint64_t bytes = (uint64_t)y << 32 | x;
@@ -199,9 +214,9 @@ template <typename Pair, bool GREATEST> static Pair emulated_pick(Pair a, Pair b
 
     for (int i = 0; i < 2; i++) {
         const float x = (float)halves[0][i], y = (float)halves[1][i];
-        const bool first = x != x || (y == y && (GREATEST ? emulated_fmaxf(x, y)
-                                                          : emulated_fminf(x, y)) == x &&
-                                      (x != y || signbit(x) != (GREATEST ? 1 : 0)));
+        const bool first =
+            x != x || (y == y && (GREATEST ? emulated_fmaxf(x, y) : emulated_fminf(x, y)) == x &&
+                       (x != y || signbit(x) != (GREATEST ? 1 : 0)));
 
         (i == 0 ? result.x : result.y) = halves[first ? 0 : 1][i];
     }
@@ -218,6 +233,7 @@ template <typename Pair> static Pair emulated_pick_greatest(Pair a, Pair b)
     return emulated_pick<Pair, true>(a, b);
 }
 
+#include "engine/cuda/integer_kernel.cuh"
 #include "engine/cuda/spread_kernel.cuh"
 
 template <typename Type, unsigned FINDS> static void run_spread(const void *argument)
@@ -233,23 +249,49 @@ template <typename Type> static void emulate(const struct job *job, unsigned wan
         emulation_run(blocks, 1, THREADS, run_spread<Type, CUDA_FINDS>, job);
 }
 
+template <typename Type, unsigned FINDS> static void run_integers(const void *argument)
+{
+    reduce_integers<Type, FINDS>(*(const struct job *)argument);
+}
+
+template <typename Type>
+static void emulate_integers(const struct job *job, unsigned wants, unsigned blocks)
+{
+    if ((wants & ~INTEGER_FINDS) == 0)
+        emulation_run(blocks, 1, THREADS, run_integers<Type, INTEGER_FINDS>, job);
+    else
+        emulation_run(blocks, 1, THREADS, run_integers<Type, CUDA_FINDS>, job);
+}
+
 bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
 {
     const struct job job = {l->data,    l->count, l->index,    l->partial,
                             l->scratch, false,    l->swap != 0};
 
     emulated_grid.x = blocks;
-    if ((l->wants & SPREAD_WANTS) == 0)
-        return false;
     switch (l->type) {
-#define EMULATE(CONSTANT, name, ...)             \
-    case ELEMENT_##CONSTANT:                     \
+#define EMULATE(CONSTANT, name, ...)           \
+    case ELEMENT_##CONSTANT:                   \
+        if ((l->wants & SPREAD_WANTS) == 0)    \
+            return false;                      \
         emulate<name>(&job, l->wants, blocks); \
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-        ELEMENT_CASES_BEHIND_FLOATS
-        break;
+#define EMULATE(CONSTANT, name, ...)                                           \
+    case ELEMENT_##CONSTANT:                                                   \
+        emulation_run(blocks, 1, THREADS, run_spread<name, CUDA_FINDS>, &job); \
+        return true;
+        ELEMENT_FLOAT8_TABLE(EMULATE)
+#undef EMULATE
+#define EMULATE(CONSTANT, name, ...)                    \
+    case ELEMENT_##CONSTANT:                            \
+        emulate_integers<name>(&job, l->wants, blocks); \
+        return true;
+#define bool truth
+        ELEMENT_INTEGER_TABLE(EMULATE)
+#undef bool
+#undef EMULATE
     }
     return false;
 }

@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* `launch` wants something of core/spread.h. False where there are no kernels for it. */
+/* False for what it does not run: kernels of floats of 16 bits and more for sums and extremes
+   alone. */
 bool emulated_reduce(const struct cuda_launch *launch, unsigned blocks);
 
 #ifdef __cplusplus

@@ -24,10 +24,12 @@
 #ifdef TEST_CUDA
 #    define LENGTH_MAX ((size_t)1 << 20)
 #    define RUNS 400
+#    define RUNS_ALL true
 #else
 #    include "lib/reduce_emulated.h"
 #    define LENGTH_MAX ((size_t)1 << 15)
 #    define RUNS 60
+#    define RUNS_ALL false /* not what floats have other kernels for */
 #endif
 
 /* Of the first element. Indices need more than 32 bits. */
@@ -41,8 +43,11 @@ static const unsigned all_wants[] = {
     PARTIAL_ABSOLUTE,
     PARTIAL_SMALL | PARTIAL_EXTREMES | PARTIAL_WHERE,
     PARTIAL_NEGATIVE,
+    PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+    PARTIAL_SUM,
 };
 #define WANTS (sizeof all_wants / sizeof *all_wants)
+#define WANTS_SPREAD (WANTS - 2) /* those that want something of spread.h */
 
 static struct rng rng;
 static struct partial *partial; /* where the kernels work: on the device, if there is one */
@@ -166,7 +171,8 @@ static void check(struct tap_family *family, enum element_type type, size_t n, u
 {
     const size_t size = element_size(type), most = n / launches + 1;
     const bool swap = size > 1 && rng_below(&rng, 2);
-    const unsigned wants = all_wants[rng_below(&rng, WANTS)];
+    const bool few = element_is_float(type) && !RUNS_ALL;
+    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_SPREAD : WANTS)];
     const unsigned blocks = 1 + (unsigned)rng_below(&rng, 3);
     struct partial expected, left, got;
     bool good;
@@ -277,6 +283,35 @@ static void check_floats(enum element_type type, unsigned runs)
     tap_family_end(&family, "%s, exponents in windows", element_name(type));
 }
 
+/* Types behind the first group: any bits; small numbers; and the greatest and the least alone. */
+static void check_others(enum element_type type, unsigned runs)
+{
+    const size_t size = element_size(type);
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        const size_t n = random_length();
+        const unsigned kind = run % 6;
+        const uint64_t sign = UINT64_C(1) << (8 * size - 1);
+        const uint64_t mostly = kind == 2 ? sign : kind == 3 ? sign - 1 : 0;
+        const uint64_t mask = rng_next(&rng) & rng_next(&rng);
+
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bits = rng_next(&rng);
+
+            if (kind == 1)
+                bits = (bits & mask) - (bits >> 40 & mask);
+            else if (kind >= 2 && (kind < 5 || bits % 16 != 0))
+                bits = kind == 5 ? bits & mask : mostly;
+            memcpy(data + i * size, &bits, size); /* the machine is little-endian, as GPUs are */
+        }
+        if (kind == 2 || kind == 3) /* which of many is the first? */
+            memset(data + rng_below(&rng, n) * size, (int)rng_below(&rng, 256), size);
+        check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "any bits");
+    }
+    tap_family_end(&family, "%s, any bits", element_name(type));
+}
+
 static uint64_t from_environment(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
@@ -298,6 +333,8 @@ int main(void)
     swapped = allocate(LENGTH_MAX * 8);
     for (int t = 0; t < ELEMENT_FLOATS; t++)
         check_floats((enum element_type)t, runs);
+    for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
+        check_others((enum element_type)t, runs);
     free(data);
     free(swapped);
     return tap_done();

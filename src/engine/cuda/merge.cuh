@@ -182,7 +182,7 @@ locate_extremes(Reducer *r, const struct job *job, struct partial *partial,
     typedef typename Reducer::order order;
 
     merge_blocks<order>(r, job->scratch, shared, of_all, found);
-    if (r->least.order == limits<order>::ORDER_MAX)
+    if (!r->has_extremes())
         return;
 
     const order low = r->least.order, high = (order)~r->greatest.order;

@@ -18,8 +18,13 @@ cudaError_t cuda_reduce(const struct cuda_launch *l, cudaStream_t stream)
         break;
         ELEMENT_FLOAT_TABLE(LAUNCH)
 #undef LAUNCH
-        ELEMENT_CASES_BEHIND_FLOATS
-        return cudaErrorNotSupported; /* the engine says that it does not reduce them */
+#define LAUNCH(CONSTANT, name, ...)    \
+    case ELEMENT_##CONSTANT:           \
+        cuda_launch_##name(l, stream); \
+        break;
+        ELEMENT_FLOAT8_TABLE(LAUNCH)
+        ELEMENT_INTEGER_TABLE(LAUNCH)
+#undef LAUNCH
     }
     return cudaGetLastError();
 }

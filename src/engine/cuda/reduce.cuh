@@ -85,8 +85,7 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
     const size_t most = std::min(processors * tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
     const unsigned blocks = (unsigned)std::min(tiles, most);
     const bool defers = second::follows(tiles, blocks);
-    const struct job job = {l->data, l->count, l->index, l->partial, l->scratch, defers,
-                            SWAP};
+    const struct job job = {l->data, l->count, l->index, l->partial, l->scratch, defers, SWAP};
 
     reduce<Type, SWAP, FINDS><<<blocks, THREADS, 0, stream>>>(job);
     if (defers)

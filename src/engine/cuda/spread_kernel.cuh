@@ -12,14 +12,15 @@
 #include "engine/cuda/types.cuh"
 
 /* What there is a cheaper kernel for than the one that finds everything. */
-#define SPREAD_FINDS \
-    ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | PARTIAL_NEGATIVE))
+#define SPREAD_FINDS                                                               \
+    ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | \
+                PARTIAL_NEGATIVE))
 
 /* The end of the kernel, by all threads of all its blocks: merges what they know into the partial
    result. */
 template <unsigned FINDS, typename Reducer>
-__device__ static __forceinline__ void
-conclude_spread(Reducer *r, typename Reducer::memory *shared, const struct job *job)
+__device__ static __forceinline__ void conclude_spread(Reducer *r, typename Reducer::memory *shared,
+                                                       const struct job *job)
 {
     struct partial *const partial = job->partial;
 

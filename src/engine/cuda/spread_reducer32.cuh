@@ -13,6 +13,7 @@
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 
 #include "engine/cuda/reducer32.cuh"
+#include "engine/cuda/reducer8.cuh"
 #include "engine/cuda/spread_state.cuh"
 
 /* The significant bits of a type, and the biased binary32 exponent of its least normal number. */
@@ -27,8 +28,14 @@ template <> struct narrow_format<bf16> {
     static const int BITS = 8, LEAST = 1;
 };
 
-template <typename Type, unsigned FINDS>
-struct spread_reducer : reducer<Type, false, false> {
+template <> struct narrow_format<f8e4m3> {
+    static const int BITS = 4, LEAST = 121;
+};
+template <> struct narrow_format<f8e5m2> {
+    static const int BITS = 3, LEAST = 113;
+};
+
+template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, false, false> {
     typedef reducer<Type, false, false> base;
     typedef thread_state<int32_t> state;
     typedef typename base::group group;
@@ -284,6 +291,41 @@ struct spread_reducer : reducer<Type, false, false> {
         l->e = high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
     }
 
+    /* The zeros and subnormal numbers of a group of numbers, and the least magnitude that is not
+       zero. What the signs of zeros have added to the negative ones is taken off. */
+    struct small_look {
+        struct small_counts counts;
+        uint32_t least;
+    };
+
+    __device__ __noinline__ static struct small_look count_small(const group *g)
+    {
+        struct small_look l;
+
+        l.counts.clear();
+        l.least = ~0u;
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < PER_WORD; half++) {
+                const uint32_t bits =
+                    __float_as_uint(Type::element(g->words[i], half)) & 0x7fffffffu;
+
+                /* Less one, zero is the greatest of all. */
+                l.least = min(l.least, bits - 1);
+                l.counts.zeros += bits == 0;
+                l.counts.subnormal += bits - 1 < ((uint32_t)format::LEAST << 23) - 1;
+                l.counts.negative -= bits == 0 && is_negative(g->words[i], half);
+            }
+        l.least++;
+        return l;
+    }
+
+    __device__ static __forceinline__ bool is_negative(uint32_t word, int half)
+    {
+        return (word >> (PER_WORD == 1 || half ? 31 : 15) & 1) != 0;
+    }
+
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
         const uint32_t magnitudes = PER_WORD == 1 ? 0x7fffffffu : 0x7fff7fffu;
@@ -313,12 +355,12 @@ struct spread_reducer : reducer<Type, false, false> {
             nearest = f32::least(nearest, Type::element(s, 1));
             negative = (negative & 0xffff) + (negative >> 16);
         }
-        const bool special = !(lowest > __int_as_float((int)0xff800000) &&
-                               highest < __int_as_float(0x7f800000));
+        const bool special =
+            !(lowest > __int_as_float((int)0xff800000) && highest < __int_as_float(0x7f800000));
         const uint32_t bits = __float_as_uint(nearest);
         struct exponents e;
 
-        if (special || bits >> 23 < (uint32_t)format::LEAST) {
+        if (special) {
             struct look l;
 
             l.g = *g;
@@ -330,9 +372,19 @@ struct spread_reducer : reducer<Type, false, false> {
             smallest = min(smallest, l.smallest);
             this->take_extremes(l.low, l.high, tile);
         } else {
-            const float greatest = f32::greatest(highest, -lowest);
+            const uint32_t greatest =
+                __float_as_uint(f32::greatest(highest, -lowest)) & 0x7fffffffu;
+            uint32_t least_number = bits;
 
-            e = exponents{(int)(bits >> 23), (int)(__float_as_uint(greatest) >> 23)};
+            if (bits >> 23 < (uint32_t)format::LEAST) {
+                const group copy = *g;
+                const struct small_look l = count_small(&copy);
+
+                small.take(&l.counts);
+                least_number = l.least;
+            }
+            e = greatest == 0 ? exponents{FIELD_MAX, 0}
+                              : exponents{field(least_number), field(greatest)};
             smallest = min(smallest, bits);
             small.negative += negative;
             this->take_extremes(order_of(lowest), ~order_of(highest), tile);
@@ -360,9 +412,8 @@ struct spread_reducer : reducer<Type, false, false> {
     __device__ void finish(memory *)
     {
         flush();
-        shared->small.take(&small, smallest == ~0u
-                                        ? NO_MAGNITUDE
-                                        : exact_key((double)__uint_as_float(smallest)));
+        shared->small.take(&small, smallest == ~0u ? NO_MAGNITUDE
+                                                   : exact_key((double)__uint_as_float(smallest)));
     }
 };
 

@@ -286,6 +286,31 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
         l->e = exponents{low, high};
     }
 
+    /* As that of spread_reducer32.cuh; `least` is the upper half, INT32_MAX where all are zero. */
+    struct small_look {
+        struct small_counts counts;
+        int least;
+    };
+
+    __device__ __noinline__ static struct small_look count_small(const group *g)
+    {
+        struct small_look l;
+
+        l.counts.clear();
+        l.least = INT32_MAX;
+#pragma unroll
+        for (int i = 0; i < values::GROUP; i++) {
+            const int upper = values::magnitude(g->elements[i]);
+            const bool zero = g->elements[i] == 0;
+
+            l.least = min(l.least, zero ? INT32_MAX : upper);
+            l.counts.zeros += zero;
+            l.counts.subnormal += !zero && upper < 0x100000;
+            l.counts.negative -= zero && __double2hiint(g->elements[i]) < 0;
+        }
+        return l;
+    }
+
     /* The upper half of the order. */
     __device__ static __forceinline__ int upper_order(double x)
     {
@@ -308,10 +333,11 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
             nearest = min(nearest, values::magnitude(g->elements[i]));
             negative += (unsigned)__double2hiint(g->elements[i]) >> 31;
         }
-        e = exponents{nearest >> 20, max(highest, ~lowest) >> 20};
-        if (e.greatest >= 0x7ff || nearest < 0x100000 ||
-            lowest <= (int)(this->least.order >> 32) ||
-            highest >= (int)(~this->greatest.order >> 32) || nearest <= (int)(smallest >> 32)) {
+        const int greatest = max(highest, ~lowest);
+
+        if (greatest >= 0x7ff00000 || lowest <= (int)(this->least.order >> 32) ||
+            highest >= (int)(~this->greatest.order >> 32) ||
+            (nearest <= (int)(smallest >> 32) && smallest != 0)) {
             struct look l;
 
             l.g = *g;
@@ -323,6 +349,17 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
             smallest = min(smallest, l.smallest);
             this->take_extremes(l.low, l.high, tile);
         } else {
+            int least_number = nearest;
+
+            if (nearest < 0x100000) {
+                const group copy = *g;
+                const struct small_look l = count_small(&copy);
+
+                small.take(&l.counts);
+                least_number = l.least;
+            }
+            e = least_number == INT32_MAX ? exponents{INT32_MAX, 0}
+                                          : exponents{field(least_number), field(greatest)};
             small.negative += negative;
         }
         add(g, e);

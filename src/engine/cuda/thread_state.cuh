@@ -87,6 +87,12 @@ template <typename Order> struct thread_state {
         return false;
     }
 
+    /* Whether there are extremes at all. */
+    __device__ __forceinline__ bool has_extremes() const
+    {
+        return least.order != limits<Order>::ORDER_MAX;
+    }
+
     /* How many elements of a group are in the chunk; the others fill up the last tile. A group is
        PER_LOAD elements from element `first` of the chunk on, and again every STRIDE elements. */
     template <int STRIDE, int PER_LOAD, int GROUP>
