@@ -60,6 +60,7 @@ cuda_sources = \
 	src/engine/cuda/spread_reducer64.cuh \
 	src/engine/cuda/spread_state.cuh \
 	src/engine/cuda/square_accumulator.cuh \
+	src/engine/cuda/square_bins.cuh \
 	src/engine/cuda/superaccumulator.cuh \
 	src/engine/cuda/thread_state.cuh \
 	src/engine/cuda/tuning.h \

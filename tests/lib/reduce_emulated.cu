@@ -233,6 +233,8 @@ template <typename Pair> static Pair emulated_pick_greatest(Pair a, Pair b)
     return emulated_pick<Pair, true>(a, b);
 }
 
+#define DYNAMIC_SHARED(name) alignas(16) static unsigned char name[96 << 10]
+
 #include "engine/cuda/integer_kernel.cuh"
 #include "engine/cuda/spread_kernel.cuh"
 
@@ -265,8 +267,8 @@ static void emulate_integers(const struct job *job, unsigned wants, unsigned blo
 
 bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
 {
-    const struct job job = {l->data,    l->count, l->index,    l->partial,
-                            l->scratch, false,    l->swap != 0};
+    const struct job job = {l->data,    l->count, l->index,     l->partial,
+                            l->scratch, false,    l->swap != 0, true};
 
     emulated_grid.x = blocks;
     switch (l->type) {

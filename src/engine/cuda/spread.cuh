@@ -10,16 +10,31 @@
 
 #include "engine/cuda/spread_kernel.cuh"
 
+/* Whether there is the shared memory for exponent bins, which the kernel gets along without. */
+template <typename Type, unsigned FINDS> static bool has_bins()
+{
+    if (!spread_reducer<Type, FINDS>::BINS)
+        return false;
+    if (cudaFuncSetAttribute(reduce_spread<Type, FINDS>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             sizeof(struct spread_bins)) == cudaSuccess)
+        return true;
+    (void)cudaGetLastError(); /* it is no failure */
+    return false;
+}
+
 template <typename Type, unsigned FINDS>
 static void launch_spread(const struct cuda_launch *l, cudaStream_t stream)
 {
     const size_t tile = spread_reducer<Type, FINDS>::TILE;
     const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
     const size_t most = std::min(processors * spread_tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
-    const struct job job = {l->data,    l->count, l->index,    l->partial,
-                            l->scratch, false,    l->swap != 0};
+    const bool bins = has_bins<Type, FINDS>();
+    const struct job job = {l->data,    l->count, l->index,     l->partial,
+                            l->scratch, false,    l->swap != 0, bins};
 
-    reduce_spread<Type, FINDS><<<(unsigned)std::min(tiles, most), THREADS, 0, stream>>>(job);
+    reduce_spread<Type, FINDS><<<(unsigned)std::min(tiles, most), THREADS,
+                                 bins ? sizeof(struct spread_bins) : 0, stream>>>(job);
 }
 
 /* Launches the cheapest kernel that finds what is wanted, as choose_kernel does. */

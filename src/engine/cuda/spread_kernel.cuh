@@ -11,6 +11,10 @@
 #include "engine/cuda/tuning.h"
 #include "engine/cuda/types.cuh"
 
+#ifndef DYNAMIC_SHARED
+#    define DYNAMIC_SHARED(name) extern __shared__ uint4 name[]
+#endif
+
 /* What there is a cheaper kernel for than the one that finds everything. */
 #define SPREAD_FINDS                                                               \
     ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | \
@@ -43,6 +47,7 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS)
     reduce_spread(const __grid_constant__ struct job job)
 {
     typedef struct spread_reducer<Type, FINDS> thread_reducer;
+    DYNAMIC_SHARED(dynamic);
     __shared__ typename thread_reducer::memory shared;
     thread_reducer r;
     const unsigned tiles = tiles_of<thread_reducer>(&job);
@@ -55,7 +60,7 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS)
 
     shared.clear();
     __syncthreads();
-    r.begin(&shared, job.count, false);
+    r.begin(&shared, job.count, thread_reducer::BINS && job.bins ? dynamic : NULL);
     for (unsigned tile = first; tile < end; tile += step) {
         typename thread_reducer::group g;
 

@@ -6,8 +6,9 @@
  * Squares have at most 48 bits, so they are binary64 values. The upper accumulator cuts one off at
  * its last place; the rest, which is exact, goes to the lower one. The elements of a group have to
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
- * aside: it goes to the block's superaccumulators, and a zero takes its place. doc/numerics.md
- * counts the bits.
+ * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
+ * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
+ * doc/numerics.md counts the bits.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
@@ -15,6 +16,7 @@
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer8.cuh"
 #include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/square_bins.cuh"
 
 /* The significant bits of a type, and the biased binary32 exponent of its least normal number. */
 template <typename Type> struct narrow_format;
@@ -35,6 +37,15 @@ template <> struct narrow_format<f8e5m2> {
     static const int BITS = 3, LEAST = 113;
 };
 
+/* The exponent bins of a block, in dynamic shared memory, for types that have them. */
+struct spread_bins {
+    exponent_bins_f32::memory sums;
+    square_bins::memory squares;
+};
+
+/* So many elements of a group are set aside one by one; more of them have the warp use bins. */
+static const int ASIDE_MAX = 4;
+
 template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, false, false> {
     typedef reducer<Type, false, false> base;
     typedef thread_state<int32_t> state;
@@ -43,6 +54,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     typedef typename base::sum_accumulator sum_accumulator;
     typedef narrow_format<Type> format;
     static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
+    static const bool BINS = spread_tuning<Type>::BINS;
     static const int PER_WORD = Type::PER_WORD;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
@@ -91,10 +103,20 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     unsigned groups;
     int64_t sum_total, absolute_total, upper_total, lower_total; /* in last places */
     struct small_counts small;
-    uint32_t smallest; /* bits of the least magnitude; all ones: none */
+    uint32_t smallest;        /* bits of the least magnitude; all ones: none */
+    struct spread_bins *bins; /* of the block; NULL where there are none */
+    exponent_bins_f32 sum_bins;
+    square_bins bins_of_squares;
+    int tiles_to_bin; /* tiles that go to the bins without another look */
 
-    __device__ void begin(memory *of_block, size_t elements, bool)
+    __device__ void begin(memory *of_block, size_t elements, void *dynamic)
     {
+        bins = BINS ? (struct spread_bins *)dynamic : NULL;
+        tiles_to_bin = 0;
+        if (bins != NULL) {
+            sum_bins.begin(bins->sums);
+            bins_of_squares.begin(bins->squares);
+        }
         this->state::begin(elements);
         shared = of_block;
         small.clear();
@@ -149,6 +171,14 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         return max((int)(magnitude >> 23), format::LEAST);
     }
 
+    __device__ static void add_magnitude(memory *shared, float x)
+    {
+        const uint32_t bits = __float_as_uint(x), e = bits >> 23 & 0xff;
+        const uint32_t m = (bits & 0x7fffffu) | (uint32_t)(e != 0) << 23;
+
+        shared->absolute.add_integer(sum_accumulator::cell_of((int)e + (e == 0) - 150), m);
+    }
+
     /* Adds an element by itself. */
     __device__ static void add_alone(memory *shared, float x)
     {
@@ -159,7 +189,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
 
         shared->accumulator.add_integer(cell, (int32_t)bits < 0 ? -(int64_t)m : (int64_t)m);
         if (ABSOLUTE)
-            shared->absolute.add_integer(cell, m);
+            add_magnitude(shared, x);
         shared->squares.add_integer(2 * place - EXACT_WIDE_LSB_EXPONENT,
                                     (int64_t)((uint64_t)m * m));
     }
@@ -187,8 +217,8 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     }
 
     /* Some of the warp's groups, which have these exponents, do not fit the bound: finds a better
-       one, and sets aside what does not fit even that. */
-    __device__ void adapt(group *g, struct exponents e)
+       one, and sets aside what does not fit even that. Returns false where that is too much. */
+    __device__ bool adapt(group *g, struct exponents e)
     {
         const int greatest = -min_of_warp(-e.greatest), lowest = min_of_warp(e.least);
         const bool all_fit = lowest >= greatest - SPREAD;
@@ -199,16 +229,51 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             flush();
             set_bound(next);
         }
+        if (BINS && bins != NULL && __any_sync(ALL_LANES, count_aside(g) > ASIDE_MAX)) {
+            tiles_to_bin = TILES_BINNED;
+            return false;
+        }
         if (e.least < bound - SPREAD) {
             group copy = *g;
 
             set_aside(shared, &copy, bound);
             *g = copy;
         }
+        return true;
     }
 
-    /* Adds a group whose elements fit. With LOWER it takes the lower parts of squares. */
-    template <bool LOWER> __device__ __forceinline__ void add_group(const group *g)
+    __device__ __forceinline__ int count_aside(const group *g) const
+    {
+        int count = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const uint32_t bits = g->words[i] & 0x7fffffffu;
+
+            count += bits != 0 && field(bits) < bound - SPREAD;
+        }
+        return count;
+    }
+
+    /* Puts a group into the bins. The warp does that together. */
+    __device__ __forceinline__ void bin_group(const group *g)
+    {
+        sum_bins.reserve(GROUP, &shared->accumulator);
+        bins_of_squares.reserve(GROUP, &shared->squares);
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const float x = __uint_as_float(g->words[i]);
+
+            sum_bins.take(x);
+            bins_of_squares.take(x);
+            if (ABSOLUTE && x != 0)
+                add_magnitude(shared, x);
+        }
+    }
+
+    /* Adds up a group whose elements fit. With LOWER it takes the lower parts of squares. */
+    template <bool LOWER>
+    __device__ static __forceinline__ struct totals add_up(const group *g, int bound)
     {
         const double sum_begin = extraction_at(field_of(sum_place(bound)));
         const double upper_begin = power_at(field_of(upper_place(bound)));
@@ -230,12 +295,35 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
                     lower += __fma_rn(x, x, upper - next);
                 upper = next;
             }
-        sum_total += places_added(sum, sum_begin);
-        if (ABSOLUTE)
-            absolute_total += places_added(absolute, sum_begin);
-        upper_total += places_added(upper, upper_begin);
-        if (LOWER)
-            lower_total += places_added(lower, lower_begin);
+        return totals{
+            places_added(sum, sum_begin), ABSOLUTE ? places_added(absolute, sum_begin) : 0,
+            places_added(upper, upper_begin), LOWER ? places_added(lower, lower_begin) : 0};
+    }
+
+    __device__ __noinline__ static struct totals add_up_whole(const group *g, int bound)
+    {
+        return add_up<true>(g, bound);
+    }
+
+    /* Adds a group whose elements fit. If the upper parts of squares are often enough, the other
+       way is out of line: the compiler would prepare both before it knows which to go. */
+    __device__ __forceinline__ void add_group(const group *g, int least)
+    {
+        struct totals t;
+
+        if (SPREAD_UPPER <= 0) {
+            t = add_up<true>(g, bound);
+        } else if (__any_sync(ALL_LANES, least < bound - SPREAD_UPPER)) {
+            const group copy = *g;
+
+            t = add_up_whole(&copy, bound);
+        } else {
+            t = add_up<false>(g, bound);
+        }
+        sum_total += t.sum;
+        absolute_total += t.absolute;
+        upper_total += t.upper;
+        lower_total += t.lower;
     }
 
     /* What a closer look finds in a group. */
@@ -395,23 +483,31 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     /* Adds a group with these exponents. */
     __device__ __forceinline__ void add(group *g, struct exponents e)
     {
-        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
-            adapt(g, e);
+        if (BINS && tiles_to_bin > 0) {
+            tiles_to_bin--;
+            bin_group(g);
+            return;
+        }
+        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD) && !adapt(g, e)) {
+            bin_group(g);
+            return;
+        }
         if (groups == GROUPS_MAX) {
             flush();
             set_bound(bound);
         }
         groups++;
-        if (SPREAD_UPPER <= 0 || __any_sync(ALL_LANES, e.least < bound - SPREAD_UPPER))
-            add_group<true>(g);
-        else
-            add_group<false>(g);
+        add_group(g, e.least);
     }
 
     /* Hands what the threads hold to the block. All of its threads together. */
     __device__ void finish(memory *)
     {
         flush();
+        if (BINS && bins != NULL) {
+            sum_bins.finish(bins->sums, &shared->accumulator);
+            bins_of_squares.finish(&shared->squares);
+        }
         shared->small.take(&small, smallest == ~0u ? NO_MAGNITUDE
                                                    : exact_key((double)__uint_as_float(smallest)));
     }

@@ -79,7 +79,9 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
         return extraction_at(field_of(product_place(bound, i)));
     }
 
-    __device__ void begin(memory *of_block, size_t elements, bool)
+    static const bool BINS = false;
+
+    __device__ void begin(memory *of_block, size_t elements, void *)
     {
         values::begin(elements);
         shared = of_block;

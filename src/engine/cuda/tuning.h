@@ -56,24 +56,22 @@ template <> struct tuning<f8e5m2> : tuned<2, 4, false> {
 
 /* Blocks a multiprocessor of the kernels that also find spread (spread.cuh): binary64 elements take
    more registers there. Not measured yet: gpureduce-bench ladder --suite has rows for them. */
+template <int blocks, bool bins> struct spread_tuned {
+    static const int BLOCKS = blocks;
+    static const bool BINS = bins; /* exponent bins, of 96 KiB a block; for f32 alone */
+};
 template <typename Type> struct spread_tuning;
-template <> struct spread_tuning<f32> {
-    static const int BLOCKS = 3;
+template <> struct spread_tuning<f32> : spread_tuned<2, true> {
 };
-template <> struct spread_tuning<f64> {
-    static const int BLOCKS = 2;
+template <> struct spread_tuning<f64> : spread_tuned<2, false> {
 };
-template <> struct spread_tuning<f16> {
-    static const int BLOCKS = 4;
+template <> struct spread_tuning<f16> : spread_tuned<4, false> {
 };
-template <> struct spread_tuning<bf16> {
-    static const int BLOCKS = 4;
+template <> struct spread_tuning<bf16> : spread_tuned<3, false> {
 };
-template <> struct spread_tuning<f8e4m3> {
-    static const int BLOCKS = 4;
+template <> struct spread_tuning<f8e4m3> : spread_tuned<4, false> {
 };
-template <> struct spread_tuning<f8e5m2> {
-    static const int BLOCKS = 4;
+template <> struct spread_tuning<f8e5m2> : spread_tuned<4, false> {
 };
 
 /* The most threads that a multiprocessor holds: more blocks than that cannot be asked for. */
