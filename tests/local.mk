@@ -131,6 +131,18 @@ tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
+# The kernels that reduce, on the host and on a GPU.
+if HAVE_CUDA
+test_programs += tests/unit/test_reduce_kernels tests/unit/test_reduce_cuda
+endif
+tests_unit_test_reduce_kernels_SOURCES = \
+	tests/unit/test_reduce_kernels.c \
+	tests/lib/cuda_emulation.c tests/lib/cuda_emulation.h \
+	tests/lib/reduce_emulated.cu tests/lib/reduce_emulated.h
+tests_unit_test_reduce_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_reduce_cuda_SOURCES = tests/unit/test_reduce_kernels.c
+tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \

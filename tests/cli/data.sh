@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without
-# gpureduce: from a file and through a pipe, with every instruction set there is.
+# gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU.
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
@@ -19,16 +19,24 @@ for name in portable avx2 avx512; do
     fi
 done
 ok 'there is a portable version' test -n "$sets"
+environment=
+gpu=gpu
+run -q -o sum -D gpu three.f32
+if [ "$status" = 3 ]; then
+    skip 'samples on a GPU' 'no GPU'
+    gpu=
+fi
 
 # check FILE OPTIONS OPERATIONS: the values stand in ./values.
 check() {
     file=$1 options=$2 operations=$3
     good=true
-    for way in default $sets pipe; do
+    for way in default $sets $gpu pipe; do
         environment=
         # shellcheck disable=SC2086 # the options are words
         case $way in
         default) run -q -o "$operations" $options "data/$file" ;;
+        gpu) run -q -D gpu -o "$operations" $options "data/$file" ;;
         pipe)
             command="cat data/$file | gpureduce -q -D cpu -o $operations $options"
             # shellcheck disable=SC2002 # a pipe is the point

@@ -21,6 +21,7 @@
 #define THREADS_MAX 1024
 #define STACK_SIZE ((size_t)64 << 10)
 #define COPIES_MAX 1024
+#define WARP 32
 
 struct emulation_index threadIdx, blockIdx;
 uint64_t emulation_seed = 1;
@@ -36,13 +37,18 @@ struct fiber {
     ucontext_t context;
     void *stack;
     bool ended;
-    int line; /* of the barrier that it waits at */
+    int line;       /* of the barrier that it waits at */
+    unsigned round; /* in which it came there */
+    bool at_warp;   /* waits for its warp, with a value */
+    uint64_t value;
     struct copy copies[COPIES_MAX];
     unsigned first_copy, next_copy, group;
 };
 
 static struct fiber *fibers, *running;
 static int any_flag, collected_flag;
+static unsigned current_round;
+static uint64_t warp_values[WARP]; /* of the warp that is running */
 static void (*kernel)(const void *);
 static const void *kernel_argument;
 
@@ -143,8 +149,9 @@ static void fiber_main(void)
 
 static void fiber_begin(struct fiber *f)
 {
-    f->ended = false;
+    f->ended = f->at_warp = false;
     f->line = 0;
+    f->round = 0;
     f->first_copy = f->next_copy = f->group = 0;
     if (!f->stack)
         f->stack = malloc(STACK_SIZE);
@@ -177,6 +184,50 @@ static uint32_t draw(void)
     return (uint32_t)(emulation_seed >> 33);
 }
 
+/* Runs a thread up to where it waits, or to its end. */
+static void run_thread(struct fiber *f)
+{
+    if (f->ended)
+        fail("a thread is at an end where others are at a barrier");
+    to_fiber(f);
+    f->round = current_round;
+}
+
+/* The threads of a warp, one of which waits for the others: hands values round until none does. */
+static void run_warp(struct fiber *first, uint32_t threads)
+{
+    const uint32_t count = threads < WARP ? threads : WARP;
+    uint32_t waiting = 0;
+
+    do {
+        const uint32_t turn = draw() % WARP;
+
+        for (uint32_t i = 0; i < count; i++) {
+            struct fiber *f = &first[(i ^ turn) % count];
+
+            if (!f->at_warp && (f->ended || f->round == current_round))
+                fail("a thread of a warp is not where the others are");
+            if (!f->at_warp)
+                run_thread(f);
+            if (!f->at_warp)
+                fail("a thread of a warp is not where the others are");
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            if (first[i].line != first->line)
+                fail("threads of a warp are at different places");
+            warp_values[i] = first[i].value;
+            first[i].at_warp = false;
+        }
+        waiting = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            struct fiber *f = &first[(i ^ turn) % count];
+
+            run_thread(f);
+            waiting += f->at_warp;
+        }
+    } while (waiting > 0);
+}
+
 /* Runs a block: all its threads from barrier to barrier. */
 static void run_block(uint32_t threads)
 {
@@ -184,28 +235,29 @@ static void run_block(uint32_t threads)
 
     for (uint32_t i = 0; i < threads; i++)
         fiber_begin(&fibers[i]);
+    current_round = 0;
     while (ended < threads) {
         /* Any step without a common divisor visits all of them. */
         uint32_t step = draw() % threads | 1, at = draw() % threads;
-        int line = 0;
 
         while (threads % step == 0 && step > 1)
             step += 2;
         if (threads & (threads - 1)) /* not a power of two: only neighbours are sure to visit all */
             step = 1;
         any_flag = 0;
+        current_round++;
         for (uint32_t i = 0; i < threads; i++) {
             struct fiber *f = &fibers[at];
 
+            if (f->round != current_round)
+                run_thread(f);
+            if (f->at_warp)
+                run_warp(&fibers[at / WARP * WARP], threads);
             at = (at + step) % threads;
-            if (f->ended)
-                fail("a thread is at an end where others are at a barrier");
-            to_fiber(f);
-            if (f->ended)
-                ended++;
-            else if (line == 0)
-                line = f->line;
-            else if (f->line != line)
+        }
+        for (uint32_t i = 0; i < threads; i++) {
+            ended += fibers[i].ended;
+            if (!fibers[i].ended && fibers[i].line != fibers[0].line)
                 fail("threads are at different barriers");
         }
         collected_flag = any_flag;
@@ -234,6 +286,16 @@ int emulation_barrier(int flag, int line)
     running->line = line;
     to_scheduler();
     return collected_flag;
+}
+
+uint64_t emulation_warp(uint64_t value, int line, uint64_t all[32])
+{
+    running->value = value;
+    running->line = line;
+    running->at_warp = true;
+    to_scheduler();
+    memcpy(all, warp_values, sizeof warp_values);
+    return (uint64_t)(running - fibers) % WARP;
 }
 
 void copy_begin(uint32_t *to, const uint32_t *from)

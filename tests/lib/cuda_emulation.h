@@ -53,6 +53,10 @@ int emulation_barrier(int flag, int line);
 #define __syncthreads() ((void)emulation_barrier(0, __LINE__))
 #define __syncthreads_or(flag) emulation_barrier(flag, __LINE__)
 
+/* Waits for all threads of the warp, and hands them each other's values. `line` tells places apart.
+   Returns the thread's number in the warp. */
+uint64_t emulation_warp(uint64_t value, int line, uint64_t all[32]);
+
 /* Asynchronous copies of the thread that runs. */
 void copy_begin(uint32_t *to, const uint32_t *from);
 void copy_group(void);

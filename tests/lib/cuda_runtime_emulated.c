@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/spread.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/zstd/kernels.h"
 #include "lib/zstd_emulated.h"
@@ -568,7 +569,9 @@ static void run_reduce(const void *arguments)
             element_swap(element, at + i * size, 1, size);
         else
             memcpy(element, at + i * size, size);
-        partial_take(l->partial, element_load(l->type, element), l->index + i);
+        partial_take_element(l->partial, l->type, element, l->index + i);
+        if (l->wants & SPREAD_WANTS)
+            spread_take_element(l->partial, l->type, element);
     }
     exact_carry(&l->partial->sum);
 }

@@ -138,7 +138,7 @@ static void choose_options(struct run *run)
     run->policy = (unsigned)below(2) + once_in(8);
     run->skip = 0;
     run->length = once_in(4) ? spread(LENGTH_LOG2 + 1) : UINT64_MAX;
-    run->spread = strcmp(device, "cpu") == 0 && once_in(2);
+    run->spread = once_in(2);
     run->ddof = once_in(4) ? spread(LENGTH_LOG2) : below(3);
     run->before = run->way == FILE_AS_STDIN && once_in(2) ? spread(14) : 0;
     end += sprintf(end, "--device=%s --nan=%s", device, policies[run->policy]);

@@ -233,7 +233,7 @@ static bool launch(const struct sample *sample, unsigned wants, bool swap, struc
         tap_note("%s", cudaGetErrorString(error));
         return false;
     }
-    partial.sum.pending = EXACT_PENDING_MAX; /* which the kernel does not keep */
+    cuda_settle_partial(&partial, wants);
     partial_merge(total, &partial);
     return true;
 }

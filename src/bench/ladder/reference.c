@@ -51,10 +51,9 @@ static double magnitude_of(enum element_type type, const void *data, size_t coun
     return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-struct cpu_reducer *reference_reducers(enum element_type type, unsigned threads)
+struct cpu_reducer *reference_reducers(enum element_type type, unsigned wants, unsigned threads)
 {
-    return reducers_new(cpu_kernels_choose(), type, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
-                        threads);
+    return reducers_new(cpu_kernels_choose(), type, wants, threads);
 }
 
 struct reference reference_of(struct cpu_reducer *reducer, const void *data, size_t count,
@@ -103,7 +102,7 @@ bool reference_find(struct reference *r, enum element_type type, const void *dat
     unsigned threads = cores_available();
     struct job job = {.type = type,
                       .data = data,
-                      .reducers = reference_reducers(type, threads),
+                      .reducers = reference_reducers(type, PARTIAL_ALL, threads),
                       .parts = calloc(threads, sizeof *job.parts)};
     bool good = job.reducers && job.parts;
 

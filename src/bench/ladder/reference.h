@@ -23,8 +23,9 @@ struct reference {
 /* Reduces `count` elements at `data`, with one thread per core. */
 bool reference_find(struct reference *r, enum element_type type, const void *data, uint64_t count);
 
-/* `threads` reducers for reference_of, for reducers_free. NULL without memory. */
-struct cpu_reducer *reference_reducers(enum element_type type, unsigned threads);
+/* `threads` reducers for reference_of, for reducers_free; `wants` are partial_want bits. NULL
+   without memory. */
+struct cpu_reducer *reference_reducers(enum element_type type, unsigned wants, unsigned threads);
 
 /* The reference of a few elements of the reducer's type, the first of which has this index. Any
    thread may call it with a reducer of its own. Cannot fail. */

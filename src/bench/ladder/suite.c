@@ -79,6 +79,8 @@ enum suite_column {
     SUITE_PRODUCTION,
     SUITE_RATIO,
     SUITE_WHERE,
+    SUITE_SPREAD,
+    SUITE_ALL,
     SUITE_CUB_F32,
     SUITE_RATIO_F32,
     SUITE_REPRODUCIBLE,
@@ -101,6 +103,8 @@ static const struct table_column suite_columns[SUITE_COLUMNS] = {
     [SUITE_PRODUCTION] = {"gigabytes_per_second", "production", TABLE_NUMBER, 1},
     [SUITE_RATIO] = {"ratio_to_cub", "x cub", TABLE_NUMBER, 3},
     [SUITE_WHERE] = {"where_ratio_to_cub", "+where", TABLE_NUMBER, 3},
+    [SUITE_SPREAD] = {"spread_ratio_to_cub", "+spread", TABLE_NUMBER, 3},
+    [SUITE_ALL] = {"all_ratio_to_cub", "all", TABLE_NUMBER, 3},
     [SUITE_CUB_F32] = {"cub_f32_gigabytes_per_second", "cub f32", TABLE_NUMBER, 1},
     [SUITE_RATIO_F32] = {"ratio_to_cub_f32", "x cub f32", TABLE_NUMBER, 3},
     [SUITE_REPRODUCIBLE] = {"cub_reproducible_gigabytes_per_second", "cub-repr.", TABLE_NUMBER, 1},
@@ -146,6 +150,8 @@ enum contender {
     CONTENDER_CUB,
     CONTENDER_PRODUCTION,
     CONTENDER_WHERE,
+    CONTENDER_SPREAD,
+    CONTENDER_ALL,
     CONTENDER_OTHER,
     CONTENDERS
 };
@@ -166,6 +172,8 @@ static void suite_row(const struct workbench *b, struct table *t, struct bench_c
     table_number(t, SUITE_PRODUCTION, rates[CONTENDER_PRODUCTION]);
     table_number(t, SUITE_RATIO, rates[CONTENDER_PRODUCTION] / rates[CONTENDER_CUB]);
     table_number(t, SUITE_WHERE, rates[CONTENDER_WHERE] / rates[CONTENDER_CUB]);
+    table_number(t, SUITE_SPREAD, rates[CONTENDER_SPREAD] / rates[CONTENDER_CUB]);
+    table_number(t, SUITE_ALL, rates[CONTENDER_ALL] / rates[CONTENDER_CUB]);
     table_number(t, SUITE_PERCENT, 100 * rates[CONTENDER_PRODUCTION] * 1e9 / b->device.peak);
     table_number(t, SUITE_CUB_TIME, s[CONTENDER_CUB].median);
     table_number(t, SUITE_TIME, s[CONTENDER_PRODUCTION].median);
@@ -202,7 +210,8 @@ static bool admit(struct workbench *b, const struct inputs *in, struct bench_cas
 static unsigned suite_contenders(struct workbench *b, const struct inputs *in,
                                  struct bench_case *contenders, const char *name)
 {
-    static const char *const names[] = {"cub", "production", "production-where"};
+    static const char *const names[] = {"cub", "production", "production-where",
+                                        "production-spread", "production-all"};
     const struct rung *reproducible = rung_table_find("cub-reproducible");
     bool half = element_size(in->type) == 2;
 

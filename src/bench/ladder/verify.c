@@ -10,6 +10,8 @@
 
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
+#include "core/spread.h"
+#include "engine/cuda/kernels.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 
@@ -111,7 +113,7 @@ static enum verdict judge_rows(const struct judging *j, struct findings *f)
 {
     unsigned threads = cores_available();
     struct rows_job job = {.judging = j,
-                           .reducers = reference_reducers(j->c->launch.type, threads),
+                           .reducers = reference_reducers(j->c->launch.type, PARTIAL_SUM, threads),
                            .parts = calloc(threads, sizeof *job.parts)};
     bool good = job.reducers && job.parts;
     enum verdict verdict = VERDICT_EXACT;
@@ -145,16 +147,33 @@ static enum verdict judge_rows(const struct judging *j, struct findings *f)
  * One result: of the production kernel, or a sum.
  */
 
-/* What the production kernel left in device memory, as results. */
-static struct result finish(const void *results)
+static struct result results_of(const struct partial *partial, const struct bench_case *c)
 {
-    struct partial partial;
+    const enum element_type type = c->launch.type;
+    const struct spread_terms terms = {.type = type, .types = partial_types_of(type)};
     struct result result;
 
-    memcpy(&partial, results, sizeof partial);
-    partial.sum.pending = EXACT_PENDING_MAX; /* the kernel does not keep it */
-    partial_finish(&partial, false, &result);
+    partial_finish(partial, false, &result);
+    spread_finish(partial, &terms, &result);
     return result;
+}
+
+/* What the production kernel left in device memory, as results. */
+static struct result finish(const void *results, const struct bench_case *c)
+{
+    struct partial partial;
+
+    memcpy(&partial, results, sizeof partial);
+    cuda_settle_partial(&partial, c->rung->wants);
+    return results_of(&partial, c);
+}
+
+/* What differs first between two results, in words; NULL when nothing does. */
+static const char *difference(const struct result *a, const struct result *b, unsigned wants)
+{
+    const char *wrong = result_difference(a, b, wants);
+
+    return wrong ? wrong : spread_difference(a, b, wants & (SPREAD_WANTS | PARTIAL_SUM));
 }
 
 static double ulps_of(const struct judging *j, double computed)
@@ -167,11 +186,10 @@ static double ulps_of(const struct judging *j, double computed)
 /* Judges what the production kernel found: every bit that was asked for must be right. */
 static enum verdict judge_exact(const struct judging *j, struct findings *f)
 {
-    struct result got = finish(j->results), expected;
-    const char *wrong;
+    const struct result got = finish(j->results, j->c);
+    const struct result expected = results_of(&j->reference->partial, j->c);
+    const char *wrong = difference(&got, &expected, j->c->rung->wants);
 
-    partial_finish(&j->reference->partial, false, &expected);
-    wrong = result_difference(&got, &expected, j->c->rung->wants);
     f->ulps = !wrong && j->c->rung->wants & PARTIAL_SUM ? ulps_of(j, got.sum) : (double)NAN;
     if (wrong)
         snprintf(f->why, sizeof f->why, "the %s is wrong (sums: %.17g, exact %.17g)", wrong,
@@ -253,8 +271,8 @@ static cudaError_t verify_contents(struct workbench *b, const struct inputs *in,
 static bool same_results(const struct bench_case *c, const void *a, const void *b)
 {
     if (c->rung->order == ORDER_EXACT) {
-        struct result x = finish(a), y = finish(b);
-        return result_difference(&x, &y, c->rung->wants) == NULL;
+        struct result x = finish(a, c), y = finish(b, c);
+        return difference(&x, &y, c->rung->wants) == NULL;
     }
     return memcmp(a, b, c->size) == 0;
 }

@@ -206,7 +206,7 @@ static bool collect(struct engine_worker *feeder, struct slot *slot)
     pinned_window_close(slot->window);
     slot->window = NULL;
     feeder->good = *slot->mirror;
-    feeder->good.sum.pending = EXACT_PENDING_MAX; /* the kernel leaves digits below 2^52 */
+    cuda_settle_partial(&feeder->good, feeder->setup.wants);
     slot->busy = false;
     bytes = slot->chunk.count * element_size(feeder->setup.type);
     note(&feeder->times.copies, feeder, slot->begun, slot->copied, bytes);

@@ -11,6 +11,7 @@
 
 #include "core/element.h"
 #include "core/partial.h"
+#include "core/spread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,7 +25,7 @@ struct cuda_block_result {
 };
 
 /* What there are kernels for: partial_want bits. */
-#define CUDA_FINDS (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE)
+#define CUDA_FINDS ((unsigned)PARTIAL_ALL)
 
 /* The most blocks of one launch, and warps of a block. */
 #define CUDA_BLOCKS_MAX 4096
@@ -50,9 +51,19 @@ struct cuda_launch {
     int multiprocessors;          /* of the device */
 };
 
-/* Reduces a chunk on the device. The digits of partial->sum are left below 2^52 in magnitude, its
-   `pending` is not kept. */
+/* Reduces a chunk on the device. The digits of the sums in the partial are left below 2^52 in
+   magnitude, and their `pending` is not kept: cuda_settle_partial makes up for that. */
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);
+
+/* What a partial that the kernels worked on needs when it has been copied from the device, before
+   any other use: says that the digits of sums may have grown as far as they may. `wants` is that of
+   the launches. */
+static inline void cuda_settle_partial(struct partial *partial, unsigned wants)
+{
+    partial->sum.pending = EXACT_PENDING_MAX;
+    if (wants & SPREAD_WANTS)
+        partial->absolute.pending = partial->squares.pending = EXACT_PENDING_MAX;
+}
 
 /* Whether this program holds code for the current device. */
 cudaError_t cuda_reduce_check(void);

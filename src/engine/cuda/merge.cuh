@@ -19,6 +19,9 @@ struct job {
     struct partial *partial;
     struct cuda_scratch *scratch;
     bool defers; /* a second kernel follows, for what the warps leave */
+    bool swap;   /* elements are not in the machine's byte order: for reducers that are not made for
+                    one of the two */
+    bool bins;   /* there is dynamic shared memory for exponent bins: for spread.cuh */
 };
 
 template <typename Reducer> __device__ static __forceinline__ unsigned tiles_of(const struct job *j)
@@ -26,7 +29,7 @@ template <typename Reducer> __device__ static __forceinline__ unsigned tiles_of(
     return (unsigned)((j->count + Reducer::TILE - 1) / Reducer::TILE);
 }
 
-/* Loads a thread's group of a tile. */
+/* Loads a thread's group of a tile, in the machine's byte order. */
 template <typename Reducer>
 __device__ static __forceinline__ void fetch(typename Reducer::group *g, const struct job *j,
                                              unsigned tile)
@@ -35,6 +38,7 @@ __device__ static __forceinline__ void fetch(typename Reducer::group *g, const s
         Reducer::load(g, j->data, tile);
     else
         Reducer::load_part(g, j->data, tile, j->count);
+    Reducer::arrange(g, j->swap);
 }
 
 /* Merges an extreme over a warp: into that of lane 0, or of all lanes. */
@@ -80,11 +84,12 @@ __device__ static void merge_block(struct extreme<Order> *least, struct extreme<
 
 /* One step of carrying, on digits that other blocks may be adding to: the value never changes. It
    keeps the digits small, however many launches follow. The topmost digit keeps all it has. */
-__device__ static void carry(int64_t *digits)
+template <int DIGITS> __device__ static void carry(int64_t *digits)
 {
+    static_assert(DIGITS <= THREADS, "a thread for each digit");
     const int t = threadIdx.x;
 
-    if (t < EXACT_DIGITS - 1) {
+    if (t < DIGITS - 1) {
         const long long over = exact_carry_out(*(volatile int64_t *)(digits + t));
 
         if (over != 0) {
@@ -178,7 +183,7 @@ locate_extremes(Reducer *r, const struct job *job, struct partial *partial,
     typedef typename Reducer::order order;
 
     merge_blocks<order>(r, job->scratch, shared, of_all, found);
-    if (r->least.order == limits<order>::ORDER_MAX)
+    if (!r->has_extremes())
         return;
 
     const order low = r->least.order, high = (order)~r->greatest.order;
@@ -220,7 +225,7 @@ __device__ static __forceinline__ void conclude(Reducer *r, typename Reducer::me
     if (r->counts.any())
         add_counts(partial, &r->counts, job->index);
     if (sum && blockIdx.x == 0)
-        carry(partial->sum.digit);
+        carry<EXACT_DIGITS>(partial->sum.digit);
     if (!where)
         publish_extremes<order>(partial, r);
     else if (is_last_block<order>(r, job->scratch, &last))

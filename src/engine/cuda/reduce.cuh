@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "core/spread.h"
 #include "engine/cuda/merge.cuh"
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer64.cuh"
@@ -84,7 +85,7 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
     const size_t most = std::min(processors * tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
     const unsigned blocks = (unsigned)std::min(tiles, most);
     const bool defers = second::follows(tiles, blocks);
-    const struct job job = {l->data, l->count, l->index, l->partial, l->scratch, defers};
+    const struct job job = {l->data, l->count, l->index, l->partial, l->scratch, defers, SWAP};
 
     reduce<Type, SWAP, FINDS><<<blocks, THREADS, 0, stream>>>(job);
     if (defers)
@@ -92,7 +93,7 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
 }
 
 /* Launches the cheapest kernel that finds what is wanted. The rows are in order of cost, and the
-   last finds everything, so a new accumulator adds a row or two and doubles nothing. */
+   last finds everything but what spread.cuh is for. */
 template <typename Type, bool SWAP>
 static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
 {
@@ -106,7 +107,8 @@ static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
         {SUM, launch<Type, SWAP, SUM>},
         {SUM | PARTIAL_WHERE, launch<Type, SWAP, SUM | PARTIAL_WHERE>},
     };
-    static_assert((SUM | PARTIAL_WHERE) == CUDA_FINDS, "the last row finds everything");
+    static_assert((SUM | PARTIAL_WHERE) == (CUDA_FINDS & ~SPREAD_WANTS),
+                  "the last row finds everything");
     const size_t last = sizeof rows / sizeof *rows - 1;
     size_t row = 0;
 

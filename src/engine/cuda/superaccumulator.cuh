@@ -9,6 +9,26 @@
 #include "engine/cuda/tuning.h"
 #include "engine/cuda/warp.cuh"
 
+/* Adds an integer below 2^58 in magnitude to a cell, whose halves these are. Whoever finds that the
+   upper half had reached 2^29 moves it to the cell 32 exponents further on, which is so many cells
+   from here. Until that is done, the half may grow by 2^21 for each thread of the block, or by what
+   a few threads add at the end: it stays below 2^31. */
+template <int CELLS_ON>
+__device__ static __forceinline__ void add_to_cell(unsigned *lower, int *upper, int64_t x)
+{
+    const unsigned low = (unsigned)x;
+    const unsigned before = atomicAdd(lower, low);
+    const int high = (int)(x >> 32) + (before + low < low);
+    const int upper_before = atomicAdd(upper, high);
+
+    if (abs(upper_before) >= 1 << 29) {
+        const int taken = atomicExch(upper, 0);
+        const unsigned there = atomicAdd(lower + CELLS_ON, (unsigned)taken);
+
+        atomicAdd(upper + CELLS_ON, (taken >> 31) + (there + taken < (unsigned)taken));
+    }
+}
+
 /*
  * An integer for each biased exponent e from FIRST to LAST, to which mantissas are added: cell
  * e - FIRST counts in units of 2^(e - 1075), the weight of the last bit of a binary64 of that
@@ -36,23 +56,10 @@ template <int FIRST, int LAST> struct superaccumulator {
         }
     }
 
-    /* Adds an integer below 2^58 in magnitude to a cell. Whoever finds that the upper half had
-       reached 2^29 moves it to the cell 32 exponents further on. Until that is done, the half may
-       grow by 2^21 for each thread of the block, or by what a few threads add at the end: it stays
-       below 2^31. */
+    /* Adds an integer below 2^58 in magnitude to a cell. */
     __device__ void add_integer(int cell, int64_t x)
     {
-        const unsigned low = (unsigned)x;
-        const unsigned before = atomicAdd(&lower[cell], low);
-        const int high = (int)(x >> 32) + (before + low < low);
-        const int upper_before = atomicAdd(&upper[cell], high);
-
-        if (abs(upper_before) >= 1 << 29) {
-            const int taken = atomicExch(&upper[cell], 0);
-            const unsigned there = atomicAdd(&lower[cell + 32], (unsigned)taken);
-
-            atomicAdd(&upper[cell + 32], (taken >> 31) + (there + taken < (unsigned)taken));
-        }
+        add_to_cell<32>(lower + cell, upper + cell, x);
     }
 
     /* The cell that counts in units of 2^exponent. */

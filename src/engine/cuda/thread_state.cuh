@@ -43,6 +43,13 @@ struct counts {
     {
         first_nan = at < first_nan ? at : first_nan;
     }
+    __device__ void take(const struct counts *other)
+    {
+        nan += other->nan;
+        positive_infinity += other->positive_infinity;
+        negative_infinity += other->negative_infinity;
+        take_nan(other->first_nan);
+    }
     __device__ bool any() const
     {
         return (nan | positive_infinity | negative_infinity) != 0;
@@ -68,10 +75,22 @@ template <typename Order> struct thread_state {
         counts.clear();
     }
 
+    /* What is left to do with a group that has been loaded: nothing, where the reducer is made for
+       one byte order. */
+    template <typename Group> __device__ __forceinline__ static void arrange(Group *, bool)
+    {
+    }
+
     /* Whether the warp leaves its other tiles to a second kernel. */
     __device__ __forceinline__ bool leaves() const
     {
         return false;
+    }
+
+    /* Whether there are extremes at all. */
+    __device__ __forceinline__ bool has_extremes() const
+    {
+        return least.order != limits<Order>::ORDER_MAX;
     }
 
     /* How many elements of a group are in the chunk; the others fill up the last tile. A group is

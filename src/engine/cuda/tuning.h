@@ -41,6 +41,39 @@ template <> struct tuning<f16>  : tuned<4, 5, false> { /* 1.00  1.00      -     
 template <> struct tuning<bf16> : tuned<4, 4, false> { /* 0.98  0.98   0.89  0.91 */ };
 /* clang-format on */
 
+/* Integers of all sizes: loads of 16 bytes in flight, and blocks a multiprocessor. Not measured. */
+struct integer_tuning {
+    static const int UNROLL = 4, BLOCKS = 4;
+};
+
+/* Floats of one byte, which are made halves when they have been loaded. Not measured. */
+struct f8e4m3;
+struct f8e5m2;
+template <> struct tuning<f8e4m3> : tuned<2, 4, false> {
+};
+template <> struct tuning<f8e5m2> : tuned<2, 4, false> {
+};
+
+/* Blocks a multiprocessor of the kernels that also find spread (spread.cuh): binary64 elements take
+   more registers there. Not measured yet: gpureduce-bench ladder --suite has rows for them. */
+template <int blocks, bool bins> struct spread_tuned {
+    static const int BLOCKS = blocks;
+    static const bool BINS = bins; /* exponent bins, of 96 KiB a block; for f32 alone */
+};
+template <typename Type> struct spread_tuning;
+template <> struct spread_tuning<f32> : spread_tuned<2, true> {
+};
+template <> struct spread_tuning<f64> : spread_tuned<2, false> {
+};
+template <> struct spread_tuning<f16> : spread_tuned<4, false> {
+};
+template <> struct spread_tuning<bf16> : spread_tuned<3, false> {
+};
+template <> struct spread_tuning<f8e4m3> : spread_tuned<4, false> {
+};
+template <> struct spread_tuning<f8e5m2> : spread_tuned<4, false> {
+};
+
 /* The most threads that a multiprocessor holds: more blocks than that cannot be asked for. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ == 750
 static const int RESIDENT_THREADS = 1024;

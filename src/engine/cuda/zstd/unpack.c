@@ -45,7 +45,7 @@ static bool collect(struct engine_unpacker *u, struct mirror *m, bool wait)
         return false;
     m->busy = false;
     u->good = *m->partial;
-    u->good.sum.pending = EXACT_PENDING_MAX; /* the kernel leaves digits below 2^52 */
+    cuda_settle_partial(&u->good, u->setup.wants);
     unpack_note(&u->times.kernels, u, m->begun, m->done, m->bytes);
     return true;
 }

@@ -1,0 +1,57 @@
+/*
+ * The kernel that also finds what core/spread.h is about, of floats, as a template over an element
+ * type; SPREAD_INSTANCE makes it for one type, in a file of its own. The byte order is no parameter
+ * of the template: the kernel has more to do than to load, and takes longer to compile.
+ */
+#ifndef GPUREDUCE_CUDA_SPREAD_CUH
+#define GPUREDUCE_CUDA_SPREAD_CUH
+
+#include <algorithm>
+
+#include "engine/cuda/spread_kernel.cuh"
+
+/* Whether there is the shared memory for exponent bins, which the kernel gets along without. */
+template <typename Type, unsigned FINDS> static bool has_bins()
+{
+    if (!spread_reducer<Type, FINDS>::BINS)
+        return false;
+    if (cudaFuncSetAttribute(reduce_spread<Type, FINDS>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             sizeof(struct spread_bins)) == cudaSuccess)
+        return true;
+    (void)cudaGetLastError(); /* it is no failure */
+    return false;
+}
+
+template <typename Type, unsigned FINDS>
+static void launch_spread(const struct cuda_launch *l, cudaStream_t stream)
+{
+    const size_t tile = spread_reducer<Type, FINDS>::TILE;
+    const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
+    const size_t most = std::min(processors * spread_tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
+    const bool bins = has_bins<Type, FINDS>();
+    const struct job job = {l->data,    l->count, l->index,     l->partial,
+                            l->scratch, false,    l->swap != 0, bins};
+
+    reduce_spread<Type, FINDS><<<(unsigned)std::min(tiles, most), THREADS,
+                                 bins ? sizeof(struct spread_bins) : 0, stream>>>(job);
+}
+
+/* Launches the cheapest kernel that finds what is wanted, as choose_kernel does. */
+template <typename Type>
+static void choose_spread_kernel(const struct cuda_launch *l, cudaStream_t stream)
+{
+    if ((l->wants & ~SPREAD_FINDS) == 0)
+        launch_spread<Type, SPREAD_FINDS>(l, stream);
+    else
+        launch_spread<Type, CUDA_FINDS>(l, stream);
+}
+
+/* Defines cuda_spread_NAME (instances.h). */
+#define SPREAD_INSTANCE(type)                                                 \
+    void cuda_spread_##type(const struct cuda_launch *l, cudaStream_t stream) \
+    {                                                                         \
+        choose_spread_kernel<type>(l, stream);                                \
+    }
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The kernel of spread.cuh, without its launch.
+ */
+#ifndef GPUREDUCE_CUDA_SPREAD_KERNEL_CUH
+#define GPUREDUCE_CUDA_SPREAD_KERNEL_CUH
+
+#include "core/spread.h"
+#include "engine/cuda/merge.cuh"
+#include "engine/cuda/spread_reducer32.cuh"
+#include "engine/cuda/spread_reducer64.cuh"
+#include "engine/cuda/tuning.h"
+#include "engine/cuda/types.cuh"
+
+#ifndef DYNAMIC_SHARED
+#    define DYNAMIC_SHARED(name) extern __shared__ uint4 name[]
+#endif
+
+/* What there is a cheaper kernel for than the one that finds everything. */
+#define SPREAD_FINDS                                                               \
+    ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | \
+                PARTIAL_NEGATIVE))
+
+/* The end of the kernel, by all threads of all its blocks: merges what they know into the partial
+   result. */
+template <unsigned FINDS, typename Reducer>
+__device__ static __forceinline__ void conclude_spread(Reducer *r, typename Reducer::memory *shared,
+                                                       const struct job *job)
+{
+    struct partial *const partial = job->partial;
+
+    /* It has barriers behind finish. */
+    conclude<FINDS>(r, shared, job);
+    shared->squares.add_to(partial->squares.digit);
+    if (Reducer::ABSOLUTE)
+        shared->absolute.add_to(partial->absolute.digit);
+    if (blockIdx.x == 0) {
+        carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
+        if (Reducer::ABSOLUTE)
+            carry<EXACT_DIGITS>(partial->absolute.digit);
+    }
+    if (threadIdx.x == 0)
+        shared->small.add_to(partial);
+}
+
+template <typename Type, unsigned FINDS>
+__global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS))
+    reduce_spread(const __grid_constant__ struct job job)
+{
+    typedef struct spread_reducer<Type, FINDS> thread_reducer;
+    DYNAMIC_SHARED(dynamic);
+    __shared__ typename thread_reducer::memory shared;
+    thread_reducer r;
+    const unsigned tiles = tiles_of<thread_reducer>(&job);
+    /* The block's tiles. */
+    const bool contiguous = tuning<Type>::CONTIGUOUS;
+    const unsigned share = (tiles - 1) / gridDim.x + 1;
+    const unsigned first = contiguous ? blockIdx.x * share : blockIdx.x;
+    const unsigned end = contiguous ? min(tiles, first + share) : tiles;
+    const unsigned step = contiguous ? 1 : gridDim.x;
+
+    shared.clear();
+    __syncthreads();
+    r.begin(&shared, job.count, thread_reducer::BINS && job.bins ? dynamic : NULL);
+    for (unsigned tile = first; tile < end; tile += step) {
+        typename thread_reducer::group g;
+
+        fetch<thread_reducer>(&g, &job, tile);
+        r.take(&g, tile);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        job.partial->count += job.count;
+    conclude_spread<FINDS>(&r, &shared, &job);
+}
+
+#endif

@@ -1,0 +1,516 @@
+/*
+ * The reducer that also finds what core/spread.h is about, of elements of up to 32 bits. One pass
+ * adds up the elements, their magnitudes and their squares, each beside a constant whose last place
+ * is such that nothing is rounded.
+ *
+ * Squares have at most 48 bits, so they are binary64 values. The upper accumulator cuts one off at
+ * its last place; the rest, which is exact, goes to the lower one. The elements of a group have to
+ * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
+ * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
+ * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
+ * doc/numerics.md counts the bits.
+ */
+#ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
+#define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
+
+#include "engine/cuda/reducer32.cuh"
+#include "engine/cuda/reducer8.cuh"
+#include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/square_bins.cuh"
+
+/* The significant bits of a type, and the biased binary32 exponent of its least normal number. */
+template <typename Type> struct narrow_format;
+template <> struct narrow_format<f32> {
+    static const int BITS = 24, LEAST = 1;
+};
+template <> struct narrow_format<f16> {
+    static const int BITS = 11, LEAST = 113;
+};
+template <> struct narrow_format<bf16> {
+    static const int BITS = 8, LEAST = 1;
+};
+
+template <> struct narrow_format<f8e4m3> {
+    static const int BITS = 4, LEAST = 121;
+};
+template <> struct narrow_format<f8e5m2> {
+    static const int BITS = 3, LEAST = 113;
+};
+
+/* The exponent bins of a block, in dynamic shared memory, for types that have them. */
+struct spread_bins {
+    exponent_bins_f32::memory sums;
+    square_bins::memory squares;
+};
+
+/* So many elements of a group are set aside one by one; more of them have the warp use bins. */
+static const int ASIDE_MAX = 4;
+
+template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, false, false> {
+    typedef reducer<Type, false, false> base;
+    typedef thread_state<int32_t> state;
+    typedef typename base::group group;
+    typedef typename base::order order;
+    typedef typename base::sum_accumulator sum_accumulator;
+    typedef narrow_format<Type> format;
+    static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
+    static const bool BINS = spread_tuning<Type>::BINS;
+    static const int PER_WORD = Type::PER_WORD;
+    static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
+
+    /* Totals are multiples of 2^-343, and below 2^305. */
+    typedef square_accumulator<56, 24> squares_accumulator;
+    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+
+    /*
+     * Exponents of last places. All that is added to an accumulator in a group of 2^5 comes to at
+     * most 2^51 last places: half of a binade. `field` is the bound as a biased binary32 exponent:
+     * elements are below 2^(field - 126).
+     */
+    static const int GROUP_LOG2 = 5;
+    static_assert(GROUP <= 1 << GROUP_LOG2, "the accumulators leave their binades");
+    __device__ static __forceinline__ constexpr int sum_place(int field)
+    {
+        return field - 126 + GROUP_LOG2 - 51;
+    }
+    __device__ static __forceinline__ constexpr int upper_place(int field)
+    {
+        return 2 * (field - 126) + GROUP_LOG2 - 51;
+    }
+    __device__ static __forceinline__ constexpr int lower_place(int field)
+    {
+        return upper_place(field) + GROUP_LOG2 - 52;
+    }
+    /* The exponent field that a constant has whose last place that is. */
+    __device__ static __forceinline__ constexpr int field_of(int place)
+    {
+        return place + 52 + 1023;
+    }
+
+    /* How many exponents elements may reach down from the bound: the last bit of the square of one
+       of exponent field - SPREAD, 2 (field - SPREAD - 126 - BITS), is not below the lower place, or
+       not even below the upper one. The sum, whose last bit is no square's, reaches as far. */
+    static const int SPREAD = (2 * (51 - GROUP_LOG2) + 1 - 2 * format::BITS) / 2;
+    static const int SPREAD_UPPER = (51 - GROUP_LOG2 - 2 * format::BITS) / 2;
+    static_assert(SPREAD + format::BITS <= 51 - GROUP_LOG2, "the sum is rounded");
+    static const int FIELD_MAX = 254;
+
+    /* Groups before the totals are emptied: each of at most 2^51 last places. */
+    static const unsigned GROUPS_MAX = 1u << 10;
+
+    memory *shared;
+    int bound; /* a biased binary32 exponent, the same for all threads of the warp */
+    unsigned groups;
+    int64_t sum_total, absolute_total, upper_total, lower_total; /* in last places */
+    struct small_counts small;
+    uint32_t smallest;        /* bits of the least magnitude; all ones: none */
+    struct spread_bins *bins; /* of the block; NULL where there are none */
+    exponent_bins_f32 sum_bins;
+    square_bins bins_of_squares;
+    int tiles_to_bin; /* tiles that go to the bins without another look */
+
+    __device__ void begin(memory *of_block, size_t elements, void *dynamic)
+    {
+        bins = BINS ? (struct spread_bins *)dynamic : NULL;
+        tiles_to_bin = 0;
+        if (bins != NULL) {
+            sum_bins.begin(bins->sums);
+            bins_of_squares.begin(bins->squares);
+        }
+        this->state::begin(elements);
+        shared = of_block;
+        small.clear();
+        smallest = ~0u;
+        set_bound(format::LEAST);
+    }
+
+    __device__ static __forceinline__ void arrange(group *g, bool swap)
+    {
+        if (swap)
+#pragma unroll
+            for (int i = 0; i < GROUP_WORDS; i++)
+                g->words[i] = Type::swap(g->words[i]);
+    }
+
+    __device__ __forceinline__ void set_bound(int field)
+    {
+        bound = field;
+        groups = 0;
+        sum_total = absolute_total = upper_total = lower_total = 0;
+    }
+
+    /* What has been added up beside a bound, in last places. */
+    struct totals {
+        int64_t sum, absolute, upper, lower;
+    };
+
+    /* Hands totals to the superaccumulators. All threads of the warp together. This and what
+       follows is out of line: it is rare, and would take registers from the main loop. */
+    __device__ __noinline__ static void empty(memory *shared, int bound, struct totals t)
+    {
+        warp_total(t.sum).add_to(&shared->accumulator, sum_place(bound));
+        if (ABSOLUTE)
+            warp_total(t.absolute).add_to(&shared->absolute, sum_place(bound));
+        warp_total(t.upper).add_to_squares(&shared->squares, upper_place(bound));
+        warp_total(t.lower).add_to_squares(&shared->squares, lower_place(bound));
+    }
+
+    __device__ __forceinline__ void flush()
+    {
+        empty(shared, bound, totals{sum_total, absolute_total, upper_total, lower_total});
+    }
+
+    /* The exponents of a group's numbers that are not zero, as biased binary32 ones: the greatest
+       is none, 0, where there is no such number. */
+    struct exponents {
+        int least, greatest;
+    };
+
+    __device__ static __forceinline__ int field(uint32_t magnitude)
+    {
+        return max((int)(magnitude >> 23), format::LEAST);
+    }
+
+    __device__ static void add_magnitude(memory *shared, float x)
+    {
+        const uint32_t bits = __float_as_uint(x), e = bits >> 23 & 0xff;
+        const uint32_t m = (bits & 0x7fffffu) | (uint32_t)(e != 0) << 23;
+
+        shared->absolute.add_integer(sum_accumulator::cell_of((int)e + (e == 0) - 150), m);
+    }
+
+    /* Adds an element by itself. */
+    __device__ static void add_alone(memory *shared, float x)
+    {
+        const uint32_t bits = __float_as_uint(x), e = bits >> 23 & 0xff;
+        const uint32_t m = (bits & 0x7fffffu) | (uint32_t)(e != 0) << 23;
+        const int place = (int)e + (e == 0) - 150;
+        const int cell = sum_accumulator::cell_of(place);
+
+        shared->accumulator.add_integer(cell, (int32_t)bits < 0 ? -(int64_t)m : (int64_t)m);
+        if (ABSOLUTE)
+            add_magnitude(shared, x);
+        shared->squares.add_integer(2 * place - EXACT_WIDE_LSB_EXPONENT,
+                                    (int64_t)((uint64_t)m * m));
+    }
+
+    /* Adds the elements of a group that lie too far below the bound, and makes them zeros. */
+    __device__ __noinline__ static void set_aside(memory *shared, group *g, int bound)
+    {
+#pragma unroll 1
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll 1
+            for (int half = 0; half < PER_WORD; half++) {
+                const float x = Type::element(g->words[i], half);
+                const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
+
+                if (bits == 0 || field(bits) >= bound - SPREAD)
+                    continue;
+                add_alone(shared, x);
+                clear_element(g, i, half);
+            }
+    }
+
+    __device__ static __forceinline__ void clear_element(group *g, int word, int half)
+    {
+        g->words[word] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
+    }
+
+    /* Some of the warp's groups, which have these exponents, do not fit the bound: finds a better
+       one, and sets aside what does not fit even that. Returns false where that is too much. */
+    __device__ bool adapt(group *g, struct exponents e)
+    {
+        const int greatest = -min_of_warp(-e.greatest), lowest = min_of_warp(e.least);
+        const bool all_fit = lowest >= greatest - SPREAD;
+        const int next = min(greatest + (lowest >= greatest + 1 - SPREAD), FIELD_MAX);
+
+        /* To go down a little is in vain where some are set aside anyway. */
+        if (next > bound || (next < bound && (all_fit || next < bound - SPREAD / 4))) {
+            flush();
+            set_bound(next);
+        }
+        if (BINS && bins != NULL && __any_sync(ALL_LANES, count_aside(g) > ASIDE_MAX)) {
+            tiles_to_bin = TILES_BINNED;
+            return false;
+        }
+        if (e.least < bound - SPREAD) {
+            group copy = *g;
+
+            set_aside(shared, &copy, bound);
+            *g = copy;
+        }
+        return true;
+    }
+
+    __device__ __forceinline__ int count_aside(const group *g) const
+    {
+        int count = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const uint32_t bits = g->words[i] & 0x7fffffffu;
+
+            count += bits != 0 && field(bits) < bound - SPREAD;
+        }
+        return count;
+    }
+
+    /* Puts a group into the bins. The warp does that together. */
+    __device__ __forceinline__ void bin_group(const group *g)
+    {
+        sum_bins.reserve(GROUP, &shared->accumulator);
+        bins_of_squares.reserve(GROUP, &shared->squares);
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const float x = __uint_as_float(g->words[i]);
+
+            sum_bins.take(x);
+            bins_of_squares.take(x);
+            if (ABSOLUTE && x != 0)
+                add_magnitude(shared, x);
+        }
+    }
+
+    /* Adds up a group whose elements fit. With LOWER it takes the lower parts of squares. */
+    template <bool LOWER>
+    __device__ static __forceinline__ struct totals add_up(const group *g, int bound)
+    {
+        const double sum_begin = extraction_at(field_of(sum_place(bound)));
+        const double upper_begin = power_at(field_of(upper_place(bound)));
+        const double lower_begin = extraction_at(field_of(lower_place(bound)));
+        double sum = sum_begin, absolute = sum_begin, upper = upper_begin, lower = lower_begin;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < PER_WORD; half++) {
+                const double x = (double)Type::element(g->words[i], half);
+
+                sum += x;
+                if (ABSOLUTE)
+                    absolute += fabs(x);
+                const double next = __fma_rn(x, x, upper);
+
+                if (LOWER)
+                    lower += __fma_rn(x, x, upper - next);
+                upper = next;
+            }
+        return totals{
+            places_added(sum, sum_begin), ABSOLUTE ? places_added(absolute, sum_begin) : 0,
+            places_added(upper, upper_begin), LOWER ? places_added(lower, lower_begin) : 0};
+    }
+
+    __device__ __noinline__ static struct totals add_up_whole(const group *g, int bound)
+    {
+        return add_up<true>(g, bound);
+    }
+
+    /* Adds a group whose elements fit. If the upper parts of squares are often enough, the other
+       way is out of line: the compiler would prepare both before it knows which to go. */
+    __device__ __forceinline__ void add_group(const group *g, int least)
+    {
+        struct totals t;
+
+        if (SPREAD_UPPER <= 0) {
+            t = add_up<true>(g, bound);
+        } else if (__any_sync(ALL_LANES, least < bound - SPREAD_UPPER)) {
+            const group copy = *g;
+
+            t = add_up_whole(&copy, bound);
+        } else {
+            t = add_up<false>(g, bound);
+        }
+        sum_total += t.sum;
+        absolute_total += t.absolute;
+        upper_total += t.upper;
+        lower_total += t.lower;
+    }
+
+    /* What a closer look finds in a group. */
+    struct look {
+        group g; /* zeros take the place of what is not finite */
+        struct counts counts;
+        struct small_counts small;
+        order low, high; /* as take_extremes has them */
+        uint32_t smallest;
+        struct exponents e;
+    };
+
+    __device__ __noinline__ static void examine(struct look *l, unsigned tile, size_t count)
+    {
+        uint32_t low = ~0u, high = 0;
+
+        l->counts.clear();
+        l->small.clear();
+        l->low = l->high = INT32_MAX;
+        l->smallest = ~0u;
+#pragma unroll 1
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll 1
+            for (int half = 0; half < PER_WORD; half++) {
+                const float x = Type::element(l->g.words[i], half);
+                const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
+
+                if (bits > 0x7f800000u) {
+                    const uint64_t at = base::place(tile, i, half);
+
+                    if (at < count) {
+                        l->counts.nan++;
+                        l->counts.take_nan(at);
+                    }
+                    clear_element(&l->g, i, half);
+                    continue;
+                }
+                l->low = min(l->low, order_of(x));
+                l->high = min(l->high, ~order_of(x));
+                l->smallest = min(l->smallest, bits);
+                l->small.zeros += bits == 0;
+                l->small.subnormal += bits != 0 && bits >> 23 < (uint32_t)format::LEAST;
+                l->small.negative += x < 0;
+                if (bits == 0x7f800000u) {
+                    l->counts.positive_infinity += x > 0;
+                    l->counts.negative_infinity += x < 0;
+                    clear_element(&l->g, i, half);
+                } else if (bits != 0) {
+                    low = min(low, bits);
+                    high = max(high, bits);
+                }
+            }
+        l->e = high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
+    }
+
+    /* The zeros and subnormal numbers of a group of numbers, and the least magnitude that is not
+       zero. What the signs of zeros have added to the negative ones is taken off. */
+    struct small_look {
+        struct small_counts counts;
+        uint32_t least;
+    };
+
+    __device__ __noinline__ static struct small_look count_small(const group *g)
+    {
+        struct small_look l;
+
+        l.counts.clear();
+        l.least = ~0u;
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++)
+#pragma unroll
+            for (int half = 0; half < PER_WORD; half++) {
+                const uint32_t bits =
+                    __float_as_uint(Type::element(g->words[i], half)) & 0x7fffffffu;
+
+                /* Less one, zero is the greatest of all. */
+                l.least = min(l.least, bits - 1);
+                l.counts.zeros += bits == 0;
+                l.counts.subnormal += bits - 1 < ((uint32_t)format::LEAST << 23) - 1;
+                l.counts.negative -= bits == 0 && is_negative(g->words[i], half);
+            }
+        l.least++;
+        return l;
+    }
+
+    __device__ static __forceinline__ bool is_negative(uint32_t word, int half)
+    {
+        return (word >> (PER_WORD == 1 || half ? 31 : 15) & 1) != 0;
+    }
+
+    __device__ __forceinline__ void take(group *g, unsigned tile)
+    {
+        const uint32_t magnitudes = PER_WORD == 1 ? 0x7fffffffu : 0x7fff7fffu;
+        typename Type::pair low = Type::view(g->words[0]), high = low;
+        typename Type::pair least = Type::view(g->words[0] & magnitudes);
+        unsigned negative = 0;
+
+#pragma unroll
+        for (int i = 1; i < GROUP_WORDS; i++) {
+            low = Type::least(low, Type::view(g->words[i]));
+            high = Type::greatest(high, Type::view(g->words[i]));
+            least = Type::least(least, Type::view(g->words[i] & magnitudes));
+        }
+        if (FINDS & PARTIAL_NEGATIVE)
+#pragma unroll
+            for (int i = 0; i < GROUP_WORDS; i++)
+                negative += PER_WORD == 1 ? g->words[i] >> 31 : g->words[i] >> 15 & 0x00010001u;
+
+        const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
+        const uint32_t s = *(const uint32_t *)&least;
+        float lowest = Type::element(l, 0), highest = Type::element(h, 0);
+        float nearest = Type::element(s, 0);
+
+        if (PER_WORD == 2) {
+            lowest = f32::least(lowest, Type::element(l, 1));
+            highest = f32::greatest(highest, Type::element(h, 1));
+            nearest = f32::least(nearest, Type::element(s, 1));
+            negative = (negative & 0xffff) + (negative >> 16);
+        }
+        const bool special =
+            !(lowest > __int_as_float((int)0xff800000) && highest < __int_as_float(0x7f800000));
+        const uint32_t bits = __float_as_uint(nearest);
+        struct exponents e;
+
+        if (special) {
+            struct look l;
+
+            l.g = *g;
+            examine(&l, tile, this->count);
+            *g = l.g;
+            e = l.e;
+            this->counts.take(&l.counts);
+            small.take(&l.small);
+            smallest = min(smallest, l.smallest);
+            this->take_extremes(l.low, l.high, tile);
+        } else {
+            const uint32_t greatest =
+                __float_as_uint(f32::greatest(highest, -lowest)) & 0x7fffffffu;
+            uint32_t least_number = bits;
+
+            if (bits >> 23 < (uint32_t)format::LEAST) {
+                const group copy = *g;
+                const struct small_look l = count_small(&copy);
+
+                small.take(&l.counts);
+                least_number = l.least;
+            }
+            e = greatest == 0 ? exponents{FIELD_MAX, 0}
+                              : exponents{field(least_number), field(greatest)};
+            smallest = min(smallest, bits);
+            small.negative += negative;
+            this->take_extremes(order_of(lowest), ~order_of(highest), tile);
+        }
+        add(g, e);
+    }
+
+    /* Adds a group with these exponents. */
+    __device__ __forceinline__ void add(group *g, struct exponents e)
+    {
+        if (BINS && tiles_to_bin > 0) {
+            tiles_to_bin--;
+            bin_group(g);
+            return;
+        }
+        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD) && !adapt(g, e)) {
+            bin_group(g);
+            return;
+        }
+        if (groups == GROUPS_MAX) {
+            flush();
+            set_bound(bound);
+        }
+        groups++;
+        add_group(g, e.least);
+    }
+
+    /* Hands what the threads hold to the block. All of its threads together. */
+    __device__ void finish(memory *)
+    {
+        flush();
+        if (BINS && bins != NULL) {
+            sum_bins.finish(bins->sums, &shared->accumulator);
+            bins_of_squares.finish(&shared->squares);
+        }
+        shared->small.take(&small, smallest == ~0u ? NO_MAGNITUDE
+                                                   : exact_key((double)__uint_as_float(smallest)));
+    }
+};
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * Exponent bins of squares: as bins.cuh, for squares of binary32 values.
+ *
+ * Bin i takes elements of biased exponents from 16 i to 16 i + 15: their squares are multiples of
+ * 2^(32 i - 300) below 2^(32 i - 222). A bin is two accumulators beside constants. The upper one
+ * cuts a square off at its last place, 2^(32 i - 261), and the lower one, of last place 2^(32 i -
+ * 301), takes the rest. 2^12 squares come to at most 2^51 last places of either.
+ */
+#ifndef GPUREDUCE_CUDA_SQUARE_BINS_CUH
+#define GPUREDUCE_CUDA_SQUARE_BINS_CUH
+
+#include "engine/cuda/spread_state.cuh"
+
+struct alignas(16) square_bin {
+    double upper, lower;
+};
+
+struct square_bins {
+    static const int BINS = 16;
+    static const int ADDITIONS_MAX = 1 << 12;
+    typedef square_bin memory[BINS * THREADS];
+
+    square_bin *first; /* the thread's bin 0 */
+    int taken;         /* squares since they were emptied; -1: they have no constants yet */
+
+    __device__ static __forceinline__ int upper_place(int bin)
+    {
+        return 32 * bin - 261;
+    }
+    __device__ static __forceinline__ int lower_place(int bin)
+    {
+        return 32 * bin - 301;
+    }
+    __device__ static __forceinline__ square_bin empty_bin(int bin)
+    {
+        return square_bin{power_at(upper_place(bin) + 52 + 1023),
+                          extraction_at(lower_place(bin) + 52 + 1023)};
+    }
+
+    __device__ void begin(square_bin *shared)
+    {
+        first = shared + threadIdx.x;
+        taken = -1;
+    }
+
+    __device__ void clear()
+    {
+#pragma unroll 1
+        for (int i = 0; i < BINS; i++)
+            first[i * THREADS] = empty_bin(i);
+        taken = 0;
+    }
+
+    /* Hands the warp's bins to the superaccumulator. All its threads together. */
+    template <typename Squares> __device__ void empty(Squares *squares)
+    {
+#pragma unroll 1
+        for (int i = 0; i < BINS; i++) {
+            const square_bin bin = first[i * THREADS], begin = empty_bin(i);
+
+            warp_total(places_added(bin.upper, begin.upper))
+                .add_to_squares(squares, upper_place(i));
+            warp_total(places_added(bin.lower, begin.lower))
+                .add_to_squares(squares, lower_place(i));
+        }
+    }
+
+    /* Makes room for `count` more. */
+    template <typename Squares> __device__ __forceinline__ void reserve(int count, Squares *squares)
+    {
+        if (taken < 0)
+            clear();
+        if (taken + count > ADDITIONS_MAX) {
+            empty(squares);
+            clear();
+        }
+        taken += count;
+    }
+
+    __device__ __forceinline__ void take(float x)
+    {
+        const unsigned i = (__float_as_uint(x) & 0x7fffffffu) >> (23 + 4);
+        const double y = (double)x;
+        square_bin bin = first[i * THREADS];
+        const double next = __fma_rn(y, y, bin.upper);
+
+        bin.lower += __fma_rn(y, y, bin.upper - next);
+        bin.upper = next;
+        first[i * THREADS] = bin;
+    }
+
+    template <typename Squares> __device__ void finish(Squares *squares)
+    {
+        if (taken > 0)
+            empty(squares);
+    }
+};
+
+#endif

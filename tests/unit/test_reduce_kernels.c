@@ -1,0 +1,341 @@
+/*
+ * The GPU's reduction kernels by themselves: every element type, both byte orders, all that can be
+ * asked for, any data, in several launches of any number of blocks. What they leave must be, digit
+ * by digit, what taking the elements one by one comes to; test_spread and test_partial compare that
+ * with the oracle.
+ *
+ * Built twice: run on the host, a thread at a time (lib/reduce_emulated.cu), where nvcc is; and
+ * with TEST_CUDA on a GPU, with more data; that skips where there is none.
+ *
+ * From the environment: STRESS_RUNS is how many random reductions of a type, CHECK_SEED the seed.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/spread.h"
+#include "engine/cuda/kernels.h"
+#include "engine/engine.h"
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+
+#ifdef TEST_CUDA
+#    define LENGTH_MAX ((size_t)1 << 20)
+#    define RUNS 400
+#    define RUNS_ALL true
+#else
+#    include "lib/reduce_emulated.h"
+#    define LENGTH_MAX ((size_t)1 << 15)
+#    define RUNS 60
+#    define RUNS_ALL false /* not what floats have other kernels for */
+#endif
+
+/* Of the first element. Indices need more than 32 bits. */
+#define FIRST (UINT64_C(1) << 40)
+
+static const unsigned all_wants[] = {
+    PARTIAL_ALL,
+    PARTIAL_SUM | PARTIAL_SQUARES,
+    PARTIAL_SQUARES,
+    PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | PARTIAL_NEGATIVE,
+    PARTIAL_ABSOLUTE,
+    PARTIAL_SMALL | PARTIAL_EXTREMES | PARTIAL_WHERE,
+    PARTIAL_NEGATIVE,
+    PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+    PARTIAL_SUM,
+};
+#define WANTS (sizeof all_wants / sizeof *all_wants)
+#define WANTS_SPREAD (WANTS - 2) /* those that want something of spread.h */
+
+static struct rng rng;
+static struct partial *partial; /* where the kernels work: on the device, if there is one */
+static struct cuda_scratch *scratch;
+static unsigned char *memory, *data, *swapped; /* the first is the kernels' */
+
+static void *allocate(size_t size)
+{
+    void *bytes = aligned_alloc(64, (size + 63) / 64 * 64);
+
+    if (!bytes)
+        abort();
+    return bytes;
+}
+
+#ifdef TEST_CUDA
+static bool open_device(char reason[ENGINE_REASON_MAX])
+{
+    const int devices[] = {0};
+    const struct engine_needs needs = {.devices = devices, .device_count = 1, .workers = 1};
+
+    return engine_cuda.open(&needs, reason) &&
+           cudaMalloc((void **)&memory, LENGTH_MAX * 8) == cudaSuccess &&
+           cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
+           cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
+           cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess;
+}
+
+static bool copy_in(void *to, const void *from, size_t size)
+{
+    return cudaMemcpy(to, from, size, cudaMemcpyHostToDevice) == cudaSuccess;
+}
+
+static bool copy_out(void *to, const void *from, size_t size)
+{
+    return cudaMemcpy(to, from, size, cudaMemcpyDeviceToHost) == cudaSuccess;
+}
+
+static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
+{
+    cudaError_t error;
+
+    (void)blocks;
+    error = cuda_reduce(launch, NULL);
+    if (!error)
+        error = cudaDeviceSynchronize();
+    if (error)
+        tap_note("%s", cudaGetErrorString(error));
+    return error == cudaSuccess;
+}
+#else
+static bool open_device(char reason[ENGINE_REASON_MAX])
+{
+    (void)reason;
+    memory = allocate(LENGTH_MAX * 8);
+    partial = allocate(sizeof *partial);
+    scratch = allocate(sizeof *scratch);
+    memset(scratch, 0, sizeof *scratch);
+    return true;
+}
+
+static bool copy_in(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+    return true;
+}
+
+static bool copy_out(void *to, const void *from, size_t size)
+{
+    return copy_in(to, from, size);
+}
+
+static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
+{
+    return emulated_reduce(launch, blocks);
+}
+#endif
+
+/* What differs, in words, between two partials, of what `wants` asks for. */
+static const char *difference(const struct partial *a, const struct partial *b, unsigned wants)
+{
+    const bool where = wants & PARTIAL_WHERE;
+    uint32_t x[EXACT_WIDE_DIGITS], y[EXACT_WIDE_DIGITS];
+
+    if (a->count != b->count)
+        return "count";
+    if (a->nan != b->nan || a->first_nan != b->first_nan)
+        return "NaNs";
+    if (a->positive_infinity != b->positive_infinity ||
+        a->negative_infinity != b->negative_infinity)
+        return "infinities";
+    if ((wants & PARTIAL_SUM) && (exact_magnitude(&a->sum, x) != exact_magnitude(&b->sum, y) ||
+                                  memcmp(x, y, EXACT_DIGITS * sizeof *x) != 0))
+        return "sum";
+    if ((wants & PARTIAL_EXTREMES) && (a->min_key != b->min_key || a->max_key != b->max_key))
+        return "extremes";
+    if (where && (a->min_index != b->min_index || a->max_index != b->max_index))
+        return "places of the extremes";
+    exact_wide_digits(&a->squares, x);
+    exact_wide_digits(&b->squares, y);
+    if ((wants & PARTIAL_SQUARES) && memcmp(x, y, sizeof x) != 0)
+        return "sum of squares";
+    if ((wants & PARTIAL_ABSOLUTE) &&
+        (exact_magnitude(&a->absolute, x) != exact_magnitude(&b->absolute, y) ||
+         memcmp(x, y, EXACT_DIGITS * sizeof *x) != 0))
+        return "sum of magnitudes";
+    if ((wants & PARTIAL_SMALL) && a->least_magnitude != b->least_magnitude)
+        return "least magnitude";
+    if ((wants & PARTIAL_SMALL) && a->zeros != b->zeros)
+        return "number of zeros";
+    if ((wants & PARTIAL_SMALL) && a->subnormal != b->subnormal)
+        return "number of subnormals";
+    if ((wants & PARTIAL_NEGATIVE) && a->negative != b->negative)
+        return "number of negative elements";
+    return NULL;
+}
+
+/* Reduces n elements of `data` in so many launches, and compares. */
+static void check(struct tap_family *family, enum element_type type, size_t n, unsigned launches,
+                  const char *what)
+{
+    const size_t size = element_size(type), most = n / launches + 1;
+    const bool swap = size > 1 && rng_below(&rng, 2);
+    const bool few = element_is_float(type) && !RUNS_ALL;
+    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_SPREAD : WANTS)];
+    const unsigned blocks = 1 + (unsigned)rng_below(&rng, 3);
+    struct partial expected, left, got;
+    bool good;
+
+    partial_clear(&expected);
+    partial_clear(&got);
+    for (size_t i = 0; i < n; i++) {
+        partial_take_element(&expected, type, data + i * size, FIRST + i);
+        spread_take_element(&expected, type, data + i * size);
+    }
+    if (swap)
+        element_swap(swapped, data, n, size);
+    partial_clear(&left);
+    good = copy_in(partial, &left, sizeof left);
+    for (size_t at = 0; at < n && good; at += most) {
+        struct cuda_launch launch = {.type = type,
+                                     .swap = swap,
+                                     .wants = wants,
+                                     .data = memory,
+                                     .count = n - at < most ? n - at : most,
+                                     .index = FIRST + at,
+                                     .partial = partial,
+                                     .scratch = scratch,
+                                     .multiprocessors = (int)blocks};
+
+        good = copy_in(memory, (swap ? swapped : data) + at * size, launch.count * size) &&
+               run_kernel(&launch, blocks);
+    }
+    good = good && copy_out(&left, partial, sizeof left);
+    cuda_settle_partial(&left, wants);
+    partial_merge(&got, &left);
+    tap_case(family, good && difference(&got, &expected, wants) == NULL,
+             "%s, %s, %zu elements in %u launches of %u blocks, swap %d, wants %u: %s",
+             element_name(type), what, n, launches, blocks, swap, wants,
+             good ? difference(&got, &expected, wants) : "it failed");
+}
+
+/* Exponents that lie within a window of the whole range, which moves from time to time; a few are
+   anywhere. */
+static void fill_windows(enum element_type type, size_t n)
+{
+    const unsigned fields = (1u << data_exponent_bits(type)) - 1;
+    const unsigned width = 1 + (unsigned)rng_below(&rng, rng_below(&rng, 2) ? 30 : fields);
+    const size_t every = 1 + rng_below(&rng, 5000);
+    unsigned base = (unsigned)rng_below(&rng, fields);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = rng_next(&rng);
+        unsigned field = base + (unsigned)(bits % width);
+
+        if (rng_below(&rng, every) == 0)
+            base = (unsigned)rng_below(&rng, fields);
+        if (rng_below(&rng, 2000) == 0)
+            field = (unsigned)rng_below(&rng, fields);
+        data_put_fields(type, data, i, (unsigned)(bits >> 63), field % fields,
+                        (bits >> 8) & ((UINT64_C(1) << data_fraction_bits(type)) - 1));
+    }
+}
+
+/* The largest magnitudes of one exponent: what adds them up comes closest to its limit. */
+static void fill_ones(enum element_type type, size_t n)
+{
+    const unsigned fields = (1u << data_exponent_bits(type)) - 1;
+    const unsigned field = (unsigned)rng_below(&rng, fields);
+    const uint64_t ones = (UINT64_C(1) << data_fraction_bits(type)) - 1;
+
+    for (size_t i = 0; i < n; i++)
+        data_put_fields(type, data, i, 0, field, ones - (i % 7 == 0));
+}
+
+static void put_specials(enum element_type type, size_t n)
+{
+    const size_t every = 1 + rng_below(&rng, n);
+
+    for (size_t i = rng_below(&rng, every); i < n; i += every)
+        data_put_special(type, data, i, (enum data_special)rng_below(&rng, DATA_SPECIALS));
+}
+
+static size_t random_length(void)
+{
+    return 1 + rng_below(&rng, rng_below(&rng, 4) ? 20000 : LENGTH_MAX);
+}
+
+static void check_floats(enum element_type type, unsigned runs)
+{
+    struct tap_family family = {0};
+
+    for (int d = 0; d < DATA_KINDS; d++) {
+        const size_t n = random_length();
+
+        data_fill((enum data_kind)d, type, data, n, rng_next(&rng));
+        check(&family, type, n, 1, data_kind_name((enum data_kind)d));
+        put_specials(type, n);
+        check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "the same, with specials");
+    }
+    tap_family_end(&family, "%s, distributions", element_name(type));
+    for (unsigned run = 0; run < runs; run++) {
+        const size_t n = random_length();
+
+        if (run % 5 == 4)
+            fill_ones(type, n);
+        else
+            fill_windows(type, n);
+        if (run % 4 == 3)
+            put_specials(type, n);
+        check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "exponents in windows");
+    }
+    tap_family_end(&family, "%s, exponents in windows", element_name(type));
+}
+
+/* Types behind the first group: any bits; small numbers; and the greatest and the least alone. */
+static void check_others(enum element_type type, unsigned runs)
+{
+    const size_t size = element_size(type);
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        const size_t n = random_length();
+        const unsigned kind = run % 6;
+        const uint64_t sign = UINT64_C(1) << (8 * size - 1);
+        const uint64_t mostly = kind == 2 ? sign : kind == 3 ? sign - 1 : 0;
+        const uint64_t mask = rng_next(&rng) & rng_next(&rng);
+
+        for (size_t i = 0; i < n; i++) {
+            uint64_t bits = rng_next(&rng);
+
+            if (kind == 1)
+                bits = (bits & mask) - (bits >> 40 & mask);
+            else if (kind >= 2 && (kind < 5 || bits % 16 != 0))
+                bits = kind == 5 ? bits & mask : mostly;
+            memcpy(data + i * size, &bits, size); /* the machine is little-endian, as GPUs are */
+        }
+        if (kind == 2 || kind == 3) /* which of many is the first? */
+            memset(data + rng_below(&rng, n) * size, (int)rng_below(&rng, 256), size);
+        check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "any bits");
+    }
+    tap_family_end(&family, "%s, any bits", element_name(type));
+}
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+int main(void)
+{
+    const unsigned runs = (unsigned)from_environment("STRESS_RUNS", RUNS);
+    const uint64_t seed = from_environment("CHECK_SEED", 1);
+    char reason[ENGINE_REASON_MAX] = "";
+
+    if (!open_device(reason))
+        return tap_skip_all(reason);
+    tap_note("seed %" PRIu64, seed);
+    rng_seed(&rng, seed);
+    data = allocate(LENGTH_MAX * 8);
+    swapped = allocate(LENGTH_MAX * 8);
+    for (int t = 0; t < ELEMENT_FLOATS; t++)
+        check_floats((enum element_type)t, runs);
+    for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
+        check_others((enum element_type)t, runs);
+    free(data);
+    free(swapped);
+    return tap_done();
+}
