@@ -126,6 +126,8 @@ struct engine_content {
 struct engine_input {
     const unsigned char *bytes; /* they stay until taken() is behind them */
     size_t size;
+    size_t
+        room;  /* bytes that there will be in one piece, as far as that is known: `size` or more */
     bool full; /* there will not be more of them before some are taken */
     bool last; /* the input ends behind them */
 };

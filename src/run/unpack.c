@@ -327,7 +327,7 @@ static bool feed_once(struct unpack *x, struct worker *w, bool *ended)
 {
     struct source *s = x->run->source;
     const struct packed_bytes b = packed_bytes(s, x->ops->wanted(x->unpacker));
-    const struct engine_input input = {b.bytes, b.size, b.full, b.last};
+    const struct engine_input input = {b.bytes, b.size, b.room, b.full, b.last};
     struct engine_content content;
     enum engine_unpack_status status = x->ops->advance(x->unpacker, &input, &content);
 

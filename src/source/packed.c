@@ -287,7 +287,7 @@ struct packed_bytes packed_bytes(struct source *s, uint64_t from)
     struct packed_state *p = s->state;
     const uint64_t border = from - from % p->size + p->size;
     struct packed_bytes b = {.bytes = ring_at(p, from)};
-    uint64_t present, end;
+    uint64_t present, end, room = border;
 
     waiters_lock(&p->waiters);
     present = p->present;
@@ -308,9 +308,11 @@ struct packed_bytes packed_bytes(struct source *s, uint64_t from)
             memcpy(p->memory - (border - from), ring_at(p, from), (size_t)(border - from));
         p->moved = from;
         b.last = b.last && present <= border + p->size;
-        b.size = (size_t)((present < border + p->size ? present : border + p->size) - from);
+        room = border + p->size;
+        b.size = (size_t)((present < room ? present : room) - from);
         b.full = b.last;
     }
+    b.room = (size_t)((end < room ? end : room) - from);
     return b;
 }
 

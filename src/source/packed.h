@@ -66,8 +66,10 @@ enum packed_read packed_read(struct source *s);
 struct packed_bytes {
     const unsigned char *bytes;
     size_t size;
-    bool full; /* there will not be more of them, whatever comes */
-    bool last; /* the input ends behind them */
+    size_t room; /* bytes that there will be here in the end, as far as that is known: `size` or
+                    more */
+    bool full;   /* there will not be more of them, whatever comes */
+    bool last;   /* the input ends behind them */
 };
 struct packed_bytes packed_bytes(struct source *s, uint64_t from);
 

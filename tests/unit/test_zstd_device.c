@@ -132,7 +132,7 @@ static void decode(struct zstd_device *d, uint64_t position, const unsigned char
             given = from;
             end = size - from < range ? size : from + range;
             if (more)
-                zstd_device_give(d, bytes + given, end - given, given, on_device);
+                zstd_device_give(d, bytes + given, end - given, end - given, given, on_device);
             break;
         }
         case ZSTD_STEP_BUSY:

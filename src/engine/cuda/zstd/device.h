@@ -56,11 +56,12 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position);
 
 /* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
    dropped: so the new one begins with it. They stay as they are until zstd_device_copied says so.
-   `on_device`: NULL, or the same bytes in device memory, aligned to 16 as `bytes` are, with
-   ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind them that can be read. Returns
-   the range's number. */
+   `room`: bytes from `bytes` on that are going to be in one piece, these among them: up to there
+   batches are made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned
+   to 16 as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind
+   them that can be read. Returns the range's number. */
 uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
-                          uint64_t origin, const unsigned char *on_device);
+                          size_t room, uint64_t origin, const unsigned char *on_device);
 
 /* Whether ranges up to number `range` can be overwritten; with `wait`, waits for that. */
 bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait);

@@ -42,7 +42,7 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
     d->carry.produced = 0;
     d->position = position;
     d->bytes = NULL;
-    d->size = d->at = 0;
+    d->size = d->room = d->at = 0;
     d->origin = d->passed = 0;
     d->copied = d->fed;
 }
@@ -52,7 +52,7 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
  */
 
 uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
-                          uint64_t origin, const unsigned char *on_device)
+                          size_t room, uint64_t origin, const unsigned char *on_device)
 {
     /* Marks the end of the copies of the range before. */
     if (d->range > 0)
@@ -60,6 +60,7 @@ uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, siz
     d->range++;
     d->bytes = bytes;
     d->size = size;
+    d->room = room;
     d->at = 0;
     d->origin = origin;
     d->on_device = on_device;
@@ -192,10 +193,10 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
            record(d, s->sequences_done, s->sequences_stream);
 }
 
-/* Bytes of output that the next batch should have: of as many equal ones as the range makes. */
+/* Bytes of output that the next batch should have: of as many equal ones as the room makes. */
 static uint32_t expected_batch(const struct zstd_device *d)
 {
-    const uint64_t left = d->size - d->at;
+    const uint64_t left = d->room - d->at;
     uint64_t output, batches;
 
     if (d->ratio_in == 0)

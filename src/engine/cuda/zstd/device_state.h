@@ -63,7 +63,7 @@ struct zstd_device {
     cudaStream_t copy_stream, resolve_stream;
     /* The range that was given. */
     const unsigned char *bytes, *on_device;
-    size_t size, at;
+    size_t size, room, at;
     uint64_t origin;
     uint64_t passed; /* see zstd_device_passed */
     uint64_t range;  /* its number */

@@ -2,6 +2,7 @@
 
 #include "engine/cuda/zstd/unpack.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/cuda/zstd/unpack_state.h"
@@ -199,28 +200,29 @@ static bool all_released(const struct engine_unpacker *u)
     return zstd_device_under_way(u->decoder) == 0 && !u->holding && u->check_begin == u->check_end;
 }
 
-/* Bytes of input from which a batch can be made, as far as those before tell. */
-static size_t input_for_batch(const struct engine_unpacker *u)
+/* Bytes of input that make one of as many equal batches as there is room for, as far as those
+   before tell, and a few more: a batch of less is not worth its slot while others are under way. */
+static size_t input_for_batch(const struct engine_unpacker *u, const struct engine_input *input)
 {
-    const size_t most = (u->input.size - u->setup.before) / 2;
-    double bytes = (double)u->batch;
+    double bytes = (double)u->batch, batches;
 
     if (u->decoded_to > u->shift)
         bytes *= (double)u->held.input_end / (double)(u->decoded_to - u->shift);
-    return bytes < (double)most ? (size_t)bytes : most;
+    batches = ceil((double)input->room / bytes);
+    bytes = (double)input->room / (batches > 1 ? batches : 1) * 1.02;
+    return bytes < (double)input->room ? (size_t)bytes : input->room;
 }
 
-/* Gives the decoder more input, where it is worth it: of this the first `passed` bytes have been
-   taken. Whether it did. */
+/* Gives the decoder more input, where that makes a batch: of this the first `passed` bytes have
+   been taken. Whether it did. */
 static bool give_more(struct engine_unpacker *u, const struct engine_input *input, size_t passed)
 {
     const size_t size = input->size - passed;
 
-    if (size <= zstd_device_left(u->decoder) ||
-        (!input->full && zstd_device_under_way(u->decoder) > 0 && size < input_for_batch(u)))
+    if (size <= zstd_device_left(u->decoder))
         return false;
-    (void)zstd_device_give(u->decoder, input->bytes + passed, size, zstd_device_next(u->decoder),
-                           NULL);
+    (void)zstd_device_give(u->decoder, input->bytes + passed, size, input->room - passed,
+                           zstd_device_next(u->decoder), NULL);
     return true;
 }
 
@@ -232,6 +234,14 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
 
     if (u->refused || u->stopped)
         return UNPACK_IDLE;
+    if (!input->full && zstd_device_under_way(u->decoder) > 0) {
+        const size_t wanted = input_for_batch(u, input);
+
+        if (input->size < wanted)
+            return UNPACK_IDLE;
+        if (zstd_device_left(u->decoder) < wanted)
+            (void)give_more(u, input, 0);
+    }
     switch (zstd_device_step(u->decoder)) {
     case ZSTD_STEP_FED:
         return UNPACK_AGAIN;
