@@ -369,8 +369,7 @@ static enum attempt first_attempt(const struct session *session, const char *pat
         packed = true;
         break;
     case DEVICE_AUTO:
-        /* Not yet, but in tests: the rates of gpu_policy_unpack are to be measured first. */
-        packed = faults_call_gpu() && bytes_to_come(session->options, path) > 0;
+        packed = bytes_to_come(session->options, path) > 0;
         break;
     }
     return packed && engine_cuda.unpack ? ATTEMPT_PACKED : ATTEMPT_PARALLEL;
