@@ -56,38 +56,26 @@ tests_unit_test_zstd_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
 tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 # The program's own generator is what they take data from.
-test_generated_sources = \
-	tests/unit/test_generated.c \
-	src/bench/common/distribution.c src/bench/common/distribution.h \
-	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
-	src/bench/common/normal.c src/bench/common/normal.h \
-	src/bench/common/team.c src/bench/common/team.h
-tests_unit_test_generated_SOURCES = $(test_generated_sources)
-tests_unit_test_generated_cuda_SOURCES = $(test_generated_sources)
+tests_unit_test_generated_LDADD = src/libbench.a $(LDADD)
+tests_unit_test_generated_cuda_SOURCES = tests/unit/test_generated.c
+tests_unit_test_generated_cuda_LDADD = $(tests_unit_test_generated_LDADD)
 tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
-tests_unit_test_limits_read_SOURCES = \
-	tests/unit/test_limits_read.c \
-	src/bench/limits/limits_read.c src/bench/limits/limits_read.h
-tests_unit_test_table_SOURCES = \
-	tests/unit/test_table.c \
-	src/bench/common/table.h src/bench/common/table_text.c \
-	src/bench/common/table_impl.h \
-	src/bench/common/table_json.c \
-	src/bench/common/table_plot.c
-tests_unit_test_zstd_device_SOURCES = \
-	tests/unit/test_zstd_device.c \
-	tests/lib/zstd_samples.c tests/lib/zstd_samples.h
+tests_unit_test_limits_read_LDADD = src/libbench.a $(LDADD)
+tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
+tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)
 # The kernels of the GPU's decoder, on the host; with so few threads, and units so small, that small
 # files have many of them.
-zstd_emulated_sources = \
+check_LIBRARIES += tests/libemulated.a
+tests_libemulated_a_SOURCES = \
 	tests/lib/cuda_emulation.c tests/lib/cuda_emulation.h \
 	tests/lib/zstd_emulated.c tests/lib/zstd_emulated.h \
 	tests/lib/zstd_samples.c tests/lib/zstd_samples.h \
 	src/engine/cuda/zstd/plan.c
 zstd_emulated_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -DEXECUTE_THREADS=64 -DRESOLVE_THREADS=64 \
 	-DCOPY_THREADS=32 -DZSTD_UNIT=40000U -DZSTD_WAVE=30000U -DZSTD_ONE_WAVE=60000U
-tests_unit_test_zstd_kernels_SOURCES = tests/unit/test_zstd_kernels.c $(zstd_emulated_sources)
+tests_libemulated_a_CPPFLAGS = $(zstd_emulated_cppflags)
+tests_unit_test_zstd_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_kernels_CPPFLAGS = $(zstd_emulated_cppflags)
 # And with what runs them: the CUDA runtime is emulated, too, but for its headers.
 if HAVE_CUDA
@@ -96,12 +84,12 @@ endif
 tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
 	tests/lib/cuda_runtime_emulated.c \
-	$(zstd_emulated_sources) \
 	src/engine/cuda/check.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c
 tests_unit_test_zstd_driver_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
-tests_unit_test_zstd_driver_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
+emulated_ldadd = tests/libemulated.a tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
+tests_unit_test_zstd_driver_LDADD = $(emulated_ldadd)
 # And the whole program with it: a GPU that every machine has, for scripts. Batches, and what is read
 # and brought back at a time, are so small that small files have many.
 if HAVE_CUDA
@@ -110,7 +98,6 @@ endif
 tests_gpureduce_emulated_SOURCES = \
 	src/main.c \
 	tests/lib/cuda_runtime_emulated.c \
-	$(zstd_emulated_sources) \
 	src/engine/cuda/check.c \
 	src/engine/cuda/engine.c \
 	src/engine/cuda/feeder.c \
@@ -130,16 +117,16 @@ tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
-tests_gpureduce_emulated_LDADD = tests/libtests.a src/libgpureduce.a $(ZSTD_LIBS) $(MPFR_LIBS)
+tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
 test_programs += tests/unit/test_reduce_kernels tests/unit/test_reduce_cuda
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
-	tests/lib/cuda_emulation.c tests/lib/cuda_emulation.h \
 	tests/lib/reduce_emulated.cu tests/lib/reduce_emulated.h
 tests_unit_test_reduce_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_reduce_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_reduce_cuda_SOURCES = tests/unit/test_reduce_kernels.c
 tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po

@@ -1,19 +1,24 @@
 # src/bench: gpureduce-bench.
 bin_PROGRAMS += src/gpureduce-bench
-src_gpureduce_bench_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
-src_gpureduce_bench_LDADD = src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS)
-src_gpureduce_bench_SOURCES = \
-	src/bench/common/arguments.c src/bench/common/arguments.h \
+# What tests link, too.
+noinst_LIBRARIES += src/libbench.a
+src_libbench_a_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
+src_libbench_a_SOURCES = \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
 	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
-	src/bench/common/reducers.c src/bench/common/reducers.h \
-	src/bench/common/series.c src/bench/common/series.h \
 	src/bench/common/table.h src/bench/common/table_text.c \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \
 	src/bench/common/table_plot.c \
 	src/bench/common/team.c src/bench/common/team.h \
+	src/bench/limits/limits_read.c src/bench/limits/limits_read.h
+src_gpureduce_bench_CPPFLAGS = $(src_libgpureduce_a_CPPFLAGS)
+src_gpureduce_bench_LDADD = src/libbench.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS)
+src_gpureduce_bench_SOURCES = \
+	src/bench/common/arguments.c src/bench/common/arguments.h \
+	src/bench/common/reducers.c src/bench/common/reducers.h \
+	src/bench/common/series.c src/bench/common/series.h \
 	src/bench/generate/generate.c src/bench/generate/generate.h \
 	src/bench/ladder/ladder.h \
 	src/bench/ladder/options.c src/bench/ladder/options.h \
@@ -23,7 +28,6 @@ src_gpureduce_bench_SOURCES = \
 	src/bench/limits/limits_file.c src/bench/limits/limits_file.h \
 	src/bench/limits/limits_measure.c src/bench/limits/limits_measure.h \
 	src/bench/limits/limits_memory.c src/bench/limits/limits_memory.h \
-	src/bench/limits/limits_read.c src/bench/limits/limits_read.h \
 	src/bench/limits/limits_record.c src/bench/limits/limits_record.h \
 	src/bench/limits/limits_zstd.c src/bench/limits/limits_zstd.h \
 	src/bench/main.c

@@ -5,6 +5,7 @@ library_sources += \
 	src/sys/cores.c src/sys/cores.h \
 	src/sys/faults.h \
 	src/sys/gnuplot.c src/sys/gnuplot.h \
+	src/sys/inline.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
 	src/sys/message.c src/sys/message.h \

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without
-# gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU.
+# gpureduce: from a file and through a pipe, with every instruction set there is, and on a GPU.
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
@@ -20,68 +20,123 @@ for name in portable avx2 avx512; do
 done
 ok 'there is a portable version' test -n "$sets"
 environment=
-gpu=gpu
 run -q -o sum -D gpu three.f32
 if [ "$status" = 3 ]; then
     skip 'samples on a GPU' 'no GPU'
-    gpu=
+else
+    sets="$sets gpu"
 fi
 
-# check FILE OPTIONS OPERATIONS: the values stand in ./values.
+# The runs: rows of number, options, operations and files; the values that a run prints, those of all
+# its files, stand in values/NUMBER. Files with the same options and operations go into one run: it
+# is the start of a process that takes time. ./alone has a row for each file and options, with the
+# operations of both tables.
+mkdir values
+cat "$sources/data/expected.tsv" "$sources/data/spread.tsv" | grep -v '^#' >table
+ok 'the tables of results have rows' test "$(wc -l <table)" -gt 3000
+awk -F '\t' -v OFS='\t' '
+    function add(key, file, values) { # what a run is to print
+        if (!(key in number)) {
+            number[key] = ++runs
+            keys[runs] = key
+        }
+        files[key] = files[key] (files[key] == "" ? "" : " ") file
+        printf "%s", values >("values/" number[key])
+    }
+    function group_ends() {
+        if (group != "") {
+            add(options OFS operations, file, values)
+            groups++
+        }
+        operations = values = ""
+    }
+    {
+        name = $1 OFS $2
+        if (name != group)
+            group_ends()
+        group = name
+        file = "data/" $1
+        options = $2
+        operations = operations (operations == "" ? "" : ",") $3
+        values = values $4 "\n"
+        if (!(name in all)) {
+            names[++count] = name
+            file_of[name] = file
+            options_of[name] = options
+        }
+        all[name] = all[name] (all[name] == "" ? "" : ",") $3
+        all_values[name] = all_values[name] $4 "\n"
+    }
+    END {
+        group_ends()
+        print groups, count >"counts"
+        together = runs
+        for (i = 1; i <= count; i++) {
+            name = names[i]
+            add("all" OFS options_of[name] OFS all[name], file_of[name], all_values[name])
+            add(name, file_of[name], all_values[name])
+            print number[name], options_of[name], all[name], file_of[name] >"alone"
+        }
+        for (i = 1; i <= runs; i++)
+            if (i <= together)
+                print i, keys[i], files[keys[i]] >"by-set"
+            else if (sub(/^all\t/, "", keys[i]))
+                print i, keys[i], files["all" OFS keys[i]] >"default"
+    }' table
+
+# check FILES OPTIONS OPERATIONS NUMBER HOW: whether the last run printed the values of the number.
+checked=0
 check() {
-    file=$1 options=$2 operations=$3
-    good=true
-    for way in default $sets $gpu pipe; do
-        environment=
-        # shellcheck disable=SC2086 # the options are words
-        case $way in
-        default) run -q -o "$operations" $options "data/$file" ;;
-        gpu) run -q -D gpu -o "$operations" $options "data/$file" ;;
-        pipe)
-            command="cat data/$file | gpureduce -q -D cpu -o $operations $options"
-            # shellcheck disable=SC2002 # a pipe is the point
-            cat "data/$file" | "$GPUREDUCE" -q -D cpu -o "$operations" $options >out 2>err
-            status=$?
-            ;;
-        *)
-            environment=GPUREDUCE_CPU=$way
-            run -q -D cpu -o "$operations" $options "data/$file"
-            ;;
-        esac
-        if [ "$status" -ne 0 ] || ! cmp -s values out; then
-            good=false
+    good=false
+    [ "$status" -ne 0 ] || ! cmp -s "values/$4" out || good=true
+    for file in $1; do
+        checked=$((checked + 1))
+        if $good; then
+            pass "${file#data/} $2 (${3%%,*} and others), $5"
+        else
+            fail "$1 $2, $5"
+            explain
+            echo "# < expected, > printed:"
+            diff "values/$4" out >diff.out
+            show diff.out
             break
         fi
     done
-    if $good; then
-        pass "$file $options"
-    else
-        fail "$file $options"
-        explain
-        echo "# expected:"
-        show values
-    fi
 }
 
 set -f
-group='' file='' options='' operations=''
-# The mark at the end closes the last group.
-{
-    grep -v '^#' "$sources/data/expected.tsv"
-    grep -v '^#' "$sources/data/spread.tsv"
-    printf 'end\tend\tend\tend\n'
-} >table
-ok 'the tables of results have rows' test "$(wc -l <table)" -gt 3000
-while IFS=$tab read -r next_file next_options operation value; do
-    if [ "$next_file $next_options" != "$group" ]; then
-        [ -z "$group" ] || check "$file" "$options" "$operations"
-        group="$next_file $next_options"
-        file=$next_file options=$next_options operations=
-        [ "$options" != none ] || options=
-        : >values
-    fi
-    operations=$operations${operations:+,}$operation
-    printf '%s\n' "$value" >>values
-done <table
+while IFS=$tab read -r number options operations files; do
+    [ "$options" != none ] || options=
+    for name in $sets; do
+        environment=GPUREDUCE_CPU=$name
+        device=cpu
+        if [ "$name" = gpu ]; then
+            environment=
+            device=gpu
+        fi
+        # shellcheck disable=SC2086 # words
+        run -q -D $device -o "$operations" $options $files
+        check "$files" "$options" "$operations" "$number" "$name"
+    done
+done <by-set
+environment=
+while IFS=$tab read -r number options operations files; do
+    [ "$options" != none ] || options=
+    # shellcheck disable=SC2086 # words
+    run -q -o "$operations" $options $files
+    check "$files" "$options" "$operations" "$number" 'whatever device'
+done <default
+while IFS=$tab read -r number options operations file; do
+    [ "$options" != none ] || options=
+    command="cat $file | gpureduce -q -D cpu -o $operations $options"
+    # shellcheck disable=SC2002,SC2086 # a pipe is the point; words
+    cat "$file" | "$GPUREDUCE" -q -D cpu -o "$operations" $options >out 2>err
+    status=$?
+    check "$file" "$options" "$operations" "$number" 'through a pipe'
+done <alone
 
+read -r groups all <counts
+# shellcheck disable=SC2086 # words
+set -- $sets
+ok 'all samples were put to the test, in all ways' test "$checked" -eq $((groups * $# + all * 2))
 finish

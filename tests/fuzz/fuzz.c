@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/spread.h"
+
 /*
  * Choices.
  */
@@ -419,12 +421,17 @@ static unsigned char *in_order(const struct fuzz_content *content, size_t count)
 void fuzz_compare(const struct options *options, const struct fuzz_content *content,
                   uint64_t elements, bool good, const struct reduction *reduction, const char *how)
 {
+    /* The oracle takes milliseconds: not every time. */
+    const bool spread = (options->session.wants & SPREAD_WANTS) && elements % 8 == 0;
     unsigned char *data = in_order(content, (size_t)elements);
+    const char *differs;
     const struct result *expected;
     struct reference reference;
     char nan[64];
 
     reference_reduce(&reference, content->type, data, (size_t)elements, 0);
+    if (spread)
+        reference_spread(&reference, content->type, data, (size_t)elements, options->session.ddof);
     free(data);
     expected = &reference.policy[options->session.nan == NAN_SKIP];
     if (options->session.nan == NAN_ERROR && expected->nan > 0) {
@@ -442,4 +449,8 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
                "%s: %" PRIu64 " elements of %s, nan policy %d:\n%s\nexpected\n%s", how, elements,
                element_name(content->type), options->session.nan,
                reference_show(&reduction->result), reference_show(expected));
+    differs =
+        spread ? spread_difference(&reduction->result, expected, options->session.wants) : NULL;
+    fuzz_check(!differs, "%s: %" PRIu64 " elements of %s, nan policy %d: %s", how, elements,
+               element_name(content->type), options->session.nan, differs);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sys/align.h"
+#include "sys/inline.h"
 
 /* All reads are folded into this word, so that the compiler cannot leave one out. */
 static atomic_uint_fast64_t folded;
@@ -52,43 +53,45 @@ enum prefetched { KEPT, ONCE };
    way's numbers are constants where it is inlined. What is left after the last whole block is read
    as one stream.
    NOLINTBEGIN(bugprone-macro-parentheses): attributes and names have none. */
-#define DEFINE_READ(set, target, bytes)                                                       \
-    typedef uint64_t set##_vector                                                             \
-        __attribute__((vector_size(bytes), aligned(sizeof(uint64_t)), may_alias));            \
-    target static inline __attribute__((always_inline))                                       \
-    uint64_t read_##set(const unsigned char *data, size_t size, size_t streams, size_t apart, \
-                        size_t ahead, size_t farther, enum prefetched how)                    \
-    {                                                                                         \
-        const size_t block = streams * apart, vectors = CACHE_LINE / (bytes);                 \
-        const unsigned char *end = data + size;                                               \
-        set##_vector sum[SUMS] = {{0}};                                                       \
-        uint64_t all = 0;                                                                     \
-                                                                                              \
-        for (; (size_t)(end - data) >= block; data += block) {                                \
-            for (size_t i = 0; i < apart; i += CACHE_LINE) {                                  \
-                _Pragma("GCC unroll 8") for (size_t s = 0; s < streams; s++)                  \
-                {                                                                             \
-                    const unsigned char *p = data + s * apart + i;                            \
-                                                                                              \
-                    if (ahead && how == KEPT)                                                 \
-                        ASK(p, ahead, 3);                                                     \
-                    if (ahead && how == ONCE)                                                 \
-                        ASK(p, ahead, 0);                                                     \
-                    if (farther)                                                              \
-                        ASK(p, farther, 2);                                                   \
-                    _Pragma("GCC unroll 4") for (size_t v = 0; v < vectors; v++)              \
-                        sum[(s + v) % SUMS] ^= ((const set##_vector *)p)[v];                  \
-                }                                                                             \
-            }                                                                                 \
-        }                                                                                     \
-        for (; (size_t)(end - data) >= CACHE_LINE; data += CACHE_LINE)                        \
-            for (size_t v = 0; v < vectors; v++)                                              \
-                sum[v] ^= ((const set##_vector *)data)[v];                                    \
-        sum[0] ^= sum[1] ^ sum[2] ^ sum[3];                                                   \
-        for (size_t i = 0; i < (bytes) / sizeof(uint64_t); i++)                               \
-            all ^= sum[0][i];                                                                 \
-        atomic_fetch_xor_explicit(&folded, all, memory_order_relaxed);                        \
-        return all;                                                                           \
+#define DEFINE_READ(set, target, bytes)                                                         \
+    typedef uint64_t set##_vector                                                               \
+        __attribute__((vector_size(bytes), aligned(sizeof(uint64_t)), may_alias));              \
+    target static ALWAYS_INLINE uint64_t read_##set(const unsigned char *data, size_t size,     \
+                                                    size_t streams, size_t apart, size_t ahead, \
+                                                    size_t farther, enum prefetched how)        \
+    {                                                                                           \
+        const size_t block = streams * apart, vectors = CACHE_LINE / (bytes);                   \
+        const unsigned char *end = data + size;                                                 \
+        set##_vector sum[SUMS] = {{0}};                                                         \
+        uint64_t all = 0;                                                                       \
+                                                                                                \
+        for (; (size_t)(end - data) >= block; data += block) {                                  \
+            for (size_t i = 0; i < apart; i += CACHE_LINE) {                                    \
+                UNROLL_INLINED(8) for (size_t s = 0; s < streams; s++)                          \
+                {                                                                               \
+                    const unsigned char *p = data + s * apart + i;                              \
+                                                                                                \
+                    if (ahead && how == KEPT)                                                   \
+                        ASK(p, ahead, 3);                                                       \
+                    if (ahead && how == ONCE)                                                   \
+                        ASK(p, ahead, 0);                                                       \
+                    if (farther)                                                                \
+                        ASK(p, farther, 2);                                                     \
+                    UNROLL_INLINED(4) for (size_t v = 0; v < vectors; v++)                      \
+                    {                                                                           \
+                        sum[(s + v) % SUMS] ^= ((const set##_vector *)p)[v];                    \
+                    }                                                                           \
+                }                                                                               \
+            }                                                                                   \
+        }                                                                                       \
+        for (; (size_t)(end - data) >= CACHE_LINE; data += CACHE_LINE)                          \
+            for (size_t v = 0; v < vectors; v++)                                                \
+                sum[v] ^= ((const set##_vector *)data)[v];                                      \
+        sum[0] ^= sum[1] ^ sum[2] ^ sum[3];                                                     \
+        for (size_t i = 0; i < (bytes) / sizeof(uint64_t); i++)                                 \
+            all ^= sum[0][i];                                                                   \
+        atomic_fetch_xor_explicit(&folded, all, memory_order_relaxed);                          \
+        return all;                                                                             \
     }
 #define DEFINE_WAY(set, target, name, streams, apart, ahead, farther, how)      \
     target static uint64_t set##_##name(const unsigned char *data, size_t size) \

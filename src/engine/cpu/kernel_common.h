@@ -10,8 +10,9 @@
 
 #include "engine/cpu/kernel.h"
 #include "engine/cpu/simd.h"
+#include "sys/inline.h"
 
-#define INLINE_TARGET static inline __attribute__((always_inline)) SIMD_TARGET
+#define INLINE_TARGET static ALWAYS_INLINE SIMD_TARGET
 
 /*
  * Prefetching. A block is read as four streams, its quarters, so that the processor's own

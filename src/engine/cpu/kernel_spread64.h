@@ -127,7 +127,7 @@ INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, con
     wvec v[2], rest = w_set1(0);
     vecd limb[2][3];
 
-#pragma GCC unroll 2
+    UNROLL_INLINED(2)
     for (size_t i = 0; i < count; i++) {
         v[i] = w_load(x + i * distance);
         take_spread64(b, v[i], finds);
@@ -137,13 +137,13 @@ INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, con
     if (!limbs)
         return;
     if (__builtin_expect(w_any(rest), 0)) {
-#pragma GCC unroll 2
+        UNROLL_INLINED(2)
         for (size_t i = 0; i < count; i++) {
             v[i] = set_aside(r, v[i], constant[0], constant[1], constant[2]);
             (void)cut(limb[i], w_value(v[i]), constant);
         }
     }
-#pragma GCC unroll 2
+    UNROLL_INLINED(2)
     for (size_t i = 0; i < count; i++)
         take_limbs(b, limb[i], v[i], finds);
 }
