@@ -24,10 +24,11 @@
 #include "core/histogram.h"
 #include "core/partial.h"
 #include "core/quantile.h"
+#include "core/selection.h"
 #include "core/tally.h"
 
 /* The most quantiles that one survey finds. */
-#define SURVEY_QUANTILES_MAX RESULT_QUANTILES_MAX
+#define SURVEY_QUANTILES_MAX SELECTION_QUANTILES_MAX
 
 /* What is asked. */
 struct survey_request {
@@ -62,10 +63,7 @@ void survey_close(struct survey *s);
 bool survey_is_single(const struct survey *s, const char **why);
 
 /* How many runs of so many neighbouring elements a sample should have; 0 if none is needed. */
-struct survey_runs {
-    size_t count, length;
-};
-struct survey_runs survey_runs(const struct survey *s);
+struct selection_runs survey_runs(const struct survey *s);
 
 /* Takes a sample: `count` runs in the order of the input, of `length` elements each, in the
    machine's byte order. Best before the first reading. False without memory. */

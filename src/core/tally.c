@@ -17,13 +17,18 @@ size_t tally_size(const struct tally_plan *plan)
 {
     switch (plan->kind) {
     case TALLY_CELLS:
-        return plan->edges;
+        return (size_t)plan->cells + 1;
     case TALLY_WORDS:
         return (size_t)1 << (8 * element_size(plan->type) - plan->shift);
     case TALLY_BINS:
         return (size_t)plan->bins + 2;
     }
     return 0;
+}
+
+uint64_t tally_last(const struct tally_plan *plan, unsigned cell)
+{
+    return cell + 1 < plan->cells ? plan->first[cell + 1] - 1 : order_greatest(plan->type);
 }
 
 bool tally_open(struct tally *t, const struct tally_plan *plan)
@@ -54,7 +59,7 @@ unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell)
 
 unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
 {
-    uint64_t last = plan->edge[cell + 1] - 1 - plan->edge[cell];
+    const uint64_t last = tally_last(plan, cell) - plan->first[cell];
     unsigned shift = 0;
 
     while (last >> shift >> plan->fine_bits != 0)
@@ -64,41 +69,64 @@ unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
 
 /* The cells that are kept. */
 struct kept_cells {
-    unsigned count, shift[TALLY_EDGES_MAX];
-    uint64_t low[TALLY_EDGES_MAX], high[TALLY_EDGES_MAX]; /* their edges */
+    unsigned count, shift[TALLY_CELLS_MAX];
+    uint64_t first[TALLY_CELLS_MAX];
 };
 
-/* Counts the elements that are kept; the size is a constant. */
-static inline void count_sized(struct tally *t, const struct kept_cells *cells, size_t size)
+static void find_kept_cells(struct kept_cells *cells, const struct tally_plan *plan)
 {
-    const enum element_type type = t->plan->type;
-    const unsigned fine_bits = t->plan->fine_bits;
-
-    for (size_t i = 0; i < t->kept_count; i++) {
-        const unsigned char *at = (const unsigned char *)t->kept + i * size;
-        uint64_t bits = 0, key;
-        uint32_t word;
-        size_t cell = 0;
-
-        if (size == sizeof word) {
-            memcpy(&word, at, sizeof word);
-            bits = word;
-        } else {
-            memcpy(&bits, at, sizeof bits);
+    cells->count = 0;
+    for (unsigned i = 0; i < plan->cells; i++) {
+        if (plan->keep[i]) {
+            cells->first[cells->count] = plan->first[i];
+            cells->shift[cells->count++] = tally_fine_shift(plan, i);
         }
-        key = order_key(type, bits);
-        /* Adding up needs no guess at which cell it is. */
-        for (unsigned j = 0; j + 1 < cells->count; j++)
-            cell += key >= cells->high[j];
-        t->fine[(cell << fine_bits) + ((key - cells->low[cell]) >> cells->shift[cell])]++;
     }
 }
 
-/* Counts the elements that are kept. */
+/* The key of element i of those that are kept, and its cell. The size is a constant. */
+static inline uint64_t kept_key(const struct tally *t, size_t i, size_t size)
+{
+    const unsigned char *at = (const unsigned char *)t->kept + i * size;
+    uint64_t bits = 0;
+    uint32_t word;
+
+    if (size == sizeof word) {
+        memcpy(&word, at, sizeof word);
+        bits = word;
+    } else {
+        memcpy(&bits, at, sizeof bits);
+    }
+    return order_key(t->plan->type, bits);
+}
+
+static inline size_t kept_cell(const struct kept_cells *cells, uint64_t key)
+{
+    size_t cell = 0;
+
+    /* Adding up needs no guess at which cell it is. */
+    for (unsigned i = 1; i < cells->count; i++)
+        cell += key >= cells->first[i];
+    return cell;
+}
+
+/* Counts the elements that are kept in parts of their cells; the size is a constant. */
+static inline void count_sized(struct tally *t, const struct kept_cells *cells, size_t size)
+{
+    const unsigned fine_bits = t->plan->fine_bits;
+
+    for (size_t i = 0; i < t->kept_count; i++) {
+        const uint64_t key = kept_key(t, i, size);
+        const size_t cell = kept_cell(cells, key);
+
+        t->fine[(cell << fine_bits) + ((key - cells->first[cell]) >> cells->shift[cell])]++;
+    }
+}
+
 static void count_fine(struct tally *t)
 {
     const struct tally_plan *plan = t->plan;
-    struct kept_cells cells = {.count = 0};
+    struct kept_cells cells;
 
     if (!t->fine)
         t->fine = calloc((size_t)plan->kept_cells << plan->fine_bits, sizeof *t->fine);
@@ -106,17 +134,46 @@ static void count_fine(struct tally *t)
         t->failed = true;
         return;
     }
-    for (unsigned i = 0; i < plan->edges; i++) {
-        if (plan->keep[i]) {
-            cells.low[cells.count] = plan->edge[i];
-            cells.high[cells.count] = plan->edge[i + 1];
-            cells.shift[cells.count++] = tally_fine_shift(plan, i);
-        }
-    }
+    find_kept_cells(&cells, plan);
     if (element_size(plan->type) == 4)
         count_sized(t, &cells, 4);
     else
         count_sized(t, &cells, 8);
+}
+
+/* How many elements of each cell are kept, or have been dropped. */
+static void count_cells(const struct tally *t, uint64_t *counts)
+{
+    const size_t size = element_size(t->plan->type), parts = (size_t)1 << t->plan->fine_bits;
+    struct kept_cells cells;
+
+    find_kept_cells(&cells, t->plan);
+    for (unsigned i = 0; i < cells.count; i++) {
+        counts[i] = 0;
+        for (size_t part = 0; t->fine && part < parts; part++)
+            counts[i] += t->fine[i * parts + part];
+    }
+    if (t->fine)
+        return;
+    for (size_t i = 0; i < t->kept_count; i++)
+        counts[kept_cell(&cells, kept_key(t, i, size))]++;
+}
+
+/* Works out how many elements lie before the cells that follow those that are kept. */
+static void count_behind(struct tally *t)
+{
+    const struct tally_plan *plan = t->plan;
+    uint64_t counts[TALLY_CELLS_MAX] = {0};
+    unsigned kept = 0;
+
+    count_cells(t, counts);
+    for (unsigned i = 0; i < plan->cells; i++) {
+        if (!plan->keep[i])
+            continue;
+        if (i + 1 < plan->cells && !plan->keep[i + 1])
+            t->counts[i + 1] = t->counts[i] + counts[kept];
+        kept++;
+    }
 }
 
 void tally_count_kept(struct tally *t)
@@ -153,11 +210,14 @@ bool tally_reserve(struct tally *t, size_t count)
 
 void tally_end(struct tally *t)
 {
-    if (t->plan->kind != TALLY_CELLS || (!t->dropped && t->kept_count < COUNTED_MIN))
+    if (t->plan->kind != TALLY_CELLS)
         return;
-    count_fine(t);
+    if (t->dropped || t->kept_count >= COUNTED_MIN)
+        count_fine(t);
     if (t->dropped)
         t->kept_count = 0;
+    if (!t->failed)
+        count_behind(t);
 }
 
 void tally_merge(struct tally *t, const struct tally *other)

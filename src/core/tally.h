@@ -21,21 +21,21 @@ enum tally_kind {
     TALLY_BINS   /* the bins of a histogram, of one width */
 };
 
-/* The most edges that cells have. */
-#define TALLY_EDGES_MAX 260
+/* The most cells. */
+#define TALLY_CELLS_MAX 260
 
 struct tally_plan {
     enum tally_kind kind;
     enum element_type type;
 
-    /* TALLY_CELLS. Edges are keys (core/order.h) in ascending order; the first is that of -inf, the
-       last the one behind that of +inf, so that only NaNs lie outside. Cell i has the keys from
-       edge[i] up to edge[i + 1], without that; the elements of those with `keep` are kept. No NaN
-       is in such a cell. A tally keeps `room` elements; when they are more, it counts them in
-       2^fine_bits parts of their cell instead, and drops them. */
-    unsigned edges;
-    uint64_t edge[TALLY_EDGES_MAX];
-    bool keep[TALLY_EDGES_MAX];
+    /* TALLY_CELLS. Cell i has the keys (core/order.h) from first[i] up to the one before that of
+       the next cell. The first cell begins with the least key of a number, and the last one ends
+       with the greatest: only NaNs lie outside. The elements of cells with `keep` are kept. A tally
+       keeps `room` elements; when they are more, it counts them in 2^fine_bits parts of their cell
+       instead, and drops them. */
+    unsigned cells;
+    uint64_t first[TALLY_CELLS_MAX];
+    bool keep[TALLY_CELLS_MAX];
     unsigned kept_cells, fine_bits;
     size_t room;
 
@@ -55,7 +55,9 @@ struct tally {
     const struct tally_plan *plan;
     bool failed; /* out of memory: it is worth nothing */
 
-    /* TALLY_CELLS: counts[i] elements have a key below edge[i]. TALLY_WORDS: one for each word.
+    /* TALLY_CELLS: counts[i] elements lie before cell i, negative NaNs among them; those in front
+       of the cell behind one that is kept are known at the end. counts[cells] elements lie in all
+       cells or before them: all but positive NaNs. TALLY_WORDS: one for each word.
        TALLY_BINS: counts[0] elements are below all bins, or NaN, counts[i + 1] are in bin i, and
        counts[bins + 1] above them. */
     uint64_t *counts;
@@ -79,6 +81,9 @@ struct tally_set {
     unsigned count;
 };
 
+/* The last key of a cell. */
+uint64_t tally_last(const struct tally_plan *plan, unsigned cell);
+
 /* Makes a tally of nothing. False without memory; it has to be closed then, too. */
 bool tally_open(struct tally *t, const struct tally_plan *plan);
 void tally_close(struct tally *t);
@@ -89,8 +94,8 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* All elements were taken. Where many were kept, counts them as well, since that is better done by
-   each worker. */
+/* All elements were taken. Where many were kept, counts them in parts as well, since that is better
+   done by each worker. */
 void tally_end(struct tally *t);
 
 /* Counts in `fine` what was kept, if that has not been done. */
@@ -103,7 +108,7 @@ void tally_merge(struct tally *t, const struct tally *other);
 /* Of a cell that is kept: the place of its fine counts among those of all, in 2^fine_bits. */
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell);
 
-/* Likewise: how far the difference of a key and the cell's edge is shifted to the right, to give
+/* Likewise: how far the difference of a key and the cell's first is shifted to the right, to give
    the number of the fine count. */
 unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell);
 

@@ -62,7 +62,7 @@ static uint64_t run_index(size_t number, size_t count, uint64_t limit, size_t le
 /* Samples the input, where that is of use and can be done. */
 static bool sample(struct readings *r, struct run *run)
 {
-    struct survey_runs runs = survey_runs(r->survey);
+    struct selection_runs runs = survey_runs(r->survey);
     const size_t size = run->info->element_size;
     unsigned char *elements;
     bool good = true;
@@ -70,7 +70,7 @@ static bool sample(struct readings *r, struct run *run)
     if (runs.count == 0 || !source_is_random(run->source))
         return true;
     if (run->info->uncached > UNCACHED)
-        runs = (struct survey_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
+        runs = (struct selection_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
     /* From here on the input is read. */
     if (run->started_at == 0)
         run->started_at = clock_now();

@@ -585,7 +585,7 @@ static void check_sample(void)
                                 .kernels = any_kernels(),
                                 .request = {.quantiles = {{5, 10}}, .quantile_count = 1}};
         struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
-        struct survey_runs runs = survey_runs(s);
+        struct selection_runs runs = survey_runs(s);
         const size_t size = element_size(c.type);
         unsigned char *elements = allocate(runs.count * runs.length * size);
         const struct tally_plan *plans[TALLY_PLANS_MAX];

@@ -21,6 +21,7 @@ static bool simd_usable(void)
 #    define V_LANES 8
 #    define W_LANES 4
 #    define SIMD_LOOKUP 1
+#    define SIMD_PACKS 0
 
 typedef __m256i vec;
 typedef __m256i wvec;
@@ -489,9 +490,15 @@ SIMD_OP vec v_order(vec a)
         a, _mm256_and_si256(_mm256_srai_epi32(a, 31), _mm256_set1_epi32(INT32_MAX)));
 }
 
-SIMD_OP vmask v_without(vmask yes, vmask no)
+/* There is no such comparison, but its opposite. */
+SIMD_OP vmask v_ge_s(vec a, vec b)
 {
-    return _mm256_andnot_si256(no, yes);
+    return _mm256_xor_si256(_mm256_cmpgt_epi32(b, a), _mm256_set1_epi32(-1));
+}
+
+SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
+{
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(b, a), m);
 }
 
 SIMD_OP bool v_some(vmask m)
@@ -516,9 +523,14 @@ SIMD_OP wvec w_order(wvec a)
                                                 _mm256_set1_epi64x(INT64_MAX)));
 }
 
-SIMD_OP wmask w_without(wmask yes, wmask no)
+SIMD_OP wmask w_ge_s(wvec a, wvec b)
 {
-    return _mm256_andnot_si256(no, yes);
+    return _mm256_xor_si256(_mm256_cmpgt_epi64(b, a), _mm256_set1_epi32(-1));
+}
+
+SIMD_OP wmask w_also_ge_s(wmask m, wvec a, wvec b)
+{
+    return _mm256_andnot_si256(_mm256_cmpgt_epi64(b, a), m);
 }
 
 SIMD_OP bool w_some(wmask m)

@@ -21,6 +21,7 @@ static bool simd_usable(void)
 #    define V_LANES 16
 #    define W_LANES 8
 #    define SIMD_LOOKUP 1
+#    define SIMD_PACKS 1
 
 typedef __m512i vec;
 typedef __m512i wvec;
@@ -427,9 +428,14 @@ SIMD_OP vec v_order(vec a)
                                      XOR_AND);
 }
 
-SIMD_OP vmask v_without(vmask yes, vmask no)
+SIMD_OP vmask v_ge_s(vec a, vec b)
 {
-    return _kandn_mask16(no, yes);
+    return _mm512_cmpge_epi32_mask(a, b);
+}
+
+SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
+{
+    return _mm512_mask_cmpge_epi32_mask(m, a, b);
 }
 
 SIMD_OP bool v_some(vmask m)
@@ -450,9 +456,14 @@ SIMD_OP wvec w_order(wvec a)
                                      XOR_AND);
 }
 
-SIMD_OP wmask w_without(wmask yes, wmask no)
+SIMD_OP wmask w_ge_s(wvec a, wvec b)
 {
-    return _kandn_mask8(no, yes);
+    return _mm512_cmpge_epi64_mask(a, b);
+}
+
+SIMD_OP wmask w_also_ge_s(wmask m, wvec a, wvec b)
+{
+    return _mm512_mask_cmpge_epi64_mask(m, a, b);
 }
 
 SIMD_OP bool w_some(wmask m)

@@ -20,6 +20,7 @@ static bool simd_usable(void)
 #define V_LANES 4
 #define W_LANES 2
 #define SIMD_LOOKUP 0
+#define SIMD_PACKS 0
 
 typedef int32_t vec __attribute__((vector_size(16)));
 typedef uint32_t vec_unsigned __attribute__((vector_size(16)));
@@ -456,9 +457,14 @@ SIMD_OP vec v_order(vec a)
     return a ^ ((a < 0) & v_set1(INT32_MAX));
 }
 
-SIMD_OP vmask v_without(vmask yes, vmask no)
+SIMD_OP vmask v_ge_s(vec a, vec b)
 {
-    return yes & ~no;
+    return a >= b;
+}
+
+SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
+{
+    return m & (a >= b);
 }
 
 SIMD_OP bool v_some(vmask m)
@@ -482,9 +488,14 @@ SIMD_OP wvec w_order(wvec a)
     return a ^ ((a < 0) & w_set1(INT64_MAX));
 }
 
-SIMD_OP wmask w_without(wmask yes, wmask no)
+SIMD_OP wmask w_ge_s(wvec a, wvec b)
 {
-    return yes & ~no;
+    return a >= b;
+}
+
+SIMD_OP wmask w_also_ge_s(wmask m, wvec a, wvec b)
+{
+    return m & (a >= b);
 }
 
 SIMD_OP bool w_some(wmask m)

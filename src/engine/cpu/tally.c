@@ -80,22 +80,21 @@ static void take_vectors(struct tally *t, const struct cpu_kernels *kernels, con
     }
 }
 
-/* The end of a chunk, which fills no vector, is followed by NaNs of which no cell is kept: they lie
-   above all edges. */
-static void take_rest(struct tally *t, const struct cpu_kernels *kernels, const void *x, size_t n,
-                      bool nans)
+/* Takes an element at the end of a chunk, which fills no vector. */
+static void take_one(struct tally *t, const unsigned char *x)
 {
-    uint32_t word[CPU_LANES_MAX];
-    uint64_t wide[CPU_LANES_MAX];
+    const struct tally_plan *plan = t->plan;
+    const size_t size = element_size(plan->type);
+    const uint64_t key = order_key(plan->type, order_load(plan->type, x));
+    unsigned before = 0; /* the cells that do not begin behind it */
 
-    for (size_t i = 0; i < CPU_LANES_MAX; i++) {
-        wide[i] = UINT64_MAX >> 1;
-        word[i] = UINT32_MAX >> 1;
-    }
-    if (element_size(t->plan->type) == 8)
-        take_vectors(t, kernels, memcpy(wide, x, n * sizeof *wide), CPU_LANES_MAX, nans);
-    else
-        take_vectors(t, kernels, memcpy(word, x, n * sizeof *word), CPU_LANES_MAX, nans);
+    while (before < plan->cells && plan->first[before] <= key)
+        before++;
+    for (unsigned i = before; i < plan->cells; i++)
+        t->counts[i]++;
+    t->counts[plan->cells] += key <= order_greatest(plan->type);
+    if (before > 0 && plan->keep[before - 1] && key <= tally_last(plan, before - 1))
+        memcpy((unsigned char *)t->kept + t->kept_count++ * size, x, size);
 }
 
 static bool take_cells(struct tally *t, const struct cpu_kernels *kernels, const unsigned char *x,
@@ -110,14 +109,13 @@ static bool take_cells(struct tally *t, const struct cpu_kernels *kernels, const
             return false;
         take_vectors(t, kernels, x + i * size, n, nans);
     }
-    if (whole < count) {
-        if (!tally_reserve(t, (size_t)2 * CPU_LANES_MAX))
-            return false;
-        take_rest(t, kernels, x + whole * size, count - whole, nans);
-    }
-    /* Without NaNs all elements lie between the first edge and the last. */
+    if (whole < count && !tally_reserve(t, CPU_LANES_MAX))
+        return false;
+    for (size_t i = whole; i < count; i++)
+        take_one(t, x + i * size);
+    /* Without NaNs all elements lie in the cells. */
     if (!nans)
-        t->counts[t->plan->edges - 1] += count;
+        t->counts[t->plan->cells] += whole;
     return true;
 }
 
