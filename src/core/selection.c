@@ -23,9 +23,10 @@
 #define RUN_LENGTH 16
 
 /* What is kept in a cell is counted in so many parts of it, as powers of two: the fewer are faster,
-   and enough where a sample has found small cells; but large ones are taken apart sooner by more.
- */
-#define FINE_BITS 12
+   and enough where a sample has found small cells; but large ones are taken apart sooner by more,
+   by less where there are more of them than FINE_CELLS. */
+#define FINE_BITS 8
+#define FINE_BITS_MANY 12
 #define FINE_BITS_MOST 16
 #define FINE_CELLS 4
 
@@ -199,8 +200,9 @@ static void plan_cells(struct selection *s, struct sample_cell *cells, unsigned 
         add_cell(plan, &cells[i]);
     for (unsigned i = 0; i < plan->cells; i++)
         plan->kept_cells += plan->keep[i];
-    plan->fine_bits =
-        plan->kept_cells > FINE_CELLS || s->sample.numbers > 0 ? FINE_BITS : FINE_BITS_MOST;
+    plan->fine_bits = FINE_BITS;
+    if (s->sample.numbers == 0 || s->tries > 0)
+        plan->fine_bits = plan->kept_cells > FINE_CELLS ? FINE_BITS_MANY : FINE_BITS_MOST;
     plan->room = KEPT_BYTES / element_size(s->type) / s->workers;
 }
 
@@ -301,6 +303,7 @@ void selection_take_words(struct selection *s, const struct tally *total)
 /* A part of a cell, whose elements were kept, and hold order statistics. */
 struct part {
     uint64_t low, high; /* its keys, both included */
+    size_t fine;        /* the number of its fine count, where there are any */
     uint64_t count, found;
     uint64_t *keys; /* in the end sorted */
 };
@@ -310,31 +313,39 @@ struct parts {
     unsigned count;
 };
 
-/* Puts the elements of a worker's tally into the parts that they belong to. False if they are more
-   than were counted. The size is a constant. */
+/* Takes an element of a part. False if they are more than were counted. */
+static bool take_key(struct part *p, uint64_t key)
+{
+    if (p->found == p->count)
+        return false;
+    p->keys[p->found++] = key;
+    return true;
+}
+
+/* Takes the elements of a worker's tally into the parts that they belong to: it looks through all
+   of them, unless they stand in order. False if they are more than were counted. The size is a
+   constant. */
 static inline bool collect_keys(struct parts *parts, enum element_type type, const struct tally *t,
                                 size_t size)
 {
-    for (size_t i = 0; i < t->kept_count; i++) {
-        const unsigned char *at = (const unsigned char *)t->kept + i * size;
-        uint64_t bits = 0, key;
-        uint32_t word;
+    const uint32_t *words = t->kept;
+    const uint64_t *wide = t->kept;
 
-        if (size == sizeof word) {
-            memcpy(&word, at, sizeof word);
-            bits = word;
-        } else {
-            memcpy(&bits, at, sizeof bits);
-        }
-        key = order_key(type, bits);
+    for (unsigned j = 0; t->place && j < parts->count; j++) {
+        struct part *p = &parts->part[j];
+
+        for (size_t i = t->place[p->fine]; i < t->place[p->fine + 1]; i++)
+            if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
+                return false;
+    }
+    for (size_t i = 0; !t->place && i < t->kept_count; i++) {
+        const uint64_t key = order_key(type, size == sizeof *words ? words[i] : wide[i]);
+
         for (unsigned j = 0; j < parts->count; j++) {
             struct part *p = &parts->part[j];
 
-            if (key - p->low <= p->high - p->low) {
-                if (p->found == p->count)
-                    return false;
-                p->keys[p->found++] = key;
-            }
+            if (key - p->low <= p->high - p->low && !take_key(p, key))
+                return false;
         }
     }
     return true;
@@ -372,21 +383,21 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
 }
 
 /* Narrows down to where order statistic w, number *rank of the cell, is by the fine counts. Sets
- *rank to its number there, and returns how many elements that part has. */
-static uint64_t narrow(struct wanted *w, const struct tally *total, unsigned cell, uint64_t *rank)
+ *rank to its number there, and returns the number of the fine count. */
+static size_t narrow(struct wanted *w, const struct tally *total, unsigned cell, uint64_t *rank)
 {
     const struct tally_plan *plan = total->plan;
     const unsigned shift = tally_fine_shift(plan, cell);
-    const uint64_t *fine = total->fine + ((size_t)tally_fine_cell(plan, cell) << plan->fine_bits);
+    const size_t first = (size_t)tally_fine_cell(plan, cell) << plan->fine_bits;
     const size_t parts = (size_t)1 << plan->fine_bits;
     uint64_t part = 0;
 
-    while (part < parts - 1 && *rank >= fine[part])
-        *rank -= fine[part++];
+    while (part < parts - 1 && *rank >= total->fine[first + part])
+        *rank -= total->fine[first + part++];
     w->low = plan->first[cell] + (part << shift);
     if ((w->high - w->low) >> shift != 0)
         w->high = w->low + ((UINT64_C(1) << shift) - 1);
-    return fine[part];
+    return first + part;
 }
 
 /* Finds out where an order statistic is: its key, or a smaller cell; or, where the elements of that
@@ -397,6 +408,7 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
     const struct tally_plan *plan = total->plan;
     uint64_t rank = w->rank + total->counts[0], count; /* NaNs lie before the first cell */
     unsigned cell = 0, part = 0;
+    size_t fine = 0;
 
     while (cell + 1 < plan->cells && rank >= total->counts[cell + 1])
         cell++;
@@ -406,8 +418,9 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
         return SELECTION_TAKEN;
     w->certain = true;
     rank -= total->counts[cell];
-    count =
-        total->fine ? narrow(w, total, cell, &rank) : total->counts[cell + 1] - total->counts[cell];
+    if (total->fine)
+        fine = narrow(w, total, cell, &rank);
+    count = total->fine ? total->fine[fine] : total->counts[cell + 1] - total->counts[cell];
     if (rank >= count)
         return SELECTION_CHANGED;
     if (w->low == w->high || total->dropped)
@@ -415,7 +428,8 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
     while (part < parts->count && parts->part[part].low != w->low)
         part++;
     if (part == parts->count)
-        parts->part[parts->count++] = (struct part){.low = w->low, .high = w->high, .count = count};
+        parts->part[parts->count++] =
+            (struct part){.low = w->low, .high = w->high, .fine = fine, .count = count};
     w->part = part;
     w->rank_in_part = rank;
     w->collected = true;

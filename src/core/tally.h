@@ -71,6 +71,8 @@ struct tally {
     size_t kept_count, kept_room; /* elements */
     bool dropped;
     uint64_t *fine; /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
+    size_t *place;  /* where the elements of each of these begin, and behind the last one the end of
+                       all; NULL where they are in no order */
     void *scratch;  /* the engine's; freed with the tally */
 };
 
@@ -94,8 +96,8 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* All elements were taken. Where many were kept, counts them in parts as well, since that is better
-   done by each worker. */
+/* All elements were taken. Where many were kept, counts them in parts as well, and puts them in the
+   order of these, since that is better done by each worker. */
 void tally_end(struct tally *t);
 
 /* Counts in `fine` what was kept, if that has not been done. */
