@@ -104,35 +104,41 @@ static unsigned fraction_bits(const struct survey *s)
 }
 
 /* The range of the histogram, where it is known by now. */
-static bool histogram_range(const struct survey *s, double *low, double *high)
+static bool histogram_range(const struct survey *s, struct histogram_range *range)
 {
     const struct histogram_request *r = &s->request->histogram;
+    const enum element_type type = s->type;
 
+    *range = (struct histogram_range){.low = NAN, .high = NAN};
     if (r->range_given) {
-        *low = r->low;
-        *high = r->high;
+        range->low = r->low;
+        range->high = r->high;
         return true;
     }
     if (s->readings == 0)
         return false;
-    *low = exact_key_value(s->first.min_key);
-    *high = exact_key_value(s->first.max_key);
     if (s->first.count == s->first.nan)
-        *low = *high = NAN;
+        return true;
+    range->low = element_key_value(type, s->first.min_key);
+    range->high = element_key_value(type, s->first.max_key);
+    if (element_is_integer(type)) {
+        range->low_integer = element_key_integer(type, s->first.min_key);
+        range->high_integer = element_key_integer(type, s->first.max_key);
+    }
     return true;
 }
 
 static void plan_histogram(struct survey *s)
 {
-    double low, high;
+    struct histogram_range range;
 
     switch (s->request->histogram.kind) {
     case HISTOGRAM_NONE:
         break;
     case HISTOGRAM_BINS:
-        if (histogram_range(s, &low, &high)) {
-            s->uses_other =
-                histogram_plan(&s->other, s->type, s->request->histogram.bins, low, high);
+        /* Without elements there is neither a range nor anything to count. */
+        if (histogram_range(s, &range) && !isnan(range.low)) {
+            s->uses_other = histogram_plan(&s->other, s->type, s->request->histogram.bins, &range);
             s->out_of_memory = !s->uses_other;
         }
         break;
@@ -172,6 +178,7 @@ unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLAN
 static struct tally *merge(struct tally_set *sets, unsigned workers, unsigned number)
 {
     struct tally *total = &sets[0].tally[number];
+    const bool is_truth = element_formats[total->plan->type].kind == ELEMENT_TRUTH;
     bool fine = false;
 
     for (unsigned i = 0; i < workers; i++)
@@ -181,6 +188,11 @@ static struct tally *merge(struct tally_set *sets, unsigned workers, unsigned nu
             tally_count_kept(&sets[i].tally[number]);
         if (i > 0)
             tally_merge(total, &sets[i].tally[number]);
+    }
+    /* All bytes but zero stand for true. */
+    for (size_t word = 2; is_truth && word < tally_size(total->plan); word++) {
+        total->counts[1] += total->counts[word];
+        total->counts[word] = 0;
     }
     return total;
 }
@@ -230,17 +242,17 @@ static enum survey_verdict take_quantiles(struct survey *s, const struct tally *
 /* `total` is its tally; NULL if there is none. */
 static enum survey_verdict take_histogram(struct survey *s, const struct tally *total)
 {
-    double low = 0, high = 0;
+    struct histogram_range range = {.low = 0};
 
     if (s->request->histogram.kind == HISTOGRAM_BINS) {
-        (void)histogram_range(s, &low, &high);
-        if (isinf(low) || isinf(high))
+        (void)histogram_range(s, &range);
+        if (isinf(range.low) || isinf(range.high))
             return SURVEY_ENDLESS;
-        if (!total && !isnan(low))
+        if (!total && !isnan(range.low))
             return SURVEY_DONE; /* the next reading will have it */
     }
     s->histogram_done =
-        histogram_make(&s->histogram, &s->request->histogram, s->type, low, high, total, &s->first);
+        histogram_make(&s->histogram, &s->request->histogram, s->type, &range, total, &s->first);
     return s->histogram_done ? SURVEY_DONE : SURVEY_MEMORY;
 }
 

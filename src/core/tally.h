@@ -42,13 +42,22 @@ struct tally_plan {
     /* TALLY_WORDS: the bits of an element, shifted to the right by so many. */
     unsigned shift;
 
-    /* TALLY_BINS. Bin i has the values from bound[i] up to bound[i + 1], without that; bounds are
-       values of the type, in ascending order, and bins + 1 of them. (x - low) * scale, computed in
-       binary64, is wrong by less than 2^-30 of a bin in the range; a scale of 0: it may be wrong by
-       more, and bounds have to be searched. */
+    /* TALLY_BINS of floats. Bin i has the values from bound[i] up to bound[i + 1], without that;
+       bounds are values of the type, in ascending order, and bins + 1 of them. (x - low) * scale,
+       computed in binary64, is wrong by less than 2^-30 of a bin in the range; a scale of 0: it may
+       be wrong by more, and bounds have to be searched. */
     uint32_t bins;
     double low, scale;
     const double *bound;
+
+    /* TALLY_BINS of integers. Bin i has the keys from bound_key[i] up to bound_key[i + 1], without
+       that, or, the last one, up to last_key; there are `reached` bounds, since the bins behind
+       them lie above all integers of the type. A key k is at most few bins behind number base + (k
+       - bound_key[0]) * scale, and not before it. */
+    uint64_t last_key;
+    uint32_t reached, base;
+    bool holds_none; /* no key is in any bin: last_key is of no meaning */
+    const uint64_t *bound_key;
 };
 
 struct tally {

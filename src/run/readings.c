@@ -107,22 +107,14 @@ static bool can_be_repeated(const struct readings *r, const struct run *run)
     return false;
 }
 
-/* Sees to it that what is asked for can be found of the type: quantiles of integers of up to 16
-   bits and of all floats, and histograms of floats of 16 bits and more. */
+/* Sees to it that what is asked for can be found of the type. */
 static bool is_for_type(const struct readings *r, const struct run *run)
 {
     const enum element_type type = run->info->type;
 
-    if (element_is_float(type))
+    if (!element_is_integer(type) || r->request->histogram.kind != HISTOGRAM_EXPONENTS)
         return true;
-    if (r->request->histogram.kind != HISTOGRAM_NONE) {
-        source_error(run->source, "there are no histograms of %s, but of f32, f64, f16 and bf16",
-                     element_name(type));
-        return false;
-    }
-    if (element_formats[type].kind != ELEMENT_TRUTH && element_size(type) <= 2)
-        return true;
-    source_error(run->source, "there are no quantiles of %s, but of floats, i8, u8, i16 and u16",
+    source_error(run->source, "%s has no exponents: give the number of bins, as in --histogram=100",
                  element_name(type));
     return false;
 }

@@ -274,6 +274,48 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     return true;
 }
 
+/* The bin of an integer, counting from 1; 0 for what lies below all bins, or bins + 1 above them.
+ */
+static inline uint32_t integer_bin(const struct tally_plan *plan, uint64_t key)
+{
+    const uint64_t *bound = plan->bound_key;
+    uint32_t bin;
+
+    if (plan->reached == 0 || key < bound[0])
+        return 0;
+    if (plan->holds_none || key > plan->last_key)
+        return plan->bins + 1;
+    bin = plan->base + (uint32_t)((double)(key - bound[0]) * plan->scale);
+    while (bin + 1 < plan->reached && key >= bound[bin + 1])
+        bin++;
+    return bin + 1;
+}
+
+/* A loop for each size of integers. `flip` makes keys of them. */
+#define COUNT_INTEGERS(integer, flip)                                      \
+    do {                                                                   \
+        for (size_t i = 0; i < count; i++) {                               \
+            integer word;                                                  \
+                                                                           \
+            memcpy(&word, x + i * sizeof word, sizeof word);               \
+            set[i % SETS][integer_bin(t->plan, word ^ (integer)(flip))]++; \
+        }                                                                  \
+    } while (0)
+
+static bool take_integer_bins(struct tally *t, const unsigned char *x, size_t count)
+{
+    const uint64_t flip = order_key(t->plan->type, 0);
+    uint32_t *set[SETS];
+
+    if (!open_counters(t, count, set))
+        return false;
+    if (element_size(t->plan->type) == 8)
+        COUNT_INTEGERS(uint64_t, flip);
+    else
+        COUNT_INTEGERS(uint32_t, flip);
+    return true;
+}
+
 bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
                     size_t count, bool nans)
 {
@@ -283,6 +325,8 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
     case TALLY_WORDS:
         return take_words(t, data, count);
     case TALLY_BINS:
+        if (element_is_integer(t->plan->type))
+            return take_integer_bins(t, data, count);
         return take_bins(t, kernels, data, count);
     }
     return false;
