@@ -277,14 +277,78 @@ u16 104 0 36447.68 mixed-le.u16
 f8e4m3 0 -448 384 mixed.f8e4m3
 f8e5m2 0 -57344 40960 mixed.f8e5m2
 END
-head -c 512 data/raw/mixed.u8 >some
-for type in i32 u64 bool; do
-    run -q -o median -t $type some
-    fails "quantiles of $type" \
-        "some: there are no quantiles of $type, but of floats, i8, u8, i16 and u16"
+# Wider integers are read more than once; likewise, and so are the counts of four bins.
+while read -r type median low high counts file; do
+    run -q -o median,q0.001,p99 -t "$type" "data/raw/$file"
+    is "quantiles of $file" 0 "$median
+$low
+$high"
+    run -q --histogram=4 -t "$type" "data/raw/$file"
+    is "a histogram of $file" 0 "0
+$(echo "$counts" | tr , '\n')
+0
+0"
+done <<'END'
+i32 0 -1950227063.808 1051931878 4,249,255,5 mixed-le.i32
+>i4 0 -1950227063.808 1051931878 4,249,255,5 mixed-be.i32
+u32 30462 0 1851419972.24 499,11,2,1 mixed-le.u32
+>u4 30462 0 1851419972.24 499,11,2,1 mixed-be.u32
+i64 -3 -6.713712238098347e+18 2.3430146881939845e+18 1,263,246,3 mixed-le.i64
+>i8 -3 -6.713712238098347e+18 2.3430146881939845e+18 1,263,246,3 mixed-be.i64
+u64 649234574 0 8.741779185738266e+18 506,2,2,3 mixed-le.u64
+>u8 649234574 0 8.741779185738266e+18 506,2,2,3 mixed-be.u64
+END
+shell 'cat data/raw/mixed-le.i64 | gpureduce -q -o median -t i64'
+is 'i64 from a pipe' 1 error 'gpureduce: standard input: quantiles of i64 take more than one reading, and this cannot be read again: save it as a file, and reduce that'
+# Neighbours, between which a binary64 has no room: 2^63 - 2 and 2^63 - 1, and 1 and 2.
+printf '\376\377\377\377\377\377\377\177\377\377\377\377\377\377\377\177' >two.i64
+run -q -o median,q0 -t i64 two.i64
+is 'between integers of 64 bits' 0 "9.223372036854776e+18
+9.223372036854776e+18"
+shell 'gpureduce --histogram=2 -t i64 two.i64 2>/dev/null'
+is 'bins between them' 0 "from	to	count
+-inf	9.223372036854776e+18	0
+9.223372036854776e+18	9.223372036854776e+18	1
+9.223372036854776e+18	9.223372036854776e+18	1
+9.223372036854776e+18	inf	0
+nan	nan	0"
+# Bytes: false, and three that are true.
+printf '\0\1\2\377' >truths
+run -q -o median,q0.1,mean --histogram=2 -t bool truths
+is 'truth values' 0 "1
+0.3
+0.75
+0
+1
+3
+0
+0"
+run -q --histogram=3,-1,2 -t bool truths
+is 'truth values in a range' 0 "0
+0
+1
+3
+0
+0"
+for type in i8 u16; do
+    run -q --histogram=2,0,10 -t $type truths
+    ok "bins of $type" test "$status:$(tr '\n' ' ' <out)" = "0:$(
+        [ $type = i8 ] && echo '1 3 0 0 0 ' || echo '0 0 0 2 0 ')"
 done
-run --histogram=3 -t u8 some
-fails 'a histogram of u8' \
-    'some: there are no histograms of u8, but of f32, f64, f16 and bf16'
+# All bytes three times: of each sign a zero, 7 subnormals, 8 numbers of each exponent, 7 of the
+# last, and a NaN.
+run --histogram=exponent -t f8e4m3 data/raw/every.f8e4m3
+golden 'exponents of f8e4m3' 0 histogram-f8e4m3
+run -q --histogram=4 -t f8e4m3 data/raw/every.f8e4m3
+is 'bins of f8e4m3' 0 "0
+24
+354
+357
+27
+0
+6"
+run --histogram=exponent -t i16 truths
+fails 'exponents of i16' \
+    'truths: i16 has no exponents: give the number of bins, as in --histogram=100'
 
 finish
