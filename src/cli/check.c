@@ -40,8 +40,10 @@ static bool list_files(struct check *check)
         const struct record_line *line = &record->lines[i];
 
         for (size_t j = 0; j < operation_count; j++)
-            if (line->value[j][0])
+            if (line->value[j][0]) {
                 operation_ask(&operations[j], &options->session.wants, &options->session.survey);
+                options->session.survey.required |= operation_quantile(&operations[j]);
+            }
         if (!line->file)
             continue;
         if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0) {
@@ -70,6 +72,8 @@ struct check *check_open(struct options *options)
         check_close(check);
         return NULL;
     }
+    /* Others of the files may have had no quantiles; which have is compared. */
+    options->session.survey.required = 0;
     return check;
 }
 
@@ -98,6 +102,8 @@ static bool same_value(const struct record_line *line, const char *recorded,
     char text[NUMBER_MAX];
     double found, number;
 
+    if (report_left_out(op, reduction))
+        return false;
     if (full) { /* more digits than a binary64 has */
         number_format_integer(text, full);
         return strcmp(recorded, text) == 0;

@@ -30,6 +30,19 @@ bool survey_asked(const struct survey_request *request)
     return request->quantile_count > 0 || request->histogram.kind != HISTOGRAM_NONE;
 }
 
+void survey_leave_out(struct survey_request *request)
+{
+    const unsigned count = request->quantile_count;
+
+    request->quantile_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (!(request->required >> request->places[i] & 1))
+            continue;
+        request->quantiles[request->quantile_count] = request->quantiles[i];
+        request->places[request->quantile_count++] = request->places[i];
+    }
+}
+
 struct survey *survey_open(const struct survey_request *request, enum element_type type,
                            uint64_t elements, unsigned workers, bool propagate)
 {

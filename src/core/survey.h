@@ -35,11 +35,15 @@ struct survey_request {
     struct quantile quantiles[SURVEY_QUANTILES_MAX];
     unsigned places[SURVEY_QUANTILES_MAX]; /* in struct result, of each */
     unsigned quantile_count;
+    uint32_t required; /* a bit for each place; others are left out where they cannot be had */
     struct histogram_request histogram;
 };
 
 /* Whether anything is asked. */
 bool survey_asked(const struct survey_request *request);
+
+/* Leaves out the quantiles that may be. */
+void survey_leave_out(struct survey_request *request);
 
 struct survey;
 

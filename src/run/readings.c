@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/order.h"
 #include "run/session_options.h"
 #include "sys/clock.h"
 
@@ -15,7 +16,7 @@
 
 void readings_open(struct readings *r, const struct survey_request *request)
 {
-    *r = (struct readings){.request = request};
+    *r = (struct readings){.asked = request, .request = *request};
 }
 
 void readings_drop(struct readings *r)
@@ -94,7 +95,7 @@ static bool can_be_repeated(const struct readings *r, const struct run *run)
 
     if (run->info->repeatable || survey_is_single(r->survey, &why))
         return true;
-    if (r->request->quantile_count > 0)
+    if (r->request.quantile_count > 0)
         source_error(run->source,
                      "%s of %s take more than one reading, and this cannot be read again: "
                      "save it as a file, and reduce that",
@@ -112,22 +113,32 @@ static bool is_for_type(const struct readings *r, const struct run *run)
 {
     const enum element_type type = run->info->type;
 
-    if (!element_is_integer(type) || r->request->histogram.kind != HISTOGRAM_EXPONENTS)
+    if (!element_is_integer(type) || r->request.histogram.kind != HISTOGRAM_EXPONENTS)
         return true;
     source_error(run->source, "%s has no exponents: give the number of bins, as in --histogram=100",
                  element_name(type));
     return false;
 }
 
-/* Begins the survey, before the first reading. */
+/* Leaves out quantiles that may be, where they would take readings that cannot be had. */
+static void leave_out(struct readings *r, const struct run *run)
+{
+    if (!run->info->repeatable && !order_is_narrow(run->info->type))
+        survey_leave_out(&r->request);
+}
+
+/* Begins the survey, before the first reading, if there is anything to find. */
 static bool begin_survey(struct readings *r, struct run *run)
 {
+    leave_out(r, run);
+    if (!survey_asked(&r->request))
+        return true;
     if (!is_for_type(r, run))
         return false;
     r->workers = run->cpu_workers;
     r->type = run->info->type;
     r->data_offset = run->info->data_offset;
-    r->survey = survey_open(r->request, run->info->type, run->info->elements, r->workers,
+    r->survey = survey_open(&r->request, run->info->type, run->info->elements, r->workers,
                             run->options->nan != NAN_SKIP);
     if (!r->survey)
         return out_of_memory(run);
@@ -140,10 +151,10 @@ bool readings_begin(struct readings *r, struct run *run)
     unsigned count;
     bool good = true;
 
-    if (!survey_asked(r->request))
-        return true;
     if (!r->survey && !begin_survey(r, run))
         return false;
+    if (!r->survey)
+        return true;
     if (r->type != run->info->type || r->data_offset != run->info->data_offset)
         return changed(run);
     /* The first reading has found all else, but for what tells whether the next are of the same. */
@@ -194,7 +205,9 @@ void readings_finish(const struct readings *r, struct reduction *reduction)
     reduction->readings = r->count;
     if (!r->survey)
         return;
-    for (unsigned i = 0; i < r->request->quantile_count; i++)
-        reduction->result.quantiles[r->request->places[i]] = survey_quantile(r->survey, i);
+    for (unsigned i = 0; i < r->request.quantile_count; i++) {
+        reduction->result.quantiles[r->request.places[i]] = survey_quantile(r->survey, i);
+        reduction->quantiles |= UINT32_C(1) << r->request.places[i];
+    }
     reduction->histogram = survey_histogram(r->survey);
 }

@@ -15,7 +15,8 @@
 #include "run/run_state.h"
 
 struct readings {
-    const struct survey_request *request;
+    const struct survey_request *asked;
+    struct survey_request request; /* the same, or without quantiles where they cannot be had */
     struct survey *survey;  /* NULL where nothing is asked for, or before the first reading */
     struct tally_set *sets; /* of the reading that is under way, one for each CPU worker */
     unsigned workers;
