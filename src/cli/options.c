@@ -585,13 +585,8 @@ static bool check_goes_with(struct options *options, const struct operands *oper
 
 bool options_settle_device(struct options *options)
 {
-    if (options->session.device == DEVICE_GPU || options->total)
+    if (options->session.device == DEVICE_GPU)
         survey_leave_out(&options->session.survey);
-    if (options->total && survey_asked(&options->session.survey))
-        return arguments_wrong(&arguments,
-                               "quantiles and histograms are of one file each: leave out "
-                               "%s",
-                               "--total");
     if (!survey_asked(&options->session.survey))
         return true;
     if (options->session.device == DEVICE_GPU)

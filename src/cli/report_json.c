@@ -234,6 +234,7 @@ void report_json_total(const struct options *options, const struct total *total)
         printf(", \"dtype\": \"%s\"", element_name(total->reduction.type));
     json_policies(options);
     json_values(options, &total->reduction);
+    report_histogram_json(options, &total->reduction);
     json_amounts(&total->reduction);
     puts("}");
 }

@@ -42,7 +42,7 @@ void report_histogram_json(const struct options *options, const struct reduction
 void report_plot(const struct options *options, const char *path,
                  const struct reduction *reduction);
 
-/* A name as a field of TSV, as by @tsv of jq(1). */
+/* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
 void report_tsv_name(const char *name);
 
 /* An object of JSON, on a line of standard output; of an input, and of the total. */

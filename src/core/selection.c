@@ -63,6 +63,7 @@ struct selection {
     struct wanted wanted[WANTED_MAX];
     unsigned wanted_count;
     unsigned tries;
+    bool planned;            /* a reading has been */
     struct tally_plan cells; /* of the next reading */
 };
 
@@ -225,7 +226,7 @@ static void plan_next_cells(struct selection *s)
     struct sample_cell cells[WANTED_MAX] = {{.low = 0}};
     unsigned count = 0;
 
-    s->tries++;
+    s->tries += s->planned;
     for (unsigned i = 0; i < s->wanted_count; i++) {
         const struct wanted *w = &s->wanted[i];
         struct sample_cell known = {w->low, w->high, true, true}, cell;
@@ -254,6 +255,7 @@ const struct tally_plan *selection_plan(struct selection *s)
         plan_next_cells(s);
     else
         plan_first_cells(s);
+    s->planned = true;
     return &s->cells;
 }
 

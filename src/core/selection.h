@@ -53,7 +53,8 @@ bool selection_sample(struct selection *s, const void *elements, size_t count, s
 /* The cells that the next reading is to tally. They live until the next call. */
 const struct tally_plan *selection_plan(struct selection *s);
 
-/* Takes the partial result of the first reading, with extremes, in which there are numbers. */
+/* Takes the partial result of the first reading, with extremes, in which there are numbers. It may
+   be known before that. */
 void selection_begin(struct selection *s, const struct partial *first);
 
 /* Takes counts of all values: a tally of words without a shift. Then it is done. */

@@ -12,8 +12,8 @@
 struct survey {
     const struct survey_request *request;
     enum element_type type;
-    unsigned readings;
     struct partial first;        /* what the first reading found */
+    bool begun;                  /* that is known */
     struct selection *selection; /* NULL where no quantile is asked for */
     struct histogram histogram;
     struct tally_plan other; /* of the next reading: words, or bins */
@@ -128,7 +128,7 @@ static bool histogram_range(const struct survey *s, struct histogram_range *rang
         range->high = r->high;
         return true;
     }
-    if (s->readings == 0)
+    if (!s->begun)
         return false;
     if (s->first.count == s->first.nan)
         return true;
@@ -195,6 +195,8 @@ static struct tally *merge(struct tally_set *sets, unsigned workers, unsigned nu
     bool fine = false;
 
     for (unsigned i = 0; i < workers; i++)
+        tally_end(&sets[i].tally[number]);
+    for (unsigned i = 0; i < workers; i++)
         fine = fine || sets[i].tally[number].fine;
     for (unsigned i = 0; i < workers; i++) {
         if (fine)
@@ -238,12 +240,6 @@ static enum survey_verdict take_quantiles(struct survey *s, const struct tally *
 {
     enum selection_verdict verdict = SELECTION_TAKEN;
 
-    if (s->first.count == s->first.nan || (s->propagate && s->first.nan > 0)) {
-        s->no_numbers = s->quantiles_done = true;
-        return SURVEY_DONE;
-    }
-    if (s->readings == 1)
-        selection_begin(s->selection, &s->first);
     if (total && s->uses_cells)
         verdict = selection_take_cells(s->selection, total, sets, workers);
     else if (total && order_is_narrow(s->type))
@@ -269,6 +265,23 @@ static enum survey_verdict take_histogram(struct survey *s, const struct tally *
     return s->histogram_done ? SURVEY_DONE : SURVEY_MEMORY;
 }
 
+void survey_begin(struct survey *s, const struct partial *partial)
+{
+    s->first = *partial;
+    s->begun = true;
+    if (s->quantiles_done)
+        return;
+    s->no_numbers = s->first.count == s->first.nan || (s->propagate && s->first.nan > 0);
+    if (!s->no_numbers)
+        selection_begin(s->selection, &s->first);
+    s->quantiles_done = s->no_numbers || selection_is_done(s->selection);
+}
+
+bool survey_is_done(const struct survey *s)
+{
+    return s->quantiles_done && s->histogram_done;
+}
+
 enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
                                 struct tally_set *sets, unsigned workers)
 {
@@ -276,11 +289,10 @@ enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
     struct tally *totals[TALLY_PLANS_MAX] = {NULL};
     enum survey_verdict verdict = SURVEY_DONE;
 
-    if (s->readings == 0)
-        s->first = *partial;
+    if (!s->begun)
+        survey_begin(s, partial);
     else if (!same_input(&s->first, partial))
         return SURVEY_CHANGED;
-    s->readings++;
     for (unsigned i = 0; i < count; i++) {
         totals[i] = merge(sets, workers, i);
         if (totals[i]->failed)
@@ -294,7 +306,7 @@ enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
         verdict = take_histogram(s, totals[s->uses_cells]);
     if (verdict != SURVEY_DONE)
         return verdict;
-    return s->quantiles_done && s->histogram_done ? SURVEY_DONE : SURVEY_MORE;
+    return survey_is_done(s) ? SURVEY_DONE : SURVEY_MORE;
 }
 
 double survey_quantile(const struct survey *s, unsigned i)

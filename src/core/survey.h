@@ -73,6 +73,13 @@ struct selection_runs survey_runs(const struct survey *s);
    machine's byte order. Best before the first reading. False without memory. */
 bool survey_sample(struct survey *s, const void *elements, size_t count, size_t length);
 
+/* Takes a partial result with extremes that is known before the first reading, which then has to
+   come to the same. It may spare readings, or all of them. */
+void survey_begin(struct survey *s, const struct partial *partial);
+
+/* Whether everything is known, so that no other reading is needed. */
+bool survey_is_done(const struct survey *s);
+
 /* What the next reading is to tally: the number of plans, and the plans, which live until
    survey_take. There may be none in the first reading, whose partial result is needed before. */
 unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLANS_MAX]);

@@ -269,8 +269,9 @@ bool tally_reserve(struct tally *t, size_t count)
 
 void tally_end(struct tally *t)
 {
-    if (t->plan->kind != TALLY_CELLS)
+    if (t->plan->kind != TALLY_CELLS || t->ended)
         return;
+    t->ended = true;
     if (t->dropped || t->kept_count >= COUNTED_MIN)
         count_fine(t);
     if (t->dropped)

@@ -63,6 +63,7 @@ struct tally_plan {
 struct tally {
     const struct tally_plan *plan;
     bool failed; /* out of memory: it is worth nothing */
+    bool ended;  /* tally_end has been called */
 
     /* TALLY_CELLS: counts[i] elements lie before cell i, negative NaNs among them; those in front
        of the cell behind one that is kept are known at the end. counts[cells] elements lie in all
@@ -90,6 +91,7 @@ struct tally {
 struct tally_set {
     struct tally tally[TALLY_PLANS_MAX];
     unsigned count;
+    bool goes_on; /* another input is to be taken into them: nobody ends them yet */
 };
 
 /* The last key of a cell. */
@@ -106,7 +108,7 @@ size_t tally_size(const struct tally_plan *plan);
 bool tally_reserve(struct tally *t, size_t count);
 
 /* All elements were taken. Where many were kept, counts them in parts as well, and puts them in the
-   order of these, since that is better done by each worker. */
+   order of these, since that is better done by each worker. A second time it does nothing. */
 void tally_end(struct tally *t);
 
 /* Counts in `fine` what was kept, if that has not been done. */

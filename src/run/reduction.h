@@ -38,6 +38,7 @@ struct reduction {
     struct source_shape shape;
     const char *format; /* raw, npy, zstd or npy+zstd */
     bool compressed;
+    bool repeatable;    /* it can be read again */
     bool in_order;      /* frames could not be decoded in parallel, and were read a second time */
     unsigned readings;  /* how often the input was read */
     uint32_t quantiles; /* those that the result has; bits as in struct survey_request */

@@ -208,8 +208,6 @@ fi
 #
 # What does not go together, and what is wrong.
 #
-run -o median --total four.f32
-is 'quantiles of a total' 2 '' "gpureduce: quantiles and histograms are of one file each: leave out '--total' $try"
 run -o median -D gpu four.f32
 is 'quantiles on a GPU' 2 '' "gpureduce: quantiles and histograms are computed on the CPU: leave out --device='gpu' $try"
 run --plot=x.svg four.f32
@@ -240,6 +238,92 @@ run -q -o "$list" four.f32
 ok '31 quantiles' test "$status:$(grep -c . out)" = 0:31
 run -q -o "$list,q0.32" four.f32
 ok '32 quantiles' test "$status" = 2
+
+#
+# Totals: quantiles and histograms of all elements of all files.
+#
+printf '\0\0\240\100' >five.f32 # 5
+run -o median,sum --histogram=3 --total four.f32 five.f32 empty ones.f32
+golden 'quantiles and a histogram of a total' 0 quantiles-total
+run --json -q -o q0.75,max --histogram=exponent --total four.f32 five.f32
+golden 'of a total, as JSON' 0 quantiles-total-json
+copy out record.total
+run --check=record.total
+is '--check of a total' 0 "four.f32: OK
+five.f32: OK
+total: OK"
+sed '$s/"q0.75": 5/"q0.75": 6/' record.total >other.total
+run --check=other.total
+is '--check of a total that differs' 1 "four.f32: OK
+five.f32: OK
+total: FAILED (q0.75: recorded 6, found 5)" 'gpureduce: 1 of 3 results are not those in other.total'
+run --tsv --histogram=1,0,5 --total four.f32 five.f32
+ok 'a histogram of a total, as TSV' test "$status:$(grep -c '^total' out):$(sed -n 's/^total	0	5	//p' out)" = 0:4:4
+run -q -o median,q1 --total empty empty
+is 'a total of no elements' 0 "nan
+nan
+nan
+nan
+nan
+nan"
+run -q -o median --total odd.f32 ones.f32
+is 'a NaN in one of them' 0 "nan
+1
+nan"
+run -q -o median --nan=skip --total odd.f32 ones.f32
+is 'skipped' 0 "7.006492321624085e-46
+1
+0.5"
+run -q -o median --total -t f16 three.f16
+is 'a total of one file' 0 "2
+2"
+shell 'gpureduce -q -t f16 -o median --total three.f16 <three.f16 -'
+is 'a total with a file as standard input' 0 "2
+2
+2"
+shell 'cat three.f16 | gpureduce -q -t f16 -o median --total three.f16 -'
+is 'a total with a pipe' 1 "2
+2
+error" 'gpureduce: no total: its quantiles and its histogram take another reading, and not all files can be read again'
+shell 'cat three.f16 | gpureduce -q -t f16 -o summary --total three.f16 -'
+ok 'the summary of a total with a pipe' test "$status:$(sed -n 31,33p out | tr '\n' ' ')" = '0:NA NA NA '
+if [ -n "$python" ]; then
+    "$python" - <<'END'
+import array
+n = 1000003
+a = array.array("f", [(i * 7654321) % n for i in range(n)])
+a[:300].tofile(open("part1.f32", "wb"))
+a[300:700000].tofile(open("part2.f32", "wb"))
+a[700000:].tofile(open("part3.f32", "wb"))
+b = array.array("f", a[:300])
+header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (300,), }"
+header += b" " * (118 - len(header) - 1) + b"\n"
+open("part1.npy", "wb").write(b"\x93NUMPY\1\0" + bytes([len(header), 0]) + header + b.tobytes())
+a = array.array("d", a[:10])
+a.tofile(open("part.f64", "wb"))
+END
+    run -q -o median,q0.25,q0.123,p99.9 -j3 --total part1.npy part2.f32 part3.f32
+    ok 'a total of large files' test "$status:$(tail -n 4 out | tr '\n' ' ')" = \
+        '0:500001 250000.5 123000.246 999001.998 '
+    run -q -o median --histogram=1 --total part1.npy part2.f32 part3.f32
+    ok 'and a histogram' test "$status:$(tail -n 4 out | tr '\n' ' ')" = '0:0 1000003 0 0 '
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q part2.f32 -o part2.zst
+        run -q -o median --total part1.npy part2.zst part3.f32
+        ok 'compressed files among them' test "$status:$(tail -n 1 out)" = 0:500001
+    else
+        skip 'compressed files among them' 'no zstd'
+    fi
+else
+    skip 'a total of large files' 'no python3'
+    skip 'and a histogram' 'no python3'
+    skip 'compressed files among them' 'no python3'
+fi
+run -q -o median --total data/npy/i8.npy four.f32
+ok 'a total of several types' test "$status:$(tail -n 1 out):$(cat err)" = \
+    '1:error:gpureduce: no total: quantiles and histograms are of one type, and the files are of several'
+run -q -o summary --total data/npy/i8.npy four.f32
+ok 'the summary of a total of several types' test "$status:$(tail -n 3 out | tr '\n' ' ')" = '0:NA NA NA '
 
 #
 # Records.

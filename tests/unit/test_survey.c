@@ -565,7 +565,7 @@ static void read_once(const struct survey_case *c, struct tally_set *sets, bool 
     }
     for (unsigned i = 0; i < c->workers; i++)
         for (unsigned j = 0; j < sets[i].count; j++)
-            cpu_tally_end(&sets[i].tally[j]);
+            cpu_tally_settle(&sets[i].tally[j]);
 }
 
 static enum survey_verdict reading(const struct survey_case *c, struct survey *s,

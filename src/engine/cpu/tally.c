@@ -332,9 +332,8 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
     return false;
 }
 
-void cpu_tally_end(struct tally *t)
+void cpu_tally_settle(struct tally *t)
 {
     if (t->scratch)
         empty_counters(t);
-    tally_end(t);
 }
