@@ -20,6 +20,7 @@
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/reference_element.h"
+#include "lib/reference_order.h"
 #include "lib/tap.h"
 
 #define RUNS 1000
@@ -341,111 +342,44 @@ static void make_request(struct survey_case *c)
         h->range_given = false;
 }
 
-/* A number as the sum of two binary64, which have the same sign: integers of 64 bits need two. */
-#define PARTS 2
-struct number {
-    double part[PARTS];
-};
-
-static struct number number_at(enum element_type type, const void *data, size_t i)
-{
-    struct reference_value v;
-    double sign;
-
-    if (element_is_float(type))
-        return (struct number){{data_value(type, data, i), 0}};
-    v = reference_value(type, data, i);
-    if (v.is_float)
-        return (struct number){{v.x, 0}};
-    sign = v.negative ? -1 : 1;
-    return (struct number){
-        {sign * 0x1p32 * (double)(v.magnitude >> 32), sign * (double)(v.magnitude & UINT32_MAX)}};
-}
-
-/* Rounded once; the sum of one number and nothing is itself, also -0. */
-static double rounded(const struct number *x)
-{
-    return x->part[1] == 0 ? x->part[0] : oracle_sum(x->part, PARTS);
-}
-
-/* Numbers in ascending order, -0 before +0. */
-static int compare_numbers(const void *a, const void *b)
-{
-    const struct number *x = a, *y = b;
-
-    for (int i = 0; i < PARTS; i++)
-        if (x->part[i] != y->part[i])
-            return x->part[i] < y->part[i] ? -1 : 1;
-    return (int)!signbit(x->part[0]) - (int)!signbit(y->part[0]);
-}
-
-/* The elements that are no NaNs, sorted; *count says how many. */
-static struct number *sort_numbers(const struct survey_case *c, size_t *count)
-{
-    struct number *x = allocate(c->count * sizeof *x);
-
-    *count = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        x[*count] = number_at(c->type, c->data, i);
-        *count += !isnan(x[*count].part[0]);
-    }
-    qsort(x, *count, sizeof *x, compare_numbers);
-    return x;
-}
-
-/* What a quantile of sorted numbers must be: the mean of `denominator` numbers, so many of which
-   are the upper one. */
-static double expected_quantile(const struct number *x, size_t count, const struct quantile *q)
-{
-    uint64_t place = q->numerator * (count - 1), fraction = place % q->denominator;
-    const struct number *at = x + place / q->denominator;
-    double list[1000 * PARTS];
-
-    if (fraction == 0 || compare_numbers(&at[0], &at[1]) == 0)
-        return rounded(&at[0]);
-    if (isinf(at[0].part[0]) || isinf(at[1].part[0]))
-        return at[0].part[0] + at[1].part[0];
-    for (uint64_t i = 0; i < PARTS * q->denominator; i++)
-        list[i] = (i / PARTS < fraction ? at[1] : at[0]).part[i % PARTS];
-    return oracle_scaled(list, PARTS * (size_t)q->denominator, 1, q->denominator);
-}
-
 /* The ends of a histogram's range: what was asked for, or the extremes. */
 struct ends {
-    struct number low, high;
+    struct reference_number low, high;
 };
 
 /* Whether x, finite, is at least where bin i begins: the sign of what all bins times x is more. */
-static bool reaches(const struct number *x, const struct ends *ends, uint32_t bins, uint32_t i)
+static bool reaches(const struct reference_number *x, const struct ends *ends, uint32_t bins,
+                    uint32_t i)
 {
-    double *list = allocate(2 * (size_t)bins * PARTS * sizeof *list);
+    double *list = allocate(2 * (size_t)bins * REFERENCE_PARTS * sizeof *list);
     bool result;
 
     for (uint32_t j = 0; j < bins; j++) {
-        const struct number *edge = j < i ? &ends->high : &ends->low;
+        const struct reference_number *edge = j < i ? &ends->high : &ends->low;
 
-        for (size_t part = 0; part < PARTS; part++) {
-            list[2 * PARTS * j + part] = x->part[part];
-            list[2 * PARTS * j + PARTS + part] = -edge->part[part];
+        for (size_t part = 0; part < REFERENCE_PARTS; part++) {
+            list[2 * REFERENCE_PARTS * j + part] = x->part[part];
+            list[2 * REFERENCE_PARTS * j + REFERENCE_PARTS + part] = -edge->part[part];
         }
     }
-    result = oracle_sum(list, 2 * (size_t)bins * PARTS) >= 0;
+    result = oracle_sum(list, 2 * (size_t)bins * REFERENCE_PARTS) >= 0;
     free(list);
     return result;
 }
 
 /* The bin of x: -1 below all, `bins` above them. It is looked for near where it should be. */
-static int64_t expected_bin(const struct number *x, const struct ends *ends, uint32_t bins)
+static int64_t expected_bin(const struct reference_number *x, const struct ends *ends,
+                            uint32_t bins)
 {
-    const double low = rounded(&ends->low), high = rounded(&ends->high);
+    const double low = reference_rounded(&ends->low), high = reference_rounded(&ends->high);
     double place;
     int64_t bin = 0;
 
-    if (compare_numbers(x, &ends->low) < 0 && !(rounded(x) == 0 && low == 0))
+    if (reference_compare_numbers(x, &ends->low) < 0 && !(reference_rounded(x) == 0 && low == 0))
         return -1;
-    if (compare_numbers(x, &ends->high) > 0 && !(rounded(x) == 0 && high == 0))
+    if (reference_compare_numbers(x, &ends->high) > 0 && !(reference_rounded(x) == 0 && high == 0))
         return bins;
-    place = (rounded(x) / 2 - low / 2) / (high / 2 - low / 2) * bins;
+    place = (reference_rounded(x) / 2 - low / 2) / (high / 2 - low / 2) * bins;
     if (place >= 0) /* not a NaN: the range may be one number */
         bin = place < bins - 1 ? (int64_t)place : bins - 1;
     while (bin > 0 && !reaches(x, ends, bins, (uint32_t)bin))
@@ -457,18 +391,18 @@ static int64_t expected_bin(const struct number *x, const struct ends *ends, uin
 
 /* A binary64 as a number whose parts are compared with those of integers: the first is a multiple
    of 2^32, unless it is the whole. */
-static struct number number_of(const struct survey_case *c, double x)
+static struct reference_number number_of(const struct survey_case *c, double x)
 {
     const double upper = trunc(x * 0x1p-32) * 0x1p32;
 
     if (!element_is_integer(c->type) || fabs(x) >= 0x1p85)
-        return (struct number){{x, 0}};
-    return (struct number){{upper, x - upper}};
+        return (struct reference_number){{x, 0}};
+    return (struct reference_number){{upper, x - upper}};
 }
 
 /* Compares a histogram of bins; of many elements a choice is enough, and the sum of counts. */
 static bool same_bins(const struct survey_case *c, const struct histogram *h,
-                      const struct number *x, size_t count)
+                      const struct reference_number *x, size_t count)
 {
     const struct histogram_request *request = &c->request.histogram;
     uint64_t *counts = calloc((size_t)h->bins + 2, sizeof *counts), sum = h->below + h->above;
@@ -481,15 +415,15 @@ static bool same_bins(const struct survey_case *c, const struct histogram *h,
     if (!request->range_given && count > 0)
         ends = (struct ends){x[0], x[count - 1]};
     if (count > 0 || request->range_given)
-        same = oracle_same(h->range.low, rounded(&ends.low)) &&
-               oracle_same(h->range.high, rounded(&ends.high));
+        same = oracle_same(h->range.low, reference_rounded(&ends.low)) &&
+               oracle_same(h->range.high, reference_rounded(&ends.high));
     else
         same = isnan(h->range.low) && isnan(h->range.high);
     for (uint32_t i = 0; i < h->bins; i++)
         sum += h->counts[i];
     same = same && sum == count && h->nan == c->count - count;
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || compare_numbers(&x[i], &x[i - 1]) != 0)
+        if (i == 0 || reference_compare_numbers(&x[i], &x[i - 1]) != 0)
             bin = expected_bin(&x[i], &ends, h->bins);
         counts[bin + 1]++;
     }
@@ -500,7 +434,7 @@ static bool same_bins(const struct survey_case *c, const struct histogram *h,
 }
 
 static bool same_exponents(const struct survey_case *c, const struct histogram *h,
-                           const struct number *numbers, size_t count)
+                           const struct reference_number *numbers, size_t count)
 {
     const int lowest = element_formats[c->type].exponent_min;
     uint64_t zeros[2] = {0}, subnormals[2] = {0}, infinities[2] = {0}, normal = 0;
@@ -622,7 +556,7 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
     enum survey_verdict verdict;
     unsigned count = 0;
     size_t numbers;
-    struct number *x = sort_numbers(c, &numbers);
+    struct reference_number *x = reference_sort(c->type, c->data, c->count, &numbers);
     bool endless;
 
     if (!s)
@@ -645,7 +579,7 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
         const struct quantile *q = &c->request.quantiles[i];
         double expected = numbers == 0 || (c->propagate && numbers < c->count)
                               ? NAN
-                              : expected_quantile(x, numbers, q);
+                              : reference_quantile(x, numbers, q->numerator, q->denominator);
 
         tap_case(quantiles, oracle_same(survey_quantile(s, i), expected),
                  "%zu %s of %s, quantile %llu/%llu: %a, not %a", c->count, c->kind,
