@@ -2,6 +2,7 @@
 
 #include "core/histogram.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,26 @@ static bool plan_integers(struct tally_plan *plan, const struct histogram_range 
     return true;
 }
 
+/* The most that a place in binary32 may be wrong: it has to be looked up in the bounds so often. */
+#define MARGIN32_MAX 0x1p-8
+
+/* Finds out whether places can be computed in binary32. */
+static void plan_binary32(struct tally_plan *plan, double low, double high)
+{
+    const float low32 = (float)low, scale32 = (float)plan->scale;
+    /* Three roundings of the place, of up to 2^-24 of it; one of place + 1/2; and that of `low`.
+       What is left of a difference that is subnormal is exact. */
+    const double wrong = 0x1p-24 * (3.01 * plan->bins + plan->bins + 2) +
+                         1.01 * fabs(low - (double)low32) * plan->scale;
+
+    if (plan->type != ELEMENT_F32 || !isnormal(scale32) || !(high - low < (double)FLT_MAX / 2) ||
+        !(fabs(low) < (double)FLT_MAX / 2) || !(wrong <= MARGIN32_MAX))
+        return;
+    plan->low32 = low32;
+    plan->scale32 = scale32;
+    plan->margin32 = (float)(2 * wrong);
+}
+
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
                     const struct histogram_range *range)
 {
@@ -180,6 +201,7 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
        something overflows, or is too small to be normal. */
     if (isnormal(high - low) && isnormal(bins / (high - low)))
         plan->scale = bins / (high - low);
+    plan_binary32(plan, low, high);
     return true;
 }
 

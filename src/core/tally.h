@@ -50,6 +50,11 @@ struct tally_plan {
     double low, scale;
     const double *bound;
 
+    /* The same of binary32 in binary32, where it is precise enough: (x - low32) * scale32 + 1/2 is
+       wrong by less than margin32, which is 0 where it may be wrong by more than a small part of a
+       bin. */
+    float low32, scale32, margin32;
+
     /* TALLY_BINS of integers. Bin i has the keys from bound_key[i] up to bound_key[i + 1], without
        that, or, the last one, up to last_key; there are `reached` bounds, since the bins behind
        them lie above all integers of the type. A key k is at most few bins behind number base + (k

@@ -279,6 +279,55 @@ static SIMD_TARGET bool tally_bins32(const struct tally *t, const void *data, si
     return d_h_max(far) < 0.5 - PLACE_MARGIN;
 }
 
+/* x + PLACE_ROUNDER32 is x, from 0 on and below 2^22, rounded to an integer, which is then the
+   fraction. */
+#define PLACE_ROUNDER32 0x1p23F
+#define FRACTION32 UINT32_C(0x7fffff)
+
+/* Elements whose bins are computed before they are counted: so few that the processor computes the
+   next ones while it adds to counters, which takes it a cycle each; and no fewer, since a counter's
+   number that has only just been stored has to be waited for. */
+#define COUNT_PART ((size_t)256)
+
+/* The same in binary32, and counts the bins. The processor adds to counters, which takes a cycle
+   each, while it computes the next places. */
+static SIMD_TARGET void tally_count32(const struct tally *t, const void *data, size_t n,
+                                      struct cpu_counters counters)
+{
+    const struct tally_plan *plan = t->plan;
+    const vecf low = f_set1(plan->low32), scale = f_set1(plan->scale32);
+    const vecf first = f_set1(-0.25F), last = f_set1((float)plan->bins + 0.25F);
+    const vecf half = f_set1(0.5F), rounder = f_set1(PLACE_ROUNDER32);
+    const vecf near = f_set1(0.5F - plan->margin32);
+    uint32_t *set0 = counters.set[0], *set1 = counters.set[1];
+    uint32_t *set2 = counters.set[2], *set3 = counters.set[3];
+    const unsigned char *x = data;
+
+    for (size_t from = 0; from < n; from += COUNT_PART) {
+        const size_t count = n - from < COUNT_PART ? n - from : COUNT_PART;
+        _Alignas(64) uint32_t bin[COUNT_PART];
+
+        for (size_t i = 0; i < count; i += V_LANES) {
+            const unsigned char *at = x + (from + i) * 4;
+            const vecf value = f_value(v_load_f32(at));
+            const vecf place = f_add(f_clamp(f_mul(f_sub(value, low), scale), first, last), half);
+            const vecf rounded = f_add(place, rounder);
+            const vmask far = f_gt(f_abs(f_sub(place, f_sub(rounded, rounder))), near);
+
+            __builtin_prefetch((const void *)((uintptr_t)at + CPU_PIECE_BYTES), 0, 2);
+            v_store(bin + i, v_and(f_bits(rounded), v_set1(FRACTION32)));
+            if (v_some(far))
+                cpu_correct_bins(plan, at, bin + i, V_LANES);
+        }
+        for (size_t j = 0; j < count; j += CPU_COUNTER_SETS) {
+            set0[bin[j]]++;
+            set1[bin[j + 1]]++;
+            set2[bin[j + 2]]++;
+            set3[bin[j + 3]]++;
+        }
+    }
+}
+
 static SIMD_TARGET bool tally_bins64(const struct tally *t, const void *data, size_t n,
                                      double *place)
 {

@@ -28,6 +28,7 @@ typedef __m256i wvec;
 typedef __m256i vmask;
 typedef __m256i wmask;
 typedef __m256d vecd;
+typedef __m256 vecf;
 
 SIMD_OP vec v_load_f32(const void *p)
 {
@@ -558,6 +559,51 @@ SIMD_OP vecd d_mul(vecd a, vecd b)
 SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
 {
     return _mm256_min_pd(_mm256_max_pd(a, low), high);
+}
+
+SIMD_OP vecf f_value(vec a)
+{
+    return _mm256_castsi256_ps(a);
+}
+
+SIMD_OP vec f_bits(vecf a)
+{
+    return _mm256_castps_si256(a);
+}
+
+SIMD_OP vecf f_set1(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+SIMD_OP vecf f_add(vecf a, vecf b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+SIMD_OP vecf f_sub(vecf a, vecf b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+SIMD_OP vecf f_mul(vecf a, vecf b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
+{
+    return _mm256_min_ps(_mm256_max_ps(a, low), high);
+}
+
+SIMD_OP vecf f_abs(vecf a)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a);
+}
+
+SIMD_OP vmask f_gt(vecf a, vecf b)
+{
+    return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
 }
 
 #    include "engine/cpu/kernel_template.h"

@@ -28,6 +28,7 @@ typedef __m512i wvec;
 typedef __mmask16 vmask;
 typedef __mmask8 wmask;
 typedef __m512d vecd;
+typedef __m512 vecf;
 
 SIMD_OP vec v_load_f32(const void *p)
 {
@@ -486,6 +487,51 @@ SIMD_OP vecd d_mul(vecd a, vecd b)
 SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
 {
     return _mm512_min_pd(_mm512_max_pd(a, low), high);
+}
+
+SIMD_OP vecf f_value(vec a)
+{
+    return _mm512_castsi512_ps(a);
+}
+
+SIMD_OP vec f_bits(vecf a)
+{
+    return _mm512_castps_si512(a);
+}
+
+SIMD_OP vecf f_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+SIMD_OP vecf f_add(vecf a, vecf b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+SIMD_OP vecf f_sub(vecf a, vecf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+SIMD_OP vecf f_mul(vecf a, vecf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
+SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
+{
+    return _mm512_min_ps(_mm512_max_ps(a, low), high);
+}
+
+SIMD_OP vecf f_abs(vecf a)
+{
+    return _mm512_abs_ps(a);
+}
+
+SIMD_OP vmask f_gt(vecf a, vecf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
 
 #    include "engine/cpu/kernel_template.h"

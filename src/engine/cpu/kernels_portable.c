@@ -29,6 +29,7 @@ typedef int64_t wvec __attribute__((vector_size(16)));
 typedef uint64_t wvec_unsigned __attribute__((vector_size(16)));
 typedef wvec wmask;
 typedef double vecd __attribute__((vector_size(16)));
+typedef float vecf __attribute__((vector_size(16)));
 typedef uint8_t bytes_unsigned __attribute__((vector_size(16)));
 typedef int16_t halves __attribute__((vector_size(16)));
 typedef uint16_t halves_unsigned __attribute__((vector_size(16)));
@@ -524,6 +525,53 @@ SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
     vecd raised = (vecd)w_select(a > low, (wvec)a, (wvec)low);
 
     return (vecd)w_select(raised > high, (wvec)high, (wvec)raised);
+}
+
+SIMD_OP vecf f_value(vec a)
+{
+    return (vecf)a;
+}
+
+SIMD_OP vec f_bits(vecf a)
+{
+    return (vec)a;
+}
+
+SIMD_OP vecf f_set1(float x)
+{
+    return (vecf){x, x, x, x};
+}
+
+SIMD_OP vecf f_add(vecf a, vecf b)
+{
+    return a + b;
+}
+
+SIMD_OP vecf f_sub(vecf a, vecf b)
+{
+    return a - b;
+}
+
+SIMD_OP vecf f_mul(vecf a, vecf b)
+{
+    return a * b;
+}
+
+SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
+{
+    vecf raised = (vecf)v_select(a > low, (vec)a, (vec)low);
+
+    return (vecf)v_select(raised > high, (vec)high, (vec)raised);
+}
+
+SIMD_OP vecf f_abs(vecf a)
+{
+    return (vecf)((vec)a & v_set1(INT32_MAX));
+}
+
+SIMD_OP vmask f_gt(vecf a, vecf b)
+{
+    return a > b;
 }
 
 #include "engine/cpu/kernel_template.h"

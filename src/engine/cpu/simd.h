@@ -19,6 +19,7 @@
  *   vec    V_LANES 32-bit integers: the bits of binary32 values
  *   wvec   W_LANES 64-bit integers: the bits of binary64 values
  *   vecd   W_LANES binary64 values
+ *   vecf   V_LANES binary32 values
  *   vmask  a truth value for each lane of a vec
  *   wmask  a truth value for each lane of a wvec or a vecd
  *
@@ -55,6 +56,11 @@
  *                              modulo 2^64
  *   w_any(a)                   bool: whether any bit is set; fast, unlike h_
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
+ *
+ *   f_value(a), f_bits(a)      the same bits, as binary32 values and as integers
+ *   f_set1 f_add f_sub f_mul f_clamp f_abs
+ *                              as for d_
+ *   f_gt(a, b)                 a mask; no operand is a NaN
  *
  * Integers, which are vectors of bytes (b_) or of 16 bits (h_) in a vec, too:
  *
@@ -97,6 +103,6 @@
 
 _Static_assert(V_LANES == 2 * W_LANES && (W_LANES & (W_LANES - 1)) == 0, "lanes");
 _Static_assert(sizeof(vec) == 4 * V_LANES && sizeof(wvec) == sizeof(vec), "integer vectors");
-_Static_assert(sizeof(vecd) == sizeof(vec), "vectors of binary64");
+_Static_assert(sizeof(vecd) == sizeof(vec) && sizeof(vecf) == sizeof(vec), "vectors of floats");
 
 #endif

@@ -13,9 +13,8 @@
 /* Counters of 32 bits are added up before so many elements have come to them. */
 #define COUNTED_MAX ((uint64_t)1 << 31)
 
-/* Neighbouring elements have counters of their own, four sets where they are few enough to stay in
-   the level-1 cache, otherwise two: adding to one counter twice has to wait for memory. */
-#define SETS 4
+/* Four sets of counters where they are few enough to stay in the level-1 cache, otherwise two. */
+#define SETS CPU_COUNTER_SETS
 #define FOUR_SETS_MAX 4098
 
 /* What counting needs beside the tally: the sets of counters, one after the other. */
@@ -229,7 +228,23 @@ static void count_places(uint32_t *const set[SETS], const double *place, size_t 
     }
 }
 
-/* Counts n elements, whose bins may be the next ones: the bounds decide. A NaN reaches none. */
+/* The bin of a value, which may be `bin`, the next one or the one before it: the bounds decide. A
+   NaN reaches none. */
+static uint32_t correct_bin(const struct tally_plan *plan, double value, uint32_t bin)
+{
+    if (bin > 0 && !(value >= plan->bound[bin - 1]))
+        return bin - 1;
+    return bin + (bin <= plan->bins && value >= plan->bound[bin]);
+}
+
+void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        bin[i] = correct_bin(plan, element_load(ELEMENT_F32, x + i * sizeof(float)), bin[i]);
+}
+
+/* Counts n elements, whose bins may be the next ones: the bounds decide. */
 static void compare_places(uint32_t *const set[SETS], const double *place, size_t n,
                            const struct tally_plan *plan, const unsigned char *x)
 {
@@ -237,13 +252,8 @@ static void compare_places(uint32_t *const set[SETS], const double *place, size_
 
     for (size_t i = 0; i < n; i++) {
         const double value = element_load(plan->type, x + i * size);
-        uint32_t bin = place_bin(place, i);
 
-        if (bin > 0 && !(value >= plan->bound[bin - 1]))
-            bin--;
-        else if (bin <= plan->bins && value >= plan->bound[bin])
-            bin++;
-        set[i % SETS][bin]++;
+        set[i % SETS][correct_bin(plan, value, place_bin(place, i))]++;
     }
 }
 
@@ -254,12 +264,16 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     const size_t size = element_size(plan->type);
     const bool wide = size == 8, nearest = plan->scale > 0;
     const size_t whole = nearest ? count - count % CPU_LANES_MAX : 0;
+    const size_t counted = plan->margin32 > 0 ? whole : 0;
     double place[BLOCK];
     uint32_t *set[SETS];
 
     if (!open_counters(t, count, set))
         return false;
-    for (size_t i = 0; i < whole; i += BLOCK) {
+    if (counted > 0)
+        kernels->tally.count32(t, x, counted,
+                               (struct cpu_counters){{set[0], set[1], set[2], set[3]}});
+    for (size_t i = counted; i < whole; i += BLOCK) {
         const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
         const unsigned char *block = x + i * size;
 
