@@ -138,7 +138,7 @@ static double bins_per_unit(const struct tally_plan *plan, const struct histogra
 static bool plan_integers(struct tally_plan *plan, const struct histogram_range *range)
 {
     const enum element_type type = plan->type;
-    uint64_t *bound = malloc(((size_t)plan->bins + 1) * sizeof *bound);
+    uint64_t *bound = calloc((size_t)plan->bins + 1, sizeof *bound);
     uint64_t from = order_least(type), gap = 0;
 
     plan->bound_key = bound;
@@ -149,6 +149,8 @@ static bool plan_integers(struct tally_plan *plan, const struct histogram_range 
         gap = plan->reached > 0 ? bound[plan->reached] - from : 0;
         from = bound[plan->reached++];
     }
+    if (plan->reached == 0)
+        return true;
     plan->last_key = order_greatest(type);
     if (plan->reached == plan->bins &&
         bound_integer(&plan->last_key, type, from, gap, plan->bins, range, plan->bins)) {

@@ -454,7 +454,7 @@ enum selection_verdict selection_take_cells(struct selection *s, const struct ta
     for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++) {
         struct wanted *w = &s->wanted[i];
 
-        if (w->collected)
+        if (w->collected && parts.part[w->part].keys)
             w->low = w->high = parts.part[w->part].keys[w->rank_in_part];
         w->collected = false;
     }
@@ -474,7 +474,8 @@ bool selection_is_done(const struct selection *s)
 double selection_quantile(const struct selection *s, unsigned i)
 {
     const struct quantile *q = &s->quantiles[i];
+    const struct wanted *w = &s->wanted[(size_t)2 * i];
 
-    return quantile_between(s->type, s->wanted[2 * i].low, s->wanted[2 * i + 1].low,
-                            quantile_place(q, s->numbers).fraction, q->denominator);
+    return quantile_between(s->type, w[0].low, w[1].low, quantile_place(q, s->numbers).fraction,
+                            q->denominator);
 }

@@ -81,6 +81,7 @@ static void find_kept_cells(struct kept_cells *cells, const struct tally_plan *p
     const uint64_t least = order_key(plan->type, 0), sign = order_sign(plan->type);
 
     cells->count = 0;
+    cells->first[0] = cells->shift[0] = 0;
     cells->fine_bits = plan->fine_bits;
     cells->sign_bit = (unsigned)(8 * element_size(plan->type) - 1);
     cells->flip = least;
