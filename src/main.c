@@ -16,6 +16,7 @@
 /* Reduces one file after the other, and prints what they come to. */
 static void reduce_files(struct session *session, const struct options *options)
 {
+    const struct session_inputs inputs = {.paths = options->files, .count = options->file_count};
     struct total total;
 
     total_clear(&total);
@@ -29,6 +30,7 @@ static void reduce_files(struct session *session, const struct options *options)
     }
     if (options->total) {
         total_finish(&total, options->session.nan, options->session.ddof);
+        session_survey(session, &inputs, &total);
         report_total(options, &total);
     }
 }
@@ -41,7 +43,7 @@ static void check_files(struct session *session, struct check *check, const stru
 
         check_prepare(check, i);
         (void)session_reduce(session, options->files[i], &reduction);
-        check_result(check, i, &reduction);
+        check_result(check, session, i, &reduction);
     }
 }
 

@@ -19,6 +19,7 @@ struct check {
     char **files;    /* as the options have them */
     size_t *line_of; /* the line of the record for each file */
     struct total total;
+    int total_first; /* the first file of it */
     size_t differing, compared;
 };
 
@@ -40,8 +41,10 @@ static bool list_files(struct check *check)
         const struct record_line *line = &record->lines[i];
 
         for (size_t j = 0; j < operation_count; j++)
-            if (line->value[j][0])
+            if (line->value[j][0]) {
                 operation_ask(&operations[j], &options->session.wants, &options->session.survey);
+                options->session.survey.required |= operation_quantile(&operations[j]);
+            }
         if (!line->file)
             continue;
         if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0) {
@@ -70,6 +73,8 @@ struct check *check_open(struct options *options)
         check_close(check);
         return NULL;
     }
+    /* Others of the files may have had no quantiles; which have is compared. */
+    options->session.survey.required = 0;
     return check;
 }
 
@@ -98,6 +103,8 @@ static bool same_value(const struct record_line *line, const char *recorded,
     char text[NUMBER_MAX];
     double found, number;
 
+    if (report_left_out(op, reduction))
+        return false;
     if (full) { /* more digits than a binary64 has */
         number_format_integer(text, full);
         return strcmp(recorded, text) == 0;
@@ -165,7 +172,35 @@ static void compare(struct check *check, const char *name, const struct record_l
     (void)stdio_flush();
 }
 
-void check_result(struct check *check, int i, const struct reduction *reduction)
+static void prepare_of_total(void *context, int number)
+{
+    struct check *check = context;
+
+    check_prepare(check, check->total_first + number);
+}
+
+/* Compares the total of the files up to number `last` with the line of the record. */
+static void compare_total(struct check *check, struct session *session,
+                          const struct record_line *line, int last)
+{
+    const struct session_inputs inputs = {.paths = check->files + check->total_first,
+                                          .count = last + 1 - check->total_first,
+                                          .prepare = prepare_of_total,
+                                          .context = check};
+    bool quantiles = false;
+
+    total_finish(&check->total, line->nan, line->ddof);
+    for (size_t i = 0; i < operation_count; i++)
+        quantiles = quantiles || (line->value[i][0] && operation_quantile(&operations[i]));
+    if (quantiles)
+        session_survey(session, &inputs, &check->total);
+    compare(check, "total", line, &check->total.reduction);
+    total_clear(&check->total);
+    check->total_first = last + 1;
+}
+
+void check_result(struct check *check, struct session *session, int i,
+                  const struct reduction *reduction)
 {
     const struct record *record = &check->record;
     size_t number = check->line_of[i];
@@ -178,11 +213,8 @@ void check_result(struct check *check, int i, const struct reduction *reduction)
     report_fail_on(check->options, line->file, reduction);
     total_add(&check->total, reduction);
     line = &record->lines[number + 1];
-    if (number + 1 < record->count && !line->file) {
-        total_finish(&check->total, line->nan, line->ddof);
-        compare(check, "total", line, &check->total.reduction);
-        total_clear(&check->total);
-    }
+    if (number + 1 < record->count && !line->file)
+        compare_total(check, session, line, i);
 }
 
 void check_close(struct check *check)

@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "run/reduction.h"
+#include "run/session.h"
 
 struct check;
 
@@ -20,7 +21,8 @@ void check_prepare(struct check *check, int i);
 
 /* Prints whether that file comes to what is recorded, and, behind the last of those that a recorded
    total is of, whether the total does. */
-void check_result(struct check *check, int i, const struct reduction *reduction);
+void check_result(struct check *check, struct session *session, int i,
+                  const struct reduction *reduction);
 
 /* Ends the check. If something differs, prints how much, and raises the exit status. */
 void check_close(struct check *check);

@@ -68,6 +68,8 @@ static bool add_operations(const struct arguments *a, const struct argument *x, 
             return false;
         if (op && !add_operation(a, op, list, options))
             return false;
+        if (op)
+            options->session.survey.required |= operation_quantile(op);
         if (!list[length])
             return true;
         list += length + 1;
@@ -583,13 +585,10 @@ static bool check_goes_with(struct options *options, const struct operands *oper
 
 bool options_settle_device(struct options *options)
 {
+    if (options->session.device == DEVICE_GPU)
+        survey_leave_out(&options->session.survey);
     if (!survey_asked(&options->session.survey))
         return true;
-    if (options->total)
-        return arguments_wrong(&arguments,
-                               "quantiles and histograms are of one file each: leave out "
-                               "%s",
-                               "--total");
     if (options->session.device == DEVICE_GPU)
         return arguments_wrong(&arguments,
                                "quantiles and histograms are computed on the CPU: "

@@ -397,7 +397,7 @@ static bool read_tsv(struct reading *r)
 {
     char *rest = r->text, *columns, *heading;
     struct record_line *line;
-    bool good = true;
+    bool good = true, missing = false, any = false;
 
     if (!r->heading)
         return read_heading(r);
@@ -421,13 +421,17 @@ static bool read_tsv(struct reading *r)
                     unescape(line->file);
             }
         } else if (op && strcmp(field, "NA") == 0) {
-            line->failed = true;
+            missing = true;
+            line->failed = line->failed || !operation_quantile(op);
         } else if (op && (!*field || strlen(field) >= NUMBER_MAX)) {
             good = bad_value(r, op, field);
         } else if (op) {
             snprintf(line->value[op - operations], NUMBER_MAX, "%s", field);
+            any = true;
         }
     }
+    /* Quantiles that were left out are no failure. */
+    line->failed = line->failed || (missing && !any);
     free(heading);
     if (good && (columns || rest))
         return wrong(r, "%s fields than the heading has", rest ? "more" : "fewer");

@@ -53,6 +53,10 @@ void report_value(char text[NUMBER_MAX], const struct operation *op,
     const struct integer *full = operation_exact_integer(op, &reduction->result);
     uint64_t integer;
 
+    if (report_left_out(op, reduction)) {
+        snprintf(text, NUMBER_MAX, "%s", REPORT_MISSING);
+        return;
+    }
     if (full) {
         number_format_integer(text, full);
         return;
@@ -73,6 +77,11 @@ void report_value(char text[NUMBER_MAX], const struct operation *op,
         number_format_hex(text, operation_number(op, &reduction->result));
         break;
     }
+}
+
+bool report_left_out(const struct operation *op, const struct reduction *reduction)
+{
+    return operation_quantile(op) & ~reduction->quantiles;
 }
 
 bool report_repeated(const struct options *options, size_t i)

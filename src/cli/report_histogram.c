@@ -45,9 +45,9 @@ static uint32_t bin_rows(const struct histogram *h)
 static struct row bin_row(const struct histogram *h, uint32_t i)
 {
     if (i == 0)
-        return (struct row){.count = h->below, .from = -INFINITY, .to = h->low};
+        return (struct row){.count = h->below, .from = -INFINITY, .to = h->range.low};
     if (i == h->bins + 1)
-        return (struct row){.count = h->above, .from = h->high, .to = INFINITY};
+        return (struct row){.count = h->above, .from = h->range.high, .to = INFINITY};
     if (i == h->bins + 2)
         return (struct row){.count = h->nan, .from = NAN, .to = NAN};
     return (struct row){.count = h->counts[i - 1],

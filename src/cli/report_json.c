@@ -118,7 +118,7 @@ static void json_values(const struct options *options, const struct reduction *r
         bool string = options->number == NUMBER_HEX && op->kind != OPERATION_COUNT &&
                       !operation_exact_integer(op, &reduction->result);
 
-        if (report_repeated(options, i) || op->wants == 0)
+        if (report_repeated(options, i) || report_left_out(op, reduction) || op->wants == 0)
             continue;
         report_value(text, op, reduction, ELEMENT_F64, options->number);
         if (!is_json_number(op, reduction))
@@ -130,8 +130,8 @@ static void json_values(const struct options *options, const struct reduction *r
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 
-        if (report_repeated(options, i) || op->kind == OPERATION_COUNT ||
-            is_json_number(op, reduction))
+        if (report_repeated(options, i) || report_left_out(op, reduction) ||
+            op->kind == OPERATION_COUNT || is_json_number(op, reduction))
             continue;
         report_value(text, op, reduction, ELEMENT_F64, options->number);
         printf("%s\"%s\": \"%s\"", separator, op->name, text);
@@ -234,6 +234,7 @@ void report_json_total(const struct options *options, const struct total *total)
         printf(", \"dtype\": \"%s\"", element_name(total->reduction.type));
     json_policies(options);
     json_values(options, &total->reduction);
+    report_histogram_json(options, &total->reduction);
     json_amounts(&total->reduction);
     puts("}");
 }

@@ -42,7 +42,7 @@ void report_histogram_json(const struct options *options, const struct reduction
 void report_plot(const struct options *options, const char *path,
                  const struct reduction *reduction);
 
-/* A name as a field of TSV, as by @tsv of jq(1). */
+/* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
 void report_tsv_name(const char *name);
 
 /* An object of JSON, on a line of standard output; of an input, and of the total. */
@@ -60,10 +60,14 @@ const char *report_policy(enum nan_policy policy);
 /* The type that the value of an operation is a number of. */
 enum element_type report_type(const struct operation *op, const struct reduction *reduction);
 
-/* Writes the value of an operation, as a number of `type` in this form, as "nan", "inf" or
-   "-inf". */
+/* Writes the value of an operation, as a number of `type` in this form, as "nan", "inf" or "-inf";
+   REPORT_MISSING where it was left out. */
 void report_value(char text[NUMBER_MAX], const struct operation *op,
                   const struct reduction *reduction, enum element_type type, enum number_form form);
+
+/* Whether the result has no value of an operation: a quantile that could not be had, and was not
+   asked for by its name. */
+bool report_left_out(const struct operation *op, const struct reduction *reduction);
 
 /* Whether the operation number i was asked for before: it stands once in an object, or in a line.
  */

@@ -99,7 +99,7 @@ static bool write_script(FILE *script, const char *format, const char *path,
               "     $rows using 1:(0):($1 + 0.02):($1 + 0.42):(0):3 with boxxyerror "
               "linecolor rgb '#b08040' title \"negative\"\n",
               script);
-    return any && !(bins && isnan(h->low));
+    return any && !(bins && isnan(h->range.low));
 }
 
 void report_plot(const struct options *options, const char *path, const struct reduction *reduction)

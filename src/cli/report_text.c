@@ -29,6 +29,8 @@ void report_text(const struct options *options, const char *path, const struct r
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 
+        if (report_left_out(op, reduction) && !options->quiet)
+            continue;
         report_value(text, op, reduction, report_type(op, reduction), options->number);
         if (options->quiet)
             puts(text);

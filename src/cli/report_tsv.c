@@ -23,6 +23,10 @@ void report_tsv_name(const char *name)
 {
     static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
 
+    if (!name) {
+        fputs("total", stdout);
+        return;
+    }
     /* The total has this name. */
     if (strcmp(name, "total") == 0)
         fputs("./", stdout);
@@ -44,10 +48,7 @@ void report_tsv(const struct options *options, const char *path, const struct re
         report_histogram_tsv(options, path, reduction);
         return;
     }
-    if (path)
-        report_tsv_name(path);
-    else
-        fputs("total", stdout);
+    report_tsv_name(path);
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 

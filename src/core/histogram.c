@@ -2,6 +2,7 @@
 
 #include "core/histogram.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,78 +23,203 @@ static void add_multiple(struct exact *e, double x, uint64_t factor, bool subtra
     exact_add_integer(e, (mantissa >> 32) * factor, bit + 32, negative);
 }
 
-/* Where bin i begins, times the number of bins. */
-static void edge_times_bins(struct exact *e, uint32_t bins, double low, double high, uint32_t i)
+/* The same of an integer below 2^64 in magnitude. */
+static void add_multiple_integer(struct exact *e, struct integer x, uint64_t factor, bool subtract)
 {
-    exact_clear(e);
-    add_multiple(e, low, bins - i, false);
-    add_multiple(e, high, i, false);
+    const int negative = x.negative ^ subtract;
+
+    exact_add_integer(e, (x.low & UINT32_MAX) * factor, EXACT_ONE_BIT, negative);
+    exact_add_integer(e, (x.low >> 32) * factor, EXACT_ONE_BIT + 32, negative);
 }
 
-static double rounded_edge(uint32_t bins, double low, double high, uint32_t i)
+/* Where bin i begins, times the number of bins. */
+static void edge_times_bins(struct exact *e, uint32_t bins, const struct histogram_range *range,
+                            uint32_t i)
+{
+    exact_clear(e);
+    if (range->low_integer.known) {
+        add_multiple_integer(e, range->low_integer, bins - i, false);
+        add_multiple_integer(e, range->high_integer, i, false);
+    } else {
+        add_multiple(e, range->low, bins - i, false);
+        add_multiple(e, range->high, i, false);
+    }
+}
+
+static double rounded_edge(uint32_t bins, const struct histogram_range *range, uint32_t i)
 {
     struct exact e;
 
     /* Those of the range are themselves, also -0. */
-    if (i == 0 || isnan(low))
-        return low;
+    if (i == 0 || isnan(range->low))
+        return range->low;
     if (i == bins)
-        return high;
-    edge_times_bins(&e, bins, low, high, i);
+        return range->high;
+    edge_times_bins(&e, bins, range, i);
     return exact_divide(&e, bins);
 }
 
 double histogram_edge(const struct histogram *h, uint32_t i)
 {
-    return rounded_edge(h->bins, h->low, h->high, i);
+    return rounded_edge(h->bins, &h->range, i);
 }
 
-/* The least key of the elements that are not before bin i; with i = bins, of those behind the
-   last. */
-static uint64_t bound_key(enum element_type type, uint32_t bins, double low, double high,
-                          uint32_t i)
+/* Of types whose values are all binary64: the least key of the elements that are not before bin i;
+   with i = bins, of those behind the last. */
+static uint64_t bound_key(enum element_type type, uint32_t bins,
+                          const struct histogram_range *range, uint32_t i)
 {
-    double edge = rounded_edge(bins, low, high, i);
+    double edge = rounded_edge(bins, range, i);
     struct exact e;
 
     if (i == bins)
-        return order_first(type, high, true);
+        return order_first(type, range->high, true);
     /* Between the edge and the number that it was rounded to there is no element: only whether that
        one lies before the edge is to be found out. */
-    edge_times_bins(&e, bins, low, high, i);
+    edge_times_bins(&e, bins, range, i);
     add_multiple(&e, edge, bins, true);
     return order_first(type, edge, exact_round(&e) > 0);
 }
 
-bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins, double low,
-                    double high)
+/* Whether the integer with this key is not before bin i; or, with i = bins, whether it lies behind
+   the last bin. */
+static bool reaches(enum element_type type, uint64_t key, uint32_t bins,
+                    const struct histogram_range *range, uint32_t i)
 {
-    double *bound = malloc(((size_t)bins + 1) * sizeof *bound);
+    struct exact e;
 
-    *plan = (struct tally_plan){
-        .kind = TALLY_BINS, .type = type, .bins = bins, .low = low, .bound = bound};
+    edge_times_bins(&e, bins, range, i);
+    add_multiple_integer(&e, order_integer(type, key), bins, true);
+    return i == bins ? exact_round(&e) < 0 : exact_round(&e) <= 0;
+}
+
+/* Of integers: the least key that reaches bin i, or false where there is none. It is `from` or a
+   later one, most likely one that is about `gap` later. */
+static bool bound_integer(uint64_t *key, enum element_type type, uint64_t from, uint64_t gap,
+                          uint32_t bins, const struct histogram_range *range, uint32_t i)
+{
+    uint64_t low = from, high = order_greatest(type), step = 1;
+
+    if (!reaches(type, high, bins, range, i))
+        return false;
+    if (gap > 2 && gap - 2 < high - low && !reaches(type, low + gap - 2, bins, range, i))
+        low += gap - 2;
+    /* Steps grow until they are too long, and then the key is found by halving. */
+    while (high - low > step && !reaches(type, low + step, bins, range, i)) {
+        low += step;
+        step *= 2;
+    }
+    high = high - low > step ? low + step : high;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (reaches(type, middle, bins, range, i))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *key = low;
+    return true;
+}
+
+/* The width of the range over the number of bins, the other way round. */
+static double bins_per_unit(const struct tally_plan *plan, const struct histogram_range *range)
+{
+    const struct integer low = range->low_integer, high = range->high_integer;
+    const double width =
+        low.known
+            ? (double)((high.negative ? -high.low : high.low) - (low.negative ? -low.low : low.low))
+            : 2 * (range->high / 2 - range->low / 2);
+
+    return width > 0 ? plan->bins / width : 0;
+}
+
+/* The bins of integers. */
+static bool plan_integers(struct tally_plan *plan, const struct histogram_range *range)
+{
+    const enum element_type type = plan->type;
+    uint64_t *bound = calloc((size_t)plan->bins + 1, sizeof *bound);
+    uint64_t from = order_least(type), gap = 0;
+
+    plan->bound_key = bound;
+    if (!bound)
+        return false;
+    while (plan->reached < plan->bins && bound_integer(&bound[plan->reached], type, from, gap,
+                                                       plan->bins, range, plan->reached)) {
+        gap = plan->reached > 0 ? bound[plan->reached] - from : 0;
+        from = bound[plan->reached++];
+    }
+    if (plan->reached == 0)
+        return true;
+    plan->last_key = order_greatest(type);
+    if (plan->reached == plan->bins &&
+        bound_integer(&plan->last_key, type, from, gap, plan->bins, range, plan->bins)) {
+        plan->holds_none = plan->last_key <= bound[0];
+        plan->last_key--;
+    }
+    while (plan->base + 1 < plan->reached && bound[plan->base + 1] <= bound[0])
+        plan->base++;
+    /* Rounded towards zero by more than all roundings, of which there are four. */
+    plan->scale = bins_per_unit(plan, range) * (1 - 0x1p-40);
+    return true;
+}
+
+/* The most that a place in binary32 may be wrong: it has to be looked up in the bounds so often. */
+#define MARGIN32_MAX 0x1p-8
+
+/* Finds out whether places can be computed in binary32. */
+static void plan_binary32(struct tally_plan *plan, double low, double high)
+{
+    const float low32 = (float)low, scale32 = (float)plan->scale;
+    /* Three roundings of the place, of up to 2^-24 of it; one of place + 1/2; and that of `low`.
+       What is left of a difference that is subnormal is exact. */
+    const double wrong = 0x1p-24 * (3.01 * plan->bins + plan->bins + 2) +
+                         1.01 * fabs(low - (double)low32) * plan->scale;
+
+    if (plan->type != ELEMENT_F32 || !isnormal(scale32) || !(high - low < (double)FLT_MAX / 2) ||
+        !(fabs(low) < (double)FLT_MAX / 2) || !(wrong <= MARGIN32_MAX))
+        return;
+    plan->low32 = low32;
+    plan->scale32 = scale32;
+    plan->margin32 = (float)(2 * wrong);
+}
+
+bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
+                    const struct histogram_range *range)
+{
+    const double low = range->low, high = range->high;
+    double *bound;
+
+    *plan = (struct tally_plan){.kind = TALLY_BINS, .type = type, .bins = bins, .low = low};
+    if (element_is_integer(type))
+        return plan_integers(plan, range);
+    bound = malloc(((size_t)bins + 1) * sizeof *bound);
+    plan->bound = bound;
     if (!bound)
         return false;
     for (uint32_t i = 0; i <= bins; i++)
-        bound[i] = order_value(type, bound_key(type, bins, low, high, i));
+        bound[i] = order_value(type, bound_key(type, bins, range, i));
     /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
        something overflows, or is too small to be normal. */
     if (isnormal(high - low) && isnormal(bins / (high - low)))
         plan->scale = bins / (high - low);
+    plan_binary32(plan, low, high);
     return true;
 }
 
 void histogram_free_plan(struct tally_plan *plan)
 {
     free((void *)(uintptr_t)plan->bound);
+    free((void *)(uintptr_t)plan->bound_key);
     plan->bound = NULL;
+    plan->bound_key = NULL;
 }
 
 /* The bins, from counts of all values. */
 static void bins_of_words(struct histogram *h, enum element_type type, const struct tally *tally)
 {
     const uint64_t last = order_greatest(type);
-    uint64_t bound = bound_key(type, h->bins, h->low, h->high, 0);
+    uint64_t bound = bound_key(type, h->bins, &h->range, 0);
     uint32_t passed = 0; /* bounds that are not above the key */
 
     for (uint64_t key = order_least(type); key <= last; key++) {
@@ -102,7 +228,7 @@ static void bins_of_words(struct histogram *h, enum element_type type, const str
         while (passed <= h->bins && bound <= key) {
             passed++;
             if (passed <= h->bins)
-                bound = bound_key(type, h->bins, h->low, h->high, passed);
+                bound = bound_key(type, h->bins, &h->range, passed);
         }
         if (passed == 0)
             h->below += count;
@@ -123,10 +249,13 @@ static void exponents_of_words(struct histogram *h, enum element_type type,
         fraction_bits - tally->plan->shift; /* of the words, under the exponent */
     const size_t words = tally_size(tally->plan), half = words / 2;
     const int exponents = h->exponent_max - h->exponent_min + 1;
+    const bool finite = element_formats[type].kind == ELEMENT_FINITE;
 
     for (size_t word = 0; word < words; word++) {
         int sign = word >= half, field = (int)((word & (half - 1)) >> below);
 
+        if (finite && (word & (half - 1)) == half - 1)
+            continue; /* a NaN with an exponent of numbers, of types that have no shift */
         if (field == 0)
             h->subnormals[sign] += tally->counts[word];
         else if (field <= exponents)
@@ -142,8 +271,8 @@ static void exponents_of_words(struct histogram *h, enum element_type type,
 }
 
 bool histogram_make(struct histogram *h, const struct histogram_request *request,
-                    enum element_type type, double low, double high, const struct tally *tally,
-                    const struct partial *partial)
+                    enum element_type type, const struct histogram_range *range,
+                    const struct tally *tally, const struct partial *partial)
 {
     const struct element_format *format = &element_formats[type];
     const bool bins = request->kind == HISTOGRAM_BINS;
@@ -153,8 +282,7 @@ bool histogram_make(struct histogram *h, const struct histogram_request *request
     *h = (struct histogram){.kind = request->kind,
                             .nan = partial->nan,
                             .bins = request->bins,
-                            .low = low,
-                            .high = high,
+                            .range = *range,
                             .exponent_min = format->exponent_min,
                             .exponent_max = format->exponent_max,
                             .counts = calloc(size, sizeof *h->counts)};

@@ -5,6 +5,8 @@
  * With n bins from `low` to `high`, bin i begins at low + i (high - low) / n, an exact number that
  * need not be one of binary64. It has the elements that are not less than that, and less than where
  * the next one begins; the last bin has those equal to `high`, too.
+ *
+ * All types have bins; floats have exponents.
  */
 #ifndef GPUREDUCE_HISTOGRAM_H
 #define GPUREDUCE_HISTOGRAM_H
@@ -29,13 +31,20 @@ struct histogram_request {
     double low, high; /* finite, low < high */
 };
 
+/* A range: from `low` to `high`, or, where they are known, between two integers, of which these are
+   the nearest binary64. */
+struct histogram_range {
+    double low, high;
+    struct integer low_integer, high_integer;
+};
+
 struct histogram {
     enum histogram_kind kind;
     uint64_t nan; /* elements that are NaN, in neither of the other counts */
 
     /* HISTOGRAM_BINS. The range is NaN where it is that of the elements and there are none. */
     uint32_t bins;
-    double low, high;
+    struct histogram_range range;
     uint64_t below, above; /* elements outside of the range, infinities among them */
 
     /* HISTOGRAM_EXPONENTS: elements by sign (1 is minus) and by what they are. Exponents are those
@@ -54,18 +63,17 @@ double histogram_edge(const struct histogram *h, uint32_t i);
 /* Elements with the sign (1 is minus) and the exponent. */
 uint64_t histogram_exponent(const struct histogram *h, int sign, int exponent);
 
-/* Makes the bins of a plan of the kind TALLY_BINS for the type, and its bounds, which the caller
-   frees by histogram_free_plan. False without memory. */
-bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins, double low,
-                    double high);
+/* Makes the bins of a plan of the kind TALLY_BINS for the type, of 32 or 64 bits, and its bounds,
+   which the caller frees by histogram_free_plan. False without memory. */
+bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
+                    const struct histogram_range *range);
 void histogram_free_plan(struct tally_plan *plan);
 
 /* Makes *h of what was asked and of a tally: of bins; of the upper bits of all elements, for
-   exponents; or of all their bits, for both. `low` and `high` are the range. False without
-   memory. */
+   exponents; or of all their bits, for both. False without memory. */
 bool histogram_make(struct histogram *h, const struct histogram_request *request,
-                    enum element_type type, double low, double high, const struct tally *tally,
-                    const struct partial *partial);
+                    enum element_type type, const struct histogram_range *range,
+                    const struct tally *tally, const struct partial *partial);
 
 void histogram_free(struct histogram *h);
 

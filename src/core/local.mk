@@ -11,6 +11,7 @@ library_sources += \
 	src/core/partial.c src/core/partial.h \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/sample.c src/core/sample.h \
+	src/core/selection.c src/core/selection.h \
 	src/core/spread.c src/core/spread.h \
 	src/core/survey.c src/core/survey.h \
 	src/core/tally.c src/core/tally.h

@@ -48,7 +48,7 @@ static struct quantile quantiles[RESULT_QUANTILES_MAX] = {{5, 10}};
 static char names[RESULT_QUANTILES_MAX][NAME_MAX_LENGTH + 1];
 
 const struct operation_group operation_groups[] = {
-    {"summary", "count,nan,inf,zeros,min,max,mean,std"},
+    {"summary", "count,nan,inf,zeros,min,max,mean,std,q0.25,median,q0.75"},
 };
 
 const size_t operation_group_count = sizeof operation_groups / sizeof *operation_groups;
@@ -76,17 +76,21 @@ const struct operation *operation_find(const char *name, size_t length)
     return add_quantile(name, length);
 }
 
-bool operation_is_quantile(const struct operation *op)
+uint32_t operation_quantile(const struct operation *op)
 {
-    return op - operations >= MEDIAN;
+    const size_t number = (size_t)(op - operations);
+
+    return number < MEDIAN ? 0 : UINT32_C(1) << (number - MEDIAN);
 }
+
+_Static_assert(RESULT_QUANTILES_MAX <= 32, "a bit for each");
 
 void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey)
 {
     const unsigned place = (unsigned)(op - operations) - MEDIAN;
 
     *wants |= op->wants;
-    if (!operation_is_quantile(op))
+    if (!operation_quantile(op))
         return;
     for (unsigned i = 0; i < survey->quantile_count; i++)
         if (survey->places[i] == place)

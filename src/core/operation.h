@@ -42,7 +42,8 @@ extern size_t operation_count;
    so only one thread may look for names. */
 const struct operation *operation_find(const char *name, size_t length);
 
-/* Several operations that are asked for by one name: `list` has theirs, separated by commas. */
+/* Several operations that are asked for by one name: `list` has theirs, separated by commas. Its
+   quantiles are left out where they cannot be had. */
 struct operation_group {
     const char *name;
     const char *list;
@@ -54,8 +55,8 @@ extern const size_t operation_group_count;
 /* The group called by the first `length` characters of `name`, or NULL. */
 const struct operation_group *operation_group_find(const char *name, size_t length);
 
-/* Whether an operation is a quantile. */
-bool operation_is_quantile(const struct operation *op);
+/* The bit of a quantile: that of its place in struct result. 0 of other operations. */
+uint32_t operation_quantile(const struct operation *op);
 
 /* Adds what the operation needs to what is asked of a reduction. */
 void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey);

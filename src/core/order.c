@@ -2,23 +2,64 @@
 
 #include "core/order.h"
 
-double order_value(enum element_type type, uint64_t key)
+#include <math.h>
+
+/* Room for an element. */
+union element {
+    uint64_t eight;
+    uint32_t four;
+    uint16_t two;
+    unsigned char one;
+};
+
+/* The element with this key. */
+static union element element_of(enum element_type type, uint64_t key)
 {
-    uint64_t bits = order_bits(type, key);
-    uint32_t four = (uint32_t)bits;
-    uint16_t two = (uint16_t)bits;
-    unsigned char one = (unsigned char)bits;
+    const uint64_t bits = order_bits(type, key);
+    union element x = {.eight = bits};
 
     switch (element_formats[type].size) {
     case 8:
-        return element_load(type, &bits);
+        break;
     case 4:
-        return element_load(type, &four);
+        x.four = (uint32_t)bits;
+        break;
     case 2:
-        return element_load(type, &two);
+        x.two = (uint16_t)bits;
+        break;
     default:
-        return element_load(type, &one);
+        x.one = (unsigned char)bits;
     }
+    return x;
+}
+
+double order_value(enum element_type type, uint64_t key)
+{
+    const union element x = element_of(type, key);
+
+    return element_load(type, &x);
+}
+
+struct integer order_integer(enum element_type type, uint64_t key)
+{
+    const union element x = element_of(type, key);
+
+    return element_load_integer(type, &x);
+}
+
+uint64_t order_from_element_key(enum element_type type, int64_t key)
+{
+    const double x = element_key_value(type, key);
+    uint64_t first;
+
+    if (element_is_integer(type)) {
+        const union element least = element_of(type, order_least(type));
+
+        return (uint64_t)key - (uint64_t)element_key(type, &least);
+    }
+    first = order_first(type, x, false);
+    /* The first key of a zero is that of -0. */
+    return first + (x == 0 && !signbit(x));
 }
 
 /* The bits of the greatest float: of +inf, all bits of the exponent; or those below NaN's. */
@@ -38,6 +79,8 @@ uint64_t order_least(enum element_type type)
 
 uint64_t order_greatest(enum element_type type)
 {
+    if (element_formats[type].kind == ELEMENT_TRUTH)
+        return 1;
     if (element_is_integer(type))
         return order_sign(type) | (order_sign(type) - 1);
     return order_key(type, greatest_float(type));

@@ -4,7 +4,8 @@
  *
  * A key is an unsigned integer of as many bits as the element has. -0 comes directly before +0, as
  * in IEEE 754-2019's totalOrder; NaNs lie below -inf and above +inf, according to their sign.
- * Integers are in their own order; truth values have no keys.
+ * Integers are in their own order. Of truth values, false has the key 0 and true the key 1,
+ * whatever its bits are.
  */
 #ifndef GPUREDUCE_ORDER_H
 #define GPUREDUCE_ORDER_H
@@ -13,6 +14,12 @@
 #include <string.h>
 
 #include "core/element.h"
+
+/* Whether there are so few values of a type that each can be counted. */
+static inline bool order_is_narrow(enum element_type type)
+{
+    return element_formats[type].size <= 2;
+}
 
 /* The bits of the element at `bytes`, in the machine's byte order, aligned or not. */
 static inline uint64_t order_load(enum element_type type, const void *bytes)
@@ -47,6 +54,8 @@ static inline uint64_t order_key(enum element_type type, uint64_t bits)
 {
     const uint64_t sign = order_sign(type);
 
+    if (element_formats[type].kind == ELEMENT_TRUTH)
+        return bits != 0;
     if (element_is_integer(type))
         return element_formats[type].kind == ELEMENT_SIGNED ? bits ^ sign : bits;
     return bits & sign ? ~bits & (sign | (sign - 1)) : bits | sign;
@@ -62,8 +71,14 @@ static inline uint64_t order_bits(enum element_type type, uint64_t key)
     return key & sign ? key ^ sign : ~key & (sign | (sign - 1));
 }
 
-/* The value of the element with this key. */
+/* The value of the element with this key; of integers of 64 bits, rounded to binary64. */
 double order_value(enum element_type type, uint64_t key);
+
+/* The same of an integer type, exactly. */
+struct integer order_integer(enum element_type type, uint64_t key);
+
+/* The key of the value that has this element_key. */
+uint64_t order_from_element_key(enum element_type type, int64_t key);
 
 /* The keys of the least and of the greatest number, which are infinities where the type has any. */
 uint64_t order_least(enum element_type type);

@@ -95,17 +95,29 @@ struct quantile_place quantile_place(const struct quantile *q, uint64_t n)
     return place;
 }
 
-/* Adds a finite x, times a factor below 2^60. */
-static void add_multiple(struct exact *e, double x, uint64_t factor)
+/* Adds x 2^(bit - 1074), times a factor. */
+static void add_product(struct exact *e, uint64_t x, unsigned bit, bool negative, uint64_t factor)
 {
-    uint64_t bits = exact_bits(x);
-    unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
-    uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
-    struct product p = multiply(mantissa, factor);
-    unsigned bit = exponent - (exponent != 0);
+    struct product p = multiply(x, factor);
 
-    exact_add_integer(e, p.low, bit, (int)(bits >> 63));
-    exact_add_integer(e, p.high, bit + 64, (int)(bits >> 63));
+    exact_add_integer(e, p.low, bit, negative);
+    exact_add_integer(e, p.high, bit + 64, negative);
+}
+
+/* Adds the finite value with this key, times a factor below 2^60. */
+static void add_multiple(struct exact *e, enum element_type type, uint64_t key, uint64_t factor)
+{
+    if (element_is_integer(type)) {
+        const struct integer x = order_integer(type, key);
+
+        add_product(e, x.low, EXACT_ONE_BIT, x.negative, factor);
+    } else {
+        const uint64_t bits = exact_bits(order_value(type, key));
+        const unsigned exponent = (unsigned)(bits >> 52) & 0x7ff;
+        const uint64_t mantissa = (bits & 0xfffffffffffffu) | (uint64_t)(exponent != 0) << 52;
+
+        add_product(e, mantissa, exponent - (exponent != 0), bits >> 63, factor);
+    }
 }
 
 double quantile_between(enum element_type type, uint64_t low, uint64_t high, uint64_t fraction,
@@ -119,7 +131,7 @@ double quantile_between(enum element_type type, uint64_t low, uint64_t high, uin
     if (isinf(a) || isinf(b))
         return a + b; /* a NaN for -inf and inf */
     exact_clear(&sum);
-    add_multiple(&sum, a, denominator - fraction);
-    add_multiple(&sum, b, fraction);
+    add_multiple(&sum, type, low, denominator - fraction);
+    add_multiple(&sum, type, high, fraction);
     return exact_divide(&sum, denominator);
 }

@@ -24,21 +24,26 @@
 #include "core/histogram.h"
 #include "core/partial.h"
 #include "core/quantile.h"
+#include "core/selection.h"
 #include "core/tally.h"
 
 /* The most quantiles that one survey finds. */
-#define SURVEY_QUANTILES_MAX RESULT_QUANTILES_MAX
+#define SURVEY_QUANTILES_MAX SELECTION_QUANTILES_MAX
 
 /* What is asked. */
 struct survey_request {
     struct quantile quantiles[SURVEY_QUANTILES_MAX];
     unsigned places[SURVEY_QUANTILES_MAX]; /* in struct result, of each */
     unsigned quantile_count;
+    uint32_t required; /* a bit for each place; others are left out where they cannot be had */
     struct histogram_request histogram;
 };
 
 /* Whether anything is asked. */
 bool survey_asked(const struct survey_request *request);
+
+/* Leaves out the quantiles that may be. */
+void survey_leave_out(struct survey_request *request);
 
 struct survey;
 
@@ -62,14 +67,18 @@ void survey_close(struct survey *s);
 bool survey_is_single(const struct survey *s, const char **why);
 
 /* How many runs of so many neighbouring elements a sample should have; 0 if none is needed. */
-struct survey_runs {
-    size_t count, length;
-};
-struct survey_runs survey_runs(const struct survey *s);
+struct selection_runs survey_runs(const struct survey *s);
 
 /* Takes a sample: `count` runs in the order of the input, of `length` elements each, in the
    machine's byte order. Best before the first reading. False without memory. */
 bool survey_sample(struct survey *s, const void *elements, size_t count, size_t length);
+
+/* Takes a partial result with extremes that is known before the first reading, which then has to
+   come to the same. It may spare readings, or all of them. */
+void survey_begin(struct survey *s, const struct partial *partial);
+
+/* Whether everything is known, so that no other reading is needed. */
+bool survey_is_done(const struct survey *s);
 
 /* What the next reading is to tally: the number of plans, and the plans, which live until
    survey_take. There may be none in the first reading, whose partial result is needed before. */

@@ -10,20 +10,26 @@
 /* Elements for which there is room at first. */
 #define ROOM_MIN ((size_t)1 << 14)
 
-/* Elements from which on a worker counts what it has kept: less is sorted as soon. */
+/* Elements from which on a worker counts and orders what it has kept: less is looked through as
+   soon. */
 #define COUNTED_MIN ((size_t)1 << 16)
 
 size_t tally_size(const struct tally_plan *plan)
 {
     switch (plan->kind) {
     case TALLY_CELLS:
-        return plan->edges;
+        return (size_t)plan->cells + 1;
     case TALLY_WORDS:
         return (size_t)1 << (8 * element_size(plan->type) - plan->shift);
     case TALLY_BINS:
         return (size_t)plan->bins + 2;
     }
     return 0;
+}
+
+uint64_t tally_last(const struct tally_plan *plan, unsigned cell)
+{
+    return cell + 1 < plan->cells ? plan->first[cell + 1] - 1 : order_greatest(plan->type);
 }
 
 bool tally_open(struct tally *t, const struct tally_plan *plan)
@@ -39,6 +45,7 @@ void tally_close(struct tally *t)
     free(t->counts);
     free(t->kept);
     free(t->fine);
+    free(t->place);
     free(t->scratch);
     *t = (struct tally){.plan = NULL};
 }
@@ -54,7 +61,7 @@ unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell)
 
 unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
 {
-    uint64_t last = plan->edge[cell + 1] - 1 - plan->edge[cell];
+    const uint64_t last = tally_last(plan, cell) - plan->first[cell];
     unsigned shift = 0;
 
     while (last >> shift >> plan->fine_bits != 0)
@@ -62,61 +69,171 @@ unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell)
     return shift;
 }
 
-/* The cells that are kept. */
+/* The cells that are kept, and how keys are made of elements (order_key): all bits but the sign are
+   changed where the sign is set, if `turn` has them, and those in `flip` always. */
 struct kept_cells {
-    unsigned count, shift[TALLY_EDGES_MAX];
-    uint64_t low[TALLY_EDGES_MAX], high[TALLY_EDGES_MAX]; /* their edges */
+    unsigned count, shift[TALLY_CELLS_MAX], fine_bits, sign_bit;
+    uint64_t first[TALLY_CELLS_MAX], turn, flip;
 };
 
-/* Counts the elements that are kept; the size is a constant. */
-static inline void count_sized(struct tally *t, const struct kept_cells *cells, size_t size)
+static void find_kept_cells(struct kept_cells *cells, const struct tally_plan *plan)
 {
-    const enum element_type type = t->plan->type;
-    const unsigned fine_bits = t->plan->fine_bits;
+    const uint64_t least = order_key(plan->type, 0), sign = order_sign(plan->type);
 
-    for (size_t i = 0; i < t->kept_count; i++) {
-        const unsigned char *at = (const unsigned char *)t->kept + i * size;
-        uint64_t bits = 0, key;
-        uint32_t word;
-        size_t cell = 0;
-
-        if (size == sizeof word) {
-            memcpy(&word, at, sizeof word);
-            bits = word;
-        } else {
-            memcpy(&bits, at, sizeof bits);
+    cells->count = 0;
+    cells->first[0] = cells->shift[0] = 0;
+    cells->fine_bits = plan->fine_bits;
+    cells->sign_bit = (unsigned)(8 * element_size(plan->type) - 1);
+    cells->flip = least;
+    cells->turn = order_key(plan->type, sign) ^ sign ^ least;
+    for (unsigned i = 0; i < plan->cells; i++) {
+        if (plan->keep[i]) {
+            cells->first[cells->count] = plan->first[i];
+            cells->shift[cells->count++] = tally_fine_shift(plan, i);
         }
-        key = order_key(type, bits);
-        /* Adding up needs no guess at which cell it is. */
-        for (unsigned j = 0; j + 1 < cells->count; j++)
-            cell += key >= cells->high[j];
-        t->fine[(cell << fine_bits) + ((key - cells->low[cell]) >> cells->shift[cell])]++;
     }
 }
 
-/* Counts the elements that are kept. */
+/* The bits of element i of those that are kept. The size is a constant, here and below. */
+static inline uint64_t kept_bits(const struct tally *t, size_t i, size_t size)
+{
+    return size == sizeof(uint32_t) ? ((const uint32_t *)t->kept)[i]
+                                    : ((const uint64_t *)t->kept)[i];
+}
+
+static inline uint64_t kept_key(const struct kept_cells *cells, uint64_t bits)
+{
+    return bits ^ (-(bits >> cells->sign_bit) & cells->turn) ^ cells->flip;
+}
+
+static inline size_t kept_cell(const struct kept_cells *cells, uint64_t key)
+{
+    size_t cell = 0;
+
+    /* Adding up needs no guess at which cell it is. */
+    for (unsigned i = 1; i < cells->count; i++)
+        cell += key >= cells->first[i];
+    return cell;
+}
+
+/* The number of its fine count. */
+static inline size_t kept_part(const struct kept_cells *cells, uint64_t bits)
+{
+    const uint64_t key = kept_key(cells, bits);
+    const size_t cell = kept_cell(cells, key);
+
+    return (cell << cells->fine_bits) + ((key - cells->first[cell]) >> cells->shift[cell]);
+}
+
+static inline void count_sized(struct tally *t, const struct kept_cells *cells, size_t size)
+{
+    for (size_t i = 0; i < t->kept_count; i++)
+        t->fine[kept_part(cells, kept_bits(t, i, size))]++;
+}
+
+static size_t fine_size(const struct tally_plan *plan)
+{
+    return (size_t)plan->kept_cells << plan->fine_bits;
+}
+
+/* Counts the elements that are kept in parts of their cells. */
 static void count_fine(struct tally *t)
 {
     const struct tally_plan *plan = t->plan;
-    struct kept_cells cells = {.count = 0};
+    struct kept_cells cells;
 
     if (!t->fine)
-        t->fine = calloc((size_t)plan->kept_cells << plan->fine_bits, sizeof *t->fine);
+        t->fine = calloc(fine_size(plan), sizeof *t->fine);
     if (!t->fine) {
         t->failed = true;
         return;
     }
-    for (unsigned i = 0; i < plan->edges; i++) {
-        if (plan->keep[i]) {
-            cells.low[cells.count] = plan->edge[i];
-            cells.high[cells.count] = plan->edge[i + 1];
-            cells.shift[cells.count++] = tally_fine_shift(plan, i);
-        }
-    }
+    find_kept_cells(&cells, plan);
     if (element_size(plan->type) == 4)
         count_sized(t, &cells, 4);
     else
         count_sized(t, &cells, 8);
+}
+
+/* Puts the elements in the order of their parts, into `to`. */
+static inline void order_sized(const struct tally *t, const struct kept_cells *cells, void *to,
+                               size_t *next, size_t size)
+{
+    for (size_t i = 0; i < t->kept_count; i++) {
+        const uint64_t bits = kept_bits(t, i, size);
+        const size_t at = next[kept_part(cells, bits)]++;
+
+        if (size == sizeof(uint32_t))
+            ((uint32_t *)to)[at] = (uint32_t)bits;
+        else
+            ((uint64_t *)to)[at] = bits;
+    }
+}
+
+/* Puts the elements that were counted in the order of their parts. Without the memory for it they
+   stay as they are. */
+static void order_fine(struct tally *t)
+{
+    const size_t size = element_size(t->plan->type), parts = fine_size(t->plan);
+    size_t *place = malloc((parts + 1) * sizeof *place), *next = malloc(parts * sizeof *next);
+    void *to = malloc(t->kept_count * size);
+    struct kept_cells cells;
+
+    if (place && next && to) {
+        place[0] = 0;
+        for (size_t part = 0; part < parts; part++)
+            place[part + 1] = place[part] + (size_t)t->fine[part];
+        memcpy(next, place, parts * sizeof *next);
+        find_kept_cells(&cells, t->plan);
+        if (size == 4)
+            order_sized(t, &cells, to, next, 4);
+        else
+            order_sized(t, &cells, to, next, 8);
+        free(t->kept);
+        t->kept = to;
+        t->kept_room = t->kept_count;
+        t->place = place;
+    } else {
+        free(to);
+        free(place);
+    }
+    free(next);
+}
+
+/* How many elements of each cell are kept, or have been dropped. */
+static void count_cells(const struct tally *t, uint64_t *counts)
+{
+    const size_t size = element_size(t->plan->type), parts = (size_t)1 << t->plan->fine_bits;
+    struct kept_cells cells;
+
+    find_kept_cells(&cells, t->plan);
+    for (unsigned i = 0; i < cells.count; i++) {
+        counts[i] = 0;
+        for (size_t part = 0; t->fine && part < parts; part++)
+            counts[i] += t->fine[i * parts + part];
+    }
+    if (t->fine)
+        return;
+    for (size_t i = 0; i < t->kept_count; i++)
+        counts[kept_cell(&cells,
+                         kept_key(&cells, size == 4 ? kept_bits(t, i, 4) : kept_bits(t, i, 8)))]++;
+}
+
+/* Works out how many elements lie before the cells that follow those that are kept. */
+static void count_behind(struct tally *t)
+{
+    const struct tally_plan *plan = t->plan;
+    uint64_t counts[TALLY_CELLS_MAX] = {0};
+    unsigned kept = 0;
+
+    count_cells(t, counts);
+    for (unsigned i = 0; i < plan->cells; i++) {
+        if (!plan->keep[i])
+            continue;
+        if (i + 1 < plan->cells && !plan->keep[i + 1])
+            t->counts[i + 1] = t->counts[i] + counts[kept];
+        kept++;
+    }
 }
 
 void tally_count_kept(struct tally *t)
@@ -153,11 +270,18 @@ bool tally_reserve(struct tally *t, size_t count)
 
 void tally_end(struct tally *t)
 {
-    if (t->plan->kind != TALLY_CELLS || (!t->dropped && t->kept_count < COUNTED_MIN))
+    if (t->plan->kind != TALLY_CELLS || t->ended)
         return;
-    count_fine(t);
+    t->ended = true;
+    if (t->dropped || t->kept_count >= COUNTED_MIN)
+        count_fine(t);
     if (t->dropped)
         t->kept_count = 0;
+    /* Both copies fit the room: where there are few, no more than half of it has been taken. */
+    if (t->fine && !t->failed && t->kept_count > 0 && t->kept_count <= t->plan->room / 4)
+        order_fine(t);
+    if (!t->failed)
+        count_behind(t);
 }
 
 void tally_merge(struct tally *t, const struct tally *other)
@@ -173,6 +297,6 @@ void tally_merge(struct tally *t, const struct tally *other)
         return;
     t->dropped = t->dropped || other->dropped;
     if (t->fine && other->fine)
-        for (size_t i = 0; i < (size_t)plan->kept_cells << plan->fine_bits; i++)
+        for (size_t i = 0; i < fine_size(plan); i++)
             t->fine[i] += other->fine[i];
 }

@@ -21,41 +21,58 @@ enum tally_kind {
     TALLY_BINS   /* the bins of a histogram, of one width */
 };
 
-/* The most edges that cells have. */
-#define TALLY_EDGES_MAX 260
+/* The most cells. */
+#define TALLY_CELLS_MAX 260
 
 struct tally_plan {
     enum tally_kind kind;
     enum element_type type;
 
-    /* TALLY_CELLS. Edges are keys (core/order.h) in ascending order; the first is that of -inf, the
-       last the one behind that of +inf, so that only NaNs lie outside. Cell i has the keys from
-       edge[i] up to edge[i + 1], without that; the elements of those with `keep` are kept. No NaN
-       is in such a cell. A tally keeps `room` elements; when they are more, it counts them in
-       2^fine_bits parts of their cell instead, and drops them. */
-    unsigned edges;
-    uint64_t edge[TALLY_EDGES_MAX];
-    bool keep[TALLY_EDGES_MAX];
+    /* TALLY_CELLS. Cell i has the keys (core/order.h) from first[i] up to the one before that of
+       the next cell. The first cell begins with the least key of a number, and the last one ends
+       with the greatest: only NaNs lie outside. The elements of cells with `keep` are kept. A tally
+       keeps `room` elements; when they are more, it counts them in 2^fine_bits parts of their cell
+       instead, and drops them. */
+    unsigned cells;
+    uint64_t first[TALLY_CELLS_MAX];
+    bool keep[TALLY_CELLS_MAX];
     unsigned kept_cells, fine_bits;
     size_t room;
 
     /* TALLY_WORDS: the bits of an element, shifted to the right by so many. */
     unsigned shift;
 
-    /* TALLY_BINS. Bin i has the values from bound[i] up to bound[i + 1], without that; bounds are
-       values of the type, in ascending order, and bins + 1 of them. (x - low) * scale, computed in
-       binary64, is wrong by less than 2^-30 of a bin in the range; a scale of 0: it may be wrong by
-       more, and bounds have to be searched. */
+    /* TALLY_BINS of floats. Bin i has the values from bound[i] up to bound[i + 1], without that;
+       bounds are values of the type, in ascending order, and bins + 1 of them. (x - low) * scale,
+       computed in binary64, is wrong by less than 2^-30 of a bin in the range; a scale of 0: it may
+       be wrong by more, and bounds have to be searched. */
     uint32_t bins;
     double low, scale;
     const double *bound;
+
+    /* The same of binary32 in binary32, where it is precise enough: (x - low32) * scale32 + 1/2 is
+       wrong by less than margin32, which is 0 where it may be wrong by more than a small part of a
+       bin. */
+    float low32, scale32, margin32;
+
+    /* TALLY_BINS of integers. Bin i has the keys from bound_key[i] up to bound_key[i + 1], without
+       that, or, the last one, up to last_key; there are `reached` bounds, since the bins behind
+       them lie above all integers of the type. A key k is at most few bins behind number base + (k
+       - bound_key[0]) * scale, and not before it. */
+    uint64_t last_key;
+    uint32_t reached, base;
+    bool holds_none; /* no key is in any bin: last_key is of no meaning */
+    const uint64_t *bound_key;
 };
 
 struct tally {
     const struct tally_plan *plan;
     bool failed; /* out of memory: it is worth nothing */
+    bool ended;  /* tally_end has been called */
 
-    /* TALLY_CELLS: counts[i] elements have a key below edge[i]. TALLY_WORDS: one for each word.
+    /* TALLY_CELLS: counts[i] elements lie before cell i, negative NaNs among them; those in front
+       of the cell behind one that is kept are known at the end. counts[cells] elements lie in all
+       cells or before them: all but positive NaNs. TALLY_WORDS: one for each word.
        TALLY_BINS: counts[0] elements are below all bins, or NaN, counts[i + 1] are in bin i, and
        counts[bins + 1] above them. */
     uint64_t *counts;
@@ -69,6 +86,8 @@ struct tally {
     size_t kept_count, kept_room; /* elements */
     bool dropped;
     uint64_t *fine; /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
+    size_t *place;  /* where the elements of each of these begin, and behind the last one the end of
+                       all; NULL where they are in no order */
     void *scratch;  /* the engine's; freed with the tally */
 };
 
@@ -77,7 +96,11 @@ struct tally {
 struct tally_set {
     struct tally tally[TALLY_PLANS_MAX];
     unsigned count;
+    bool goes_on; /* another input is to be taken into them: nobody ends them yet */
 };
+
+/* The last key of a cell. */
+uint64_t tally_last(const struct tally_plan *plan, unsigned cell);
 
 /* Makes a tally of nothing. False without memory; it has to be closed then, too. */
 bool tally_open(struct tally *t, const struct tally_plan *plan);
@@ -89,8 +112,8 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* All elements were taken. Where many were kept, counts them as well, since that is better done by
-   each worker. */
+/* All elements were taken. Where many were kept, counts them in parts as well, and puts them in the
+   order of these, since that is better done by each worker. A second time it does nothing. */
 void tally_end(struct tally *t);
 
 /* Counts in `fine` what was kept, if that has not been done. */
@@ -103,7 +126,7 @@ void tally_merge(struct tally *t, const struct tally *other);
 /* Of a cell that is kept: the place of its fine counts among those of all, in 2^fine_bits. */
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell);
 
-/* Likewise: how far the difference of a key and the cell's edge is shifted to the right, to give
+/* Likewise: how far the difference of a key and the cell's first is shifted to the right, to give
    the number of the fine count. */
 unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell);
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "core/order.h"
 #include "run/session_options.h"
 #include "sys/clock.h"
 
@@ -15,11 +16,34 @@
 
 void readings_open(struct readings *r, const struct survey_request *request)
 {
-    *r = (struct readings){.request = request};
+    *r = (struct readings){.asked = request, .request = *request};
+}
+
+bool readings_open_several(struct readings *r, const struct survey_request *request,
+                           unsigned inputs, const struct reduction *known, unsigned workers,
+                           bool propagate)
+{
+    readings_open(r, request);
+    r->inputs = inputs;
+    r->workers = workers;
+    r->type = known->type;
+    r->elements = known->elements;
+    r->survey = survey_open(&r->request, r->type, r->elements, workers, propagate);
+    if (!r->survey) {
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    survey_begin(r->survey, &known->partial);
+    r->runs = survey_runs(r->survey);
+    r->more = !survey_is_done(r->survey);
+    partial_clear(&r->all);
+    return true;
 }
 
 void readings_drop(struct readings *r)
 {
+    r->inputs_taken = 0;
+    partial_clear(&r->all);
     for (unsigned i = 0; r->sets && i < r->workers; i++)
         for (unsigned j = 0; j < r->sets[i].count; j++)
             tally_close(&r->sets[i].tally[j]);
@@ -27,9 +51,17 @@ void readings_drop(struct readings *r)
     r->sets = NULL;
 }
 
+void readings_pause(struct readings *r)
+{
+    if (r->inputs_taken == 0)
+        readings_drop(r);
+}
+
 void readings_close(struct readings *r)
 {
     readings_drop(r);
+    free(r->sample);
+    r->sample = NULL;
     survey_close(r->survey);
     r->survey = NULL;
 }
@@ -59,28 +91,76 @@ static uint64_t run_index(size_t number, size_t count, uint64_t limit, size_t le
     return (uint64_t)(share * ((double)number + place));
 }
 
+/* Takes runs of a source. False on failure. */
+static bool read_runs(struct source *source, struct selection_runs runs, unsigned char *elements)
+{
+    const struct source_info *info = source_info(source);
+    bool good = true;
+
+    for (size_t i = 0; i < runs.count && good; i++)
+        good = source_read_at(source, run_index(i, runs.count, info->elements, runs.length),
+                              runs.length, elements + i * runs.length * info->element_size);
+    return good;
+}
+
+bool readings_sample(struct readings *r, struct source *source)
+{
+    const struct source_info *info = source_info(source);
+    struct selection_runs runs = r->runs;
+    double share;
+
+    if (runs.count == 0)
+        return true;
+    /* Not knowing some of the inputs, a sample would mislead. */
+    if (!source_is_random(source) || info->type != r->type) {
+        r->runs.count = 0;
+        return true;
+    }
+    share = (double)runs.count * ((double)info->elements / (double)r->elements);
+    runs.count =
+        share < (double)(runs.count - r->runs_taken) ? (size_t)share : runs.count - r->runs_taken;
+    if (info->elements < runs.count * runs.length)
+        return true;
+    if (!r->sample)
+        r->sample = malloc(r->runs.count * runs.length * info->element_size);
+    if (!r->sample) {
+        source_error(source, "out of memory");
+        return false;
+    }
+    if (!read_runs(source, runs, r->sample + r->runs_taken * runs.length * info->element_size))
+        return false;
+    r->runs_taken += runs.count;
+    return true;
+}
+
+bool readings_sampled(struct readings *r)
+{
+    if (r->runs.count == 0 || r->runs_taken == 0 ||
+        survey_sample(r->survey, r->sample, r->runs_taken, r->runs.length))
+        return true;
+    message_error(EXIT_FAILED, "out of memory");
+    return false;
+}
+
 /* Samples the input, where that is of use and can be done. */
 static bool sample(struct readings *r, struct run *run)
 {
-    struct survey_runs runs = survey_runs(r->survey);
+    struct selection_runs runs = survey_runs(r->survey);
     const size_t size = run->info->element_size;
     unsigned char *elements;
-    bool good = true;
+    bool good;
 
     if (runs.count == 0 || !source_is_random(run->source))
         return true;
     if (run->info->uncached > UNCACHED)
-        runs = (struct survey_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
+        runs = (struct selection_runs){UNCACHED_RUNS, UNCACHED_LENGTH};
     /* From here on the input is read. */
     if (run->started_at == 0)
         run->started_at = clock_now();
     elements = malloc(runs.count * runs.length * size);
     if (!elements)
         return out_of_memory(run);
-    for (size_t i = 0; i < runs.count && good; i++)
-        good =
-            source_read_at(run->source, run_index(i, runs.count, run->info->elements, runs.length),
-                           runs.length, elements + i * runs.length * size);
+    good = read_runs(run->source, runs, elements);
     if (good && !survey_sample(r->survey, elements, runs.count, runs.length))
         good = out_of_memory(run);
     free(elements);
@@ -94,7 +174,7 @@ static bool can_be_repeated(const struct readings *r, const struct run *run)
 
     if (run->info->repeatable || survey_is_single(r->survey, &why))
         return true;
-    if (r->request->quantile_count > 0)
+    if (r->request.quantile_count > 0)
         source_error(run->source,
                      "%s of %s take more than one reading, and this cannot be read again: "
                      "save it as a file, and reduce that",
@@ -107,56 +187,50 @@ static bool can_be_repeated(const struct readings *r, const struct run *run)
     return false;
 }
 
-/* Sees to it that what is asked for can be found of the type: quantiles of integers of up to 16
-   bits and of all floats, and histograms of floats of 16 bits and more. */
+/* Sees to it that what is asked for can be found of the type. */
 static bool is_for_type(const struct readings *r, const struct run *run)
 {
     const enum element_type type = run->info->type;
 
-    if (element_is_float(type))
+    if (!element_is_integer(type) || r->request.histogram.kind != HISTOGRAM_EXPONENTS)
         return true;
-    if (r->request->histogram.kind != HISTOGRAM_NONE) {
-        source_error(run->source, "there are no histograms of %s, but of f32, f64, f16 and bf16",
-                     element_name(type));
-        return false;
-    }
-    if (element_formats[type].kind != ELEMENT_TRUTH && element_size(type) <= 2)
-        return true;
-    source_error(run->source, "there are no quantiles of %s, but of floats, i8, u8, i16 and u16",
+    source_error(run->source, "%s has no exponents: give the number of bins, as in --histogram=100",
                  element_name(type));
     return false;
 }
 
-/* Begins the survey, before the first reading. */
+/* Leaves out quantiles that may be, where they would take readings that cannot be had. */
+static void leave_out(struct readings *r, const struct run *run)
+{
+    if (!run->info->repeatable && !order_is_narrow(run->info->type))
+        survey_leave_out(&r->request);
+}
+
+/* Begins the survey, before the first reading, if there is anything to find. */
 static bool begin_survey(struct readings *r, struct run *run)
 {
+    leave_out(r, run);
+    if (!survey_asked(&r->request))
+        return true;
     if (!is_for_type(r, run))
         return false;
     r->workers = run->cpu_workers;
     r->type = run->info->type;
     r->data_offset = run->info->data_offset;
-    r->survey = survey_open(r->request, run->info->type, run->info->elements, r->workers,
+    r->survey = survey_open(&r->request, run->info->type, run->info->elements, r->workers,
                             run->options->nan != NAN_SKIP);
     if (!r->survey)
         return out_of_memory(run);
     return can_be_repeated(r, run) && sample(r, run);
 }
 
-bool readings_begin(struct readings *r, struct run *run)
+/* Opens the tallies of all workers, as the survey plans the next reading. */
+static bool open_tallies(struct readings *r, const struct run *run)
 {
     const struct tally_plan *plans[TALLY_PLANS_MAX];
-    unsigned count;
+    const unsigned count = survey_plan(r->survey, plans);
     bool good = true;
 
-    if (!survey_asked(r->request))
-        return true;
-    if (!r->survey && !begin_survey(r, run))
-        return false;
-    if (r->type != run->info->type || r->data_offset != run->info->data_offset)
-        return changed(run);
-    /* The first reading has found all else, but for what tells whether the next are of the same. */
-    run->setup.wants = r->count == 0 ? run->setup.wants | PARTIAL_EXTREMES : PARTIAL_EXTREMES;
-    count = survey_plan(r->survey, plans);
     r->sets = calloc(r->workers, sizeof *r->sets);
     if (!r->sets)
         return out_of_memory(run);
@@ -166,12 +240,43 @@ bool readings_begin(struct readings *r, struct run *run)
             r->sets[i].count++;
         }
     }
-    run->tallies = r->sets;
     return good || out_of_memory(run);
+}
+
+bool readings_begin(struct readings *r, struct run *run)
+{
+    if (!r->survey && !begin_survey(r, run))
+        return false;
+    if (!r->survey)
+        return true;
+    if (r->type != run->info->type || (!r->inputs && r->data_offset != run->info->data_offset))
+        return changed(run);
+    /* The first reading has found all else, but for what tells whether the next are of the same. */
+    run->setup.wants =
+        r->count == 0 && !r->inputs ? run->setup.wants | PARTIAL_EXTREMES : PARTIAL_EXTREMES;
+    if (!r->sets && !open_tallies(r, run))
+        return false;
+    for (unsigned i = 0; i < r->workers; i++)
+        r->sets[i].goes_on = r->inputs_taken + 1 < r->inputs;
+    run->tallies = r->sets;
+    return true;
+}
+
+/* Adds what one of several inputs came to, and sets *partial to what all of them did. Returns
+   whether it was the last. */
+static bool take_input(struct readings *r, struct partial *partial)
+{
+    partial_append(&r->all, partial);
+    *partial = r->all;
+    r->more = true;
+    return ++r->inputs_taken == r->inputs;
 }
 
 bool readings_take(struct readings *r, const struct run *run, struct partial *partial)
 {
+    if (r->inputs && !take_input(r, partial))
+        return true;
+    r->inputs_taken = 0;
     if (r->count == 0)
         r->first = *partial;
     r->count++;
@@ -199,10 +304,12 @@ bool readings_take(struct readings *r, const struct run *run, struct partial *pa
 
 void readings_finish(const struct readings *r, struct reduction *reduction)
 {
-    reduction->readings = r->count;
+    reduction->readings += r->count;
     if (!r->survey)
         return;
-    for (unsigned i = 0; i < r->request->quantile_count; i++)
-        reduction->result.quantiles[r->request->places[i]] = survey_quantile(r->survey, i);
+    for (unsigned i = 0; i < r->request.quantile_count; i++) {
+        reduction->result.quantiles[r->request.places[i]] = survey_quantile(r->survey, i);
+        reduction->quantiles |= UINT32_C(1) << r->request.places[i];
+    }
     reduction->histogram = survey_histogram(r->survey);
 }

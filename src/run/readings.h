@@ -15,7 +15,8 @@
 #include "run/run_state.h"
 
 struct readings {
-    const struct survey_request *request;
+    const struct survey_request *asked;
+    struct survey_request request; /* the same, or without quantiles where they cannot be had */
     struct survey *survey;  /* NULL where nothing is asked for, or before the first reading */
     struct tally_set *sets; /* of the reading that is under way, one for each CPU worker */
     unsigned workers;
@@ -24,10 +25,31 @@ struct readings {
     uint64_t data_offset;   /* likewise */
     struct partial first;   /* what that one found */
     bool more;              /* another one is needed */
+
+    /* Where readings are of several inputs. */
+    unsigned inputs, inputs_taken; /* all of them, 0 otherwise; and those of this reading */
+    struct partial all;            /* of the latter */
+    uint64_t elements;             /* of all inputs */
+    struct selection_runs runs;    /* of the sample that is wanted */
+    size_t runs_taken;
+    unsigned char *sample; /* the runs that have been taken; NULL for none */
 };
 
 /* Begins with an input that has not been read. */
 void readings_open(struct readings *r, const struct survey_request *request);
+
+/* Begins with several inputs of one type that have been read, each by itself, and whose partials
+   came to `known`: each reading is one of all of them, one behind the other. Nothing is left out of
+   the request. */
+bool readings_open_several(struct readings *r, const struct survey_request *request,
+                           unsigned inputs, const struct reduction *known, unsigned workers,
+                           bool propagate);
+
+/* Samples one of several inputs. */
+bool readings_sample(struct readings *r, struct source *source);
+
+/* Takes the samples of all of them, where that is of use. */
+bool readings_sampled(struct readings *r);
 
 /* Ends with it. */
 void readings_close(struct readings *r);
@@ -41,6 +63,9 @@ bool readings_take(struct readings *r, const struct run *run, struct partial *pa
 
 /* Forgets what the reading under way has tallied. */
 void readings_drop(struct readings *r);
+
+/* Likewise, behind an input, unless the reading goes on with the next one. */
+void readings_pause(struct readings *r);
 
 /* Fills in what the survey found: quantiles and the histogram, which lives until readings_close. */
 void readings_finish(const struct readings *r, struct reduction *reduction);

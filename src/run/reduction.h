@@ -38,8 +38,10 @@ struct reduction {
     struct source_shape shape;
     const char *format; /* raw, npy, zstd or npy+zstd */
     bool compressed;
-    bool in_order;     /* frames could not be decoded in parallel, and were read a second time */
-    unsigned readings; /* how often the input was read */
+    bool repeatable;    /* it can be read again */
+    bool in_order;      /* frames could not be decoded in parallel, and were read a second time */
+    unsigned readings;  /* how often the input was read */
+    uint32_t quantiles; /* those that the result has; bits as in struct survey_request */
     const struct histogram *histogram;      /* the session's, until its next input; NULL for none */
     uint64_t elements;                      /* reduced, NaNs included */
     uint64_t bytes;                         /* of elements */

@@ -228,6 +228,7 @@ static void conclude(struct run *run, const struct partial *partial,
     reduction->shape = info->shape;
     reduction->format = info->format;
     reduction->compressed = info->compressed;
+    reduction->repeatable = info->repeatable;
     reduction->elements = partial->count;
     reduction->bytes = partial->count * info->element_size;
     reduction->input_bytes = source_stats(s).input_read;
@@ -332,9 +333,9 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     if (verdict == SOURCE_COMPLETE &&
         !(check_partial(&run, &partial) && readings_take(&session->readings, &run, &partial)))
         verdict = SOURCE_BROKEN;
-    if (verdict == SOURCE_COMPLETE && !session->readings.more)
+    if (verdict == SOURCE_COMPLETE && !session->readings.more && !session->readings.inputs)
         conclude(&run, &partial, &session->readings, reduction);
-    readings_drop(&session->readings);
+    readings_pause(&session->readings);
     *started_at = phases_started_at(&run.phases);
     *skipped = run.unpack_skipped;
     dismiss_workers(session);
@@ -397,4 +398,110 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     if (verdict != SOURCE_COMPLETE)
         note_error(path, reduction);
     return verdict == SOURCE_COMPLETE;
+}
+
+/*
+ * Several inputs as one.
+ */
+
+/* Samples all inputs. */
+static bool sample_inputs(struct session *session, const struct session_inputs *inputs,
+                          const bool *in_order)
+{
+    bool good = true;
+
+    for (int i = 0; i < inputs->count && good && session->readings.runs.count > 0; i++) {
+        struct source_options input;
+        struct source *source;
+
+        if (inputs->prepare)
+            inputs->prepare(inputs->context, i);
+        input = session->options->input;
+        input.in_order = in_order[i];
+        input.doubt = false;
+        source = source_open(inputs->paths[i], &input, session->cpu_workers);
+        good = source && readings_sample(&session->readings, source);
+        if (source)
+            source_close(source);
+    }
+    return good && readings_sampled(&session->readings);
+}
+
+/* Reads all inputs once. An input that has to be read in order is noted, and then all are to be
+   read again from the beginning: it has been tallied in part. */
+static enum source_verdict read_inputs(struct session *session, const struct session_inputs *inputs,
+                                       bool *in_order)
+{
+    enum source_verdict verdict = SOURCE_COMPLETE;
+
+    for (int i = 0; i < inputs->count && verdict == SOURCE_COMPLETE; i++) {
+        struct reduction reduction;
+        const char *skipped = NULL;
+        uint64_t started_at = 0;
+
+        if (inputs->prepare)
+            inputs->prepare(inputs->context, i);
+        verdict = reduce_once(session, inputs->paths[i],
+                              in_order[i] ? ATTEMPT_IN_ORDER : ATTEMPT_PARALLEL, false, &skipped,
+                              &started_at, &reduction);
+        if (verdict == SOURCE_RETRY && !in_order[i])
+            in_order[i] = true;
+        else if (verdict == SOURCE_RETRY)
+            verdict = SOURCE_BROKEN;
+    }
+    if (verdict != SOURCE_COMPLETE)
+        readings_drop(&session->readings);
+    return verdict;
+}
+
+/* Why a total cannot have what is asked for; NULL if it can. */
+static const char *survey_refusal(const struct total *total)
+{
+    if (total->mixed)
+        return "quantiles and histograms are of one type, and the files are of several";
+    if (!total->repeatable)
+        return "its quantiles and its histogram take another reading, and not all files can be "
+               "read again";
+    return NULL;
+}
+
+void session_survey(struct session *session, const struct session_inputs *inputs,
+                    struct total *total)
+{
+    struct reduction *sum = &total->reduction;
+    struct survey_request request = session->options->survey;
+    const char *refusal = survey_refusal(total);
+    const uint64_t begun = clock_now();
+    enum source_verdict verdict = SOURCE_BROKEN;
+    bool *in_order;
+
+    if (refusal)
+        survey_leave_out(&request);
+    if (!survey_asked(&request) || sum->error[0])
+        return;
+    if (refusal) {
+        snprintf(sum->error, sizeof sum->error, "%s", refusal);
+        return;
+    }
+    readings_close(&session->readings);
+    in_order = calloc((size_t)inputs->count, sizeof *in_order);
+    if (!in_order)
+        message_error(EXIT_FAILED, "out of memory");
+    session->inputs++; /* threads are kept */
+    if (in_order &&
+        readings_open_several(&session->readings, &request, (unsigned)inputs->count, sum,
+                              session->cpu_workers, session->options->nan != NAN_SKIP) &&
+        sample_inputs(session, inputs, in_order)) {
+        do
+            verdict =
+                session->readings.more ? read_inputs(session, inputs, in_order) : SOURCE_COMPLETE;
+        while (verdict == SOURCE_RETRY || (verdict == SOURCE_COMPLETE && session->readings.more));
+    }
+    session->inputs--;
+    free(in_order);
+    if (verdict == SOURCE_COMPLETE)
+        readings_finish(&session->readings, sum);
+    else
+        snprintf(sum->error, sizeof sum->error, "the files could not be read again");
+    sum->seconds += (double)(clock_now() - begun) / (double)CLOCK_SECOND;
 }

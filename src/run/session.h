@@ -11,8 +11,18 @@
 
 #include "run/reduction.h"
 #include "run/session_options.h"
+#include "run/total.h"
 
 struct session;
+
+/* Several inputs. `prepare` is called before each is opened, to set what may be changed of the
+   session's options to how it is read; NULL where that is the same for all. */
+struct session_inputs {
+    char *const *paths;
+    int count;
+    void (*prepare)(void *context, int number);
+    void *context;
+};
 
 /* Begins a session; the options must outlive it. Between two inputs `input`, `nan` and `ddof` of
    them may be changed. `paths` are the inputs that will be reduced ("-" is standard input), so that
@@ -23,6 +33,13 @@ struct session *session_open(const struct session_options *options, char *const 
 /* Reduces the input called `path`. False on failure: there is no result
    then, and reduction->error says why. */
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
+
+/* Finds the quantiles and the histogram of inputs as one, which have been reduced, and come to the
+   total, which is finished but for these. They are read again, once as a rule. What cannot be had
+   is left out, or, if it may not be, is an error of the total, which is not printed. The histogram
+   lives until the session's next input. */
+void session_survey(struct session *session, const struct session_inputs *inputs,
+                    struct total *total);
 
 /* Ends a session. Returns false when a GPU is still being made ready, by a thread that must not be
    waited for: the process should then leave by _exit. */

@@ -13,6 +13,7 @@ void total_clear(struct total *t)
     partial_clear(&t->reduction.partial);
     t->reduction.type = ELEMENT_F64;
     t->types = partial_types_of(ELEMENT_F64);
+    t->repeatable = true;
 }
 
 /* Whether there are any: elements that are no NaN, and somebody who asked for extremes. */
@@ -90,6 +91,7 @@ void total_add(struct total *t, const struct reduction *reduction)
         sum->type = ELEMENT_F64;
         t->mixed = true;
     }
+    t->repeatable = t->repeatable && reduction->repeatable;
     t->types.integers = t->types.integers && element_is_integer(reduction->type);
     if (t->types.min != reduction->type || t->types.max != reduction->type)
         settle_extremes(t, &partial, reduction->type);

@@ -14,7 +14,8 @@ struct total {
        no profile. The type is that of all inputs, or f64 where they differ. `error` is set when an
        input has no result: then the total has none. */
     struct reduction reduction;
-    bool mixed; /* inputs are of several types */
+    bool mixed;      /* inputs are of several types */
+    bool repeatable; /* all of them can be read again */
     struct partial_types types;
     unsigned inputs, failed;
 };
@@ -25,7 +26,8 @@ void total_clear(struct total *t);
 /* Adds an input, behind those added before; a reduction with an error counts as failed. */
 void total_add(struct total *t, const struct reduction *reduction);
 
-/* Works out the result of what was added. `ddof` is as in struct session_options. */
+/* Works out the result of what was added, but for quantiles and histograms, which session_survey
+   finds. `ddof` is as in struct session_options. */
 void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof);
 
 #endif

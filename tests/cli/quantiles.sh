@@ -208,8 +208,6 @@ fi
 #
 # What does not go together, and what is wrong.
 #
-run -o median --total four.f32
-is 'quantiles of a total' 2 '' "gpureduce: quantiles and histograms are of one file each: leave out '--total' $try"
 run -o median -D gpu four.f32
 is 'quantiles on a GPU' 2 '' "gpureduce: quantiles and histograms are computed on the CPU: leave out --device='gpu' $try"
 run --plot=x.svg four.f32
@@ -240,6 +238,92 @@ run -q -o "$list" four.f32
 ok '31 quantiles' test "$status:$(grep -c . out)" = 0:31
 run -q -o "$list,q0.32" four.f32
 ok '32 quantiles' test "$status" = 2
+
+#
+# Totals: quantiles and histograms of all elements of all files.
+#
+printf '\0\0\240\100' >five.f32 # 5
+run -o median,sum --histogram=3 --total four.f32 five.f32 empty ones.f32
+golden 'quantiles and a histogram of a total' 0 quantiles-total
+run --json -q -o q0.75,max --histogram=exponent --total four.f32 five.f32
+golden 'of a total, as JSON' 0 quantiles-total-json
+copy out record.total
+run --check=record.total
+is '--check of a total' 0 "four.f32: OK
+five.f32: OK
+total: OK"
+sed '$s/"q0.75": 5/"q0.75": 6/' record.total >other.total
+run --check=other.total
+is '--check of a total that differs' 1 "four.f32: OK
+five.f32: OK
+total: FAILED (q0.75: recorded 6, found 5)" 'gpureduce: 1 of 3 results are not those in other.total'
+run --tsv --histogram=1,0,5 --total four.f32 five.f32
+ok 'a histogram of a total, as TSV' test "$status:$(grep -c '^total' out):$(sed -n 's/^total	0	5	//p' out)" = 0:4:4
+run -q -o median,q1 --total empty empty
+is 'a total of no elements' 0 "nan
+nan
+nan
+nan
+nan
+nan"
+run -q -o median --total odd.f32 ones.f32
+is 'a NaN in one of them' 0 "nan
+1
+nan"
+run -q -o median --nan=skip --total odd.f32 ones.f32
+is 'skipped' 0 "7.006492321624085e-46
+1
+0.5"
+run -q -o median --total -t f16 three.f16
+is 'a total of one file' 0 "2
+2"
+shell 'gpureduce -q -t f16 -o median --total three.f16 <three.f16 -'
+is 'a total with a file as standard input' 0 "2
+2
+2"
+shell 'cat three.f16 | gpureduce -q -t f16 -o median --total three.f16 -'
+is 'a total with a pipe' 1 "2
+2
+error" 'gpureduce: no total: its quantiles and its histogram take another reading, and not all files can be read again'
+shell 'cat three.f16 | gpureduce -q -t f16 -o summary --total three.f16 -'
+ok 'the summary of a total with a pipe' test "$status:$(sed -n 31,33p out | tr '\n' ' ')" = '0:NA NA NA '
+if [ -n "$python" ]; then
+    "$python" - <<'END'
+import array
+n = 1000003
+a = array.array("f", [(i * 7654321) % n for i in range(n)])
+a[:300].tofile(open("part1.f32", "wb"))
+a[300:700000].tofile(open("part2.f32", "wb"))
+a[700000:].tofile(open("part3.f32", "wb"))
+b = array.array("f", a[:300])
+header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (300,), }"
+header += b" " * (118 - len(header) - 1) + b"\n"
+open("part1.npy", "wb").write(b"\x93NUMPY\1\0" + bytes([len(header), 0]) + header + b.tobytes())
+a = array.array("d", a[:10])
+a.tofile(open("part.f64", "wb"))
+END
+    run -q -o median,q0.25,q0.123,p99.9 -j3 --total part1.npy part2.f32 part3.f32
+    ok 'a total of large files' test "$status:$(tail -n 4 out | tr '\n' ' ')" = \
+        '0:500001 250000.5 123000.246 999001.998 '
+    run -q -o median --histogram=1 --total part1.npy part2.f32 part3.f32
+    ok 'and a histogram' test "$status:$(tail -n 4 out | tr '\n' ' ')" = '0:0 1000003 0 0 '
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q part2.f32 -o part2.zst
+        run -q -o median --total part1.npy part2.zst part3.f32
+        ok 'compressed files among them' test "$status:$(tail -n 1 out)" = 0:500001
+    else
+        skip 'compressed files among them' 'no zstd'
+    fi
+else
+    skip 'a total of large files' 'no python3'
+    skip 'and a histogram' 'no python3'
+    skip 'compressed files among them' 'no python3'
+fi
+run -q -o median --total data/npy/i8.npy four.f32
+ok 'a total of several types' test "$status:$(tail -n 1 out):$(cat err)" = \
+    '1:error:gpureduce: no total: quantiles and histograms are of one type, and the files are of several'
+run -q -o summary --total data/npy/i8.npy four.f32
+ok 'the summary of a total of several types' test "$status:$(tail -n 3 out | tr '\n' ' ')" = '0:NA NA NA '
 
 #
 # Records.
@@ -277,14 +361,78 @@ u16 104 0 36447.68 mixed-le.u16
 f8e4m3 0 -448 384 mixed.f8e4m3
 f8e5m2 0 -57344 40960 mixed.f8e5m2
 END
-head -c 512 data/raw/mixed.u8 >some
-for type in i32 u64 bool; do
-    run -q -o median -t $type some
-    fails "quantiles of $type" \
-        "some: there are no quantiles of $type, but of floats, i8, u8, i16 and u16"
+# Wider integers are read more than once; likewise, and so are the counts of four bins.
+while read -r type median low high counts file; do
+    run -q -o median,q0.001,p99 -t "$type" "data/raw/$file"
+    is "quantiles of $file" 0 "$median
+$low
+$high"
+    run -q --histogram=4 -t "$type" "data/raw/$file"
+    is "a histogram of $file" 0 "0
+$(echo "$counts" | tr , '\n')
+0
+0"
+done <<'END'
+i32 0 -1950227063.808 1051931878 4,249,255,5 mixed-le.i32
+>i4 0 -1950227063.808 1051931878 4,249,255,5 mixed-be.i32
+u32 30462 0 1851419972.24 499,11,2,1 mixed-le.u32
+>u4 30462 0 1851419972.24 499,11,2,1 mixed-be.u32
+i64 -3 -6.713712238098347e+18 2.3430146881939845e+18 1,263,246,3 mixed-le.i64
+>i8 -3 -6.713712238098347e+18 2.3430146881939845e+18 1,263,246,3 mixed-be.i64
+u64 649234574 0 8.741779185738266e+18 506,2,2,3 mixed-le.u64
+>u8 649234574 0 8.741779185738266e+18 506,2,2,3 mixed-be.u64
+END
+shell 'cat data/raw/mixed-le.i64 | gpureduce -q -o median -t i64'
+is 'i64 from a pipe' 1 error 'gpureduce: standard input: quantiles of i64 take more than one reading, and this cannot be read again: save it as a file, and reduce that'
+# Neighbours, between which a binary64 has no room: 2^63 - 2 and 2^63 - 1, and 1 and 2.
+printf '\376\377\377\377\377\377\377\177\377\377\377\377\377\377\377\177' >two.i64
+run -q -o median,q0 -t i64 two.i64
+is 'between integers of 64 bits' 0 "9.223372036854776e+18
+9.223372036854776e+18"
+shell 'gpureduce --histogram=2 -t i64 two.i64 2>/dev/null'
+is 'bins between them' 0 "from	to	count
+-inf	9.223372036854776e+18	0
+9.223372036854776e+18	9.223372036854776e+18	1
+9.223372036854776e+18	9.223372036854776e+18	1
+9.223372036854776e+18	inf	0
+nan	nan	0"
+# Bytes: false, and three that are true.
+printf '\0\1\2\377' >truths
+run -q -o median,q0.1,mean --histogram=2 -t bool truths
+is 'truth values' 0 "1
+0.3
+0.75
+0
+1
+3
+0
+0"
+run -q --histogram=3,-1,2 -t bool truths
+is 'truth values in a range' 0 "0
+0
+1
+3
+0
+0"
+for type in i8 u16; do
+    run -q --histogram=2,0,10 -t $type truths
+    ok "bins of $type" test "$status:$(tr '\n' ' ' <out)" = "0:$(
+        [ $type = i8 ] && echo '1 3 0 0 0 ' || echo '0 0 0 2 0 ')"
 done
-run --histogram=3 -t u8 some
-fails 'a histogram of u8' \
-    'some: there are no histograms of u8, but of f32, f64, f16 and bf16'
+# All bytes three times: of each sign a zero, 7 subnormals, 8 numbers of each exponent, 7 of the
+# last, and a NaN.
+run --histogram=exponent -t f8e4m3 data/raw/every.f8e4m3
+golden 'exponents of f8e4m3' 0 histogram-f8e4m3
+run -q --histogram=4 -t f8e4m3 data/raw/every.f8e4m3
+is 'bins of f8e4m3' 0 "0
+24
+354
+357
+27
+0
+6"
+run --histogram=exponent -t i16 truths
+fails 'exponents of i16' \
+    'truths: i16 has no exponents: give the number of bins, as in --histogram=100'
 
 finish

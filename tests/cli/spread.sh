@@ -75,7 +75,44 @@ zeros	0
 min	1
 max	4
 mean	2.5
-std	1.118033988749895" '*'
+std	1.118033988749895
+q0.25	1.75
+median	2.5
+q0.75	3.25" '*'
+# Quantiles that a pipe cannot have are left out, but not their places, nor what was named.
+shell 'cat four.f32 | gpureduce --op=summary 2>/dev/null'
+ok '--op=summary of a pipe' test "$status:$(cut -f 1 out | tr '\n' ' ')" = \
+    '0:count nan inf zeros min max mean std '
+shell 'cat four.f32 | gpureduce -q --op=summary,q1'
+is '--op=summary of a pipe, quietly' 0 "4
+0
+0
+0
+1
+4
+2.5
+1.118033988749895
+NA
+NA
+NA
+4"
+shell 'cat four.f32 | gpureduce --tsv --op=summary - four.f32'
+is '--op=summary of a pipe, as TSV' 0 "file	count	nan	inf	zeros	min	max	mean	std	q0.25	median	q0.75
+-	4	0	0	0	1	4	2.5	1.118033988749895	NA	NA	NA
+four.f32	4	0	0	0	1	4	2.5	1.118033988749895	1.75	2.5	3.25"
+copy out record.tsv
+shell 'cat four.f32 | gpureduce --check record.tsv'
+is '--check of quantiles that were left out' 0 "-: OK
+four.f32: OK"
+sed 's/NA	NA	NA/1.75	2.5	3.25/' record.tsv >other.tsv
+shell 'cat four.f32 | gpureduce --check other.tsv'
+is '--check of quantiles that cannot be had' 1 \
+    "-: FAILED (median: recorded 2.5, found NA; q0.25: recorded 1.75, found NA; q0.75: recorded 3.25, found NA)
+four.f32: OK" 'gpureduce: 1 of 2 results are not those in other.tsv'
+shell 'cat four.f32 | gpureduce --json --op=summary'
+ok '--op=summary of a pipe, as JSON' test "$status:$(grep -c 'q0.25\|median' out)" = 0:0
+shell 'cat four.f32 | gpureduce -q --op=summary,median'
+ok 'a median that was asked for' test "$status" = 1
 run --op=summary,l1,var --json --ddof=1 four.f32 data/raw/nan.f32
 golden 'as JSON' 0 json-summary
 copy out record.json

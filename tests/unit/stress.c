@@ -1,7 +1,7 @@
 /*
  * Random reductions by the program itself, from its command line to its output, against the oracle:
  * any element type, byte order, distribution, length, container, kind of file, NaN policy, chunk
- * size and number of threads. Bit for bit, as ever.
+ * size and number of threads, with quantiles and without. Bit for bit, as ever.
  *
  * From the environment: GPUREDUCE is the program; STRESS_RUNS how many (1000), STRESS_SEED the
  * seed, which is printed (CHECK_SEED, or the time), STRESS_DEVICE what does the work (cpu),
@@ -28,6 +28,8 @@
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
+#include "lib/reference_element.h"
+#include "lib/reference_order.h"
 #include "lib/tap.h"
 
 #define RUNS 1000
@@ -75,7 +77,16 @@ static void *allocate(size_t size)
 enum container { RAW, NPY, ZSTD_RAW, ZSTD_NPY, CONTAINERS };
 enum way { FILE_BY_NAME, FILE_AS_STDIN, PIPE, WAYS };
 
+/* What NumPy's headers call the types that they know. */
+static const char *const numpy_types[ELEMENT_TYPES] = {
+    [ELEMENT_F32] = "f4", [ELEMENT_F64] = "f8", [ELEMENT_F16] = "f2", [ELEMENT_I8] = "i1",
+    [ELEMENT_I16] = "i2", [ELEMENT_I32] = "i4", [ELEMENT_I64] = "i8", [ELEMENT_U8] = "u1",
+    [ELEMENT_U16] = "u2", [ELEMENT_U32] = "u4", [ELEMENT_U64] = "u8", [ELEMENT_BOOL] = "b1",
+};
+
 static const char *const policies[] = {"propagate", "skip", "error"};
+
+#define QUANTILES_MAX 3
 
 struct run {
     enum element_type type;
@@ -86,42 +97,68 @@ struct run {
     enum container container;
     enum way way;
     unsigned policy;
-    size_t skip;     /* bytes that stand before the first element of raw data */
-    uint64_t length; /* of --length; UINT64_MAX without */
-    bool spread;     /* all operations, not only the first */
+    size_t skip;        /* bytes that stand before the first element of raw data */
+    uint64_t length;    /* of --length; UINT64_MAX without */
+    bool spread;        /* all operations, not only the first */
+    unsigned quantiles; /* behind them: thousandths, so many of them */
+    unsigned thousandths[QUANTILES_MAX];
     uint64_t ddof;
     size_t before; /* bytes of the file that standard input leaves out */
     char options[256];
 };
 
-/* What the run is, for a failure's message. */
-static const char *show(const struct run *run)
+/* Elements of any bits; or few values, or near ones, of which the largest magnitudes are two. */
+static void fill_any(struct run *run)
 {
-    static const char *const redirections[WAYS] = {"", "<", "cat | "};
-    static char text[600];
+    const size_t size = element_size(run->type);
+    const uint64_t from = rng_next(&rng), width = UINT64_C(2) << below(63);
+    const uint64_t extremes[2] = {UINT64_C(1) << (8 * size - 1),
+                                  (UINT64_C(1) << (8 * size - 1)) - 1};
+    const bool few = once_in(3), near = once_in(2);
 
-    snprintf(text, sizeof text, "%s, %zu elements, %s of %s, from byte %zu: gpureduce %s %s%s",
-             data_kind_name(run->kind), run->count,
-             run->big_endian ? "big endian" : "little endian", element_name(run->type), run->before,
-             run->options, redirections[run->way], path);
-    return text;
+    for (size_t i = 0; i < run->count; i++) {
+        uint64_t x = rng_next(&rng);
+        const unsigned char *bytes = (const unsigned char *)&x;
+
+        x = few ? extremes[x % 2] - (x >> 62) : near ? from + x % width : x;
+        memcpy(run->data + i * size, element_host_is_big() ? bytes + 8 - size : bytes, size);
+    }
 }
 
-/* Elements: of a distribution, and some special ones among them. */
+/* Elements: of a distribution, and some special ones among them; of other types than floats of 16
+   bits and more, any. */
 static void make_data(struct run *run)
 {
     size_t specials = once_in(3) ? 1 + spread(6) : 0;
 
-    run->type = (enum element_type)below(ELEMENT_FLOATS);
+    /* A GPU has no kernels for others. */
+    run->type = (enum element_type)below(once_in(2) || strcmp(device, "cpu") != 0 ? ELEMENT_FLOATS
+                                                                                  : ELEMENT_TYPES);
     run->kind = (enum data_kind)below(DATA_KINDS);
     run->count = once_in(20) ? 0 : spread(LENGTH_LOG2);
     if (once_in(LARGE_EVERY))
         run->count = LARGE_LENGTH + spread(20);
     run->data = allocate(run->count * element_size(run->type));
+    if (!element_is_float(run->type)) {
+        fill_any(run);
+        return;
+    }
     data_fill(run->kind, run->type, run->data, run->count, rng_next(&rng));
     for (size_t i = 0; i < specials && run->count > 0; i++)
         data_put_special(run->type, run->data, (size_t)below(run->count),
                          (enum data_special)below(DATA_SPECIALS));
+}
+
+/* Quantiles, where they can be had: only floats of one byte and what has 16 bits is counted in one
+   reading of a pipe. */
+static void choose_quantiles(struct run *run)
+{
+    run->quantiles =
+        strcmp(device, "cpu") == 0 && once_in(2) ? 1 + (unsigned)below(QUANTILES_MAX) : 0;
+    if (run->way == PIPE && element_size(run->type) > 2)
+        run->quantiles = 0;
+    for (unsigned i = 0; i < run->quantiles; i++)
+        run->thousandths[i] = (unsigned)below(1001);
 }
 
 /* The options, all but those that say what to print. */
@@ -132,13 +169,14 @@ static void choose_options(struct run *run)
 
     run->big_endian = once_in(2);
     run->container = (enum container)below(CONTAINERS);
-    if (run->type == ELEMENT_BF16) /* there is no such .npy */
+    if (!numpy_types[run->type]) /* there is no such .npy */
         run->container = once_in(2) ? RAW : ZSTD_RAW;
     run->way = (enum way)below(WAYS);
+    choose_quantiles(run);
     run->policy = (unsigned)below(2) + once_in(8);
     run->skip = 0;
     run->length = once_in(4) ? spread(LENGTH_LOG2 + 1) : UINT64_MAX;
-    run->spread = once_in(2);
+    run->spread = element_is_float(run->type) && once_in(2);
     run->ddof = once_in(4) ? spread(LENGTH_LOG2) : below(3);
     run->before = run->way == FILE_AS_STDIN && once_in(2) ? spread(14) : 0;
     end += sprintf(end, "--device=%s --nan=%s", device, policies[run->policy]);
@@ -175,8 +213,6 @@ static void put(FILE *file, const void *bytes, size_t size)
 /* The content: what is skipped, or a header, and the elements. Returns its size. */
 static size_t make_content(const struct run *run, unsigned char **content)
 {
-    static const char *const types[] = {
-        [ELEMENT_F32] = "f4", [ELEMENT_F64] = "f8", [ELEMENT_F16] = "f2"};
     size_t element = element_size(run->type), size = run->count * element, before = run->skip;
     char header[160];
 
@@ -184,7 +220,7 @@ static size_t make_content(const struct run *run, unsigned char **content)
         snprintf(
             header, sizeof header,
             "\x93NUMPY\1%cv%c{'descr': '%c%s', 'fortran_order': False, 'shape': (%zu,), }%*s\n", 0,
-            0, run->big_endian ? '>' : '<', types[run->type], run->count, (int)below(20), "");
+            0, run->big_endian ? '>' : '<', numpy_types[run->type], run->count, (int)below(20), "");
         before = 10 + strlen(header + 10);
         header[8] = (char)(before - 10);
     } else {
@@ -281,14 +317,22 @@ static void make_file(const struct run *run)
 #define OPERATION_COUNT_FIRST 9
 
 struct operation_list {
-    const char *list;
-    int count;
+    char list[300];
+    unsigned count;
 };
 
 static struct operation_list operations_of(const struct run *run)
 {
-    return run->spread ? (struct operation_list){OPERATIONS, OPERATION_COUNT}
-                       : (struct operation_list){OPERATIONS_FIRST, OPERATION_COUNT_FIRST};
+    struct operation_list operations = {.count =
+                                            run->spread ? OPERATION_COUNT : OPERATION_COUNT_FIRST};
+    char *end = operations.list;
+
+    end += sprintf(end, "%s", run->spread ? OPERATIONS : OPERATIONS_FIRST);
+    for (unsigned i = 0; i < run->quantiles; i++) {
+        end += sprintf(end, ",q%u.%03u", run->thousandths[i] / 1000, run->thousandths[i] % 1000);
+        operations.count++;
+    }
+    return operations;
 }
 
 struct outcome {
@@ -348,14 +392,15 @@ static int add_words(char *words[WORDS], int count, char *text)
  */
 static pid_t start_program(const struct run *run, int in, int out, int err)
 {
-    char prefix[1024], line[768], *words[WORDS];
+    char prefix[1024], line[1024], *words[WORDS];
+    const struct operation_list operations = operations_of(run);
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t usual;
     int count, result;
     pid_t pid;
 
-    snprintf(line, sizeof line, "-q -o %s %s %s", operations_of(run).list, run->options,
+    snprintf(line, sizeof line, "-q -o %s %s %s", operations.list, run->options,
              run->way == FILE_BY_NAME ? path : "-");
     snprintf(prefix, sizeof prefix, "%s", under);
     count = add_words(words, 0, prefix);
@@ -416,6 +461,21 @@ static void reduce(const struct run *run, struct outcome *outcome)
     outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* What the run is, for a failure's message. */
+static const char *show(const struct run *run)
+{
+    static const char *const redirections[WAYS] = {"", "<", "cat | "};
+    const struct operation_list operations = operations_of(run);
+    static char text[1000];
+
+    snprintf(text, sizeof text,
+             "%s, %zu elements, %s of %s, from byte %zu: gpureduce -q -o %s %s %s%s",
+             element_is_float(run->type) ? data_kind_name(run->kind) : "any", run->count,
+             run->big_endian ? "big endian" : "little endian", element_name(run->type), run->before,
+             operations.list, run->options, redirections[run->way], path);
+    return text;
+}
+
 /*
  * The verdict.
  */
@@ -432,6 +492,22 @@ static double take_number(const char **at, enum element_type type)
     return x;
 }
 
+/* An integer of up to 128 bits on a line of its own; with no digits it is not known. */
+static struct integer take_integer(const char **at)
+{
+    struct integer x = {.negative = **at == '-'};
+
+    for (const char *digit = *at + x.negative; *digit >= '0' && *digit <= '9'; digit++) {
+        const uint64_t low = (x.low & UINT32_MAX) * 10 + (uint64_t)(*digit - '0');
+        const uint64_t high = (x.low >> 32) * 10 + (low >> 32);
+
+        x.low = high << 32 | (low & UINT32_MAX);
+        x.high = x.high * 10 + (high >> 32);
+        x.known = true;
+    }
+    return x;
+}
+
 static uint64_t take_count(const char **at)
 {
     char *end;
@@ -445,22 +521,63 @@ static uint64_t take_count(const char **at)
     return x;
 }
 
+/* The quantiles, which stand last. */
+static void take_quantiles(struct result *r, const char *at, const struct run *run)
+{
+    for (unsigned i = 0; i < run->quantiles; i++)
+        r->quantiles[i] = take_number(&at, ELEMENT_F64);
+}
+
+/* Works out what they must be. */
+static void expect_quantiles(struct result *r, const struct run *run, size_t n, bool skip_nan)
+{
+    struct reference_number *x;
+    size_t count;
+
+    if (run->quantiles == 0)
+        return;
+    x = reference_sort(run->type, run->data, n, &count);
+    for (unsigned i = 0; i < run->quantiles; i++)
+        r->quantiles[i] = count == 0 || (count < n && !skip_nan)
+                              ? (double)NAN
+                              : reference_quantile(x, count, run->thousandths[i], 1000);
+    free(x);
+}
+
+static bool same_quantiles(const struct result *a, const struct result *b, const struct run *run)
+{
+    for (unsigned i = 0; i < run->quantiles; i++)
+        if (!oracle_same(a->quantiles[i], b->quantiles[i]))
+            return false;
+    return true;
+}
+
 /* What stands in the program's output. */
 static struct result read_result(const char *at, const struct run *run)
 {
+    const bool integers = element_is_integer(run->type);
+    const enum element_type type = integers ? ELEMENT_F64 : run->type;
     struct result r = {0};
 
+    if (integers)
+        r.sum_integer = take_integer(&at);
     r.sum = take_number(&at, ELEMENT_F64);
     r.mean = take_number(&at, ELEMENT_F64);
-    r.min = take_number(&at, run->type);
-    r.max = take_number(&at, run->type);
+    if (integers)
+        r.min_integer = take_integer(&at);
+    r.min = take_number(&at, type);
+    if (integers)
+        r.max_integer = take_integer(&at);
+    r.max = take_number(&at, type);
     r.argmin = take_count(&at);
     r.argmax = take_count(&at);
     r.count = take_count(&at);
     r.nan = take_count(&at);
     r.infinity = take_count(&at);
-    if (!run->spread)
+    if (!run->spread) {
+        take_quantiles(&r, at, run);
         return r;
+    }
     r.sumsq = take_number(&at, ELEMENT_F64);
     r.var = take_number(&at, ELEMENT_F64);
     r.std = take_number(&at, ELEMENT_F64);
@@ -473,13 +590,14 @@ static struct result read_result(const char *at, const struct run *run)
     r.zeros = take_count(&at);
     r.negatives = take_count(&at);
     r.subnormals = take_count(&at);
+    take_quantiles(&r, at, run);
     return r;
 }
 
 /* Whether the program's output has the word that stands for a result, once for each. */
-static bool is_no_result(const char *at, int count)
+static bool is_no_result(const char *at, unsigned count)
 {
-    for (int i = 0; i < count; i++, at += 6)
+    for (unsigned i = 0; i < count; i++, at += 6)
         if (strncmp(at, "error\n", 6) != 0)
             return false;
     return !*at;
@@ -503,10 +621,14 @@ static bool check(struct tap_family *family)
     reduce(&run, &outcome);
 
     wanted = run.length < run.count ? (size_t)run.length : run.count;
-    reference_reduce(&reference, run.type, run.data, wanted, 0);
+    if (element_is_float(run.type))
+        reference_reduce(&reference, run.type, run.data, wanted, 0);
+    else
+        reference_reduce_element(&reference, run.type, run.data, wanted, 0);
     if (run.spread)
         reference_spread(&reference, run.type, run.data, wanted, run.ddof);
     expected = reference.policy[run.policy == 1];
+    expect_quantiles(&expected, &run, wanted, run.policy == 1);
     if (run.policy == 2 && expected.nan > 0) {
         snprintf(text, sizeof text, ": element %" PRIu64 " is a NaN\n", expected.first_nan);
         good =
@@ -522,6 +644,7 @@ static bool check(struct tap_family *family)
             family,
             outcome.status == 0 && !outcome.err[0] && outcome.out[0] &&
                 reference_same(&got, &expected, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE) &&
+                same_quantiles(&got, &expected, &run) &&
                 (!run.spread || !(differs = spread_difference(&got, &expected, PARTIAL_ALL))),
             "%s\nstatus %d, said '%s'\n%s\nexpected\n%s\n%s", show(&run), outcome.status,
             outcome.err, reference_show(&got), reference_show(&expected), differs);

@@ -19,6 +19,8 @@
 #include "engine/cpu/tally.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
+#include "lib/reference_element.h"
+#include "lib/reference_order.h"
 #include "lib/tap.h"
 
 #define RUNS 1000
@@ -146,6 +148,15 @@ static void check_places(void)
     tap_family_end(&family, "the place of a quantile");
 }
 
+/* Makes element i of any type these bits. */
+static void data_put_bits(enum element_type type, void *data, size_t i, uint64_t bits)
+{
+    const size_t size = element_size(type);
+    const unsigned char *from = (const unsigned char *)&bits;
+
+    memcpy((unsigned char *)data + i * size, element_host_is_big() ? from + 8 - size : from, size);
+}
+
 /* The keys of all values of 16 bits, and of random ones, are in their order. */
 static void check_keys(void)
 {
@@ -181,6 +192,43 @@ static void check_keys(void)
     tap_family_end(&family, "keys are in the order of values");
 }
 
+/* The keys of integers are in their order, and those of their extremes, as partial results have
+   them, are theirs. */
+static void check_integer_keys(void)
+{
+    struct tap_family family = {0};
+
+    for (int t = ELEMENT_FLOATS; t < ELEMENT_TYPES; t++) {
+        enum element_type type = (enum element_type)t;
+        const unsigned bits = 8 * (unsigned)element_size(type);
+
+        for (int i = 0; i < 1000; i++) {
+            /* Two elements, one behind the other. */
+            const uint64_t random[2] = {rng_next(&rng) >> (64 - bits),
+                                        once_in(3) ? below(3) : rng_next(&rng) >> (64 - bits)};
+            unsigned char data[2 * sizeof *random];
+            struct reference_value value[2];
+            uint64_t key[2];
+
+            for (size_t j = 0; j < 2; j++) {
+                data_put_bits(type, data, j, random[j]);
+                value[j] = reference_value(type, data, j);
+                key[j] = order_key(type, random[j]);
+            }
+            if (isnan(value[0].x) || isnan(value[1].x))
+                continue;
+            tap_case(&family,
+                     (reference_compare(&value[0], &value[1]) < 0) == (key[0] < key[1]) &&
+                         key[0] >= order_least(type) && key[0] <= order_greatest(type) &&
+                         order_from_element_key(type, element_key(type, data)) == key[0] &&
+                         order_key(type, order_bits(type, key[0])) == key[0],
+                     "%s: %llx and %llx", element_name(type), (unsigned long long)random[0],
+                     (unsigned long long)random[1]);
+        }
+    }
+    tap_family_end(&family, "keys of integers and of floats of one byte");
+}
+
 /*
  * Random surveys.
  */
@@ -202,11 +250,38 @@ struct survey_case {
     const char *kind;
 };
 
+/* Elements of the types behind the first group: of any bits, near to each other, or few values; of
+   truth values any bytes. */
+static void make_integers(struct survey_case *c)
+{
+    const unsigned bits = 8 * (unsigned)element_size(c->type);
+    const uint64_t from = rng_next(&rng), width = UINT64_C(2) << below(bits);
+    uint64_t values[4];
+
+    c->data = allocate(c->count * element_size(c->type));
+    c->kind = once_in(3) ? "few values" : once_in(2) ? "near values" : "any bits";
+    for (size_t i = 0; i < 4; i++)
+        values[i] = once_in(3) ? (uint64_t)1 << (bits - 1) : once_in(3) ? UINT64_MAX : below(9) - 4;
+    for (size_t i = 0; i < c->count; i++) {
+        uint64_t x = rng_next(&rng);
+
+        if (c->kind[0] == 'f')
+            x = values[x % 4] - (x >> 60 == 0);
+        else if (c->kind[0] == 'n')
+            x = from + x % width;
+        data_put_bits(c->type, c->data, i, x);
+    }
+}
+
 static void make_elements(struct survey_case *c)
 {
     const size_t size = element_size(c->type);
     enum data_kind kind = (enum data_kind)below(DATA_KINDS);
 
+    if (!element_is_float(c->type)) {
+        make_integers(c);
+        return;
+    }
     c->kind = data_kind_name(kind);
     c->data = allocate(c->count * size);
     data_fill(kind, c->type, c->data, c->count, rng_next(&rng));
@@ -243,7 +318,7 @@ static void make_request(struct survey_case *c)
 
         c->request.quantiles[i] = (struct quantile){below(denominator + 1), denominator};
     }
-    h->kind = (enum histogram_kind)below(3);
+    h->kind = (enum histogram_kind)below(element_is_integer(c->type) ? 2 : 3);
     if (c->request.quantile_count == 0 && h->kind == HISTOGRAM_NONE)
         h->kind = HISTOGRAM_BINS;
     h->bins = 1 + (uint32_t)below(once_in(4) ? 3000 : 12);
@@ -258,106 +333,98 @@ static void make_request(struct survey_case *c)
         h->low = ldexp(h->low, (int)below(2000) - 1000);
         h->high = ldexp(h->high, once_in(2) ? 1000 : -1000);
     }
+    if (!element_is_float(c->type) && once_in(2)) {
+        /* Ranges that the type can fill, or that go beyond it. */
+        h->low = ldexp(h->low, (int)below(65));
+        h->high = h->low + ldexp(rng_unit(&rng), (int)below(66));
+    }
     if (!(h->low < h->high))
         h->range_given = false;
 }
 
-/* Numbers in ascending order, -0 before +0. */
-static int compare_numbers(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    if (*x != *y)
-        return *x < *y ? -1 : 1;
-    return (int)!signbit(*x) - (int)!signbit(*y);
-}
-
-/* The elements that are no NaNs, sorted; *count says how many. */
-static double *sort_numbers(const struct survey_case *c, size_t *count)
-{
-    double *x = allocate(c->count * sizeof *x);
-
-    *count = 0;
-    for (size_t i = 0; i < c->count; i++) {
-        x[*count] = data_value(c->type, c->data, i);
-        *count += !isnan(x[*count]);
-    }
-    qsort(x, *count, sizeof *x, compare_numbers);
-    return x;
-}
-
-/* What a quantile of sorted numbers must be: the mean of `denominator` numbers, so many of which
-   are the upper one. */
-static double expected_quantile(const double *x, size_t count, const struct quantile *q)
-{
-    uint64_t place = q->numerator * (count - 1), fraction = place % q->denominator;
-    const double *at = x + place / q->denominator;
-    double list[1000];
-
-    if (fraction == 0 || oracle_same(at[0], at[1]))
-        return at[0];
-    if (isinf(at[0]) || isinf(at[1]))
-        return at[0] + at[1];
-    for (uint64_t i = 0; i < q->denominator; i++)
-        list[i] = i < fraction ? at[1] : at[0];
-    return oracle_mean(list, (size_t)q->denominator);
-}
+/* The ends of a histogram's range: what was asked for, or the extremes. */
+struct ends {
+    struct reference_number low, high;
+};
 
 /* Whether x, finite, is at least where bin i begins: the sign of what all bins times x is more. */
-static bool reaches(double x, const struct histogram *h, uint32_t i)
+static bool reaches(const struct reference_number *x, const struct ends *ends, uint32_t bins,
+                    uint32_t i)
 {
-    double *list = allocate(2 * (size_t)h->bins * sizeof *list);
+    double *list = allocate(2 * (size_t)bins * REFERENCE_PARTS * sizeof *list);
     bool result;
 
-    for (uint32_t j = 0; j < h->bins; j++) {
-        list[j] = x;
-        list[h->bins + j] = j < i ? -h->high : -h->low;
+    for (uint32_t j = 0; j < bins; j++) {
+        const struct reference_number *edge = j < i ? &ends->high : &ends->low;
+
+        for (size_t part = 0; part < REFERENCE_PARTS; part++) {
+            list[2 * REFERENCE_PARTS * j + part] = x->part[part];
+            list[2 * REFERENCE_PARTS * j + REFERENCE_PARTS + part] = -edge->part[part];
+        }
     }
-    result = oracle_sum(list, 2 * (size_t)h->bins) >= 0;
+    result = oracle_sum(list, 2 * (size_t)bins * REFERENCE_PARTS) >= 0;
     free(list);
     return result;
 }
 
-/* The bin of x: -1 below all, h->bins above them. It is looked for near where it should be. */
-static int64_t expected_bin(double x, const struct histogram *h)
+/* The bin of x: -1 below all, `bins` above them. It is looked for near where it should be. */
+static int64_t expected_bin(const struct reference_number *x, const struct ends *ends,
+                            uint32_t bins)
 {
+    const double low = reference_rounded(&ends->low), high = reference_rounded(&ends->high);
     double place;
     int64_t bin = 0;
 
-    if (x < h->low)
+    if (reference_compare_numbers(x, &ends->low) < 0 && !(reference_rounded(x) == 0 && low == 0))
         return -1;
-    if (x > h->high)
-        return h->bins;
-    place = (x / 2 - h->low / 2) / (h->high / 2 - h->low / 2) * h->bins;
+    if (reference_compare_numbers(x, &ends->high) > 0 && !(reference_rounded(x) == 0 && high == 0))
+        return bins;
+    place = (reference_rounded(x) / 2 - low / 2) / (high / 2 - low / 2) * bins;
     if (place >= 0) /* not a NaN: the range may be one number */
-        bin = place < h->bins - 1 ? (int64_t)place : h->bins - 1;
-    while (bin > 0 && !reaches(x, h, (uint32_t)bin))
+        bin = place < bins - 1 ? (int64_t)place : bins - 1;
+    while (bin > 0 && !reaches(x, ends, bins, (uint32_t)bin))
         bin--;
-    while (bin < h->bins - 1 && reaches(x, h, (uint32_t)bin + 1))
+    while (bin < bins - 1 && reaches(x, ends, bins, (uint32_t)bin + 1))
         bin++;
     return bin;
 }
 
-/* Compares a histogram of bins; of many elements a choice is enough, and the sum of counts. */
-static bool same_bins(const struct survey_case *c, const struct histogram *h, const double *x,
-                      size_t count)
+/* A binary64 as a number whose parts are compared with those of integers: the first is a multiple
+   of 2^32, unless it is the whole. */
+static struct reference_number number_of(const struct survey_case *c, double x)
 {
+    const double upper = trunc(x * 0x1p-32) * 0x1p32;
+
+    if (!element_is_integer(c->type) || fabs(x) >= 0x1p85)
+        return (struct reference_number){{x, 0}};
+    return (struct reference_number){{upper, x - upper}};
+}
+
+/* Compares a histogram of bins; of many elements a choice is enough, and the sum of counts. */
+static bool same_bins(const struct survey_case *c, const struct histogram *h,
+                      const struct reference_number *x, size_t count)
+{
+    const struct histogram_request *request = &c->request.histogram;
     uint64_t *counts = calloc((size_t)h->bins + 2, sizeof *counts), sum = h->below + h->above;
+    struct ends ends = {number_of(c, request->low), number_of(c, request->high)};
     int64_t bin = 0;
     bool same = true;
 
     if (!counts)
         abort();
-    if (count > 0 && !c->request.histogram.range_given)
-        same = oracle_same(h->low, x[0]) && oracle_same(h->high, x[count - 1]);
-    if (count == 0)
-        same = c->request.histogram.range_given || (isnan(h->low) && isnan(h->high));
+    if (!request->range_given && count > 0)
+        ends = (struct ends){x[0], x[count - 1]};
+    if (count > 0 || request->range_given)
+        same = oracle_same(h->range.low, reference_rounded(&ends.low)) &&
+               oracle_same(h->range.high, reference_rounded(&ends.high));
+    else
+        same = isnan(h->range.low) && isnan(h->range.high);
     for (uint32_t i = 0; i < h->bins; i++)
         sum += h->counts[i];
     same = same && sum == count && h->nan == c->count - count;
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || x[i] != x[i - 1])
-            bin = expected_bin(x[i], h);
+        if (i == 0 || reference_compare_numbers(&x[i], &x[i - 1]) != 0)
+            bin = expected_bin(&x[i], &ends, h->bins);
         counts[bin + 1]++;
     }
     same = same && counts[0] == h->below && counts[h->bins + 1] == h->above &&
@@ -366,13 +433,16 @@ static bool same_bins(const struct survey_case *c, const struct histogram *h, co
     return same;
 }
 
-static bool same_exponents(const struct survey_case *c, const struct histogram *h, const double *x,
-                           size_t count)
+static bool same_exponents(const struct survey_case *c, const struct histogram *h,
+                           const struct reference_number *numbers, size_t count)
 {
     const int lowest = element_formats[c->type].exponent_min;
     uint64_t zeros[2] = {0}, subnormals[2] = {0}, infinities[2] = {0}, normal = 0;
     bool same = h->nan == c->count - count;
+    double *x = allocate(count * sizeof *x);
 
+    for (size_t k = 0; k < count; k++)
+        x[k] = numbers[k].part[0];
     for (size_t i = 0; i < count; i++) {
         int sign = signbit(x[i]) != 0, exponent;
 
@@ -408,6 +478,7 @@ static bool same_exponents(const struct survey_case *c, const struct histogram *
         for (int exponent = h->exponent_min; exponent <= h->exponent_max; exponent++)
             normal -= histogram_exponent(h, sign, exponent);
     }
+    free(x);
     return same && normal == 0;
 }
 
@@ -428,7 +499,7 @@ static void read_once(const struct survey_case *c, struct tally_set *sets, bool 
     }
     for (unsigned i = 0; i < c->workers; i++)
         for (unsigned j = 0; j < sets[i].count; j++)
-            cpu_tally_end(&sets[i].tally[j]);
+            cpu_tally_settle(&sets[i].tally[j]);
 }
 
 static enum survey_verdict reading(const struct survey_case *c, struct survey *s,
@@ -462,8 +533,8 @@ static void take_sample(const struct survey_case *c, struct survey *s)
     unsigned char *elements = allocate(runs * length * size);
 
     if (c->sample == SAMPLE_WRONG)
-        data_fill((enum data_kind)below(DATA_KINDS), c->type, elements, runs * length,
-                  rng_next(&rng));
+        for (size_t i = 0; i < runs * length; i++)
+            data_put_bits(c->type, elements, i, rng_next(&rng));
     else
         for (size_t i = 0; i < runs; i++)
             memcpy(elements + i * length * size, c->data + (c->count - length) / runs * i * size,
@@ -485,14 +556,14 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
     enum survey_verdict verdict;
     unsigned count = 0;
     size_t numbers;
-    double *x = sort_numbers(c, &numbers);
+    struct reference_number *x = reference_sort(c->type, c->data, c->count, &numbers);
     bool endless;
 
     if (!s)
         abort();
     partial_clear(&partial);
     for (size_t i = 0; i < c->count; i++)
-        partial_take(&partial, data_value(c->type, c->data, i), i);
+        partial_take_element(&partial, c->type, c->data + i * element_size(c->type), i);
     if (c->sample != SAMPLE_NONE && c->count >= 100)
         take_sample(c, s);
     do
@@ -500,7 +571,7 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
     while (++count < READINGS_MAX && verdict == SURVEY_MORE);
     readings[count]++;
     endless = c->request.histogram.kind == HISTOGRAM_BINS && !c->request.histogram.range_given &&
-              numbers > 0 && (isinf(x[0]) || isinf(x[numbers - 1]));
+              numbers > 0 && (isinf(x[0].part[0]) || isinf(x[numbers - 1].part[0]));
     tap_case(quantiles, verdict == (endless ? SURVEY_ENDLESS : SURVEY_DONE),
              "%zu %s of %s: verdict %d after %u readings", c->count, c->kind, element_name(c->type),
              (int)verdict, count);
@@ -508,7 +579,7 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
         const struct quantile *q = &c->request.quantiles[i];
         double expected = numbers == 0 || (c->propagate && numbers < c->count)
                               ? NAN
-                              : expected_quantile(x, numbers, q);
+                              : reference_quantile(x, numbers, q->numerator, q->denominator);
 
         tap_case(quantiles, oracle_same(survey_quantile(s, i), expected),
                  "%zu %s of %s, quantile %llu/%llu: %a, not %a", c->count, c->kind,
@@ -522,7 +593,7 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
         tap_case(histograms, bins ? same_bins(c, h, x, numbers) : same_exponents(c, h, x, numbers),
                  "%zu %s of %s by %s, %s: %u bins from %a to %a", c->count, c->kind,
                  element_name(c->type), c->kernels->name, bins ? "bins" : "exponents", h->bins,
-                 h->low, h->high);
+                 h->range.low, h->range.high);
     }
     free(x);
     survey_close(s);
@@ -544,11 +615,12 @@ static void check_surveys(uint64_t runs)
     unsigned readings[READINGS_MAX + 1] = {0};
 
     for (uint64_t run = 0; run < runs; run++) {
-        struct survey_case c = {.type = (enum element_type)below(ELEMENT_FLOATS),
-                                .propagate = once_in(4),
-                                .workers = 1 + (unsigned)below(WORKERS_MAX),
-                                .kernels = any_kernels(),
-                                .small_room = once_in(2)};
+        struct survey_case c = {
+            .type = (enum element_type)below(once_in(2) ? ELEMENT_FLOATS : ELEMENT_TYPES),
+            .propagate = once_in(4),
+            .workers = 1 + (unsigned)below(WORKERS_MAX),
+            .kernels = any_kernels(),
+            .small_room = once_in(2)};
 
         c.count = (size_t)(rng_next(&rng) >> (52 + below(12)));
         if (once_in(50))
@@ -585,7 +657,7 @@ static void check_sample(void)
                                 .kernels = any_kernels(),
                                 .request = {.quantiles = {{5, 10}}, .quantile_count = 1}};
         struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
-        struct survey_runs runs = survey_runs(s);
+        struct selection_runs runs = survey_runs(s);
         const size_t size = element_size(c.type);
         unsigned char *elements = allocate(runs.count * runs.length * size);
         const struct tally_plan *plans[TALLY_PLANS_MAX];
@@ -648,6 +720,7 @@ int main(void)
     check_names();
     check_places();
     check_keys();
+    check_integer_keys();
     check_sample();
     check_change();
     check_surveys(number_from("STRESS_RUNS", RUNS));

@@ -38,6 +38,14 @@ struct cpu_kernel_row {
 };
 
 struct tally;
+struct tally_plan;
+
+/* Neighbouring elements have counters of their own: adding to one counter twice has to wait for
+   memory. */
+#define CPU_COUNTER_SETS 4
+struct cpu_counters {
+    uint32_t *set[CPU_COUNTER_SETS];
+};
 
 /* What tallies (core/tally.h) need vectors for, by the size of elements: 4 and 8 bytes. They take n
    elements, a multiple of the lanes and at most CPU_BLOCK_MAX. */
@@ -56,6 +64,9 @@ struct cpu_tally_kernels {
        that is certain of all of them; otherwise it may be 1 more, or less. */
     bool (*bins32)(const struct tally *t, const void *x, size_t n, double *place);
     bool (*bins64)(const struct tally *t, const void *x, size_t n, double *place);
+
+    /* Counts the bins of elements of binary32, where the plan has places in binary32. */
+    void (*count32)(const struct tally *t, const void *x, size_t n, struct cpu_counters counters);
 };
 
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
@@ -190,6 +201,11 @@ void cpu_take_spread(struct cpu_reducer *r, const unsigned char *block, size_t c
 
 /* Makes room for n more integers, n at most CPU_INTEGERS_MAX, and counts them. */
 void cpu_reserve_integers(struct cpu_reducer *r, size_t n);
+
+/* Corrects the bins of n elements of binary32, counted from 1, each of which may be the next one or
+   the one before it (tally.c). */
+void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
+                      size_t n);
 
 /* Adds n finite values to the superaccumulator's cells. */
 void cpu_add_to_cells(struct cpu_reducer *r, const double *x, size_t n);

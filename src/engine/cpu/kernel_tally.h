@@ -18,177 +18,228 @@ _Static_assert(V_LANES <= CPU_LANES_MAX, "the room that cells need");
    bits. */
 #define PLACE_ROUNDER 0x1p52
 
-/* Edges as v_order and w_order have elements. */
-static inline uint32_t edge32(uint64_t key)
+/* How elements are made signed integers in their order: those of floats by v_order and w_order;
+   those of integers by a change of the sign bits, where `flip` has them set. */
+struct ordering {
+    bool floats; /* a constant */
+    vec flip;
+};
+
+INLINE_TARGET struct ordering ordering32(enum element_type type, bool floats)
+{
+    return (struct ordering){floats,
+                             v_set1(element_formats[type].kind == ELEMENT_UNSIGNED ? SIGN32 : 0)};
+}
+
+INLINE_TARGET struct ordering ordering64(enum element_type type, bool floats)
+{
+    const uint64_t flip = element_formats[type].kind == ELEMENT_UNSIGNED ? SIGN64 : 0;
+
+    return (struct ordering){floats, w_narrow(w_set1(flip))};
+}
+
+INLINE_TARGET vec order32(struct ordering o, vec x)
+{
+    return o.floats ? v_order(x) : v_xor(x, o.flip);
+}
+
+INLINE_TARGET wvec order64(struct ordering o, wvec x)
+{
+    return o.floats ? w_order(x) : w_xor(x, v_wide(o.flip));
+}
+
+/* Keys likewise. */
+static inline uint32_t key32(uint64_t key)
 {
     return (uint32_t)key ^ SIGN32;
 }
 
-static inline uint64_t edge64(uint64_t key)
+static inline uint64_t key64(uint64_t key)
 {
     return key ^ SIGN64;
 }
 
-/* Elements below an edge. */
-static SIMD_TARGET uint64_t count32(const unsigned char *x, size_t n, uint64_t key)
+/* Elements that are not before a key. */
+INLINE_TARGET uint64_t count32(const unsigned char *x, size_t n, enum element_type type,
+                               bool floats, uint64_t key)
 {
-    const vec edge = v_set1(edge32(key));
+    const struct ordering o = ordering32(type, floats);
+    const vec first = v_set1(key32(key));
     vec count = v_set1(0);
 
     for (size_t i = 0; i < n; i += V_LANES)
-        count = v_tally(count, v_gt_s(edge, v_order(v_load_f32(x + i * 4))));
+        count = v_tally(count, v_ge_s(order32(o, v_load_f32(x + i * 4)), first));
     return v_h_add(count);
 }
 
-static SIMD_TARGET uint64_t count64(const unsigned char *x, size_t n, uint64_t key)
+INLINE_TARGET uint64_t count64(const unsigned char *x, size_t n, enum element_type type,
+                               bool floats, uint64_t key)
 {
-    const wvec edge = w_set1(edge64(key));
+    const struct ordering o = ordering64(type, floats);
+    const wvec first = w_set1(key64(key));
     wvec count = w_set1(0);
 
     for (size_t i = 0; i < n; i += W_LANES)
-        count = w_tally(count, w_gt_s(edge, w_order(w_load(x + i * 8))));
+        count = w_tally(count, w_ge_s(order64(o, w_load(x + i * 8)), first));
     return w_h_add(count);
 }
 
 /* The most cells that are kept in one pass: what it needs of each fits the registers. */
 #define PASS_CELLS 4
 
-/* Takes what a pass over a cell found. The first edge and the last are counted apart; an upper edge
-   may be the lower one of the next cell that is kept. */
-static inline void take_cell(struct tally *t, unsigned cell, uint64_t below, uint64_t kept)
+/* A pass for the cells with these numbers: counts the elements that are not before them, and keeps
+   those in them. Of each element the last key is found of the cell that it is in, or that it comes
+   after: so cells cost a comparison each, and it takes one more to know whether the element is in
+   any. `cells` is a constant. */
+INLINE_TARGET void keep32(struct tally *t, const unsigned char *x, size_t n, const unsigned *number,
+                          unsigned cells, bool floats)
 {
-    if (cell > 0)
-        t->counts[cell] += below;
-    if (cell + 2 < t->plan->edges && !t->plan->keep[cell + 1])
-        t->counts[cell + 1] += below + kept;
-    t->kept_count += kept;
-}
-
-/* A pass over the cells that begin at these edges: counts the elements below them, and keeps those
-   in them. `cells` is a constant. */
-INLINE_TARGET void keep32(struct tally *t, const unsigned char *x, size_t n, const unsigned *first,
-                          unsigned cells)
-{
+    const struct tally_plan *plan = t->plan;
+    const struct ordering o = ordering32(plan->type, floats);
     uint32_t *to = (uint32_t *)t->kept + t->kept_count;
-    vec low[PASS_CELLS], high[PASS_CELLS], below[PASS_CELLS];
-    uint64_t kept[PASS_CELLS] = {0};
+    vec first[PASS_CELLS], last[PASS_CELLS], count[PASS_CELLS];
 
     for (unsigned c = 0; c < cells; c++) {
-        low[c] = v_set1(edge32(t->plan->edge[first[c]]));
-        high[c] = v_set1(edge32(t->plan->edge[first[c] + 1]));
-        below[c] = v_set1(0);
+        first[c] = v_set1(key32(plan->first[number[c]]));
+        last[c] = v_set1(key32(tally_last(plan, number[c])));
+        count[c] = v_set1(0);
     }
     for (size_t i = 0; i < n; i += V_LANES) {
-        const vec v = v_load_f32(x + i * 4), key = v_order(v);
+        const vec v = v_load_f32(x + i * 4), key = order32(o, v);
+        const vmask first_cell = v_ge_s(key, first[0]);
+        vec end = last[0];
+        vmask within;
 
         __builtin_prefetch((const void *)((uintptr_t)x + i * 4 + CPU_PIECE_BYTES), 0, 2);
+        count[0] = v_tally(count[0], first_cell);
 #pragma GCC unroll 4
-        for (unsigned c = 0; c < cells; c++) {
-            vmask below_low = v_gt_s(low[c], key);
-            vmask within = v_without(v_gt_s(high[c], key), below_low);
+        for (unsigned c = 1; c < cells; c++) {
+            const vmask reached = v_ge_s(key, first[c]);
 
-            below[c] = v_tally(below[c], below_low);
-            if (v_some(within)) {
-                unsigned more = v_pack(to, within, v);
-
-                to += more;
-                kept[c] += more;
-            }
+            count[c] = v_tally(count[c], reached);
+            end = v_select(reached, last[c], end);
         }
+        within = v_also_ge_s(first_cell, end, key);
+        if (SIMD_PACKS || v_some(within))
+            to += v_pack(to, within, v);
     }
     for (unsigned c = 0; c < cells; c++)
-        take_cell(t, first[c], v_h_add(below[c]), kept[c]);
+        if (number[c] > 0)
+            t->counts[number[c]] += n - v_h_add(count[c]);
+    t->kept_count = (size_t)(to - (uint32_t *)t->kept);
 }
 
-INLINE_TARGET void keep64(struct tally *t, const unsigned char *x, size_t n, const unsigned *first,
-                          unsigned cells)
+INLINE_TARGET void keep64(struct tally *t, const unsigned char *x, size_t n, const unsigned *number,
+                          unsigned cells, bool floats)
 {
+    const struct tally_plan *plan = t->plan;
+    const struct ordering o = ordering64(plan->type, floats);
     uint64_t *to = (uint64_t *)t->kept + t->kept_count;
-    wvec low[PASS_CELLS], high[PASS_CELLS], below[PASS_CELLS];
-    uint64_t kept[PASS_CELLS] = {0};
+    wvec first[PASS_CELLS], last[PASS_CELLS], count[PASS_CELLS];
 
     for (unsigned c = 0; c < cells; c++) {
-        low[c] = w_set1(edge64(t->plan->edge[first[c]]));
-        high[c] = w_set1(edge64(t->plan->edge[first[c] + 1]));
-        below[c] = w_set1(0);
+        first[c] = w_set1(key64(plan->first[number[c]]));
+        last[c] = w_set1(key64(tally_last(plan, number[c])));
+        count[c] = w_set1(0);
     }
     for (size_t i = 0; i < n; i += W_LANES) {
-        const wvec v = w_load(x + i * 8), key = w_order(v);
+        const wvec v = w_load(x + i * 8), key = order64(o, v);
+        const wmask first_cell = w_ge_s(key, first[0]);
+        wvec end = last[0];
+        wmask within;
 
         __builtin_prefetch((const void *)((uintptr_t)x + i * 8 + CPU_PIECE_BYTES), 0, 2);
+        count[0] = w_tally(count[0], first_cell);
 #pragma GCC unroll 4
-        for (unsigned c = 0; c < cells; c++) {
-            wmask below_low = w_gt_s(low[c], key);
-            wmask within = w_without(w_gt_s(high[c], key), below_low);
+        for (unsigned c = 1; c < cells; c++) {
+            const wmask reached = w_ge_s(key, first[c]);
 
-            below[c] = w_tally(below[c], below_low);
-            if (w_some(within)) {
-                unsigned more = w_pack(to, within, v);
-
-                to += more;
-                kept[c] += more;
-            }
+            count[c] = w_tally(count[c], reached);
+            end = w_select(reached, last[c], end);
         }
+        within = w_also_ge_s(first_cell, end, key);
+        if (SIMD_PACKS || w_some(within))
+            to += w_pack(to, within, v);
     }
     for (unsigned c = 0; c < cells; c++)
-        take_cell(t, first[c], w_h_add(below[c]), kept[c]);
+        if (number[c] > 0)
+            t->counts[number[c]] += n - w_h_add(count[c]);
+    t->kept_count = (size_t)(to - (uint64_t *)t->kept);
 }
 
 /* An instance for each number of cells. */
-#define KEEP(bits)                                                                            \
-    static SIMD_TARGET void keep##bits##_1(struct tally *t, const unsigned char *x, size_t n, \
-                                           const unsigned *first)                             \
-    {                                                                                         \
-        keep##bits(t, x, n, first, 1);                                                        \
-    }                                                                                         \
-    static SIMD_TARGET void keep##bits##_2(struct tally *t, const unsigned char *x, size_t n, \
-                                           const unsigned *first)                             \
-    {                                                                                         \
-        keep##bits(t, x, n, first, 2);                                                        \
-    }                                                                                         \
-    static SIMD_TARGET void keep##bits##_3(struct tally *t, const unsigned char *x, size_t n, \
-                                           const unsigned *first)                             \
-    {                                                                                         \
-        keep##bits(t, x, n, first, 3);                                                        \
-    }                                                                                         \
-    static SIMD_TARGET void keep##bits##_4(struct tally *t, const unsigned char *x, size_t n, \
-                                           const unsigned *first)                             \
-    {                                                                                         \
-        keep##bits(t, x, n, first, PASS_CELLS);                                               \
+#define KEEP(bits, kind, floats, cells)                                                            \
+    static SIMD_TARGET void keep##bits##_##kind##_##cells(struct tally *t, const unsigned char *x, \
+                                                          size_t n, const unsigned *number)        \
+    {                                                                                              \
+        keep##bits(t, x, n, number, cells, floats);                                                \
     }
-KEEP(32)
-KEEP(64)
 
-/* The passes over a block for the edges between the first and the last; those are of NaNs. */
-#define CELLS(bits)                                                                              \
-    static SIMD_TARGET void tally_cells##bits(struct tally *t, const void *data, size_t n)       \
+/* The passes over a block: for cells that are kept, and for the others, but those in front of which
+   the elements are known from the cell before, and the first. */
+#define CELLS(bits, kind, floats)                                                                \
+    KEEP(bits, kind, floats, 1)                                                                  \
+    KEEP(bits, kind, floats, 2)                                                                  \
+    KEEP(bits, kind, floats, 3)                                                                  \
+    KEEP(bits, kind, floats, 4)                                                                  \
+    static SIMD_TARGET void count##bits##_##kind(struct tally *t, const void *x, size_t n,       \
+                                                 unsigned cell, uint64_t key)                    \
+    {                                                                                            \
+        t->counts[cell] += n - count##bits(x, n, t->plan->type, floats, key);                    \
+    }                                                                                            \
+    static SIMD_TARGET void cells##bits##_##kind(struct tally *t, const void *x, size_t n)       \
     {                                                                                            \
         typedef void keep_pass(struct tally *, const unsigned char *, size_t, const unsigned *); \
-        static keep_pass *const passes[PASS_CELLS] = {keep##bits##_1, keep##bits##_2,            \
-                                                      keep##bits##_3, keep##bits##_4};           \
+        static keep_pass *const passes[PASS_CELLS] = {                                           \
+            keep##bits##_##kind##_1, keep##bits##_##kind##_2, keep##bits##_##kind##_3,           \
+            keep##bits##_##kind##_4};                                                            \
         const struct tally_plan *plan = t->plan;                                                 \
-        unsigned first[PASS_CELLS], cells = 0;                                                   \
+        unsigned number[PASS_CELLS], cells = 0;                                                  \
                                                                                                  \
-        for (unsigned i = 0; i + 1 < plan->edges; i++) {                                         \
+        for (unsigned i = 0; i < plan->cells; i++) {                                             \
             if (plan->keep[i])                                                                   \
-                first[cells++] = i;                                                              \
+                number[cells++] = i;                                                             \
             else if (i > 0 && !plan->keep[i - 1])                                                \
-                t->counts[i] += count##bits(data, n, plan->edge[i]);                             \
-            if (cells == PASS_CELLS || (cells > 0 && i + 2 == plan->edges)) {                    \
-                passes[cells - 1](t, data, n, first);                                            \
+                count##bits##_##kind(t, x, n, i, plan->first[i]);                                \
+            if (cells == PASS_CELLS || (cells > 0 && i + 1 == plan->cells)) {                    \
+                passes[cells - 1](t, x, n, number);                                              \
                 cells = 0;                                                                       \
             }                                                                                    \
         }                                                                                        \
-    }                                                                                            \
-    static SIMD_TARGET void tally_nans##bits(struct tally *t, const void *data, size_t n)        \
-    {                                                                                            \
-        const unsigned last = t->plan->edges - 1;                                                \
-                                                                                                 \
-        t->counts[0] += count##bits(data, n, t->plan->edge[0]);                                  \
-        t->counts[last] += count##bits(data, n, t->plan->edge[last]);                            \
     }
-CELLS(32)
-CELLS(64)
+CELLS(32, float, true)
+CELLS(32, integer, false)
+CELLS(64, float, true)
+CELLS(64, integer, false)
+
+static SIMD_TARGET void tally_cells32(struct tally *t, const void *data, size_t n)
+{
+    if (element_is_integer(t->plan->type))
+        cells32_integer(t, data, n);
+    else
+        cells32_float(t, data, n);
+}
+
+static SIMD_TARGET void tally_cells64(struct tally *t, const void *data, size_t n)
+{
+    if (element_is_integer(t->plan->type))
+        cells64_integer(t, data, n);
+    else
+        cells64_float(t, data, n);
+}
+
+/* Floats alone have NaNs. */
+static SIMD_TARGET void tally_nans32(struct tally *t, const void *data, size_t n)
+{
+    count32_float(t, data, n, 0, t->plan->first[0]);
+    count32_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1);
+}
+
+static SIMD_TARGET void tally_nans64(struct tally *t, const void *data, size_t n)
+{
+    count64_float(t, data, n, 0, t->plan->first[0]);
+    count64_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1);
+}
 
 /* Where W_LANES values are in units of bins: the place p of each, from -1/4 for what lies below the
    bins, or is NaN, to 1/4 above them. Returns p + 1/2 rounded to an integer, added to
@@ -226,6 +277,55 @@ static SIMD_TARGET bool tally_bins32(const struct tally *t, const void *data, si
         d_store(place + i + W_LANES, bin_place(v_high(v), low, scale, last, &far));
     }
     return d_h_max(far) < 0.5 - PLACE_MARGIN;
+}
+
+/* x + PLACE_ROUNDER32 is x, from 0 on and below 2^22, rounded to an integer, which is then the
+   fraction. */
+#define PLACE_ROUNDER32 0x1p23F
+#define FRACTION32 UINT32_C(0x7fffff)
+
+/* Elements whose bins are computed before they are counted: so few that the processor computes the
+   next ones while it adds to counters, which takes it a cycle each; and no fewer, since a counter's
+   number that has only just been stored has to be waited for. */
+#define COUNT_PART ((size_t)256)
+
+/* The same in binary32, and counts the bins. The processor adds to counters, which takes a cycle
+   each, while it computes the next places. */
+static SIMD_TARGET void tally_count32(const struct tally *t, const void *data, size_t n,
+                                      struct cpu_counters counters)
+{
+    const struct tally_plan *plan = t->plan;
+    const vecf low = f_set1(plan->low32), scale = f_set1(plan->scale32);
+    const vecf first = f_set1(-0.25F), last = f_set1((float)plan->bins + 0.25F);
+    const vecf half = f_set1(0.5F), rounder = f_set1(PLACE_ROUNDER32);
+    const vecf near = f_set1(0.5F - plan->margin32);
+    uint32_t *set0 = counters.set[0], *set1 = counters.set[1];
+    uint32_t *set2 = counters.set[2], *set3 = counters.set[3];
+    const unsigned char *x = data;
+
+    for (size_t from = 0; from < n; from += COUNT_PART) {
+        const size_t count = n - from < COUNT_PART ? n - from : COUNT_PART;
+        _Alignas(64) uint32_t bin[COUNT_PART];
+
+        for (size_t i = 0; i < count; i += V_LANES) {
+            const unsigned char *at = x + (from + i) * 4;
+            const vecf value = f_value(v_load_f32(at));
+            const vecf place = f_add(f_clamp(f_mul(f_sub(value, low), scale), first, last), half);
+            const vecf rounded = f_add(place, rounder);
+            const vmask far = f_gt(f_abs(f_sub(place, f_sub(rounded, rounder))), near);
+
+            __builtin_prefetch((const void *)((uintptr_t)at + CPU_PIECE_BYTES), 0, 2);
+            v_store(bin + i, v_and(f_bits(rounded), v_set1(FRACTION32)));
+            if (v_some(far))
+                cpu_correct_bins(plan, at, bin + i, V_LANES);
+        }
+        for (size_t j = 0; j < count; j += CPU_COUNTER_SETS) {
+            set0[bin[j]]++;
+            set1[bin[j + 1]]++;
+            set2[bin[j + 2]]++;
+            set3[bin[j + 3]]++;
+        }
+    }
 }
 
 static SIMD_TARGET bool tally_bins64(const struct tally *t, const void *data, size_t n,

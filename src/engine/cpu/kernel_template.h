@@ -171,5 +171,6 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
              {FINDS_COUNTS, {ELEMENT_FLOAT_TABLE(COUNTS_ENTRY) OTHERS}},
              {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
              {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
-    .tally = {tally_cells32, tally_cells64, tally_nans32, tally_nans64, tally_bins32, tally_bins64},
+    .tally = {tally_cells32, tally_cells64, tally_nans32, tally_nans64, tally_bins32, tally_bins64,
+              tally_count32},
 };

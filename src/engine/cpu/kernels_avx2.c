@@ -21,12 +21,14 @@ static bool simd_usable(void)
 #    define V_LANES 8
 #    define W_LANES 4
 #    define SIMD_LOOKUP 1
+#    define SIMD_PACKS 0
 
 typedef __m256i vec;
 typedef __m256i wvec;
 typedef __m256i vmask;
 typedef __m256i wmask;
 typedef __m256d vecd;
+typedef __m256 vecf;
 
 SIMD_OP vec v_load_f32(const void *p)
 {
@@ -489,9 +491,15 @@ SIMD_OP vec v_order(vec a)
         a, _mm256_and_si256(_mm256_srai_epi32(a, 31), _mm256_set1_epi32(INT32_MAX)));
 }
 
-SIMD_OP vmask v_without(vmask yes, vmask no)
+/* There is no such comparison, but its opposite. */
+SIMD_OP vmask v_ge_s(vec a, vec b)
 {
-    return _mm256_andnot_si256(no, yes);
+    return _mm256_xor_si256(_mm256_cmpgt_epi32(b, a), _mm256_set1_epi32(-1));
+}
+
+SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
+{
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(b, a), m);
 }
 
 SIMD_OP bool v_some(vmask m)
@@ -516,9 +524,14 @@ SIMD_OP wvec w_order(wvec a)
                                                 _mm256_set1_epi64x(INT64_MAX)));
 }
 
-SIMD_OP wmask w_without(wmask yes, wmask no)
+SIMD_OP wmask w_ge_s(wvec a, wvec b)
 {
-    return _mm256_andnot_si256(no, yes);
+    return _mm256_xor_si256(_mm256_cmpgt_epi64(b, a), _mm256_set1_epi32(-1));
+}
+
+SIMD_OP wmask w_also_ge_s(wmask m, wvec a, wvec b)
+{
+    return _mm256_andnot_si256(_mm256_cmpgt_epi64(b, a), m);
 }
 
 SIMD_OP bool w_some(wmask m)
@@ -546,6 +559,51 @@ SIMD_OP vecd d_mul(vecd a, vecd b)
 SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
 {
     return _mm256_min_pd(_mm256_max_pd(a, low), high);
+}
+
+SIMD_OP vecf f_value(vec a)
+{
+    return _mm256_castsi256_ps(a);
+}
+
+SIMD_OP vec f_bits(vecf a)
+{
+    return _mm256_castps_si256(a);
+}
+
+SIMD_OP vecf f_set1(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+SIMD_OP vecf f_add(vecf a, vecf b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+SIMD_OP vecf f_sub(vecf a, vecf b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+SIMD_OP vecf f_mul(vecf a, vecf b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
+{
+    return _mm256_min_ps(_mm256_max_ps(a, low), high);
+}
+
+SIMD_OP vecf f_abs(vecf a)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a);
+}
+
+SIMD_OP vmask f_gt(vecf a, vecf b)
+{
+    return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
 }
 
 #    include "engine/cpu/kernel_template.h"

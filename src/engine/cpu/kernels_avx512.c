@@ -21,12 +21,14 @@ static bool simd_usable(void)
 #    define V_LANES 16
 #    define W_LANES 8
 #    define SIMD_LOOKUP 1
+#    define SIMD_PACKS 1
 
 typedef __m512i vec;
 typedef __m512i wvec;
 typedef __mmask16 vmask;
 typedef __mmask8 wmask;
 typedef __m512d vecd;
+typedef __m512 vecf;
 
 SIMD_OP vec v_load_f32(const void *p)
 {
@@ -427,9 +429,14 @@ SIMD_OP vec v_order(vec a)
                                      XOR_AND);
 }
 
-SIMD_OP vmask v_without(vmask yes, vmask no)
+SIMD_OP vmask v_ge_s(vec a, vec b)
 {
-    return _kandn_mask16(no, yes);
+    return _mm512_cmpge_epi32_mask(a, b);
+}
+
+SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
+{
+    return _mm512_mask_cmpge_epi32_mask(m, a, b);
 }
 
 SIMD_OP bool v_some(vmask m)
@@ -450,9 +457,14 @@ SIMD_OP wvec w_order(wvec a)
                                      XOR_AND);
 }
 
-SIMD_OP wmask w_without(wmask yes, wmask no)
+SIMD_OP wmask w_ge_s(wvec a, wvec b)
 {
-    return _kandn_mask8(no, yes);
+    return _mm512_cmpge_epi64_mask(a, b);
+}
+
+SIMD_OP wmask w_also_ge_s(wmask m, wvec a, wvec b)
+{
+    return _mm512_mask_cmpge_epi64_mask(m, a, b);
 }
 
 SIMD_OP bool w_some(wmask m)
@@ -475,6 +487,51 @@ SIMD_OP vecd d_mul(vecd a, vecd b)
 SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
 {
     return _mm512_min_pd(_mm512_max_pd(a, low), high);
+}
+
+SIMD_OP vecf f_value(vec a)
+{
+    return _mm512_castsi512_ps(a);
+}
+
+SIMD_OP vec f_bits(vecf a)
+{
+    return _mm512_castps_si512(a);
+}
+
+SIMD_OP vecf f_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+SIMD_OP vecf f_add(vecf a, vecf b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+SIMD_OP vecf f_sub(vecf a, vecf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+SIMD_OP vecf f_mul(vecf a, vecf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
+SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
+{
+    return _mm512_min_ps(_mm512_max_ps(a, low), high);
+}
+
+SIMD_OP vecf f_abs(vecf a)
+{
+    return _mm512_abs_ps(a);
+}
+
+SIMD_OP vmask f_gt(vecf a, vecf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
 
 #    include "engine/cpu/kernel_template.h"

@@ -20,6 +20,7 @@ static bool simd_usable(void)
 #define V_LANES 4
 #define W_LANES 2
 #define SIMD_LOOKUP 0
+#define SIMD_PACKS 0
 
 typedef int32_t vec __attribute__((vector_size(16)));
 typedef uint32_t vec_unsigned __attribute__((vector_size(16)));
@@ -28,6 +29,7 @@ typedef int64_t wvec __attribute__((vector_size(16)));
 typedef uint64_t wvec_unsigned __attribute__((vector_size(16)));
 typedef wvec wmask;
 typedef double vecd __attribute__((vector_size(16)));
+typedef float vecf __attribute__((vector_size(16)));
 typedef uint8_t bytes_unsigned __attribute__((vector_size(16)));
 typedef int16_t halves __attribute__((vector_size(16)));
 typedef uint16_t halves_unsigned __attribute__((vector_size(16)));
@@ -456,9 +458,14 @@ SIMD_OP vec v_order(vec a)
     return a ^ ((a < 0) & v_set1(INT32_MAX));
 }
 
-SIMD_OP vmask v_without(vmask yes, vmask no)
+SIMD_OP vmask v_ge_s(vec a, vec b)
 {
-    return yes & ~no;
+    return a >= b;
+}
+
+SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
+{
+    return m & (a >= b);
 }
 
 SIMD_OP bool v_some(vmask m)
@@ -482,9 +489,14 @@ SIMD_OP wvec w_order(wvec a)
     return a ^ ((a < 0) & w_set1(INT64_MAX));
 }
 
-SIMD_OP wmask w_without(wmask yes, wmask no)
+SIMD_OP wmask w_ge_s(wvec a, wvec b)
 {
-    return yes & ~no;
+    return a >= b;
+}
+
+SIMD_OP wmask w_also_ge_s(wmask m, wvec a, wvec b)
+{
+    return m & (a >= b);
 }
 
 SIMD_OP bool w_some(wmask m)
@@ -513,6 +525,53 @@ SIMD_OP vecd d_clamp(vecd a, vecd low, vecd high)
     vecd raised = (vecd)w_select(a > low, (wvec)a, (wvec)low);
 
     return (vecd)w_select(raised > high, (wvec)high, (wvec)raised);
+}
+
+SIMD_OP vecf f_value(vec a)
+{
+    return (vecf)a;
+}
+
+SIMD_OP vec f_bits(vecf a)
+{
+    return (vec)a;
+}
+
+SIMD_OP vecf f_set1(float x)
+{
+    return (vecf){x, x, x, x};
+}
+
+SIMD_OP vecf f_add(vecf a, vecf b)
+{
+    return a + b;
+}
+
+SIMD_OP vecf f_sub(vecf a, vecf b)
+{
+    return a - b;
+}
+
+SIMD_OP vecf f_mul(vecf a, vecf b)
+{
+    return a * b;
+}
+
+SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
+{
+    vecf raised = (vecf)v_select(a > low, (vec)a, (vec)low);
+
+    return (vecf)v_select(raised > high, (vec)high, (vec)raised);
+}
+
+SIMD_OP vecf f_abs(vecf a)
+{
+    return (vecf)((vec)a & v_set1(INT32_MAX));
+}
+
+SIMD_OP vmask f_gt(vecf a, vecf b)
+{
+    return a > b;
 }
 
 #include "engine/cpu/kernel_template.h"

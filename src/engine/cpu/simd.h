@@ -11,13 +11,15 @@
  *   simd_usable()  bool: whether this processor runs the set
  *   V_LANES        32-bit lanes of a vector, a power of two
  *   W_LANES        64-bit lanes of a vector: V_LANES / 2
- *   SIMD_LOOKUP    1 where an instruction looks bytes up in a table of 16; else 0
+ *   SIMD_PACKS     1 where v_pack and w_pack cost less than a branch that is hard to predict; else
+ * 0 SIMD_LOOKUP    1 where an instruction looks bytes up in a table of 16; else 0
  *
  * Types, all of one width:
  *
  *   vec    V_LANES 32-bit integers: the bits of binary32 values
  *   wvec   W_LANES 64-bit integers: the bits of binary64 values
  *   vecd   W_LANES binary64 values
+ *   vecf   V_LANES binary32 values
  *   vmask  a truth value for each lane of a vec
  *   wmask  a truth value for each lane of a wvec or a vecd
  *
@@ -30,11 +32,12 @@
  *   v_and(a, b)
  *   v_max_s v_max_u v_min_u
  *   v_gt_s(a, b), v_eq(a, b)   masks
+ *   v_ge_s(a, b)               a mask: where a >= b
+ *   v_also_ge_s(m, a, b)       a mask: where m is true, and a >= b
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
  *   v_count(m)                 true lanes: 0 to V_LANES
  *   v_order(a)                 signed integers in the order of the values, of which these are the
  *                              bits: the bits, or, of a negative one, all but the sign inverted
- *   v_without(yes, no)         a mask: where `yes` is true and `no` is not
  *   v_some(m)                  bool: whether a lane is true
  *   v_tally(a, m)              a, with 1 added where m is true
  *   v_pack(p, m, a)            stores the lanes of `a` where m is true at p, one behind the other,
@@ -46,13 +49,18 @@
  *
  *   w_load(p)                  W_LANES 64-bit integers
  *   w_set1 w_and w_max_s w_max_u w_min_u w_gt_s w_eq w_select w_count
- *   w_order w_without w_some w_tally w_pack w_h_max_s w_h_max_u w_h_min_u
+ *   w_order w_ge_s w_also_ge_s w_some w_tally w_pack w_h_max_s w_h_max_u w_h_min_u
  *                              as for v_
  *   w_or(a, b), w_h_or(a)
  *   w_sub(a, b), w_add(a, b), w_h_add(a)
  *                              modulo 2^64
  *   w_any(a)                   bool: whether any bit is set; fast, unlike h_
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
+ *
+ *   f_value(a), f_bits(a)      the same bits, as binary32 values and as integers
+ *   f_set1 f_add f_sub f_mul f_clamp f_abs
+ *                              as for d_
+ *   f_gt(a, b)                 a mask; no operand is a NaN
  *
  * Integers, which are vectors of bytes (b_) or of 16 bits (h_) in a vec, too:
  *
@@ -95,6 +103,6 @@
 
 _Static_assert(V_LANES == 2 * W_LANES && (W_LANES & (W_LANES - 1)) == 0, "lanes");
 _Static_assert(sizeof(vec) == 4 * V_LANES && sizeof(wvec) == sizeof(vec), "integer vectors");
-_Static_assert(sizeof(vecd) == sizeof(vec), "vectors of binary64");
+_Static_assert(sizeof(vecd) == sizeof(vec) && sizeof(vecf) == sizeof(vec), "vectors of floats");
 
 #endif

@@ -13,9 +13,8 @@
 /* Counters of 32 bits are added up before so many elements have come to them. */
 #define COUNTED_MAX ((uint64_t)1 << 31)
 
-/* Neighbouring elements have counters of their own, four sets where they are few enough to stay in
-   the level-1 cache, otherwise two: adding to one counter twice has to wait for memory. */
-#define SETS 4
+/* Four sets of counters where they are few enough to stay in the level-1 cache, otherwise two. */
+#define SETS CPU_COUNTER_SETS
 #define FOUR_SETS_MAX 4098
 
 /* What counting needs beside the tally: the sets of counters, one after the other. */
@@ -80,22 +79,21 @@ static void take_vectors(struct tally *t, const struct cpu_kernels *kernels, con
     }
 }
 
-/* The end of a chunk, which fills no vector, is followed by NaNs of which no cell is kept: they lie
-   above all edges. */
-static void take_rest(struct tally *t, const struct cpu_kernels *kernels, const void *x, size_t n,
-                      bool nans)
+/* Takes an element at the end of a chunk, which fills no vector. */
+static void take_one(struct tally *t, const unsigned char *x)
 {
-    uint32_t word[CPU_LANES_MAX];
-    uint64_t wide[CPU_LANES_MAX];
+    const struct tally_plan *plan = t->plan;
+    const size_t size = element_size(plan->type);
+    const uint64_t key = order_key(plan->type, order_load(plan->type, x));
+    unsigned before = 0; /* the cells that do not begin behind it */
 
-    for (size_t i = 0; i < CPU_LANES_MAX; i++) {
-        wide[i] = UINT64_MAX >> 1;
-        word[i] = UINT32_MAX >> 1;
-    }
-    if (element_size(t->plan->type) == 8)
-        take_vectors(t, kernels, memcpy(wide, x, n * sizeof *wide), CPU_LANES_MAX, nans);
-    else
-        take_vectors(t, kernels, memcpy(word, x, n * sizeof *word), CPU_LANES_MAX, nans);
+    while (before < plan->cells && plan->first[before] <= key)
+        before++;
+    for (unsigned i = before; i < plan->cells; i++)
+        t->counts[i]++;
+    t->counts[plan->cells] += key <= order_greatest(plan->type);
+    if (before > 0 && plan->keep[before - 1] && key <= tally_last(plan, before - 1))
+        memcpy((unsigned char *)t->kept + t->kept_count++ * size, x, size);
 }
 
 static bool take_cells(struct tally *t, const struct cpu_kernels *kernels, const unsigned char *x,
@@ -110,14 +108,13 @@ static bool take_cells(struct tally *t, const struct cpu_kernels *kernels, const
             return false;
         take_vectors(t, kernels, x + i * size, n, nans);
     }
-    if (whole < count) {
-        if (!tally_reserve(t, (size_t)2 * CPU_LANES_MAX))
-            return false;
-        take_rest(t, kernels, x + whole * size, count - whole, nans);
-    }
-    /* Without NaNs all elements lie between the first edge and the last. */
+    if (whole < count && !tally_reserve(t, CPU_LANES_MAX))
+        return false;
+    for (size_t i = whole; i < count; i++)
+        take_one(t, x + i * size);
+    /* Without NaNs all elements lie in the cells. */
     if (!nans)
-        t->counts[t->plan->edges - 1] += count;
+        t->counts[t->plan->cells] += whole;
     return true;
 }
 
@@ -231,7 +228,23 @@ static void count_places(uint32_t *const set[SETS], const double *place, size_t 
     }
 }
 
-/* Counts n elements, whose bins may be the next ones: the bounds decide. A NaN reaches none. */
+/* The bin of a value, which may be `bin`, the next one or the one before it: the bounds decide. A
+   NaN reaches none. */
+static uint32_t correct_bin(const struct tally_plan *plan, double value, uint32_t bin)
+{
+    if (bin > 0 && !(value >= plan->bound[bin - 1]))
+        return bin - 1;
+    return bin + (bin <= plan->bins && value >= plan->bound[bin]);
+}
+
+void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        bin[i] = correct_bin(plan, element_load(ELEMENT_F32, x + i * sizeof(float)), bin[i]);
+}
+
+/* Counts n elements, whose bins may be the next ones: the bounds decide. */
 static void compare_places(uint32_t *const set[SETS], const double *place, size_t n,
                            const struct tally_plan *plan, const unsigned char *x)
 {
@@ -239,13 +252,8 @@ static void compare_places(uint32_t *const set[SETS], const double *place, size_
 
     for (size_t i = 0; i < n; i++) {
         const double value = element_load(plan->type, x + i * size);
-        uint32_t bin = place_bin(place, i);
 
-        if (bin > 0 && !(value >= plan->bound[bin - 1]))
-            bin--;
-        else if (bin <= plan->bins && value >= plan->bound[bin])
-            bin++;
-        set[i % SETS][bin]++;
+        set[i % SETS][correct_bin(plan, value, place_bin(place, i))]++;
     }
 }
 
@@ -256,12 +264,16 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     const size_t size = element_size(plan->type);
     const bool wide = size == 8, nearest = plan->scale > 0;
     const size_t whole = nearest ? count - count % CPU_LANES_MAX : 0;
+    const size_t counted = plan->margin32 > 0 ? whole : 0;
     double place[BLOCK];
     uint32_t *set[SETS];
 
     if (!open_counters(t, count, set))
         return false;
-    for (size_t i = 0; i < whole; i += BLOCK) {
+    if (counted > 0)
+        kernels->tally.count32(t, x, counted,
+                               (struct cpu_counters){{set[0], set[1], set[2], set[3]}});
+    for (size_t i = counted; i < whole; i += BLOCK) {
         const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
         const unsigned char *block = x + i * size;
 
@@ -276,6 +288,48 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     return true;
 }
 
+/* The bin of an integer, counting from 1; 0 for what lies below all bins, or bins + 1 above them.
+ */
+static inline uint32_t integer_bin(const struct tally_plan *plan, uint64_t key)
+{
+    const uint64_t *bound = plan->bound_key;
+    uint32_t bin;
+
+    if (plan->reached == 0 || key < bound[0])
+        return 0;
+    if (plan->holds_none || key > plan->last_key)
+        return plan->bins + 1;
+    bin = plan->base + (uint32_t)((double)(key - bound[0]) * plan->scale);
+    while (bin + 1 < plan->reached && key >= bound[bin + 1])
+        bin++;
+    return bin + 1;
+}
+
+/* A loop for each size of integers. `flip` makes keys of them. */
+#define COUNT_INTEGERS(integer, flip)                                      \
+    do {                                                                   \
+        for (size_t i = 0; i < count; i++) {                               \
+            integer word;                                                  \
+                                                                           \
+            memcpy(&word, x + i * sizeof word, sizeof word);               \
+            set[i % SETS][integer_bin(t->plan, word ^ (integer)(flip))]++; \
+        }                                                                  \
+    } while (0)
+
+static bool take_integer_bins(struct tally *t, const unsigned char *x, size_t count)
+{
+    const uint64_t flip = order_key(t->plan->type, 0);
+    uint32_t *set[SETS];
+
+    if (!open_counters(t, count, set))
+        return false;
+    if (element_size(t->plan->type) == 8)
+        COUNT_INTEGERS(uint64_t, flip);
+    else
+        COUNT_INTEGERS(uint32_t, flip);
+    return true;
+}
+
 bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
                     size_t count, bool nans)
 {
@@ -285,14 +339,15 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
     case TALLY_WORDS:
         return take_words(t, data, count);
     case TALLY_BINS:
+        if (element_is_integer(t->plan->type))
+            return take_integer_bins(t, data, count);
         return take_bins(t, kernels, data, count);
     }
     return false;
 }
 
-void cpu_tally_end(struct tally *t)
+void cpu_tally_settle(struct tally *t)
 {
     if (t->scratch)
         empty_counters(t);
-    tally_end(t);
 }

@@ -13,7 +13,8 @@
 bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
                     size_t count, bool nans);
 
-/* After the last: what was counted apart goes into the tally's counts, and tally_end is called. */
-void cpu_tally_end(struct tally *t);
+/* Behind the last of an input: what was counted apart goes into the tally's counts; tally_end is
+   left to the caller. */
+void cpu_tally_settle(struct tally *t);
 
 #endif

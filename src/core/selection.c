@@ -1,0 +1,481 @@
+#include "config.h"
+
+#include "core/selection.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/order.h"
+#include "core/sample.h"
+
+/* Bytes of elements that all workers together keep at most. */
+#define KEPT_BYTES ((size_t)256 << 20)
+
+/* Inputs of so many elements or fewer are kept whole: a sample would not be much smaller. */
+#define KEPT_WHOLE ((uint64_t)1 << 18)
+
+/* A sample of n elements has about n^(2/3) / RUNS_LESS runs: the time that it takes grows with
+   their number, and the elements that are kept become fewer by its square root. */
+#define RUNS_LESS 64
+#define RUNS_MIN 256
+#define RUNS_MAX ((size_t)1 << 18)
+#define RUN_LENGTH 16
+
+/* What is kept in a cell is counted in so many parts of it, as powers of two: the fewer are faster,
+   and enough where a sample has found small cells; but large ones are taken apart sooner by more,
+   by less where there are more of them than FINE_CELLS. */
+#define FINE_BITS 8
+#define FINE_BITS_MANY 12
+#define FINE_BITS_MOST 16
+#define FINE_CELLS 4
+
+/* Cells that a sample has suggested, and that were wrong, before one is taken that is known to be
+   right. */
+#define TRIES_MAX 2
+
+/* An order statistic that is looked for. */
+struct wanted {
+    unsigned quantile;  /* for which; and whether it is the lower or the upper of its two */
+    uint64_t rank;      /* known after the first reading */
+    uint64_t low, high; /* the keys that it lies between, both included */
+    bool certain;       /* its elements were too many to be kept, and the next ones will be fewer */
+
+    /* While a tally is taken. */
+    bool collected; /* it is one of those that are collected: number rank_in_part of part `part` */
+    unsigned part;
+    uint64_t rank_in_part;
+};
+
+/* Two of each quantile. */
+#define WANTED_MAX (2 * SELECTION_QUANTILES_MAX)
+
+struct selection {
+    const struct quantile *quantiles;
+    unsigned quantile_count;
+    enum element_type type;
+    uint64_t elements;
+    unsigned workers;
+
+    bool begun;           /* the first reading has been taken */
+    uint64_t numbers;     /* elements that are no NaN, as that one found */
+    struct sample sample; /* of no runs where there is none */
+    struct wanted wanted[WANTED_MAX];
+    unsigned wanted_count;
+    unsigned tries;
+    bool planned;            /* a reading has been */
+    struct tally_plan cells; /* of the next reading */
+};
+
+/* Whether a quantile is the least number, or the greatest, which the partial result tells. */
+static bool is_extreme(const struct quantile *q)
+{
+    return q->numerator == 0 || q->numerator == q->denominator;
+}
+
+bool selection_seeks(const struct selection *s)
+{
+    for (unsigned i = 0; i < s->quantile_count; i++)
+        if (!is_extreme(&s->quantiles[i]))
+            return true;
+    return false;
+}
+
+struct selection *selection_open(const struct quantile *quantiles, unsigned count,
+                                 enum element_type type, uint64_t elements, unsigned workers)
+{
+    struct selection *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->quantiles = quantiles;
+    s->quantile_count = count;
+    s->type = type;
+    s->elements = elements;
+    s->workers = workers ? workers : 1;
+    return s;
+}
+
+void selection_close(struct selection *s)
+{
+    if (!s)
+        return;
+    sample_free(&s->sample);
+    free(s);
+}
+
+/*
+ * The sample.
+ */
+
+struct selection_runs selection_runs(const struct selection *s)
+{
+    double count = cbrt((double)s->elements);
+
+    if (s->elements == UINT64_MAX || s->elements <= KEPT_WHOLE)
+        return (struct selection_runs){0, 0};
+    count = count * count / RUNS_LESS;
+    count = count < RUNS_MIN ? RUNS_MIN : count;
+    return (struct selection_runs){count < (double)RUNS_MAX ? (size_t)count : RUNS_MAX, RUN_LENGTH};
+}
+
+bool selection_sample(struct selection *s, const void *elements, size_t count, size_t length)
+{
+    sample_free(&s->sample);
+    return sample_take(&s->sample, s->type, elements, count, length);
+}
+
+/* The cell in which the sample suggests a quantile to be. */
+static struct sample_cell suggest(const struct selection *s, unsigned quantile)
+{
+    const struct quantile *q = &s->quantiles[quantile];
+
+    return sample_suggest(&s->sample, s->type, (double)q->numerator / (double)q->denominator,
+                          s->tries);
+}
+
+/*
+ * Plans.
+ */
+
+static int compare_cells(const void *a, const void *b)
+{
+    const struct sample_cell *x = a, *y = b;
+
+    return (x->low > y->low) - (x->low < y->low);
+}
+
+/* Begins a cell with this key, if none begins there yet. `keep` says whether it is kept. */
+static void add_first(struct tally_plan *plan, uint64_t key, bool keep)
+{
+    if (plan->cells == 0 || plan->first[plan->cells - 1] < key)
+        plan->first[plan->cells++] = key;
+    plan->keep[plan->cells - 1] = keep;
+}
+
+/* Begins a cell behind this key, unless there is nothing. */
+static void add_behind(struct tally_plan *plan, uint64_t key)
+{
+    if (key < order_greatest(plan->type))
+        add_first(plan, key + 1, false);
+}
+
+/* Adds a cell: its ends are cells of their own where they occur often, and what is of one key is
+   not kept. */
+static void add_cell(struct tally_plan *plan, const struct sample_cell *cell)
+{
+    const bool low_apart = cell->low == cell->high || cell->low_often;
+    uint64_t low = cell->low, high = cell->high; /* of what is kept */
+
+    if (low_apart)
+        add_first(plan, low, false);
+    if (!low_apart || low < high) {
+        low += low_apart;
+        if (low < high && cell->high_often)
+            high--;
+        add_first(plan, low, low < high);
+        if (high < cell->high)
+            add_first(plan, high + 1, false);
+    }
+    add_behind(plan, cell->high);
+}
+
+/* Makes the plan of cells that overlap nowhere, and of all else. */
+static void plan_cells(struct selection *s, struct sample_cell *cells, unsigned count)
+{
+    struct tally_plan *plan = &s->cells;
+    unsigned last = 0;
+
+    qsort(cells, count, sizeof *cells, compare_cells);
+    for (unsigned i = 1; i < count; i++) {
+        if (cells[i].low > cells[last].high) {
+            cells[++last] = cells[i];
+        } else if (cells[i].high > cells[last].high) {
+            cells[last].high = cells[i].high;
+            cells[last].high_often = cells[i].high_often;
+        }
+    }
+    *plan = (struct tally_plan){.kind = TALLY_CELLS, .type = s->type};
+    add_first(plan, order_least(s->type), false);
+    for (unsigned i = 0; i <= last; i++)
+        add_cell(plan, &cells[i]);
+    for (unsigned i = 0; i < plan->cells; i++)
+        plan->kept_cells += plan->keep[i];
+    plan->fine_bits = FINE_BITS;
+    if (s->sample.numbers == 0 || s->tries > 0)
+        plan->fine_bits = plan->kept_cells > FINE_CELLS ? FINE_BITS_MANY : FINE_BITS_MOST;
+    plan->room = KEPT_BYTES / element_size(s->type) / s->workers;
+}
+
+/* The cells of the first reading. */
+static void plan_first_cells(struct selection *s)
+{
+    struct sample_cell cells[SELECTION_QUANTILES_MAX] = {{.low = 0}};
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < s->quantile_count; i++)
+        if (!is_extreme(&s->quantiles[i]))
+            cells[count++] = suggest(s, i);
+    plan_cells(s, cells, count);
+}
+
+/* The cells of a later one: where order statistics are known to be. In a large cell the sample says
+   where they rather are. */
+static void plan_next_cells(struct selection *s)
+{
+    struct sample_cell cells[WANTED_MAX] = {{.low = 0}};
+    unsigned count = 0;
+
+    s->tries += s->planned;
+    for (unsigned i = 0; i < s->wanted_count; i++) {
+        const struct wanted *w = &s->wanted[i];
+        struct sample_cell known = {w->low, w->high, true, true}, cell;
+
+        if (w->low == w->high)
+            continue;
+        if (!w->certain && s->sample.numbers > 0 && s->tries <= TRIES_MAX) {
+            cell = suggest(s, w->quantile);
+            if (cell.low > known.low && cell.low <= known.high) {
+                known.low = cell.low;
+                known.low_often = cell.low_often;
+            }
+            if (cell.high < known.high && cell.high >= known.low) {
+                known.high = cell.high;
+                known.high_often = cell.high_often;
+            }
+        }
+        cells[count++] = known;
+    }
+    plan_cells(s, cells, count);
+}
+
+const struct tally_plan *selection_plan(struct selection *s)
+{
+    if (s->begun)
+        plan_next_cells(s);
+    else
+        plan_first_cells(s);
+    s->planned = true;
+    return &s->cells;
+}
+
+/*
+ * What a reading found.
+ */
+
+void selection_begin(struct selection *s, const struct partial *first)
+{
+    const uint64_t last = first->count - first->nan - 1;
+
+    s->begun = true;
+    s->numbers = last + 1;
+    s->wanted_count = 2 * s->quantile_count;
+    for (unsigned i = 0; i < s->wanted_count; i++) {
+        struct wanted *w = &s->wanted[i];
+        const struct quantile_place place = quantile_place(&s->quantiles[i / 2], s->numbers);
+
+        /* Those that quantiles lie on, or between. */
+        *w = (struct wanted){.quantile = i / 2,
+                             .rank = place.rank + (i % 2 && place.fraction > 0),
+                             .low = order_least(s->type),
+                             .high = order_greatest(s->type)};
+        if (w->rank == 0)
+            w->low = w->high = order_from_element_key(s->type, first->min_key);
+        if (w->rank == last)
+            w->low = w->high = order_from_element_key(s->type, first->max_key);
+    }
+}
+
+void selection_take_words(struct selection *s, const struct tally *total)
+{
+    const uint64_t last = order_greatest(s->type);
+
+    for (unsigned i = 0; i < s->wanted_count; i++) {
+        struct wanted *w = &s->wanted[i];
+        uint64_t rank = w->rank, key = order_least(s->type), count;
+
+        while (key < last && rank >= (count = total->counts[order_bits(s->type, key)])) {
+            rank -= count;
+            key++;
+        }
+        w->low = w->high = key;
+    }
+}
+
+/* A part of a cell, whose elements were kept, and hold order statistics. */
+struct part {
+    uint64_t low, high; /* its keys, both included */
+    size_t fine;        /* the number of its fine count, where there are any */
+    uint64_t count, found;
+    uint64_t *keys; /* in the end sorted */
+};
+
+struct parts {
+    struct part part[WANTED_MAX];
+    unsigned count;
+};
+
+/* Takes an element of a part. False if they are more than were counted. */
+static bool take_key(struct part *p, uint64_t key)
+{
+    if (p->found == p->count)
+        return false;
+    p->keys[p->found++] = key;
+    return true;
+}
+
+/* Takes the elements of a worker's tally into the parts that they belong to: it looks through all
+   of them, unless they stand in order. False if they are more than were counted. The size is a
+   constant. */
+static inline bool collect_keys(struct parts *parts, enum element_type type, const struct tally *t,
+                                size_t size)
+{
+    const uint32_t *words = t->kept;
+    const uint64_t *wide = t->kept;
+
+    for (unsigned j = 0; t->place && j < parts->count; j++) {
+        struct part *p = &parts->part[j];
+
+        for (size_t i = t->place[p->fine]; i < t->place[p->fine + 1]; i++)
+            if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
+                return false;
+    }
+    for (size_t i = 0; !t->place && i < t->kept_count; i++) {
+        const uint64_t key = order_key(type, size == sizeof *words ? words[i] : wide[i]);
+
+        for (unsigned j = 0; j < parts->count; j++) {
+            struct part *p = &parts->part[j];
+
+            if (key - p->low <= p->high - p->low && !take_key(p, key))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Collects and sorts the elements of all parts. */
+static enum selection_verdict collect(const struct selection *s, const struct tally_set *sets,
+                                      unsigned workers, struct parts *parts)
+{
+    const size_t size = element_size(s->type);
+
+    for (unsigned j = 0; j < parts->count; j++) {
+        parts->part[j].keys = malloc((size_t)parts->part[j].count * sizeof *parts->part[j].keys);
+        if (!parts->part[j].keys)
+            return SELECTION_MEMORY;
+    }
+    /* What was counted and what was kept differ if the input changed in between. */
+    for (unsigned i = 0; i < workers; i++)
+        if (!(size == 4 ? collect_keys(parts, s->type, &sets[i].tally[0], 4)
+                        : collect_keys(parts, s->type, &sets[i].tally[0], 8)))
+            return SELECTION_CHANGED;
+    for (unsigned j = 0; j < parts->count; j++) {
+        struct part *p = &parts->part[j];
+        uint64_t *scratch = malloc((size_t)p->count * sizeof *scratch), *sorted;
+
+        if (!scratch)
+            return SELECTION_MEMORY;
+        sorted = order_sort(p->keys, scratch, (size_t)p->found, (unsigned)(8 * size));
+        free(sorted == scratch ? p->keys : scratch);
+        p->keys = sorted;
+        if (p->found < p->count)
+            return SELECTION_CHANGED;
+    }
+    return SELECTION_TAKEN;
+}
+
+/* Narrows down to where order statistic w, number *rank of the cell, is by the fine counts. Sets
+ *rank to its number there, and returns the number of the fine count. */
+static size_t narrow(struct wanted *w, const struct tally *total, unsigned cell, uint64_t *rank)
+{
+    const struct tally_plan *plan = total->plan;
+    const unsigned shift = tally_fine_shift(plan, cell);
+    const size_t first = (size_t)tally_fine_cell(plan, cell) << plan->fine_bits;
+    const size_t parts = (size_t)1 << plan->fine_bits;
+    uint64_t part = 0;
+
+    while (part < parts - 1 && *rank >= total->fine[first + part])
+        *rank -= total->fine[first + part++];
+    w->low = plan->first[cell] + (part << shift);
+    if ((w->high - w->low) >> shift != 0)
+        w->high = w->low + ((UINT64_C(1) << shift) - 1);
+    return first + part;
+}
+
+/* Finds out where an order statistic is: its key, or a smaller cell; or, where the elements of that
+   were kept, its number in a part that is to be collected. */
+static enum selection_verdict locate(struct wanted *w, const struct tally *total,
+                                     struct parts *parts)
+{
+    const struct tally_plan *plan = total->plan;
+    uint64_t rank = w->rank + total->counts[0], count; /* NaNs lie before the first cell */
+    unsigned cell = 0, part = 0;
+    size_t fine = 0;
+
+    while (cell + 1 < plan->cells && rank >= total->counts[cell + 1])
+        cell++;
+    w->low = plan->first[cell];
+    w->high = tally_last(plan, cell);
+    if (w->low == w->high || !plan->keep[cell])
+        return SELECTION_TAKEN;
+    w->certain = true;
+    rank -= total->counts[cell];
+    if (total->fine)
+        fine = narrow(w, total, cell, &rank);
+    count = total->fine ? total->fine[fine] : total->counts[cell + 1] - total->counts[cell];
+    if (rank >= count)
+        return SELECTION_CHANGED;
+    if (w->low == w->high || total->dropped)
+        return SELECTION_TAKEN;
+    while (part < parts->count && parts->part[part].low != w->low)
+        part++;
+    if (part == parts->count)
+        parts->part[parts->count++] =
+            (struct part){.low = w->low, .high = w->high, .fine = fine, .count = count};
+    w->part = part;
+    w->rank_in_part = rank;
+    w->collected = true;
+    return SELECTION_TAKEN;
+}
+
+enum selection_verdict selection_take_cells(struct selection *s, const struct tally *total,
+                                            const struct tally_set *sets, unsigned workers)
+{
+    struct parts parts = {.count = 0};
+    enum selection_verdict verdict = SELECTION_TAKEN;
+
+    if (total->counts[total->plan->cells] - total->counts[0] != s->numbers)
+        return SELECTION_CHANGED;
+    for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++)
+        if (s->wanted[i].low != s->wanted[i].high)
+            verdict = locate(&s->wanted[i], total, &parts);
+    if (verdict == SELECTION_TAKEN)
+        verdict = collect(s, sets, workers, &parts);
+    for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++) {
+        struct wanted *w = &s->wanted[i];
+
+        if (w->collected && parts.part[w->part].keys)
+            w->low = w->high = parts.part[w->part].keys[w->rank_in_part];
+        w->collected = false;
+    }
+    for (unsigned j = 0; j < parts.count; j++)
+        free(parts.part[j].keys);
+    return verdict;
+}
+
+bool selection_is_done(const struct selection *s)
+{
+    for (unsigned i = 0; i < s->wanted_count; i++)
+        if (s->wanted[i].low != s->wanted[i].high)
+            return false;
+    return s->begun;
+}
+
+double selection_quantile(const struct selection *s, unsigned i)
+{
+    const struct quantile *q = &s->quantiles[i];
+    const struct wanted *w = &s->wanted[(size_t)2 * i];
+
+    return quantile_between(s->type, w[0].low, w[1].low, quantile_place(q, s->numbers).fraction,
+                            q->denominator);
+}
