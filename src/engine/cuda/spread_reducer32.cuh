@@ -96,7 +96,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     static const int FIELD_MAX = 254;
 
     /* Groups before the totals are emptied: each of at most 2^51 last places. */
-    static const unsigned GROUPS_MAX = 1u << 10;
+    static const unsigned GROUPS_MAX = 1u << 7;
 
     memory *shared;
     int bound; /* a biased binary32 exponent, the same for all threads of the warp */
