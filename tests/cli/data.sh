@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without
-# gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU.
+# gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU; on
+# an emulated one, where there is none.
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
@@ -20,12 +21,14 @@ for name in portable avx2 avx512; do
 done
 ok 'there is a portable version' test -n "$sets"
 environment=
-gpu=gpu
+program=$GPUREDUCE gpu_program=$GPUREDUCE
 run -q -o sum -D gpu three.f32
 if [ "$status" = 3 ]; then
     skip 'samples on a GPU' 'no GPU'
-    gpu=
+    gpu_program=${GPUREDUCE_EMULATED-}
 fi
+gpu=
+[ ! -x "$gpu_program" ] || gpu=gpu
 
 # check FILE OPTIONS OPERATIONS: the values stand in ./values.
 check() {
@@ -36,7 +39,11 @@ check() {
         # shellcheck disable=SC2086 # the options are words
         case $way in
         default) run -q -o "$operations" $options "data/$file" ;;
-        gpu) run -q -D gpu -o "$operations" $options "data/$file" ;;
+        gpu)
+            GPUREDUCE=$gpu_program
+            run -q -D gpu -o "$operations" $options "data/$file"
+            GPUREDUCE=$program
+            ;;
         pipe)
             command="cat data/$file | gpureduce -q -D cpu -o $operations $options"
             # shellcheck disable=SC2002 # a pipe is the point
