@@ -314,8 +314,9 @@ static void check_others(enum element_type type, unsigned runs)
         const unsigned kind = run % 6;
         const uint64_t sign = UINT64_C(1) << (8 * size - 1);
         const uint64_t mostly = kind == 2 ? sign : kind == 3 ? sign - 1 : 0;
-        const uint64_t mask = rng_next(&rng) & rng_next(&rng);
+        uint64_t mask = rng_next(&rng);
 
+        mask &= rng_next(&rng);
         for (size_t i = 0; i < n; i++) {
             uint64_t bits = rng_next(&rng);
 
