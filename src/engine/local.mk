@@ -44,18 +44,16 @@ cuda_sources = \
 	src/engine/cuda/reduce_f16.cu \
 	src/engine/cuda/reduce_f32.cu \
 	src/engine/cuda/reduce_f64.cu \
-	src/engine/cuda/reduce_float8.cu \
 	src/engine/cuda/reduce_integers.cu \
 	src/engine/cuda/reduce_left.cuh \
 	src/engine/cuda/reducer32.cuh \
 	src/engine/cuda/reducer64.cuh \
 	src/engine/cuda/reducer8.cuh \
 	src/engine/cuda/spread.cuh \
-	src/engine/cuda/spread_bf16.cu \
-	src/engine/cuda/spread_f16.cu \
 	src/engine/cuda/spread_f32.cu \
 	src/engine/cuda/spread_f64.cu \
 	src/engine/cuda/spread_kernel.cuh \
+	src/engine/cuda/spread_narrow.cu \
 	src/engine/cuda/spread_reducer32.cuh \
 	src/engine/cuda/spread_reducer64.cuh \
 	src/engine/cuda/spread_state.cuh \
@@ -73,9 +71,7 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce_f16.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_f32.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_f64.Po \
-	src/engine/cuda/$(DEPDIR)/reduce_float8.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_integers.Po \
-	src/engine/cuda/$(DEPDIR)/spread_bf16.Po \
-	src/engine/cuda/$(DEPDIR)/spread_f16.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
-	src/engine/cuda/$(DEPDIR)/spread_f64.Po
+	src/engine/cuda/$(DEPDIR)/spread_f64.Po \
+	src/engine/cuda/$(DEPDIR)/spread_narrow.Po

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without
-# gpureduce: from a file and through a pipe, with every instruction set there is, and on a GPU.
+# gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU;
+# on an emulated one, where there is none.
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
@@ -20,12 +21,13 @@ for name in portable avx2 avx512; do
 done
 ok 'there is a portable version' test -n "$sets"
 environment=
+program=$GPUREDUCE gpu_program=$GPUREDUCE
 run -q -o sum -D gpu three.f32
 if [ "$status" = 3 ]; then
     skip 'samples on a GPU' 'no GPU'
-else
-    sets="$sets gpu"
+    gpu_program=${GPUREDUCE_EMULATED-}
 fi
+[ ! -x "$gpu_program" ] || sets="$sets gpu"
 
 # The runs: rows of number, options, operations and files; the values that a run prints, those of all
 # its files, stand in values/NUMBER. Files with the same options and operations go into one run: it
@@ -113,9 +115,11 @@ while IFS=$tab read -r number options operations files; do
         if [ "$name" = gpu ]; then
             environment=
             device=gpu
+            GPUREDUCE=$gpu_program
         fi
         # shellcheck disable=SC2086 # words
         run -q -D $device -o "$operations" $options $files
+        GPUREDUCE=$program
         check "$files" "$options" "$operations" "$number" "$name"
     done
 done <by-set

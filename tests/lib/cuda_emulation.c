@@ -252,7 +252,7 @@ static void run_block(uint32_t threads)
             if (f->round != current_round)
                 run_thread(f);
             if (f->at_warp)
-                run_warp(&fibers[at / WARP * WARP], threads);
+                run_warp(&fibers[at - at % WARP], threads);
             at = (at + step) % threads;
         }
         for (uint32_t i = 0; i < threads; i++) {

@@ -251,18 +251,9 @@ template <typename Type> static void emulate(const struct job *job, unsigned wan
         emulation_run(blocks, 1, THREADS, run_spread<Type, CUDA_FINDS>, job);
 }
 
-template <typename Type, unsigned FINDS> static void run_integers(const void *argument)
+template <typename Type> static void run_integers(const void *argument)
 {
-    reduce_integers<Type, FINDS>(*(const struct job *)argument);
-}
-
-template <typename Type>
-static void emulate_integers(const struct job *job, unsigned wants, unsigned blocks)
-{
-    if ((wants & ~INTEGER_FINDS) == 0)
-        emulation_run(blocks, 1, THREADS, run_integers<Type, INTEGER_FINDS>, job);
-    else
-        emulation_run(blocks, 1, THREADS, run_integers<Type, CUDA_FINDS>, job);
+    reduce_integers<Type>(*(const struct job *)argument);
 }
 
 bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
@@ -286,9 +277,9 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
         return true;
         ELEMENT_FLOAT8_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                    \
-    case ELEMENT_##CONSTANT:                            \
-        emulate_integers<name>(&job, l->wants, blocks); \
+#define EMULATE(CONSTANT, name, ...)                                 \
+    case ELEMENT_##CONSTANT:                                         \
+        emulation_run(blocks, 1, THREADS, run_integers<name>, &job); \
         return true;
 #define bool truth
         ELEMENT_INTEGER_TABLE(EMULATE)

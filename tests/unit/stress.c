@@ -131,9 +131,7 @@ static void make_data(struct run *run)
 {
     size_t specials = once_in(3) ? 1 + spread(6) : 0;
 
-    /* A GPU has no kernels for others. */
-    run->type = (enum element_type)below(once_in(2) || strcmp(device, "cpu") != 0 ? ELEMENT_FLOATS
-                                                                                  : ELEMENT_TYPES);
+    run->type = (enum element_type)below(once_in(2) ? ELEMENT_FLOATS : ELEMENT_TYPES);
     run->kind = (enum data_kind)below(DATA_KINDS);
     run->count = once_in(20) ? 0 : spread(LENGTH_LOG2);
     if (once_in(LARGE_EVERY))

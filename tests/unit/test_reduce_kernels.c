@@ -23,11 +23,13 @@
 
 #ifdef TEST_CUDA
 #    define LENGTH_MAX ((size_t)1 << 20)
+#    define LENGTH_LONG ((size_t)1 << 23)
 #    define RUNS 400
 #    define RUNS_ALL true
 #else
 #    include "lib/reduce_emulated.h"
 #    define LENGTH_MAX ((size_t)1 << 15)
+#    define LENGTH_LONG ((size_t)12 << 18)
 #    define RUNS 60
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #endif
@@ -70,7 +72,7 @@ static bool open_device(char reason[ENGINE_REASON_MAX])
     const struct engine_needs needs = {.devices = devices, .device_count = 1, .workers = 1};
 
     return engine_cuda.open(&needs, reason) &&
-           cudaMalloc((void **)&memory, LENGTH_MAX * 8) == cudaSuccess &&
+           cudaMalloc((void **)&memory, LENGTH_LONG * 8) == cudaSuccess &&
            cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
            cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
            cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess;
@@ -102,7 +104,7 @@ static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
 static bool open_device(char reason[ENGINE_REASON_MAX])
 {
     (void)reason;
-    memory = allocate(LENGTH_MAX * 8);
+    memory = allocate(LENGTH_LONG * 8);
     partial = allocate(sizeof *partial);
     scratch = allocate(sizeof *scratch);
     memset(scratch, 0, sizeof *scratch);
@@ -166,14 +168,11 @@ static const char *difference(const struct partial *a, const struct partial *b, 
 }
 
 /* Reduces n elements of `data` in so many launches, and compares. */
-static void check(struct tap_family *family, enum element_type type, size_t n, unsigned launches,
-                  const char *what)
+static void check_wants(struct tap_family *family, enum element_type type, unsigned wants, size_t n,
+                        unsigned launches, unsigned blocks, const char *what)
 {
     const size_t size = element_size(type), most = n / launches + 1;
     const bool swap = size > 1 && rng_below(&rng, 2);
-    const bool few = element_is_float(type) && !RUNS_ALL;
-    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_SPREAD : WANTS)];
-    const unsigned blocks = 1 + (unsigned)rng_below(&rng, 3);
     struct partial expected, left, got;
     bool good;
 
@@ -210,6 +209,15 @@ static void check(struct tap_family *family, enum element_type type, size_t n, u
              good ? difference(&got, &expected, wants) : "it failed");
 }
 
+static void check(struct tap_family *family, enum element_type type, size_t n, unsigned launches,
+                  const char *what)
+{
+    const bool few = element_is_float(type) && !RUNS_ALL;
+    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_SPREAD : WANTS)];
+
+    check_wants(family, type, wants, n, launches, 1 + (unsigned)rng_below(&rng, 3), what);
+}
+
 /* Exponents that lie within a window of the whole range, which moves from time to time; a few are
    anywhere. */
 static void fill_windows(enum element_type type, size_t n)
@@ -241,6 +249,18 @@ static void fill_ones(enum element_type type, size_t n)
 
     for (size_t i = 0; i < n; i++)
         data_put_fields(type, data, i, 0, field, ones - (i % 7 == 0));
+}
+
+/* The same of two exponents far apart, each the greatest of sixteen; most of one. */
+static void fill_far_ones(enum element_type type, size_t n)
+{
+    const unsigned fields = (1u << data_exponent_bits(type)) - 1;
+    const uint64_t ones = (UINT64_C(1) << data_fraction_bits(type)) - 1;
+
+    for (size_t i = 0; i < n; i++)
+        data_put_fields(type, data, i, 0,
+                        i % 4 == 0 ? fields / 64 * 16 + 15 : fields / 32 * 16 + 15,
+                        ones - (i % 5 == 0));
 }
 
 static void put_specials(enum element_type type, size_t n)
@@ -294,8 +314,9 @@ static void check_others(enum element_type type, unsigned runs)
         const unsigned kind = run % 6;
         const uint64_t sign = UINT64_C(1) << (8 * size - 1);
         const uint64_t mostly = kind == 2 ? sign : kind == 3 ? sign - 1 : 0;
-        const uint64_t mask = rng_next(&rng) & rng_next(&rng);
+        uint64_t mask = rng_next(&rng);
 
+        mask &= rng_next(&rng);
         for (size_t i = 0; i < n; i++) {
             uint64_t bits = rng_next(&rng);
 
@@ -310,6 +331,18 @@ static void check_others(enum element_type type, unsigned runs)
         check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "any bits");
     }
     tap_family_end(&family, "%s, any bits", element_name(type));
+}
+
+/* So many elements for one block that all that is emptied when it is full has been. */
+static void check_long(enum element_type type)
+{
+    struct tap_family family = {0};
+
+    fill_ones(type, LENGTH_LONG);
+    check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "ones");
+    fill_far_ones(type, LENGTH_LONG);
+    check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "ones far apart");
+    tap_family_end(&family, "%s, many elements for one block", element_name(type));
 }
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
@@ -329,10 +362,12 @@ int main(void)
         return tap_skip_all(reason);
     tap_note("seed %" PRIu64, seed);
     rng_seed(&rng, seed);
-    data = allocate(LENGTH_MAX * 8);
-    swapped = allocate(LENGTH_MAX * 8);
+    data = allocate(LENGTH_LONG * 8);
+    swapped = allocate(LENGTH_LONG * 8);
     for (int t = 0; t < ELEMENT_FLOATS; t++)
         check_floats((enum element_type)t, runs);
+    check_long(ELEMENT_F32);
+    check_long(ELEMENT_F64);
     for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
         check_others((enum element_type)t, runs);
     free(data);

@@ -7,11 +7,8 @@
 #include "engine/cuda/integer_reducer.cuh"
 #include "engine/cuda/merge.cuh"
 
-/* What there is a cheaper kernel for than the one that finds everything. */
-#define INTEGER_FINDS ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE))
-
 /* The end of the kernel, by all threads of all its blocks. */
-template <unsigned FINDS, typename Reducer>
+template <typename Reducer>
 __device__ static __forceinline__ void
 conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job *job)
 {
@@ -26,28 +23,24 @@ conclude_integers(Reducer *r, typename Reducer::memory *shared, const struct job
     /* Its barrier also completes the sums of the block. */
     merge_block<true>(&r->least, &r->greatest, of_warps);
     shared->sum.add_to(partial->sum.digit, EXACT_ONE_BIT);
-    if (Reducer::SPREAD) {
-        shared->absolute.add_to(partial->absolute.digit, EXACT_ONE_BIT);
-        shared->squares.add_to(partial->squares.digit, wide_one);
-        if (threadIdx.x == 0)
-            shared->small.add_to(partial);
-    }
+    shared->absolute.add_to(partial->absolute.digit, EXACT_ONE_BIT);
+    shared->squares.add_to(partial->squares.digit, wide_one);
+    if (threadIdx.x == 0)
+        shared->small.add_to(partial);
     if (blockIdx.x == 0) {
         carry<EXACT_DIGITS>(partial->sum.digit);
-        if (Reducer::SPREAD) {
-            carry<EXACT_DIGITS>(partial->absolute.digit);
-            carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
-        }
+        carry<EXACT_DIGITS>(partial->absolute.digit);
+        carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
     }
     if (is_last_block<order>(r, job->scratch, &last))
         locate_extremes(r, job, partial, of_warps, of_all, found);
 }
 
-template <typename Type, unsigned FINDS>
+template <typename Type>
 __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
     reduce_integers(const __grid_constant__ struct job job)
 {
-    typedef struct integer_reducer<Type, FINDS> thread_reducer;
+    typedef struct integer_reducer<Type> thread_reducer;
     __shared__ typename thread_reducer::memory shared;
     thread_reducer r;
     const unsigned tiles = tiles_of<thread_reducer>(&job);
@@ -67,7 +60,7 @@ __global__ void __launch_bounds__(THREADS, resident(integer_tuning::BLOCKS))
         r.take_part(&job, full);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
-    conclude_integers<FINDS>(&r, &shared, &job);
+    conclude_integers(&r, &shared, &job);
 }
 
 #endif

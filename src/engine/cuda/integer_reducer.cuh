@@ -5,7 +5,6 @@
 #ifndef GPUREDUCE_CUDA_INTEGER_REDUCER_CUH
 #define GPUREDUCE_CUDA_INTEGER_REDUCER_CUH
 
-#include "core/spread.h"
 #include "engine/cuda/merge.cuh"
 #include "engine/cuda/spread_state.cuh"
 #include "engine/cuda/tuning.h"
@@ -104,7 +103,7 @@ struct integer_memory {
     }
 };
 
-template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<int64_t> {
+template <typename Type> struct integer_reducer : thread_state<int64_t> {
     typedef int64_t order;
     typedef typename Type::element element;
     typedef typename Type::magnitude narrow_magnitude;
@@ -115,7 +114,6 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
     static const int UNROLL = integer_tuning::UNROLL;
     static const int GROUP = UNROLL * PER_LOAD, GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
     static const int TILE = THREADS * GROUP;
-    static const bool SPREAD = (FINDS & SPREAD_WANTS) != 0;
 
     struct group {
         uint32_t words[GROUP_WORDS];
@@ -276,8 +274,6 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
             add_carrying(&sum[0], &sum[1], (uint64_t)x);
             if (SIGNED)
                 sum[1] += (uint64_t)((int64_t)x >> 63);
-            if (!SPREAD)
-                return;
             const uint64_t low = m * m, high = __umul64hi(m, m);
 
             add_carrying(&absolute[0], &absolute[1], m);
@@ -286,8 +282,6 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
             add_carrying(&squares[1], &squares[2], middle);
         } else {
             s->sum += (narrow_sum)x;
-            if (!SPREAD)
-                return;
             const uint32_t m = (uint32_t)magnitude(x);
 
             if (SIGNED)
@@ -312,8 +306,6 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
 
         add_carrying(&sum[0], &sum[1], (uint64_t)total);
         sum[1] += (uint64_t)(total >> 63);
-        if (!SPREAD)
-            return;
         add_carrying(&absolute[0], &absolute[1], SIGNED ? (uint64_t)s->absolute : (uint64_t)total);
         add_carrying(&squares[0], &squares[1], s->squares_low);
         add_carrying(&squares[0], &squares[1], s->squares_high << 32);
@@ -336,8 +328,6 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
             } else {
                 total = (int)__dp4a(w, 0x01010101u, (unsigned)total);
             }
-            if (!SPREAD)
-                continue;
             if (SIGNED) {
                 /* 1, or -1 where the byte is negative. */
                 const uint32_t signs = 0x01010101u + (w >> 7 & 0x01010101u) * 0xfe;
@@ -354,10 +344,8 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
                               (uint64_t)square, 0};
 
         add_sums(&s);
-        if (SPREAD) {
-            small.zeros += GROUP - others;
-            small.negative += negative;
-        }
+        small.zeros += GROUP - others;
+        small.negative += negative;
     }
 
     __device__ __forceinline__ void take(group *g, unsigned tile)
@@ -373,15 +361,13 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
 
             low = x < low ? x : low;
             high = x > high ? x : high;
-            if (SPREAD && SIGNED)
+            if (SIGNED)
                 least = min(least, (narrow_magnitude)magnitude(x));
             if (SIZE == 1)
                 continue;
             take_sums(&s, x);
-            if (SPREAD) {
-                zeros += x == 0;
-                negative += is_negative(x);
-            }
+            zeros += x == 0;
+            negative += is_negative(x);
         }
         if (SIZE == 1) {
             take_bytes(g);
@@ -428,8 +414,6 @@ template <typename Type, unsigned FINDS> struct integer_reducer : thread_state<i
     {
         shared->sum.add(0, sum[0]);
         shared->sum.add(1, sum[1]);
-        if (!SPREAD)
-            return;
         shared->absolute.add(0, absolute[0]);
         shared->absolute.add(1, absolute[1]);
         for (int i = 0; i < 3; i++)

@@ -1,6 +1,6 @@
 /*
- * The kernels of integers, and their launch. There are two for each type: for sums and extremes,
- * and for everything.
+ * The kernels of integers, and their launch. There is one for each type, which finds everything:
+ * with others for less, these types would take as long to compile as all others.
  */
 #include "config.h"
 
@@ -9,25 +9,21 @@
 #include "engine/cuda/instances.h"
 #include "engine/cuda/integer_kernel.cuh"
 
-template <typename Type, unsigned FINDS>
-static void launch(const struct cuda_launch *l, cudaStream_t stream)
+template <typename Type> static void launch(const struct cuda_launch *l, cudaStream_t stream)
 {
-    const size_t tile = integer_reducer<Type, FINDS>::TILE;
+    const size_t tile = integer_reducer<Type>::TILE;
     const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
     const size_t most = std::min(processors * integer_tuning::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
-    const struct job job = {l->data,    l->count, l->index,    l->partial,
-                            l->scratch, false,    l->swap != 0};
+    const struct job job = {l->data,    l->count, l->index,     l->partial,
+                            l->scratch, false,    l->swap != 0, false};
 
-    reduce_integers<Type, FINDS><<<(unsigned)std::min(tiles, most), THREADS, 0, stream>>>(job);
+    reduce_integers<Type><<<(unsigned)std::min(tiles, most), THREADS, 0, stream>>>(job);
 }
 
 #define INTEGER_INSTANCE(name, type)                                          \
     void cuda_launch_##name(const struct cuda_launch *l, cudaStream_t stream) \
     {                                                                         \
-        if ((l->wants & ~INTEGER_FINDS) == 0)                                 \
-            launch<type, INTEGER_FINDS>(l, stream);                           \
-        else                                                                  \
-            launch<type, CUDA_FINDS>(l, stream);                              \
+        launch<type>(l, stream);                                              \
     }
 
 INTEGER_INSTANCE(i8, i8)

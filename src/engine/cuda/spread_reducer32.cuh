@@ -96,7 +96,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     static const int FIELD_MAX = 254;
 
     /* Groups before the totals are emptied: each of at most 2^51 last places. */
-    static const unsigned GROUPS_MAX = 1u << 10;
+    static const unsigned GROUPS_MAX = 1u << 7;
 
     memory *shared;
     int bound; /* a biased binary32 exponent, the same for all threads of the warp */
@@ -177,6 +177,14 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         const uint32_t m = (bits & 0x7fffffu) | (uint32_t)(e != 0) << 23;
 
         shared->absolute.add_integer(sum_accumulator::cell_of((int)e + (e == 0) - 150), m);
+    }
+
+    __device__ __noinline__ static void add_magnitudes(memory *shared, const group *g)
+    {
+#pragma unroll 1
+        for (int i = 0; i < GROUP_WORDS; i++)
+            if ((g->words[i] & 0x7fffffffu) != 0)
+                add_magnitude(shared, __uint_as_float(g->words[i]));
     }
 
     /* Adds an element by itself. */
@@ -266,8 +274,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
 
             sum_bins.take(x);
             bins_of_squares.take(x);
-            if (ABSOLUTE && x != 0)
-                add_magnitude(shared, x);
+        }
+        if (ABSOLUTE) {
+            const group copy = *g;
+
+            add_magnitudes(shared, &copy);
         }
     }
 
@@ -483,12 +494,13 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     /* Adds a group with these exponents. */
     __device__ __forceinline__ void add(group *g, struct exponents e)
     {
-        if (BINS && tiles_to_bin > 0) {
+        bool binned = BINS && tiles_to_bin > 0;
+
+        if (binned)
             tiles_to_bin--;
-            bin_group(g);
-            return;
-        }
-        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD) && !adapt(g, e)) {
+        else if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
+            binned = !adapt(g, e);
+        if (BINS && binned) {
             bin_group(g);
             return;
         }

@@ -60,7 +60,7 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
 
     /* Groups before the totals are emptied: each of at most 2^51 last places. Sums of limbs grow by
        2^28 at most. */
-    static const unsigned GROUPS_MAX = 1u << 10;
+    static const unsigned GROUPS_MAX = 1u << 7;
 
     memory *shared;
     int bound; /* the same for all threads of the warp */

@@ -1,9 +1,15 @@
+/*
+ * The kernels of spread.cuh of floats of 16 bits, and those of floats of one byte, of which there
+ * is one for each type: it finds everything. In one file, because reading headers takes long.
+ */
 #include "config.h"
 
 #include "engine/cuda/instances.h"
 #include "engine/cuda/spread.cuh"
 
-/* One kernel for each type, which finds everything. */
+SPREAD_INSTANCE(f16)
+SPREAD_INSTANCE(bf16)
+
 #define FLOAT8_INSTANCE(type)                                                 \
     void cuda_launch_##type(const struct cuda_launch *l, cudaStream_t stream) \
     {                                                                         \
