@@ -5,7 +5,7 @@
 #
 FUZZ_CC = clang
 FUZZ_SANITIZERS = address,undefined
-FUZZ_CFLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
+FUZZ_CFLAGS = -g1 -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=$(FUZZ_SANITIZERS)
 FUZZ_SECONDS = 60
 fuzz_programs = \
