@@ -395,7 +395,7 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
     const size_t size = element_size(s->type);
 
     for (unsigned j = 0; j < parts->count; j++) {
-        parts->part[j].keys = malloc((size_t)parts->part[j].count * sizeof *parts->part[j].keys);
+        parts->part[j].keys = calloc((size_t)parts->part[j].count, sizeof *parts->part[j].keys);
         if (!parts->part[j].keys)
             return SELECTION_MEMORY;
     }
