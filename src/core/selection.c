@@ -307,7 +307,9 @@ struct part {
     uint64_t low, high; /* its keys, both included */
     size_t fine;        /* the number of its fine count, where there are any */
     uint64_t count, found;
-    uint64_t *keys; /* in the end sorted */
+    uint64_t *keys;              /* in the end sorted */
+    uint64_t rank_min, rank_max; /* the order statistics that it holds lie between these */
+    uint64_t below;              /* of its keys, so many have been left out, all of them less */
 };
 
 struct parts {
@@ -353,6 +355,39 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
     return true;
 }
 
+/* Leaves out most keys of a part that cannot be those of its order statistics. Keys of floats near
+   zero stand close together in a part, and then it has many. */
+#define DIGIT_BITS 11
+#define SORTED_MAX 4096
+static void thin_out(struct part *p)
+{
+    bool narrower = true;
+
+    while (p->found > SORTED_MAX && narrower) {
+        uint64_t counts[1 << DIGIT_BITS] = {0}, rank = p->rank_min - p->below, digit = 0, kept = 0;
+        unsigned shift = 0;
+
+        while ((p->high - p->low) >> shift >> DIGIT_BITS != 0)
+            shift++;
+        for (uint64_t i = 0; i < p->found; i++)
+            counts[(p->keys[i] - p->low) >> shift]++;
+        while (rank >= counts[digit])
+            rank -= counts[digit++];
+        /* Only where they are all in one place. */
+        narrower = shift > 0 && rank + (p->rank_max - p->rank_min) < counts[digit];
+        if (!narrower)
+            break;
+        for (uint64_t i = 0; i < p->found; i++)
+            if ((p->keys[i] - p->low) >> shift == digit)
+                p->keys[kept++] = p->keys[i];
+        p->below = p->rank_min - rank;
+        p->found = kept;
+        p->low += digit << shift;
+        if ((p->high - p->low) >> shift != 0)
+            p->high = p->low + ((UINT64_C(1) << shift) - 1);
+    }
+}
+
 /* Collects and sorts the elements of all parts. */
 static enum selection_verdict collect(const struct selection *s, const struct tally_set *sets,
                                       unsigned workers, struct parts *parts)
@@ -360,7 +395,7 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
     const size_t size = element_size(s->type);
 
     for (unsigned j = 0; j < parts->count; j++) {
-        parts->part[j].keys = malloc((size_t)parts->part[j].count * sizeof *parts->part[j].keys);
+        parts->part[j].keys = calloc((size_t)parts->part[j].count, sizeof *parts->part[j].keys);
         if (!parts->part[j].keys)
             return SELECTION_MEMORY;
     }
@@ -371,15 +406,17 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
             return SELECTION_CHANGED;
     for (unsigned j = 0; j < parts->count; j++) {
         struct part *p = &parts->part[j];
-        uint64_t *scratch = malloc((size_t)p->count * sizeof *scratch), *sorted;
+        uint64_t *scratch, *sorted;
 
+        if (p->found < p->count)
+            return SELECTION_CHANGED;
+        thin_out(p);
+        scratch = malloc((size_t)p->found * sizeof *scratch);
         if (!scratch)
             return SELECTION_MEMORY;
         sorted = order_sort(p->keys, scratch, (size_t)p->found, (unsigned)(8 * size));
         free(sorted == scratch ? p->keys : scratch);
         p->keys = sorted;
-        if (p->found < p->count)
-            return SELECTION_CHANGED;
     }
     return SELECTION_TAKEN;
 }
@@ -430,8 +467,12 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
     while (part < parts->count && parts->part[part].low != w->low)
         part++;
     if (part == parts->count)
-        parts->part[parts->count++] =
-            (struct part){.low = w->low, .high = w->high, .fine = fine, .count = count};
+        parts->part[parts->count++] = (struct part){
+            .low = w->low, .high = w->high, .fine = fine, .count = count, .rank_min = UINT64_MAX};
+    if (rank < parts->part[part].rank_min)
+        parts->part[part].rank_min = rank;
+    if (rank > parts->part[part].rank_max)
+        parts->part[part].rank_max = rank;
     w->part = part;
     w->rank_in_part = rank;
     w->collected = true;
@@ -455,7 +496,8 @@ enum selection_verdict selection_take_cells(struct selection *s, const struct ta
         struct wanted *w = &s->wanted[i];
 
         if (w->collected && parts.part[w->part].keys)
-            w->low = w->high = parts.part[w->part].keys[w->rank_in_part];
+            w->low = w->high =
+                parts.part[w->part].keys[w->rank_in_part - parts.part[w->part].below];
         w->collected = false;
     }
     for (unsigned j = 0; j < parts.count; j++)
