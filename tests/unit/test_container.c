@@ -1,0 +1,389 @@
+/*
+ * container.h: the headers of containers, as their own libraries write them, and those that these
+ * libraries refuse, each with what is said of it and at which byte.
+ */
+#include "config.h"
+
+#include "source/container/container.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+
+/* A file in memory, in a block of just its size, so that a sanitizer sees a step beyond it. */
+struct file {
+    unsigned char *bytes;
+    size_t size;
+};
+
+static bool read_memory(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const struct file *file = in->context;
+
+    if (offset > file->size || size > file->size - offset)
+        abort(); /* it may ask only for what is there */
+    memcpy(buffer, file->bytes + offset, size);
+    return true;
+}
+
+static struct container_input input(struct file *file)
+{
+    return (struct container_input){.read = read_memory, .context = file, .size = file->size};
+}
+
+/* A safetensors file with this header, and so many bytes of elements; free its bytes. */
+static struct file make_sized(const char *header, size_t length, size_t data)
+{
+    struct file file = {.size = 8 + length + data};
+
+    file.bytes = calloc(file.size, 1);
+    if (!file.bytes)
+        abort();
+    for (unsigned i = 0; i < 8; i++)
+        file.bytes[i] = (unsigned char)((uint64_t)length >> 8 * i);
+    memcpy(file.bytes + 8, header, length);
+    return file;
+}
+
+static struct file make(const char *header, size_t data)
+{
+    return make_sized(header, strlen(header), data);
+}
+
+static struct container *open_file(struct file *file, struct container_input *in)
+{
+    *in = input(file);
+    return container_open(container_find("safetensors"), in);
+}
+
+/* What is read of a header that uses all there is. */
+static void check_read(void)
+{
+    struct file file =
+        make("{\"__metadata__\":{\"format\":\"pt\",\"a\\u0001\":\"\"},"
+             "\"w.1\" : {\"shape\":[2, 3],\"data_offsets\":[4,28],\"dtype\":\"F32\"},\n"
+             "\"\\u00e9\\n\\\"\":{\"dtype\":\"C64\",\"extra\":[{}],\"shape\":[1],"
+             "\"data_offsets\":[28,36]},"
+             "\"z\":{\"dtype\":\"BF16\",\"shape\":[7,0],\"data_offsets\":[4,4]},"
+             "\"s\":{\"dtype\":\"F8_E5M2\",\"shape\":[],\"data_offsets\":[36,37]},"
+             "\"first\":{\"dtype\":\"I16\",\"shape\":[1,2,1],\"data_offsets\":[0,4]}}  ",
+             37);
+    struct container_input in;
+    struct container *c = open_file(&file, &in);
+    const struct container_array *a = c ? c->arrays : NULL;
+    const uint64_t data = file.size - 37;
+
+    tap_ok(c != NULL && c->count == 5, "five arrays: %s", in.error);
+    if (c && c->count == 5) {
+        tap_ok(strcmp(a[0].name, "first") == 0 && a[0].type == ELEMENT_I16 && a[0].elements == 2 &&
+                   a[0].offset == data && a[0].length == 4 && a[0].dimensions == 3 &&
+                   a[0].sizes[0] == 1 && a[0].sizes[1] == 2 && a[0].sizes[2] == 1 &&
+                   !a[0].big_endian && !a[0].fortran_order,
+               "the first in the file");
+        tap_ok(strcmp(a[1].name, "z") == 0 && a[1].type == ELEMENT_BF16 && a[1].elements == 0 &&
+                   a[1].length == 0 && a[1].dimensions == 2,
+               "one without elements stands before the one at the same place");
+        tap_ok(strcmp(a[2].name, "w.1") == 0 && a[2].type == ELEMENT_F32 && a[2].elements == 6 &&
+                   a[2].offset == data + 4 && a[2].sizes[0] == 2 && a[2].sizes[1] == 3,
+               "members of its description are in any order");
+        tap_ok(strcmp(a[3].name, "\xc3\xa9\n\"") == 0 && a[3].unreadable &&
+                   strcmp(a[3].type_name, "C64") == 0 && a[3].length == 8,
+               "a name with escapes, and a type that is not read");
+        tap_ok(strcmp(a[4].name, "s") == 0 && a[4].type == ELEMENT_F8E5M2 && a[4].elements == 1 &&
+                   a[4].dimensions == 0,
+               "a single number");
+    }
+    container_close(c);
+    free(file.bytes);
+    file = make("{}      ", 0);
+    c = open_file(&file, &in);
+    tap_ok(c && c->count == 0, "no arrays");
+    container_close(c);
+    free(file.bytes);
+}
+
+/* Every type that the format names, with the bytes of 16 elements. */
+static void check_types(void)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+        bool read;
+    } types[] = {
+        {"BOOL", 16, true},         {"F4", 8, false},      {"F6_E2M3", 12, false},
+        {"F6_E3M2", 12, false},     {"U8", 16, true},      {"I8", 16, true},
+        {"F8_E5M2", 16, true},      {"F8_E4M3", 16, true}, {"F8_E8M0", 16, false},
+        {"I16", 32, true},          {"U16", 32, true},     {"F16", 32, true},
+        {"BF16", 32, true},         {"I32", 64, true},     {"U32", 64, true},
+        {"F32", 64, true},          {"C64", 128, false},   {"F64", 128, true},
+        {"I64", 128, true},         {"U64", 128, true},    {"F8_E4M3FNUZ", 16, false},
+        {"F8_E5M2FNUZ", 16, false},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char header[200];
+        struct container_input in;
+        struct container *c;
+        struct file file;
+
+        snprintf(header, sizeof header,
+                 "{\"x\":{\"dtype\":\"%s\",\"shape\":[4,4],\"data_offsets\":[0,%u]}}",
+                 types[i].name, types[i].bytes);
+        file = make(header, types[i].bytes);
+        c = open_file(&file, &in);
+        tap_case(&family,
+                 c && c->count == 1 && !c->arrays[0].unreadable == types[i].read &&
+                     c->arrays[0].length == types[i].bytes &&
+                     strcmp(c->arrays[0].type_name, types[i].name) == 0,
+                 "%s: %s", types[i].name, in.error);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "types have their sizes, and are read or not");
+}
+
+#define X(type, shape, begin, end) \
+    "{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
+
+/* What is refused: the header, the bytes behind it, and the byte of the file at which it is wrong.
+ */
+static void check_refused(void)
+{
+    static const struct {
+        const char *header;
+        size_t data;
+        uint64_t offset;
+        const char *error;
+    } cases[] = {
+        {"", 0, 8, "begins with {"},
+        {" {}", 0, 8, "begins with {"},
+        {"[]", 0, 8, "begins with {"},
+        {"{} x", 0, 11, "follows its end"},
+        {"{}{}", 0, 10, "follows its end"},
+        {"{", 0, 9, "name of an array"},
+        {"{\"x\"", 0, 12, "name of an array"},
+        {"{\"x\":", 0, 13, "description"},
+        {"{x:1}", 0, 9, "name of an array"},
+        {"{\"\xff\":{}}", 0, 10, "name of an array"},
+        {"{\"\xed\xa0\x80\":{}}", 0, 10, "name of an array"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) ",}", 4, 62, "name of an array"},
+        {"{\"x\":1}", 0, 13, "description"},
+        {"{\"x\":null}", 0, 13, "description"},
+        {"{\"x\":{}}", 0, 13, "missing"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, 13, "missing"},
+        {"{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 4, 36, "dtype stands there twice"},
+        {"{\"x\":{\"shape\":[],\"shape\":[]}}", 4, 33, "shape stands there twice"},
+        {"{\"x\":" X("F33", "[1]", 0, 4) "}", 4, 13, "x: F33 is no type"},
+        {"{\"x\":" X("f32", "[1]", 0, 4) "}", 4, 13, "f32 is no type"},
+        {"{\"x\":" X("", "[1]", 0, 4) "}", 4, 13, "is no type"},
+        {"{\"x\":{\"dtype\":7}}", 4, 22, "name of a type"},
+        {"{\"x\":" X("F32", "[1.0]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[1e0]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[-1]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[01]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[\\u0031]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[18446744073709551616]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[4294967296,4294967296]", 0, 4) "}", 4, 13, "more elements than any"},
+        {"{\"x\":" X("F32", "[4294967296,4294967296,0]", 0, 0) "}", 0, 13, "more elements than"},
+        {"{\"x\":" X("F32", "[4611686018427387904]", 0, 0) "}", 0, 13, "more elements than any"},
+        {"{\"x\":" X("F32", "[1", 0, 4) "}", 4, 39, "integer below"},
+        {"{\"x\":" X("F32", "1", 0, 4) "}", 4, 36, "a shape is expected"},
+        {"{\"x\":" X("F4", "[3]", 0, 2) "}", 2, 13, "no whole bytes"},
+        {"{\"x\":" X("F6_E2M3", "[2]", 0, 1) "}", 1, 13, "no whole bytes"},
+        {"{\"x\":" X("F32", "[1]", 0, 8) "}", 8, 13, "have 4 bytes, and the offsets are 0 and 8"},
+        {"{\"x\":" X("F32", "[2]", 0, 4) "}", 4, 13, "have 8 bytes, and the offsets are 0 and 4"},
+        {"{\"x\":" X("F32", "[1]", 4, 0) "}", 4, 13, "the offsets are 4 and 0"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4, 58, "two offsets"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 8, 60,
+         "two offsets"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[]}}", 4, 57, "two offsets"},
+        {"{\"x\":" X("F32", "[1]", 4, 8) "}", 8, 62,
+         "leaves a hole: it begins at offset 4, not at 0"},
+        {"{\"a\":" X("F32", "[1]", 0, 4) ",\"b\":" X("F32", "[1]", 8, 12) "}", 12, 120,
+         "b leaves a hole"},
+        {"{\"a\":" X("F32", "[2]", 0, 8) ",\"b\":" X("F32", "[1]", 4, 8) "}", 8, 0,
+         "b overlaps another"},
+        {"{\"a\":" X("F32", "[1]", 0, 4) ",\"b\":" X("F32", "[1]", 0, 4) "}", 4, 0,
+         "overlaps another"},
+        {"{\"a\":" X("U8", "[1]", 0, 1) ",\"b\":" X("U8", "[1]", 1,
+                                                    2) ",\"\\u0061\":" X("U8", "[1]", 2, 3) "}",
+         3, 0, "two arrays are called a"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 5, 66, "the file 1 bytes behind them"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 3, 65, "the arrays 1 bytes behind it"},
+        {"{}", 1, 10, "the file 1 bytes behind"},
+        {"{\"__metadata__\":[]}", 0, 24, "__metadata__ is an object"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, 29, "__metadata__ holds strings"},
+        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, 42, "__metadata__ stands there twice"},
+        {"{\"x\":{\"y\":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}}", 0, 0, "nested too deeply"},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file file = make(cases[i].header, cases[i].data);
+        struct container_input in;
+        struct container *c = open_file(&file, &in);
+
+        tap_case(&family,
+                 !c && strstr(in.error, cases[i].error) &&
+                     (cases[i].offset == 0 || cases[i].offset == in.error_offset),
+                 "%s: %s at byte %" PRIu64 ", expected %s at %" PRIu64, cases[i].header,
+                 c ? "taken" : in.error, in.error_offset, cases[i].error, cases[i].offset);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "what is refused, why, and where");
+}
+
+/* What is wrong before the header can be looked at. */
+static void check_lengths(void)
+{
+    static const struct {
+        uint64_t length;
+        size_t size;
+        const char *error;
+    } cases[] = {
+        {2, 0, "ends within the length"},          {2, 7, "ends within the length"},
+        {2, 9, "ends within the header of 2"},     {100000001, 20, "100000001 bytes is more than"},
+        {100000000, 20, "ends within the header"}, {UINT64_MAX, 20, "is more than"},
+        {UINT64_MAX - 7, 20, "is more than"},      {0, 8, "begins with {"},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file file = {.size = cases[i].size};
+        struct container_input in;
+        struct container *c;
+
+        file.bytes = calloc(file.size + 1, 1);
+        if (!file.bytes)
+            abort();
+        for (size_t k = 0; k < 8 && k < file.size; k++)
+            file.bytes[k] = (unsigned char)(cases[i].length >> 8 * k);
+        c = open_file(&file, &in);
+        tap_case(&family, !c && strstr(in.error, cases[i].error),
+                 "length %" PRIu64 ", %zu bytes: %s", cases[i].length, cases[i].size,
+                 c ? "taken" : in.error);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "lengths that no header has");
+}
+
+/* A zero byte ends no header, and shapes have their limit. */
+static void check_limits(void)
+{
+    static const char zero[] = "{}\0 ";
+    struct file file = make_sized(zero, 4, 0);
+    struct container_input in;
+    struct container *c = open_file(&file, &in);
+    char header[1000] = "{\"x\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[1";
+
+    tap_ok(!c && strstr(in.error, "zero byte") && in.error_offset == 10, "a zero byte: %s",
+           c ? "taken" : in.error);
+    container_close(c);
+    free(file.bytes);
+    for (unsigned dimensions = 1; dimensions < 65; dimensions++)
+        strcat(header, ",1");
+    strcat(header, "]}}");
+    file = make(header, 1);
+    c = open_file(&file, &in);
+    tap_ok(!c && strstr(in.error, "more than 64 dimensions"), "65 dimensions: %s",
+           c ? "taken" : in.error);
+    container_close(c);
+    free(file.bytes);
+    memmove(strstr(header, ",1]}}"), "]}}", 4);
+    file = make(header, 1);
+    c = open_file(&file, &in);
+    tap_ok(c && c->arrays[0].dimensions == 64, "64 dimensions");
+    container_close(c);
+    free(file.bytes);
+}
+
+/* Many arrays, from the last to the first, so that every list has to grow and to be sorted. */
+static void check_many(void)
+{
+    enum { MANY = 5000 };
+    char *header = malloc(MANY * 100);
+    size_t length = 1;
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    bool good;
+
+    if (!header)
+        abort();
+    strcpy(header, "{");
+    for (unsigned i = MANY; i-- > 0;)
+        length += (size_t)snprintf(
+            header + length, 100,
+            "\"w%u\":{\"dtype\":\"U8\",\"shape\":[1,%u],\"data_offsets\":[%u,%u]}%s", i, 2 + i % 3,
+            i / 3 * 9 + (i % 3 == 0   ? 0
+                         : i % 3 == 1 ? 2
+                                      : 5),
+            i / 3 * 9 + (i % 3 == 0   ? 2
+                         : i % 3 == 1 ? 5
+                                      : 9),
+            i > 0 ? "," : "}");
+    file = make(header, MANY / 3 * 9 + 5);
+    c = open_file(&file, &in);
+    good = c && c->count == MANY;
+    for (unsigned i = 0; good && i < MANY; i++) {
+        char name[20];
+
+        snprintf(name, sizeof name, "w%u", i);
+        good = strcmp(c->arrays[i].name, name) == 0 && c->arrays[i].sizes[1] == 2 + i % 3;
+    }
+    tap_ok(good, "5000 arrays in order: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+    free(header);
+}
+
+static void check_recognise(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *format;
+    } cases[] = {
+        {"\x40\0\0\0\0\0\0\0{\"w\":{\"d", 16, "safetensors"},
+        {"\2\0\0\0\0\0\0\0{}", 10, "safetensors"},
+        {"\x8\0\0\0\0\0\0\0{ ", 10, "safetensors"},
+        {"\2\0\0\0\0\0\0\0{", 9, NULL},
+        {"\1\0\0\0\0\0\0\0{}", 10, NULL},
+        {"\1\xe1\xf5\5\0\0\0\0{\"", 10, NULL}, /* 100,000,001 */
+        {"\0\xe1\xf5\5\0\0\0\0{\"", 10, "safetensors"},
+        {"\x40\0\0\0\0\0\0\0[\"w\":{\"d", 16, NULL},
+        {"\x40\0\0\0\0\0\0\1{\"w\":{\"d", 16, NULL},
+        {"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, NULL},
+        {"", 0, NULL},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct container_format *found =
+            container_recognise((const unsigned char *)cases[i].bytes, cases[i].size);
+
+        tap_case(&family,
+                 found ? cases[i].format && strcmp(found->name, cases[i].format) == 0
+                       : !cases[i].format,
+                 "case %zu: %s", i, found ? found->name : "none");
+    }
+    tap_family_end(&family, "formats are told by their first bytes");
+}
+
+int main(void)
+{
+    check_recognise();
+    check_read();
+    check_types();
+    check_refused();
+    check_lengths();
+    check_limits();
+    check_many();
+    return tap_done();
+}
