@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/check.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -31,6 +32,7 @@ static void reduce_files(struct session *session, const struct options *options)
         total_finish(&total, options->session.nan, options->session.ddof);
         report_total(options, &total);
     }
+    report_end(options);
 }
 
 /* Reduces the files of a record, and compares. */
@@ -59,7 +61,10 @@ int main(int argc, char **argv)
     message_program("gpureduce");
 
     action = options_parse(argc, argv, &options);
-    if (action == OPTIONS_RUN) {
+    if (action == OPTIONS_RUN && options.list) {
+        list_files(&options);
+        report_end(&options);
+    } else if (action == OPTIONS_RUN) {
         progress.several = options.file_count > 1;
         if (options.progress)
             options.session.progress = &observer;

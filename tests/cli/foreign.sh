@@ -42,8 +42,9 @@ foreign y.npz \
 foreign x.zip \
     "a zip archive; 'unzip -p x.zip x.f32 | gpureduce' reads a member, 'unzip -l x.zip' lists them $raw"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
-foreign x.safetensors \
-    "a safetensors file; safetensors.numpy.load_file reads it, and numpy.save writes an array of it as .npy $raw"
+shell 'cat x.safetensors | gpureduce'
+fails 'x.safetensors in a pipe' \
+    "standard input: a safetensors file; one that is neither in a pipe nor compressed is read $raw"
 # What stands behind the first sector, in a file that is larger than what is read at once.
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 foreign x.h5 \

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "source/container/container.h"
+#include "source/container/formats.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * format says what arrays there are; it reads headers and no elements, and checks that every array
  * lies within the file. So an array can be read as --skip, --length and --dtype read a raw file.
  *
- * A format is a file here and a row of the table in container.c. It reads the file through a struct
+ * A format is a file here and a row of the table in formats.c. It reads the file through a struct
  * container_input, and prints nothing, so that it can be tested and fuzzed on bytes in memory.
  *
  * A container belongs to one thread while it is being read; afterwards it does not change.
@@ -76,15 +76,6 @@ struct container_format {
     /* Reads what arrays there are. On failure says what is wrong in `in`. */
     bool (*read)(struct container *c, struct container_input *in);
 };
-
-/* The format of a file that begins with these bytes; NULL where it is no container. CONTAINER_HEAD
-   bytes decide. */
-const struct container_format *container_recognise(const unsigned char *bytes, size_t size);
-
-#define CONTAINER_HEAD ((size_t)16)
-
-/* The format that is called so; NULL for none. */
-const struct container_format *container_find(const char *name);
 
 /* Reads what arrays the file holds. NULL on failure: then in->error says what is wrong, or is empty
    where in->read has printed it. */
