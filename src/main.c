@@ -7,6 +7,7 @@
 
 #include "cli/check.h"
 #include "cli/list.h"
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -20,6 +21,7 @@ static void reduce_files(struct session *session, const struct options *options)
     struct total total;
 
     total_clear(&total);
+    total.inputs = total.failed = options->left_out;
     report_begin(options);
     for (int i = 0; i < options->file_count; i++) {
         struct reduction reduction;
@@ -61,6 +63,8 @@ int main(int argc, char **argv)
     message_program("gpureduce");
 
     action = options_parse(argc, argv, &options);
+    if (action == OPTIONS_RUN && !operands_expand(&options))
+        action = OPTIONS_WRONG;
     if (action == OPTIONS_RUN && options.list) {
         list_files(&options);
         report_end(&options);
@@ -81,6 +85,8 @@ int main(int argc, char **argv)
             check_close(check);
     }
     stdio_close();
+    if (action == OPTIONS_RUN)
+        operands_free(&options);
 
     if (!quiescent)
         _exit(message_status());

@@ -6,6 +6,7 @@ library_sources += \
 	src/cli/check.c src/cli/check.h \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/list.c src/cli/list.h \
+	src/cli/operands.c src/cli/operands.h \
 	src/cli/options.c src/cli/options.h \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/record.c src/cli/record.h \

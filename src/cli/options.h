@@ -43,6 +43,8 @@ struct options {
 
     char **files; /* "-" is standard input; at least one, unless there is `check` */
     int file_count;
+    unsigned left_out; /* operands that stand for files, and it is not known for which */
+    bool expanded;     /* `files` are on the heap: see operands.h */
 };
 
 enum options_action {

@@ -359,7 +359,7 @@ static enum source_verdict reduce_arrays(struct session *session, struct run *ru
 }
 
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
-   *started_at is when it was first read, 0 before; when it is read again, the clock goes on. */
+ *started_at is when it was first read, 0 before; when it is read again, the clock goes on. */
 static enum source_verdict reduce_once(struct session *session, const char *path,
                                        const struct container_array *array, enum attempt attempt,
                                        bool first, const char **skipped, uint64_t *started_at,

@@ -84,7 +84,7 @@ static void add_one(struct total *t, const struct reduction *reduction)
         t->failed++;
         return;
     }
-    if (t->inputs - t->failed == 1) {
+    if (t->inputs - t->failed == 1) { /* the first */
         sum->type = reduction->type;
         t->types = partial_types_of(reduction->type);
     }

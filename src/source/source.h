@@ -72,9 +72,9 @@ struct source_options {
     struct source_wanted *wanted; /* of containers; NULL: all arrays */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
-    bool headers_only; /* only to tell what there is: chunks are not asked for, and arrays that cannot
-                          be reduced are picked, too */
-    bool in_order; /* decode zstd from front to back even where frames could go parallel */
+    bool headers_only; /* only to tell what there is: chunks are not asked for, and arrays that
+                          cannot be reduced are picked, too */
+    bool in_order;     /* decode zstd from front to back even where frames could go parallel */
 };
 
 /* How the elements of an array are arranged, as its header says. */

@@ -138,6 +138,63 @@ run --list -q other.safetensors
 ok 'they are listed' test "$(cut -f 3 out | tr '\n' ' ')" = 'f32 C64 F4 C64 '
 
 #
+# Several files as one model.
+#
+mkdir model other
+safetensors model/part-2.safetensors z:F32:3:three.f32
+cp small.safetensors model/part-1.safetensors
+cp three.f32 model/other.f32
+run --total -o sum,count --nan=skip model
+golden 'a directory' 0 arrays-directory
+run --total -o sum,count --nan=skip model/
+golden 'the same with a slash' 0 arrays-directory
+cp model/*.safetensors other
+safetensors other/whole.safetensors a:F32:3:three.f32
+index=other/model.safetensors.index.json
+printf '%s' '{"metadata": {"total_size": 35}, "weight_map": {"z": "part-2.safetensors", "w.weight": "part-1.safetensors",' \
+    ' "w.bias": "part-1.safetensors"}}' >$index
+run -q --list other
+ok 'a directory with an index' test "$(cut -f 1,2 out | tr '\t\n' ': ')" = \
+    'other/part-1.safetensors:w.weight other/part-1.safetensors:w.bias other/part-1.safetensors:a b/c other/part-1.safetensors:empty other/part-2.safetensors:z '
+run -q --list other/model.safetensors.index.json
+ok 'an index' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'other/part-1.safetensors other/part-2.safetensors '
+cd other && run --list -q model.safetensors.index.json && cp out err .. && cd .. || exit 99
+ok 'one that lies here' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'part-1.safetensors part-2.safetensors '
+rm other/part-2.safetensors
+run -q -o sum --array z other
+is 'a part that is missing' 1 'error' 'gpureduce: other/part-2.safetensors: No such file or directory
+gpureduce: --array=z matches no array'
+# index_fails NAME TEXT: ./other and its index are refused so.
+index_fails() {
+    run -q -o sum other
+    is "$1" 1 '' "gpureduce: $index: $2"
+    run -q -o sum $index
+    is "$1, by its name" 1 '' "gpureduce: $index: $2"
+}
+printf '{"weight_map": {"z": "part-2.safetensors"' >$index
+index_fails 'an index that is cut off' 'byte 41: the index is malformed'
+printf '{"weight_map": {"z": "../model/part-2.safetensors"}}' >$index
+index_fails 'an index that names a file elsewhere' 'byte 50: a file that it names is no *.safetensors beside it'
+printf '{"weight_map": {"z": "/dev/zero"}}' >$index
+index_fails 'or something else' 'byte 32: a file that it names is no *.safetensors beside it'
+printf '{"weight_map": [1]}' >$index
+index_fails 'a map that is none' 'byte 15: the index is malformed'
+printf '{"weights": {}}' >$index
+index_fails 'no map' 'there is no weight_map in the index'
+printf '{"weight_map": {}}\0' >$index
+index_fails 'a zero byte' 'byte 0: the index is malformed'
+run -q -o sum --total other three.f32
+is 'no total without them' 1 '6
+error' "gpureduce: $index: byte 0: the index is malformed
+gpureduce: no total: 1 of 2 files failed"
+cp $index other/second.safetensors.index.json
+run -q -o sum other
+is 'several indices' 1 '' 'gpureduce: other: holds 2 indices of safetensors: name one of them'
+mkdir bare
+run -q -o sum bare
+fails 'a directory without such files' 'bare: is a directory'
+
+#
 # Where it can be read.
 #
 run -q -o sum - <small.safetensors
