@@ -108,7 +108,9 @@ static void list_container(const struct list *list, const char *path,
         const struct container_array *a = info->picks[k].array;
 
         item.name = a->name;
-        item.type = a->unreadable ? a->type_name : element_name(a->type);
+        item.type = !a->unreadable    ? element_name(a->type)
+                    : a->type_name[0] ? a->type_name
+                                      : REPORT_MISSING;
         item.readable = !a->unreadable;
         item.big_endian = a->big_endian;
         item.elements = a->elements;

@@ -156,15 +156,15 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     a->partials[k] = reduction->partial;
 }
 
-/* Writes the place of an element in its array to `text`, as "17" or, with several dimensions,
-   "17 [1, 5]". */
-static void show_place(const struct container_array *array, uint64_t index, char *text, size_t size)
+const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
+                              uint64_t index)
 {
+    const size_t size = ARRAYS_PLACE_MAX;
     uint64_t places[CONTAINER_DIMENSIONS_MAX], rest = index;
     int used = snprintf(text, size, "%" PRIu64, index);
 
     if (array->dimensions < 2)
-        return;
+        return text;
     for (unsigned i = 0; i < array->dimensions; i++) {
         const unsigned d = array->fortran_order ? i : array->dimensions - 1 - i;
 
@@ -174,6 +174,7 @@ static void show_place(const struct container_array *array, uint64_t index, char
     for (unsigned d = 0; d < array->dimensions && (size_t)used < size; d++)
         used += snprintf(text + used, size - (size_t)used, "%s%" PRIu64 "%s", d == 0 ? " [" : ", ",
                          places[d], d + 1 == array->dimensions ? "]" : "");
+    return text;
 }
 
 /* Sees whether --nan=error makes an error of an array. */
@@ -181,11 +182,11 @@ static void check_nan(struct arrays *a, size_t k)
 {
     const struct container_array *array = a->info->picks[k].array;
     struct found *found = &a->found[k];
-    char shown[CONTAINER_NAME_SHOWN], place[24 * (CONTAINER_DIMENSIONS_MAX + 1)];
+    char shown[CONTAINER_NAME_SHOWN], place[ARRAYS_PLACE_MAX];
 
     if (a->options->nan != NAN_ERROR || found->error || found->result.nan == 0)
         return;
-    show_place(array, found->result.first_nan, place, sizeof place);
+    (void)arrays_show_place(place, array, found->result.first_nan);
     if (asprintf(&found->error, "element %s is a NaN", place) < 0)
         found->error = NULL;
     message_error(EXIT_FAILED, "%s: array %s: element %s is a NaN", a->info->name,
@@ -213,7 +214,8 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     one->partial = a->partials[k];
     one->type = array->type;
     one->big_endian = array->big_endian;
-    one->data_offset = array->offset;
+    one->data_offset = array->deflated ? array->before : array->offset;
+    one->compressed = array->deflated;
     one->shape.known = true;
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;
@@ -221,5 +223,6 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
         one->shape.sizes[i] = array->sizes[i];
     one->format = a->info->format;
     one->elements = pick->elements;
-    one->bytes = one->input_bytes = pick->elements * element_size(array->type);
+    one->bytes = pick->elements * element_size(array->type);
+    one->input_bytes = array->deflated ? array->packed : one->bytes;
 }

@@ -34,6 +34,14 @@ size_t arrays_element_size(const struct arrays *a, size_t k);
 /* Hands in what has been found of array number k. Any worker may call it. */
 void arrays_take(struct arrays *a, size_t k, const struct partial *partial);
 
+/* Room for the place of an element as text. */
+#define ARRAYS_PLACE_MAX ((size_t)24 * (CONTAINER_DIMENSIONS_MAX + 1))
+
+/* Writes the place of an element in its array, as "17" or, with several dimensions, as "17 [1, 5]".
+   Returns `text`. */
+const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
+                              uint64_t index);
+
 /* Hands in what a run of its own has found of array number k: a result, or an error. */
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
 

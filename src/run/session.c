@@ -199,8 +199,10 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
 
 /* Replaces the source's numbering in a merged partial by true indices, and looks at what may be
    wrong with it. False when the result is an error: --nan=error has found a NaN. */
-static bool check_partial(const struct run *run, struct partial *partial)
+static bool check_partial(const struct run *run, const struct container_array *array,
+                          struct partial *partial)
 {
+    char place[ARRAYS_PLACE_MAX];
     const struct source_info *info = run->info;
     struct source *s = run->source;
 
@@ -208,7 +210,11 @@ static bool check_partial(const struct run *run, struct partial *partial)
     partial->max_index = true_index(s, partial->max_index);
     partial->first_nan = true_index(s, partial->first_nan);
     if (run->options->nan == NAN_ERROR && partial->nan > 0) {
-        source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
+        if (array)
+            source_error(s, "element %s is a NaN",
+                         arrays_show_place(place, array, partial->first_nan));
+        else
+            source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
     if (info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed &&
@@ -264,6 +270,7 @@ static void conclude_arrays(struct run *run, struct reduction *reduction)
     for (size_t k = 0; k < info->pick_count; k++)
         reduction->elements += info->picks[k].elements;
     reduction->bytes = info->elements; /* which are bytes */
+    reduction->compressed = info->compressed;
     reduction->input_bytes = source_stats(run->source).input_read;
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
     run_profile_end(run, now, reduction);
@@ -409,8 +416,8 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = attempt == ATTEMPT_IN_ORDER;
-    if (verdict == SOURCE_COMPLETE &&
-        !(check_partial(&run, &partial) && readings_take(&session->readings, &run, &partial)))
+    if (verdict == SOURCE_COMPLETE && !(check_partial(&run, array, &partial) &&
+                                        readings_take(&session->readings, &run, &partial)))
         verdict = SOURCE_BROKEN;
     if (verdict == SOURCE_COMPLETE && !session->readings.more)
         conclude(&run, &partial, &session->readings, reduction);

@@ -19,6 +19,8 @@ const struct container_format *arrays_asked(const struct source_options *options
     switch (options->format) {
     case SOURCE_SAFETENSORS:
         return container_find("safetensors");
+    case SOURCE_NPZ:
+        return container_find("npz");
     case SOURCE_AUTO:
     case SOURCE_RAW:
     case SOURCE_NPY:
@@ -87,9 +89,15 @@ static void warn_left_out(const struct source *s, const struct left_out list[WAR
         const struct container_array *a = list[i].first;
 
         snprintf(others, sizeof others, " and %zu more like it are", list[i].count - 1);
-        message_warning("%s: array %s%s left out: its type %s is %s, which is not reduced", s->name,
-                        container_show_name(shown, a->name), list[i].count > 1 ? others : " is",
-                        a->type_name, a->unreadable);
+        if (list[i].count == 1)
+            snprintf(others, sizeof others, " is");
+        if (a->type_name[0])
+            message_warning("%s: array %s%s left out: its type %s is %s, which is not reduced",
+                            s->name, container_show_name(shown, a->name), others, a->type_name,
+                            a->unreadable);
+        else
+            message_warning("%s: %s%s left out: it is %s", s->name,
+                            container_show_name(shown, a->name), others, a->unreadable);
     }
 }
 
@@ -140,7 +148,8 @@ static void warn_overridden(const struct source *s, const struct source_options 
 bool arrays_layout(struct source *s, const struct container_format *format,
                    const struct source_options *options)
 {
-    struct container_input in = {.read = read_input, .context = s, .size = s->info.input_bytes};
+    struct container_input in = {
+        .read = read_input, .context = s, .size = s->info.input_bytes, .type = options->type};
 
     s->container = container_open(format, &in);
     if (!s->container) {
@@ -157,6 +166,8 @@ bool arrays_layout(struct source *s, const struct container_format *format,
     s->info.element_size = 1;
     s->info.elements = 0;
     for (size_t i = 0; i < s->info.pick_count && !options->headers_only; i++)
+        s->info.compressed = s->info.compressed || s->picks[i].array->deflated;
+    for (size_t i = 0; i < s->info.pick_count && !options->headers_only; i++)
         s->info.elements += s->picks[i].elements * element_size(s->picks[i].array->type);
     if (s->info.pick_count > 0)
         s->info.type = s->picks[0].array->type;
@@ -169,13 +180,17 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
 {
     const struct container_array *a = options->array;
 
-    if (a->length > s->info.input_bytes || a->offset > s->info.input_bytes - a->length) {
-        source_became_shorter(s, s->start + a->offset + a->length);
+    const uint64_t length = a->deflated ? a->packed : a->length;
+
+    if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
+        source_became_shorter(s, s->start + a->offset + length);
         return false;
     }
     s->promised = a->elements;
     s->info.format = "raw";
-    s->data_offset = s->info.data_offset = a->offset;
+    s->array = a;
+    s->info.compressed = a->deflated;
+    s->data_offset = s->info.data_offset = a->deflated ? a->before : a->offset;
     s->info.type = a->type;
     s->info.swap = a->big_endian != element_host_is_big();
     s->info.element_size = element_size(a->type);

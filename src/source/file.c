@@ -24,6 +24,7 @@
 
 #include "source/file.h"
 #include "source/formats.h"
+#include "source/inflate.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -68,12 +69,15 @@
 
 /* What a worker has claimed; its own. */
 struct claim {
-    size_t array;    /* as in struct chunk */
-    uint64_t index;  /* of the first element claimed and not handed out yet */
-    uint64_t count;  /* elements */
-    uint64_t offset; /* in the file, of that element */
-    size_t size;     /* bytes of an element */
-    bool uncached;   /* the page cache does not hold all of them */
+    size_t array;                         /* as in struct chunk */
+    uint64_t index;                       /* of the first element claimed and not handed out yet */
+    uint64_t count;                       /* elements */
+    uint64_t offset;                      /* in the file, of that element */
+    size_t size;                          /* bytes of an element */
+    bool uncached;                        /* the page cache does not hold all of them */
+    const struct container_array *packed; /* the array, where it is compressed: then it has been
+                                             claimed as a whole; else NULL */
+    struct inflate *inflate;              /* what decompresses it; NULL before the first */
 
     /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
        still in memory. */
@@ -86,8 +90,10 @@ struct claim {
 struct file_state {
     _Atomic uint64_t next; /* first element that nobody has claimed; of a container, byte of its
                               arrays */
-    uint64_t *begins;      /* of each array of a container: the bytes of those before it; and behind
-                              the last, of all. NULL where there is one array */
+    uint64_t *begins; /* of each array of a container, in the order in which they are claimed: the
+                         bytes of those before it; and behind the last, of all. NULL where there
+                         is one array */
+    size_t *order;    /* the numbers of the arrays in this order */
     struct claim *claims;
     unsigned workers;
 
@@ -253,12 +259,20 @@ static bool claim_next_of_many(struct source *s, struct claim *claim, size_t byt
     do {
         if (next >= f->begins[count])
             return false;
-        claim->array = find_array(f, count, next);
+        const size_t place = find_array(f, count, next);
+
+        claim->array = f->order[place];
         claim->offset = element_place(s, claim->array, 0, &claim->size);
-        claim->index = (next - f->begins[claim->array]) / claim->size;
+        claim->index = (next - f->begins[place]) / claim->size;
         claim->offset += claim->index * claim->size;
+        claim->packed = NULL;
+        if (s->picks[claim->array].array->deflated) {
+            claim->packed = s->picks[claim->array].array;
+            claim->count = s->picks[claim->array].elements;
+            continue;
+        }
         claim->count = claim_size(f, claim, (f->begins[count] - next) / claim->size,
-                                  (f->begins[claim->array + 1] - next) / claim->size, bytes);
+                                  (f->begins[place + 1] - next) / claim->size, bytes);
     } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count * claim->size));
     return true;
 }
@@ -275,7 +289,8 @@ static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
         if (next >= end)
             return false;
         claim->offset = element_place(s, 0, next, &claim->size);
-        claim->count = claim_size(f, claim, end - next, end - next, bytes);
+        claim->packed = s->array && s->array->deflated ? s->array : NULL;
+        claim->count = claim->packed ? end : claim_size(f, claim, end - next, end - next, bytes);
     } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
     claim->index = next;
     return true;
@@ -314,6 +329,107 @@ static bool copy(struct source *s, struct claim *claim, const struct source_requ
     return read_elements(s, buffer, claim->offset, chunk->count * claim->size);
 }
 
+/* Where a decoder's compressed bytes come from. */
+static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
+{
+    return read_elements(context, buffer, offset, size);
+}
+
+/* Prints what is wrong with compressed data. Returns false. */
+static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
+                         const char *what)
+{
+    char shown[CONTAINER_NAME_SHOWN];
+    const char *name = container_show_name(shown, claim->packed->name);
+
+    if (s->array) /* it is part of the source's name */
+        source_error(s, "byte %" PRIu64 ": %s", offset, what);
+    else
+        source_error(s, "byte %" PRIu64 ": array %s: %s", offset, name, what);
+    return false;
+}
+
+/* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
+static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *bytes, uint64_t size)
+{
+    unsigned char dropped[4096];
+    uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
+    enum inflate_status status = INFLATE_GOOD;
+
+    for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
+        const uint64_t left = size - done;
+        const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
+        size_t got;
+
+        status = inflate_read(claim->inflate, read_packed, s, bytes ? bytes + done : dropped, most,
+                              &got);
+        if (status == INFLATE_WRONG)
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                inflate_error(claim->inflate));
+        if (status == INFLATE_GOOD && got < most)
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                "the compressed data end within the array");
+        done += got;
+    }
+    /* Reading has been counted; other workers read, too, so that this is about right. */
+    begun = clock_between(begun, clock_now());
+    atomic_fetch_add_explicit(&s->decode_time,
+                              clock_between(atomic_load(&s->read_time) - read_before, begun),
+                              memory_order_relaxed);
+    return status == INFLATE_GOOD;
+}
+
+/* What follows the array, to the end of the compressed data: then they are checked. */
+static bool finish_packed(struct source *s, struct claim *claim)
+{
+    const struct container_array *a = claim->packed;
+    unsigned char dropped[4096];
+    size_t got;
+
+    do {
+        switch (inflate_read(claim->inflate, read_packed, s, dropped, sizeof dropped, &got)) {
+        case INFLATE_GOOD:
+            break;
+        case INFLATE_UNREAD:
+            return false;
+        case INFLATE_WRONG:
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                inflate_error(claim->inflate));
+        }
+    } while (got == sizeof dropped);
+    if (!inflate_ended(claim->inflate))
+        return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                            "something follows the compressed data");
+    if (inflate_checksum(claim->inflate) != a->checksum)
+        return packed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
+    return true;
+}
+
+/* Decompresses the next elements that the worker has claimed into the request's buffer. False on
+   failure. */
+static bool unpack(struct source *s, struct claim *claim, const struct source_request *request,
+                   struct chunk *chunk)
+{
+    const struct container_array *a = claim->packed;
+    const uint64_t most = request->size / claim->size;
+
+    if (claim->index == 0) {
+        if (!claim->inflate)
+            claim->inflate = inflate_open();
+        if (!claim->inflate)
+            return packed_wrong(s, claim, a->offset, "out of memory");
+        inflate_begin(claim->inflate, s->start + a->offset, a->packed);
+        if (!unpack_bytes(s, claim, NULL, a->before))
+            return false;
+    }
+    chunk->data = request->buffer;
+    chunk->count = (size_t)(claim->count < most ? claim->count : most);
+    if (!unpack_bytes(s, claim, request->buffer, chunk->count * claim->size))
+        return false;
+    /* With --length, what is behind that is left alone. */
+    return claim->index + chunk->count < a->elements || finish_packed(s, claim);
+}
+
 static enum source_status file_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
@@ -330,11 +446,18 @@ static enum source_status file_next(struct source *s, const struct source_reques
             !(f->begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
             return SOURCE_END;
         claim->uncached =
-            s->info.uncached > 0 &&
+            !claim->packed && s->info.uncached > 0 &&
             count_uncached(f, claim->offset, claim->count * claim->size, PROBES_RANGE);
     }
     chunk->array = claim->array;
     chunk->index = claim->index;
+    if (claim->packed) {
+        if (!unpack(s, claim, request, chunk))
+            return SOURCE_FAILED;
+        claim->index += chunk->count;
+        claim->count -= chunk->count;
+        return SOURCE_CHUNK;
+    }
     if (claim->uncached && f->direct >= 0 &&
         !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
         direct = read_direct(s, claim, request, chunk);
@@ -403,14 +526,17 @@ static void file_close(struct source *s)
 {
     struct file_state *f = s->state;
 
-    for (unsigned i = 0; i < f->workers; i++)
+    for (unsigned i = 0; i < f->workers; i++) {
         free(f->claims[i].buffer);
+        inflate_close(f->claims[i].inflate);
+    }
     if (f->map)
         munmap(f->map, f->map_size);
     if (f->direct >= 0)
         close(f->direct);
     free(f->claims);
     free(f->begins);
+    free(f->order);
     free(f);
 }
 
@@ -442,17 +568,50 @@ static int open_direct(const struct source *s)
     return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
-/* The bytes before each array of a container, and of all of them; NULL without memory. */
-static uint64_t *array_begins(const struct source *s)
-{
-    uint64_t *begins = malloc((s->info.pick_count + 1) * sizeof *begins);
+/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first;
+   what then is left to do is shared out in small pieces. */
+struct place {
+    size_t number;
+    uint64_t packed; /* 0 where it is not compressed */
+};
 
-    if (!begins)
-        return NULL;
-    begins[0] = 0;
-    for (size_t i = 0; i < s->info.pick_count; i++)
-        begins[i + 1] = begins[i] + s->picks[i].elements * element_size(s->picks[i].array->type);
-    return begins;
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->packed != y->packed)
+        return x->packed > y->packed ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Sets the order of a container's arrays, and the bytes before each. False without memory. */
+static bool order_arrays(const struct source *s, struct file_state *f)
+{
+    const size_t count = s->info.pick_count;
+    struct place *places = malloc((count + 1) * sizeof *places);
+
+    f->begins = malloc((count + 1) * sizeof *f->begins);
+    f->order = malloc((count + 1) * sizeof *f->order);
+    if (!places || !f->begins || !f->order) {
+        free(places);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct container_array *a = s->picks[i].array;
+
+        places[i] = (struct place){i, a->deflated ? a->packed : 0};
+    }
+    if (count > 0)
+        qsort(places, count, sizeof *places, compare_places);
+    f->begins[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct source_pick *pick = &s->picks[places[i].number];
+
+        f->order[i] = places[i].number;
+        f->begins[i + 1] = f->begins[i] + pick->elements * element_size(pick->array->type);
+    }
+    free(places);
+    return true;
 }
 
 /* The state of a source whose layout is known; NULL without memory. */
@@ -463,11 +622,10 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     if (!f)
         return NULL;
     f->claims = calloc(workers, sizeof *f->claims);
-    if (s->info.picks)
-        f->begins = array_begins(s);
-    if (!f->claims || (s->info.picks && !f->begins)) {
+    if (!f->claims || (s->info.picks && !order_arrays(s, f))) {
         free(f->claims);
         free(f->begins);
+        free(f->order);
         free(f);
         return NULL;
     }

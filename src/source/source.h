@@ -42,7 +42,8 @@ enum source_format {
     SOURCE_ZSTD,
     SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
     /* Containers, rows of the table in container/formats.c. */
-    SOURCE_SAFETENSORS
+    SOURCE_SAFETENSORS,
+    SOURCE_NPZ
 };
 
 /* Which arrays of containers are wanted: those whose names match one of the patterns, as a shell

@@ -51,14 +51,15 @@ struct source {
 
     /* The layout, fixed once the source is open. */
     struct source_info info;
-    struct container *container; /* as info.container */
-    struct source_pick *picks;   /* as info.picks */
-    bool header;                 /* the elements stand behind a header that describes them */
-    int window_log;              /* of zstd frames at most */
-    bool no_check;               /* checksums of zstd frames are not verified */
-    uint64_t start;              /* offset in the file at which the input begins */
-    uint64_t data_offset;        /* bytes, after decompression, before the first element */
-    uint64_t promised;           /* elements that a header promises; SOURCE_UNKNOWN without one */
+    struct container *container;         /* as info.container */
+    struct source_pick *picks;           /* as info.picks */
+    const struct container_array *array; /* the one that is read alone; NULL for none */
+    bool header;          /* the elements stand behind a header that describes them */
+    int window_log;       /* of zstd frames at most */
+    bool no_check;        /* checksums of zstd frames are not verified */
+    uint64_t start;       /* offset in the file at which the input begins */
+    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    uint64_t promised;    /* elements that a header promises; SOURCE_UNKNOWN without one */
 
     bool muted; /* source_error does nothing: what it would say is found again, and better told */
 

@@ -295,6 +295,100 @@ ok 'the total counts all elements' test "$(sed -n 5p found)" -eq \
     "$(awk 'NR % 17 == 5 { sum += $1 } END { print sum }' expected)"
 
 #
+# .npz, packed by Python's own library. Its members are the samples, whose results are known.
+#
+python=$(command -v python3)
+if [ -n "$python" ] && "$python" -c 'import zipfile, zlib' 2>/dev/null; then
+    "$python" - <<'END'
+import glob, os, zipfile
+
+names = sorted(glob.glob("data/npy/*.npy"), key=lambda name: ("v1-f4" not in name, name))
+def pack(path, method, names, **more):
+    with zipfile.ZipFile(path, "w", method, **more) as archive:
+        for name in names:
+            archive.write(name, os.path.basename(name))
+for name in list(names):
+    pack("one.npz", zipfile.ZIP_STORED, [name])
+    if os.system("gpureduce -q one.npz >one.out 2>one.err") or os.path.getsize("one.err"):
+        names.remove(name)
+open("names", "w").write("".join(f"{n}\n" for n in names))
+pack("stored.npz", zipfile.ZIP_STORED, names)
+pack("deflated.npz", zipfile.ZIP_DEFLATED, names)
+pack("bzip2.npz", zipfile.ZIP_BZIP2, names[:1])
+with zipfile.ZipFile("mixed.npz", "w") as archive:
+    archive.write(names[0], "a/b.npy")
+    archive.writestr("notes.txt", "notes")
+    archive.write(names[1], "c.npy", zipfile.ZIP_DEFLATED)
+# One large array, compressed well and badly.
+elements = open("large", "rb").read() * 8
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,)}" % (len(elements) // 4)
+open("big.npy", "wb").write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + elements)
+pack("big.npz", zipfile.ZIP_DEFLATED, names + ["big.npy"])
+# Damage.
+good = open("deflated.npz", "rb").read()
+with zipfile.ZipFile("deflated.npz") as archive:
+    first = archive.infolist()[0]
+at = first.header_offset + 30 + len(first.filename) + first.compress_size // 2
+open("damaged.npz", "wb").write(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1:])
+directory = good.rindex(b"PK\1\2", 0, good.index(b"PK\1\2") + 4)
+open("sum.npz", "wb").write(good[:directory + 16] + bytes([good[directory + 16] ^ 1]) + good[directory + 17:])
+size = first.compress_size - 9
+open("short.npz", "wb").write(good[:directory + 20] + size.to_bytes(4, "little") + good[directory + 24:])
+END
+    : >expected
+    while read -r name; do
+        run -q -o $operations "$name" && cat out
+    done <names >expected
+    ok 'there are members' test "$(wc -l <names)" -gt 10
+    for options in '' '-j 1' '-j 3' '-j 16 --chunk-size 100'; do
+        # shellcheck disable=SC2086 # none, or several words
+        run -q -o $operations $options stored.npz
+        ok "stored members as they are alone, ${options:-by default}" cmp expected out
+    done
+    run --list -q -o sum mixed.npz
+    ok 'names are without .npy, and other members are listed' test \
+        "$(cut -f 2 out | tr '\n' ' ')" = 'a/b notes.txt c '
+    run -q -o count bzip2.npz
+    is 'another compression' 1 '' '*'
+    ok 'and that is said' grep -q 'is left out: it is compressed otherwise than by deflate$' err
+    cat mixed.npz | "$GPUREDUCE" >out 2>err
+    ok 'a pipe is refused' grep -q 'standard input: a .npz archive' err
+    run -q -o count mixed.npz
+    if grep -q 'lacks zlib' err; then
+        skip 'deflated members' 'built without zlib'
+    else
+        for options in '' '-j 1' '-j 3' '-j 16 --chunk-size 100'; do
+            # shellcheck disable=SC2086 # none, or several words
+            run -q -o $operations $options deflated.npz
+            ok "deflated members as they are alone, ${options:-by default}" cmp expected out
+        done
+        run -q -o $operations big.npy && cat out >>expected
+        run -q -o $operations big.npz
+        ok 'and a large one' cmp expected out
+        run -q -o median,count --array big big.npz
+        cp out found
+        run -q -o median,count big.npy
+        ok 'quantiles of it' cmp out found
+        run -q -o count --length=5 --array big big.npz
+        is 'the first elements of it' 0 5 '*'
+        first=$(head -n 1 names)
+        first=${first##*/} first=${first%.npy}
+        run -q -o sum --array "$first" sum.npz
+        fails_like 'a wrong checksum' "sum.npz: byte [0-9]*: array $first: the checksum of this member is wrong"
+        run -q -o median --array "$first" sum.npz
+        is 'for quantiles, too' 1 error "gpureduce: sum.npz: array $first: $(sed 's/.*: \(byte [0-9]*: the .*\)/\1/' err)"
+        run -q -o sum short.npz
+        ok 'compressed data that are cut off' test "$status:$(grep -c '^gpureduce: short.npz: .*byte [0-9]*: ' err)" = 1:1
+        run -q -o sum damaged.npz
+        ok 'damage' test "$status:$(grep -c '^gpureduce: damaged.npz: .*byte [0-9]*: ' err)" = 1:1
+        run -q -o sum --array '[!'"$(echo "$first" | cut -c 1)"']*' damaged.npz
+        ok 'which other arrays do not mind' test "$status" -le 1
+    fi
+else
+    skip '.npz' 'there is no python3 with zlib'
+fi
+
+#
 # Files made by the format's package, and headers that this refuses or takes.
 #
 : "${ARRAYS_PYTHON:=${FOREIGN_PYTHON:-python3}}"
@@ -306,6 +400,16 @@ if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy, 
     cut -f 2- out >found
     ok 'what the package writes' cmp made/all.tsv found
     [ "$failures" -eq 0 ] || diff made/all.tsv found | head -n 5 | sed 's/^/# /'
+    for file in stored.npz deflated.npz; do
+        run -o sum,min,max,nan made/$file
+        if grep -q 'lacks zlib' err; then
+            skip "what NumPy writes, $file" 'built without zlib'
+            continue
+        fi
+        cut -f 2- out >found
+        ok "what NumPy writes, $file" cmp made/npz.tsv found
+        ok 'and what is left out of it' test "$(grep -c 'is left out: its type' err)" -eq 3
+    done
     # shellcheck disable=SC2046 # the names are words
     run --list --json --format=safetensors $(sed 's|^\([^ ]*\) .*|made/\1|' made/headers)
     sed -n 's|^gpureduce: made/\([^:]*\): .*|\1|p' err | sort >refused

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""make_arrays.py DIRECTORY: writes safetensors files by the format's own package into DIRECTORY:
-all.safetensors, with all.tsv, what `gpureduce -o sum,min,max,nan` prints of it behind the name of the
-file; and some thousand small ones with damaged headers, with a line for each in `headers`: its name,
+"""make_arrays.py DIRECTORY: writes files of several arrays by the formats' own packages into DIRECTORY:
+all.safetensors, stored.npz and deflated.npz, with all.tsv and npz.tsv, what `gpureduce -o
+sum,min,max,nan` prints of them behind the name of the file; and some thousand small ones with damaged headers of safetensors, with a line for each in `headers`: its name,
 and whether the package takes or refuses it."""
 
 import json
@@ -58,12 +58,12 @@ def shortest(x, dtype):
     return text
 
 
-with open(path("all.tsv"), "w", encoding="utf-8") as out:
-    out.write("array\tdtype\tshape\tsum\tmin\tmax\tnan\n")
-    with safetensors.safe_open(path("all.safetensors"), "np") as file:
-        for name in file.offset_keys():
-            x = file.get_tensor(name)
-            dtype = str(x.dtype)
+def expect(name, named):
+    """Writes what gpureduce prints of arrays in this order."""
+    with open(path(name), "w", encoding="utf-8") as out:
+        out.write("array\tdtype\tshape\tsum\tmin\tmax\tnan\n")
+        for name, x in named:
+            dtype = x.dtype.name
             flat = [v.item() for v in x.ravel()]
             nans = sum(v != v for v in flat)
             if dtype.startswith("float"):
@@ -74,6 +74,17 @@ with open(path("all.tsv"), "w", encoding="utf-8") as out:
             high = shortest(math.nan if nans or not flat else max(flat), dtype)
             shape = ",".join(map(str, x.shape))
             out.write(f"{name}\t{NAMES[dtype]}\t[{shape}]\t{total}\t{low}\t{high}\t{nans}\n")
+
+
+with safetensors.safe_open(path("all.safetensors"), "np") as file:
+    expect("all.tsv", [(name, file.get_tensor(name)) for name in file.offset_keys()])
+
+arrays["fortran"] = np.asfortranarray(arrays["float32.3"])
+arrays["big endian"] = arrays["int32.4"].astype(">i4")
+others = {"complex": np.ones(3, "c8"), "objects": np.array([None, 1]), "text": np.array(["a", "bc"])}
+np.savez(path("stored.npz"), **arrays, **others)
+np.savez_compressed(path("deflated.npz"), **arrays, **others)
+expect("npz.tsv", arrays.items())
 
 # ------------------------------------------------------------------------------------------------
 # Headers.

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/data_gen.h"
 #include "lib/tap.h"
+#include "source/inflate.h"
 
 /* A file in memory, in a block of just its size, so that a sanitizer sees a step beyond it. */
 struct file {
@@ -360,6 +360,9 @@ static void check_recognise(void)
         {"\x40\0\0\0\0\0\0\0[\"w\":{\"d", 16, NULL},
         {"\x40\0\0\0\0\0\0\1{\"w\":{\"d", 16, NULL},
         {"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, NULL},
+        {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.npy", 35, "npz"},
+        {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.np", 34, NULL},
+        {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.txt", 35, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};
@@ -376,6 +379,310 @@ static void check_recognise(void)
     tap_family_end(&family, "formats are told by their first bytes");
 }
 
+/*
+ * .npz.
+ */
+
+/* A zip archive as it is put together. */
+struct archive {
+    unsigned char bytes[8192], directory[2048];
+    size_t size, directory_size;
+    unsigned members;
+};
+
+static void put(unsigned char *at, uint64_t x, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (unsigned char)(x >> 8 * i);
+}
+
+/* Adds a member, stored or, method 8, in one stored block of deflate. With `wide`, its sizes stand
+   in a ZIP64 field, behind a field of another kind. */
+static void add_member(struct archive *z, const char *name, const void *content, size_t size,
+                       unsigned method, bool wide)
+{
+    const size_t length = strlen(name), packed = method == 8 ? size + 5 : size;
+    unsigned char *local = z->bytes + z->size, *entry = z->directory + z->directory_size;
+    unsigned char *data = local + 30 + length;
+
+    memset(local, 0, 30);
+    put(local, 0x04034b50, 4);
+    put(local + 8, method, 2);
+    put(local + 26, length, 2);
+    memcpy(local + 30, name, length);
+    if (method == 8) {
+        *data++ = 1;
+        put(data, size, 2);
+        put(data + 2, ~size, 2);
+        data += 4;
+    }
+    memcpy(data, content, size);
+    memset(entry, 0, 46);
+    put(entry, 0x02014b50, 4);
+    put(entry + 10, method, 2);
+    put(entry + 20, wide ? 0xffffffff : packed, 4);
+    put(entry + 24, wide ? 0xffffffff : size, 4);
+    put(entry + 28, length, 2);
+    put(entry + 30, wide ? 24 : 0, 2);
+    put(entry + 42, z->size, 4);
+    memcpy(entry + 46, name, length);
+    if (wide) {
+        put(entry + 46 + length, 0x7777, 4);
+        put(entry + 46 + length + 4, 1, 2);
+        put(entry + 46 + length + 6, 16, 2);
+        put(entry + 46 + length + 8, size, 8);
+        put(entry + 46 + length + 16, packed, 8);
+    }
+    z->size += 30 + length + packed;
+    z->directory_size += 46 + length + (wide ? 24 : 0);
+    z->members++;
+}
+
+/* Ends the archive, with a ZIP64 end and a comment where those are asked for; free its bytes. */
+static struct file end_archive(const struct archive *z, bool wide, const char *comment)
+{
+    struct file file = {.size =
+                            z->size + z->directory_size + (wide ? 76 : 0) + 22 + strlen(comment)};
+    const size_t begin = z->size, end = begin + z->directory_size;
+    unsigned char *at;
+
+    file.bytes = calloc(file.size, 1);
+    if (!file.bytes)
+        abort();
+    memcpy(file.bytes, z->bytes, z->size);
+    memcpy(file.bytes + begin, z->directory, z->directory_size);
+    at = file.bytes + end;
+    if (wide) {
+        put(at, 0x06064b50, 4);
+        put(at + 4, 44, 8);
+        put(at + 24, z->members, 8);
+        put(at + 32, z->members, 8);
+        put(at + 40, z->directory_size, 8);
+        put(at + 48, begin, 8);
+        put(at + 56, 0x07064b50, 4);
+        put(at + 64, end, 8);
+        put(at + 72, 1, 4);
+        at += 76;
+    }
+    put(at, 0x06054b50, 4);
+    put(at + 8, wide ? 0xffff : z->members, 2);
+    put(at + 10, wide ? 0xffff : z->members, 2);
+    put(at + 12, wide ? 0xffffffff : z->directory_size, 4);
+    put(at + 16, wide ? 0xffffffff : begin, 4);
+    put(at + 20, strlen(comment), 2);
+    memcpy(at + 22, comment, strlen(comment));
+    return file;
+}
+
+/* A .npy with this dictionary, and so many bytes of elements. Returns its size. */
+static size_t npy(unsigned char out[512], const char *dictionary, size_t data)
+{
+    const size_t length = strlen(dictionary);
+
+    memcpy(out, "\x93NUMPY\1\0", 8);
+    put(out + 8, length, 2);
+    memcpy(out + 10, dictionary, length);
+    memset(out + 10 + length, 7, data);
+    return 10 + length + data;
+}
+
+#define F4_23 "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}"
+#define I2_32 "{'descr': '>i2', 'fortran_order': True, 'shape': (3, 2)}"
+#define C8_1 "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}"
+#define RECORD "{'descr': [('a', '<f4'), (']', 'O')], 'fortran_order': False, 'shape': ()}"
+
+static struct container *open_npz(struct file *file, struct container_input *in)
+{
+    *in = input(file);
+    return container_open(container_find("npz"), in);
+}
+
+/* Archives of several members, in every form that sizes are written in. */
+static void check_npz(void)
+{
+    struct tap_family family = {0};
+    unsigned char member[512];
+
+    for (unsigned form = 0; form < 4; form++) {
+        struct archive z = {.size = 0};
+        const struct container_array *a;
+        struct container_input in;
+        struct container *c;
+        struct file file;
+
+        add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, form & 1);
+        add_member(&z, "notes.txt", "notes", 5, 0, false);
+        add_member(&z, "b/a.npy", member, npy(member, I2_32, 12), 0, form & 1);
+        add_member(&z, "c.npy", member, npy(member, C8_1, 8), 0, false);
+        add_member(&z, "s.npy", member, npy(member, RECORD, 8), 0, false);
+        add_member(&z, "l.npy", member, npy(member, F4_23, 24), 14, false);
+        file = end_archive(&z, form & 2, form == 3 ? "PK\5\6 is no end" : "");
+        c = open_npz(&file, &in);
+        if (!tap_case(&family, c && c->count == 6, "form %u: %s", form, in.error)) {
+            container_close(c);
+            free(file.bytes);
+            continue;
+        }
+        a = c->arrays;
+        tap_case(&family,
+                 strcmp(a[0].name, "w") == 0 && a[0].type == ELEMENT_F32 && a[0].elements == 6 &&
+                     a[0].dimensions == 2 && a[0].sizes[1] == 3 && !a[0].fortran_order &&
+                     file.bytes[a[0].offset] == 7 && file.bytes[a[0].offset - 1] == '}' &&
+                     a[0].length == 24,
+                 "form %u: w", form);
+        tap_case(&family, strcmp(a[1].name, "notes.txt") == 0 && a[1].unreadable, "form %u: notes",
+                 form);
+        tap_case(&family,
+                 strcmp(a[2].name, "b/a") == 0 && a[2].type == ELEMENT_I16 && a[2].big_endian &&
+                     a[2].fortran_order && a[2].sizes[0] == 3,
+                 "form %u: b/a", form);
+        tap_case(&family,
+                 strcmp(a[3].type_name, "<c8") == 0 && a[3].unreadable && a[3].elements == 1,
+                 "form %u: complex numbers", form);
+        tap_case(&family, strcmp(a[4].type_name, "structured") == 0 && a[4].unreadable,
+                 "form %u: a structure", form);
+        tap_case(&family, strcmp(a[5].name, "l") == 0 && a[5].unreadable,
+                 "form %u: another compression", form);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "members, and what they are");
+}
+
+/* A member that is deflated: where its bytes are, and what they hold. */
+static void check_deflated(void)
+{
+    struct archive z = {.size = 0};
+    struct container_input in;
+    unsigned char member[512];
+    struct container *c;
+    struct file file;
+    const size_t size = npy(member, F4_23, 24);
+
+    add_member(&z, "w.npy", member, size, 8, false);
+    file = end_archive(&z, false, "");
+    c = open_npz(&file, &in);
+    tap_ok(c && c->count == 1 && c->arrays[0].deflated && c->arrays[0].offset == 35 &&
+               c->arrays[0].packed == size + 5,
+           "where a deflated member lies: %s", in.error);
+    if (inflate_possible())
+        tap_ok(c && c->arrays[0].before == size - 24 && c->arrays[0].elements == 6 &&
+                   c->arrays[0].length == 24 && !c->arrays[0].unreadable,
+               "what a deflated member holds");
+    else
+        tap_ok(c && c->arrays[0].unreadable, "without zlib, it is left out");
+    container_close(c);
+    file.bytes[35] = 7; /* a kind of block that there is not */
+    c = open_npz(&file, &in);
+    if (inflate_possible())
+        tap_ok(!c && in.error[0] && in.error_offset >= 35, "a damaged one: %s",
+               c ? "taken" : in.error);
+    container_close(c);
+    free(file.bytes);
+}
+
+/* An archive of one member. */
+static struct file make_npz(void)
+{
+    struct archive z = {.size = 0};
+    unsigned char member[512];
+
+    add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+    return end_archive(&z, false, "");
+}
+
+/* Archives with one part changed: the place, how many bytes, what they become, and what is said. */
+static void check_damaged(void)
+{
+    enum { ENTRY_AT = 126, END_AT = 177, FILE_SIZE = END_AT + 22 };
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+        const char *error;
+    } cases[] = {
+        {0, 1, 'Q', "a member is expected here"},
+        {26, 2, 4, "another name in the directory"},
+        {26, 2, 60000, "do not lie before the directory"},
+        {28, 2, 60000, "do not lie before the directory"},
+        {31, 1, 'x', "another name in the directory"},
+        {35, 1, 'x', "no .npy file"},
+        {43, 2, 500, "no .npy file, or is cut off"},
+        {45, 1, 'x', "byte 10 of this .npy"},
+        {98, 1, '9', "more elements than the"},
+        {ENTRY_AT, 1, 'x', "an entry of the central directory is expected"},
+        {ENTRY_AT + 20, 4, 92, "do not lie before the directory"},
+        {ENTRY_AT + 20, 4, 90, "91 bytes are stored as 90"},
+        {ENTRY_AT + 24, 4, 0xffffffff, "4294967295 bytes are stored as 91"},
+        {ENTRY_AT + 28, 2, 6, "this entry of the central directory is cut off"},
+        {ENTRY_AT + 30, 2, 1, "this entry of the central directory is cut off"},
+        {ENTRY_AT + 32, 2, 65535, "this entry of the central directory is cut off"},
+        {ENTRY_AT + 42, 4, 1, "a member is expected here"},
+        {ENTRY_AT + 42, 4, 97, "not before the directory"},
+        {ENTRY_AT + 42, 4, 0xfffffffe, "not before the directory"},
+        {ENTRY_AT + 47, 1, 0, "zero byte"},
+        {END_AT, 1, 'x', "the file is cut off"},
+        {END_AT + 10, 2, 0, "more than 0 members"},
+        {END_AT + 10, 2, 2, "2 members have no room in 51 bytes"},
+        {END_AT + 12, 4, 50, "does not end here"},
+        {END_AT + 12, 4, 0xfffffff0, "does not end here"},
+        {END_AT + 16, 4, 125, "does not end here"},
+        {END_AT + 16, 4, 0xffffffff, "does not end here"},
+        {END_AT + 20, 2, 1, "the file is cut off"},
+    };
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file = make_npz();
+        if (file.size != FILE_SIZE || file.bytes[ENTRY_AT] != 'P' || file.bytes[END_AT] != 'P')
+            abort();
+        put(file.bytes + cases[i].at, cases[i].value, cases[i].bytes);
+        c = open_npz(&file, &in);
+        tap_case(&family, !c && strstr(in.error, cases[i].error), "byte %zu: %s, expected %s",
+                 cases[i].at, c ? "taken" : in.error, cases[i].error);
+        container_close(c);
+        free(file.bytes);
+    }
+    for (size_t size = 0; size < FILE_SIZE; size++) {
+        struct file cut = {malloc(size + 1), size};
+
+        file = make_npz();
+        if (!cut.bytes)
+            abort();
+        memcpy(cut.bytes, file.bytes, size);
+        c = open_npz(&cut, &in);
+        tap_case(&family, !c && in.error[0], "cut off at %zu: %s", size, c ? "taken" : in.error);
+        container_close(c);
+        free(cut.bytes);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "damaged archives");
+}
+
+/* Two members of one name, and two that are the same bytes. */
+static void check_twice(void)
+{
+    struct archive z = {.size = 0};
+    struct container_input in;
+    unsigned char member[512];
+    struct container *c;
+    struct file file;
+
+    add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+    add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+    file = end_archive(&z, false, "");
+    c = open_npz(&file, &in);
+    tap_ok(!c && strstr(in.error, "two arrays are called w"), "one name twice: %s", in.error);
+    container_close(c);
+    put(file.bytes + 2 * 126 + 51 + 42, 0, 4);
+    c = open_npz(&file, &in);
+    tap_ok(!c && strstr(in.error, "overlap"), "a member twice: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+}
+
 int main(void)
 {
     check_recognise();
@@ -385,5 +692,9 @@ int main(void)
     check_lengths();
     check_limits();
     check_many();
+    check_npz();
+    check_deflated();
+    check_damaged();
+    check_twice();
     return tap_done();
 }

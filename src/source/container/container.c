@@ -43,6 +43,11 @@ struct container_array *container_add(struct container *c, const char *name)
     return a;
 }
 
+void container_name_type(struct container_array *a, const char *name)
+{
+    snprintf(a->type_name, sizeof a->type_name, "%s", name);
+}
+
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name)
 {
     char quoted[MESSAGE_QUOTE_MAX];

@@ -23,19 +23,29 @@
 /* Room for the name of an array in an error; a longer one is cut. */
 #define CONTAINER_NAME_SHOWN 120
 
+/* Room for the name of a type; a longer one is cut. */
+#define CONTAINER_TYPE_MAX 16
+
 /* Arrays of more dimensions are refused. */
 #define CONTAINER_DIMENSIONS_MAX 64
 
 struct container_array {
-    const char *name;       /* UTF-8 without U+0000; no two arrays of a container have the same */
-    const char *type_name;  /* as the container spells it */
+    const char
+        *name; /* as a rule UTF-8, without U+0000; no two arrays of a container have the same */
+    char type_name[CONTAINER_TYPE_MAX]; /* as the container spells it; empty
+                                           where it is no array of a type */
     const char *unreadable; /* what the type is, in words that follow "is", where its elements
                                cannot be reduced; NULL where they can. Then `type` and what follows
                                it up to `offset` mean nothing */
     enum element_type type;
     bool big_endian;
     uint64_t elements;       /* the product of the shape; 1 without dimensions */
-    uint64_t offset, length; /* bytes in the file */
+    uint64_t offset, length; /* bytes in the file; of one that is compressed, the offset of the
+                                compressed bytes, and the length of its elements */
+    bool deflated;           /* it is compressed, as RFC 1951 has it */
+    uint64_t packed;         /* then: compressed bytes */
+    uint64_t before;         /* decompressed bytes before the first element */
+    uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
     unsigned dimensions;
     const uint64_t *sizes;
     bool fortran_order;
@@ -61,7 +71,9 @@ struct container_input {
        why. */
     bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
     void *context;
-    uint64_t size; /* bytes of the file */
+    uint64_t size;          /* bytes of the file */
+    enum element_type type; /* what the user says of elements of which the file says only how many
+                               bytes they have */
 
     /* What a format found wrong, and at which byte of the file; empty where `read` has failed. */
     char error[CONTAINER_ERROR_MAX];
@@ -97,6 +109,9 @@ bool container_no_memory(struct container_input *in);
 /* Adds an array, all zeros but for its name. NULL without memory; the pointer is good until the
    next one is added. */
 struct container_array *container_add(struct container *c, const char *name);
+
+/* Sets what the container calls the type. */
+void container_name_type(struct container_array *a, const char *name);
 
 /* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
    and what is too long is cut. Returns `shown`. */

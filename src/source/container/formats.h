@@ -10,7 +10,7 @@
    bytes decide. */
 const struct container_format *container_recognise(const unsigned char *bytes, size_t size);
 
-#define CONTAINER_HEAD ((size_t)16)
+#define CONTAINER_HEAD ((size_t)1024)
 
 /* The format that is called so; NULL for none. */
 const struct container_format *container_find(const char *name);
@@ -19,5 +19,8 @@ const struct container_format *container_find(const char *name);
    elements. What is refused is what its own library refuses (Metadata::validate and read_metadata
    in safetensors/src/tensor.rs), and a name that two arrays have, which that drops one of. */
 extern const struct container_format container_safetensors;
+
+/* .npz, of NumPy: a zip archive of .npy files, stored or deflated. */
+extern const struct container_format container_npz;
 
 #endif

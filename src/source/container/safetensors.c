@@ -211,7 +211,7 @@ static bool find_type(const struct entry *e, struct container_array *a, unsigned
     for (int i = 0; i < ELEMENT_TYPES; i++) {
         if (strcmp(e->type, element_formats[i].safetensors) == 0) {
             a->type = (enum element_type)i;
-            a->type_name = element_formats[i].safetensors;
+            container_name_type(a, element_formats[i].safetensors);
             *bits = 8 * (unsigned)element_formats[i].size;
             return true;
         }
@@ -219,7 +219,7 @@ static bool find_type(const struct entry *e, struct container_array *a, unsigned
     for (size_t i = 0; i < foreign_type_count; i++) {
         if (strcmp(e->type, foreign_types[i].name) == 0) {
             a->unreadable = foreign_types[i].what;
-            a->type_name = foreign_types[i].name;
+            container_name_type(a, foreign_types[i].name);
             *bits = foreign_types[i].bits;
             return true;
         }
