@@ -179,7 +179,7 @@ static const char *format_word(size_t i)
         [SOURCE_AUTO] = "auto",         [SOURCE_RAW] = "raw",
         [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
         [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
-        [SOURCE_NPZ] = "npz",
+        [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
     };
 
     return i < COUNT(words) ? words[i] : NULL;
@@ -448,9 +448,10 @@ static const struct argument table[] = {
      .what = "format",
      .word = format_word,
      .completion = COMPLETE_WORD,
-     .help = "what the input is: auto (default), raw, npy, zstd, safetensors, npz, or raw+zstd, "
-             "which is "
-             "raw numbers compressed by zstd whatever they look like"},
+     .help =
+         "what the input is: auto (default), raw, npy, zstd, safetensors, npz, gguf, or raw+zstd, "
+         "which is "
+         "raw numbers compressed by zstd whatever they look like"},
     {.name = "array",
      .value = "GLOB",
      .kind = ARGUMENT_PARSED,
@@ -573,8 +574,8 @@ static const struct arguments arguments = {
     .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
                "\n"
                "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files,\n"
-               "either of them compressed by zstd, and safetensors and .npz files, each array\n"
-               "of which has a result, are told apart by their content.",
+               "either of them compressed by zstd, and safetensors, .npz and GGUF files, each\n"
+               "array of which has a result, are told apart by their content.",
     .table = table,
     .count = COUNT(table),
     .operands = -1,

@@ -21,6 +21,8 @@ const struct container_format *arrays_asked(const struct source_options *options
         return container_find("safetensors");
     case SOURCE_NPZ:
         return container_find("npz");
+    case SOURCE_GGUF:
+        return container_find("gguf");
     case SOURCE_AUTO:
     case SOURCE_RAW:
     case SOURCE_NPY:

@@ -246,7 +246,7 @@ static const struct foreign rows[] = {
      .least = 10,
      .also = is_safetensors},
     {.name = "a GGUF file",
-     .advice = "gguf.GGUFReader" AS_NPY,
+     .advice = "one of version 2 or 3 that is neither in a pipe nor compressed is read",
      MAGIC("GGUF"),
      .least = 8,
      .also = is_gguf},

@@ -4,7 +4,7 @@ library_sources += \
 	src/source/common.c src/source/source.h src/source/source_impl.h \
 	src/source/container/container.c src/source/container/container.h \
 	src/source/container/formats.c src/source/container/formats.h \
-	src/source/container/npz.c \
+	src/source/container/gguf.c src/source/container/npz.c \
 	src/source/container/safetensors.c \
 	src/source/doubt.c src/source/doubt.h \
 	src/source/file.c src/source/file.h \

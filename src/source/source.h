@@ -43,7 +43,8 @@ enum source_format {
     SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
     /* Containers, rows of the table in container/formats.c. */
     SOURCE_SAFETENSORS,
-    SOURCE_NPZ
+    SOURCE_NPZ,
+    SOURCE_GGUF
 };
 
 /* Which arrays of containers are wanted: those whose names match one of the patterns, as a shell

@@ -400,6 +400,14 @@ if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy, 
     cut -f 2- out >found
     ok 'what the package writes' cmp made/all.tsv found
     [ "$failures" -eq 0 ] || diff made/all.tsv found | head -n 5 | sed 's/^/# /'
+    if [ -f made/gguf.tsv ]; then
+        run -o sum,min,max,nan made/all.gguf
+        cut -f 2- out >found
+        ok 'what gguf writes' cmp made/gguf.tsv found
+        ok 'quantised tensors are left out' test "$(grep -c 'left out: its type Q[48]_0 is quantised' err)" -eq 2
+    else
+        skip 'what gguf writes' 'gguf is missing'
+    fi
     for file in stored.npz deflated.npz; do
         run -o sum,min,max,nan made/$file
         if grep -q 'lacks zlib' err; then

@@ -202,7 +202,7 @@ for good in auto raw; do
 done
 for bad in '' RAW .npy gzip rawx; do
     run --format "$bad" three.f32
-    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd, raw+zstd, safetensors or npz $try"
+    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd, raw+zstd, safetensors, npz or gguf $try"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """make_arrays.py DIRECTORY: writes files of several arrays by the formats' own packages into DIRECTORY:
-all.safetensors, stored.npz and deflated.npz, with all.tsv and npz.tsv, what `gpureduce -o
+all.safetensors, stored.npz, deflated.npz and all.gguf, with all.tsv, npz.tsv and gguf.tsv, what `gpureduce -o
 sum,min,max,nan` prints of them behind the name of the file; and some thousand small ones with damaged headers of safetensors, with a line for each in `headers`: its name,
 and whether the package takes or refuses it."""
 
@@ -78,6 +78,28 @@ def expect(name, named):
 
 with safetensors.safe_open(path("all.safetensors"), "np") as file:
     expect("all.tsv", [(name, file.get_tensor(name)) for name in file.offset_keys()])
+
+try:
+    import gguf
+
+    writer = gguf.GGUFWriter(path("all.gguf"), "llama")
+    writer.add_description("made by make_arrays.py")
+    writer.add_array("tokenizer.ggml.tokens", ["a", "b", "ä"])
+    written = {n: x for n, x in arrays.items()
+               if x.dtype.name in ("float16", "float32", "float64", "int8", "int16", "int32", "int64")
+               and 0 < x.ndim < 5 and x.size}
+    for name, x in written.items():
+        writer.add_tensor(name, x)
+    for name in ("Q8_0", "Q4_0"):
+        kind = gguf.GGMLQuantizationType[name]
+        writer.add_tensor(name, gguf.quants.quantize(np.ones((3, 64), np.float32), kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    expect("gguf.tsv", written.items())
+except ImportError:
+    pass
 
 arrays["fortran"] = np.asfortranarray(arrays["float32.3"])
 arrays["big endian"] = arrays["int32.4"].astype(">i4")

@@ -190,20 +190,6 @@ def h5py_files():
         made(f"b{block}.h5", "an HDF5 file (or netCDF-4)")
 
 
-def gguf_files():
-    import gguf
-    import numpy as np
-
-    writer = gguf.GGUFWriter(path("x.gguf"), "llama")
-    writer.add_block_count(1)
-    writer.add_tensor("w", np.arange(5000, dtype=np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    made("x.gguf", "a GGUF file")
-
-
 def nibabel_files():
     import nibabel
     import numpy as np
@@ -320,7 +306,6 @@ for names, function in (
     (("numpy", "scipy"), scipy_files),
     (("numpy", "netCDF4"), netcdf4_files),
     (("numpy", "h5py"), h5py_files),
-    (("numpy", "gguf"), gguf_files),
     (("numpy", "nibabel"), nibabel_files),
     (("numpy", "astropy"), astropy_files),
     (("pyarrow",), pyarrow_files),

@@ -363,6 +363,9 @@ static void check_recognise(void)
         {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.npy", 35, "npz"},
         {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.np", 34, NULL},
         {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.txt", 35, NULL},
+        {"GGUF\3\0\0\0", 8, "gguf"},
+        {"GGUF\0\0\0\2", 8, "gguf"},
+        {"GGUF\1\0\0\0", 8, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};
@@ -683,6 +686,213 @@ static void check_twice(void)
     free(file.bytes);
 }
 
+/*
+ * GGUF.
+ */
+
+/* A file as it is put together, in either byte order. */
+struct gguf {
+    unsigned char bytes[4096];
+    size_t size;
+    bool big;
+};
+
+static void add_number(struct gguf *g, uint64_t x, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        g->bytes[g->size + (g->big ? size - 1 - i : i)] = (unsigned char)(x >> 8 * i);
+    g->size += size;
+}
+
+static void add_text(struct gguf *g, const char *text)
+{
+    add_number(g, strlen(text), 8);
+    memcpy(g->bytes + g->size, text, strlen(text));
+    g->size += strlen(text);
+}
+
+static void add_tensor(struct gguf *g, const char *name, unsigned rows, unsigned columns,
+                       unsigned type, uint64_t offset)
+{
+    add_text(g, name);
+    add_number(g, rows ? 2 : 1, 4);
+    add_number(g, columns, 8);
+    if (rows)
+        add_number(g, rows, 8);
+    add_number(g, type, 4);
+    add_number(g, offset, 8);
+}
+
+/* The header up to the tensors, with metadata of every kind; the alignment is 64. */
+static void begin_gguf(struct gguf *g, bool big, unsigned tensors)
+{
+    *g = (struct gguf){.big = big};
+    memcpy(g->bytes, "GGUF", 4);
+    g->size = 4;
+    add_number(g, 3, 4);
+    add_number(g, tensors, 8);
+    add_number(g, 5, 8);
+    add_text(g, "general.name");
+    add_number(g, 8, 4);
+    add_text(g, "made by hand");
+    add_text(g, "general.something");
+    add_number(g, 7, 4);
+    add_number(g, 1, 1);
+    add_text(g, "general.alignment");
+    add_number(g, 4, 4);
+    add_number(g, 64, 4);
+    add_text(g, "tokens");
+    add_number(g, 9, 4);
+    add_number(g, 8, 4);
+    add_number(g, 2, 8);
+    add_text(g, "one");
+    add_text(g, "");
+    add_text(g, "scores");
+    add_number(g, 9, 4);
+    add_number(g, 12, 4);
+    add_number(g, 3, 8);
+    add_number(g, 1, 8);
+    add_number(g, 2, 8);
+    add_number(g, 3, 8);
+}
+
+/* With so many bytes of elements behind the header; free its bytes. */
+static struct file end_gguf(const struct gguf *g, size_t data)
+{
+    const size_t begin = (g->size + 63) / 64 * 64;
+    struct file file = {calloc(begin + data, 1), begin + data};
+
+    if (!file.bytes)
+        abort();
+    memcpy(file.bytes, g->bytes, g->size);
+    return file;
+}
+
+static struct container *open_gguf(struct file *file, struct container_input *in)
+{
+    *in = input(file);
+    return container_open(container_find("gguf"), in);
+}
+
+static void check_gguf(void)
+{
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    for (int big = 0; big < 2; big++) {
+        const struct container_array *a;
+
+        begin_gguf(&g, big, 4);
+        add_tensor(&g, "last", 0, 5, 30, 192);
+        add_tensor(&g, "blk.0.weight", 3, 2, 0, 0);
+        add_tensor(&g, "quantised", 2, 32, 8, 64);
+        add_tensor(&g, "new", 0, 7, 99, 192);
+        file = end_gguf(&g, 202);
+        c = open_gguf(&file, &in);
+        if (tap_case(&family, c && c->count == 4, "big %d: %s", big, in.error)) {
+            a = c->arrays;
+            tap_case(&family,
+                     strcmp(a[0].name, "blk.0.weight") == 0 && a[0].type == ELEMENT_F32 &&
+                         a[0].big_endian == big && a[0].elements == 6 && a[0].dimensions == 2 &&
+                         a[0].sizes[0] == 3 && a[0].sizes[1] == 2 && a[0].length == 24 &&
+                         a[0].offset == file.size - 202 && !a[0].unreadable,
+                     "big %d: the first", big);
+            tap_case(&family,
+                     strcmp(a[1].name, "quantised") == 0 && strcmp(a[1].type_name, "Q8_0") == 0 &&
+                         a[1].unreadable && a[1].length == 68 && a[1].elements == 64,
+                     "big %d: a quantised one", big);
+            tap_case(&family,
+                     strcmp(a[2].name, "new") == 0 && a[2].unreadable &&
+                         strcmp(a[2].type_name, "99") == 0,
+                     "big %d: one of an unknown type", big);
+            tap_case(&family,
+                     strcmp(a[3].name, "last") == 0 && a[3].type == ELEMENT_BF16 &&
+                         a[3].dimensions == 1 && a[3].elements == 5 && a[3].length == 10,
+                     "big %d: the last", big);
+        }
+        container_close(c);
+        /* Cut off anywhere. */
+        for (size_t size = 0; size < file.size; size++) {
+            struct file cut = {malloc(size + 1), size};
+
+            if (!cut.bytes)
+                abort();
+            memcpy(cut.bytes, file.bytes, size);
+            c = open_gguf(&cut, &in);
+            tap_case(&family, !c && in.error[0] && in.error_offset <= size,
+                     "big %d, cut off at %zu: %s", big, size, c ? "taken" : in.error);
+            container_close(c);
+            free(cut.bytes);
+        }
+        free(file.bytes);
+    }
+    tap_family_end(&family, "tensors of a GGUF file");
+}
+
+static void check_gguf_wrong(void)
+{
+    static const struct {
+        unsigned rows, columns, type;
+        uint64_t offset;
+        const char *error;
+    } cases[] = {
+        {1, 6, 0, 32, "is no multiple of 64"},
+        {1, 6, 0, 64, "the file ends before its 24 bytes"},
+        {1, 17, 0, 0, "the file ends before its 68 bytes"},
+        {1, 33, 2, 0, "no whole blocks of 32"},
+        {0xffffffff, 0xffffffff, 28, 0, "more elements than any file"},
+        {1, 6, 0, UINT64_C(1) << 63, "the file ends before"},
+    };
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin_gguf(&g, false, 1);
+        add_tensor(&g, "w", cases[i].rows, cases[i].columns, cases[i].type, cases[i].offset);
+        file = end_gguf(&g, 64);
+        c = open_gguf(&file, &in);
+        tap_case(&family, !c && strstr(in.error, cases[i].error), "case %zu: %s, expected %s", i,
+                 c ? "taken" : in.error, cases[i].error);
+        container_close(c);
+        free(file.bytes);
+    }
+    for (int same = 0; same < 2; same++) {
+        begin_gguf(&g, false, 2);
+        add_tensor(&g, "w", 1, 20, 0, 0);
+        add_tensor(&g, same ? "w" : "v", 1, 16, 0, same ? 128 : 64);
+        file = end_gguf(&g, 192);
+        c = open_gguf(&file, &in);
+        tap_case(&family,
+                 !c && strstr(in.error, same ? "two arrays are called w" : "v overlaps another"),
+                 "two: %s", c ? "taken" : in.error);
+        container_close(c);
+        free(file.bytes);
+    }
+    begin_gguf(&g, false, 1);
+    add_text(&g, "w");
+    add_number(&g, 5, 4);
+    file = end_gguf(&g, 192);
+    c = open_gguf(&file, &in);
+    tap_case(&family, !c && strstr(in.error, "5 dimensions, and 4 are the most"), "dimensions: %s",
+             in.error);
+    container_close(c);
+    free(file.bytes);
+    begin_gguf(&g, false, 1000000);
+    file = end_gguf(&g, 192);
+    c = open_gguf(&file, &in);
+    tap_case(&family, !c && strstr(in.error, "1000000 tensors have no room"), "tensors: %s",
+             in.error);
+    container_close(c);
+    free(file.bytes);
+    tap_family_end(&family, "what is wrong with tensors");
+}
+
 int main(void)
 {
     check_recognise();
@@ -696,5 +906,7 @@ int main(void)
     check_deflated();
     check_damaged();
     check_twice();
+    check_gguf();
+    check_gguf_wrong();
     return tap_done();
 }

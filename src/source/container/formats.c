@@ -7,6 +7,7 @@
 static const struct container_format *const formats[] = {
     &container_safetensors,
     &container_npz,
+    &container_gguf,
 };
 
 static const size_t format_count = sizeof formats / sizeof *formats;

@@ -23,4 +23,7 @@ extern const struct container_format container_safetensors;
 /* .npz, of NumPy: a zip archive of .npy files, stored or deflated. */
 extern const struct container_format container_npz;
 
+/* GGUF, of llama.cpp, versions 2 and 3: its tensors that are not quantised. */
+extern const struct container_format container_gguf;
+
 #endif
