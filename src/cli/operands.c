@@ -239,6 +239,8 @@ static void add_directory(struct options *options, struct list *files, const cha
 
 bool operands_expand(struct options *options)
 {
+    const enum source_format format = options->session.input.format;
+    const bool set = format == SOURCE_AUTO || format == SOURCE_SAFETENSORS;
     struct list files = {0};
 
     options->expanded = false;
@@ -248,12 +250,10 @@ bool operands_expand(struct options *options)
         const char *path = options->files[i];
         struct stat status;
 
-        if (options->session.input.format != SOURCE_AUTO &&
-            options->session.input.format != SOURCE_SAFETENSORS)
-            add(&files, strdup(path));
-        else if (ends_with(path, index_end))
+        if (set && ends_with(path, index_end))
             add_index(options, &files, path);
-        else if (strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        else if (set && strcmp(path, "-") != 0 && stat(path, &status) == 0 &&
+                 S_ISDIR(status.st_mode))
             add_directory(options, &files, path);
         else
             add(&files, strdup(path));

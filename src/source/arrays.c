@@ -76,7 +76,8 @@ static void note_left_out(struct left_out list[WARNINGS_MAX], const struct conta
 {
     size_t i = 0;
 
-    while (i < WARNINGS_MAX - 1 && list[i].first && strcmp(list[i].first->type_name, a->type_name))
+    while (i < WARNINGS_MAX - 1 && list[i].first &&
+           strcmp(list[i].first->type_name, a->type_name) != 0)
         i++;
     if (!list[i].first)
         list[i].first = a;
@@ -103,6 +104,16 @@ static void warn_left_out(const struct source *s, const struct left_out list[WAR
     }
 }
 
+/* Adds an array to those that are picked. Of a type that cannot be reduced, it is for a list. */
+static void add_pick(struct source *s, const struct container_array *a, uint64_t elements)
+{
+    s->picks[s->info.pick_count++] = (struct source_pick){a, elements};
+    s->info.compressed = s->info.compressed || a->deflated;
+    s->info.type = a->type;
+    if (!a->unreadable)
+        s->info.elements += elements * element_size(a->type);
+}
+
 /* Picks the arrays. False without memory, or where there would be something to reduce but for its
    type. */
 static bool pick(struct source *s, const struct source_options *options)
@@ -123,8 +134,7 @@ static bool pick(struct source *s, const struct source_options *options)
         if (a->unreadable && !options->headers_only)
             note_left_out(left_out, a);
         else
-            s->picks[s->info.pick_count++] = (struct source_pick){
-                a, options->length < a->elements ? options->length : a->elements};
+            add_pick(s, a, options->length < a->elements ? options->length : a->elements);
     }
     warn_left_out(s, left_out);
     if (s->info.pick_count == 0 && left_out[0].first) {
@@ -166,13 +176,6 @@ bool arrays_layout(struct source *s, const struct container_format *format,
     s->info.container = s->container;
     s->info.picks = s->picks;
     s->info.element_size = 1;
-    s->info.elements = 0;
-    for (size_t i = 0; i < s->info.pick_count && !options->headers_only; i++)
-        s->info.compressed = s->info.compressed || s->picks[i].array->deflated;
-    for (size_t i = 0; i < s->info.pick_count && !options->headers_only; i++)
-        s->info.elements += s->picks[i].elements * element_size(s->picks[i].array->type);
-    if (s->info.pick_count > 0)
-        s->info.type = s->picks[0].array->type;
     s->info.parallel = true;
     s->header = true;
     return true;

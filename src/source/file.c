@@ -352,7 +352,7 @@ static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t o
 /* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
 static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *bytes, uint64_t size)
 {
-    unsigned char dropped[4096];
+    unsigned char dropped[4096] = {0};
     uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
     enum inflate_status status = INFLATE_GOOD;
 
@@ -383,7 +383,7 @@ static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *b
 static bool finish_packed(struct source *s, struct claim *claim)
 {
     const struct container_array *a = claim->packed;
-    unsigned char dropped[4096];
+    unsigned char dropped[4096] = {0};
     size_t got;
 
     do {

@@ -9,15 +9,16 @@
 # number BYTES N: N as so many bytes, the least first, as a format of printf.
 number() {
     number_left=$2
-    for number_byte in $(seq "$1"); do
+    number_bytes=$1
+    while [ "$number_bytes" -gt 0 ]; do
         printf '\\%03o' $((number_left % 256))
-        number_left=$((number_left / 256))
+        number_left=$((number_left / 256)) number_bytes=$((number_bytes - 1))
     done
 }
 
 # safetensors FILE NAME:TYPE:SHAPE:FILE...: writes one of arrays whose elements other files hold.
 safetensors() {
-    made=$1 header= begin=0
+    made=$1 header='' begin=0
     shift
     : >elements
     for array; do
@@ -265,7 +266,7 @@ for i in 1 2 3 4; do
     for type in $names; do
         size=${type#?}
         [ "$type" != bf16 ] || size=16
-        set -- "$@" "$type-$i:$(echo "$type" | tr a-z A-Z):$(($(wc -c <$type) * 8 / size)):$type"
+        set -- "$@" "$type-$i:$(echo "$type" | tr '[:lower:]' '[:upper:]'):$(($(wc -c <"$type") * 8 / size)):$type"
     done
 done
 [ $((larger_f64 * 8)) -eq "$(wc -c <larger)" ] || fatal 'the elements are torn'
@@ -351,7 +352,7 @@ END
     run -q -o count bzip2.npz
     is 'another compression' 1 '' '*'
     ok 'and that is said' grep -q 'is left out: it is compressed otherwise than by deflate$' err
-    cat mixed.npz | "$GPUREDUCE" >out 2>err
+    shell 'cat mixed.npz | gpureduce'
     ok 'a pipe is refused' grep -q 'standard input: a .npz archive' err
     run -q -o count mixed.npz
     if grep -q 'lacks zlib' err; then

@@ -287,8 +287,8 @@ static void check_limits(void)
     container_close(c);
     free(file.bytes);
     for (unsigned dimensions = 1; dimensions < 65; dimensions++)
-        strcat(header, ",1");
-    strcat(header, "]}}");
+        snprintf(strchr(header, 0), 3, ",1");
+    snprintf(strchr(header, 0), 4, "]}}");
     file = make(header, 1);
     c = open_file(&file, &in);
     tap_ok(!c && strstr(in.error, "more than 64 dimensions"), "65 dimensions: %s",
@@ -307,7 +307,7 @@ static void check_limits(void)
 static void check_many(void)
 {
     enum { MANY = 5000 };
-    char *header = malloc(MANY * 100);
+    char *header = malloc((size_t)MANY * 100);
     size_t length = 1;
     struct container_input in;
     struct container *c;
@@ -316,7 +316,7 @@ static void check_many(void)
 
     if (!header)
         abort();
-    strcpy(header, "{");
+    *header = '{';
     for (unsigned i = MANY; i-- > 0;)
         length += (size_t)snprintf(
             header + length, 100,
@@ -679,7 +679,7 @@ static void check_twice(void)
     c = open_npz(&file, &in);
     tap_ok(!c && strstr(in.error, "two arrays are called w"), "one name twice: %s", in.error);
     container_close(c);
-    put(file.bytes + 2 * 126 + 51 + 42, 0, 4);
+    put(file.bytes + (size_t)2 * 126 + 51 + 42, 0, 4);
     c = open_npz(&file, &in);
     tap_ok(!c && strstr(in.error, "overlap"), "a member twice: %s", in.error);
     container_close(c);

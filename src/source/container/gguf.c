@@ -279,6 +279,7 @@ static int compare_offsets(const void *a, const void *b)
 /* Makes offsets those in the file, and sees to it that the tensors lie in it, and apart. */
 static bool settle(struct file *f, uint64_t end)
 {
+    const uint64_t header = end;
     const uint64_t begin = end + (f->alignment - end % f->alignment) % f->alignment;
     struct container *c = f->container;
     char shown[CONTAINER_NAME_SHOWN];
@@ -291,7 +292,7 @@ static bool settle(struct file *f, uint64_t end)
 
         (void)container_show_name(shown, a->name);
         if (a->offset % f->alignment != 0)
-            return container_wrong(f->in, begin,
+            return container_wrong(f->in, header,
                                    "array %s: its offset %" PRIu64 " is no multiple of %" PRIu64,
                                    shown, a->offset, f->alignment);
         if (begin > f->in->size || a->offset > f->in->size - begin ||

@@ -368,7 +368,7 @@ static bool read_header(const struct archive *a, const struct member *m,
 /* Reads what array a member is. */
 static bool read_member(struct archive *a, const struct member *m, struct container_array *array)
 {
-    struct content content;
+    struct content content = {.size = 0};
     struct npy npy = {0};
     uint64_t length;
 
@@ -441,7 +441,7 @@ static bool settle(struct archive *a)
 static bool read_file(struct container *c, struct container_input *in)
 {
     struct archive a = {.container = c, .in = in};
-    struct member m, last = {.name = NULL};
+    struct member m = {.name = (const unsigned char *)""}, last = {.name = NULL};
     size_t at = 0;
 
     if (!read_directory(&a))
