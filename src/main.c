@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "cli/check.h"
+#include "cli/list.h"
+#include "cli/operands.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -20,6 +22,7 @@ static void reduce_files(struct session *session, const struct options *options)
     struct total total;
 
     total_clear(&total);
+    total.inputs = total.failed = options->left_out;
     report_begin(options);
     for (int i = 0; i < options->file_count; i++) {
         struct reduction reduction;
@@ -33,6 +36,7 @@ static void reduce_files(struct session *session, const struct options *options)
         session_survey(session, &inputs, &total);
         report_total(options, &total);
     }
+    report_end(options);
 }
 
 /* Reduces the files of a record, and compares. */
@@ -61,7 +65,12 @@ int main(int argc, char **argv)
     message_program("gpureduce");
 
     action = options_parse(argc, argv, &options);
-    if (action == OPTIONS_RUN) {
+    if (action == OPTIONS_RUN && !operands_expand(&options))
+        action = OPTIONS_WRONG;
+    if (action == OPTIONS_RUN && options.list) {
+        list_files(&options);
+        report_end(&options);
+    } else if (action == OPTIONS_RUN) {
         progress.several = options.file_count > 1;
         if (options.progress)
             options.session.progress = &observer;
@@ -78,6 +87,8 @@ int main(int argc, char **argv)
             check_close(check);
     }
     stdio_close();
+    if (action == OPTIONS_RUN)
+        operands_free(&options);
 
     if (!quiescent)
         _exit(message_status());

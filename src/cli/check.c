@@ -207,6 +207,14 @@ void check_result(struct check *check, struct session *session, int i,
     const struct record_line *line = &record->lines[number];
     char quoted[MESSAGE_QUOTE_MAX];
 
+    if (reduction->arrays && !reduction->error[0]) { /* it was one array when it was recorded */
+        struct reduction other = {.error = "is a file of several arrays now"};
+
+        message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, line->file), other.error);
+        compare(check, quoted, line, &other);
+        total_add(&check->total, &other);
+        return;
+    }
     compare(check, message_quote(quoted, line->file), line, reduction);
     if (check->options->verbose && !reduction->error[0])
         report_stats(check->options, line->file, reduction);

@@ -2,8 +2,11 @@
 library_sources += \
 	src/cli/argument_parser.c src/cli/argument_parser.h \
 	src/cli/arguments.c src/cli/arguments.h \
+	src/cli/columns.c src/cli/columns.h \
 	src/cli/check.c src/cli/check.h \
 	src/cli/completion.c src/cli/completion.h \
+	src/cli/list.c src/cli/list.h \
+	src/cli/operands.c src/cli/operands.h \
 	src/cli/options.c src/cli/options.h \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/record.c src/cli/record.h \
@@ -13,6 +16,7 @@ library_sources += \
 	src/cli/report_parts.h \
 	src/cli/report_plot.c \
 	src/cli/report_stats.c \
+	src/cli/report_table.c \
 	src/cli/report_text.c \
 	src/cli/report_tsv.c \
 	src/cli/version.c src/cli/version.h

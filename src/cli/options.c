@@ -178,11 +178,26 @@ static bool parse_endian(const struct arguments *a, const struct argument *x, co
 static const char *format_word(size_t i)
 {
     static const char *const words[] = {
-        [SOURCE_AUTO] = "auto", [SOURCE_RAW] = "raw",           [SOURCE_NPY] = "npy",
-        [SOURCE_ZSTD] = "zstd", [SOURCE_RAW_ZSTD] = "raw+zstd",
+        [SOURCE_AUTO] = "auto",         [SOURCE_RAW] = "raw",
+        [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
+        [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
+        [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
     };
 
     return i < COUNT(words) ? words[i] : NULL;
+}
+
+/* A pattern, which adds to those before. */
+static bool parse_array(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct options *options = target;
+
+    (void)x;
+    if (options->wanted.count == SOURCE_PATTERNS_MAX)
+        return arguments_wrong(a, "too many --array at %s", text);
+    options->wanted.patterns[options->wanted.count++].pattern = text;
+    return true;
 }
 
 static const char *nan_word(size_t i)
@@ -435,8 +450,21 @@ static const struct argument table[] = {
      .what = "format",
      .word = format_word,
      .completion = COMPLETE_WORD,
-     .help = "what the input is: auto (default), raw, npy, zstd, or raw+zstd, which is raw numbers "
-             "compressed by zstd whatever they look like"},
+     .help =
+         "what the input is: auto (default), raw, npy, zstd, safetensors, npz, gguf, or raw+zstd, "
+         "which is "
+         "raw numbers compressed by zstd whatever they look like"},
+    {.name = "array",
+     .value = "GLOB",
+     .kind = ARGUMENT_PARSED,
+     .parse = parse_array,
+     .help =
+         "of files of several arrays, reduce only those whose names match GLOB; repeated, those "
+         "that match any"},
+    {.name = "list",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(list),
+     .help = "reduce nothing: print which arrays there are, from the headers alone"},
     {.name = "skip",
      .value = "SIZE",
      .kind = ARGUMENT_SIZE,
@@ -490,11 +518,11 @@ static const struct argument table[] = {
     {.name = "json",
      .kind = ARGUMENT_PARSED,
      .parse = parse_json,
-     .help = "print one JSON object per line, one per file"},
+     .help = "print one JSON object per line, one per file or array"},
     {.name = "tsv",
      .kind = ARGUMENT_PARSED,
      .parse = parse_tsv,
-     .help = "print a heading, and a line per file with tabs between the values"},
+     .help = "print a heading, and a line per file or array with tabs between the values"},
     {.name = "number",
      .value = "FORM",
      .kind = ARGUMENT_WORD,
@@ -506,7 +534,7 @@ static const struct argument table[] = {
     {.name = "total",
      .kind = ARGUMENT_SET,
      .target = MEMBER(total),
-     .help = "behind the files, print the results of all of them as one"},
+     .help = "behind the files, print the results of all of them, and of their arrays, as one"},
     {.name = "check",
      .value = "FILE",
      .kind = ARGUMENT_TEXT,
@@ -547,8 +575,9 @@ static const struct arguments arguments = {
     .usage = "[OPTION]... [FILE]...",
     .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
                "\n"
-               "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files\n"
-               "and either of them compressed by zstd are told apart by their content.",
+               "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files,\n"
+               "either of them compressed by zstd, and safetensors, .npz and GGUF files, each\n"
+               "array of which has a result, are told apart by their content.",
     .table = table,
     .count = COUNT(table),
     .operands = -1,
@@ -572,6 +601,8 @@ static bool check_goes_with(struct options *options, const struct operands *oper
                         : options->output == OUTPUT_JSON         ? "--json"
                         : options->output == OUTPUT_TSV          ? "--tsv"
                         : options->total                         ? "--total"
+                        : options->wanted.count > 0              ? "--array"
+                        : options->list                          ? "--list"
                                                                  : NULL;
 
     if (other)
@@ -643,6 +674,8 @@ enum options_action options_parse(int argc, char **argv, struct options *options
         return OPTIONS_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
+    options->session.input.wanted = &options->wanted;
+    options->session.keep_partials = options->total;
     options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;

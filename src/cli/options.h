@@ -34,6 +34,8 @@ struct options {
     unsigned fail_on;  /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
                           the operations stand there, and `files` is empty */
+    struct source_wanted wanted; /* arrays of containers */
+    bool list;                   /* only print what arrays there are */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */
@@ -41,6 +43,8 @@ struct options {
 
     char **files; /* "-" is standard input; at least one, unless there is `check` */
     int file_count;
+    unsigned left_out; /* operands that stand for files, and it is not known for which */
+    bool expanded;     /* `files` are on the heap: see operands.h */
 };
 
 enum options_action {

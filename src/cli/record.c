@@ -289,6 +289,9 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
     return true;
 }
 
+/* What is said of a record that container's arrays are in. */
+static const char arrays_unchecked[] = "results of the arrays of a file cannot be checked";
+
 static bool read_member(struct reading *r, struct json_reader *json, struct record_line *line)
 {
     char key[64];
@@ -300,6 +303,8 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
         return read_value(r, json, op, line->value[op - operations]);
     } else if (strcmp(key, "file") == 0) {
         return read_file(r, json, line);
+    } else if (strcmp(key, "array") == 0) {
+        return json_read_null(json) || json->failed || wrong(r, "%s", arrays_unchecked);
     } else if (strcmp(key, "nonfinite") == 0) {
         return read_nonfinite(r, json, line);
     } else if (strcmp(key, "error") == 0) {
@@ -385,8 +390,11 @@ static bool read_heading(struct reading *r)
     if (!r->heading)
         return out_of_memory(r);
     while (rest) {
-        const struct operation *op = find(cut_field(&rest));
+        const char *field = cut_field(&rest);
+        const struct operation *op = find(field);
 
+        if (strcmp(field, "array") == 0)
+            return wrong(r, "%s", arrays_unchecked);
         if (op && !note(&seen, op))
             return twice(r, op);
     }

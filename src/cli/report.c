@@ -4,9 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/report_parts.h"
 #include "profile/machine_limits.h"
+#include "run/arrays.h"
 #include "sys/gnuplot.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
@@ -109,10 +111,28 @@ bool report_possible(const struct options *options)
     return !options->plot || gnuplot_possible(options->plot);
 }
 
+/* Whether lines of TSV are of arrays; and whether their heading stands above what comes next. */
+static bool tsv_arrays, below_heading;
+
 void report_begin(const struct options *options)
 {
-    if (options->output == OUTPUT_TSV && !options->quiet && !options->check)
-        report_tsv_heading(options);
+    if (options->output != OUTPUT_TSV)
+        return;
+    for (int i = 0; i < options->file_count && !tsv_arrays; i++)
+        tsv_arrays = source_is_container(options->files[i], &options->session.input);
+    if (!options->quiet && !options->check)
+        report_tsv_heading(options, tsv_arrays);
+}
+
+void report_end(const struct options *options)
+{
+    const struct source_wanted *wanted = &options->wanted;
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    for (unsigned i = 0; i < wanted->count; i++)
+        if (!wanted->patterns[i].matched)
+            message_error(EXIT_FAILED, "--array=%s matches no array",
+                          message_quote(quoted, wanted->patterns[i].pattern));
 }
 
 /* Statistics stand beside text; the other forms are read by programs, for many files. */
@@ -122,15 +142,17 @@ static bool wants_stats(const struct options *options, const struct reduction *r
            (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
 }
 
-void report_fail_on(const struct options *options, const char *path,
+/* Prints an error for what one array, or a file that is one, holds. */
+static void fail_on(const struct options *options, const char *path,
                     const struct reduction *reduction)
 {
     const struct result *result = &reduction->result;
-    char name[SOURCE_NAME_MAX];
+    const struct container_array array = {.name = reduction->array};
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
 
     if (reduction->error[0])
         return;
-    source_name(name, path);
+    source_name_array(name, path, reduction->array ? &array : NULL);
     if ((options->fail_on & FAIL_ON_NAN) && result->nan > 0)
         message_error(EXIT_FAILED, "%s: NaNs: %" PRIu64 " of %" PRIu64 " elements", name,
                       result->nan, reduction->elements);
@@ -142,18 +164,65 @@ void report_fail_on(const struct options *options, const char *path,
                       reduction->elements > 0 ? "no elements but NaNs" : "no elements");
 }
 
-void report(const struct options *options, const char *path, const struct reduction *reduction)
+void report_fail_on(const struct options *options, const char *path,
+                    const struct reduction *reduction)
+{
+    struct reduction one;
+
+    if (!options->fail_on)
+        return;
+    if (!reduction->arrays || reduction->error[0]) {
+        fail_on(options, path, reduction);
+        return;
+    }
+    memset(&one, 0, sizeof one);
+    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
+        arrays_get(reduction->arrays, k, &one);
+        fail_on(options, path, &one);
+    }
+}
+
+/* Prints the result of one array, or of a file that is one. */
+static void report_one(const struct options *options, const char *path,
+                       const struct reduction *reduction)
 {
     switch (options->output) {
     case OUTPUT_TEXT:
         report_text(options, path, reduction);
+        below_heading = false;
         break;
     case OUTPUT_JSON:
         report_json(options, path, reduction);
         break;
     case OUTPUT_TSV:
-        report_tsv(options, path, reduction);
+        report_tsv(options, path, reduction, tsv_arrays);
         break;
+    }
+}
+
+/* Prints the results of a container's arrays. */
+static void report_each(const struct options *options, const char *path,
+                        const struct reduction *reduction)
+{
+    struct reduction one;
+
+    memset(&one, 0, sizeof one);
+    one.histogram = reduction->histogram;
+    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
+        arrays_get(reduction->arrays, k, &one);
+        report_one(options, path, &one);
+    }
+}
+
+void report(const struct options *options, const char *path, const struct reduction *reduction)
+{
+    if (!reduction->arrays || reduction->error[0]) {
+        report_one(options, path, reduction);
+    } else if (options->output == OUTPUT_TEXT && !options->quiet) {
+        report_table(options, path, reduction, !below_heading);
+        below_heading = true;
+    } else {
+        report_each(options, path, reduction);
     }
     /* Results of earlier files are not held back while a large one is reduced. */
     (void)stdio_flush();
@@ -174,7 +243,7 @@ void report_total(const struct options *options, const struct total *total)
         report_json_total(options, total);
         break;
     case OUTPUT_TSV:
-        report_tsv(options, NULL, &total->reduction);
+        report_tsv(options, NULL, &total->reduction, tsv_arrays);
         break;
     }
     (void)stdio_flush();

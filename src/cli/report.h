@@ -16,6 +16,9 @@ bool report_possible(const struct options *options);
 /* Prints what stands before all results: the heading of TSV. */
 void report_begin(const struct options *options);
 
+/* Behind all results, prints an error for each --array that matched none. */
+void report_end(const struct options *options);
+
 /* Prints the result of one input as the options ask, or, where there is none, what stands for it.
    Prints an error for what --fail-on asks for. */
 void report(const struct options *options, const char *path, const struct reduction *reduction);

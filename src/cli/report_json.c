@@ -148,11 +148,13 @@ static void json_amounts(const struct reduction *reduction)
            result->nan, result->infinity);
     printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64,
            reduction->elements, reduction->bytes, reduction->input_bytes);
+    if (reduction->array) /* many are reduced at a time */
+        return;
     printf(", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
            report_rate(reduction->bytes, reduction->seconds));
 }
 
-static void json_shape(const struct source_shape *shape)
+void report_json_shape(const struct source_shape *shape)
 {
     if (!shape->known) {
         fputs(", \"shape\": null, \"fortran_order\": null", stdout);
@@ -182,7 +184,7 @@ static void json_input(const struct options *options, const struct reduction *re
 {
     printf(", \"format\": \"%s\", \"dtype\": \"%s\", \"endian\": \"%s\"", reduction->format,
            element_name(reduction->type), reduction->big_endian ? "big" : "little");
-    json_shape(&reduction->shape);
+    report_json_shape(&reduction->shape);
     printf(", \"skip\": %" PRIu64 ", \"length\": ", reduction->data_offset);
     if (options->session.input.length == SOURCE_UNKNOWN)
         fputs("null", stdout);
@@ -202,6 +204,10 @@ void report_json(const struct options *options, const char *path, const struct r
 {
     fputs("{\"file\": ", stdout);
     json_string(stdout, path);
+    if (reduction->array) {
+        fputs(", \"array\": ", stdout);
+        json_string(stdout, reduction->array);
+    }
     if (reduction->error[0]) {
         json_error(reduction);
         return;
@@ -212,7 +218,7 @@ void report_json(const struct options *options, const char *path, const struct r
     json_amounts(reduction);
     if (survey_asked(&options->session.survey))
         printf(", \"readings\": %u", reduction->readings);
-    if (options->verbose) {
+    if (options->verbose && !reduction->array) {
         json_phases(&reduction->profile);
         json_stages(&reduction->profile);
         json_engines(reduction);

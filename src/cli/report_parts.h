@@ -22,9 +22,25 @@
 void report_text(const struct options *options, const char *path,
                  const struct reduction *reduction);
 
-/* A line of values on standard output, and the heading that stands before all of them. */
-void report_tsv(const struct options *options, const char *path, const struct reduction *reduction);
-void report_tsv_heading(const struct options *options);
+/* A line of values on standard output, and the heading that stands before all of them. With
+   `arrays`, a line is of an array, or of a file that is one: its name, type and shape stand there,
+   too. */
+void report_tsv(const struct options *options, const char *path, const struct reduction *reduction,
+                bool arrays);
+void report_tsv_heading(const struct options *options, bool arrays);
+
+/* The values of a container's arrays, as a table: a line for each. Where that is TSV, it has its
+   heading if that is asked for. */
+void report_table(const struct options *options, const char *path,
+                  const struct reduction *reduction, bool heading);
+
+/* Room for a shape as text; longer ones are cut. */
+#define REPORT_SHAPE_MAX 256
+
+/* Writes a shape, as [2,3]; without a header that states one, as that of so many elements. Returns
+   `text`. */
+const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
+                         uint64_t elements);
 
 /* The histogram, if there is one: as lines of text, or, on a terminal, as bars. Without a result,
    what stands for it. */
@@ -45,10 +61,16 @@ void report_plot(const struct options *options, const char *path,
 /* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
 void report_tsv_name(const char *name);
 
+/* The same of any other field. */
+void report_tsv_field(const char *text);
+
 /* An object of JSON, on a line of standard output; of an input, and of the total. */
 void report_json(const struct options *options, const char *path,
                  const struct reduction *reduction);
 void report_json_total(const struct options *options, const struct total *total);
+
+/* The members of an object that tell the shape: null where no header does. */
+void report_json_shape(const struct source_shape *shape);
 
 /* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cli/report_parts.h"
+#include "run/arrays.h"
 #include "sys/message.h"
 
 /* The lines of -v about engines. */
@@ -90,7 +91,8 @@ static void verbose_bottleneck(const struct options *options, const struct reduc
 
 static void report_verbose(const struct options *options, const struct reduction *reduction)
 {
-    message_line("  format    %s, %s%s", reduction->format, element_name(reduction->type),
+    message_line("  format    %s%s%s%s", reduction->format, reduction->arrays ? "" : ", ",
+                 reduction->arrays ? "" : element_name(reduction->type),
                  reduction->in_order ? "; elements lie across frames: decoded once more, in order"
                                      : "");
     if (reduction->readings > 1)
@@ -104,18 +106,21 @@ static void report_verbose(const struct options *options, const struct reduction
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction)
 {
-    char quoted[MESSAGE_QUOTE_MAX], compressed[80] = "";
+    char quoted[MESSAGE_QUOTE_MAX], compressed[80] = "", arrays[40] = "";
     bool named = options->file_count > 1 || options->total;
 
     if (reduction->compressed)
         snprintf(compressed, sizeof compressed, " (%" PRIu64 " compressed, %.3f GB/s)",
                  reduction->input_bytes, report_rate(reduction->input_bytes, reduction->seconds));
-    message_line("%s%s%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s%s",
+    if (reduction->arrays)
+        snprintf(arrays, sizeof arrays, "%zu array%s, ", arrays_count(reduction->arrays),
+                 arrays_count(reduction->arrays) == 1 ? "" : "s");
+    message_line("%s%s%s%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s%s",
                  !named ? ""
                  : path ? message_quote(quoted, path)
                         : "total",
-                 named ? ": " : "", reduction->elements, reduction->elements == 1 ? "" : "s",
-                 reduction->bytes, reduction->seconds,
+                 named ? ": " : "", arrays, reduction->elements,
+                 reduction->elements == 1 ? "" : "s", reduction->bytes, reduction->seconds,
                  report_rate(reduction->bytes, reduction->seconds), compressed);
     if (options->verbose && path)
         report_verbose(options, reduction);

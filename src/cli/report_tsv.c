@@ -1,17 +1,32 @@
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/report_parts.h"
 
-void report_tsv_heading(const struct options *options)
+const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
+                         uint64_t elements)
+{
+    int used = snprintf(text, REPORT_SHAPE_MAX, "[");
+
+    if (!shape->known)
+        used += snprintf(text + used, REPORT_SHAPE_MAX - (size_t)used, "%" PRIu64, elements);
+    for (unsigned i = 0; shape->known && i < shape->dimensions && used < REPORT_SHAPE_MAX - 24; i++)
+        used += snprintf(text + used, REPORT_SHAPE_MAX - (size_t)used, "%s%" PRIu64,
+                         i > 0 ? "," : "", shape->sizes[i]);
+    snprintf(text + used, REPORT_SHAPE_MAX - (size_t)used, "]");
+    return text;
+}
+
+void report_tsv_heading(const struct options *options, bool arrays)
 {
     if (options->session.survey.histogram.kind != HISTOGRAM_NONE) {
         report_histogram_tsv_heading(options);
         return;
     }
-    fputs("file", stdout);
+    fputs(arrays ? "file\tarray\tdtype\tshape" : "file", stdout);
     for (size_t i = 0; i < options->operation_count; i++)
         if (!report_repeated(options, i))
             printf("\t%s", options->operations[i]->name);
@@ -19,10 +34,22 @@ void report_tsv_heading(const struct options *options)
 }
 
 /* What separates fields and lines is escaped; all else is left as it is. */
-void report_tsv_name(const char *name)
+void report_tsv_field(const char *text)
 {
     static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
 
+    for (; *text; text++) {
+        const char *found = strchr(special, *text);
+
+        if (found)
+            printf("\\%c", letters[found - special]);
+        else
+            putchar(*text);
+    }
+}
+
+void report_tsv_name(const char *name)
+{
     if (!name) {
         fputs("total", stdout);
         return;
@@ -30,17 +57,25 @@ void report_tsv_name(const char *name)
     /* The total has this name. */
     if (strcmp(name, "total") == 0)
         fputs("./", stdout);
-    for (; *name; name++) {
-        const char *found = strchr(special, *name);
-
-        if (found)
-            printf("\\%c", letters[found - special]);
-        else
-            putchar(*name);
-    }
+    report_tsv_field(name);
 }
 
-void report_tsv(const struct options *options, const char *path, const struct reduction *reduction)
+/* The columns of arrays: the name, which a file that is one array has not, the type and the shape,
+   which a total has not. */
+static void array_columns(const char *path, const struct reduction *reduction)
+{
+    const bool known = !reduction->error[0] || reduction->array;
+    char shape[REPORT_SHAPE_MAX] = "";
+
+    if (path && known)
+        (void)report_shape(shape, &reduction->shape, reduction->elements);
+    putchar('\t');
+    report_tsv_field(path && reduction->array ? reduction->array : "");
+    printf("\t%s\t%s", path && known ? element_name(reduction->type) : "", shape);
+}
+
+void report_tsv(const struct options *options, const char *path, const struct reduction *reduction,
+                bool arrays)
 {
     char text[NUMBER_MAX] = REPORT_MISSING;
 
@@ -49,6 +84,8 @@ void report_tsv(const struct options *options, const char *path, const struct re
         return;
     }
     report_tsv_name(path);
+    if (arrays)
+        array_columns(path, reduction);
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 struct chunk {
-    uint64_t index;   /* of the first element */
+    uint64_t index;   /* of the first element, in its array */
+    size_t array;     /* which of several arrays; 0 where there is one */
     size_t count;     /* elements, at least 1 */
     const void *data; /* in the file's byte order */
     bool mapped;      /* data is a mapped file, not the worker's buffer */

@@ -186,6 +186,11 @@ static void finish_squares(const struct partial *p, uint64_t n, uint64_t ddof,
     result->l2 = rounded_root(&q);
     if (n == 0)
         return;
+    if (result->l2 == 0) { /* all are zero, or nobody asked: then nothing of this is used */
+        result->rms = 0;
+        result->var = result->std = n > ddof ? 0 : NAN;
+        return;
+    }
     divide(&q, n);
     result->rms = rounded_root(&q);
     if (n <= ddof)

@@ -229,9 +229,10 @@ struct engine {
 
     const char *(*worker_error)(const struct engine_worker *);
 
-    /* After finish: forgets all that was reduced, so that the worker can begin anew with the same
-       setup. False on failure. NULL where a worker has to be closed. */
-    bool (*restart)(struct engine_worker *);
+    /* After finish: forgets all that was reduced, so that the worker can begin anew, with a setup
+       that has another type or byte order at most. False on failure. NULL where a worker has to be
+       closed. */
+    bool (*restart)(struct engine_worker *, const struct engine_setup *setup);
 
     /* NULL where packed input cannot be taken. */
     const struct engine_unpack *unpack;

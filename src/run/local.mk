@@ -1,5 +1,6 @@
 # src/run: sessions, runs and workers.
 library_sources += \
+	src/run/arrays.c src/run/arrays.h \
 	src/run/fallback.c src/run/fallback.h \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \

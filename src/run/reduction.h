@@ -15,6 +15,8 @@
 #include "source/source.h"
 #include "sys/message.h"
 
+struct arrays;
+
 /* What one engine contributed. */
 struct reduction_share {
     const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
@@ -30,6 +32,11 @@ struct reduction_share {
 struct reduction {
     char error[MESSAGE_ERROR_MAX]; /* why there is no result, without the input's name: then nothing
                                       below is set. Empty where there is one. */
+    const struct arrays *arrays; /* of a container: what each of its arrays came to (arrays.h), the
+                                    session's until its next input. `result`, `partial`, `type` and
+                                    `shape` are not set then. NULL where there is one array */
+    const char *array;           /* the name of the array that this is of; NULL where the input is
+                                    not a container */
     struct result result;
     struct partial partial; /* what the result was rounded from; indices are those of elements */
     enum element_type type;

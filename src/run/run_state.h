@@ -17,6 +17,7 @@
 
 struct worker;
 struct unpack;
+struct arrays;
 
 /* What auto has learnt from the runs of a session. */
 struct experience {
@@ -51,6 +52,7 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
+    struct arrays *arrays;      /* of a container: what is found of each; otherwise NULL */
     struct tally_set *tallies;  /* of each CPU worker; NULL for none */
     const char *unpack_skipped; /* why auto has the CPU decode it, or "" where the GPU has failed;
                                    NULL where that is no question */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/spread.h"
+#include "run/arrays.h"
 #include "run/readings.h"
 #include "run/run.h"
 #include "run/run_profile.h"
@@ -36,6 +37,8 @@ struct session {
     uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
     struct readings readings; /* of the current input */
+    struct source *container; /* the last input, if it is one; it owns the names of its arrays */
+    struct arrays *arrays;    /* what these came to */
 };
 
 /* Bytes of an input that a GPU could help with, as far as its size tells. Only auto asks. */
@@ -145,8 +148,19 @@ struct session *session_open(const struct session_options *options, char *const 
     return session;
 }
 
+/* Forgets the last input's arrays. */
+static void forget_arrays(struct session *session)
+{
+    arrays_close(session->arrays);
+    if (session->container)
+        source_close(session->container);
+    session->arrays = NULL;
+    session->container = NULL;
+}
+
 bool session_close(struct session *session)
 {
+    forget_arrays(session);
     for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++)
         worker_end(&session->workers[i]);
     readings_close(&session->readings);
@@ -175,6 +189,8 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
         return;
     gpu_reason(run->gpu, reason);
     why = gpu_policy_skipped(&run->observed, reason);
+    if (run->arrays)
+        why = "it takes no part in files of several arrays";
     if (run->unpack_skipped) /* asked, of a compressed file */
         why = reason[0] ? reason : run->unpack_skipped;
     snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", why);
@@ -182,8 +198,10 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
 
 /* Replaces the source's numbering in a merged partial by true indices, and looks at what may be
    wrong with it. False when the result is an error: --nan=error has found a NaN. */
-static bool check_partial(const struct run *run, struct partial *partial)
+static bool check_partial(const struct run *run, const struct container_array *array,
+                          struct partial *partial)
 {
+    char place[ARRAYS_PLACE_MAX];
     const struct source_info *info = run->info;
     struct source *s = run->source;
 
@@ -191,7 +209,11 @@ static bool check_partial(const struct run *run, struct partial *partial)
     partial->max_index = true_index(s, partial->max_index);
     partial->first_nan = true_index(s, partial->first_nan);
     if (run->options->nan == NAN_ERROR && partial->nan > 0) {
-        source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
+        if (array)
+            source_error(s, "element %s is a NaN",
+                         arrays_show_place(place, array, partial->first_nan));
+        else
+            source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
     if (info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed &&
@@ -234,6 +256,25 @@ static void conclude(struct run *run, const struct partial *partial,
     reduction->input_bytes = source_stats(s).input_read;
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
     run_profile_end(run, now, reduction);
+    explain_skipped(run, reduction);
+}
+
+/* The same of a run over several arrays, each of which has its own result. */
+static void conclude_arrays(struct run *run, struct reduction *reduction)
+{
+    const struct source_info *info = run->info;
+    uint64_t now = clock_now();
+
+    reduction->arrays = run->arrays;
+    reduction->format = info->format;
+    for (size_t k = 0; k < info->pick_count; k++)
+        reduction->elements += info->picks[k].elements;
+    reduction->bytes = info->elements; /* which are bytes */
+    reduction->compressed = info->compressed;
+    reduction->input_bytes = source_stats(run->source).input_read;
+    reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
+    run_profile_end(run, now, reduction);
+    reduction->shares[ENGINE_CPU].elements = reduction->elements;
     explain_skipped(run, reduction);
 }
 
@@ -286,11 +327,51 @@ enum attempt {
     ATTEMPT_IN_ORDER
 };
 
-/* Reads an input once, and fills in the reduction if it needs no other reading. *started_at is when
-   it was first read, 0 before; when it is read again, the clock goes on. */
+/* Whether the arrays of a container are reduced in a run each: only so a GPU reduces them, and only
+   so they can be read again. */
+static bool one_by_one(const struct session *session)
+{
+    return survey_asked(&session->options->survey) || session->options->device == DEVICE_GPU;
+}
+
+/* Keeps a container that has been opened for this run. False without memory. */
+static bool keep_container(struct session *session, struct run *run)
+{
+    session->container = run->source;
+    session->arrays = arrays_open(run->info, session->options);
+    if (!session->arrays)
+        source_error(run->source, "out of memory");
+    return session->arrays;
+}
+
+/* Reduces all arrays of a container in one run, if that is how. */
+static enum source_verdict reduce_arrays(struct session *session, struct run *run,
+                                         struct reduction *reduction)
+{
+    enum source_verdict verdict;
+    struct partial none;
+
+    if (!keep_container(session, run))
+        return SOURCE_BROKEN;
+    if (one_by_one(session))
+        return SOURCE_COMPLETE;
+    run->arrays = session->arrays;
+    verdict = run_workers(run, &none);
+    if (verdict == SOURCE_COMPLETE && !arrays_finish(run->arrays)) {
+        source_error(run->source, "internal error: an array is not complete");
+        verdict = SOURCE_BROKEN;
+    }
+    if (verdict == SOURCE_COMPLETE)
+        conclude_arrays(run, reduction);
+    return verdict;
+}
+
+/* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
+ *started_at is when it was first read, 0 before; when it is read again, the clock goes on. */
 static enum source_verdict reduce_once(struct session *session, const char *path,
-                                       enum attempt attempt, bool first, const char **skipped,
-                                       uint64_t *started_at, struct reduction *reduction)
+                                       const struct container_array *array, enum attempt attempt,
+                                       bool first, const char **skipped, uint64_t *started_at,
+                                       struct reduction *reduction)
 {
     const struct session_options *options = session->options;
     struct source_options input = options->input;
@@ -312,11 +393,12 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     struct partial partial;
 
     memset(reduction, 0, sizeof *reduction);
+    input.array = array;
     input.packed = attempt == ATTEMPT_PACKED;
     input.in_order = attempt == ATTEMPT_IN_ORDER;
     input.doubt = input.doubt && first; /* what is opened again has been doubted before */
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
-    if (first)
+    if (first && !array)
         forget_to_come(session, run.source, path);
     if (!run.source)
         return SOURCE_BROKEN;
@@ -326,12 +408,17 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                                       .swap = run.info->swap,
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
+    if (run.info->container) {
+        verdict = reduce_arrays(session, &run, reduction);
+        dismiss_workers(session);
+        return verdict;
+    }
     verdict = engine_has_kernels(&run) && readings_begin(&session->readings, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = attempt == ATTEMPT_IN_ORDER;
-    if (verdict == SOURCE_COMPLETE &&
-        !(check_partial(&run, &partial) && readings_take(&session->readings, &run, &partial)))
+    if (verdict == SOURCE_COMPLETE && !(check_partial(&run, array, &partial) &&
+                                        readings_take(&session->readings, &run, &partial)))
         verdict = SOURCE_BROKEN;
     if (verdict == SOURCE_COMPLETE && !session->readings.more && !session->readings.inputs)
         conclude(&run, &partial, &session->readings, reduction);
@@ -344,11 +431,15 @@ static enum source_verdict reduce_once(struct session *session, const char *path
 }
 
 /* Notes why an input has no result, as the first error said, less the name in front. */
-static void note_error(const char *path, struct reduction *reduction)
+static void note_error(const char *path, const struct container_array *array,
+                       struct reduction *reduction)
 {
-    char error[MESSAGE_ERROR_MAX], name[SOURCE_NAME_MAX];
-    size_t length = strlen(source_name(name, path));
+    char error[MESSAGE_ERROR_MAX], name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
     const char *text = message_first_error(error);
+    size_t length;
+
+    source_name_array(name, path, array);
+    length = strlen(name);
 
     if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
@@ -376,7 +467,9 @@ static enum attempt first_attempt(const struct session *session, const char *pat
     return packed && engine_cuda.unpack ? ATTEMPT_PACKED : ATTEMPT_PARALLEL;
 }
 
-bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
+/* Reduces an input, or an array of it, which may take several readings. */
+static bool reduce_input(struct session *session, const char *path,
+                         const struct container_array *array, struct reduction *reduction)
 {
     uint64_t started_at = 0;
     enum source_verdict verdict;
@@ -388,16 +481,54 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     readings_close(&session->readings);
     readings_open(&session->readings, &session->options->survey);
     do {
-        verdict = reduce_once(session, path, (enum attempt)attempt, first, &skipped, &started_at,
-                              reduction);
+        verdict = reduce_once(session, path, array, (enum attempt)attempt, first, &skipped,
+                              &started_at, reduction);
         first = false;
     } while ((verdict == SOURCE_RETRY && attempt++ < ATTEMPT_IN_ORDER) ||
              (verdict == SOURCE_COMPLETE && session->readings.more));
     session->called_at = clock_now();
-    session->inputs--;
     if (verdict != SOURCE_COMPLETE)
-        note_error(path, reduction);
+        note_error(path, array, reduction);
     return verdict == SOURCE_COMPLETE;
+}
+
+/* Reduces the arrays of the container that is kept, each as an input of its own. False when there
+   is no result at all. */
+static bool reduce_one_by_one(struct session *session, const char *path,
+                              struct reduction *reduction)
+{
+    const struct source_info *info = source_info(session->container);
+    struct reduction one;
+
+    if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1) {
+        source_error(session->container, "a histogram is of one array: name it with --array");
+        note_error(path, NULL, reduction);
+        return false;
+    }
+    for (size_t k = 0; k < info->pick_count; k++) {
+        (void)reduce_input(session, path, info->picks[k].array, &one);
+        arrays_put(session->arrays, k, &one);
+        reduction->elements += one.elements;
+        reduction->bytes += one.bytes;
+        reduction->input_bytes += one.input_bytes;
+        reduction->seconds += one.seconds;
+        reduction->histogram = one.histogram;
+    }
+    reduction->arrays = session->arrays;
+    reduction->format = info->format;
+    return true;
+}
+
+bool session_reduce(struct session *session, const char *path, struct reduction *reduction)
+{
+    bool good;
+
+    forget_arrays(session);
+    good = reduce_input(session, path, NULL, reduction);
+    if (good && session->container && one_by_one(session))
+        good = reduce_one_by_one(session, path, reduction);
+    session->inputs--;
+    return good;
 }
 
 /*
@@ -441,7 +572,7 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 
         if (inputs->prepare)
             inputs->prepare(inputs->context, i);
-        verdict = reduce_once(session, inputs->paths[i],
+        verdict = reduce_once(session, inputs->paths[i], NULL,
                               in_order[i] ? ATTEMPT_IN_ORDER : ATTEMPT_PARALLEL, false, &skipped,
                               &started_at, &reduction);
         if (verdict == SOURCE_RETRY && !in_order[i])
@@ -457,6 +588,8 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 /* Why a total cannot have what is asked for; NULL if it can. */
 static const char *survey_refusal(const struct total *total)
 {
+    if (total->arrays)
+        return "quantiles and histograms of the arrays of containers are each array's own";
     if (total->mixed)
         return "quantiles and histograms are of one type, and the files are of several";
     if (!total->repeatable)

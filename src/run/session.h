@@ -30,8 +30,9 @@ struct session_inputs {
    failure. */
 struct session *session_open(const struct session_options *options, char *const *paths, int count);
 
-/* Reduces the input called `path`. False on failure: there is no result
-   then, and reduction->error says why. */
+/* Reduces the input called `path`. False on failure: there is no result then, and reduction->error
+   says why. Of a container the results are in reduction->arrays, until the next call; there may be
+   arrays without a result among them. */
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
 
 /* Finds the quantiles and the histogram of inputs as one, which have been reduced, and come to the

@@ -36,6 +36,7 @@ struct session_options {
     unsigned threads;                         /* 0: as many as serve well */
     size_t chunk_size;                        /* bytes; 0: the engine's choice */
     unsigned wants;                           /* partial_want bits */
+    bool keep_partials;                       /* of arrays, too: a total is to be made of them */
     uint64_t ddof;                            /* of variances; see struct spread_terms */
     struct survey_request survey;             /* what takes more than a partial result: CPU only */
     const struct progress_observer *progress; /* NULL for nobody */

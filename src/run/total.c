@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/spread.h"
+#include "run/arrays.h"
 
 void total_clear(struct total *t)
 {
@@ -73,7 +74,8 @@ static void settle_least(struct total *t, struct partial *other, enum element_ty
     }
 }
 
-void total_add(struct total *t, const struct reduction *reduction)
+/* Adds an array. */
+static void add_one(struct total *t, const struct reduction *reduction)
 {
     struct reduction *sum = &t->reduction;
     struct partial partial = reduction->partial;
@@ -83,7 +85,7 @@ void total_add(struct total *t, const struct reduction *reduction)
         t->failed++;
         return;
     }
-    if (t->inputs - t->failed == 1) {
+    if (t->inputs - t->failed == 1) { /* the first */
         sum->type = reduction->type;
         t->types = partial_types_of(reduction->type);
     }
@@ -103,6 +105,23 @@ void total_add(struct total *t, const struct reduction *reduction)
     sum->seconds += reduction->seconds;
 }
 
+void total_add(struct total *t, const struct reduction *reduction)
+{
+    struct reduction one;
+
+    if (!reduction->arrays || reduction->error[0]) {
+        add_one(t, reduction);
+        return;
+    }
+    memset(&one, 0, sizeof one);
+    t->arrays = true;
+    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
+        arrays_get(reduction->arrays, k, &one);
+        add_one(t, &one);
+    }
+    t->reduction.seconds += reduction->seconds;
+}
+
 void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
 {
     struct reduction *sum = &t->reduction;
@@ -114,5 +133,6 @@ void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
             .skip_nan = nan == NAN_SKIP, .ddof = ddof, .type = sum->type, .types = t->types},
         &sum->result);
     if (t->failed > 0)
-        snprintf(sum->error, sizeof sum->error, "%u of %u files failed", t->failed, t->inputs);
+        snprintf(sum->error, sizeof sum->error, "%u of %u %s failed", t->failed, t->inputs,
+                 t->arrays ? "files and arrays" : "files");
 }

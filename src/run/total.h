@@ -14,6 +14,7 @@ struct total {
        no profile. The type is that of all inputs, or f64 where they differ. `error` is set when an
        input has no result: then the total has none. */
     struct reduction reduction;
+    bool arrays;     /* some inputs were containers, whose arrays count as inputs */
     bool mixed;      /* inputs are of several types */
     bool repeatable; /* all of them can be read again */
     struct partial_types types;
@@ -23,7 +24,8 @@ struct total {
 /* Makes *t the total of no inputs, which counts as f64. */
 void total_clear(struct total *t);
 
-/* Adds an input, behind those added before; a reduction with an error counts as failed. */
+/* Adds an input, or the arrays of one, behind those added before; a reduction with an error counts
+ * as failed. */
 void total_add(struct total *t, const struct reduction *reduction);
 
 /* Works out the result of what was added, but for quantiles and histograms, which session_survey

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "run/arrays.h"
 #include "run/fallback.h"
 #include "run/run_state.h"
 #include "sys/clock.h"
@@ -23,10 +24,11 @@ static struct engine_state *engine_state(const struct worker *w)
     return NULL;
 }
 
+/* Whether an engine worker for one can be restarted for the other. */
 static bool same_setup(const struct engine_setup *a, const struct engine_setup *b)
 {
-    return a->type == b->type && a->swap == b->swap && a->wants == b->wants &&
-           a->chunk_size == b->chunk_size && a->in_place == b->in_place && a->tallies == b->tallies;
+    return a->wants == b->wants && a->chunk_size == b->chunk_size && a->in_place == b->in_place &&
+           a->tallies == b->tallies;
 }
 
 /* The engine worker for the run: the one that is kept, if it does, or a new one. NULL with the
@@ -36,13 +38,20 @@ static struct engine_worker *open_engine_worker(struct worker *w, char reason[EN
     const struct engine *engine = engine_get(w->engine);
 
     if (w->engine_worker && (!same_setup(&w->setup, &w->kept_setup) || !engine->restart ||
-                             !engine->restart(w->engine_worker)))
+                             !engine->restart(w->engine_worker, &w->setup)))
         worker_close_kept(w);
     if (!w->engine_worker)
         w->engine_worker =
             engine->worker_open(engine_state(w), &w->setup, w->engine_number, reason);
     w->kept_setup = w->setup;
     return w->engine_worker;
+}
+
+/* What of a chunk is counted: elements; of several arrays, bytes. */
+static uint64_t amount(const struct run *run, const struct chunk *chunk)
+{
+    return run->arrays ? chunk->count * arrays_element_size(run->arrays, chunk->array)
+                       : chunk->count;
 }
 
 /* Notes that a chunk was handed out. */
@@ -53,7 +62,7 @@ static void note_chunk(struct worker *w, const struct chunk *chunk, uint64_t now
 
     stats->chunks++;
     phase = phases_note_chunk(&w->run->phases, stats->chunks, now);
-    stats->phase_elements[phase] += chunk->count;
+    stats->phase_elements[phase] += amount(w->run, chunk);
     if (stats->chunks == 1) {
         stats->first_chunk_at = now;
         if (w->first)
@@ -103,6 +112,28 @@ static enum source_status get_chunk(struct worker *w, const struct source_reques
     return status;
 }
 
+/* Hands in what the engine worker has found of an array. */
+static bool end_array(struct worker *w, const struct engine *engine, struct engine_worker *ew)
+{
+    struct engine_times times;
+    bool good = engine->finish(ew, &w->partial, &times);
+
+    w->stats.times.reduce += times.reduce;
+    arrays_take(w->run->arrays, w->array, &w->partial);
+    return good;
+}
+
+/* Goes on with the array that a chunk is of. False when the engine failed. */
+static bool change_array(struct worker *w, const struct engine *engine, struct engine_worker *ew,
+                         const struct chunk *chunk)
+{
+    if (w->array != WORKER_NO_ARRAY && !end_array(w, engine, ew))
+        return false;
+    w->array = chunk->array;
+    w->kept_setup.type = arrays_type(w->run->arrays, chunk->array, &w->kept_setup.swap);
+    return engine->restart(ew, &w->kept_setup);
+}
+
 /* Gets chunks and has the engine worker reduce them until there are none; with `drain` only those
    that the worker has claimed before. False when the engine failed. */
 static bool loop(struct worker *w, const struct engine *engine, struct engine_worker *ew,
@@ -126,13 +157,15 @@ static bool loop(struct worker *w, const struct engine *engine, struct engine_wo
             source_limit(run->source, engine->first_nan(ew));
         if (get_chunk(w, &request, &held, engine->in_use, &chunk) != SOURCE_CHUNK)
             break;
+        if (run->arrays && chunk.array != w->array && !change_array(w, engine, ew, &chunk))
+            return false;
         if (!worker_reduce(w, engine, ew, &chunk, &status)) {
             w->failed = true;
             break;
         }
-        w->stats.elements += chunk.count;
+        w->stats.elements += amount(run, &chunk);
         if (chunk.mapped && engine == &engine_cpu)
-            w->stats.in_place += chunk.count;
+            w->stats.in_place += amount(run, &chunk);
         if (status == ENGINE_REFUSED) {
             request.in_place = 0;
             w->failed = !fallback_chunks(w, &chunk, 1);
@@ -198,7 +231,10 @@ void work_run(struct worker *w)
     stats->ended_at = clock_now();
     stats->cpu_time =
         w->short_run ? stats->ended_at - stats->started_at : clock_thread() - stats->cpu_time;
-    good = engine->finish(ew, &w->partial, &stats->times) && good;
+    if (!w->run->arrays)
+        good = engine->finish(ew, &w->partial, &stats->times) && good;
+    else if (w->array != WORKER_NO_ARRAY)
+        good = end_array(w, engine, ew) && good;
     if (!good && !w->failed) {
         struct chunk chunks[ENGINE_PENDING_MAX];
         unsigned count = engine->unfinished(ew, chunks);

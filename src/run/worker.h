@@ -31,6 +31,8 @@ struct worker_stats {
     uint64_t fallback_elements, fallback_time; /* what the CPU did in its engine's place */
 };
 
+#define WORKER_NO_ARRAY SIZE_MAX
+
 struct worker {
     /* Its identity. */
     unsigned number; /* among all workers, for the source */
@@ -47,6 +49,7 @@ struct worker {
     struct engine_setup setup;
     size_t in_place; /* bytes of a mapped chunk that it takes, at most */
     bool first;      /* one of those that began the run */
+    size_t array;    /* of several: the one whose chunks its engine worker has; or none yet */
     bool short_run;  /* it is not worth a system call to ask for the processor time */
     bool failed;     /* the input or the memory did; its partial is worth nothing */
     struct partial partial;

@@ -34,6 +34,15 @@ const char *source_name(char name[SOURCE_NAME_MAX], const char *path)
     return name;
 }
 
+void source_name_array(char *name, const char *path, const struct container_array *array)
+{
+    char shown[CONTAINER_NAME_SHOWN];
+
+    (void)source_name(name, path);
+    if (array)
+        sprintf(name + strlen(name), ": array %s", container_show_name(shown, array->name));
+}
+
 void source_error(struct source *s, const char *format, ...)
 {
     char text[512];
@@ -120,7 +129,7 @@ unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t siz
 
 bool source_is_random(const struct source *s)
 {
-    return s->info.parallel && !s->info.compressed;
+    return s->info.parallel && !s->info.compressed && !s->info.container;
 }
 
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements)
@@ -180,6 +189,7 @@ enum source_status source_next(struct source *s, const struct source_request *re
     if (source_failed(s))
         return SOURCE_FAILED;
     chunk->mapped = false;
+    chunk->array = 0;
     return s->ops->next(s, request, chunk);
 }
 
@@ -206,7 +216,8 @@ static void check_length(struct source *s)
 
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         return;
-    if (s->info.parallel && !s->info.compressed) /* what lies behind --length may be gone */
+    if (s->info.parallel && !s->info.compressed &&
+        !s->info.container) /* what lies behind --length may be gone */
         end = s->start + s->data_offset + s->info.elements * s->info.element_size;
     if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
         source_became_shorter(s, (uint64_t)status.st_size);
@@ -256,6 +267,8 @@ void source_close(struct source *s)
         s->ops->close(s);
     if (s->close_fd)
         close(s->fd);
+    container_close(s->container);
+    free(s->picks);
     free(s->head);
     free(s->name);
     free(s);

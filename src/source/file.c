@@ -1,5 +1,6 @@
 /*
- * Regular files, raw and .npy: every worker claims the next range by an atomic exchange.
+ * Regular files, raw and .npy, and the arrays of containers: every worker claims the next range by
+ * an atomic exchange. A range lies in one array; many arrays are as if one lay behind the other.
  *
  * What the page cache holds is lent, mapped, to a worker that can take it so, and copied to others.
  * The file is mapped as a whole. Each worker takes the pages of its own ranges out of memory again,
@@ -23,6 +24,7 @@
 
 #include "source/file.h"
 #include "source/formats.h"
+#include "source/inflate.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -59,9 +61,15 @@
 
 /* What a worker has claimed; its own. */
 struct claim {
-    uint64_t index; /* of the first element claimed and not handed out yet */
-    uint64_t count; /* elements */
-    bool uncached;  /* the page cache does not hold all of them */
+    size_t array;                         /* as in struct chunk */
+    uint64_t index;                       /* of the first element claimed and not handed out yet */
+    uint64_t count;                       /* elements */
+    uint64_t offset;                      /* in the file, of that element */
+    size_t size;                          /* bytes of an element */
+    bool uncached;                        /* the page cache does not hold all of them */
+    const struct container_array *packed; /* the array, where it is compressed: then it has been
+                                             claimed as a whole; else NULL */
+    struct inflate *inflate;              /* what decompresses it; NULL before the first */
 
     /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
        still in memory. */
@@ -72,7 +80,12 @@ struct claim {
 };
 
 struct file_state {
-    _Atomic uint64_t next; /* first element that nobody has claimed */
+    _Atomic uint64_t next; /* first element that nobody has claimed; of a container, byte of its
+                              arrays */
+    uint64_t *begins; /* of each array of a container, in the order in which they are claimed: the
+                         bytes of those before it; and behind the last, of all. NULL where there
+                         is one array */
+    size_t *order;    /* the numbers of the arrays in this order */
     struct claim *claims;
     unsigned workers;
 
@@ -84,25 +97,31 @@ struct file_state {
     _Atomic bool direct_refused; /* or was not to be had after all */
 };
 
-/* Offset in the file of an element. */
-static uint64_t element_offset(const struct source *s, uint64_t index)
+/* Offset in the file of an element of an array, and bytes of such an element. */
+static uint64_t element_place(const struct source *s, size_t array, uint64_t index, size_t *size)
 {
-    return s->start + s->data_offset + index * s->info.element_size;
+    const struct file_state *f = s->state;
+
+    if (!f->begins) {
+        *size = s->info.element_size;
+        return s->start + s->data_offset + index * *size;
+    }
+    *size = element_size(s->picks[array].array->type);
+    return s->start + s->picks[array].array->offset + index * *size;
 }
 
 /*
  * Copied, and direct.
  */
 
-/* Reads elements into a buffer. False on failure. */
-static bool read_elements(struct source *s, void *buffer, uint64_t index, size_t count)
+/* Reads bytes of elements into a buffer. False on failure. */
+static bool read_elements(struct source *s, void *buffer, uint64_t offset, size_t size)
 {
-    uint64_t offset = element_offset(s, index);
-    ptrdiff_t got = source_pread(s, buffer, count * s->info.element_size, offset);
+    ptrdiff_t got = source_pread(s, buffer, size, offset);
 
-    if (got >= 0 && (size_t)got < count * s->info.element_size)
+    if (got >= 0 && (size_t)got < size)
         source_became_shorter(s, offset + (uint64_t)got);
-    return got >= 0 && (size_t)got == count * s->info.element_size;
+    return got >= 0 && (size_t)got == size;
 }
 
 /* A buffer for what is not cached: one of the worker's own, as large as the ranges that it takes in
@@ -137,9 +156,8 @@ static enum direct read_direct(struct source *s, struct claim *claim,
                                const struct source_request *request, struct chunk *chunk)
 {
     struct file_state *f = s->state;
-    uint64_t offset = element_offset(s, claim->index),
-             begin = offset / mapping_page() * mapping_page();
-    size_t before = (size_t)(offset - begin), capacity, size;
+    uint64_t begin = claim->offset / mapping_page() * mapping_page();
+    size_t before = (size_t)(claim->offset - begin), capacity, size;
     unsigned char *buffer = uncached_buffer(claim, request, &capacity);
     uint64_t count;
     ptrdiff_t got;
@@ -149,9 +167,9 @@ static enum direct read_direct(struct source *s, struct claim *claim,
     if (!buffer || (uintptr_t)buffer % mapping_page() != 0 || capacity < DIRECT_MIN ||
         capacity < 2 * mapping_page())
         return DIRECT_NOT;
-    count = (capacity - before) / s->info.element_size;
+    count = (capacity - before) / claim->size;
     count = count < claim->count ? count : claim->count;
-    size = before + (size_t)count * s->info.element_size;
+    size = before + (size_t)count * claim->size;
     /* At the end of the file less than the last page comes. */
     got = source_pread_from(s, f->direct, buffer, align_up(size, mapping_page()), begin);
     if (got == SOURCE_REFUSED) {
@@ -163,30 +181,75 @@ static enum direct read_direct(struct source *s, struct claim *claim,
     if (got < 0 || (size_t)got < size)
         return DIRECT_FAILED;
     /* What lies before and behind the elements is counted by those who claimed it. */
-    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * s->info.element_size);
+    atomic_fetch_sub(&s->input_read, (uint64_t)got - count * claim->size);
     chunk->data = buffer + before;
     chunk->count = (size_t)count;
     return DIRECT_DONE;
 }
 
-/* How many elements to claim from `index` on, where `left` are left: up to `bytes`, fewer towards
-   the end, and up to a boundary where an element begins at one. */
-static uint64_t claim_size(const struct source *s, uint64_t index, uint64_t left, size_t bytes)
+/* How many elements to claim from claim->offset on, where `left` are left, `here` of them in the
+   array: up to `bytes`, fewer towards the end, and up to a boundary where an element begins at one.
+ */
+static uint64_t claim_size(const struct file_state *f, const struct claim *claim, uint64_t left,
+                           uint64_t here, size_t bytes)
 {
-    const struct file_state *f = s->state;
-    uint64_t most = bytes / s->info.element_size, least = CHUNK_MIN / s->info.element_size;
+    uint64_t most = bytes / claim->size, least = CHUNK_MIN / claim->size;
     uint64_t count = left / 2 / f->workers, over;
 
     most = most ? most : 1;
     least = least < most ? least : most;
     count = count > most ? most : count < least ? least : count;
-    if (count >= left)
-        return left;
-    over = element_offset(s, index + count) %
-           (count * s->info.element_size < 2 * LARGE_PAGE ? mapping_page() : LARGE_PAGE);
-    if (over % s->info.element_size == 0 && over / s->info.element_size < count)
-        count -= over / s->info.element_size;
+    if (count >= here)
+        return here;
+    over = (claim->offset + count * claim->size) %
+           (count * claim->size < 2 * LARGE_PAGE ? mapping_page() : LARGE_PAGE);
+    if (over % claim->size == 0 && over / claim->size < count)
+        count -= over / claim->size;
     return count;
+}
+
+/* The array in which the byte number `at` of all of them lies; none without elements. */
+static size_t find_array(const struct file_state *f, size_t count, uint64_t at)
+{
+    size_t low = 0, high = count; /* it is one of these, but for the last */
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (f->begins[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Claims the next range of a container. False when there is none. */
+static bool claim_next_of_many(struct source *s, struct claim *claim, size_t bytes)
+{
+    struct file_state *f = s->state;
+    const size_t count = s->info.pick_count;
+    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
+
+    do {
+        if (next >= f->begins[count])
+            return false;
+        const size_t place = find_array(f, count, next);
+
+        claim->array = f->order[place];
+        claim->offset = element_place(s, claim->array, 0, &claim->size);
+        claim->index = (next - f->begins[place]) / claim->size;
+        claim->offset += claim->index * claim->size;
+        claim->packed = NULL;
+        if (s->picks[claim->array].array->deflated) {
+            claim->packed = s->picks[claim->array].array;
+            claim->count = s->picks[claim->array].elements;
+            continue;
+        }
+        claim->count = claim_size(f, claim, (f->begins[count] - next) / claim->size,
+                                  (f->begins[place + 1] - next) / claim->size, bytes);
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count * claim->size));
+    return true;
 }
 
 /* Claims the next range. False when there is none. */
@@ -200,7 +263,9 @@ static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
     do {
         if (next >= end)
             return false;
-        claim->count = claim_size(s, next, end - next, bytes);
+        claim->offset = element_place(s, 0, next, &claim->size);
+        claim->packed = s->array && s->array->deflated ? s->array : NULL;
+        claim->count = claim->packed ? end : claim_size(f, claim, end - next, end - next, bytes);
     } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
     claim->index = next;
     return true;
@@ -213,9 +278,9 @@ static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
 static void lend(struct source *s, const struct claim *claim, struct chunk *chunk)
 {
     const struct file_state *f = s->state;
-    size_t size = (size_t)claim->count * s->info.element_size;
+    size_t size = (size_t)claim->count * claim->size;
 
-    chunk->data = f->map + element_offset(s, claim->index);
+    chunk->data = f->map + claim->offset;
     chunk->count = (size_t)claim->count;
     chunk->mapped = true;
     source_count(s, size, 0);
@@ -233,10 +298,111 @@ static bool copy(struct source *s, struct claim *claim, const struct source_requ
         buffer = request->buffer;
         size = request->size;
     }
-    capacity = size / s->info.element_size;
+    capacity = size / claim->size;
     chunk->count = (size_t)(claim->count < capacity ? claim->count : capacity);
     chunk->data = buffer;
-    return read_elements(s, buffer, claim->index, chunk->count);
+    return read_elements(s, buffer, claim->offset, chunk->count * claim->size);
+}
+
+/* Where a decoder's compressed bytes come from. */
+static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
+{
+    return read_elements(context, buffer, offset, size);
+}
+
+/* Prints what is wrong with compressed data. Returns false. */
+static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
+                         const char *what)
+{
+    char shown[CONTAINER_NAME_SHOWN];
+    const char *name = container_show_name(shown, claim->packed->name);
+
+    if (s->array) /* it is part of the source's name */
+        source_error(s, "byte %" PRIu64 ": %s", offset, what);
+    else
+        source_error(s, "byte %" PRIu64 ": array %s: %s", offset, name, what);
+    return false;
+}
+
+/* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
+static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *bytes, uint64_t size)
+{
+    unsigned char dropped[4096] = {0};
+    uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
+    enum inflate_status status = INFLATE_GOOD;
+
+    for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
+        const uint64_t left = size - done;
+        const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
+        size_t got;
+
+        status = inflate_read(claim->inflate, read_packed, s, bytes ? bytes + done : dropped, most,
+                              &got);
+        if (status == INFLATE_WRONG)
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                inflate_error(claim->inflate));
+        if (status == INFLATE_GOOD && got < most)
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                "the compressed data end within the array");
+        done += got;
+    }
+    /* Reading has been counted; other workers read, too, so that this is about right. */
+    begun = clock_between(begun, clock_now());
+    atomic_fetch_add_explicit(&s->decode_time,
+                              clock_between(atomic_load(&s->read_time) - read_before, begun),
+                              memory_order_relaxed);
+    return status == INFLATE_GOOD;
+}
+
+/* What follows the array, to the end of the compressed data: then they are checked. */
+static bool finish_packed(struct source *s, struct claim *claim)
+{
+    const struct container_array *a = claim->packed;
+    unsigned char dropped[4096] = {0};
+    size_t got;
+
+    do {
+        switch (inflate_read(claim->inflate, read_packed, s, dropped, sizeof dropped, &got)) {
+        case INFLATE_GOOD:
+            break;
+        case INFLATE_UNREAD:
+            return false;
+        case INFLATE_WRONG:
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                inflate_error(claim->inflate));
+        }
+    } while (got == sizeof dropped);
+    if (!inflate_ended(claim->inflate))
+        return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                            "something follows the compressed data");
+    if (inflate_checksum(claim->inflate) != a->checksum)
+        return packed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
+    return true;
+}
+
+/* Decompresses the next elements that the worker has claimed into the request's buffer. False on
+   failure. */
+static bool unpack(struct source *s, struct claim *claim, const struct source_request *request,
+                   struct chunk *chunk)
+{
+    const struct container_array *a = claim->packed;
+    const uint64_t most = request->size / claim->size;
+
+    if (claim->index == 0) {
+        if (!claim->inflate)
+            claim->inflate = inflate_open();
+        if (!claim->inflate)
+            return packed_wrong(s, claim, a->offset, "out of memory");
+        inflate_begin(claim->inflate, s->start + a->offset, a->packed);
+        if (!unpack_bytes(s, claim, NULL, a->before))
+            return false;
+    }
+    chunk->data = request->buffer;
+    chunk->count = (size_t)(claim->count < most ? claim->count : most);
+    if (!unpack_bytes(s, claim, request->buffer, chunk->count * claim->size))
+        return false;
+    /* With --length, what is behind that is left alone. */
+    return claim->index + chunk->count < a->elements || finish_packed(s, claim);
 }
 
 static enum source_status file_next(struct source *s, const struct source_request *request,
@@ -249,13 +415,24 @@ static enum source_status file_next(struct source *s, const struct source_reques
     enum direct direct = DIRECT_NOT;
 
     if (claim->count == 0) {
-        if (request->drain || !claim_next(s, claim, in_place ? most : request->size))
+        size_t bytes = in_place ? most : request->size;
+
+        if (request->drain ||
+            !(f->begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
             return SOURCE_END;
-        claim->uncached = s->info.uncached > 0 && f->map &&
-                          source_uncached(f->map, element_offset(s, claim->index),
-                                          claim->count * s->info.element_size, PROBES_RANGE) > 0;
+        claim->uncached = !claim->packed && s->info.uncached > 0 && f->map &&
+                          source_uncached(f->map, claim->offset, claim->count * claim->size,
+                                          PROBES_RANGE) > 0;
     }
+    chunk->array = claim->array;
     chunk->index = claim->index;
+    if (claim->packed) {
+        if (!unpack(s, claim, request, chunk))
+            return SOURCE_FAILED;
+        claim->index += chunk->count;
+        claim->count -= chunk->count;
+        return SOURCE_CHUNK;
+    }
     if (claim->uncached && f->direct >= 0 &&
         !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
         direct = read_direct(s, claim, request, chunk);
@@ -268,6 +445,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
             return SOURCE_FAILED;
     }
     claim->index += chunk->count;
+    claim->offset += chunk->count * claim->size;
     claim->count -= chunk->count;
     return SOURCE_CHUNK;
 }
@@ -289,14 +467,16 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
     struct file_state *f = s->state;
     struct claim *claim = &f->claims[worker];
     const unsigned char *begin = chunk->data;
+    size_t size;
 
     if (!chunk->mapped)
         return;
+    (void)element_place(s, chunk->array, 0, &size);
     if (claim->done && (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
         release_done(claim);
     if (!claim->done)
         claim->done = begin;
-    claim->done_end = begin + chunk->count * s->info.element_size;
+    claim->done_end = begin + chunk->count * size;
     if ((size_t)(claim->done_end - claim->done) >= f->release_bytes)
         release_done(claim);
 }
@@ -305,14 +485,15 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
    prints that the file changed. */
 static void file_lost(struct source *s, const struct chunk *chunk)
 {
-    size_t size = (size_t)64 << 10, capacity = size / s->info.element_size;
-    unsigned char *buffer = malloc(size);
+    const size_t capacity = (size_t)64 << 10;
+    size_t element;
+    const uint64_t offset = element_place(s, chunk->array, chunk->index, &element);
+    const size_t size = chunk->count * element;
+    unsigned char *buffer = malloc(capacity);
     bool good = buffer != NULL;
 
-    for (size_t i = 0; good && i < chunk->count; i += capacity) {
-        size_t count = chunk->count - i < capacity ? chunk->count - i : capacity;
-        good = read_elements(s, buffer, chunk->index + i, count);
-    }
+    for (size_t i = 0; good && i < size; i += capacity)
+        good = read_elements(s, buffer, offset + i, size - i < capacity ? size - i : capacity);
     free(buffer);
 }
 
@@ -320,13 +501,17 @@ static void file_close(struct source *s)
 {
     struct file_state *f = s->state;
 
-    for (unsigned i = 0; i < f->workers; i++)
+    for (unsigned i = 0; i < f->workers; i++) {
         free(f->claims[i].buffer);
+        inflate_close(f->claims[i].inflate);
+    }
     if (f->map)
         munmap(f->map, f->map_size);
     if (f->direct >= 0)
         close(f->direct);
     free(f->claims);
+    free(f->begins);
+    free(f->order);
     free(f);
 }
 
@@ -339,6 +524,52 @@ static int open_direct(const struct source *s)
     return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
+/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first;
+   what then is left to do is shared out in small pieces. */
+struct place {
+    size_t number;
+    uint64_t packed; /* 0 where it is not compressed */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->packed != y->packed)
+        return x->packed > y->packed ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Sets the order of a container's arrays, and the bytes before each. False without memory. */
+static bool order_arrays(const struct source *s, struct file_state *f)
+{
+    const size_t count = s->info.pick_count;
+    struct place *places = malloc((count + 1) * sizeof *places);
+
+    f->begins = malloc((count + 1) * sizeof *f->begins);
+    f->order = malloc((count + 1) * sizeof *f->order);
+    if (!places || !f->begins || !f->order) {
+        free(places);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct container_array *a = s->picks[i].array;
+
+        places[i] = (struct place){i, a->deflated ? a->packed : 0};
+    }
+    if (count > 0)
+        qsort(places, count, sizeof *places, compare_places);
+    f->begins[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct source_pick *pick = &s->picks[places[i].number];
+
+        f->order[i] = places[i].number;
+        f->begins[i + 1] = f->begins[i] + pick->elements * element_size(pick->array->type);
+    }
+    free(places);
+    return true;
+}
+
 /* The state of a source whose layout is known; NULL without memory. */
 static struct file_state *file_state(const struct source *s, unsigned workers)
 {
@@ -347,7 +578,10 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     if (!f)
         return NULL;
     f->claims = calloc(workers, sizeof *f->claims);
-    if (!f->claims) {
+    if (!f->claims || (s->info.picks && !order_arrays(s, f))) {
+        free(f->claims);
+        free(f->begins);
+        free(f->order);
         free(f);
         return NULL;
     }

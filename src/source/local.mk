@@ -1,6 +1,11 @@
 # src/source: where the elements come from.
 library_sources += \
+	src/source/arrays.c src/source/arrays.h \
 	src/source/common.c src/source/source.h src/source/source_impl.h \
+	src/source/container/container.c src/source/container/container.h \
+	src/source/container/formats.c src/source/container/formats.h \
+	src/source/container/gguf.c src/source/container/npz.c \
+	src/source/container/safetensors.c \
 	src/source/doubt.c src/source/doubt.h \
 	src/source/file.c src/source/file.h \
 	src/source/foreign.c src/source/foreign.h src/source/foreign_input.h \
@@ -9,6 +14,7 @@ library_sources += \
 	src/source/foreign_media.c src/source/foreign_science.c src/source/foreign_tables.h \
 	src/source/foreign_text.c src/source/text_table.c src/source/text_table.h \
 	src/source/formats.c src/source/formats.h \
+	src/source/inflate.c src/source/inflate.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
 	src/source/packed.c src/source/packed.h \

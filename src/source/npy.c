@@ -19,6 +19,8 @@ struct parser {
     size_t position;
     size_t end;
     char *error;
+    size_t refused; /* where the type stands, if it is none that is read: all else is read first */
+    char reason[NPY_ERROR_MAX];
 };
 
 bool npy_recognise(const void *bytes, size_t size)
@@ -186,31 +188,57 @@ static void refuse_descr(struct parser *p, const char *descr)
     const struct element_foreign *foreign = element_find_foreign(descr);
 
     if (!foreign)
-        snprintf(p->error, NPY_ERROR_MAX, "dtype '%s' is not supported (floats and integers are)",
+        snprintf(p->reason, NPY_ERROR_MAX, "dtype '%s' is not supported (floats and integers are)",
                  descr);
     else if (foreign->read_as)
         snprintf(
-            p->error, NPY_ERROR_MAX,
+            p->reason, NPY_ERROR_MAX,
             "dtype '%s' is not supported: it is %s; --format=raw --dtype=%s%s --skip=%zu reads "
             "these",
             descr, foreign->what, foreign->read_as, *descr == '>' ? " --endian=big" : "", p->end);
     else
-        snprintf(p->error, NPY_ERROR_MAX, "dtype '%s' is not supported: it is %s", descr,
+        snprintf(p->reason, NPY_ERROR_MAX, "dtype '%s' is not supported: it is %s", descr,
                  foreign->what);
+}
+
+/* Leaves out a list: its brackets and parentheses, and what is between them. */
+static bool skip_list(struct parser *p)
+{
+    unsigned depth = 0;
+
+    do {
+        char c = p->text[p->position], text[NPY_ERROR_MAX];
+
+        if (c == '\'' || c == '"') {
+            if (!parse_string(p, text, sizeof text))
+                return false;
+            continue;
+        }
+        depth += c == '[' || c == '(';
+        depth -= c == ']' || c == ')';
+        p->position++;
+    } while (depth > 0 && p->position < p->end);
+    return depth == 0 || fail(p, "the dtype does not end");
 }
 
 static bool parse_descr(struct parser *p, struct npy *npy)
 {
-    char descr[32];
+    char *descr = npy->descr;
     enum element_order order;
     size_t start;
 
     skip_space(p);
     start = p->position;
-    if (p->position < p->end && p->text[p->position] == '[')
-        return fail(p, "structured dtypes are not supported: save a field alone, as numpy's "
-                       "numpy.save(file, x['field']) does");
-    if (!parse_string(p, descr, sizeof descr))
+    if (p->position < p->end && p->text[p->position] == '[') {
+        npy->unsupported = true;
+        p->refused = start;
+        snprintf(descr, NPY_DESCR_MAX, "structured");
+        snprintf(p->reason, sizeof p->reason,
+                 "structured dtypes are not supported: save a field alone, as numpy's "
+                 "numpy.save(file, x['field']) does");
+        return skip_list(p);
+    }
+    if (!parse_string(p, descr, NPY_DESCR_MAX))
         return false;
     npy->untyped = untyped_size(descr);
     if (npy->untyped) {
@@ -220,9 +248,10 @@ static bool parse_descr(struct parser *p, struct npy *npy)
         return true;
     }
     if (!element_parse_numpy(descr, &npy->type, &order)) {
-        p->position = start;
+        npy->unsupported = true;
+        p->refused = start;
         refuse_descr(p, descr);
-        return false;
+        return true;
     }
     npy->big_endian =
         order == ELEMENT_ORDER_UNSAID ? element_host_is_big() : order == ELEMENT_ORDER_BIG;
@@ -283,7 +312,9 @@ bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_E
 {
     const unsigned char *b = bytes;
     struct parser p = {.text = bytes, .end = size, .error = error};
+    bool good;
 
+    *npy = (struct npy){.unsupported = false};
     *error_offset = VERSION_OFFSET;
     if (b[VERSION_OFFSET] < 1 || b[VERSION_OFFSET] > 3) {
         snprintf(error, NPY_ERROR_MAX, ".npy version %d.%d is not supported", b[VERSION_OFFSET],
@@ -291,10 +322,14 @@ bool npy_parse(const void *bytes, size_t size, struct npy *npy, char error[NPY_E
         return false;
     }
     p.position = b[VERSION_OFFSET] == 1 ? LENGTH_OFFSET + 2 : LENGTH_OFFSET + 4;
-    if (!parse_dictionary(&p, npy)) {
-        *error_offset = p.position;
-        return false;
-    }
+    good = parse_dictionary(&p, npy);
+    *error_offset = p.position;
     npy->data_offset = size;
-    return true;
+    if (npy->unsupported) { /* which is what is wrong first */
+        *error_offset = p.refused;
+        snprintf(error, NPY_ERROR_MAX, "%s", p.reason);
+        npy->unsupported = good;
+        good = false;
+    }
+    return good;
 }

@@ -25,6 +25,9 @@
 /* NumPy 2 allows so many dimensions, NumPy 1 half of them. */
 #define NPY_DIMENSIONS_MAX 64
 
+/* Room for the name of a type; longer ones are refused. */
+#define NPY_DESCR_MAX 32
+
 struct npy {
     size_t untyped; /* bytes of an element, 1 or 2, where the header does not say its type; or 0 */
     enum element_type type;   /* of what is not untyped */
@@ -33,6 +36,8 @@ struct npy {
     uint64_t elements;        /* the product of the shape; 1 for a scalar's () */
     unsigned dimensions;      /* of the shape, NPY_DIMENSIONS_MAX at most */
     uint64_t shape[NPY_DIMENSIONS_MAX];
+    bool unsupported; /* the type is none that is read: npy_parse fails, but all else is set */
+    char descr[NPY_DESCR_MAX];
     bool fortran_order;   /* the first dimension changes fastest */
     uint64_t data_offset; /* bytes from the start of the file to the first element */
 };

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/arrays.h"
+#include "source/container/formats.h"
 #include "source/file.h"
 #include "source/formats.h"
 #include "source/packed.h"
@@ -113,6 +115,14 @@ static bool read_head(struct source *s)
 static bool open_plain_file(struct source *s, const struct source_options *options,
                             unsigned workers)
 {
+    const struct container_format *format;
+
+    if (options->array)
+        return arrays_layout_one(s, options) && file_source_open(s, workers);
+    format = arrays_recognise(s, options);
+    if (format)
+        return arrays_layout(s, format, options) &&
+               (options->headers_only || file_source_open(s, workers));
     if (!file_layout(s, options))
         return false;
     return s->head_size == s->info.input_bytes ? whole_source_open(s)
@@ -126,10 +136,21 @@ static bool open_format(struct source *s, const struct source_options *options, 
 
     if (has_size && !read_head(s))
         return false;
+    if (options->array)
+        return open_plain_file(s, options, workers);
     reader = input_reader_open(s);
     if (!reader)
         return false;
     if (!formats_detect_compression(s, options, reader)) {
+        reader->close(reader);
+        return false;
+    }
+    if (arrays_asked(options) && (!has_size || s->info.compressed)) {
+        if (!has_size && s->info.repeatable)
+            source_error(s, "is empty, which no %s file is", arrays_asked(options)->name);
+        else
+            source_error(s, "%s is read from a file that is not compressed: save it as such",
+                         arrays_asked(options)->article);
         reader->close(reader);
         return false;
     }
@@ -150,15 +171,38 @@ static bool open_format(struct source *s, const struct source_options *options, 
     return serial_source_open(s, options, reader);
 }
 
+bool source_is_container(const char *path, const struct source_options *options)
+{
+    struct source s = {.path = path, .fd = -1, .muted = true};
+    unsigned char head[CONTAINER_HEAD];
+    struct stat status;
+    ptrdiff_t got = 0;
+
+    if (options->format != SOURCE_AUTO)
+        return arrays_asked(options);
+    if (strcmp(path, "-") == 0)
+        s.fd = STDIN_FILENO;
+    else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        s.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    s.close_fd = s.fd > STDIN_FILENO;
+    if (s.fd >= 0 && fstat(s.fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        has_extent(&s, &status))
+        got = source_pread(&s, head, sizeof head, s.start);
+    if (s.close_fd)
+        close(s.fd);
+    return got > 0 && container_recognise(head, (size_t)got);
+}
+
 struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
 {
     static const struct source_ops none = {0};
-    char name[SOURCE_NAME_MAX];
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
     struct source *s = calloc(1, sizeof *s);
     struct stat status;
 
+    source_name_array(name, path, options->array);
     if (s)
-        s->name = strdup(source_name(name, path));
+        s->name = strdup(name);
     if (!s || !s->name) {
         free(s);
         message_error(EXIT_FAILED, "out of memory");

@@ -22,6 +22,7 @@
 
 #include "core/chunk.h"
 #include "core/element.h"
+#include "source/container/container.h"
 #include "sys/message.h"
 
 #define SOURCE_UNKNOWN UINT64_MAX
@@ -39,23 +40,43 @@ enum source_format {
     SOURCE_RAW,
     SOURCE_NPY,
     SOURCE_ZSTD,
-    SOURCE_RAW_ZSTD /* compressed, and raw whatever the content looks like */
+    SOURCE_RAW_ZSTD, /* compressed, and raw whatever the content looks like */
+    /* Containers, rows of the table in container/formats.c. */
+    SOURCE_SAFETENSORS,
+    SOURCE_NPZ,
+    SOURCE_GGUF
+};
+
+/* Which arrays of containers are wanted: those whose names match one of the patterns, as a shell
+   matches files, but that * and ? also stand for slashes and leading dots. */
+#define SOURCE_PATTERNS_MAX 256
+struct source_wanted {
+    unsigned count; /* 0: all are wanted */
+    struct {
+        const char *pattern;
+        bool matched; /* an array has been found that it matches */
+    } patterns[SOURCE_PATTERNS_MAX];
 };
 
 /* How an input is to be read. */
 struct source_options {
     enum source_format format;
-    enum element_type type;   /* of raw input, and of a .npy whose header names none */
-    bool type_given;          /* the user has asked for it */
-    enum element_order order; /* likewise; ELEMENT_ORDER_UNSAID means little */
-    bool doubt;               /* warn where raw elements look like those of another type */
-    uint64_t skip;            /* bytes to leave out at the start of raw input */
-    uint64_t length;          /* elements to reduce at most; SOURCE_UNKNOWN for all */
-    size_t chunk_size;        /* bytes to hand out at a time in place; 0: the source chooses */
-    int window_log;           /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
-    bool no_check;            /* do not verify the checksums of zstd frames */
-    bool packed;              /* hand zstd out as it is; see packed.h */
-    bool in_order; /* decode zstd from front to back even where frames could go parallel */
+    enum element_type type;       /* of raw input, and of a .npy whose header names none */
+    bool type_given;              /* the user has asked for it */
+    enum element_order order;     /* likewise; ELEMENT_ORDER_UNSAID means little */
+    bool doubt;                   /* warn where raw elements look like those of another type */
+    uint64_t skip;                /* bytes to leave out at the start of raw input */
+    uint64_t length;              /* elements to reduce at most; SOURCE_UNKNOWN for all */
+    size_t chunk_size;            /* bytes to hand out at a time in place; 0: the source chooses */
+    int window_log;               /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
+    bool no_check;                /* do not verify the checksums of zstd frames */
+    bool packed;                  /* hand zstd out as it is; see packed.h */
+    struct source_wanted *wanted; /* of containers; NULL: all arrays */
+    const struct container_array *array; /* read this array of the input, which is a container, as
+                                            if there were nothing else; NULL: find out what it is */
+    bool headers_only; /* only to tell what there is: chunks are not asked for, and arrays that
+                          cannot be reduced are picked, too */
+    bool in_order;     /* decode zstd from front to back even where frames could go parallel */
 };
 
 /* How the elements of an array are arranged, as its header says. */
@@ -67,10 +88,24 @@ struct source_shape {
     uint64_t sizes[SOURCE_DIMENSIONS_MAX];
 };
 
+/* An array of a container that is to be reduced. */
+struct source_pick {
+    const struct container_array *array;
+    uint64_t elements; /* as many as --length leaves */
+};
+
 /* What an input is: known once it is open, and fixed. */
 struct source_info {
     const char *name;   /* as messages show it */
-    const char *format; /* raw, npy, zstd or npy+zstd */
+    const char *format; /* raw, npy, zstd, npy+zstd, or the container's */
+
+    /* Of a container: its arrays, and those that are to be reduced, by their offsets. Chunks are of
+       one of the latter each, by its number. What follows is of bytes then, as if these were the
+       elements, all arrays together. NULL where the input is one array. */
+    const struct container *container;
+    const struct source_pick *picks;
+    size_t pick_count;
+
     enum element_type type;
     size_t element_size;  /* bytes */
     bool swap;            /* elements are not in this machine's byte order */
@@ -115,6 +150,10 @@ struct source;
    `name`. */
 const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
 
+/* The same of an array of the input, or of the input where it is NULL. `name` has room for
+   2 * CONTAINER_NAME_SHOWN more. */
+void source_name_array(char *name, const char *path, const struct container_array *array);
+
 /* What a worker asks for. */
 struct source_request {
     unsigned worker; /* counts from 0, below the number given to source_open */
@@ -125,10 +164,14 @@ struct source_request {
     bool drain;      /* it takes only what it has claimed already */
 };
 
-/* Opens `path` ("-" is standard input) for `workers` workers and finds out what it holds. `path`
-   must outlive it. NULL on failure. */
+/* Opens `path` ("-" is standard input) for `workers` workers and finds out what it holds. `path`,
+   and options->array, must outlive it. NULL on failure. */
 struct source *source_open(const char *path, const struct source_options *options,
                            unsigned workers);
+
+/* Whether an input is a container, as far as that can be told without a word and without taking
+   anything from a pipe. */
+bool source_is_container(const char *path, const struct source_options *options);
 
 /* What the input is; it lives as long as the source. */
 const struct source_info *source_info(const struct source *s);

@@ -95,21 +95,21 @@ fresh
 rm tools/zstd tools/automake
 impostor cc "$no_headers"
 bootstrap
-called 'what is missing' "$apt automake libc6-dev libzstd-dev libmpfr-dev zstd"
+called 'what is missing' "$apt automake libc6-dev libzstd-dev zlib1g-dev libmpfr-dev zstd"
 is 'what is missing, and stays so' 1 '' \
-    'bootstrap: installing automake libc6-dev libzstd-dev libmpfr-dev zstd
+    'bootstrap: installing automake libc6-dev libzstd-dev zlib1g-dev libmpfr-dev zstd
 bootstrap: cannot build without automake'
 
 # Compilers.
 for compiler in clang clang-14; do
     fresh
     bootstrap "CC=$compiler -m64"
-    called "CC='$compiler -m64'" "$apt $compiler libc6-dev libzstd-dev libmpfr-dev"
+    called "CC='$compiler -m64'" "$apt $compiler libc6-dev libzstd-dev zlib1g-dev libmpfr-dev"
 done
 fresh
 settings=CC=clang
 bootstrap
-called 'CC=clang in the environment' "$apt clang libc6-dev libzstd-dev libmpfr-dev"
+called 'CC=clang in the environment' "$apt clang libc6-dev libzstd-dev zlib1g-dev libmpfr-dev"
 settings=
 impostor clang
 : >calls
@@ -118,7 +118,7 @@ called 'CC=clang that is there' ''
 fresh
 rm tools/cc tools/gcc
 bootstrap
-called 'no compiler' "$apt gcc libc6-dev libzstd-dev libmpfr-dev"
+called 'no compiler' "$apt gcc libc6-dev libzstd-dev zlib1g-dev libmpfr-dev"
 
 # Not to install.
 for setting in BOOTSTRAP_NO_INSTALL=1 BOOTSTRAP_NO_INSTALL=0 --no-install; do

@@ -52,6 +52,7 @@ golden 'a long option may be shortened' 0 help
 run --help
 tr -s ' ,=[' '\n' <out | grep '^--' | sort -u >named
 cat >options <<'END'
+--array
 --check
 --chunk-size
 --ddof
@@ -64,6 +65,7 @@ cat >options <<'END'
 --histogram
 --json
 --length
+--list
 --long
 --nan
 --no-check
@@ -200,7 +202,7 @@ for good in auto raw; do
 done
 for bad in '' RAW .npy gzip rawx; do
     run --format "$bad" three.f32
-    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd or raw+zstd $try"
+    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd, raw+zstd, safetensors, npz or gguf $try"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan
@@ -393,7 +395,7 @@ done <<'END'
 --n --no-check, --nan, --number or --no-progress
 --n=skip --no-check, --nan, --number or --no-progress
 --d --ddof, --dtype or --device
---l=1 --length or --long
+--l=1 --list, --length or --long
 END
 for bad in --op --dtype --endian --format --skip --length --nan --device --threads --chunk-size \
     -o -t -D -j; do

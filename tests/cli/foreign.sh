@@ -30,20 +30,20 @@ fails 'a pipe' \
 shell 'cat x.gz | gpureduce -q -o count --format=raw'
 is 'a pipe, --format=raw' 0 25
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
-foreign x.npz \
-    "a .npz archive; 'unzip -p x.npz x.npy | gpureduce' reads an array of it, 'unzip -l x.npz' lists them $raw"
 shell 'cat x.npz | gpureduce'
 fails 'a .npz in a pipe' \
     "standard input: a .npz archive; 'unzip -p FILE x.npy | gpureduce' reads an array of it, 'unzip -l FILE' lists them $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >y.npz
-foreign y.npz \
-    "a .npz archive; 'unzip -p y.npz NAME.npy | gpureduce' reads an array of it, 'unzip -l y.npz' lists them $raw"
+shell 'cat y.npz | gpureduce'
+fails 'a name with a space' \
+    "standard input: a .npz archive; 'unzip -p FILE NAME.npy | gpureduce' reads an array of it, 'unzip -l FILE' lists them $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
 foreign x.zip \
     "a zip archive; 'unzip -p x.zip x.f32 | gpureduce' reads a member, 'unzip -l x.zip' lists them $raw"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
-foreign x.safetensors \
-    "a safetensors file; safetensors.numpy.load_file reads it, and numpy.save writes an array of it as .npy $raw"
+shell 'cat x.safetensors | gpureduce'
+fails 'x.safetensors in a pipe' \
+    "standard input: a safetensors file; one that is neither in a pipe nor compressed is read $raw"
 # What stands behind the first sector, in a file that is larger than what is read at once.
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 foreign x.h5 \

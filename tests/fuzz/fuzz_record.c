@@ -545,10 +545,10 @@ static void print(const struct printed *p)
     static struct total total;
 
     if (!json)
-        report_tsv_heading(&p->options);
+        report_tsv_heading(&p->options, false);
     for (size_t i = 0; i < p->count; i++) {
         if (!json)
-            report_tsv(&p->options, p->names[i], &p->reductions[i]);
+            report_tsv(&p->options, p->names[i], &p->reductions[i], false);
         else if (p->names[i])
             report_json(&p->options, p->names[i], &p->reductions[i]);
         if (!json || p->names[i])

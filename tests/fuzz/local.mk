@@ -9,6 +9,7 @@ FUZZ_CFLAGS = -g1 -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=$(FUZZ_SANITIZERS)
 FUZZ_SECONDS = 60
 fuzz_programs = \
+	tests/fuzz/fuzz_container \
 	tests/fuzz/fuzz_foreign \
 	tests/fuzz/fuzz_npy \
 	tests/fuzz/fuzz_options \
@@ -32,6 +33,10 @@ fuzz_cppflags = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 fuzz_cflags = $(AM_CFLAGS) -fsanitize=fuzzer-no-link
 fuzz_ldflags = -fsanitize=fuzzer -Wl,--wrap=message_error,--wrap=message_warning
 fuzz_ldadd = tests/fuzz/libfuzzed.a $(ZSTD_LIBS) $(MPFR_LIBS)
+tests_fuzz_fuzz_container_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_container_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_container_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_container_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_foreign_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_foreign_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_foreign_LDFLAGS = $(fuzz_ldflags)

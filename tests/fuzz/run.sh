@@ -51,6 +51,12 @@ seeds_foreign() {
     { head -c 257 "$srcdir/data/npy/v1-f4.npy" && printf 'ustar\00000' && head -c 500 /dev/zero; } |
         seed fuzz_foreign npy-tar '\0\0\0\0'
 }
+seeds_container() {
+    printf '%s' '{"__metadata__": {"format": "pt"}, "a.b": {"dtype": "F32", "shape": [2, 3],' \
+        ' "data_offsets": [0, 24]}, "\u00e9": {"dtype": "C64", "shape": [0], "data_offsets": [24, 24]}}' |
+        seed fuzz_container safetensors '\0\1'
+    printf '\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20' | seed fuzz_container parts '\7\3\0'
+}
 seeds_npy() {
     for file in "$srcdir"/data/npy/*.npy; do
         seed fuzz_npy "${file##*/}" "$plain" <"$file"
@@ -127,6 +133,7 @@ for program; do
     log=fuzz-corpus/$target.log
     mkdir -p "fuzz-corpus/$target" fuzz-failures || exit 1
     case $target in
+    fuzz_container) seeds_container ;;
     fuzz_foreign) seeds_foreign ;;
     fuzz_npy) seeds_npy ;;
     fuzz_options) seeds_options ;;

@@ -122,10 +122,6 @@ def numpy_files():
     import numpy as np
 
     x = np.arange(5000, dtype=np.float32)
-    np.savez(path("x.npz"), x=x)
-    made("x.npz", "a .npz archive")
-    np.savez_compressed(path("c.npz"), x=x, y=x)
-    made("c.npz", "a .npz archive")
     np.savetxt(path("np.txt"), x)
     made("np.txt", "a text file of numbers")
     for protocol in range(6):
@@ -192,30 +188,6 @@ def h5py_files():
         with h5py.File(path(f"b{block}.h5"), "w", userblock_size=block) as f:
             f["x"] = np.arange(5000, dtype=np.float32)
         made(f"b{block}.h5", "an HDF5 file (or netCDF-4)")
-
-
-def safetensors_files():
-    import numpy as np
-    from safetensors.numpy import save_file
-
-    save_file({"w": np.arange(5000, dtype=np.float32)}, path("x.safetensors"))
-    made("x.safetensors", "a safetensors file")
-    save_file({"w": np.ones(5, np.float32)}, path("m.safetensors"), metadata={"format": "pt"})
-    made("m.safetensors", "a safetensors file")
-
-
-def gguf_files():
-    import gguf
-    import numpy as np
-
-    writer = gguf.GGUFWriter(path("x.gguf"), "llama")
-    writer.add_block_count(1)
-    writer.add_tensor("w", np.arange(5000, dtype=np.float32))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    made("x.gguf", "a GGUF file")
 
 
 def nibabel_files():
@@ -334,8 +306,6 @@ for names, function in (
     (("numpy", "scipy"), scipy_files),
     (("numpy", "netCDF4"), netcdf4_files),
     (("numpy", "h5py"), h5py_files),
-    (("numpy", "safetensors"), safetensors_files),
-    (("numpy", "gguf"), gguf_files),
     (("numpy", "nibabel"), nibabel_files),
     (("numpy", "astropy"), astropy_files),
     (("pyarrow",), pyarrow_files),

@@ -38,7 +38,8 @@ struct engine_worker {
     struct tally_set *tallies; /* the caller's; NULL for none */
     unsigned char *buffer;
     size_t size;
-    unsigned char *swapped; /* PIECE_BYTES, only for a foreign byte order */
+    bool swap;              /* elements are of the other byte order */
+    unsigned char *swapped; /* PIECE_BYTES, once they have been */
     uint64_t reduce_time;
 };
 
@@ -80,6 +81,15 @@ static void cpu_worker_close(struct engine_worker *worker)
     free(worker);
 }
 
+/* Sets the byte order. False without memory. */
+static bool set_order(struct engine_worker *worker, bool swap)
+{
+    worker->swap = swap;
+    if (swap && !worker->swapped)
+        worker->swapped = aligned_alloc(ALIGNMENT, PIECE_BYTES);
+    return !swap || worker->swapped;
+}
+
 static struct engine_worker *cpu_worker_open(struct engine_state *engine,
                                              const struct engine_setup *setup, unsigned number,
                                              char reason[ENGINE_REASON_MAX])
@@ -95,8 +105,7 @@ static struct engine_worker *cpu_worker_open(struct engine_state *engine,
         worker->size = setup->chunk_size ? setup->chunk_size : CHUNK_BYTES;
         worker->size = (worker->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         worker->buffer = aligned_alloc(ALIGNMENT, worker->size);
-        worker->swapped = setup->swap ? aligned_alloc(ALIGNMENT, PIECE_BYTES) : NULL;
-        if (good && worker->buffer && (worker->swapped || !setup->swap))
+        if (good && worker->buffer && set_order(worker, setup->swap))
             return worker;
         cpu_worker_close(worker);
     }
@@ -117,7 +126,7 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
     struct cpu_reducer *r = &worker->reducer;
     uint64_t nans = r->partial.nan;
 
-    if (worker->swapped) {
+    if (worker->swap) {
         element_swap(worker->swapped, data, count, element_size(r->type));
         data = worker->swapped;
     }
@@ -133,7 +142,7 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
 {
     const unsigned char *data = chunk->data;
     size_t size = element_size(worker->reducer.type);
-    size_t piece = worker->swapped || worker->tallies ? PIECE_BYTES / size : chunk->count;
+    size_t piece = worker->swap || worker->tallies ? PIECE_BYTES / size : chunk->count;
     uint64_t begun = clock_now();
     bool good = true;
 
@@ -182,11 +191,11 @@ static const char *cpu_worker_error(const struct engine_worker *worker)
     return "out of memory"; /* nothing else fails */
 }
 
-static bool cpu_restart(struct engine_worker *worker)
+static bool cpu_restart(struct engine_worker *worker, const struct engine_setup *setup)
 {
-    partial_clear(&worker->reducer.partial);
     worker->reduce_time = 0;
-    return true;
+    return cpu_reducer_restart(&worker->reducer, worker->kernels, setup->type) &&
+           set_order(worker, setup->swap);
 }
 
 const struct engine engine_cpu = {

@@ -153,7 +153,7 @@ struct cpu_reducer {
         aside; /* f64: elements of the current block that are in the scratch, to be added alone */
 
     /* f64: CPU_CELLS, all zero between chunks, and the least and the greatest exponent field of
-       those that are not. Else NULL. */
+       those that are not. NULL while no element was one. */
     struct cpu_cell *cells;
     unsigned first_exponent, last_exponent;
 
@@ -169,6 +169,11 @@ struct cpu_reducer {
    bits. False without memory; then, too, it has to be closed. */
 bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
                       enum element_type type, unsigned wants);
+
+/* Makes it one that has taken nothing yet, for elements of another type, or of the same. False
+   without memory. */
+bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                         enum element_type type);
 
 /* Frees what the reducer holds. */
 void cpu_reducer_close(struct cpu_reducer *r);

@@ -40,20 +40,34 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
             r->partial.first_nan = index + i;
 }
 
-bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
-                      enum element_type type, unsigned wants)
+bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                         enum element_type type)
 {
     const bool has_cells = type == ELEMENT_F64;
 
-    memset(r, 0, sizeof *r);
+    if (r->type != type) { /* what the last blocks were like tells nothing of others */
+        struct cpu_reducer kept = *r;
+
+        memset(r, 0, sizeof *r);
+        r->wants = kept.wants;
+        r->scratch = kept.scratch;
+        r->cells = kept.cells;
+    }
     partial_clear(&r->partial);
     r->type = type;
-    r->wants = wants;
-    r->kernel = cpu_kernels_find(kernels, type, wants);
-    r->scratch = aligned_alloc(64, CPU_BLOCK_MAX * sizeof *r->scratch);
-    if (has_cells)
+    r->kernel = cpu_kernels_find(kernels, type, r->wants);
+    if (has_cells && !r->cells)
         r->cells = calloc(CPU_CELLS, sizeof *r->cells);
-    return r->scratch && (r->cells || !has_cells);
+    return r->cells || !has_cells;
+}
+
+bool cpu_reducer_open(struct cpu_reducer *r, const struct cpu_kernels *kernels,
+                      enum element_type type, unsigned wants)
+{
+    memset(r, 0, sizeof *r);
+    r->wants = wants;
+    r->scratch = aligned_alloc(64, CPU_BLOCK_MAX * sizeof *r->scratch);
+    return cpu_reducer_restart(r, kernels, type) && r->scratch;
 }
 
 void cpu_reducer_close(struct cpu_reducer *r)

@@ -1,0 +1,169 @@
+#include "config.h"
+
+#include "cli/list.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/columns.h"
+#include "cli/report_parts.h"
+#include "source/source.h"
+#include "sys/json.h"
+#include "sys/message.h"
+
+/* What is listed of an array. */
+struct item {
+    const char *name; /* NULL where the input is one array */
+    const char *type; /* as the container spells it, where it is not read */
+    bool readable, big_endian;
+    struct source_shape shape;
+    uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN elements and bytes: not known */
+};
+
+static void print_json(const char *path, const char *format, const struct item *item)
+{
+    fputs("{\"file\": ", stdout);
+    json_string(stdout, path);
+    fputs(", \"array\": ", stdout);
+    if (item->name)
+        json_string(stdout, item->name);
+    else
+        fputs("null", stdout);
+    printf(", \"format\": \"%s\", \"dtype\": ", format);
+    json_string(stdout, item->type);
+    printf(", \"readable\": %s, \"endian\": \"%s\"", item->readable ? "true" : "false",
+           item->big_endian ? "big" : "little");
+    report_json_shape(&item->shape);
+    printf(", \"skip\": %" PRIu64 ", \"elements\": ", item->offset);
+    if (item->elements == SOURCE_UNKNOWN)
+        puts("null, \"bytes\": null}");
+    else
+        printf("%" PRIu64 ", \"bytes\": %" PRIu64 "}\n", item->elements, item->bytes);
+}
+
+/* The columns of a line. */
+static const char *const headings[] = {"file",     "array", "dtype", "shape",
+                                       "elements", "bytes", "offset"};
+#define HEADINGS (sizeof headings / sizeof *headings)
+
+/* The list as it is printed: a table on a terminal; otherwise, that is NULL, lines of TSV. */
+struct list {
+    const struct options *options;
+    struct columns *table;
+};
+
+static void print_heading(const struct list *list)
+{
+    for (size_t i = 0; i < HEADINGS; i++) {
+        if (list->table)
+            columns_add(list->table, headings[i]);
+        else
+            printf("%s%c", headings[i], i + 1 < HEADINGS ? '\t' : '\n');
+    }
+}
+
+static void print_line(const struct list *list, const char *path, const struct item *item)
+{
+    char shape[REPORT_SHAPE_MAX] = REPORT_MISSING, quoted[MESSAGE_QUOTE_MAX];
+    char elements[24] = REPORT_MISSING, bytes[24] = REPORT_MISSING, offset[24];
+
+    snprintf(offset, sizeof offset, "%" PRIu64, item->offset);
+    if (item->elements != SOURCE_UNKNOWN) {
+        snprintf(elements, sizeof elements, "%" PRIu64, item->elements);
+        snprintf(bytes, sizeof bytes, "%" PRIu64, item->bytes);
+        (void)report_shape(shape, &item->shape, item->elements);
+    }
+    if (list->table) {
+        columns_add(list->table, message_quote(quoted, path));
+        columns_add(list->table, item->name ? message_quote(quoted, item->name) : "");
+        columns_add(list->table, item->type);
+        columns_add(list->table, shape);
+        columns_add(list->table, elements);
+        columns_add(list->table, bytes);
+        columns_add(list->table, offset);
+        return;
+    }
+    report_tsv_name(path);
+    putchar('\t');
+    report_tsv_field(item->name ? item->name : "");
+    printf("\t%s\t%s\t%s\t%s\t%s\n", item->type, shape, elements, bytes, offset);
+}
+
+static void print_item(const struct list *list, const char *path, const char *format,
+                       const struct item *item)
+{
+    if (list->options->output == OUTPUT_JSON)
+        print_json(path, format, item);
+    else
+        print_line(list, path, item);
+}
+
+static void list_container(const struct list *list, const char *path,
+                           const struct source_info *info)
+{
+    struct item item;
+
+    for (size_t k = 0; k < info->pick_count; k++) {
+        const struct container_array *a = info->picks[k].array;
+
+        item.name = a->name;
+        item.type = !a->unreadable    ? element_name(a->type)
+                    : a->type_name[0] ? a->type_name
+                                      : REPORT_MISSING;
+        item.readable = !a->unreadable;
+        item.big_endian = a->big_endian;
+        item.elements = a->elements;
+        item.bytes = a->length;
+        item.offset = a->offset;
+        item.shape.known = true;
+        item.shape.fortran_order = a->fortran_order;
+        item.shape.dimensions = a->dimensions;
+        for (unsigned i = 0; i < a->dimensions; i++)
+            item.shape.sizes[i] = a->sizes[i];
+        print_item(list, path, info->format, &item);
+    }
+}
+
+/* A file that is one array. */
+static void list_one(const struct list *list, const char *path, const struct source_info *info)
+{
+    struct item item = {.type = element_name(info->type),
+                        .readable = true,
+                        .big_endian = info->swap != element_host_is_big(),
+                        .shape = info->shape,
+                        .elements = info->elements,
+                        .offset = info->data_offset};
+
+    if (item.elements != SOURCE_UNKNOWN)
+        item.bytes = item.elements * info->element_size;
+    print_item(list, path, info->format, &item);
+}
+
+void list_files(const struct options *options)
+{
+    const bool text = options->output != OUTPUT_JSON;
+    const bool aligned = options->output == OUTPUT_TEXT && isatty(STDOUT_FILENO);
+    struct source_options input = options->session.input;
+    struct columns table = {.count = HEADINGS, .left = 4};
+    const struct list list = {options, aligned ? &table : NULL};
+
+    input.headers_only = true;
+    input.doubt = false;
+    if (text && !options->quiet)
+        print_heading(&list);
+    for (int i = 0; i < options->file_count; i++) {
+        const char *path = options->files[i];
+        struct source *s = source_open(path, &input, 1);
+
+        if (!s)
+            continue;
+        if (source_info(s)->container)
+            list_container(&list, path, source_info(s));
+        else
+            list_one(&list, path, source_info(s));
+        source_close(s);
+    }
+    if (aligned)
+        columns_print(&table);
+}

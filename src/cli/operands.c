@@ -1,0 +1,280 @@
+#include "config.h"
+
+#include "cli/operands.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/json.h"
+#include "sys/message.h"
+
+static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json";
+
+/* The longest index that is read. Those of models with ten thousand arrays have about a megabyte.
+ */
+#define INDEX_MAX ((size_t)100 << 20)
+
+/* A list of names, each on the heap. */
+struct list {
+    char **names;
+    size_t count, room;
+    bool failed; /* there was no memory */
+};
+
+/* Adds a name, which then belongs to the list; NULL stands for one for which there was no memory.
+ */
+static void add(struct list *list, char *name)
+{
+    if (name && list->count == list->room) {
+        size_t room = list->room ? 2 * list->room : 16;
+        char **names = realloc(list->names, room * sizeof *names);
+
+        list->names = names ? names : list->names;
+        list->room = names ? room : list->room;
+    }
+    if (!name || list->count == list->room) {
+        list->failed = true;
+        free(name);
+        return;
+    }
+    list->names[list->count++] = name;
+}
+
+static void clear(struct list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+    *list = (struct list){.failed = list->failed};
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name);
+
+    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
+}
+
+/* "directory/name"; without a directory the name alone. */
+static char *join(const char *directory, size_t length, const char *name)
+{
+    char *path = malloc(length + strlen(name) + 2);
+
+    if (path)
+        sprintf(path, "%.*s%s%s", (int)length, directory,
+                length > 0 && directory[length - 1] != '/' ? "/" : "", name);
+    return path;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorts names, and leaves each of them once. */
+static void sort(struct list *list)
+{
+    size_t kept = 0;
+
+    if (list->count > 0)
+        qsort(list->names, list->count, sizeof *list->names, compare);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept > 0 && strcmp(list->names[kept - 1], list->names[i]) == 0)
+            free(list->names[i]);
+        else
+            list->names[kept++] = list->names[i];
+    }
+    list->count = kept;
+}
+
+/* The names in a directory that end so. False, with nothing printed, if it cannot be read. */
+static bool read_directory(const char *path, const char *end, struct list *names)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+
+    if (!directory)
+        return false;
+    while ((entry = readdir(directory)))
+        if (ends_with(entry->d_name, end))
+            add(names, strdup(entry->d_name));
+    closedir(directory);
+    sort(names);
+    return true;
+}
+
+/* The text of a file, to be freed. NULL on failure. */
+static char *read_text(const char *path)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    struct stat status;
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t n = -1;
+
+    (void)message_quote(quoted, path);
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        if ((uint64_t)status.st_size > INDEX_MAX)
+            message_error(EXIT_FAILED, "%s: an index of more than 100 MiB is not read", quoted);
+        else
+            text = malloc((size_t)status.st_size + 1);
+        if ((uint64_t)status.st_size > INDEX_MAX)
+            n = 0;
+        while (text && size < (size_t)status.st_size &&
+               (n = read(fd, text + size, (size_t)status.st_size - size)) > 0)
+            size += (size_t)n;
+        if (text)
+            text[size] = '\0';
+        n = text ? n : 0;
+    }
+    if (fd < 0 || n < 0)
+        message_error(EXIT_FAILED, "%s: %s", quoted, strerror(errno));
+    else if (text && strlen(text) < size)
+        text[0] = '\0'; /* no JSON */
+    if (fd >= 0)
+        close(fd);
+    if (n < 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* Reads the file names of an index: the values of the object "weight_map". False on failure. */
+static bool read_index(const char *path, struct list *names)
+{
+    char quoted[MESSAGE_QUOTE_MAX], key[16], name[NAME_MAX + 1];
+    char *text = read_text(path);
+    struct json_reader json;
+    bool found = false, plain = true;
+
+    if (!text)
+        return false;
+    json_read(&json, text);
+    json_read_begin(&json, '{');
+    while (plain && json_read_more(&json, '}')) {
+        json_read_key(&json, key, sizeof key);
+        if (strcmp(key, "weight_map") != 0) {
+            json_read_skip(&json);
+            continue;
+        }
+        found = true;
+        json_read_begin(&json, '{');
+        while (plain && json_read_more(&json, '}')) {
+            json_read_key(&json, key, sizeof key);
+            if (!json_read_string(&json, name, sizeof name))
+                break;
+            plain = *name && !strchr(name, '/') && ends_with(name, data_end);
+            if (plain && (names->count == 0 || strcmp(names->names[names->count - 1], name) != 0))
+                add(names, strdup(name));
+        }
+    }
+    (void)message_quote(quoted, path);
+    if (!plain)
+        message_error(EXIT_FAILED, "%s: byte %td: a file that it names is no *%s beside it", quoted,
+                      json.at - text, data_end);
+    else if (!json_read_end(&json))
+        message_error(EXIT_FAILED, "%s: byte %td: the index is malformed", quoted, json.at - text);
+    else if (!found)
+        message_error(EXIT_FAILED, "%s: there is no weight_map in the index", quoted);
+    found = plain && json_read_end(&json) && found;
+    free(text);
+    sort(names);
+    return found;
+}
+
+/* Adds the files that an index names. */
+static void add_index(struct options *options, struct list *files, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    struct list names = {0};
+
+    if (!read_index(path, &names)) {
+        options->left_out++;
+        clear(&names);
+    }
+    for (size_t i = 0; i < names.count; i++)
+        add(files, join(path, length, names.names[i]));
+    files->failed = files->failed || names.failed;
+    clear(&names);
+}
+
+/* Adds the files of a directory; the directory itself where there are none. */
+static void add_directory(struct options *options, struct list *files, const char *path)
+{
+    struct list indices = {0}, names = {0};
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    (void)(read_directory(path, index_end, &indices) && read_directory(path, data_end, &names));
+    if (indices.count > 1) {
+        message_error(EXIT_FAILED, "%s: holds %zu indices of safetensors: name one of them",
+                      message_quote(quoted, path), indices.count);
+        options->left_out++;
+    } else if (indices.count == 1 && !indices.failed) {
+        char *index = join(path, strlen(path), indices.names[0]);
+
+        if (index)
+            add_index(options, files, index);
+        files->failed = files->failed || !index;
+        free(index);
+    } else if (names.count == 0) {
+        add(files, strdup(path));
+    } else {
+        for (size_t i = 0; i < names.count; i++)
+            add(files, join(path, strlen(path), names.names[i]));
+    }
+    files->failed = files->failed || indices.failed || names.failed;
+    clear(&indices);
+    clear(&names);
+}
+
+bool operands_expand(struct options *options)
+{
+    const enum source_format format = options->session.input.format;
+    const bool set = format == SOURCE_AUTO || format == SOURCE_SAFETENSORS;
+    struct list files = {0};
+
+    options->expanded = false;
+    if (options->check)
+        return true;
+    for (int i = 0; i < options->file_count; i++) {
+        const char *path = options->files[i];
+        struct stat status;
+
+        if (set && ends_with(path, index_end))
+            add_index(options, &files, path);
+        else if (set && strcmp(path, "-") != 0 && stat(path, &status) == 0 &&
+                 S_ISDIR(status.st_mode))
+            add_directory(options, &files, path);
+        else
+            add(&files, strdup(path));
+    }
+    options->expanded = true;
+    options->files = files.names;
+    options->file_count = (int)files.count;
+    if (files.failed || files.count > INT_MAX) {
+        operands_free(options);
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    return true;
+}
+
+void operands_free(struct options *options)
+{
+    if (!options->expanded)
+        return;
+    for (int i = 0; i < options->file_count; i++)
+        free(options->files[i]);
+    free(options->files);
+    options->expanded = false;
+}

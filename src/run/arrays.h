@@ -1,0 +1,55 @@
+/*
+ * The arrays of a container that are reduced in one run, and what is found of each.
+ *
+ * Workers take the chunks of all arrays as they come, so that many small arrays keep all of them as
+ * busy as a large one. A worker that goes on with another array hands in what it has of the one
+ * before. Whoever hands in the last of an array rounds its result: that takes longer than to reduce
+ * a small one. An array that one worker had alone takes no lock.
+ */
+#ifndef GPUREDUCE_RUN_ARRAYS_H
+#define GPUREDUCE_RUN_ARRAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/partial.h"
+#include "run/reduction.h"
+#include "run/session_options.h"
+#include "source/source.h"
+
+struct arrays;
+
+/* What the arrays of a source, which is a container, come to; it must outlive them. Those without
+   elements are finished. NULL without memory. */
+struct arrays *arrays_open(const struct source_info *info, const struct session_options *options);
+void arrays_close(struct arrays *a);
+
+/* How many there are. */
+size_t arrays_count(const struct arrays *a);
+
+/* The type of the elements of array number k, and whether they are of the other byte order. */
+enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
+size_t arrays_element_size(const struct arrays *a, size_t k);
+
+/* Hands in what has been found of array number k. Any worker may call it. */
+void arrays_take(struct arrays *a, size_t k, const struct partial *partial);
+
+/* Room for the place of an element as text. */
+#define ARRAYS_PLACE_MAX ((size_t)24 * (CONTAINER_DIMENSIONS_MAX + 1))
+
+/* Writes the place of an element in its array, as "17" or, with several dimensions, as "17 [1, 5]".
+   Returns `text`. */
+const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
+                              uint64_t index);
+
+/* Hands in what a run of its own has found of array number k: a result, or an error. */
+void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
+
+/* After the run: whether all arrays are finished. Prints an error for each that is none by --nan.
+ */
+bool arrays_finish(struct arrays *a);
+
+/* Sets what is known of array number k in *one, which was all zeros before the first call. */
+void arrays_get(const struct arrays *a, size_t k, struct reduction *one);
+
+#endif

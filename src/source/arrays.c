@@ -1,0 +1,211 @@
+#include "config.h"
+
+#include "source/arrays.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/container/formats.h"
+#include "sys/message.h"
+
+/* Types that cannot be reduced and have a warning of their own; the rest share one. */
+#define WARNINGS_MAX 8
+
+const struct container_format *arrays_asked(const struct source_options *options)
+{
+    switch (options->format) {
+    case SOURCE_SAFETENSORS:
+        return container_find("safetensors");
+    case SOURCE_NPZ:
+        return container_find("npz");
+    case SOURCE_GGUF:
+        return container_find("gguf");
+    case SOURCE_AUTO:
+    case SOURCE_RAW:
+    case SOURCE_NPY:
+    case SOURCE_ZSTD:
+    case SOURCE_RAW_ZSTD:
+        break;
+    }
+    return NULL;
+}
+
+const struct container_format *arrays_recognise(const struct source *s,
+                                                const struct source_options *options)
+{
+    if (options->format != SOURCE_AUTO)
+        return arrays_asked(options);
+    return container_recognise(s->head, s->head_size);
+}
+
+/* A container's read: of the file that the source is. */
+static bool read_input(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    struct source *s = in->context;
+    ptrdiff_t got = source_pread(s, buffer, size, s->start + offset);
+
+    if (got >= 0 && (size_t)got < size)
+        source_became_shorter(s, s->start + offset + (uint64_t)got);
+    return got >= 0 && (size_t)got == size;
+}
+
+/* Whether the array is wanted. Notes which patterns it matches. */
+static bool is_wanted(struct source_wanted *wanted, const char *name)
+{
+    bool matches = false;
+
+    if (!wanted || wanted->count == 0)
+        return true;
+    for (unsigned i = 0; i < wanted->count; i++) {
+        if (fnmatch(wanted->patterns[i].pattern, name, 0) == 0)
+            matches = wanted->patterns[i].matched = true;
+    }
+    return matches;
+}
+
+/* Arrays of one type that are left out. */
+struct left_out {
+    const struct container_array *first;
+    size_t count;
+};
+
+static void note_left_out(struct left_out list[WARNINGS_MAX], const struct container_array *a)
+{
+    size_t i = 0;
+
+    while (i < WARNINGS_MAX - 1 && list[i].first &&
+           strcmp(list[i].first->type_name, a->type_name) != 0)
+        i++;
+    if (!list[i].first)
+        list[i].first = a;
+    list[i].count++;
+}
+
+static void warn_left_out(const struct source *s, const struct left_out list[WARNINGS_MAX])
+{
+    char shown[CONTAINER_NAME_SHOWN], others[60];
+
+    for (size_t i = 0; i < WARNINGS_MAX && list[i].first; i++) {
+        const struct container_array *a = list[i].first;
+
+        snprintf(others, sizeof others, " and %zu more like it are", list[i].count - 1);
+        if (list[i].count == 1)
+            snprintf(others, sizeof others, " is");
+        if (a->type_name[0])
+            message_warning("%s: array %s%s left out: its type %s is %s, which is not reduced",
+                            s->name, container_show_name(shown, a->name), others, a->type_name,
+                            a->unreadable);
+        else
+            message_warning("%s: %s%s left out: it is %s", s->name,
+                            container_show_name(shown, a->name), others, a->unreadable);
+    }
+}
+
+/* Adds an array to those that are picked. Of a type that cannot be reduced, it is for a list. */
+static void add_pick(struct source *s, const struct container_array *a, uint64_t elements)
+{
+    s->picks[s->info.pick_count++] = (struct source_pick){a, elements};
+    s->info.compressed = s->info.compressed || a->deflated;
+    s->info.type = a->type;
+    if (!a->unreadable)
+        s->info.elements += elements * element_size(a->type);
+}
+
+/* Picks the arrays. False without memory, or where there would be something to reduce but for its
+   type. */
+static bool pick(struct source *s, const struct source_options *options)
+{
+    const struct container *c = s->container;
+    struct left_out left_out[WARNINGS_MAX] = {{NULL, 0}};
+
+    s->picks = malloc((c->count + 1) * sizeof *s->picks);
+    if (!s->picks) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        const struct container_array *a = &c->arrays[i];
+
+        if (!is_wanted(options->wanted, a->name))
+            continue;
+        if (a->unreadable && !options->headers_only)
+            note_left_out(left_out, a);
+        else
+            add_pick(s, a, options->length < a->elements ? options->length : a->elements);
+    }
+    warn_left_out(s, left_out);
+    if (s->info.pick_count == 0 && left_out[0].first) {
+        source_error(s, "none of these arrays can be reduced");
+        return false;
+    }
+    return true;
+}
+
+/* Warns of options that a container's header overrides. */
+static void warn_overridden(const struct source *s, const struct source_options *options)
+{
+    const char *given = options->type_given                      ? "--dtype"
+                        : options->order != ELEMENT_ORDER_UNSAID ? "--endian"
+                        : options->skip > 0                      ? "--skip"
+                                                                 : NULL;
+
+    if (given)
+        message_warning("%s: the %s header overrides %s", s->name, s->container->format->name,
+                        given);
+}
+
+bool arrays_layout(struct source *s, const struct container_format *format,
+                   const struct source_options *options)
+{
+    struct container_input in = {
+        .read = read_input, .context = s, .size = s->info.input_bytes, .type = options->type};
+
+    s->container = container_open(format, &in);
+    if (!s->container) {
+        if (in.error[0])
+            source_error(s, "%s: byte %" PRIu64 ": %s", format->article, in.error_offset, in.error);
+        return false;
+    }
+    s->info.format = format->name;
+    if (!pick(s, options))
+        return false;
+    warn_overridden(s, options);
+    s->info.container = s->container;
+    s->info.picks = s->picks;
+    s->info.element_size = 1;
+    s->info.parallel = true;
+    s->header = true;
+    return true;
+}
+
+bool arrays_layout_one(struct source *s, const struct source_options *options)
+{
+    const struct container_array *a = options->array;
+
+    const uint64_t length = a->deflated ? a->packed : a->length;
+
+    if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
+        source_became_shorter(s, s->start + a->offset + length);
+        return false;
+    }
+    s->promised = a->elements;
+    s->info.format = "raw";
+    s->array = a;
+    s->info.compressed = a->deflated;
+    s->data_offset = s->info.data_offset = a->deflated ? a->before : a->offset;
+    s->info.type = a->type;
+    s->info.swap = a->big_endian != element_host_is_big();
+    s->info.element_size = element_size(a->type);
+    s->info.elements = options->length < a->elements ? options->length : a->elements;
+    s->info.shape = (struct source_shape){
+        .known = true, .fortran_order = a->fortran_order, .dimensions = a->dimensions};
+    _Static_assert(SOURCE_DIMENSIONS_MAX >= CONTAINER_DIMENSIONS_MAX, "any shape has room");
+    if (a->dimensions > 0)
+        memcpy(s->info.shape.sizes, a->sizes, a->dimensions * sizeof *a->sizes);
+    s->info.parallel = true;
+    s->header = true;
+    return true;
+}

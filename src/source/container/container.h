@@ -1,0 +1,124 @@
+/*
+ * Containers: files that hold several arrays, each a range of the file with a type. A container's
+ * format says what arrays there are; it reads headers and no elements, and checks that every array
+ * lies within the file. So an array can be read as --skip, --length and --dtype read a raw file.
+ *
+ * A format is a file here and a row of the table in formats.c. It reads the file through a struct
+ * container_input, and prints nothing, so that it can be tested and fuzzed on bytes in memory.
+ *
+ * A container belongs to one thread while it is being read; afterwards it does not change.
+ */
+#ifndef GPUREDUCE_CONTAINER_H
+#define GPUREDUCE_CONTAINER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+
+/* Room for what is wrong with a header. */
+#define CONTAINER_ERROR_MAX 400
+
+/* Room for the name of an array in an error; a longer one is cut. */
+#define CONTAINER_NAME_SHOWN 120
+
+/* Room for the name of a type; a longer one is cut. */
+#define CONTAINER_TYPE_MAX 16
+
+/* Arrays of more dimensions are refused. */
+#define CONTAINER_DIMENSIONS_MAX 64
+
+struct container_array {
+    const char
+        *name; /* as a rule UTF-8, without U+0000; no two arrays of a container have the same */
+    char type_name[CONTAINER_TYPE_MAX]; /* as the container spells it; empty
+                                           where it is no array of a type */
+    const char *unreadable; /* what the type is, in words that follow "is", where its elements
+                               cannot be reduced; NULL where they can. Then `type` and what follows
+                               it up to `offset` mean nothing */
+    enum element_type type;
+    bool big_endian;
+    uint64_t elements;       /* the product of the shape; 1 without dimensions */
+    uint64_t offset, length; /* bytes in the file; of one that is compressed, the offset of the
+                                compressed bytes, and the length of its elements */
+    bool deflated;           /* it is compressed, as RFC 1951 has it */
+    uint64_t packed;         /* then: compressed bytes */
+    uint64_t before;         /* decompressed bytes before the first element */
+    uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
+    unsigned dimensions;
+    const uint64_t *sizes;
+    bool fortran_order;
+};
+
+struct container_format;
+
+struct container {
+    const struct container_format *format;
+    struct container_array *arrays; /* by their offsets in the file */
+    size_t count;
+    size_t capacity;
+
+    /* What names and sizes lie in. The text is a part of the file. */
+    char *text;
+    uint64_t text_offset;
+    uint64_t *sizes;
+};
+
+/* The file that a container is read from. */
+struct container_input {
+    /* Reads exactly `size` bytes, which are there, at `offset`. False on failure: it has printed
+       why. */
+    bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
+    void *context;
+    uint64_t size;          /* bytes of the file */
+    enum element_type type; /* what the user says of elements of which the file says only how many
+                               bytes they have */
+
+    /* What a format found wrong, and at which byte of the file; empty where `read` has failed. */
+    char error[CONTAINER_ERROR_MAX];
+    uint64_t error_offset;
+};
+
+struct container_format {
+    const char *name;    /* as --format takes it and results show it */
+    const char *article; /* the same in a sentence, with its article */
+    /* Whether a file that begins with these bytes is one. */
+    bool (*recognise)(const unsigned char *bytes, size_t size);
+    /* Reads what arrays there are. On failure says what is wrong in `in`. */
+    bool (*read)(struct container *c, struct container_input *in);
+};
+
+/* Reads what arrays the file holds. NULL on failure: then in->error says what is wrong, or is empty
+   where in->read has printed it. */
+struct container *container_open(const struct container_format *format, struct container_input *in);
+
+void container_close(struct container *c);
+
+/*
+ * For the formats.
+ */
+
+/* Says what is wrong at a byte of the file. Returns false. */
+bool container_wrong(struct container_input *in, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same where there is no memory. */
+bool container_no_memory(struct container_input *in);
+
+/* Adds an array, all zeros but for its name. NULL without memory; the pointer is good until the
+   next one is added. */
+struct container_array *container_add(struct container *c, const char *name);
+
+/* Sets what the container calls the type. */
+void container_name_type(struct container_array *a, const char *name);
+
+/* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
+   and what is too long is cut. Returns `shown`. */
+const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
+
+/* The product of an array's shape. False if it is more than 64 bits count: taken from left to
+   right, so that a zero behind does not help. */
+bool container_product(const struct container_array *a, uint64_t *product);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * The formats of containers there are: rows of the table in formats.c.
+ */
+#ifndef GPUREDUCE_CONTAINER_FORMATS_H
+#define GPUREDUCE_CONTAINER_FORMATS_H
+
+#include "source/container/container.h"
+
+/* The format of a file that begins with these bytes; NULL where it is no container. CONTAINER_HEAD
+   bytes decide. */
+const struct container_format *container_recognise(const unsigned char *bytes, size_t size);
+
+#define CONTAINER_HEAD ((size_t)1024)
+
+/* The format that is called so; NULL for none. */
+const struct container_format *container_find(const char *name);
+
+/* safetensors, of Hugging Face: the length of a header, the header, which is JSON, and the
+   elements. What is refused is what its own library refuses (Metadata::validate and read_metadata
+   in safetensors/src/tensor.rs), and a name that two arrays have, which that drops one of. */
+extern const struct container_format container_safetensors;
+
+/* .npz, of NumPy: a zip archive of .npy files, stored or deflated. */
+extern const struct container_format container_npz;
+
+/* GGUF, of llama.cpp, versions 2 and 3: its tensors that are not quantised. */
+extern const struct container_format container_gguf;
+
+#endif

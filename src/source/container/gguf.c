@@ -1,0 +1,380 @@
+/*
+ * GGUF, of llama.cpp: a header, metadata, descriptions of tensors, and their elements, each at a
+ * multiple of an alignment (docs/gguf.md in ggml). Quantised tensors are left out.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/container/formats.h"
+
+/* Bytes that are read at a time of what is only stepped over. */
+#define PIECE ((size_t)64 << 10)
+
+/* As many bytes of descriptions are read at first, and at most. */
+#define TABLE_FIRST ((size_t)1 << 20)
+#define TABLE_MAX ((uint64_t)100000000)
+
+/* The least bytes of a description: of a tensor without a name and dimensions. */
+#define ENTRY_MIN 24
+
+/* Dimensions of a tensor, as ggml has them at most. */
+#define DIMENSIONS_MAX 4
+
+#define ALIGNMENT_DEFAULT 32
+
+/* What metadata are, by their numbers in the file. */
+enum value_type { VALUE_U32 = 4, VALUE_STRING = 8, VALUE_ARRAY = 9, VALUE_TYPES = 13 };
+
+/* Bytes of a value; 0 of strings and arrays. */
+static const unsigned char value_sizes[VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+
+/* Types of tensors, by their numbers: how many elements a block has, and how many bytes. */
+struct kind {
+    const char *name;
+    bool read;
+    enum element_type type;
+    unsigned elements, bytes;
+};
+
+#define READ(name, type, size)    \
+    {                             \
+        name, true, type, 1, size \
+    }
+#define QUANTISED(name, elements, bytes)          \
+    {                                             \
+        name, false, ELEMENT_F32, elements, bytes \
+    }
+
+static const struct kind kinds[] = {
+    [0] = READ("F32", ELEMENT_F32, 4),    [1] = READ("F16", ELEMENT_F16, 2),
+    [2] = QUANTISED("Q4_0", 32, 18),      [3] = QUANTISED("Q4_1", 32, 20),
+    [6] = QUANTISED("Q5_0", 32, 22),      [7] = QUANTISED("Q5_1", 32, 24),
+    [8] = QUANTISED("Q8_0", 32, 34),      [9] = QUANTISED("Q8_1", 32, 36),
+    [10] = QUANTISED("Q2_K", 256, 84),    [11] = QUANTISED("Q3_K", 256, 110),
+    [12] = QUANTISED("Q4_K", 256, 144),   [13] = QUANTISED("Q5_K", 256, 176),
+    [14] = QUANTISED("Q6_K", 256, 210),   [15] = QUANTISED("Q8_K", 256, 292),
+    [16] = QUANTISED("IQ2_XXS", 256, 66), [17] = QUANTISED("IQ2_XS", 256, 74),
+    [18] = QUANTISED("IQ3_XXS", 256, 98), [19] = QUANTISED("IQ1_S", 256, 50),
+    [20] = QUANTISED("IQ4_NL", 32, 18),   [21] = QUANTISED("IQ3_S", 256, 110),
+    [22] = QUANTISED("IQ2_S", 256, 82),   [23] = QUANTISED("IQ4_XS", 256, 136),
+    [24] = READ("I8", ELEMENT_I8, 1),     [25] = READ("I16", ELEMENT_I16, 2),
+    [26] = READ("I32", ELEMENT_I32, 4),   [27] = READ("I64", ELEMENT_I64, 8),
+    [28] = READ("F64", ELEMENT_F64, 8),   [29] = QUANTISED("IQ1_M", 256, 56),
+    [30] = READ("BF16", ELEMENT_BF16, 2), [34] = QUANTISED("TQ1_0", 256, 54),
+    [35] = QUANTISED("TQ2_0", 256, 66),   [39] = QUANTISED("MXFP4", 32, 17),
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static uint64_t number(const unsigned char *bytes, unsigned size, bool big)
+{
+    uint64_t x = 0;
+
+    for (unsigned i = 0; i < size; i++)
+        x |= (uint64_t)bytes[big ? size - 1 - i : i] << 8 * i;
+    return x;
+}
+
+/* Versions from 2 on have 64-bit lengths. 28 bits beside the magic. */
+static bool is_version(uint64_t version)
+{
+    return version == 2 || version == 3;
+}
+
+/* 32 bits, and 31 of the version in either byte order. */
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    return size >= 8 && memcmp(bytes, "GGUF", 4) == 0 &&
+           (is_version(number(bytes + 4, 4, false)) || is_version(number(bytes + 4, 4, true)));
+}
+
+/* The file as it is read. */
+struct file {
+    struct container *container;
+    struct container_input *in;
+    bool big;
+    uint64_t at;       /* offset of what is read next */
+    uint64_t piece_at; /* of the bytes in `piece` */
+    size_t piece_size;
+    unsigned char *piece;
+    uint64_t tensors, alignment;
+};
+
+/* Steps over bytes that have to be there. */
+static bool step(struct file *f, uint64_t size)
+{
+    if (size > f->in->size - f->at)
+        return container_wrong(f->in, f->at, "the file ends within its header");
+    f->at += size;
+    return true;
+}
+
+/* The next number of `size` bytes. */
+static bool take(struct file *f, unsigned size, uint64_t *x)
+{
+    const uint64_t at = f->at;
+
+    if (!step(f, size))
+        return false;
+    if (at < f->piece_at || f->at > f->piece_at + f->piece_size) {
+        uint64_t left = f->in->size - at;
+
+        f->piece_at = at;
+        f->piece_size = left < PIECE ? (size_t)left : PIECE;
+        if (!f->in->read(f->in, f->piece, f->piece_size, at))
+            return false;
+    }
+    *x = number(f->piece + (at - f->piece_at), size, f->big);
+    return true;
+}
+
+/* Steps over values of a type; `nested` where they are in an array. */
+static bool skip_values(struct file *f, uint64_t type, uint64_t count, bool nested)
+{
+    uint64_t length;
+
+    if (type >= VALUE_TYPES || (nested && type == VALUE_ARRAY))
+        return container_wrong(f->in, f->at, "metadata of type %" PRIu64 " are not known here",
+                               type);
+    if (type != VALUE_STRING) {
+        if (count > f->in->size / value_sizes[type])
+            return container_wrong(f->in, f->at, "the file ends within its header");
+        return step(f, count * value_sizes[type]);
+    }
+    while (count-- > 0)
+        if (!take(f, 8, &length) || !step(f, length))
+            return false;
+    return true;
+}
+
+/* Steps over one of the metadata, but for the alignment. */
+static bool read_metadata(struct file *f)
+{
+    static const char key[] = "general.alignment";
+    unsigned char name[sizeof key - 1];
+    uint64_t length, type, count = 1;
+    const uint64_t at = f->at;
+    bool alignment = false;
+
+    if (!take(f, 8, &length) || !step(f, length))
+        return false;
+    if (length == sizeof name) {
+        if (!f->in->read(f->in, name, sizeof name, at + 8))
+            return false;
+        alignment = memcmp(name, key, sizeof name) == 0;
+    }
+    if (!take(f, 4, &type))
+        return false;
+    if (alignment) {
+        if (type != VALUE_U32 || !take(f, 4, &f->alignment) || f->alignment == 0 ||
+            (f->alignment & (f->alignment - 1)) != 0)
+            return container_wrong(f->in, at, "general.alignment is no power of two of 32 bits");
+        return true;
+    }
+    if (type == VALUE_ARRAY) {
+        if (!take(f, 4, &type) || !take(f, 8, &count))
+            return false;
+        return skip_values(f, type, count, true);
+    }
+    return skip_values(f, type, count, false);
+}
+
+/* A table of descriptions in memory. */
+struct table {
+    unsigned char *bytes;
+    size_t size, at;
+};
+
+enum entry_status { ENTRY_GOOD, ENTRY_CUT, ENTRY_WRONG };
+
+/* Sets the type, and how many bytes the elements have. */
+static bool take_type(const struct file *f, struct container_array *a, uint64_t type, uint64_t at)
+{
+    const struct kind *kind = type < KINDS && kinds[type].name ? &kinds[type] : NULL;
+    char name[CONTAINER_TYPE_MAX], shown[CONTAINER_NAME_SHOWN];
+
+    if (!kind) {
+        snprintf(name, sizeof name, "%" PRIu64, type);
+        container_name_type(a, name);
+        a->unreadable = "not known to this program";
+        return true;
+    }
+    container_name_type(a, kind->name);
+    a->type = kind->type;
+    a->big_endian = f->big;
+    a->unreadable = kind->read ? NULL : "quantised";
+    if (!container_product(a, &a->elements) ||
+        __builtin_mul_overflow(a->elements, kind->bytes, &a->length))
+        return container_wrong(f->in, at, "array %s: the shape has more elements than any file",
+                               container_show_name(shown, a->name));
+    if (a->elements % kind->elements != 0)
+        return container_wrong(f->in, at,
+                               "array %s: %" PRIu64 " elements are no whole blocks of %u",
+                               container_show_name(shown, a->name), a->elements, kind->elements);
+    a->length /= kind->elements;
+    return true;
+}
+
+/* Reads a description. */
+static enum entry_status read_entry(struct file *f, struct table *t)
+{
+    struct container *c = f->container;
+    const uint64_t at = c->text_offset + t->at;
+    const unsigned char *p = t->bytes + t->at;
+    const size_t left = t->size - t->at;
+    struct container_array *a;
+    uint64_t length, dimensions, type, *sizes;
+
+    if (left < 8)
+        return ENTRY_CUT;
+    length = number(p, 8, f->big);
+    if (length > left - 8 || left - 8 - length < 4)
+        return ENTRY_CUT;
+    dimensions = number(p + 8 + length, 4, f->big);
+    if (dimensions > DIMENSIONS_MAX) {
+        (void)container_wrong(f->in, at, "a tensor has %" PRIu64 " dimensions, and 4 are the most",
+                              dimensions);
+        return ENTRY_WRONG;
+    }
+    _Static_assert(DIMENSIONS_MAX == 4, "as the message says");
+    if (left - 12 - length < 8 * dimensions + 12)
+        return ENTRY_CUT;
+    if (memchr(p + 8, 0, (size_t)length)) {
+        (void)container_wrong(f->in, at, "the name of a tensor has a zero byte");
+        return ENTRY_WRONG;
+    }
+    a = container_add(c, (const char *)p + 8);
+    if (!a) {
+        (void)container_no_memory(f->in);
+        return ENTRY_WRONG;
+    }
+    p += 12 + length;
+    sizes = c->sizes + (c->count - 1) * DIMENSIONS_MAX;
+    for (uint64_t i = 0; i < dimensions; i++) /* the one that changes fastest comes first */
+        sizes[dimensions - 1 - i] = number(p + 8 * i, 8, f->big);
+    a->dimensions = (unsigned)dimensions;
+    a->sizes = sizes;
+    type = number(p + 8 * dimensions, 4, f->big);
+    a->offset = number(p + 8 * dimensions + 4, 8, f->big); /* see settle */
+    t->bytes[t->at + 8 + length] = 0; /* the name ends: what followed has been read */
+    t->at += (size_t)(length + 24 + 8 * dimensions);
+    return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    const struct container_array *x = a, *y = b;
+
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Makes offsets those in the file, and sees to it that the tensors lie in it, and apart. */
+static bool settle(struct file *f, uint64_t end)
+{
+    const uint64_t header = end;
+    const uint64_t begin = end + (f->alignment - end % f->alignment) % f->alignment;
+    struct container *c = f->container;
+    char shown[CONTAINER_NAME_SHOWN];
+
+    if (c->count > 0)
+        qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
+    end = begin;
+    for (size_t i = 0; i < c->count; i++) {
+        struct container_array *a = &c->arrays[i];
+
+        (void)container_show_name(shown, a->name);
+        if (a->offset % f->alignment != 0)
+            return container_wrong(f->in, header,
+                                   "array %s: its offset %" PRIu64 " is no multiple of %" PRIu64,
+                                   shown, a->offset, f->alignment);
+        if (begin > f->in->size || a->offset > f->in->size - begin ||
+            a->length > f->in->size - begin - a->offset)
+            return container_wrong(f->in, f->in->size,
+                                   "array %s: the file ends before its %" PRIu64
+                                   " bytes at offset %" PRIu64 " do",
+                                   shown, a->length, a->offset);
+        a->offset += begin;
+        if (a->offset < end)
+            return container_wrong(f->in, a->offset, "array %s overlaps another", shown);
+        end = a->offset + a->length;
+    }
+    return true;
+}
+
+/* Reads the descriptions, which begin at f->at: more and more bytes, until all are there. */
+static bool read_tensors(struct file *f)
+{
+    const uint64_t left = f->in->size - f->at, most = left < TABLE_MAX ? left : TABLE_MAX;
+    struct container *c = f->container;
+    struct table t = {.size = TABLE_FIRST};
+    enum entry_status status = ENTRY_CUT;
+
+    if (f->tensors > most / ENTRY_MIN)
+        return container_wrong(f->in, f->at,
+                               "%" PRIu64 " tensors have no room in %" PRIu64 " bytes", f->tensors,
+                               most);
+    c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
+    if (!c->sizes)
+        return container_no_memory(f->in);
+    c->text_offset = f->at;
+    for (; status == ENTRY_CUT; t.size *= 2) {
+        t.size = t.size < most ? t.size : (size_t)most;
+        t.at = 0;
+        c->count = 0;
+        free(c->text);
+        c->text = malloc(t.size + 1);
+        if (!c->text)
+            return container_no_memory(f->in);
+        t.bytes = (unsigned char *)c->text;
+        if (!f->in->read(f->in, t.bytes, t.size, f->at))
+            return false;
+        status = ENTRY_GOOD;
+        for (uint64_t i = 0; i < f->tensors && status == ENTRY_GOOD; i++)
+            status = read_entry(f, &t);
+        if (status == ENTRY_CUT && t.size == most)
+            return container_wrong(f->in, c->text_offset + most,
+                                   "the file ends within its header, or that has more than 100 MB");
+    }
+    return status == ENTRY_GOOD && settle(f, c->text_offset + t.at);
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    struct file f = {.container = c, .in = in, .alignment = ALIGNMENT_DEFAULT};
+    unsigned char head[8];
+    uint64_t metadata = 0;
+    bool good;
+
+    if (in->size < sizeof head)
+        return container_wrong(in, in->size, "the file ends within its header");
+    if (!in->read(in, head, sizeof head, 0))
+        return false;
+    if (!recognise(head, sizeof head))
+        return container_wrong(in, 0, "it does not begin as GGUF of version 2 or 3");
+    f.big = !is_version(number(head + 4, 4, false));
+    f.at = sizeof head;
+    f.piece = malloc(PIECE);
+    if (!f.piece)
+        return container_no_memory(in);
+    good = take(&f, 8, &f.tensors) && take(&f, 8, &metadata);
+    while (good && metadata-- > 0)
+        good = read_metadata(&f);
+    good = good && read_tensors(&f);
+    free(f.piece);
+    return good;
+}
+
+const struct container_format container_gguf = {
+    .name = "gguf",
+    .article = "a GGUF file",
+    .recognise = recognise,
+    .read = read_file,
+};

@@ -1,0 +1,407 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/container/formats.h"
+#include "sys/json.h"
+
+/* The header's length stands in so many bytes. */
+#define PREFIX 8
+
+/* The longest header that the format's own library takes; bytes. */
+#define HEADER_MAX ((uint64_t)100000000)
+
+/* Types of the format that are none of ours. */
+static const struct {
+    const char *name;
+    unsigned bits;
+    const char *what;
+} foreign_types[] = {
+    {"F4", 4, "a float of 4 bits"},
+    {"F6_E2M3", 6, "a float of 6 bits"},
+    {"F6_E3M2", 6, "a float of 6 bits"},
+    {"F8_E8M0", 8, "a scale: an exponent alone"},
+    {"F8_E4M3FNUZ", 8, "another float of 8 bits than F8_E4M3"},
+    {"F8_E5M2FNUZ", 8, "another float of 8 bits than F8_E5M2"},
+    {"C64", 64, "a complex number"},
+};
+
+static const size_t foreign_type_count = sizeof foreign_types / sizeof *foreign_types;
+
+/* The longest name of a type, and a byte that tells longer ones from it. */
+#define TYPE_NAME_MAX 16
+
+/* 37 bits of the length, and 16 of how the header begins. */
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    uint64_t length = 0;
+
+    for (unsigned i = 0; i < PREFIX && i < size; i++)
+        length |= (uint64_t)bytes[i] << 8 * i;
+    return size >= PREFIX + 2 && length >= 2 && length <= HEADER_MAX && bytes[PREFIX] == '{' &&
+           (bytes[PREFIX + 1] == '"' || bytes[PREFIX + 1] == '}' || bytes[PREFIX + 1] == ' ');
+}
+
+/* A header as it is read. */
+struct header {
+    struct container *container;
+    struct container_input *in;
+    struct json_reader json;
+    uint64_t data;      /* offset in the file behind the header */
+    size_t sizes_count; /* of container->sizes in use */
+    size_t sizes_room;
+};
+
+/* What has been read of an array. */
+struct entry {
+    uint64_t at; /* offset in the file of its description */
+    bool has_type, has_shape, has_offsets;
+    char type[TYPE_NAME_MAX];
+    uint64_t begin, end; /* from `data` on */
+    size_t first_size;   /* where its shape stands in container->sizes */
+    unsigned dimensions;
+};
+
+/* The place in the file of what is read next, or of what is wrong. */
+static uint64_t place(const struct header *h)
+{
+    return PREFIX + (uint64_t)(h->json.at - h->container->text);
+}
+
+/* What is wrong, where the reader of JSON does not say it: that there is something else. */
+static bool malformed(struct header *h, const char *expected)
+{
+    h->json.failed = true;
+    return container_wrong(h->in, place(h), "the header is malformed: %s", expected);
+}
+
+static bool seek_value(struct header *h)
+{
+    h->json.at += strspn(h->json.at, " \t\n\r");
+    return true;
+}
+
+/* An integer from 0 to 2^64 - 1, as JSON has it: without a sign, a fraction and an exponent. */
+static bool read_integer(struct header *h, uint64_t *x)
+{
+    static const char expected[] = "an integer below 2^64 is expected";
+    const char *digit;
+    char text[24];
+
+    seek_value(h);
+    digit = h->json.at;
+    if (!json_read_number_text(&h->json, text, sizeof text))
+        return malformed(h, expected);
+    *x = 0;
+    for (const char *p = text; *p; p++) {
+        if (*p < '0' || *p > '9' || __builtin_mul_overflow(*x, UINT64_C(10), x) ||
+            __builtin_add_overflow(*x, (uint64_t)(*p - '0'), x)) {
+            h->json.at = digit;
+            return malformed(h, expected);
+        }
+    }
+    return true;
+}
+
+/* Room for one more size. */
+static bool grow_sizes(struct header *h)
+{
+    size_t room = h->sizes_room ? 2 * h->sizes_room : 256;
+    uint64_t *sizes;
+
+    if (h->sizes_count < h->sizes_room)
+        return true;
+    sizes = realloc(h->container->sizes, room * sizeof *sizes);
+    if (!sizes)
+        return container_no_memory(h->in);
+    h->container->sizes = sizes;
+    h->sizes_room = room;
+    return true;
+}
+
+static bool read_shape(struct header *h, struct entry *e)
+{
+    e->first_size = h->sizes_count;
+    if (!json_read_begin(&h->json, '['))
+        return malformed(h, "a shape is expected, [...]");
+    while (json_read_more(&h->json, ']')) {
+        if (e->dimensions == CONTAINER_DIMENSIONS_MAX)
+            return container_wrong(h->in, place(h), "the shape has more than 64 dimensions");
+        if (!grow_sizes(h) || !read_integer(h, &h->container->sizes[h->sizes_count]))
+            return false;
+        h->sizes_count++;
+        e->dimensions++;
+    }
+    _Static_assert(CONTAINER_DIMENSIONS_MAX == 64, "as the message says");
+    return !h->json.failed || malformed(h, "a shape ends with ]");
+}
+
+static bool read_offsets(struct header *h, struct entry *e)
+{
+    static const char expected[] = "two offsets are expected, [BEGIN, END]";
+
+    if (!json_read_begin(&h->json, '[') || !json_read_more(&h->json, ']'))
+        return malformed(h, expected);
+    if (!read_integer(h, &e->begin))
+        return false;
+    if (!json_read_more(&h->json, ']'))
+        return malformed(h, expected);
+    if (!read_integer(h, &e->end))
+        return false;
+    if (json_read_more(&h->json, ']') || h->json.failed)
+        return malformed(h, expected);
+    return true;
+}
+
+/* A value that is left out. */
+static bool skip(struct header *h)
+{
+    return json_read_skip(&h->json) || malformed(h, "this is no JSON, or nested too deeply");
+}
+
+/* Takes a member of an array's description that may be there once. */
+static bool once(struct header *h, bool *has, const char *key)
+{
+    if (*has)
+        return container_wrong(h->in, place(h), "%s stands there twice", key);
+    *has = true;
+    return true;
+}
+
+/* The description of an array: an object with a type, a shape and where it lies. */
+static bool read_entry(struct header *h, struct entry *e)
+{
+    seek_value(h);
+    *e = (struct entry){.at = place(h)};
+    if (!json_read_begin(&h->json, '{'))
+        return malformed(h, "an array's description is expected, {...}");
+    while (json_read_more(&h->json, '}')) {
+        char key[TYPE_NAME_MAX];
+        bool good;
+
+        if (!json_read_key(&h->json, key, sizeof key))
+            return malformed(h, "a name is expected");
+        if (strcmp(key, "dtype") == 0) {
+            good = once(h, &e->has_type, key);
+            seek_value(h);
+            if (good && !json_read_string(&h->json, e->type, sizeof e->type))
+                return container_wrong(h->in, place(h), "the name of a type is expected");
+        } else if (strcmp(key, "shape") == 0) {
+            good = once(h, &e->has_shape, key) && read_shape(h, e);
+        } else if (strcmp(key, "data_offsets") == 0) {
+            good = once(h, &e->has_offsets, key) && read_offsets(h, e);
+        } else {
+            good = skip(h);
+        }
+        if (!good)
+            return false;
+    }
+    if (h->json.failed)
+        return malformed(h, "a name is expected, or }");
+    if (!e->has_type || !e->has_shape || !e->has_offsets)
+        return container_wrong(h->in, e->at, "dtype, shape or data_offsets is missing");
+    return true;
+}
+
+/* Sets the type, and the bits of an element. */
+static bool find_type(const struct entry *e, struct container_array *a, unsigned *bits)
+{
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        if (strcmp(e->type, element_formats[i].safetensors) == 0) {
+            a->type = (enum element_type)i;
+            container_name_type(a, element_formats[i].safetensors);
+            *bits = 8 * (unsigned)element_formats[i].size;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < foreign_type_count; i++) {
+        if (strcmp(e->type, foreign_types[i].name) == 0) {
+            a->unreadable = foreign_types[i].what;
+            container_name_type(a, foreign_types[i].name);
+            *bits = foreign_types[i].bits;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds an array whose description has been read, and that is consistent in itself. */
+static bool add(struct header *h, const char *name, const struct entry *e)
+{
+    struct container_array *a = container_add(h->container, name);
+    char shown[CONTAINER_NAME_SHOWN];
+    unsigned bits;
+    uint64_t length;
+
+    if (!a)
+        return container_no_memory(h->in);
+    (void)container_show_name(shown, name);
+    if (!find_type(e, a, &bits)) {
+        char type[CONTAINER_NAME_SHOWN];
+
+        return container_wrong(h->in, e->at, "array %s: %s is no type of safetensors", shown,
+                               container_show_name(type, e->type));
+    }
+    a->dimensions = e->dimensions;
+    a->sizes = h->container->sizes + e->first_size; /* until more are read: see settle */
+    if (!container_product(a, &a->elements) ||
+        __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
+        return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
+                               shown);
+    if (length % 8 != 0)
+        return container_wrong(h->in, e->at,
+                               "array %s: %" PRIu64 " elements of %u bits are no whole bytes",
+                               shown, a->elements, bits);
+    length /= 8;
+    if (e->end < e->begin || e->end - e->begin != length)
+        return container_wrong(h->in, e->at,
+                               "array %s: %" PRIu64 " elements of %s have %" PRIu64
+                               " bytes, and the offsets are %" PRIu64 " and %" PRIu64,
+                               shown, a->elements, a->type_name, length, e->begin, e->end);
+    a->offset = e->begin; /* from the end of the header on: see settle */
+    a->length = length;
+    return true;
+}
+
+/* What is known of the file as a whole: strings by name, or null. */
+static bool read_metadata(struct header *h)
+{
+    if (json_read_null(&h->json))
+        return true;
+    if (!json_read_begin(&h->json, '{'))
+        return malformed(h, "__metadata__ is an object");
+    while (json_read_more(&h->json, '}')) {
+        char none[1];
+
+        if (!json_read_key(&h->json, none, sizeof none))
+            return malformed(h, "a name is expected");
+        seek_value(h);
+        if (*h->json.at != '"' || !json_read_skip(&h->json))
+            return malformed(h, "__metadata__ holds strings");
+    }
+    return !h->json.failed || malformed(h, "a name is expected, or }");
+}
+
+/* The whole header. Names are decoded to where they stand: they get no longer. */
+static bool read_entries(struct header *h)
+{
+    char *text = h->container->text;
+    const size_t length = strlen(text);
+    bool metadata = false;
+
+    json_read(&h->json, text);
+    if (*text != '{' || !json_read_begin(&h->json, '{'))
+        return malformed(h, "it begins with {");
+    while (json_read_more(&h->json, '}')) {
+        size_t at = (size_t)(h->json.at - text);
+        char *name = text + at;
+        struct entry e;
+        bool good;
+
+        if (!json_read_key(&h->json, name, length + 1 - at))
+            return malformed(h, "the name of an array is expected");
+        if (strcmp(name, "__metadata__") == 0)
+            good = once(h, &metadata, name) && read_metadata(h);
+        else
+            good = read_entry(h, &e) && add(h, name, &e);
+        if (!good)
+            return false;
+    }
+    if (h->json.failed)
+        return malformed(h, "the name of an array is expected, or }");
+    if (!json_read_end(&h->json))
+        return malformed(h, "something follows its end");
+    return true;
+}
+
+static int compare_offsets(const void *a, const void *b)
+{
+    const struct container_array *x = a, *y = b;
+
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name; /* as the header has them */
+}
+
+/* Makes offsets those in the file, and sees to it that the arrays lie one behind the other, to the
+   end of the file. */
+static bool settle(struct header *h)
+{
+    struct container *c = h->container;
+    char shown[CONTAINER_NAME_SHOWN];
+    const uint64_t *sizes = c->sizes;
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < c->count; i++) { /* they stand in the same order */
+        c->arrays[i].sizes = sizes;
+        sizes += c->arrays[i].dimensions;
+    }
+    if (c->count > 0)
+        qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
+    for (size_t i = 0; i < c->count; i++) {
+        struct container_array *a = &c->arrays[i];
+
+        if (a->offset != end)
+            return container_wrong(h->in, h->data + end, "array %s %s %" PRIu64 ", not at %" PRIu64,
+                                   container_show_name(shown, a->name),
+                                   a->offset > end ? "leaves a hole: it begins at offset"
+                                                   : "overlaps another: it begins at offset",
+                                   a->offset, end);
+        end += a->length; /* all offsets are below 2^64 */
+        a->offset += h->data;
+    }
+    if (end > h->in->size - h->data)
+        return container_wrong(h->in, h->in->size,
+                               "the file ends here, and the arrays %" PRIu64 " bytes behind it",
+                               end - (h->in->size - h->data));
+    if (end < h->in->size - h->data)
+        return container_wrong(h->in, h->data + end,
+                               "the arrays end here, and the file %" PRIu64 " bytes behind them",
+                               h->in->size - h->data - end);
+    return true;
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    struct header h = {.container = c, .in = in};
+    unsigned char prefix[PREFIX];
+    uint64_t length = 0;
+
+    if (in->size < PREFIX)
+        return container_wrong(in, in->size, "the file ends within the length of the header");
+    if (!in->read(in, prefix, PREFIX, 0))
+        return false;
+    for (unsigned i = 0; i < PREFIX; i++)
+        length |= (uint64_t)prefix[i] << 8 * i;
+    if (length > HEADER_MAX)
+        return container_wrong(in, 0,
+                               "a header of %" PRIu64 " bytes is more than the %" PRIu64 " allowed",
+                               length, HEADER_MAX);
+    if (length > in->size - PREFIX)
+        return container_wrong(in, in->size, "the file ends within the header of %" PRIu64 " bytes",
+                               length);
+    c->text = malloc((size_t)length + 1);
+    if (!c->text)
+        return container_no_memory(in);
+    c->text_offset = PREFIX;
+    if (!in->read(in, c->text, (size_t)length, PREFIX))
+        return false;
+    c->text[length] = '\0';
+    h.data = PREFIX + length;
+    if (!grow_sizes(&h) || !read_entries(&h))
+        return false;
+    if (place(&h) != h.data)
+        return malformed(&h, "it holds a zero byte");
+    return settle(&h);
+}
+
+const struct container_format container_safetensors = {
+    .name = "safetensors",
+    .article = "a safetensors file",
+    .recognise = recognise,
+    .read = read_file,
+};

@@ -1,0 +1,219 @@
+#include "config.h"
+
+#include "source/inflate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_ZLIB
+#    include <zlib.h>
+
+/* Compressed bytes that are read at a time, and the first time, when few may be wanted. */
+#    define PIECE ((size_t)64 << 10)
+#    define FIRST ((size_t)4 << 10)
+
+/* Deflate without a header, with windows of any size. */
+#    define RAW_WINDOW (-15)
+
+struct inflate {
+    z_stream stream;
+    bool ended;
+    uint32_t checksum;
+    uint64_t offset, end; /* in the file: of what is read next, and behind the last */
+    size_t piece;
+    const char *error;
+    unsigned char buffer[PIECE];
+};
+
+bool inflate_possible(void)
+{
+    return true;
+}
+
+struct inflate *inflate_open(void)
+{
+    struct inflate *z = malloc(sizeof *z);
+
+    if (!z)
+        return NULL;
+    memset(&z->stream, 0, sizeof z->stream);
+    z->error = NULL;
+    if (inflateInit2(&z->stream, RAW_WINDOW) == Z_OK)
+        return z;
+    free(z);
+    return NULL;
+}
+
+void inflate_close(struct inflate *z)
+{
+    if (!z)
+        return;
+    (void)inflateEnd(&z->stream);
+    free(z);
+}
+
+void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed)
+{
+    (void)inflateReset(&z->stream);
+    z->stream.avail_in = 0;
+    z->ended = false;
+    z->checksum = 0;
+    z->offset = offset;
+    z->end = offset + packed;
+    z->piece = FIRST;
+    z->error = NULL;
+}
+
+/* Reads more compressed bytes. False on failure. */
+static bool refill(struct inflate *z, inflate_reader *read, void *context)
+{
+    const uint64_t left = z->end - z->offset;
+    const size_t size = left < z->piece ? (size_t)left : z->piece;
+
+    if (size > 0 && !read(context, z->buffer, size, z->offset))
+        return false;
+    z->offset += size;
+    z->piece = PIECE;
+    z->stream.next_in = z->buffer;
+    z->stream.avail_in = (uInt)size;
+    return true;
+}
+
+enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *context,
+                                 void *bytes, size_t size, size_t *got)
+{
+    z->stream.next_out = bytes;
+    z->stream.avail_out = (uInt)size;
+    *got = 0;
+    while (z->stream.avail_out > 0 && !z->ended) {
+        int result;
+
+        if (z->stream.avail_in == 0 && !refill(z, read, context))
+            return INFLATE_UNREAD;
+        result = inflate(&z->stream, Z_NO_FLUSH);
+        z->ended = result == Z_STREAM_END;
+        if (result == Z_BUF_ERROR || (result == Z_OK && z->stream.avail_in == 0 &&
+                                      z->offset == z->end && z->stream.avail_out > 0))
+            z->error = "the compressed data are cut off";
+        else if (result == Z_MEM_ERROR)
+            z->error = "out of memory";
+        else if (result != Z_OK && result != Z_STREAM_END)
+            z->error = z->stream.msg ? z->stream.msg : "the compressed data are damaged";
+        if (z->error)
+            return INFLATE_WRONG;
+    }
+    *got = size - z->stream.avail_out;
+    z->checksum = (uint32_t)crc32(z->checksum, bytes, (uInt)*got);
+    return INFLATE_GOOD;
+}
+
+bool inflate_ended(const struct inflate *z)
+{
+    return z->ended && z->stream.avail_in == 0 && z->offset == z->end;
+}
+
+uint32_t inflate_checksum(const struct inflate *z)
+{
+    return z->checksum;
+}
+
+const char *inflate_error(const struct inflate *z)
+{
+    return z->error;
+}
+
+uint64_t inflate_offset(const struct inflate *z)
+{
+    return z->offset - z->stream.avail_in;
+}
+
+/* A container's input as what a decoder reads from. */
+static bool read_input(void *context, void *buffer, size_t size, uint64_t offset)
+{
+    struct container_input *in = context;
+
+    return in->read(in, buffer, size, offset);
+}
+
+ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t packed, void *bytes,
+                        size_t size)
+{
+    struct inflate *z = inflate_open();
+    enum inflate_status status;
+    size_t got;
+
+    if (!z) {
+        (void)container_no_memory(in);
+        return -1;
+    }
+    inflate_begin(z, offset, packed);
+    status = inflate_read(z, read_input, in, bytes, size, &got);
+    if (status == INFLATE_WRONG)
+        (void)container_wrong(in, inflate_offset(z), "%s", inflate_error(z));
+    inflate_close(z);
+    return status == INFLATE_GOOD ? (ptrdiff_t)got : -1;
+}
+
+#else
+
+bool inflate_possible(void)
+{
+    return false;
+}
+
+/* Nobody calls what follows: no array counts as compressed. */
+
+struct inflate *inflate_open(void)
+{
+    return NULL;
+}
+
+void inflate_close(struct inflate *z)
+{
+    (void)z;
+}
+
+void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed)
+{
+    (void)z, (void)offset, (void)packed;
+}
+
+enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *context,
+                                 void *bytes, size_t size, size_t *got)
+{
+    (void)z, (void)read, (void)context, (void)bytes, (void)size, (void)got;
+    return INFLATE_UNREAD;
+}
+
+bool inflate_ended(const struct inflate *z)
+{
+    (void)z;
+    return false;
+}
+
+uint32_t inflate_checksum(const struct inflate *z)
+{
+    (void)z;
+    return 0;
+}
+
+const char *inflate_error(const struct inflate *z)
+{
+    (void)z;
+    return "";
+}
+
+uint64_t inflate_offset(const struct inflate *z)
+{
+    (void)z;
+    return 0;
+}
+
+ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t packed, void *bytes,
+                        size_t size)
+{
+    (void)in, (void)offset, (void)packed, (void)bytes, (void)size;
+    return -1;
+}
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * Deflate (RFC 1951), by zlib where configure has found it.
+ */
+#ifndef GPUREDUCE_INFLATE_H
+#define GPUREDUCE_INFLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/container/container.h"
+
+/* Whether there is zlib. */
+bool inflate_possible(void);
+
+/* Decompresses the first `size` bytes, or all if there are fewer, of the `packed` bytes at an
+   offset. Returns how many, or -1: then `in` says what is wrong. */
+ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t packed, void *bytes,
+                        size_t size);
+
+/* A decoder, which takes one member after the other. It belongs to one thread at a time. */
+struct inflate;
+
+/* NULL without memory. */
+struct inflate *inflate_open(void);
+void inflate_close(struct inflate *z);
+
+/* Begins with the `packed` bytes at an offset of a file. */
+void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed);
+
+/* Where compressed bytes come from: reads exactly `size` of them. False on failure. */
+typedef bool inflate_reader(void *context, void *buffer, size_t size, uint64_t offset);
+
+enum inflate_status {
+    INFLATE_GOOD,
+    INFLATE_UNREAD, /* the reader has failed */
+    INFLATE_WRONG   /* inflate_error says why, at inflate_offset */
+};
+
+/* Decompresses up to `size` bytes; *got is less only at the end. */
+enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *context,
+                                 void *bytes, size_t size, size_t *got);
+
+/* After the end: whether all compressed bytes were used. The checksum of what was decompressed. */
+bool inflate_ended(const struct inflate *z);
+uint32_t inflate_checksum(const struct inflate *z);
+
+const char *inflate_error(const struct inflate *z);
+
+/* The offset in the file of the next compressed byte. */
+uint64_t inflate_offset(const struct inflate *z);
+
+#endif

@@ -1,0 +1,433 @@
+#!/bin/sh
+# Files of several arrays: a result for each, the same as that of the array alone; --array, --list and
+# --total; what is refused, left out and named. Files made by the format's own package come last, and
+# what that refuses.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+# number BYTES N: N as so many bytes, the least first, as a format of printf.
+number() {
+    number_left=$2
+    number_bytes=$1
+    while [ "$number_bytes" -gt 0 ]; do
+        printf '\\%03o' $((number_left % 256))
+        number_left=$((number_left / 256)) number_bytes=$((number_bytes - 1))
+    done
+}
+
+# safetensors FILE NAME:TYPE:SHAPE:FILE...: writes one of arrays whose elements other files hold.
+safetensors() {
+    made=$1 header='' begin=0
+    shift
+    : >elements
+    for array; do
+        IFS=: read -r name type shape file <<END
+$array
+END
+        end=$((begin + $(wc -c <"$file")))
+        header="$header${header:+,}\"$name\":{\"dtype\":\"$type\",\"shape\":[$shape],\"data_offsets\":[$begin,$end]}"
+        cat "$file" >>elements
+        begin=$end
+    done
+    header="{$header}"
+    # shellcheck disable=SC2059 # the number is a format
+    { printf "$(number 8 ${#header})" && printf '%s' "$header" && cat elements; } >"$made"
+}
+
+: >none
+three >three.f32
+printf '\0\0\300\177\0\0\200\77' >nan.f32
+printf '\1\2\3' >bytes
+safetensors small.safetensors w.weight:F32:3:three.f32 w.bias:F32:1,2:nan.f32 'a b/c:U8:3,1:bytes' \
+    empty:F64:0,7:none
+
+#
+# What is printed.
+#
+run small.safetensors
+golden 'lines' 0 arrays
+run -q small.safetensors
+golden 'values alone' 0 arrays-quiet
+run --json -o sum,argmax small.safetensors
+golden 'objects' 0 arrays-json
+run --tsv --total small.safetensors three.f32 missing
+golden 'files of both kinds in one table' 1 arrays-tsv
+run --total -o sum,count --nan=skip small.safetensors
+golden 'a total' 0 arrays-total
+run -v small.safetensors
+golden 'what a run did' 0 arrays-verbose
+run --list small.safetensors data/npy/v1-f4.npy
+golden 'a list' 0 arrays-list
+run --list --json small.safetensors three.f32
+golden 'a list of objects' 0 arrays-list-json
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    for what in small.safetensors '--list small.safetensors' '-o sum,min small.safetensors small.safetensors'; do
+        script -qec "gpureduce --no-progress $what 2>/dev/null" /dev/null </dev/null | tr -d '\r'
+    done >out
+    : >err
+    golden 'tables on a terminal' 0 arrays-terminal
+else
+    skip 'tables on a terminal' 'there is no script(1)'
+fi
+
+#
+# Which arrays.
+#
+run -q -o sum --array 'w.*' small.safetensors
+is 'those of a pattern' 0 '6
+nan' '*'
+run -q -o sum --array='*/?' --array=w.weight small.safetensors
+is 'those of several, and * stands for slashes' 0 '6
+6' '*'
+run -q -o sum --array 'x*' small.safetensors
+is 'those of none' 1 '' 'gpureduce: --array=x* matches no array'
+run -q -o sum --array 'x*' --array 'w*' small.safetensors three.f32
+is 'a pattern that matches none beside one' 1 '6
+nan
+6' 'gpureduce: --array=x* matches no array'
+run --list -q --array 'e*' small.safetensors
+ok 'a list of those of a pattern' test "$(wc -l <out):$(cut -f 2 out)" = 1:empty
+run -q -o sum --length=2 small.safetensors
+is 'the first elements of each' 0 '3
+nan
+3
+0' '*'
+run -q -o median,count --array '*w*' --nan=skip small.safetensors
+is 'quantiles' 0 '2
+3
+1
+1' '*'
+
+#
+# What is named.
+#
+run -q -o sum --nan=error small.safetensors
+is 'a NaN' 1 '6
+error
+6
+0' 'gpureduce: small.safetensors: array w.bias: element 0 [0, 0] is a NaN'
+run -q -o sum --fail-on=nan,empty small.safetensors
+is '--fail-on' 1 '6
+nan
+6
+0' 'gpureduce: small.safetensors: array w.bias: NaNs: 1 of 2 elements
+gpureduce: small.safetensors: array empty: empty: no elements'
+safetensors both.safetensors a:I32:3:three.f32 b:F32:3:three.f32
+run -q -o median both.safetensors
+is 'what only some arrays have' 1 'error
+2' 'gpureduce: both.safetensors: array a: there are no quantiles of i32, but of floats, i8, u8, i16 and u16'
+run -q --histogram=exponent small.safetensors
+fails 'a histogram of several' 'small.safetensors: a histogram is of one array: name it with --array'
+run -q --histogram=2 --array w.weight small.safetensors
+ok 'a histogram of one' test "$status" -eq 0
+run -q -o sum -t f64 small.safetensors
+is 'a type beside the header' 0 '6
+nan
+6
+0' 'gpureduce: warning: small.safetensors: the safetensors header overrides --dtype'
+
+safetensors other.safetensors a:F32:3:three.f32 z:C64:1:nan.f32 y:F4:6:bytes x:C64:1:nan.f32
+run -q -o sum other.safetensors
+is 'types that are left out' 0 '6' \
+    'gpureduce: warning: other.safetensors: array z and 1 more like it are left out: its type C64 is a complex number, which is not reduced
+gpureduce: warning: other.safetensors: array y is left out: its type F4 is a float of 4 bits, which is not reduced'
+run -q -o sum --array '[x-z]' other.safetensors
+is 'nothing but those' 1 '' '*'
+ok 'and that is said' grep -q 'none of these arrays can be reduced' err
+run --list -q other.safetensors
+ok 'they are listed' test "$(cut -f 3 out | tr '\n' ' ')" = 'f32 C64 F4 C64 '
+
+#
+# Several files as one model.
+#
+mkdir model other
+safetensors model/part-2.safetensors z:F32:3:three.f32
+cp small.safetensors model/part-1.safetensors
+cp three.f32 model/other.f32
+run --total -o sum,count --nan=skip model
+golden 'a directory' 0 arrays-directory
+run --total -o sum,count --nan=skip model/
+golden 'the same with a slash' 0 arrays-directory
+cp model/*.safetensors other
+safetensors other/whole.safetensors a:F32:3:three.f32
+index=other/model.safetensors.index.json
+printf '%s' '{"metadata": {"total_size": 35}, "weight_map": {"z": "part-2.safetensors", "w.weight": "part-1.safetensors",' \
+    ' "w.bias": "part-1.safetensors"}}' >$index
+run -q --list other
+ok 'a directory with an index' test "$(cut -f 1,2 out | tr '\t\n' ': ')" = \
+    'other/part-1.safetensors:w.weight other/part-1.safetensors:w.bias other/part-1.safetensors:a b/c other/part-1.safetensors:empty other/part-2.safetensors:z '
+run -q --list other/model.safetensors.index.json
+ok 'an index' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'other/part-1.safetensors other/part-2.safetensors '
+cd other && run --list -q model.safetensors.index.json && cp out err .. && cd .. || exit 99
+ok 'one that lies here' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'part-1.safetensors part-2.safetensors '
+rm other/part-2.safetensors
+run -q -o sum --array z other
+is 'a part that is missing' 1 'error' 'gpureduce: other/part-2.safetensors: No such file or directory
+gpureduce: --array=z matches no array'
+# index_fails NAME TEXT: ./other and its index are refused so.
+index_fails() {
+    run -q -o sum other
+    is "$1" 1 '' "gpureduce: $index: $2"
+    run -q -o sum $index
+    is "$1, by its name" 1 '' "gpureduce: $index: $2"
+}
+printf '{"weight_map": {"z": "part-2.safetensors"' >$index
+index_fails 'an index that is cut off' 'byte 41: the index is malformed'
+printf '{"weight_map": {"z": "../model/part-2.safetensors"}}' >$index
+index_fails 'an index that names a file elsewhere' 'byte 50: a file that it names is no *.safetensors beside it'
+printf '{"weight_map": {"z": "/dev/zero"}}' >$index
+index_fails 'or something else' 'byte 32: a file that it names is no *.safetensors beside it'
+printf '{"weight_map": [1]}' >$index
+index_fails 'a map that is none' 'byte 15: the index is malformed'
+printf '{"weights": {}}' >$index
+index_fails 'no map' 'there is no weight_map in the index'
+printf '{"weight_map": {}}\0' >$index
+index_fails 'a zero byte' 'byte 0: the index is malformed'
+run -q -o sum --total other three.f32
+is 'no total without them' 1 '6
+error' "gpureduce: $index: byte 0: the index is malformed
+gpureduce: no total: 1 of 2 files failed"
+cp $index other/second.safetensors.index.json
+run -q -o sum other
+is 'several indices' 1 '' 'gpureduce: other: holds 2 indices of safetensors: name one of them'
+mkdir bare
+run -q -o sum bare
+fails 'a directory without such files' 'bare: is a directory'
+
+#
+# Where it can be read.
+#
+run -q -o sum - <small.safetensors
+ok 'standard input, if it is a file' test "$status:$(head -n 1 out)" = 0:6
+{ printf xxxx && cat small.safetensors; } >behind
+shell 'exec <behind; dd bs=4 count=1 2>/dev/null >dropped; gpureduce -q -o sum,median --array w.weight'
+is 'a file that begins elsewhere' 0 '6
+2' '*'
+shell 'cat small.safetensors | gpureduce -q -o sum'
+fails 'a pipe' 'standard input: a safetensors file; one that is neither in a pipe nor compressed is read (--format=raw takes it for raw numbers)'
+shell 'cat small.safetensors | gpureduce -q -o sum --format=safetensors'
+fails 'a pipe that is said to be one' \
+    'standard input: a safetensors file is read from a file that is not compressed: save it as such'
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q small.safetensors -o small.safetensors.zst
+    run -q -o sum small.safetensors.zst
+    fails 'compressed' 'small.safetensors.zst: a safetensors file, compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+else
+    skip 'compressed' 'there is no zstd(1)'
+fi
+run -q -o count -t u8 --format=raw small.safetensors
+is 'as raw numbers' 0 "$(wc -c <small.safetensors)" '*'
+
+#
+# Files that are none.
+#
+# hostile NAME ERROR: ./hostile is refused so, whether it is recognised or said to be one.
+hostile() {
+    run -q -o sum --format=safetensors hostile
+    fails "$1" "hostile: a safetensors file: $2"
+}
+: >hostile
+run -q -o sum --format=safetensors hostile
+fails 'an empty file' 'hostile: is empty, which no safetensors file is'
+printf '\2' >hostile
+hostile 'a length that is cut off' 'byte 1: the file ends within the length of the header'
+printf '\2\0\0\0\0\0\0\0{' >hostile
+hostile 'a header that is cut off' 'byte 9: the file ends within the header of 2 bytes'
+printf '\377\377\377\377\377\377\377\377{}' >hostile
+hostile 'a header of 2^64 - 1 bytes' 'byte 0: a header of 18446744073709551615 bytes is more than the 100000000 allowed'
+printf '\2\0\0\0\0\0\0\0{}x' >hostile
+hostile 'bytes behind the arrays' 'byte 10: the arrays end here, and the file 1 bytes behind them'
+head -c 270 small.safetensors >hostile
+run -q -o sum hostile
+fails_like 'arrays that are cut off' 'hostile: a safetensors file: byte 270: the file ends here, and the arrays [0-9]* bytes behind it'
+sed 's/\[3\]/[4]/' small.safetensors >hostile
+run -q -o sum hostile
+fails 'a shape that does not fit' \
+    'hostile: a safetensors file: byte 20: array w.weight: 4 elements of F32 have 16 bytes, and the offsets are 0 and 12'
+{ cat small.safetensors && printf x; } >hostile
+run --list -q hostile
+ok '--list refuses the same' test "$status:$(wc -c <out):$(wc -l <err)" = 1:0:1
+
+#
+# The results are those of the arrays alone, whatever the threads and chunks: large arrays and small
+# ones of many types, in turns.
+#
+set --
+names='f32 f64 f16 bf16 i8 i16 i32 i64 u8 u16 u32 u64'
+for type in $names; do
+    cp "data/raw/mixed-le.$type" "$type" 2>/dev/null || cp "data/raw/mixed.$type" "$type"
+done
+for i in $(seq 1500); do cat f32 f32 f32; done >large
+cat large large f64 f64 f64 f64 f64 >larger
+large_f32=$(($(wc -c <large) / 4)) larger_f64=$(($(wc -c <larger) / 8))
+set -- "large:F32:$large_f32:large"
+for i in 1 2 3 4; do
+    for type in $names; do
+        size=${type#?}
+        [ "$type" != bf16 ] || size=16
+        set -- "$@" "$type-$i:$(echo "$type" | tr '[:lower:]' '[:upper:]'):$(($(wc -c <"$type") * 8 / size)):$type"
+    done
+done
+[ $((larger_f64 * 8)) -eq "$(wc -c <larger)" ] || fatal 'the elements are torn'
+safetensors all.safetensors "$@" "larger:F64:$larger_f64:larger"
+operations=sum,min,max,mean,count,argmin,argmax,nan,inf,var,sumsq,l1,absmax,absmin,zeros,negatives,subnormals
+{
+    run -q -o $operations large && cat out
+    for i in 1 2 3 4; do
+        for type in $names; do
+            run -q -o $operations -t "$type" "$type" && cat out
+        done
+    done
+    run -q -o $operations -t f64 larger && cat out
+} >expected
+for options in '' '-j 1' '-j 2' '-j 3' '-j 7' '-j 16 --chunk-size 1000' '-j 5 --chunk-size 64KiB' '-j 64'; do
+    # shellcheck disable=SC2086 # none, or several words
+    run -q -o $operations $options all.safetensors
+    ok "all arrays as they are alone, ${options:-by default}" cmp expected out
+done
+environment=GPUREDUCE_DIRECT=0
+run -q -o $operations all.safetensors
+ok 'and through the page cache' cmp expected out
+environment=
+run -q -o $operations --total all.safetensors
+tail -n 17 out >found
+ok 'the total counts all elements' test "$(sed -n 5p found)" -eq \
+    "$(awk 'NR % 17 == 5 { sum += $1 } END { print sum }' expected)"
+
+#
+# .npz, packed by Python's own library. Its members are the samples, whose results are known.
+#
+python=$(command -v python3)
+if [ -n "$python" ] && "$python" -c 'import zipfile, zlib' 2>/dev/null; then
+    "$python" - <<'END'
+import glob, os, zipfile
+
+names = sorted(glob.glob("data/npy/*.npy"), key=lambda name: ("v1-f4" not in name, name))
+def pack(path, method, names, **more):
+    with zipfile.ZipFile(path, "w", method, **more) as archive:
+        for name in names:
+            archive.write(name, os.path.basename(name))
+for name in list(names):
+    pack("one.npz", zipfile.ZIP_STORED, [name])
+    if os.system("gpureduce -q one.npz >one.out 2>one.err") or os.path.getsize("one.err"):
+        names.remove(name)
+open("names", "w").write("".join(f"{n}\n" for n in names))
+pack("stored.npz", zipfile.ZIP_STORED, names)
+pack("deflated.npz", zipfile.ZIP_DEFLATED, names)
+pack("bzip2.npz", zipfile.ZIP_BZIP2, names[:1])
+with zipfile.ZipFile("mixed.npz", "w") as archive:
+    archive.write(names[0], "a/b.npy")
+    archive.writestr("notes.txt", "notes")
+    archive.write(names[1], "c.npy", zipfile.ZIP_DEFLATED)
+# One large array, compressed well and badly.
+elements = open("large", "rb").read() * 8
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,)}" % (len(elements) // 4)
+open("big.npy", "wb").write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + elements)
+pack("big.npz", zipfile.ZIP_DEFLATED, names + ["big.npy"])
+# Damage.
+good = open("deflated.npz", "rb").read()
+with zipfile.ZipFile("deflated.npz") as archive:
+    first = archive.infolist()[0]
+at = first.header_offset + 30 + len(first.filename) + first.compress_size // 2
+open("damaged.npz", "wb").write(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1:])
+directory = good.rindex(b"PK\1\2", 0, good.index(b"PK\1\2") + 4)
+open("sum.npz", "wb").write(good[:directory + 16] + bytes([good[directory + 16] ^ 1]) + good[directory + 17:])
+size = first.compress_size - 9
+open("short.npz", "wb").write(good[:directory + 20] + size.to_bytes(4, "little") + good[directory + 24:])
+END
+    : >expected
+    while read -r name; do
+        run -q -o $operations "$name" && cat out
+    done <names >expected
+    ok 'there are members' test "$(wc -l <names)" -gt 10
+    for options in '' '-j 1' '-j 3' '-j 16 --chunk-size 100'; do
+        # shellcheck disable=SC2086 # none, or several words
+        run -q -o $operations $options stored.npz
+        ok "stored members as they are alone, ${options:-by default}" cmp expected out
+    done
+    run --list -q -o sum mixed.npz
+    ok 'names are without .npy, and other members are listed' test \
+        "$(cut -f 2 out | tr '\n' ' ')" = 'a/b notes.txt c '
+    run -q -o count bzip2.npz
+    is 'another compression' 1 '' '*'
+    ok 'and that is said' grep -q 'is left out: it is compressed otherwise than by deflate$' err
+    shell 'cat mixed.npz | gpureduce'
+    ok 'a pipe is refused' grep -q 'standard input: a .npz archive' err
+    run -q -o count mixed.npz
+    if grep -q 'lacks zlib' err; then
+        skip 'deflated members' 'built without zlib'
+    else
+        for options in '' '-j 1' '-j 3' '-j 16 --chunk-size 100'; do
+            # shellcheck disable=SC2086 # none, or several words
+            run -q -o $operations $options deflated.npz
+            ok "deflated members as they are alone, ${options:-by default}" cmp expected out
+        done
+        run -q -o $operations big.npy && cat out >>expected
+        run -q -o $operations big.npz
+        ok 'and a large one' cmp expected out
+        run -q -o median,count --array big big.npz
+        cp out found
+        run -q -o median,count big.npy
+        ok 'quantiles of it' cmp out found
+        run -q -o count --length=5 --array big big.npz
+        is 'the first elements of it' 0 5 '*'
+        first=$(head -n 1 names)
+        first=${first##*/} first=${first%.npy}
+        run -q -o sum --array "$first" sum.npz
+        fails_like 'a wrong checksum' "sum.npz: byte [0-9]*: array $first: the checksum of this member is wrong"
+        run -q -o median --array "$first" sum.npz
+        is 'for quantiles, too' 1 error "gpureduce: sum.npz: array $first: $(sed 's/.*: \(byte [0-9]*: the .*\)/\1/' err)"
+        run -q -o sum short.npz
+        ok 'compressed data that are cut off' test "$status:$(grep -c '^gpureduce: short.npz: .*byte [0-9]*: ' err)" = 1:1
+        run -q -o sum damaged.npz
+        ok 'damage' test "$status:$(grep -c '^gpureduce: damaged.npz: .*byte [0-9]*: ' err)" = 1:1
+        run -q -o sum --array '[!'"$(echo "$first" | cut -c 1)"']*' damaged.npz
+        ok 'which other arrays do not mind' test "$status" -le 1
+    fi
+else
+    skip '.npz' 'there is no python3 with zlib'
+fi
+
+#
+# Files made by the format's package, and headers that this refuses or takes.
+#
+: "${ARRAYS_PYTHON:=${FOREIGN_PYTHON:-python3}}"
+if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy, safetensors' 2>/dev/null; then
+    mkdir made
+    "$ARRAYS_PYTHON" "$sources/tests/lib/make_arrays.py" made 2>made.err ||
+        { fail 'make_arrays.py' && show made.err; }
+    run -o sum,min,max,nan made/all.safetensors
+    cut -f 2- out >found
+    ok 'what the package writes' cmp made/all.tsv found
+    [ "$failures" -eq 0 ] || diff made/all.tsv found | head -n 5 | sed 's/^/# /'
+    if [ -f made/gguf.tsv ]; then
+        run -o sum,min,max,nan made/all.gguf
+        cut -f 2- out >found
+        ok 'what gguf writes' cmp made/gguf.tsv found
+        ok 'quantised tensors are left out' test "$(grep -c 'left out: its type Q[48]_0 is quantised' err)" -eq 2
+    else
+        skip 'what gguf writes' 'gguf is missing'
+    fi
+    for file in stored.npz deflated.npz; do
+        run -o sum,min,max,nan made/$file
+        if grep -q 'lacks zlib' err; then
+            skip "what NumPy writes, $file" 'built without zlib'
+            continue
+        fi
+        cut -f 2- out >found
+        ok "what NumPy writes, $file" cmp made/npz.tsv found
+        ok 'and what is left out of it' test "$(grep -c 'is left out: its type' err)" -eq 3
+    done
+    # shellcheck disable=SC2046 # the names are words
+    run --list --json --format=safetensors $(sed 's|^\([^ ]*\) .*|made/\1|' made/headers)
+    sed -n 's|^gpureduce: made/\([^:]*\): .*|\1|p' err | sort >refused
+    sed -n 's/^\([^ ]*\) refused$/\1/p' made/headers | sort >expected
+    ok "$(wc -l <expected) of $(wc -l <made/headers) headers are refused by both, and the rest by neither" \
+        cmp expected refused
+    [ "$failures" -eq 0 ] || diff expected refused | head -n 5 | sed 's/^/# /'
+else
+    skip 'files made by the package' 'safetensors or numpy is missing'
+fi
+
+finish

@@ -1,0 +1,165 @@
+/*
+ * The headers of containers. Any bytes as a file: reading stays within them and asks only for what
+ * is there; what is taken holds together, and what is refused has a reason. And headers of
+ * safetensors made out of a choice of parts, for which it is known whether they must be taken.
+ */
+#include "config.h"
+
+#include "fuzz/fuzz.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/container/formats.h"
+
+struct file {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+static bool read_memory(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const struct file *file = in->context;
+
+    fuzz_check(offset <= file->size && size <= file->size - offset,
+               "%zu bytes at %" PRIu64 " are asked for, and there are %zu", size, offset,
+               file->size);
+    memcpy(buffer, file->bytes + offset, size);
+    return true;
+}
+
+/* What was taken. */
+static void check_arrays(const struct container *c, uint64_t size)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct container_array *a = &c->arrays[i];
+        uint64_t product = 1;
+
+        const uint64_t length = a->deflated ? a->packed : a->length;
+
+        fuzz_check(a->offset >= end && length <= size && a->offset <= size - length,
+                   "array %zu: %" PRIu64 " bytes at %" PRIu64 " of %" PRIu64, i, length, a->offset,
+                   size);
+        end = a->offset + length;
+        fuzz_check(a->name && (a->type_name[0] || a->unreadable) &&
+                       a->dimensions <= CONTAINER_DIMENSIONS_MAX,
+                   "array %zu: no name, or too many dimensions", i);
+        for (unsigned d = 0; d < a->dimensions; d++)
+            product *= a->sizes[d];
+        fuzz_check(a->unreadable || product == a->elements, "array %zu: %" PRIu64 " elements", i,
+                   a->elements);
+        fuzz_check(a->unreadable || a->length == a->elements * element_size(a->type),
+                   "array %zu: %" PRIu64 " elements in %" PRIu64 " bytes", i, a->elements,
+                   a->length);
+    }
+}
+
+/* Opens these bytes as a container. Whether they were taken. */
+static bool open_bytes(const struct container_format *format, const unsigned char *bytes,
+                       size_t size, size_t *count)
+{
+    struct file file = {bytes, size};
+    struct container_input in = {.read = read_memory, .context = &file, .size = size};
+    struct container *c = container_open(format, &in);
+    bool good = c != NULL;
+
+    if (c) {
+        check_arrays(c, size);
+        *count = c->count;
+    } else {
+        fuzz_check(in.error[0], "refused without a reason");
+        fuzz_check(in.error_offset <= size, "refused for byte %" PRIu64 " of %zu", in.error_offset,
+                   size);
+        for (const char *p = in.error; *p; p++)
+            fuzz_check((unsigned char)*p >= 0x20 && *p != 0x7f,
+                       "the reason has a control character: %s", in.error);
+    }
+    container_close(c);
+    return good;
+}
+
+static void add_text(struct fuzz_bytes *b, const char *text)
+{
+    fuzz_add(b, text, strlen(text));
+}
+
+/* A safetensors file of arrays whose description is right, but for one slip at most. Returns
+   whether it must be taken, and how many arrays there are. */
+static bool put_together(struct fuzz_input *in, struct fuzz_bytes *b, size_t *count)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+    } types[] = {{"F32", 4}, {"BF16", 2}, {"F64", 8}, {"U8", 1}, {"C64", 8}, {"BOOL", 1}};
+    const size_t arrays = (size_t)fuzz_below(in, 5), slip = (size_t)fuzz_below(in, 8);
+    const unsigned kind = (unsigned)fuzz_below(in, 5);
+    struct fuzz_bytes header = {0};
+    uint64_t begin = 0;
+
+    add_text(&header, fuzz_flag(in) ? "{" : "{ \"__metadata__\" : { }");
+    *count = arrays;
+    for (size_t i = 0; i < arrays; i++) {
+        const size_t type = (size_t)fuzz_below(in, sizeof types / sizeof *types);
+        const uint64_t rows = fuzz_below(in, 4), columns = fuzz_below(in, 9);
+        uint64_t end = begin + rows * columns * types[type].bytes, from = begin;
+        const char *spelling = types[type].name;
+        unsigned name = (unsigned)i;
+        char text[200];
+
+        if (i == slip) {
+            end += kind == 0;
+            from += kind == 1;
+            spelling = kind == 2 ? "F33" : spelling;
+            name = kind == 3 ? 0 : name;
+        }
+        snprintf(text, sizeof text,
+                 "%s\"a%u\":{\"dtype\":\"%s\",\"shape\":[%" PRIu64 ",%" PRIu64
+                 "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
+                 header.size > 1 ? ", " : "", name, spelling, rows, columns, from, end);
+        add_text(&header, text);
+        begin = end;
+    }
+    add_text(&header, "}");
+    fuzz_add_number(b, header.size, 8);
+    fuzz_add(b, header.data, header.size);
+    memset(fuzz_grow(b, (size_t)begin), 0, (size_t)begin);
+    fuzz_free(&header);
+    return slip >= arrays || kind > 3 || (kind == 3 && slip == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"safetensors", "npz", "gguf"};
+    struct fuzz_input in = {data, size};
+    struct fuzz_bytes bytes = {0};
+    size_t count = 0, expected = 0;
+
+    if (fuzz_below(&in, 4) == 0) {
+        bool wanted = put_together(&in, &bytes, &expected);
+        bool good = open_bytes(container_find("safetensors"), bytes.data, bytes.size, &count);
+
+        fuzz_check(good == wanted && (!good || count == expected),
+                   "a header is %s, with %zu arrays: %.*s", good ? "taken" : "refused", count,
+                   (int)bytes.size - 8, bytes.data + 8);
+        fuzz_free(&bytes);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct container_format *format = container_find(names[i]);
+
+        (void)format->recognise(in.data, in.size);
+        /* Any bytes as a header of just their length, too. */
+        if (fuzz_flag(&in))
+            (void)open_bytes(format, in.data, in.size, &count);
+        fuzz_add_number(&bytes, in.size, 8);
+        fuzz_add(&bytes, in.data, in.size);
+        (void)open_bytes(format, bytes.data, bytes.size, &count);
+        fuzz_free(&bytes);
+        bytes = (struct fuzz_bytes){0};
+    }
+    return 0;
+}

@@ -1,0 +1,912 @@
+/*
+ * container.h: the headers of containers, as their own libraries write them, and those that these
+ * libraries refuse, each with what is said of it and at which byte.
+ */
+#include "config.h"
+
+#include "source/container/formats.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/tap.h"
+#include "source/inflate.h"
+
+/* A file in memory, in a block of just its size, so that a sanitizer sees a step beyond it. */
+struct file {
+    unsigned char *bytes;
+    size_t size;
+};
+
+static bool read_memory(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const struct file *file = in->context;
+
+    if (offset > file->size || size > file->size - offset)
+        abort(); /* it may ask only for what is there */
+    memcpy(buffer, file->bytes + offset, size);
+    return true;
+}
+
+static struct container_input input(struct file *file)
+{
+    return (struct container_input){.read = read_memory, .context = file, .size = file->size};
+}
+
+/* A safetensors file with this header, and so many bytes of elements; free its bytes. */
+static struct file make_sized(const char *header, size_t length, size_t data)
+{
+    struct file file = {.size = 8 + length + data};
+
+    file.bytes = calloc(file.size, 1);
+    if (!file.bytes)
+        abort();
+    for (unsigned i = 0; i < 8; i++)
+        file.bytes[i] = (unsigned char)((uint64_t)length >> 8 * i);
+    memcpy(file.bytes + 8, header, length);
+    return file;
+}
+
+static struct file make(const char *header, size_t data)
+{
+    return make_sized(header, strlen(header), data);
+}
+
+static struct container *open_file(struct file *file, struct container_input *in)
+{
+    *in = input(file);
+    return container_open(container_find("safetensors"), in);
+}
+
+/* What is read of a header that uses all there is. */
+static void check_read(void)
+{
+    struct file file =
+        make("{\"__metadata__\":{\"format\":\"pt\",\"a\\u0001\":\"\"},"
+             "\"w.1\" : {\"shape\":[2, 3],\"data_offsets\":[4,28],\"dtype\":\"F32\"},\n"
+             "\"\\u00e9\\n\\\"\":{\"dtype\":\"C64\",\"extra\":[{}],\"shape\":[1],"
+             "\"data_offsets\":[28,36]},"
+             "\"z\":{\"dtype\":\"BF16\",\"shape\":[7,0],\"data_offsets\":[4,4]},"
+             "\"s\":{\"dtype\":\"F8_E5M2\",\"shape\":[],\"data_offsets\":[36,37]},"
+             "\"first\":{\"dtype\":\"I16\",\"shape\":[1,2,1],\"data_offsets\":[0,4]}}  ",
+             37);
+    struct container_input in;
+    struct container *c = open_file(&file, &in);
+    const struct container_array *a = c ? c->arrays : NULL;
+    const uint64_t data = file.size - 37;
+
+    tap_ok(c != NULL && c->count == 5, "five arrays: %s", in.error);
+    if (c && c->count == 5) {
+        tap_ok(strcmp(a[0].name, "first") == 0 && a[0].type == ELEMENT_I16 && a[0].elements == 2 &&
+                   a[0].offset == data && a[0].length == 4 && a[0].dimensions == 3 &&
+                   a[0].sizes[0] == 1 && a[0].sizes[1] == 2 && a[0].sizes[2] == 1 &&
+                   !a[0].big_endian && !a[0].fortran_order,
+               "the first in the file");
+        tap_ok(strcmp(a[1].name, "z") == 0 && a[1].type == ELEMENT_BF16 && a[1].elements == 0 &&
+                   a[1].length == 0 && a[1].dimensions == 2,
+               "one without elements stands before the one at the same place");
+        tap_ok(strcmp(a[2].name, "w.1") == 0 && a[2].type == ELEMENT_F32 && a[2].elements == 6 &&
+                   a[2].offset == data + 4 && a[2].sizes[0] == 2 && a[2].sizes[1] == 3,
+               "members of its description are in any order");
+        tap_ok(strcmp(a[3].name, "\xc3\xa9\n\"") == 0 && a[3].unreadable &&
+                   strcmp(a[3].type_name, "C64") == 0 && a[3].length == 8,
+               "a name with escapes, and a type that is not read");
+        tap_ok(strcmp(a[4].name, "s") == 0 && a[4].type == ELEMENT_F8E5M2 && a[4].elements == 1 &&
+                   a[4].dimensions == 0,
+               "a single number");
+    }
+    container_close(c);
+    free(file.bytes);
+    file = make("{}      ", 0);
+    c = open_file(&file, &in);
+    tap_ok(c && c->count == 0, "no arrays");
+    container_close(c);
+    free(file.bytes);
+}
+
+/* Every type that the format names, with the bytes of 16 elements. */
+static void check_types(void)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+        bool read;
+    } types[] = {
+        {"BOOL", 16, true},         {"F4", 8, false},      {"F6_E2M3", 12, false},
+        {"F6_E3M2", 12, false},     {"U8", 16, true},      {"I8", 16, true},
+        {"F8_E5M2", 16, true},      {"F8_E4M3", 16, true}, {"F8_E8M0", 16, false},
+        {"I16", 32, true},          {"U16", 32, true},     {"F16", 32, true},
+        {"BF16", 32, true},         {"I32", 64, true},     {"U32", 64, true},
+        {"F32", 64, true},          {"C64", 128, false},   {"F64", 128, true},
+        {"I64", 128, true},         {"U64", 128, true},    {"F8_E4M3FNUZ", 16, false},
+        {"F8_E5M2FNUZ", 16, false},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char header[200];
+        struct container_input in;
+        struct container *c;
+        struct file file;
+
+        snprintf(header, sizeof header,
+                 "{\"x\":{\"dtype\":\"%s\",\"shape\":[4,4],\"data_offsets\":[0,%u]}}",
+                 types[i].name, types[i].bytes);
+        file = make(header, types[i].bytes);
+        c = open_file(&file, &in);
+        tap_case(&family,
+                 c && c->count == 1 && !c->arrays[0].unreadable == types[i].read &&
+                     c->arrays[0].length == types[i].bytes &&
+                     strcmp(c->arrays[0].type_name, types[i].name) == 0,
+                 "%s: %s", types[i].name, in.error);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "types have their sizes, and are read or not");
+}
+
+#define X(type, shape, begin, end) \
+    "{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
+
+/* What is refused: the header, the bytes behind it, and the byte of the file at which it is wrong.
+ */
+static void check_refused(void)
+{
+    static const struct {
+        const char *header;
+        size_t data;
+        uint64_t offset;
+        const char *error;
+    } cases[] = {
+        {"", 0, 8, "begins with {"},
+        {" {}", 0, 8, "begins with {"},
+        {"[]", 0, 8, "begins with {"},
+        {"{} x", 0, 11, "follows its end"},
+        {"{}{}", 0, 10, "follows its end"},
+        {"{", 0, 9, "name of an array"},
+        {"{\"x\"", 0, 12, "name of an array"},
+        {"{\"x\":", 0, 13, "description"},
+        {"{x:1}", 0, 9, "name of an array"},
+        {"{\"\xff\":{}}", 0, 10, "name of an array"},
+        {"{\"\xed\xa0\x80\":{}}", 0, 10, "name of an array"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) ",}", 4, 62, "name of an array"},
+        {"{\"x\":1}", 0, 13, "description"},
+        {"{\"x\":null}", 0, 13, "description"},
+        {"{\"x\":{}}", 0, 13, "missing"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, 13, "missing"},
+        {"{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 4, 36, "dtype stands there twice"},
+        {"{\"x\":{\"shape\":[],\"shape\":[]}}", 4, 33, "shape stands there twice"},
+        {"{\"x\":" X("F33", "[1]", 0, 4) "}", 4, 13, "x: F33 is no type"},
+        {"{\"x\":" X("f32", "[1]", 0, 4) "}", 4, 13, "f32 is no type"},
+        {"{\"x\":" X("", "[1]", 0, 4) "}", 4, 13, "is no type"},
+        {"{\"x\":{\"dtype\":7}}", 4, 22, "name of a type"},
+        {"{\"x\":" X("F32", "[1.0]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[1e0]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[-1]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[01]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[\\u0031]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[18446744073709551616]", 0, 4) "}", 4, 37, "integer below"},
+        {"{\"x\":" X("F32", "[4294967296,4294967296]", 0, 4) "}", 4, 13, "more elements than any"},
+        {"{\"x\":" X("F32", "[4294967296,4294967296,0]", 0, 0) "}", 0, 13, "more elements than"},
+        {"{\"x\":" X("F32", "[4611686018427387904]", 0, 0) "}", 0, 13, "more elements than any"},
+        {"{\"x\":" X("F32", "[1", 0, 4) "}", 4, 39, "integer below"},
+        {"{\"x\":" X("F32", "1", 0, 4) "}", 4, 36, "a shape is expected"},
+        {"{\"x\":" X("F4", "[3]", 0, 2) "}", 2, 13, "no whole bytes"},
+        {"{\"x\":" X("F6_E2M3", "[2]", 0, 1) "}", 1, 13, "no whole bytes"},
+        {"{\"x\":" X("F32", "[1]", 0, 8) "}", 8, 13, "have 4 bytes, and the offsets are 0 and 8"},
+        {"{\"x\":" X("F32", "[2]", 0, 4) "}", 4, 13, "have 8 bytes, and the offsets are 0 and 4"},
+        {"{\"x\":" X("F32", "[1]", 4, 0) "}", 4, 13, "the offsets are 4 and 0"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4, 58, "two offsets"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 8, 60,
+         "two offsets"},
+        {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[]}}", 4, 57, "two offsets"},
+        {"{\"x\":" X("F32", "[1]", 4, 8) "}", 8, 62,
+         "leaves a hole: it begins at offset 4, not at 0"},
+        {"{\"a\":" X("F32", "[1]", 0, 4) ",\"b\":" X("F32", "[1]", 8, 12) "}", 12, 120,
+         "b leaves a hole"},
+        {"{\"a\":" X("F32", "[2]", 0, 8) ",\"b\":" X("F32", "[1]", 4, 8) "}", 8, 0,
+         "b overlaps another"},
+        {"{\"a\":" X("F32", "[1]", 0, 4) ",\"b\":" X("F32", "[1]", 0, 4) "}", 4, 0,
+         "overlaps another"},
+        {"{\"a\":" X("U8", "[1]", 0, 1) ",\"b\":" X("U8", "[1]", 1,
+                                                    2) ",\"\\u0061\":" X("U8", "[1]", 2, 3) "}",
+         3, 0, "two arrays are called a"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 5, 66, "the file 1 bytes behind them"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 3, 65, "the arrays 1 bytes behind it"},
+        {"{}", 1, 10, "the file 1 bytes behind"},
+        {"{\"__metadata__\":[]}", 0, 24, "__metadata__ is an object"},
+        {"{\"__metadata__\":{\"a\":1}}", 0, 29, "__metadata__ holds strings"},
+        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, 42, "__metadata__ stands there twice"},
+        {"{\"x\":{\"y\":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}}", 0, 0, "nested too deeply"},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file file = make(cases[i].header, cases[i].data);
+        struct container_input in;
+        struct container *c = open_file(&file, &in);
+
+        tap_case(&family,
+                 !c && strstr(in.error, cases[i].error) &&
+                     (cases[i].offset == 0 || cases[i].offset == in.error_offset),
+                 "%s: %s at byte %" PRIu64 ", expected %s at %" PRIu64, cases[i].header,
+                 c ? "taken" : in.error, in.error_offset, cases[i].error, cases[i].offset);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "what is refused, why, and where");
+}
+
+/* What is wrong before the header can be looked at. */
+static void check_lengths(void)
+{
+    static const struct {
+        uint64_t length;
+        size_t size;
+        const char *error;
+    } cases[] = {
+        {2, 0, "ends within the length"},          {2, 7, "ends within the length"},
+        {2, 9, "ends within the header of 2"},     {100000001, 20, "100000001 bytes is more than"},
+        {100000000, 20, "ends within the header"}, {UINT64_MAX, 20, "is more than"},
+        {UINT64_MAX - 7, 20, "is more than"},      {0, 8, "begins with {"},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct file file = {.size = cases[i].size};
+        struct container_input in;
+        struct container *c;
+
+        file.bytes = calloc(file.size + 1, 1);
+        if (!file.bytes)
+            abort();
+        for (size_t k = 0; k < 8 && k < file.size; k++)
+            file.bytes[k] = (unsigned char)(cases[i].length >> 8 * k);
+        c = open_file(&file, &in);
+        tap_case(&family, !c && strstr(in.error, cases[i].error),
+                 "length %" PRIu64 ", %zu bytes: %s", cases[i].length, cases[i].size,
+                 c ? "taken" : in.error);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "lengths that no header has");
+}
+
+/* A zero byte ends no header, and shapes have their limit. */
+static void check_limits(void)
+{
+    static const char zero[] = "{}\0 ";
+    struct file file = make_sized(zero, 4, 0);
+    struct container_input in;
+    struct container *c = open_file(&file, &in);
+    char header[1000] = "{\"x\":{\"dtype\":\"U8\",\"data_offsets\":[0,1],\"shape\":[1";
+
+    tap_ok(!c && strstr(in.error, "zero byte") && in.error_offset == 10, "a zero byte: %s",
+           c ? "taken" : in.error);
+    container_close(c);
+    free(file.bytes);
+    for (unsigned dimensions = 1; dimensions < 65; dimensions++)
+        snprintf(strchr(header, 0), 3, ",1");
+    snprintf(strchr(header, 0), 4, "]}}");
+    file = make(header, 1);
+    c = open_file(&file, &in);
+    tap_ok(!c && strstr(in.error, "more than 64 dimensions"), "65 dimensions: %s",
+           c ? "taken" : in.error);
+    container_close(c);
+    free(file.bytes);
+    memmove(strstr(header, ",1]}}"), "]}}", 4);
+    file = make(header, 1);
+    c = open_file(&file, &in);
+    tap_ok(c && c->arrays[0].dimensions == 64, "64 dimensions");
+    container_close(c);
+    free(file.bytes);
+}
+
+/* Many arrays, from the last to the first, so that every list has to grow and to be sorted. */
+static void check_many(void)
+{
+    enum { MANY = 5000 };
+    char *header = malloc((size_t)MANY * 100);
+    size_t length = 1;
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    bool good;
+
+    if (!header)
+        abort();
+    *header = '{';
+    for (unsigned i = MANY; i-- > 0;)
+        length += (size_t)snprintf(
+            header + length, 100,
+            "\"w%u\":{\"dtype\":\"U8\",\"shape\":[1,%u],\"data_offsets\":[%u,%u]}%s", i, 2 + i % 3,
+            i / 3 * 9 + (i % 3 == 0   ? 0
+                         : i % 3 == 1 ? 2
+                                      : 5),
+            i / 3 * 9 + (i % 3 == 0   ? 2
+                         : i % 3 == 1 ? 5
+                                      : 9),
+            i > 0 ? "," : "}");
+    file = make(header, MANY / 3 * 9 + 5);
+    c = open_file(&file, &in);
+    good = c && c->count == MANY;
+    for (unsigned i = 0; good && i < MANY; i++) {
+        char name[20];
+
+        snprintf(name, sizeof name, "w%u", i);
+        good = strcmp(c->arrays[i].name, name) == 0 && c->arrays[i].sizes[1] == 2 + i % 3;
+    }
+    tap_ok(good, "5000 arrays in order: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+    free(header);
+}
+
+static void check_recognise(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *format;
+    } cases[] = {
+        {"\x40\0\0\0\0\0\0\0{\"w\":{\"d", 16, "safetensors"},
+        {"\2\0\0\0\0\0\0\0{}", 10, "safetensors"},
+        {"\x8\0\0\0\0\0\0\0{ ", 10, "safetensors"},
+        {"\2\0\0\0\0\0\0\0{", 9, NULL},
+        {"\1\0\0\0\0\0\0\0{}", 10, NULL},
+        {"\1\xe1\xf5\5\0\0\0\0{\"", 10, NULL}, /* 100,000,001 */
+        {"\0\xe1\xf5\5\0\0\0\0{\"", 10, "safetensors"},
+        {"\x40\0\0\0\0\0\0\0[\"w\":{\"d", 16, NULL},
+        {"\x40\0\0\0\0\0\0\1{\"w\":{\"d", 16, NULL},
+        {"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, NULL},
+        {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.npy", 35, "npz"},
+        {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.np", 34, NULL},
+        {"PK\3\4\24\0\0\0\0\0aaaabbbbccccdddd\5\0\0\0x.txt", 35, NULL},
+        {"GGUF\3\0\0\0", 8, "gguf"},
+        {"GGUF\0\0\0\2", 8, "gguf"},
+        {"GGUF\1\0\0\0", 8, NULL},
+        {"", 0, NULL},
+    };
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct container_format *found =
+            container_recognise((const unsigned char *)cases[i].bytes, cases[i].size);
+
+        tap_case(&family,
+                 found ? cases[i].format && strcmp(found->name, cases[i].format) == 0
+                       : !cases[i].format,
+                 "case %zu: %s", i, found ? found->name : "none");
+    }
+    tap_family_end(&family, "formats are told by their first bytes");
+}
+
+/*
+ * .npz.
+ */
+
+/* A zip archive as it is put together. */
+struct archive {
+    unsigned char bytes[8192], directory[2048];
+    size_t size, directory_size;
+    unsigned members;
+};
+
+static void put(unsigned char *at, uint64_t x, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (unsigned char)(x >> 8 * i);
+}
+
+/* Adds a member, stored or, method 8, in one stored block of deflate. With `wide`, its sizes stand
+   in a ZIP64 field, behind a field of another kind. */
+static void add_member(struct archive *z, const char *name, const void *content, size_t size,
+                       unsigned method, bool wide)
+{
+    const size_t length = strlen(name), packed = method == 8 ? size + 5 : size;
+    unsigned char *local = z->bytes + z->size, *entry = z->directory + z->directory_size;
+    unsigned char *data = local + 30 + length;
+
+    memset(local, 0, 30);
+    put(local, 0x04034b50, 4);
+    put(local + 8, method, 2);
+    put(local + 26, length, 2);
+    memcpy(local + 30, name, length);
+    if (method == 8) {
+        *data++ = 1;
+        put(data, size, 2);
+        put(data + 2, ~size, 2);
+        data += 4;
+    }
+    memcpy(data, content, size);
+    memset(entry, 0, 46);
+    put(entry, 0x02014b50, 4);
+    put(entry + 10, method, 2);
+    put(entry + 20, wide ? 0xffffffff : packed, 4);
+    put(entry + 24, wide ? 0xffffffff : size, 4);
+    put(entry + 28, length, 2);
+    put(entry + 30, wide ? 24 : 0, 2);
+    put(entry + 42, z->size, 4);
+    memcpy(entry + 46, name, length);
+    if (wide) {
+        put(entry + 46 + length, 0x7777, 4);
+        put(entry + 46 + length + 4, 1, 2);
+        put(entry + 46 + length + 6, 16, 2);
+        put(entry + 46 + length + 8, size, 8);
+        put(entry + 46 + length + 16, packed, 8);
+    }
+    z->size += 30 + length + packed;
+    z->directory_size += 46 + length + (wide ? 24 : 0);
+    z->members++;
+}
+
+/* Ends the archive, with a ZIP64 end and a comment where those are asked for; free its bytes. */
+static struct file end_archive(const struct archive *z, bool wide, const char *comment)
+{
+    struct file file = {.size =
+                            z->size + z->directory_size + (wide ? 76 : 0) + 22 + strlen(comment)};
+    const size_t begin = z->size, end = begin + z->directory_size;
+    unsigned char *at;
+
+    file.bytes = calloc(file.size, 1);
+    if (!file.bytes)
+        abort();
+    memcpy(file.bytes, z->bytes, z->size);
+    memcpy(file.bytes + begin, z->directory, z->directory_size);
+    at = file.bytes + end;
+    if (wide) {
+        put(at, 0x06064b50, 4);
+        put(at + 4, 44, 8);
+        put(at + 24, z->members, 8);
+        put(at + 32, z->members, 8);
+        put(at + 40, z->directory_size, 8);
+        put(at + 48, begin, 8);
+        put(at + 56, 0x07064b50, 4);
+        put(at + 64, end, 8);
+        put(at + 72, 1, 4);
+        at += 76;
+    }
+    put(at, 0x06054b50, 4);
+    put(at + 8, wide ? 0xffff : z->members, 2);
+    put(at + 10, wide ? 0xffff : z->members, 2);
+    put(at + 12, wide ? 0xffffffff : z->directory_size, 4);
+    put(at + 16, wide ? 0xffffffff : begin, 4);
+    put(at + 20, strlen(comment), 2);
+    memcpy(at + 22, comment, strlen(comment));
+    return file;
+}
+
+/* A .npy with this dictionary, and so many bytes of elements. Returns its size. */
+static size_t npy(unsigned char out[512], const char *dictionary, size_t data)
+{
+    const size_t length = strlen(dictionary);
+
+    memcpy(out, "\x93NUMPY\1\0", 8);
+    put(out + 8, length, 2);
+    memcpy(out + 10, dictionary, length);
+    memset(out + 10 + length, 7, data);
+    return 10 + length + data;
+}
+
+#define F4_23 "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}"
+#define I2_32 "{'descr': '>i2', 'fortran_order': True, 'shape': (3, 2)}"
+#define C8_1 "{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}"
+#define RECORD "{'descr': [('a', '<f4'), (']', 'O')], 'fortran_order': False, 'shape': ()}"
+
+static struct container *open_npz(struct file *file, struct container_input *in)
+{
+    *in = input(file);
+    return container_open(container_find("npz"), in);
+}
+
+/* Archives of several members, in every form that sizes are written in. */
+static void check_npz(void)
+{
+    struct tap_family family = {0};
+    unsigned char member[512];
+
+    for (unsigned form = 0; form < 4; form++) {
+        struct archive z = {.size = 0};
+        const struct container_array *a;
+        struct container_input in;
+        struct container *c;
+        struct file file;
+
+        add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, form & 1);
+        add_member(&z, "notes.txt", "notes", 5, 0, false);
+        add_member(&z, "b/a.npy", member, npy(member, I2_32, 12), 0, form & 1);
+        add_member(&z, "c.npy", member, npy(member, C8_1, 8), 0, false);
+        add_member(&z, "s.npy", member, npy(member, RECORD, 8), 0, false);
+        add_member(&z, "l.npy", member, npy(member, F4_23, 24), 14, false);
+        file = end_archive(&z, form & 2, form == 3 ? "PK\5\6 is no end" : "");
+        c = open_npz(&file, &in);
+        if (!tap_case(&family, c && c->count == 6, "form %u: %s", form, in.error)) {
+            container_close(c);
+            free(file.bytes);
+            continue;
+        }
+        a = c->arrays;
+        tap_case(&family,
+                 strcmp(a[0].name, "w") == 0 && a[0].type == ELEMENT_F32 && a[0].elements == 6 &&
+                     a[0].dimensions == 2 && a[0].sizes[1] == 3 && !a[0].fortran_order &&
+                     file.bytes[a[0].offset] == 7 && file.bytes[a[0].offset - 1] == '}' &&
+                     a[0].length == 24,
+                 "form %u: w", form);
+        tap_case(&family, strcmp(a[1].name, "notes.txt") == 0 && a[1].unreadable, "form %u: notes",
+                 form);
+        tap_case(&family,
+                 strcmp(a[2].name, "b/a") == 0 && a[2].type == ELEMENT_I16 && a[2].big_endian &&
+                     a[2].fortran_order && a[2].sizes[0] == 3,
+                 "form %u: b/a", form);
+        tap_case(&family,
+                 strcmp(a[3].type_name, "<c8") == 0 && a[3].unreadable && a[3].elements == 1,
+                 "form %u: complex numbers", form);
+        tap_case(&family, strcmp(a[4].type_name, "structured") == 0 && a[4].unreadable,
+                 "form %u: a structure", form);
+        tap_case(&family, strcmp(a[5].name, "l") == 0 && a[5].unreadable,
+                 "form %u: another compression", form);
+        container_close(c);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "members, and what they are");
+}
+
+/* A member that is deflated: where its bytes are, and what they hold. */
+static void check_deflated(void)
+{
+    struct archive z = {.size = 0};
+    struct container_input in;
+    unsigned char member[512];
+    struct container *c;
+    struct file file;
+    const size_t size = npy(member, F4_23, 24);
+
+    add_member(&z, "w.npy", member, size, 8, false);
+    file = end_archive(&z, false, "");
+    c = open_npz(&file, &in);
+    tap_ok(c && c->count == 1 && c->arrays[0].deflated && c->arrays[0].offset == 35 &&
+               c->arrays[0].packed == size + 5,
+           "where a deflated member lies: %s", in.error);
+    if (inflate_possible())
+        tap_ok(c && c->arrays[0].before == size - 24 && c->arrays[0].elements == 6 &&
+                   c->arrays[0].length == 24 && !c->arrays[0].unreadable,
+               "what a deflated member holds");
+    else
+        tap_ok(c && c->arrays[0].unreadable, "without zlib, it is left out");
+    container_close(c);
+    file.bytes[35] = 7; /* a kind of block that there is not */
+    c = open_npz(&file, &in);
+    if (inflate_possible())
+        tap_ok(!c && in.error[0] && in.error_offset >= 35, "a damaged one: %s",
+               c ? "taken" : in.error);
+    container_close(c);
+    free(file.bytes);
+}
+
+/* An archive of one member. */
+static struct file make_npz(void)
+{
+    struct archive z = {.size = 0};
+    unsigned char member[512];
+
+    add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+    return end_archive(&z, false, "");
+}
+
+/* Archives with one part changed: the place, how many bytes, what they become, and what is said. */
+static void check_damaged(void)
+{
+    enum { ENTRY_AT = 126, END_AT = 177, FILE_SIZE = END_AT + 22 };
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+        const char *error;
+    } cases[] = {
+        {0, 1, 'Q', "a member is expected here"},
+        {26, 2, 4, "another name in the directory"},
+        {26, 2, 60000, "do not lie before the directory"},
+        {28, 2, 60000, "do not lie before the directory"},
+        {31, 1, 'x', "another name in the directory"},
+        {35, 1, 'x', "no .npy file"},
+        {43, 2, 500, "no .npy file, or is cut off"},
+        {45, 1, 'x', "byte 10 of this .npy"},
+        {98, 1, '9', "more elements than the"},
+        {ENTRY_AT, 1, 'x', "an entry of the central directory is expected"},
+        {ENTRY_AT + 20, 4, 92, "do not lie before the directory"},
+        {ENTRY_AT + 20, 4, 90, "91 bytes are stored as 90"},
+        {ENTRY_AT + 24, 4, 0xffffffff, "4294967295 bytes are stored as 91"},
+        {ENTRY_AT + 28, 2, 6, "this entry of the central directory is cut off"},
+        {ENTRY_AT + 30, 2, 1, "this entry of the central directory is cut off"},
+        {ENTRY_AT + 32, 2, 65535, "this entry of the central directory is cut off"},
+        {ENTRY_AT + 42, 4, 1, "a member is expected here"},
+        {ENTRY_AT + 42, 4, 97, "not before the directory"},
+        {ENTRY_AT + 42, 4, 0xfffffffe, "not before the directory"},
+        {ENTRY_AT + 47, 1, 0, "zero byte"},
+        {END_AT, 1, 'x', "the file is cut off"},
+        {END_AT + 10, 2, 0, "more than 0 members"},
+        {END_AT + 10, 2, 2, "2 members have no room in 51 bytes"},
+        {END_AT + 12, 4, 50, "does not end here"},
+        {END_AT + 12, 4, 0xfffffff0, "does not end here"},
+        {END_AT + 16, 4, 125, "does not end here"},
+        {END_AT + 16, 4, 0xffffffff, "does not end here"},
+        {END_AT + 20, 2, 1, "the file is cut off"},
+    };
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file = make_npz();
+        if (file.size != FILE_SIZE || file.bytes[ENTRY_AT] != 'P' || file.bytes[END_AT] != 'P')
+            abort();
+        put(file.bytes + cases[i].at, cases[i].value, cases[i].bytes);
+        c = open_npz(&file, &in);
+        tap_case(&family, !c && strstr(in.error, cases[i].error), "byte %zu: %s, expected %s",
+                 cases[i].at, c ? "taken" : in.error, cases[i].error);
+        container_close(c);
+        free(file.bytes);
+    }
+    for (size_t size = 0; size < FILE_SIZE; size++) {
+        struct file cut = {malloc(size + 1), size};
+
+        file = make_npz();
+        if (!cut.bytes)
+            abort();
+        memcpy(cut.bytes, file.bytes, size);
+        c = open_npz(&cut, &in);
+        tap_case(&family, !c && in.error[0], "cut off at %zu: %s", size, c ? "taken" : in.error);
+        container_close(c);
+        free(cut.bytes);
+        free(file.bytes);
+    }
+    tap_family_end(&family, "damaged archives");
+}
+
+/* Two members of one name, and two that are the same bytes. */
+static void check_twice(void)
+{
+    struct archive z = {.size = 0};
+    struct container_input in;
+    unsigned char member[512];
+    struct container *c;
+    struct file file;
+
+    add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+    add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+    file = end_archive(&z, false, "");
+    c = open_npz(&file, &in);
+    tap_ok(!c && strstr(in.error, "two arrays are called w"), "one name twice: %s", in.error);
+    container_close(c);
+    put(file.bytes + (size_t)2 * 126 + 51 + 42, 0, 4);
+    c = open_npz(&file, &in);
+    tap_ok(!c && strstr(in.error, "overlap"), "a member twice: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+}
+
+/*
+ * GGUF.
+ */
+
+/* A file as it is put together, in either byte order. */
+struct gguf {
+    unsigned char bytes[4096];
+    size_t size;
+    bool big;
+};
+
+static void add_number(struct gguf *g, uint64_t x, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        g->bytes[g->size + (g->big ? size - 1 - i : i)] = (unsigned char)(x >> 8 * i);
+    g->size += size;
+}
+
+static void add_text(struct gguf *g, const char *text)
+{
+    add_number(g, strlen(text), 8);
+    memcpy(g->bytes + g->size, text, strlen(text));
+    g->size += strlen(text);
+}
+
+static void add_tensor(struct gguf *g, const char *name, unsigned rows, unsigned columns,
+                       unsigned type, uint64_t offset)
+{
+    add_text(g, name);
+    add_number(g, rows ? 2 : 1, 4);
+    add_number(g, columns, 8);
+    if (rows)
+        add_number(g, rows, 8);
+    add_number(g, type, 4);
+    add_number(g, offset, 8);
+}
+
+/* The header up to the tensors, with metadata of every kind; the alignment is 64. */
+static void begin_gguf(struct gguf *g, bool big, unsigned tensors)
+{
+    *g = (struct gguf){.big = big};
+    memcpy(g->bytes, "GGUF", 4);
+    g->size = 4;
+    add_number(g, 3, 4);
+    add_number(g, tensors, 8);
+    add_number(g, 5, 8);
+    add_text(g, "general.name");
+    add_number(g, 8, 4);
+    add_text(g, "made by hand");
+    add_text(g, "general.something");
+    add_number(g, 7, 4);
+    add_number(g, 1, 1);
+    add_text(g, "general.alignment");
+    add_number(g, 4, 4);
+    add_number(g, 64, 4);
+    add_text(g, "tokens");
+    add_number(g, 9, 4);
+    add_number(g, 8, 4);
+    add_number(g, 2, 8);
+    add_text(g, "one");
+    add_text(g, "");
+    add_text(g, "scores");
+    add_number(g, 9, 4);
+    add_number(g, 12, 4);
+    add_number(g, 3, 8);
+    add_number(g, 1, 8);
+    add_number(g, 2, 8);
+    add_number(g, 3, 8);
+}
+
+/* With so many bytes of elements behind the header; free its bytes. */
+static struct file end_gguf(const struct gguf *g, size_t data)
+{
+    const size_t begin = (g->size + 63) / 64 * 64;
+    struct file file = {calloc(begin + data, 1), begin + data};
+
+    if (!file.bytes)
+        abort();
+    memcpy(file.bytes, g->bytes, g->size);
+    return file;
+}
+
+static struct container *open_gguf(struct file *file, struct container_input *in)
+{
+    *in = input(file);
+    return container_open(container_find("gguf"), in);
+}
+
+static void check_gguf(void)
+{
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    for (int big = 0; big < 2; big++) {
+        const struct container_array *a;
+
+        begin_gguf(&g, big, 4);
+        add_tensor(&g, "last", 0, 5, 30, 192);
+        add_tensor(&g, "blk.0.weight", 3, 2, 0, 0);
+        add_tensor(&g, "quantised", 2, 32, 8, 64);
+        add_tensor(&g, "new", 0, 7, 99, 192);
+        file = end_gguf(&g, 202);
+        c = open_gguf(&file, &in);
+        if (tap_case(&family, c && c->count == 4, "big %d: %s", big, in.error)) {
+            a = c->arrays;
+            tap_case(&family,
+                     strcmp(a[0].name, "blk.0.weight") == 0 && a[0].type == ELEMENT_F32 &&
+                         a[0].big_endian == big && a[0].elements == 6 && a[0].dimensions == 2 &&
+                         a[0].sizes[0] == 3 && a[0].sizes[1] == 2 && a[0].length == 24 &&
+                         a[0].offset == file.size - 202 && !a[0].unreadable,
+                     "big %d: the first", big);
+            tap_case(&family,
+                     strcmp(a[1].name, "quantised") == 0 && strcmp(a[1].type_name, "Q8_0") == 0 &&
+                         a[1].unreadable && a[1].length == 68 && a[1].elements == 64,
+                     "big %d: a quantised one", big);
+            tap_case(&family,
+                     strcmp(a[2].name, "new") == 0 && a[2].unreadable &&
+                         strcmp(a[2].type_name, "99") == 0,
+                     "big %d: one of an unknown type", big);
+            tap_case(&family,
+                     strcmp(a[3].name, "last") == 0 && a[3].type == ELEMENT_BF16 &&
+                         a[3].dimensions == 1 && a[3].elements == 5 && a[3].length == 10,
+                     "big %d: the last", big);
+        }
+        container_close(c);
+        /* Cut off anywhere. */
+        for (size_t size = 0; size < file.size; size++) {
+            struct file cut = {malloc(size + 1), size};
+
+            if (!cut.bytes)
+                abort();
+            memcpy(cut.bytes, file.bytes, size);
+            c = open_gguf(&cut, &in);
+            tap_case(&family, !c && in.error[0] && in.error_offset <= size,
+                     "big %d, cut off at %zu: %s", big, size, c ? "taken" : in.error);
+            container_close(c);
+            free(cut.bytes);
+        }
+        free(file.bytes);
+    }
+    tap_family_end(&family, "tensors of a GGUF file");
+}
+
+static void check_gguf_wrong(void)
+{
+    static const struct {
+        unsigned rows, columns, type;
+        uint64_t offset;
+        const char *error;
+    } cases[] = {
+        {1, 6, 0, 32, "is no multiple of 64"},
+        {1, 6, 0, 64, "the file ends before its 24 bytes"},
+        {1, 17, 0, 0, "the file ends before its 68 bytes"},
+        {1, 33, 2, 0, "no whole blocks of 32"},
+        {0xffffffff, 0xffffffff, 28, 0, "more elements than any file"},
+        {1, 6, 0, UINT64_C(1) << 63, "the file ends before"},
+    };
+    struct tap_family family = {0};
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    struct gguf g;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin_gguf(&g, false, 1);
+        add_tensor(&g, "w", cases[i].rows, cases[i].columns, cases[i].type, cases[i].offset);
+        file = end_gguf(&g, 64);
+        c = open_gguf(&file, &in);
+        tap_case(&family, !c && strstr(in.error, cases[i].error), "case %zu: %s, expected %s", i,
+                 c ? "taken" : in.error, cases[i].error);
+        container_close(c);
+        free(file.bytes);
+    }
+    for (int same = 0; same < 2; same++) {
+        begin_gguf(&g, false, 2);
+        add_tensor(&g, "w", 1, 20, 0, 0);
+        add_tensor(&g, same ? "w" : "v", 1, 16, 0, same ? 128 : 64);
+        file = end_gguf(&g, 192);
+        c = open_gguf(&file, &in);
+        tap_case(&family,
+                 !c && strstr(in.error, same ? "two arrays are called w" : "v overlaps another"),
+                 "two: %s", c ? "taken" : in.error);
+        container_close(c);
+        free(file.bytes);
+    }
+    begin_gguf(&g, false, 1);
+    add_text(&g, "w");
+    add_number(&g, 5, 4);
+    file = end_gguf(&g, 192);
+    c = open_gguf(&file, &in);
+    tap_case(&family, !c && strstr(in.error, "5 dimensions, and 4 are the most"), "dimensions: %s",
+             in.error);
+    container_close(c);
+    free(file.bytes);
+    begin_gguf(&g, false, 1000000);
+    file = end_gguf(&g, 192);
+    c = open_gguf(&file, &in);
+    tap_case(&family, !c && strstr(in.error, "1000000 tensors have no room"), "tensors: %s",
+             in.error);
+    container_close(c);
+    free(file.bytes);
+    tap_family_end(&family, "what is wrong with tensors");
+}
+
+int main(void)
+{
+    check_recognise();
+    check_read();
+    check_types();
+    check_refused();
+    check_lengths();
+    check_limits();
+    check_many();
+    check_npz();
+    check_deflated();
+    check_damaged();
+    check_twice();
+    check_gguf();
+    check_gguf_wrong();
+    return tap_done();
+}
