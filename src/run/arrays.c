@@ -16,6 +16,7 @@ MUTEX_ROLE(arrays_role);
 /* What there is of an array. */
 struct found {
     struct result result;
+    uint32_t quantiles; /* as in struct reduction */
     bool done;
     char *error; /* why there is no result; NULL where there is one */
 };
@@ -153,6 +154,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
         return;
     }
     found->result = reduction->result;
+    found->quantiles = reduction->quantiles;
     a->partials[k] = reduction->partial;
 }
 
@@ -211,6 +213,7 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     one->array = array->name;
     snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
     one->result = a->found[k].result;
+    one->quantiles = a->found[k].quantiles;
     one->partial = a->partials[k];
     one->type = array->type;
     one->big_endian = array->big_endian;

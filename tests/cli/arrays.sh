@@ -115,8 +115,8 @@ nan
 gpureduce: small.safetensors: array empty: empty: no elements'
 safetensors both.safetensors a:I32:3:three.f32 b:F32:3:three.f32
 run -q -o median both.safetensors
-is 'what only some arrays have' 1 'error
-2' 'gpureduce: both.safetensors: array a: there are no quantiles of i32, but of floats, i8, u8, i16 and u16'
+is 'quantiles of several types' 0 '1073741824
+2'
 run -q --histogram=exponent small.safetensors
 fails 'a histogram of several' 'small.safetensors: a histogram is of one array: name it with --array'
 run -q --histogram=2 --array w.weight small.safetensors
@@ -194,6 +194,20 @@ is 'several indices' 1 '' 'gpureduce: other: holds 2 indices of safetensors: nam
 mkdir bare
 run -q -o sum bare
 fails 'a directory without such files' 'bare: is a directory'
+run -q --total -o median,count three.f32 small.safetensors
+is 'no quantiles of a total of arrays' 1 '2
+3
+2
+3
+nan
+2
+2
+3
+nan
+0
+error
+error' 'gpureduce: no total: quantiles and histograms of the arrays of containers are each array'"'"'s own'
+
 
 #
 # Where it can be read.
