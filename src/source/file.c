@@ -420,9 +420,9 @@ static enum source_status file_next(struct source *s, const struct source_reques
         if (request->drain ||
             !(f->begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
             return SOURCE_END;
-        claim->uncached = !claim->packed && s->info.uncached > 0 && f->map &&
-                          source_uncached(f->map, claim->offset, claim->count * claim->size,
-                                          PROBES_RANGE) > 0;
+        claim->uncached =
+            !claim->packed && s->info.uncached > 0 && f->map &&
+            source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
     }
     chunk->array = claim->array;
     chunk->index = claim->index;

@@ -1,6 +1,7 @@
 /*
- * The kernels' launchers, for each row of ELEMENT_TABLE: reduce_NAME.cu and the files spread_*.cu define
- * those of ELEMENT_FLOAT_TABLE, and spread_narrow.cu and reduce_integers.cu those of the others.
+ * The kernels' launchers, for each row of ELEMENT_TABLE: reduce_NAME.cu and the files spread_*.cu
+ * define those of ELEMENT_FLOAT_TABLE, and spread_narrow.cu and reduce_integers.cu those of the
+ * others.
  */
 #ifndef GPUREDUCE_CUDA_INSTANCES_H
 #define GPUREDUCE_CUDA_INSTANCES_H
