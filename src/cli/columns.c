@@ -28,9 +28,11 @@ void columns_add(struct columns *t, const char *text)
         size_t room = 2 * t->room + length + 4096;
         char *more = realloc(t->text, room);
 
+        if (more) {
+            t->text = more;
+            t->room = room;
+        }
         t->failed = !more;
-        t->text = more ? more : t->text;
-        t->room = more ? room : t->room;
     }
     if (t->failed)
         return;

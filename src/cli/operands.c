@@ -36,8 +36,10 @@ static void add(struct list *list, char *name)
         size_t room = list->room ? 2 * list->room : 16;
         char **names = realloc(list->names, room * sizeof *names);
 
-        list->names = names ? names : list->names;
-        list->room = names ? room : list->room;
+        if (names) {
+            list->names = names;
+            list->room = room;
+        }
     }
     if (!name || list->count == list->room) {
         list->failed = true;

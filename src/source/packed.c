@@ -199,12 +199,14 @@ static ptrdiff_t read_piece(struct source *s, void *to, size_t size, uint64_t of
 {
     const struct packed_state *p = s->state;
     const uint64_t page = mapping_page(), first = offset / page * page;
-    struct copying c = {to, p->map + offset, size};
     const uint64_t begun = clock_now();
+    struct copying c = {.to = to, .size = size};
     bool copied;
 
-    if (!p->map || source_uncached(p->map, offset, size, 2) > 0 || !mapping_populate(c.from, size))
+    if (!p->map || source_uncached(p->map, offset, size, 2) > 0 ||
+        !mapping_populate(p->map + offset, size))
         return source_pread(s, to, size, offset);
+    c.from = p->map + offset;
     copied = mapping_guard(copy, &c);
     mapping_release(p->map + first, (size_t)(align_up((size_t)(offset + size), page) - first));
     if (!copied)

@@ -177,13 +177,13 @@ static uint32_t emulated_byte_perm(uint32_t x, uint32_t y, uint32_t selector)
 #define __byte_perm emulated_byte_perm
 
 /* Sums rounded down, or up. */
-static double emulated_directed(double a, double b, double towards)
+__attribute__((unused)) static double emulated_directed(double a, double b, double towards)
 {
     const double sum = a + b, b_seen = sum - a, rest = (a - (sum - b_seen)) + (b - b_seen);
 
     return rest != 0 && (rest > 0) == (towards > 0) ? nextafter(sum, towards) : sum;
 }
-static float emulated_directed_float(float a, float b, float towards)
+__attribute__((unused)) static float emulated_directed_float(float a, float b, float towards)
 {
     const double exact = (double)a + b; /* or so close that no float lies between */
     const float sum = (float)exact;

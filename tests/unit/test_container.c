@@ -504,7 +504,7 @@ static struct container *open_npz(struct file *file, struct container_input *in)
 static void check_npz(void)
 {
     struct tap_family family = {0};
-    unsigned char member[512];
+    unsigned char member[512] = {0};
 
     for (unsigned form = 0; form < 4; form++) {
         struct archive z = {.size = 0};
@@ -557,7 +557,7 @@ static void check_deflated(void)
 {
     struct archive z = {.size = 0};
     struct container_input in;
-    unsigned char member[512];
+    unsigned char member[512] = {0};
     struct container *c;
     struct file file;
     const size_t size = npy(member, F4_23, 24);
@@ -588,7 +588,7 @@ static void check_deflated(void)
 static struct file make_npz(void)
 {
     struct archive z = {.size = 0};
-    unsigned char member[512];
+    unsigned char member[512] = {0};
 
     add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
     return end_archive(&z, false, "");
@@ -669,7 +669,7 @@ static void check_twice(void)
 {
     struct archive z = {.size = 0};
     struct container_input in;
-    unsigned char member[512];
+    unsigned char member[512] = {0};
     struct container *c;
     struct file file;
 

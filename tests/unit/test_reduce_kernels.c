@@ -7,7 +7,7 @@
  * Built twice: run on the host, a thread at a time (lib/reduce_emulated.cu), where nvcc is; and
  * with TEST_CUDA on a GPU, with more data; that skips where there is none.
  *
- * From the environment: STRESS_RUNS is how many random reductions of a type, CHECK_SEED the seed.
+ * From the environment: KERNELS_RUNS is how many random reductions of a type, CHECK_SEED the seed.
  */
 #include "config.h"
 
@@ -354,7 +354,7 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 
 int main(void)
 {
-    const unsigned runs = (unsigned)from_environment("STRESS_RUNS", RUNS);
+    const unsigned runs = (unsigned)from_environment("KERNELS_RUNS", RUNS);
     const uint64_t seed = from_environment("CHECK_SEED", 1);
     char reason[ENGINE_REASON_MAX] = "";
 

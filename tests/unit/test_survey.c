@@ -358,8 +358,8 @@ static bool reaches(const struct reference_number *x, const struct ends *ends, u
         const struct reference_number *edge = j < i ? &ends->high : &ends->low;
 
         for (size_t part = 0; part < REFERENCE_PARTS; part++) {
-            list[2 * REFERENCE_PARTS * j + part] = x->part[part];
-            list[2 * REFERENCE_PARTS * j + REFERENCE_PARTS + part] = -edge->part[part];
+            list[(size_t)2 * REFERENCE_PARTS * j + part] = x->part[part];
+            list[(size_t)2 * REFERENCE_PARTS * j + REFERENCE_PARTS + part] = -edge->part[part];
         }
     }
     result = oracle_sum(list, 2 * (size_t)bins * REFERENCE_PARTS) >= 0;

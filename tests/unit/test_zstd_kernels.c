@@ -301,7 +301,7 @@ static unsigned long number(const char *name, unsigned long otherwise)
    behind them. Every other one is changed by a bit. */
 #define HASH_FRAMES 40
 #define HASH_BYTES_MAX 9000
-#define HASH_RING (4 * 4096)
+#define HASH_RING ((size_t)4 * 4096)
 static void check_hashes(unsigned long runs, uint64_t seed)
 {
     const struct sample_settings settings = {.checksum = true};

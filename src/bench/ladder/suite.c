@@ -162,7 +162,7 @@ static void suite_row(const struct workbench *b, struct table *t, struct bench_c
                       unsigned count)
 {
     struct series s[CONTENDERS] = {{0}};
-    double rates[CONTENDERS];
+    double rates[CONTENDERS] = {0};
 
     for (unsigned i = 0; i < count; i++) {
         s[i] = series_of(contenders[i].times, contenders[i].timed);
