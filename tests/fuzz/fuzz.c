@@ -228,7 +228,7 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     set = fuzz_below(in, (UINT64_C(1) << operation_count) / 2); /* median is the last */
     for (size_t i = 0; i < operation_count; i++) {
         /* What takes several readings is not for pipes. */
-        if (!operation_is_quantile(&operations[i]) && (set == 0 || (set >> i & 1))) {
+        if (!operation_quantile(&operations[i]) && (set == 0 || (set >> i & 1))) {
             options->operations[options->operation_count++] = &operations[i];
             options->session.wants |= operations[i].wants;
         }
@@ -422,7 +422,8 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
                   uint64_t elements, bool good, const struct reduction *reduction, const char *how)
 {
     /* The oracle takes milliseconds: not every time. */
-    const bool spread = (options->session.wants & SPREAD_WANTS) && elements % 8 == 0;
+    const bool spread = (options->session.wants & SPREAD_WANTS) && elements % 8 == 0 &&
+                        reference_spread_is_known(content->type);
     unsigned char *data = in_order(content, (size_t)elements);
     const char *differs;
     const struct result *expected;

@@ -499,6 +499,7 @@ static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
     result->count = any_count(in);
     result->nan = any_count(in);
     result->infinity = any_count(in);
+    reduction->quantiles = fuzz_flag(in) ? UINT32_MAX : 0;
 }
 
 /* The operations in any order, perhaps one of them twice. */
@@ -587,15 +588,29 @@ static char *printed_name(const char *name, bool json)
     return text;
 }
 
-static bool is_printed(const struct printed *p, const struct operation *op)
+/* Whether line i has a value of the operation. */
+static bool is_printed(const struct printed *p, size_t i, const struct operation *op)
 {
+    if (report_left_out(op, &p->reductions[i]))
+        return false;
     /* Of JSON, every object has the counts. */
     if (p->options.output == OUTPUT_JSON && op->wants == 0)
         return true;
-    for (size_t i = 0; i < p->options.operation_count; i++)
-        if (p->options.operations[i] == op)
+    for (size_t j = 0; j < p->options.operation_count; j++)
+        if (p->options.operations[j] == op)
             return true;
     return false;
+}
+
+/* Whether line i stands for a failure: it says so, or is one of TSV without any value. */
+static bool is_failure(const struct printed *p, size_t i)
+{
+    if (p->reductions[i].error[0] || p->options.output == OUTPUT_JSON)
+        return p->reductions[i].error[0];
+    for (size_t j = 0; j < operation_count; j++)
+        if (is_printed(p, i, &operations[j]))
+            return false;
+    return true;
 }
 
 static void check_value(const struct printed *p, size_t i, const struct operation *op,
@@ -609,7 +624,7 @@ static void check_value(const struct printed *p, size_t i, const struct operatio
     double number;
     uint64_t integer;
 
-    if (!is_printed(p, op)) {
+    if (!is_printed(p, i, op)) {
         fuzz_check(!*text, "a value of %s that was not printed: %s", op->name, text);
         return;
     }
@@ -669,7 +684,7 @@ static void check_printed(const struct printed *p, const struct session_options 
         if (!same_file(line->file, name))
             fail_with_record("another name", i);
         free(name);
-        if (line->binary64 != json || line->failed != (p->reductions[i].error[0] != '\0'))
+        if (line->binary64 != json || line->failed != is_failure(p, i))
             fail_with_record("another line", i);
         check_input(p, i, session, line);
         for (size_t j = 0; j < operation_count && !line->failed; j++)

@@ -59,8 +59,13 @@ static void reduce_floats(struct reference *e, enum element_type type, const voi
     }
 }
 
-void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
-                      uint64_t ddof)
+bool reference_spread_is_known(enum element_type type)
+{
+    return element_is_float(type) || element_size(type) < 8;
+}
+
+static void spread_floats(struct result *r, enum element_type type, const void *data, size_t n,
+                          uint64_t ddof)
 {
     double *numbers = malloc((n + 1) * sizeof *numbers);
     size_t count = 0;
@@ -73,16 +78,25 @@ void reference_spread(struct reference *e, enum element_type type, const void *d
         if (!isnan(x))
             numbers[count++] = x;
     }
+    oracle_spread(type, numbers, count, ddof, r);
+    free(numbers);
+}
+
+void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
+                      uint64_t ddof)
+{
     for (int skip = 0; skip < 2; skip++) {
         struct result *r = &e->policy[skip];
 
-        oracle_spread(type, numbers, count, ddof, r);
-        if (skip || count == n)
+        if (element_is_float(type))
+            spread_floats(r, type, data, n, ddof);
+        else
+            reference_spread_element(r, type, data, n, ddof);
+        if (skip || r->nan == 0)
             continue;
         r->sumsq = r->var = r->std = r->rms = r->l1 = r->l2 = NAN;
         r->absmax = r->absmin = r->range = NAN;
     }
-    free(numbers);
 }
 
 void reference_take(struct partial *p, enum element_type type, const void *data, size_t n,

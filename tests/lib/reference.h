@@ -20,6 +20,10 @@ struct reference {
 void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
                       uint64_t index);
 
+/* Which types reference_spread takes: those whose values are binary64. Integers of 64 bits are left
+   to tests/cli/types.sh. */
+bool reference_spread_is_known(enum element_type type);
+
 /* Adds what spread_finish is to say of them. */
 void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
                       uint64_t ddof);

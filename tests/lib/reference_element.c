@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/oracle.h"
+#include "lib/oracle_spread.h"
 
 /* The bits of element i. */
 static uint64_t bits_of(enum element_type type, const void *data, size_t i)
@@ -226,4 +227,52 @@ void reference_reduce_element(struct reference *e, enum element_type type, const
         e->policy[0].sum = e->policy[0].mean = e->policy[0].min = e->policy[0].max = NAN;
         e->policy[0].argmin = e->policy[0].argmax = r.first_nan;
     }
+}
+
+/* The value of a type of one byte that is nearest to x, the even one of two; beyond all an
+   infinity, or NaN as it is. */
+static double nearest_of_byte(enum element_type type, double x)
+{
+    const double most = type == ELEMENT_F8E4M3 ? 464 : 61440; /* halfway to what would come next */
+    unsigned best = 0;
+
+    if (!isfinite(x) || x >= most)
+        return x >= most ? (double)INFINITY : x;
+    for (unsigned byte = 1; byte < 128; byte++) {
+        const unsigned char bytes[] = {(unsigned char)byte, (unsigned char)best};
+        const double distance = fabs(reference_value(type, bytes, 0).x - x);
+        const double least = fabs(reference_value(type, bytes, 1).x - x);
+
+        if (distance < least || (distance == least && byte % 2 == 0))
+            best = byte;
+    }
+    return reference_value(type, &(unsigned char){(unsigned char)best}, 0).x;
+}
+
+void reference_spread_element(struct result *r, enum element_type type, const void *data, size_t n,
+                              uint64_t ddof)
+{
+    const unsigned fractions = type == ELEMENT_F8E4M3 ? 7 : 3;
+    double *numbers = calloc(n + 1, sizeof *numbers);
+    size_t count = 0;
+    uint64_t subnormals = 0;
+
+    if (!numbers)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        const struct reference_value v = reference_value(type, data, i);
+        const double x = value_double(&v);
+
+        if (isnan(x))
+            continue;
+        numbers[count++] = x;
+        if (v.is_float)
+            subnormals += (((const unsigned char *)data)[i] & 127) <= fractions && x != 0;
+    }
+    /* Differences of them are binary64, too. */
+    oracle_spread(ELEMENT_F64, numbers, count, ddof, r);
+    r->subnormals = subnormals;
+    if (!element_is_integer(type))
+        r->range = nearest_of_byte(type, r->range);
+    free(numbers);
 }

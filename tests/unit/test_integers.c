@@ -50,68 +50,6 @@ static void *allocate(size_t size)
     return memory;
 }
 
-/* Which types oracle_spread takes: those whose values are binary64. Integers of 64 bits are left to
-   tests/cli/types.sh. */
-static bool spread_is_known(enum element_type type)
-{
-    return element_size(type) < 8;
-}
-
-/* The value of a type of one byte that is nearest to x, the even one of two; beyond all an
-   infinity, or NaN as it is. */
-static double nearest_of_byte(enum element_type type, double x)
-{
-    const double most = type == ELEMENT_F8E4M3 ? 464 : 61440; /* halfway to what would come next */
-    unsigned best = 0;
-
-    if (!isfinite(x) || x >= most)
-        return x >= most ? (double)INFINITY : x;
-    for (unsigned byte = 1; byte < 128; byte++) {
-        const unsigned char bytes[] = {(unsigned char)byte, (unsigned char)best};
-        const double distance = fabs(reference_value(type, bytes, 0).x - x);
-        const double least = fabs(reference_value(type, bytes, 1).x - x);
-
-        if (distance < least || (distance == least && byte % 2 == 0))
-            best = byte;
-    }
-    return reference_value(type, &(unsigned char){(unsigned char)best}, 0).x;
-}
-
-/* What spread_finish is to set, but for the integers, which are the same numbers. */
-static void expect_spread(struct reference *e, enum element_type type, const void *data, size_t n,
-                          uint64_t ddof)
-{
-    const unsigned fractions = type == ELEMENT_F8E4M3 ? 7 : 3;
-    double *numbers = allocate((n + 1) * sizeof *numbers);
-    size_t count = 0;
-    uint64_t subnormals = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const struct reference_value v = reference_value(type, data, i);
-        const double sign = v.negative ? -1 : 1, x = v.is_float ? v.x : sign * (double)v.magnitude;
-
-        if (isnan(x))
-            continue;
-        numbers[count++] = x;
-        if (v.is_float)
-            subnormals += (((const unsigned char *)data)[i] & 127) <= fractions && x != 0;
-    }
-    for (int skip = 0; skip < 2; skip++) {
-        struct result *r = &e->policy[skip];
-
-        /* Differences of them are binary64, too. */
-        oracle_spread(ELEMENT_F64, numbers, count, ddof, r);
-        r->subnormals = subnormals;
-        if (!element_is_integer(type))
-            r->range = nearest_of_byte(type, r->range);
-        if (skip || count == n)
-            continue;
-        r->sumsq = r->var = r->std = r->rms = r->l1 = r->l2 = NAN;
-        r->absmax = r->absmin = r->range = NAN;
-    }
-    free(numbers);
-}
-
 /* Whether an integer is there where it should be: the same as x. */
 static bool is_integer(const struct integer *integer, bool should, double x)
 {
@@ -255,7 +193,7 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
     const uint64_t ddof = below(3);
     const struct spread_terms terms = {.ddof = ddof, .type = type, .types = types};
     /* The oracle takes its time. */
-    const bool spread = spread_is_known(type) && once_in(4);
+    const bool spread = reference_spread_is_known(type) && once_in(4);
     const unsigned wants =
         all_wants[once_in(2) ? below(sizeof all_wants / sizeof *all_wants) : below(2)];
     const uint64_t index = once_in(2) ? 0 : below(UINT64_C(1) << 40);
@@ -265,7 +203,7 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
 
     reference_reduce(&e, type, data, n, index);
     if (spread)
-        expect_spread(&e, type, data, n, ddof);
+        reference_spread(&e, type, data, n, ddof);
     for (size_t k = 0; k < cpu_kernels_count; k++) {
         struct engine_state *state;
         struct partial total;
