@@ -8,6 +8,7 @@
 #include "cli/check.h"
 #include "cli/list.h"
 #include "cli/operands.h"
+#include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
     struct options options;
     struct session *session = NULL;
     struct check *check = NULL;
-    enum options_action action;
+    enum command_line_action action;
     struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);
     bool quiescent = true;
@@ -64,13 +65,13 @@ int main(int argc, char **argv)
     stdio_open();
     message_program("gpureduce");
 
-    action = options_parse(argc, argv, &options);
-    if (action == OPTIONS_RUN && !operands_expand(&options))
-        action = OPTIONS_WRONG;
-    if (action == OPTIONS_RUN && options.list) {
+    action = command_line_parse(argc, argv, &options);
+    if (action == COMMAND_LINE_RUN && !operands_expand(&options))
+        action = COMMAND_LINE_WRONG;
+    if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
         report_end(&options);
-    } else if (action == OPTIONS_RUN) {
+    } else if (action == COMMAND_LINE_RUN) {
         progress.several = options.file_count > 1;
         if (options.progress)
             options.session.progress = &observer;
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
             check_close(check);
     }
     stdio_close();
-    if (action == OPTIONS_RUN)
+    if (action == COMMAND_LINE_RUN)
         operands_free(&options);
 
     if (!quiescent)

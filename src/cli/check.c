@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command_line.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/report_parts.h"
@@ -69,7 +70,7 @@ struct check *check_open(struct options *options)
     check->options = options;
     total_clear(&check->total);
     if (!record_read(&check->record, options->check, &options->session) || !list_files(check) ||
-        !options_settle_device(options)) {
+        !command_line_settle_device(options)) {
         check_close(check);
         return NULL;
     }

@@ -4,10 +4,12 @@ library_sources += \
 	src/cli/arguments.c src/cli/arguments.h \
 	src/cli/columns.c src/cli/columns.h \
 	src/cli/check.c src/cli/check.h \
+	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/list.c src/cli/list.h \
 	src/cli/operands.c src/cli/operands.h \
-	src/cli/options.c src/cli/options.h \
+	src/cli/option_values.c src/cli/option_values.h \
+	src/cli/options.h \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/record.c src/cli/record.h \
 	src/cli/report.c src/cli/report.h \

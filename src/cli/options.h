@@ -1,5 +1,5 @@
 /*
- * The command line of gpureduce, as a struct. Nothing here opens a file or starts a thread.
+ * The command line of gpureduce, as a struct.
  */
 #ifndef GPUREDUCE_OPTIONS_H
 #define GPUREDUCE_OPTIONS_H
@@ -46,18 +46,5 @@ struct options {
     unsigned left_out; /* operands that stand for files, and it is not known for which */
     bool expanded;     /* `files` are on the heap: see operands.h */
 };
-
-enum options_action {
-    OPTIONS_RUN,  /* reduce the files */
-    OPTIONS_DONE, /* --help or the like was printed */
-    OPTIONS_WRONG /* the command line is wrong; a message says how */
-};
-
-/* Has the CPU do what only it can, quantiles and histograms, unless a GPU is demanded: that is an
-   error, which it prints. Call it once it is known what is asked for. */
-bool options_settle_device(struct options *options);
-
-/* Parses argv, reordering it so that `files` can point into it. */
-enum options_action options_parse(int argc, char **argv, struct options *options);
 
 #endif

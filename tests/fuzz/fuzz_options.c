@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command_line.h"
 #include "core/number.h"
 #include "profile/machine_limits.h"
 #include "sys/json.h"
@@ -81,14 +82,14 @@ static void command_line(const unsigned char *data, size_t size)
         word += strlen(word) + 1;
     }
     fuzz_messages_clear();
-    switch (options_parse(argc, argv, &options)) {
-    case OPTIONS_RUN:
+    switch (command_line_parse(argc, argv, &options)) {
+    case COMMAND_LINE_RUN:
         check_parsed(&options);
         break;
-    case OPTIONS_DONE:
+    case COMMAND_LINE_DONE:
         fuzz_check(fuzz_messages.errors == 0, "help, and an error: %s", fuzz_messages.text);
         break;
-    case OPTIONS_WRONG:
+    case COMMAND_LINE_WRONG:
         fuzz_check(fuzz_messages.errors == 1 && fuzz_messages.status == EXIT_USAGE,
                    "refused with %u errors, status %d: %s", fuzz_messages.errors,
                    fuzz_messages.status, fuzz_messages.text);

@@ -1,0 +1,323 @@
+#include "config.h"
+
+#include "cli/command_line.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/argument_parser.h"
+#include "cli/arguments.h"
+#include "cli/option_values.h"
+#include "core/number.h"
+#include "sys/message.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define MEMBER(name) offsetof(struct options, name)
+
+static const struct argument table[] = {
+    {.name = "op",
+     .letter = 'o',
+     .value = "LIST",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_operations,
+     .what = "operation",
+     .word = option_operation_word,
+     .other = "a quantile such as q0.25 or p99.9",
+     .completion = COMPLETE_LIST,
+     .help =
+         "what to compute, separated by commas: sum, min, max, mean, count, argmin, argmax, "
+         "nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, "
+         "subnormals, median, or quantiles such as q0.25 and p99.9; or summary, which is several "
+         "of these; default sum,min,max,mean; repeated, it adds to the list"},
+    {.name = "ddof",
+     .value = "N",
+     .kind = ARGUMENT_COUNT,
+     .target = MEMBER(session.ddof),
+     .what = "degrees of freedom",
+     .help = "var and std divide by the count less N; default 0"},
+    {.name = "histogram",
+     .value = "BINS[,LO,HI]",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_histogram,
+     .word = option_histogram_word,
+     .completion = COMPLETE_WORD,
+     .help =
+         "count the elements in so many bins from LO to HI, or from the minimum to the maximum; "
+         "or, with the word exponent, by their binary exponents"},
+    {.name = "plot",
+     .value = "FILE",
+     .kind = ARGUMENT_TEXT,
+     .target = MEMBER(plot),
+     .completion = COMPLETE_FILE,
+     .help = "draw the histogram into FILE, which ends in .svg or .png; needs gnuplot"},
+    {.name = "dtype",
+     .letter = 't',
+     .value = "TYPE",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_dtype,
+     .what = "dtype",
+     .word = option_dtype_word,
+     .other = "a name of NumPy's or safetensors', such as float32, >i4 or BF16",
+     .completion = COMPLETE_WORD,
+     .help =
+         "type of raw elements: f32 (default), f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, "
+         "u8, u16, u32, u64 or bool, by bits; or as NumPy or safetensors spell it (<f4, >i8, "
+         "uint8, "
+         "BF16); also of a .npy whose header says V2 or V1"},
+    {.name = "endian",
+     .value = "ORDER",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_endian,
+     .what = "byte order",
+     .word = option_endian_word,
+     .completion = COMPLETE_WORD,
+     .help = "byte order of raw elements: little (default) or big"},
+    {.name = "format",
+     .value = "FMT",
+     .kind = ARGUMENT_WORD,
+     .target = MEMBER(session.input.format),
+     .what = "format",
+     .word = option_format_word,
+     .completion = COMPLETE_WORD,
+     .help =
+         "what the input is: auto (default), raw, npy, zstd, safetensors, npz, gguf, or raw+zstd, "
+         "which is "
+         "raw numbers compressed by zstd whatever they look like"},
+    {.name = "array",
+     .value = "GLOB",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_array,
+     .help =
+         "of files of several arrays, reduce only those whose names match GLOB; repeated, those "
+         "that match any"},
+    {.name = "list",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(list),
+     .help = "reduce nothing: print which arrays there are, from the headers alone"},
+    {.name = "skip",
+     .value = "SIZE",
+     .kind = ARGUMENT_SIZE,
+     .target = MEMBER(session.input.skip),
+     .help = "skip SIZE bytes at the start of raw input"},
+    {.name = "length",
+     .value = "N",
+     .kind = ARGUMENT_COUNT,
+     .target = MEMBER(session.input.length),
+     .what = "number of elements",
+     .help = "reduce only the first N elements"},
+    {.name = "long",
+     .value = "N",
+     .optional = true,
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_long,
+     .help = "accept zstd frames with windows of up to 2^N bytes; default 27 (128 MiB)"},
+    {.name = "no-check",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(session.input.no_check),
+     .help = "do not verify the checksums of zstd frames"},
+    {.name = "nan",
+     .value = "POLICY",
+     .kind = ARGUMENT_WORD,
+     .target = MEMBER(session.nan),
+     .what = "NaN policy",
+     .word = option_nan_word,
+     .completion = COMPLETE_WORD,
+     .help = "what a NaN does: propagate (default), skip, or error"},
+    {.name = "device",
+     .letter = 'D',
+     .value = "DEVICE",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_device,
+     .what = "device",
+     .word = option_device_word,
+     .other = "gpu:LIST",
+     .completion = COMPLETE_WORD,
+     .help = "what does the work: auto (default), cpu, gpu, or gpu:LIST such as gpu:0,2"},
+    {.name = "threads",
+     .letter = 'j',
+     .value = "N",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_threads,
+     .help = "CPU threads that reduce, or that feed the GPU"},
+    {.name = "chunk-size",
+     .value = "SIZE",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_chunk_size,
+     .help = "bytes a thread handles at a time"},
+    {.name = "json",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_json,
+     .help = "print one JSON object per line, one per file or array"},
+    {.name = "tsv",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_tsv,
+     .help = "print a heading, and a line per file or array with tabs between the values"},
+    {.name = "number",
+     .value = "FORM",
+     .kind = ARGUMENT_WORD,
+     .target = MEMBER(number),
+     .what = "form of numbers",
+     .word = option_number_word,
+     .completion = COMPLETE_WORD,
+     .help = "how numbers are printed: decimal (default), or hex, as C's %a"},
+    {.name = "total",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(total),
+     .help = "behind the files, print the results of all of them, and of their arrays, as one"},
+    {.name = "check",
+     .value = "FILE",
+     .kind = ARGUMENT_TEXT,
+     .target = MEMBER(check),
+     .completion = COMPLETE_FILE,
+     .help = "compare with the results in FILE, which --json or --tsv printed before"},
+    {.name = "fail-on",
+     .value = "LIST",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_fail_on,
+     .what = "condition",
+     .word = option_fail_on_word,
+     .completion = COMPLETE_LIST,
+     .help = "exit with status 1 if a file holds any of these, separated by commas: nan, inf, "
+             "empty (no elements)"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(quiet),
+     .help = "print only the values, one per line, and no statistics"},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(verbose),
+     .help = "print what each stage and engine did, on standard error"},
+    {.name = "progress",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_ask_progress,
+     .help = "show progress on standard error; default: on a terminal, without -q"},
+    {.name = "no-progress",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_refuse_progress,
+     .help = "show no progress"},
+};
+
+static const struct arguments arguments = {
+    .program = "gpureduce",
+    .usage = "[OPTION]... [FILE]...",
+    .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
+               "\n"
+               "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files,\n"
+               "either of them compressed by zstd, and safetensors, .npz and GGUF files, each\n"
+               "array of which has a result, are told apart by their content.",
+    .table = table,
+    .count = COUNT(table),
+    .operands = -1,
+    .details = "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n"
+               "GiB, TiB, K, M, G, T (powers of 1024). --dtype, --endian and --skip apply to raw\n"
+               "input only; a .npy header states them.\n"
+               "\n"
+               "Exit status: 0 success; 1 input, output or device failure, or what --check or\n"
+               "--fail-on look for; 2 wrong usage; 3 a GPU was required and there is none to\n"
+               "use.\n"
+               "\n"
+               "Example: gpureduce file.bin --op sum",
+};
+
+/* Whether the other options go with --check, which takes files and operations from its record. */
+static bool check_goes_with(struct options *options, const struct operands *operands)
+{
+    const char *other = options->operation_count > 0             ? "--op"
+                        : options->plot                          ? "--plot"
+                        : survey_asked(&options->session.survey) ? "--histogram"
+                        : options->output == OUTPUT_JSON         ? "--json"
+                        : options->output == OUTPUT_TSV          ? "--tsv"
+                        : options->total                         ? "--total"
+                        : options->wanted.count > 0              ? "--array"
+                        : options->list                          ? "--list"
+                                                                 : NULL;
+
+    if (other)
+        return arguments_wrong(&arguments, "option %s does not go with --check", other);
+    if (operands->count > 0)
+        return arguments_wrong(&arguments, "with --check, files stand in its file: unexpected %s",
+                               operands->words[0]);
+    options->files = operands->words;
+    return true;
+}
+
+bool command_line_settle_device(struct options *options)
+{
+    if (options->session.device == DEVICE_GPU)
+        survey_leave_out(&options->session.survey);
+    if (!survey_asked(&options->session.survey))
+        return true;
+    if (options->session.device == DEVICE_GPU)
+        return arguments_wrong(&arguments,
+                               "quantiles and histograms are computed on the CPU: "
+                               "leave out --device=%s",
+                               "gpu");
+    options->session.device = DEVICE_CPU;
+    return true;
+}
+
+/* Whether the options about the histogram go with each other, and with the number of files. */
+static bool histogram_goes_with(const struct options *options)
+{
+    const bool asked = options->session.survey.histogram.kind != HISTOGRAM_NONE;
+
+    if (options->plot && !asked)
+        return arguments_wrong(&arguments, "option %s goes with --histogram only", "--plot");
+    if (options->plot && options->file_count > 1)
+        return arguments_wrong(&arguments, "option %s is for one file", "--plot");
+    if (asked && options->output == OUTPUT_TSV && options->operation_count > 0)
+        return arguments_wrong(&arguments,
+                               "with --histogram and --tsv there are no other results: "
+                               "leave out %s, or use --json",
+                               "--op");
+    return true;
+}
+
+enum command_line_action command_line_parse(int argc, char **argv, struct options *options)
+{
+    static char standard_input[] = "-";
+    static char *default_files[] = {standard_input, NULL};
+    struct operands operands;
+
+    *options = (struct options){
+        .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
+                    .device_count = 1},
+    };
+    switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
+    case ARGUMENTS_RUN:
+        break;
+    case ARGUMENTS_DONE:
+        return COMMAND_LINE_DONE;
+    case ARGUMENTS_WRONG:
+        return COMMAND_LINE_WRONG;
+    }
+    if (options->check)
+        return check_goes_with(options, &operands) ? COMMAND_LINE_RUN : COMMAND_LINE_WRONG;
+    if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE)
+        (void)option_add_operations(&arguments, &table[0], "sum,min,max,mean", options);
+    for (size_t i = 0; i < options->operation_count; i++)
+        operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
+    if (!command_line_settle_device(options))
+        return COMMAND_LINE_WRONG;
+    options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
+                                                          : options->asked == PROGRESS_SHOWN;
+    options->session.input.wanted = &options->wanted;
+    options->session.keep_partials = options->total;
+    options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
+    options->files = operands.count > 0 ? operands.words : default_files;
+    options->file_count = operands.count > 0 ? operands.count : 1;
+    if (!histogram_goes_with(options))
+        return COMMAND_LINE_WRONG;
+
+    for (int i = 0; i < options->file_count; i++) {
+        if (strcmp(options->files[i], "-") == 0 && isatty(STDIN_FILENO)) {
+            message_error(EXIT_USAGE, "standard input is a terminal: name a file, or pipe one in "
+                                      "(try 'gpureduce --help')");
+            return COMMAND_LINE_WRONG;
+        }
+    }
+    return COMMAND_LINE_RUN;
+}

@@ -1,0 +1,24 @@
+/*
+ * The options of gpureduce, and which go with which. Nothing here opens a file or starts a thread.
+ */
+#ifndef GPUREDUCE_COMMAND_LINE_H
+#define GPUREDUCE_COMMAND_LINE_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+enum command_line_action {
+    COMMAND_LINE_RUN,  /* reduce the files */
+    COMMAND_LINE_DONE, /* --help or the like was printed */
+    COMMAND_LINE_WRONG /* the command line is wrong; a message says how */
+};
+
+/* Has the CPU do what only it can, quantiles and histograms, unless a GPU is demanded: that is an
+   error, which it prints. Call it once it is known what is asked for. */
+bool command_line_settle_device(struct options *options);
+
+/* Parses argv, reordering it so that `files` can point into it. */
+enum command_line_action command_line_parse(int argc, char **argv, struct options *options);
+
+#endif

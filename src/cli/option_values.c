@@ -1,0 +1,375 @@
+#include "config.h"
+
+#include "cli/option_values.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/argument_parser.h"
+#include "cli/options.h"
+#include "core/number.h"
+#include "sys/message.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+const char *option_operation_word(size_t i)
+{
+    if (i < operation_count)
+        return operations[i].name;
+    i -= operation_count;
+    return i < operation_group_count ? operation_groups[i].name : NULL;
+}
+
+/* Adds one; `list`, which begins with it, is for the message. */
+static bool add_operation(const struct arguments *a, const struct operation *op, const char *list,
+                          struct options *options)
+{
+    if (options->operation_count == OPTIONS_OPERATIONS_MAX)
+        return arguments_wrong(a, "too many operations at %s", list);
+    options->operations[options->operation_count++] = op;
+    return true;
+}
+
+/* Adds those of a group. */
+static bool add_group(const struct arguments *a, const char *list, struct options *options)
+{
+    for (;;) {
+        size_t length = strcspn(list, ",");
+
+        if (!add_operation(a, operation_find(list, length), list, options))
+            return false;
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
+bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
+                           struct options *options)
+{
+    for (;;) {
+        size_t length = strcspn(list, ",");
+        const struct operation *op = operation_find(list, length);
+        const struct operation_group *group = operation_group_find(list, length);
+
+        if (!op && !group) {
+            char name[MESSAGE_QUOTE_MAX];
+            snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
+            return arguments_unknown_word(a, x, name);
+        }
+        if (group && !add_group(a, group->list, options))
+            return false;
+        if (op && !add_operation(a, op, list, options))
+            return false;
+        if (op)
+            options->session.survey.required |= operation_quantile(op);
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
+bool option_parse_operations(const struct arguments *a, const struct argument *x, const char *text,
+                             void *target)
+{
+    return option_add_operations(a, x, text, target);
+}
+
+const char *option_histogram_word(size_t i)
+{
+    return i == 0 ? "exponent" : NULL;
+}
+
+/* LO,HI */
+static bool parse_range(const char *text, struct histogram_request *h)
+{
+    char low[MESSAGE_QUOTE_MAX];
+    const char *comma = strchr(text, ',');
+
+    if (!comma || (size_t)(comma - text) >= sizeof low)
+        return false;
+    snprintf(low, sizeof low, "%.*s", (int)(comma - text), text);
+    h->range_given = true;
+    return number_parse(low, ELEMENT_F64, &h->low) &&
+           number_parse(comma + 1, ELEMENT_F64, &h->high) && isfinite(h->low) &&
+           isfinite(h->high) && h->low < h->high;
+}
+
+/* BINS, BINS,LO,HI or exponent */
+bool option_parse_histogram(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    struct histogram_request *h = &((struct options *)target)->session.survey.histogram;
+    size_t length = strcspn(text, ",");
+    char bins[32];
+    uint64_t count;
+
+    (void)x;
+    *h = (struct histogram_request){.kind = HISTOGRAM_EXPONENTS};
+    if (strcmp(text, option_histogram_word(0)) == 0)
+        return true;
+    h->kind = HISTOGRAM_BINS;
+    snprintf(bins, sizeof bins, "%.*s", length < sizeof bins ? (int)length : 0, text);
+    if (!number_parse_count(bins, &count))
+        return arguments_wrong(a, "bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
+    if (count < 1 || count > HISTOGRAM_BINS_MAX)
+        return arguments_wrong(a, "--histogram %s: there may be 1 to 65536 bins", text);
+    _Static_assert(HISTOGRAM_BINS_MAX == 65536, "as the message says");
+    h->bins = (uint32_t)count;
+    if (text[length] && !parse_range(text + length + 1, h))
+        return arguments_wrong(
+            a, "--histogram %s: the range must be LO,HI, two numbers of which LO is less", text);
+    return true;
+}
+
+const char *option_dtype_word(size_t i)
+{
+    return i < ELEMENT_TYPES ? element_name((enum element_type)i) : NULL;
+}
+
+bool option_parse_dtype(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct options *options = target;
+    enum element_order order;
+
+    if (!element_parse(text, &options->session.input.type, &order)) {
+        const struct element_foreign *foreign = element_find_foreign(text);
+        char format[200];
+
+        if (!foreign)
+            return arguments_unknown_word(a, x, text);
+        snprintf(format, sizeof format, "dtype %%s is %s%s%s", foreign->what,
+                 foreign->read_as ? ": give -t " : "", foreign->read_as ? foreign->read_as : "");
+        return arguments_wrong(a, format, text);
+    }
+    options->session.input.type_given = true;
+    if (order != ELEMENT_ORDER_UNSAID)
+        options->session.input.order = order;
+    return true;
+}
+
+const char *option_endian_word(size_t i)
+{
+    static const char *const words[] = {"little", "big"};
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+bool option_parse_endian(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct options *options = target;
+    size_t place;
+
+    if (!arguments_find_word(a, x, text, &place))
+        return false;
+    options->session.input.order = place == 0 ? ELEMENT_ORDER_LITTLE : ELEMENT_ORDER_BIG;
+    return true;
+}
+
+const char *option_format_word(size_t i)
+{
+    static const char *const words[] = {
+        [SOURCE_AUTO] = "auto",         [SOURCE_RAW] = "raw",
+        [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
+        [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
+        [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
+    };
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+/* A pattern, which adds to those before. */
+bool option_parse_array(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct options *options = target;
+
+    (void)x;
+    if (options->wanted.count == SOURCE_PATTERNS_MAX)
+        return arguments_wrong(a, "too many --array at %s", text);
+    options->wanted.patterns[options->wanted.count++].pattern = text;
+    return true;
+}
+
+const char *option_nan_word(size_t i)
+{
+    static const char *const words[] = {
+        [NAN_PROPAGATE] = "propagate",
+        [NAN_SKIP] = "skip",
+        [NAN_ERROR] = "error",
+    };
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+const char *option_device_word(size_t i)
+{
+    static const char *const words[] = {
+        [DEVICE_AUTO] = "auto",
+        [DEVICE_CPU] = "cpu",
+        [DEVICE_GPU] = "gpu",
+    };
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+/* The numbers of GPUs behind gpu: in `text`, separated by commas. */
+static bool parse_gpus(const struct arguments *a, const char *text, struct session_options *session)
+{
+    const char *list = text + strlen("gpu:");
+
+    session->device_count = 0;
+    for (;;) {
+        char *end;
+        long number = strtol(list, &end, 10);
+
+        if (*list < '0' || *list > '9' || (*end && *end != ',') || number >= 1024)
+            return arguments_wrong(a, "bad list of GPUs %s", text);
+        if (session->device_count == ENGINE_DEVICES_MAX)
+            return arguments_wrong(a, "too many GPUs in %s", text);
+        for (unsigned i = 0; i < session->device_count; i++)
+            if (session->devices[i] == number)
+                return arguments_wrong(a, "a GPU is named twice in %s", text);
+        session->devices[session->device_count++] = (int)number;
+        if (!*end)
+            return true;
+        list = end + 1;
+    }
+}
+
+/* auto, cpu, gpu or gpu:0,2 */
+bool option_parse_device(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    struct session_options *session = &((struct options *)target)->session;
+    size_t place;
+
+    session->devices[0] = 0;
+    session->device_count = 1;
+    if (strncmp(text, "gpu:", 4) == 0) {
+        session->device = DEVICE_GPU;
+        return parse_gpus(a, text, session);
+    }
+    if (!arguments_find_word(a, x, text, &place))
+        return false;
+    session->device = (enum device_choice)place;
+    return true;
+}
+
+bool option_parse_json(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    (void)a, (void)x, (void)text;
+    ((struct options *)target)->output = OUTPUT_JSON;
+    return true;
+}
+
+bool option_parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
+                      void *target)
+{
+    (void)a, (void)x, (void)text;
+    ((struct options *)target)->output = OUTPUT_TSV;
+    return true;
+}
+
+const char *option_number_word(size_t i)
+{
+    static const char *const words[] = {
+        [NUMBER_DECIMAL] = "decimal",
+        [NUMBER_HEX] = "hex",
+    };
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+/* In the order of the bits of enum options_fail_on. */
+const char *option_fail_on_word(size_t i)
+{
+    static const char *const words[] = {"nan", "inf", "empty"};
+
+    return i < COUNT(words) ? words[i] : NULL;
+}
+
+bool option_parse_fail_on(const struct arguments *a, const struct argument *x, const char *list,
+                          void *target)
+{
+    struct options *options = target;
+
+    for (;;) {
+        char name[MESSAGE_QUOTE_MAX];
+        size_t length = strcspn(list, ","), place;
+
+        snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
+        if (!arguments_find_word(a, x, name, &place))
+            return false;
+        options->fail_on |= 1U << place;
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
+bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
+                             void *target)
+{
+    uint64_t size;
+
+    (void)x;
+    if (!number_parse_size(text, &size))
+        return arguments_wrong(a, "bad size %s for --chunk-size", text);
+    if (size < 1 || size > (uint64_t)1 << 30)
+        return arguments_wrong(a, "--chunk-size %s must be from 1 to 1GiB", text);
+    ((struct options *)target)->session.chunk_size = (size_t)size;
+    return true;
+}
+
+/* Without an argument it means what it means to zstd: the default. */
+bool option_parse_long(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    uint64_t log = SOURCE_WINDOW_LOG_DEFAULT;
+
+    (void)x;
+    if (text && (!number_parse_count(text, &log) || log < SOURCE_WINDOW_LOG_MIN ||
+                 log > SOURCE_WINDOW_LOG_MAX))
+        return arguments_wrong(a, "--long %s must be from 10 to 31", text);
+    ((struct options *)target)->session.input.window_log = (int)log;
+    return true;
+}
+
+bool option_parse_threads(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    uint64_t threads;
+
+    (void)x;
+    if (!number_parse_count(text, &threads) || threads < 1 || threads > OPTIONS_THREADS_MAX)
+        return arguments_wrong(a, "--threads %s must be from 1 to 4096", text);
+    _Static_assert(OPTIONS_THREADS_MAX == 4096, "as the message says");
+    ((struct options *)target)->session.threads = (unsigned)threads;
+    return true;
+}
+
+bool option_ask_progress(const struct arguments *a, const struct argument *x, const char *text,
+                         void *target)
+{
+    (void)a;
+    (void)x;
+    (void)text;
+    ((struct options *)target)->asked = PROGRESS_SHOWN;
+    return true;
+}
+
+bool option_refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target)
+{
+    (void)a;
+    (void)x;
+    (void)text;
+    ((struct options *)target)->asked = PROGRESS_HIDDEN;
+    return true;
+}
