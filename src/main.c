@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "cli/check.h"
+#include "cli/command_line.h"
 #include "cli/list.h"
 #include "cli/operands.h"
-#include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
