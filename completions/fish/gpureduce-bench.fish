@@ -7,7 +7,7 @@ complete -c gpureduce-bench -s V -l version -d 'print the version and what was b
 complete -c gpureduce-bench -n __fish_use_subcommand -a ladder -d 'sum on the GPU by kernels, from the naive to the production one'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s n -l elements -x -d 'number of elements, such as 1000000 or 2^28'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s t -l dtype -x -a 'f32 f64 f16 bf16' -d 'type of the elements'
-complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel' -d 'distribution of the elements'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel weights field steps series image' -d 'distribution of the elements'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s s -l seed -x -d 'seed of the elements'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l rung -x -d 'run only these rungs, by name, separated by commas'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l block-size -x -a '128 256 512 1024' -d 'threads of a block'
@@ -30,7 +30,7 @@ complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -l no-progre
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -F
 
 complete -c gpureduce-bench -n __fish_use_subcommand -a generate -d 'write test data of a chosen distribution to standard output'
-complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel' -d 'distribution of the numbers'
+complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s d -l dist -x -a 'uniform normal wide full integers sparse cancel weights field steps series image' -d 'distribution of the numbers'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s t -l dtype -x -a 'f32 f64 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 bool' -d 'type of the numbers'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s b -l bytes -x -d 'how much to write'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from generate' -s s -l seed -x -d 'seed of the numbers'

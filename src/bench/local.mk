@@ -7,6 +7,8 @@ src_libbench_a_SOURCES = \
 	src/bench/common/distribution.c src/bench/common/distribution.h \
 	src/bench/common/distribution_element.c src/bench/common/distribution_element.h \
 	src/bench/common/normal.c src/bench/common/normal.h \
+	src/bench/common/random.h \
+	src/bench/common/smooth.c src/bench/common/smooth.h \
 	src/bench/common/table.h src/bench/common/table_text.c \
 	src/bench/common/table_impl.h \
 	src/bench/common/table_json.c \

@@ -153,7 +153,7 @@ bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
 for bad in '' gauss Uniform uniform,normal; do
     bench generate -b 4 --dist "$bad"
-    wrong "--dist '$bad'" "unknown distribution '$bad': must be uniform, normal, wide, full, integers, sparse or cancel" generate
+    wrong "--dist '$bad'" "unknown distribution '$bad': must be uniform, normal, wide, full, integers, sparse, cancel, weights, field, steps, series or image" generate
 done
 for bad in '' f31 int24; do
     bench generate -b 4 --dtype "$bad"
@@ -215,7 +215,7 @@ bench generate -b 4KiB -q -s 9223372036854775807
 ok 'the largest seed' test "$status:$(size out)" = 0:4096
 bench generate -q -b 0
 is 'nothing at all' 0 ''
-for dist in uniform normal wide full integers sparse cancel; do
+for dist in uniform normal wide full integers sparse cancel weights field steps series image; do
     # More than two chunks, and a part of a block at the end.
     bytes=$((2 * 1048576 + 20000))
     bench generate -q -d $dist -b $bytes -j 1
@@ -285,6 +285,8 @@ while read -r type size uniform normal wide integers; do
     u* | bool)
         bench generate -q -d cancel -t "$type" -b 64
         wrong "$type cancel" "no $type is negative: nothing cancels" generate
+        bench generate -q -d steps -t "$type" -b 64
+        wrong "$type steps" "distribution steps is of f32, f64, f16 or bf16, not $type" generate
         continue
         ;;
     esac
@@ -339,6 +341,23 @@ hexadecimal distribution >words
 ok 'normal: 68.27 % within one standard deviation' awk '
     { first = substr($0, 1, 3); if (first < "3f8" || (first >= "800" && first < "bf8")) within++ }
     END { exit !(within > 177700 && within < 180200) }' words
+# What is like data compresses as such data do.
+while read -r dist least most; do
+    "$bench" generate -q -d "$dist" -b 1MiB >distribution
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -3 -q -c distribution >compressed
+        ok "$dist: zstd leaves $least to $most of 1000 bytes" \
+            test $(($(size compressed) * 1000 / 1048576 >= least && $(size compressed) * 1000 / 1048576 <= most)) -eq 1
+    else
+        skip "$dist: what zstd leaves" 'no zstd'
+    fi
+done <<'END'
+weights 440 480
+field 700 850
+steps 500 600
+series 30 80
+image 220 300
+END
 
 #
 # generate: statistics, progress, and outputs that fail.

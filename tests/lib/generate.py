@@ -13,7 +13,9 @@ M64 = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 BLOCK = 4096
 LANES = 8
-DISTRIBUTIONS = ['uniform', 'normal', 'wide', 'full', 'integers', 'sparse', 'cancel']
+DISTRIBUTIONS = ['uniform', 'normal', 'wide', 'full', 'integers', 'sparse', 'cancel',
+                 'weights', 'field', 'steps', 'series', 'image']
+SMOOTH = DISTRIBUTIONS[8:]
 # Name: number in the key, bytes, bits of the fraction, bias of the exponent.
 TYPES = {'f32': (0, 4, 23, 127), 'f64': (1, 8, 52, 1023), 'f16': (2, 2, 10, 15),
          'bf16': (3, 2, 7, 127)}
@@ -260,6 +262,10 @@ def block(distribution, kind, g):
         return exponents(kind, g, 0, 2 * bias + 1)
     if distribution == 'integers':
         return [encode(kind, float((r * 2001 >> 32) - 1000)) for r in g.parts(32)]
+    if distribution == 'weights':
+        return [encode(kind, struct.unpack('<f', struct.pack('<I', encode('bf16', normal(w) * 0.02)
+                                                             << 16))[0])
+                for w in g.words(BLOCK)]
     random = g.parts(32)
     return [encode(kind, normal(w) if r < 0xFFFFFFFF // 20 else (-0.0 if w & 1 else 0.0))
             for r, w in zip(random, g.words(BLOCK))]
@@ -288,9 +294,58 @@ def cancel(kind, seed, length):
             [negative(x) for x in last[:half]] + [rest] * (left - 2 * half))
 
 
+def lattice(key, x, y):
+    word = mix((key + x * GOLDEN + mix((y + GOLDEN) & M64)) & M64)
+    return (word >> 11) * 2.0 ** -52 - 1
+
+
+def between(a, b, t):
+    return a + (b - a) * (t * t * (3 - 2 * t))
+
+
+def noise(key, log2, x, y):
+    width = 1 << log2
+    cell, row = x >> log2, y >> log2
+    ty = float(y % width) / width
+    left = between(lattice(key, cell, row), lattice(key, cell, row + 1), ty)
+    right = between(lattice(key, cell + 1, row), lattice(key, cell + 1, row + 1), ty)
+    return between(left, right, float(x % width) / width)
+
+
+def octaves(value, key, size, log2, least, x, y):
+    for octave in range(log2, least - 1, -1):
+        value += size * noise(mix((key + octave) & M64), octave, x, y)
+        size *= 0.7071
+    return value
+
+
+def nearest(x):
+    return x + 1.5 * 2.0 ** 52 - 1.5 * 2.0 ** 52
+
+
+def smooth(distribution, key, i):
+    """Element i of a distribution whose neighbours are alike."""
+    if distribution == 'series':
+        x = 20 + 8 * noise(mix(key), 14, i, 0)
+        return nearest(octaves(x, key, 0.8, 12, 0, i, 0) * 10) / 10
+    if distribution == 'image':
+        pixel, colour = divmod(i, 3)
+        y, x = divmod(pixel, 1024)
+        value = octaves(120.0, key, 60.0, 9, 3, x, y)
+        value = octaves(value, mix((key + colour + 1) & M64), 12.0, 8, 3, x, y)
+        value += 4 * noise(mix(key ^ colour + 1), 0, x, y)
+        return min(max(nearest(value), 0), 255) / 255
+    y, x = divmod(i, 2048)
+    value = octaves(280.0, key, 26.0, 9, 1, x, y)
+    return nearest(value * 100) / 100 if distribution == 'steps' else value
+
+
 def stream(distribution, kind, seed, length):
     if distribution == 'cancel':
         elements = cancel(kind, seed, length)
+    elif distribution in SMOOTH:
+        key = mix((seed + GOLDEN) & M64)
+        elements = [encode(kind, smooth(distribution, key, i)) for i in range(length)]
     else:
         elements = []
         for i in range((length + BLOCK - 1) // BLOCK):
@@ -318,6 +373,8 @@ def main():
     for distribution in DISTRIBUTIONS:
         for kind in ALL:
             if distribution == 'cancel' and (kind[0] == 'u' or kind == 'bool'):
+                continue
+            if DISTRIBUTIONS.index(distribution) > 6 and kind not in TYPES:
                 continue
             for length in [1, 5000, 20000] if distribution == 'cancel' else [5000]:
                 data = stream(distribution, kind, 7, length)

@@ -14,6 +14,8 @@
 
 #include "bench/common/distribution_element.h"
 #include "bench/common/normal.h"
+#include "bench/common/random.h"
+#include "bench/common/smooth.h"
 #include "bench/common/team.h"
 #include "sys/cores.h"
 
@@ -25,7 +27,9 @@ const char *distribution_name(enum distribution d)
         [DISTRIBUTION_UNIFORM] = "uniform",   [DISTRIBUTION_NORMAL] = "normal",
         [DISTRIBUTION_WIDE] = "wide",         [DISTRIBUTION_FULL] = "full",
         [DISTRIBUTION_INTEGERS] = "integers", [DISTRIBUTION_SPARSE] = "sparse",
-        [DISTRIBUTION_CANCEL] = "cancel",
+        [DISTRIBUTION_CANCEL] = "cancel",     [DISTRIBUTION_WEIGHTS] = "weights",
+        [DISTRIBUTION_FIELD] = "field",       [DISTRIBUTION_STEPS] = "steps",
+        [DISTRIBUTION_SERIES] = "series",     [DISTRIBUTION_IMAGE] = "image",
     };
 
     return names[d];
@@ -54,28 +58,17 @@ struct generator {
     pair state[4][GENERATORS / 2];
 };
 
-/* A bijection that spreads every bit of x over all bits: the finalizer of splitmix64. */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
-}
-
-/* 2^64 divided by the golden ratio, rounded to an odd number. Its multiples are spread evenly. */
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
-
 static void generator_seed(struct generator *g, enum distribution d, enum element_type type,
                            uint64_t seed, uint64_t block)
 {
-    uint64_t key = mix(seed + GOLDEN);
+    uint64_t key = random_mix(seed + RANDOM_GOLDEN);
 
-    key = mix(key + ((uint64_t)d << 8 | (uint64_t)type) + 1);
-    key = mix(key + block * GOLDEN);
+    key = random_mix(key + ((uint64_t)d << 8 | (uint64_t)type) + 1);
+    key = random_mix(key + block * RANDOM_GOLDEN);
     for (int i = 0; i < 4; i++) {
         for (int j = 0; j < GENERATORS; j++) {
-            key += GOLDEN;
-            g->state[i][j / 2][j % 2] = mix(key);
+            key += RANDOM_GOLDEN;
+            g->state[i][j / 2][j % 2] = random_mix(key);
         }
     }
 }
@@ -353,6 +346,19 @@ static void fill_normal(union block *restrict b, enum element_type type, struct 
     round_numbers(b, type, x);
 }
 
+/* As a model that was trained in bfloat16 has them, and another type to keep them. */
+static void fill_weights(union block *restrict b, enum element_type type, struct generator *g)
+{
+    uint64_t words[BLOCK];
+    double other[BLOCK], *x = numbers_of(b, type, other);
+
+    draw(g, words, BLOCK);
+    normal_numbers(x, words, BLOCK);
+    for (size_t i = 0; i < BLOCK; i++)
+        x[i] = (double)float_of_bits((uint32_t)bfloat_of_float((float)(x[i] * 0.02)) << 16);
+    round_numbers(b, type, x);
+}
+
 /* One of SPARSENESS is not a zero. */
 #define SPARSENESS 20
 
@@ -408,6 +414,7 @@ static fill_floats *const fills[DISTRIBUTIONS] = {
     [DISTRIBUTION_UNIFORM] = fill_uniform,   [DISTRIBUTION_NORMAL] = fill_normal,
     [DISTRIBUTION_WIDE] = fill_wide,         [DISTRIBUTION_FULL] = fill_full,
     [DISTRIBUTION_INTEGERS] = fill_integers, [DISTRIBUTION_SPARSE] = fill_sparse,
+    [DISTRIBUTION_WEIGHTS] = fill_weights,
 };
 
 /* Makes a block of a distribution whose elements have nothing to do with each other. */
@@ -524,6 +531,25 @@ static void fill_cancel(union block *b, enum element_type type, uint64_t seed, u
     }
 }
 
+/* Makes block `number` of a distribution whose neighbours are alike. */
+static void fill_smooth(union block *b, enum distribution d, enum element_type type, uint64_t seed,
+                        uint64_t number)
+{
+    double other[BLOCK], *x = numbers_of(b, type, other);
+
+    _Static_assert(BLOCK <= SMOOTH_MAX, "a block is made at a time");
+    smooth_numbers(x, d, random_mix(seed + RANDOM_GOLDEN), number * BLOCK, BLOCK);
+    round_numbers(b, type, x);
+}
+
+bool distribution_has(enum distribution d, enum element_type type)
+{
+    if (d >= DISTRIBUTION_WEIGHTS)
+        return element_is_float(type);
+    return d != DISTRIBUTION_CANCEL || !element_is_integer(type) ||
+           element_formats[type].kind == ELEMENT_SIGNED;
+}
+
 void distribution_fill(void *out, enum distribution d, enum element_type type, uint64_t seed,
                        uint64_t length, uint64_t first, size_t count)
 {
@@ -539,6 +565,8 @@ void distribution_fill(void *out, enum distribution d, enum element_type type, u
 
         if (d == DISTRIBUTION_CANCEL) {
             fill_cancel(&block, type, seed, length, number);
+        } else if (d > DISTRIBUTION_WEIGHTS) {
+            fill_smooth(&block, d, type, seed, number);
         } else {
             struct generator g;
 

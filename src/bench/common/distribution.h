@@ -22,10 +22,15 @@ const char *distribution_name(enum distribution d);
 /* Finds a distribution by its name. Returns false for any other name. */
 bool distribution_parse(const char *name, enum distribution *d);
 
+/* Whether there is such a distribution of elements of the type: DISTRIBUTION_CANCEL needs negative
+   ones, and what comes from DISTRIBUTION_WEIGHTS on, floats of 16 bits or more. */
+bool distribution_has(enum distribution d, enum element_type type);
+
 /* Writes elements [first, first + count) of a stream of `length` elements to `out`: little-endian
    elements of `type`, aligned to their size. `first` must be a multiple of DISTRIBUTION_BLOCK, and
-   first + count at most `length`, which only DISTRIBUTION_CANCEL uses. Any thread may call it. A
-   part of a block costs as much time as a block. */
+   first + count at most `length`, which only DISTRIBUTION_CANCEL uses. There must be such a
+   distribution of the type. Any thread may call it. A part of a block costs as much time as a
+   block. */
 #define DISTRIBUTION_BLOCK 4096
 void distribution_fill(void *out, enum distribution d, enum element_type type, uint64_t seed,
                        uint64_t length, uint64_t first, size_t count);

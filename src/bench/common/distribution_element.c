@@ -71,6 +71,11 @@ static uint8_t float8(enum distribution d, enum element_type type, uint64_t word
     case DISTRIBUTION_SPARSE:
         return choice >> 32 < UINT32_MAX / SPARSENESS ? float8_of_float(type, (float)normal)
                                                       : (uint8_t)(word << 7);
+    case DISTRIBUTION_WEIGHTS:
+    case DISTRIBUTION_FIELD:
+    case DISTRIBUTION_STEPS:
+    case DISTRIBUTION_SERIES:
+    case DISTRIBUTION_IMAGE:
     case DISTRIBUTIONS:
         break;
     }
@@ -113,6 +118,11 @@ static uint64_t integer(enum distribution d, enum element_type type, uint64_t wo
         return is_signed ? n - most : n;
     case DISTRIBUTION_SPARSE:
         return choice >> 32 < UINT32_MAX / SPARSENESS ? normal_integer(type, normal) : 0;
+    case DISTRIBUTION_WEIGHTS:
+    case DISTRIBUTION_FIELD:
+    case DISTRIBUTION_STEPS:
+    case DISTRIBUTION_SERIES:
+    case DISTRIBUTION_IMAGE:
     case DISTRIBUTIONS:
         break;
     }

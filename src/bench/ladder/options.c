@@ -55,7 +55,7 @@ static const struct argument table[] = {
      .help = "type of the elements: f32 (default), f64, f16 or bf16"},
     {ARGUMENTS_DISTRIBUTION(MEMBER(distribution)),
      .help = "distribution of the elements: uniform (default), normal, wide, full, integers, "
-             "sparse or cancel"},
+             "sparse, cancel, weights, field, steps, series or image"},
     {ARGUMENTS_SEED(MEMBER(seed)), .help = "seed of the elements; default 1"},
     {.name = "rung",
      .value = "LIST",
