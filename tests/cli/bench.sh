@@ -543,6 +543,12 @@ for name in l2-read kernel-l2 zstd-decode; do
     ok "limits: $name" has $name 1
 done
 ok 'limits: zstd-decode, all threads' has zstd-decode 3
+for kind in -weights -field -steps -series -image; do
+    ok "limits: zstd-decode$kind" has zstd-decode$kind 1
+    ok "limits: zstd-decode$kind, all threads" has zstd-decode$kind 3
+    ok "limits: one-frame$kind" has one-frame$kind 3
+done
+ok 'limits: one-frame' has one-frame 3
 # The way that reading was found to be the fastest; the kernel has its own.
 for row in 'memory-read 1' 'memory-read 3' 'l2-read 1' 'cached-mapped 3'; do
     ok "limits: $row: how it was read" grep -Eq \

@@ -102,6 +102,7 @@ static void measure(struct limits *l, struct limits_file *f)
 {
     struct limits_device *device;
     unsigned char *data;
+    bool gpu;
 
     describe(l, f);
     data = make_data(l);
@@ -111,12 +112,13 @@ static void measure(struct limits *l, struct limits_file *f)
     limits_show(l, "looking for a GPU");
     device = limits_device_open(l);
     limits_show(l, NULL);
-    if (device) {
+    gpu = device != NULL;
+    if (gpu) {
         limits_device_measure(l, device);
         limits_device_close(device);
     }
     limits_measure_cpu(l);
-    limits_measure_zstd(l);
+    limits_measure_zstd(l, gpu);
     if (f->path)
         limits_measure_cold(l, f);
     if (!l->stopped && (f->path || limits_file_fill(l, f)))
