@@ -12,6 +12,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/reference_element.c tests/lib/reference_element.h \
 	tests/lib/reference_order.c tests/lib/reference_order.h \
 	tests/lib/sanitized.h \
+	tests/lib/share.h \
 	tests/lib/tap.h \
 	tests/lib/zstd_blocks.c tests/lib/zstd_blocks.h
 

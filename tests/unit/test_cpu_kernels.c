@@ -1,6 +1,8 @@
 /*
  * The CPU kernels: every instruction set that runs here, every element type, with and without the
  * sum, must say of any data what the oracle and a plain loop say, bit for bit.
+ *
+ * From the environment: CHECK_SHARE; see lib/share.h.
  */
 #include "config.h"
 
@@ -15,6 +17,7 @@
 #include "lib/oracle.h"
 #include "lib/reference.h"
 #include "lib/sanitized.h"
+#include "lib/share.h"
 #include "lib/tap.h"
 
 /* Of numbers among which only the arithmetic tells a difference, sanitizers have one in so many:
@@ -89,6 +92,8 @@ static void check_whole(struct tap_family *family, enum element_type type, const
     struct partial one_by_one;
     struct reference e;
 
+    if (!share_takes_next())
+        return;
     reference_reduce(&e, type, data, n, index);
     partial_clear(&one_by_one);
     reference_take(&one_by_one, type, data, n, index);

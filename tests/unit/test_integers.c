@@ -4,7 +4,7 @@
  * Data of all kinds, in chunks of any size, by any number of workers, in either byte order.
  *
  * From the environment: STRESS_RUNS is how many random reductions (1000), STRESS_SEED the seed,
- * which is printed (CHECK_SEED, or 1).
+ * which is printed (CHECK_SEED, or 1). CHECK_SHARE: see lib/share.h.
  */
 #include "config.h"
 
@@ -19,10 +19,9 @@
 #include "engine/engine.h"
 #include "lib/data_gen.h"
 #include "lib/engine_workers.h"
-#include "lib/oracle.h"
-#include "lib/oracle_spread.h"
 #include "lib/reference.h"
 #include "lib/reference_element.h"
+#include "lib/share.h"
 #include "lib/tap.h"
 
 #define RUNS 1000
@@ -248,8 +247,12 @@ static void check_data(struct tap_family *family, enum element_type type, enum k
 {
     const size_t size = element_size(type), offset = (size_t)below(9);
     const bool swap = once_in(2);
-    unsigned char *data = allocate(n * size + offset), *stored = allocate(n * size + offset);
+    unsigned char *data, *stored;
 
+    if (!share_takes_next())
+        return;
+    data = allocate(n * size + offset);
+    stored = allocate(n * size + offset);
     fill(kind, type, data + offset, n);
     memcpy(stored + offset, data + offset, n * size);
     if (swap)
