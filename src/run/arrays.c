@@ -226,6 +226,9 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
         one->shape.sizes[i] = array->sizes[i];
     one->format = a->info->format;
     one->elements = pick->elements;
+    one->first = pick->first;
+    one->behind = false; /* an array without elements is picked in one part */
+    one->of = pick->of;
     one->bytes = pick->elements * element_size(array->type);
     one->input_bytes = array->deflated ? array->packed : one->bytes;
 }

@@ -12,6 +12,7 @@ library_sources += \
 	src/run/run_state.h \
 	src/run/session.c src/run/session.h \
 	src/run/session_options.h \
+	src/run/shard.c src/run/shard.h \
 	src/run/total.c src/run/total.h \
 	src/run/unpack.c src/run/unpack.h \
 	src/run/work.c src/run/work.h \
