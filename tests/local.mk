@@ -163,6 +163,7 @@ test_scripts = \
 	tests/cli/layers.sh \
 	tests/cli/manual.sh \
 	tests/cli/many.sh \
+	tests/cli/mpi.sh \
 	tests/cli/pages.sh \
 	tests/cli/partial.sh \
 	tests/cli/pipes.sh \

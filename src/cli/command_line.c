@@ -227,7 +227,7 @@ static const struct argument table[] = {
              "PMI or Slurm"},
 };
 
-static const struct arguments arguments = {
+static struct arguments arguments = {
     .program = "gpureduce",
     .usage = "[OPTION]... [FILE]...",
     .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
@@ -248,6 +248,14 @@ static const struct arguments arguments = {
                "\n"
                "Example: gpureduce file.bin --op sum",
 };
+
+static bool of_ranks;
+
+void command_line_of_ranks(const char *name)
+{
+    arguments.program = name;
+    of_ranks = true;
+}
 
 /* Whether the other options go with --check, which takes files and operations from its record. */
 static bool check_goes_with(struct options *options, const struct operands *operands)
@@ -314,6 +322,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     *options = (struct options){
         .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
                     .device_count = 1},
+        .ranks = of_ranks,
     };
     switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
     case ARGUMENTS_RUN:
@@ -323,7 +332,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     case ARGUMENTS_WRONG:
         return COMMAND_LINE_WRONG;
     }
-    if (options->check)
+    if (options->check && !options->ranks)
         return check_goes_with(options, &operands) ? COMMAND_LINE_RUN : COMMAND_LINE_WRONG;
     if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE &&
         !(options->merge && options->output == OUTPUT_PARTIAL))
@@ -335,7 +344,8 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
     options->session.input.wanted = &options->wanted;
-    options->session.keep_partials = options->total || options->output == OUTPUT_PARTIAL;
+    options->session.keep_partials =
+        options->total || options->output == OUTPUT_PARTIAL || options->ranks;
     options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;

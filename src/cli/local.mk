@@ -13,6 +13,7 @@ library_sources += \
 	src/cli/options.h \
 	src/cli/partial_options.c src/cli/partial_options.h \
 	src/cli/progress.c src/cli/progress.h \
+	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_histogram.c \

@@ -41,6 +41,7 @@ struct options {
     bool merged_arrays;          /* some of these are of arrays of containers */
     bool allow_gaps;             /* even where elements are missing */
     const char *label;           /* what a partial result is called; NULL: by its file */
+    bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
     bool quiet;
     bool verbose;

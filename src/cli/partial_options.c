@@ -128,9 +128,12 @@ bool partial_settle(const struct arguments *a, struct options *options)
 {
     struct survey_request *survey = &options->session.survey;
 
-    if (!options->merge && options->output != OUTPUT_PARTIAL)
+    if (!options->merge && options->output != OUTPUT_PARTIAL && !options->ranks)
         return true;
     survey_leave_out(survey);
+    if (options->ranks && (survey->histogram.kind != HISTOGRAM_NONE || survey->quantile_count > 0))
+        return arguments_wrong(
+            a, "quantiles and histograms are not merged among ranks: %s has them", "gpureduce");
     if (survey->histogram.kind != HISTOGRAM_NONE)
         return arguments_wrong(a, "option %s goes with neither --partial nor --merge",
                                "--histogram");
@@ -163,6 +166,9 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
 
     if (options->merge && !merge_goes_with(a, options))
         return false;
+    if (options->ranks && (options->check || options->shard.of > 0))
+        return arguments_wrong(a, "option %s is for gpureduce",
+                               options->check ? "--check" : "--shard");
     if (options->allow_gaps && !options->merge)
         return arguments_wrong(a, "option %s goes with --merge only", "--allow-gaps");
     if (options->label && !partial)

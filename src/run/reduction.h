@@ -35,6 +35,8 @@ struct reduction {
     const struct arrays *arrays; /* of a container: what each of its arrays came to (arrays.h), the
                                     session's until its next input. `result`, `partial`, `type` and
                                     `shape` are not set then. NULL where there is one array */
+    size_t number;               /* of an array of a container: its place among those that are to be
+                                    reduced of the whole input */
     const char *array;           /* the name of the array that this is of; NULL where the input is
                                     not a container */
     struct result result;

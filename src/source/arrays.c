@@ -127,7 +127,8 @@ static void add_pick(struct source *s, const struct source_pick *pick)
 {
     const struct container_array *a = pick->array;
 
-    s->picks[s->info.pick_count++] = *pick;
+    s->picks[s->info.pick_count] = *pick;
+    s->picks[s->info.pick_count++].number = s->info.pick_total;
     s->info.compressed = s->info.compressed || a->deflated;
     s->info.type = a->type;
     if (!a->unreadable)
@@ -140,7 +141,6 @@ static bool pick(struct source *s, const struct source_options *options)
 {
     const struct container *c = s->container;
     struct left_out left_out[WARNINGS_MAX] = {{NULL, 0}};
-    bool readable = false;
 
     s->picks = malloc((c->count + 1) * sizeof *s->picks);
     if (!s->picks) {
@@ -157,13 +157,13 @@ static bool pick(struct source *s, const struct source_options *options)
             note_left_out(left_out, a);
             continue;
         }
-        readable = true;
         if (find_part(a, options, &part))
             add_pick(s, &part);
+        s->info.pick_total++;
     }
     if (options->part.begin == 0) /* of all who read parts, one warns */
         warn_left_out(s, left_out);
-    if (!readable && left_out[0].first) {
+    if (s->info.pick_total == 0 && left_out[0].first) {
         source_error(s, "none of these arrays can be reduced");
         return false;
     }

@@ -102,6 +102,7 @@ struct source_pick {
     const struct container_array *array;
     uint64_t elements;  /* as many as --length leaves, and lie in the part that is asked for */
     uint64_t first, of; /* the first of them, and how many --length leaves */
+    size_t number;      /* its place among the arrays that are to be reduced of the whole input */
 };
 
 /* What an input is: known once it is open, and fixed. */
@@ -115,6 +116,7 @@ struct source_info {
     const struct container *container;
     const struct source_pick *picks;
     size_t pick_count;
+    size_t pick_total; /* and how many there are in all parts */
 
     enum element_type type;
     size_t element_size;  /* bytes */
