@@ -20,6 +20,7 @@ test_programs = \
 	tests/unit/test_cpu_kernels \
 	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_kernels \
+	tests/unit/scaling \
 	tests/unit/stress \
 	tests/unit/test_engines \
 	tests/unit/test_generated \

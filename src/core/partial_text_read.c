@@ -74,7 +74,13 @@ static uint64_t get_index(struct reader *r)
 /* The value of a digit of hexadecimal in small letters; -1 for any other character. */
 static int hex_value(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    static const signed char values[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    };
+
+    return values[(unsigned char)c] - 1;
 }
 
 /* A character behind a backslash. */
@@ -124,22 +130,43 @@ static void get_name(struct reader *r, char *name, size_t most)
     }
 }
 
+/* Sets digits of hexadecimal, the last of which weighs 2^bit. There is room for them. */
+static void take_digits(uint32_t *digit, const char *first, const char *last, int bit)
+{
+    int shift = bit % 32;
+    uint64_t bits = 0;
+
+    digit += bit / 32;
+    while (last > first) {
+        bits |= (uint64_t)hex_value(*--last) << shift;
+        shift += 4;
+        if (shift >= 32) {
+            *digit++ = (uint32_t)bits;
+            bits >>= 32;
+            shift -= 32;
+        }
+    }
+    if (bits > 0)
+        *digit = (uint32_t)bits;
+}
+
 /* A finite number, without its quotes: its magnitude, as n digits times 2^lsb_exponent. Returns
    whether it is negative. It is a multiple of 2^least, and below 2^bound. */
 static bool get_digits(struct reader *r, uint32_t *digit, int n, int lsb_exponent, int least,
                        int bound)
 {
     const bool negative = next_is(r, "-");
-    const char *last;
+    const char *first, *last;
     uint64_t size;
-    int exponent, bit;
+    int exponent, bits;
     bool below;
 
     memset(digit, 0, (size_t)n * sizeof *digit);
     expect(r, "0x");
+    first = r->at;
     while (!r->failed && r->at < r->end && hex_value(*r->at) >= 0)
         r->at++;
-    last = r->at - 1;
+    last = r->at;
     expect(r, "p");
     below = next_is(r, "-");
     if (!below)
@@ -148,20 +175,14 @@ static bool get_digits(struct reader *r, uint32_t *digit, int n, int lsb_exponen
     if (r->failed || size > 10000)
         return fail(r);
     exponent = below ? -(int)size : (int)size;
-    if (*last == '0') /* 0, or not as it is written */
+    if (last == first + 1 && *first == '0')
         return negative;
-    if (exponent < least || exponent < lsb_exponent)
+    if (last == first || *first == '0' || exponent < least || exponent < lsb_exponent)
         return fail(r);
-    for (bit = exponent - lsb_exponent; *last != 'x'; last--, bit += 4) {
-        const uint64_t value = (uint64_t)hex_value(*last) << bit % 32;
-
-        if (bit + lsb_exponent >= bound ||
-            hex_value(*last) >> (bound - bit - lsb_exponent < 4 ? bound - bit - lsb_exponent : 4))
-            return fail(r);
-        digit[bit / 32] |= (uint32_t)value;
-        if (value >> 32)
-            digit[bit / 32 + 1] |= (uint32_t)(value >> 32);
-    }
+    bits = 4 * (int)(last - first) - (__builtin_clz((unsigned)hex_value(*first)) - 28);
+    if (exponent + bits > bound)
+        return fail(r);
+    take_digits(digit, first, last, exponent - lsb_exponent);
     return negative;
 }
 
@@ -492,7 +513,8 @@ bool partial_text_read(struct partial_text *t, const char *line, size_t length,
                  "is no partial result as this program writes them: see byte %td", r.at - line + 1);
         return false;
     }
-    if (partial_text_write(again, t) != length || memcmp(again, line, length) != 0)
+    if (partial_text_write_body(again, t) != length - PARTIAL_TEXT_TAIL ||
+        memcmp(again, line, length - PARTIAL_TEXT_TAIL) != 0)
         return refuse(error, "is no partial result as this program writes them");
     return true;
 }
