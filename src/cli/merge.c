@@ -137,6 +137,12 @@ static const char *show_name(char *name, const struct merged *a)
     return name;
 }
 
+/* Whether this is what pipes, or totals, are called that nobody has given a name. */
+static bool names_nothing(const char *input)
+{
+    return strcmp(input, "-") == 0 || strcmp(input, "total") == 0;
+}
+
 /* Whether each element was taken once. */
 static bool is_complete(const struct merge *m, const struct merged *a)
 {
@@ -148,7 +154,7 @@ static bool is_complete(const struct merge *m, const struct merged *a)
         message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also in that at %s%s",
                       show_place(m, two->origin, place), two->range.begin, show_name(name, a),
                       show_place(m, one->origin, other),
-                      strcmp(a->input, "-") == 0 ? " (--label tells pipes apart)" : "");
+                      names_nothing(a->input) ? " (--label tells them apart)" : "");
         return false;
     }
     if (!m->options->allow_gaps && merged_gap(a, &gap)) {

@@ -206,6 +206,9 @@ run --partial --total -o argmax,argmin a.f32 data/npy/v1-f4.npy data/npy/v2-f4.n
 ok 'merged totals have the inputs in the order of their names' cmp out merged
 run --partial --total a.f32 b.npy
 is 'of several types there is none' 1 '' 'gpureduce: no total: the files are of several types, and a partial result is of one'
+cat total total >twice
+run --merge twice
+fails 'totals have to be told apart' 'twice:2: element 0 of total is also in that at twice:1 (--label tells them apart)'
 run --partial --total --label=today data/npy/v1-f4.npy data/npy/v2-f4.npy
 ok 'a total may be labelled' grep -q '"input":"today"' out
 
@@ -247,7 +250,7 @@ run --merge twice
 fails 'a task that has run twice' 'twice:2: element 0 of large is also in that at twice:1'
 shell 'printf 12345678 | gpureduce --partial >pipes && printf 12345678 | gpureduce --partial >>pipes'
 run --merge pipes
-fails 'two pipes of one name' 'pipes:2: element 0 of standard input is also in that at pipes:1 (--label tells pipes apart)'
+fails 'two pipes of one name' 'pipes:2: element 0 of standard input is also in that at pipes:1 (--label tells them apart)'
 run --partial -t i32 large --shard=2/2
 cp out two
 run --merge one two
