@@ -8,8 +8,10 @@
 #include "cli/check.h"
 #include "cli/command_line.h"
 #include "cli/list.h"
+#include "cli/merge.h"
 #include "cli/operands.h"
 #include "cli/options.h"
+#include "cli/partial_options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "run/session.h"
@@ -17,7 +19,7 @@
 #include "sys/stdio.h"
 
 /* Reduces one file after the other, and prints what they come to. */
-static void reduce_files(struct session *session, const struct options *options)
+static void reduce_files(struct session *session, struct options *options)
 {
     const struct session_inputs inputs = {.paths = options->files, .count = options->file_count};
     struct total total;
@@ -28,6 +30,8 @@ static void reduce_files(struct session *session, const struct options *options)
     for (int i = 0; i < options->file_count; i++) {
         struct reduction reduction;
 
+        if (options->parts)
+            options->session.input.part = options->parts[i];
         (void)session_reduce(session, options->files[i], &reduction);
         report(options, options->files[i], &reduction);
         total_add(&total, &reduction);
@@ -66,9 +70,12 @@ int main(int argc, char **argv)
     message_program("gpureduce");
 
     action = command_line_parse(argc, argv, &options);
-    if (action == COMMAND_LINE_RUN && !operands_expand(&options))
+    if (action == COMMAND_LINE_RUN &&
+        !(operands_expand(&options) && partial_choose_shard(&options)))
         action = COMMAND_LINE_WRONG;
-    if (action == COMMAND_LINE_RUN && options.list) {
+    if (action == COMMAND_LINE_RUN && options.merge) {
+        merge_files(&options);
+    } else if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
         report_end(&options);
     } else if (action == COMMAND_LINE_RUN) {
@@ -88,8 +95,7 @@ int main(int argc, char **argv)
             check_close(check);
     }
     stdio_close();
-    if (action == COMMAND_LINE_RUN)
-        operands_free(&options);
+    operands_free(&options);
 
     if (!quiescent)
         _exit(message_status());

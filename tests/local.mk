@@ -21,6 +21,7 @@ test_programs = \
 	tests/unit/test_cpu_kernels \
 	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_kernels \
+	tests/unit/scaling \
 	tests/unit/stress \
 	tests/unit/test_engines \
 	tests/unit/test_generated \
@@ -42,8 +43,10 @@ test_programs = \
 	tests/unit/test_number \
 	tests/unit/test_oracle \
 	tests/unit/test_partial \
+	tests/unit/test_partial_text \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
+	tests/unit/test_shard \
 	tests/unit/test_source \
 	tests/unit/test_spread \
 	tests/unit/test_survey \
@@ -162,7 +165,9 @@ test_scripts = \
 	tests/cli/layers.sh \
 	tests/cli/manual.sh \
 	tests/cli/many.sh \
+	tests/cli/mpi.sh \
 	tests/cli/pages.sh \
+	tests/cli/partial.sh \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh \
 	tests/cli/types.sh \
@@ -179,7 +184,7 @@ tests/lib/shim.so: tests/lib/shim.c
 	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
 
 # Golden files and samples: all of them.
-EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/lib/make_arrays.py tests/lib/make_foreign.py tests/lib/terminal.py tests/golden data
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/generate.py tests/lib/make_arrays.py tests/lib/make_foreign.py tests/lib/make_partial.py tests/lib/terminal.py tests/golden data
 
 #
 # make check-long: tests that take minutes.

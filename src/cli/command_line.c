@@ -8,6 +8,7 @@
 #include "cli/argument_parser.h"
 #include "cli/arguments.h"
 #include "cli/option_values.h"
+#include "cli/partial_options.h"
 #include "core/number.h"
 #include "sys/message.h"
 
@@ -198,9 +199,35 @@ static const struct argument table[] = {
      .kind = ARGUMENT_PARSED,
      .parse = option_refuse_progress,
      .help = "show no progress"},
+    {.name = "partial",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_partial,
+     .help = "print partial results, to be merged: one line of JSON per file or array; with "
+             "--total one for all"},
+    {.name = "merge",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(merge),
+     .help = "read partial results from the files, and print what they come to"},
+    {.name = "allow-gaps",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(allow_gaps),
+     .help = "with --merge, also where elements are missing"},
+    {.name = "label",
+     .value = "NAME",
+     .kind = ARGUMENT_TEXT,
+     .target = MEMBER(label),
+     .help = "with --partial, call the input NAME, not by its file"},
+    {.name = "shard",
+     .value = "I/N",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_shard,
+     .word = option_shard_word,
+     .completion = COMPLETE_WORD,
+     .help = "with --partial, reduce only part I of N, from 1 on; auto takes them from Open MPI, "
+             "PMI or Slurm"},
 };
 
-static const struct arguments arguments = {
+static struct arguments arguments = {
     .program = "gpureduce",
     .usage = "[OPTION]... [FILE]...",
     .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
@@ -222,6 +249,14 @@ static const struct arguments arguments = {
                "Example: gpureduce file.bin --op sum",
 };
 
+static bool of_ranks;
+
+void command_line_of_ranks(const char *name)
+{
+    arguments.program = name;
+    of_ranks = true;
+}
+
 /* Whether the other options go with --check, which takes files and operations from its record. */
 static bool check_goes_with(struct options *options, const struct operands *operands)
 {
@@ -230,6 +265,8 @@ static bool check_goes_with(struct options *options, const struct operands *oper
                         : survey_asked(&options->session.survey) ? "--histogram"
                         : options->output == OUTPUT_JSON         ? "--json"
                         : options->output == OUTPUT_TSV          ? "--tsv"
+                        : options->output == OUTPUT_PARTIAL      ? "--partial"
+                        : options->merge                         ? "--merge"
                         : options->total                         ? "--total"
                         : options->wanted.count > 0              ? "--array"
                         : options->list                          ? "--list"
@@ -285,6 +322,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     *options = (struct options){
         .session = {.input = {.length = SOURCE_UNKNOWN, .order = ELEMENT_ORDER_UNSAID},
                     .device_count = 1},
+        .ranks = of_ranks,
     };
     switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
     case ARGUMENTS_RUN:
@@ -294,22 +332,24 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     case ARGUMENTS_WRONG:
         return COMMAND_LINE_WRONG;
     }
-    if (options->check)
+    if (options->check && !options->ranks)
         return check_goes_with(options, &operands) ? COMMAND_LINE_RUN : COMMAND_LINE_WRONG;
-    if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE)
+    if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE &&
+        !(options->merge && options->output == OUTPUT_PARTIAL))
         (void)option_add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
-    if (!command_line_settle_device(options))
+    if (!partial_settle(&arguments, options) || !command_line_settle_device(options))
         return COMMAND_LINE_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;
     options->session.input.wanted = &options->wanted;
-    options->session.keep_partials = options->total;
+    options->session.keep_partials =
+        options->total || options->output == OUTPUT_PARTIAL || options->ranks;
     options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
-    if (!histogram_goes_with(options))
+    if (!histogram_goes_with(options) || !partial_goes_with(&arguments, options))
         return COMMAND_LINE_WRONG;
 
     for (int i = 0; i < options->file_count; i++) {

@@ -18,6 +18,10 @@ enum command_line_action {
    error, which it prints. Call it once it is known what is asked for. */
 bool command_line_settle_device(struct options *options);
 
+/* Says that this is the program `name`, whose processes share out the work: some options are not
+   for it. To be called before command_line_parse. */
+void command_line_of_ranks(const char *name);
+
 /* Parses argv, reordering it so that `files` can point into it. */
 enum command_line_action command_line_parse(int argc, char **argv, struct options *options);
 

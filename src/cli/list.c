@@ -143,7 +143,7 @@ static void list_one(const struct list *list, const char *path, const struct sou
 void list_files(const struct options *options)
 {
     const bool text = options->output != OUTPUT_JSON;
-    const bool aligned = options->output == OUTPUT_TEXT && isatty(STDOUT_FILENO);
+    const bool aligned = options->output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && !options->ranks;
     struct source_options input = options->session.input;
     struct columns table = {.count = HEADINGS, .left = 4};
     const struct list list = {options, aligned ? &table : NULL};

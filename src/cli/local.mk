@@ -7,14 +7,18 @@ library_sources += \
 	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/list.c src/cli/list.h \
+	src/cli/merge.c src/cli/merge.h \
 	src/cli/operands.c src/cli/operands.h \
 	src/cli/option_values.c src/cli/option_values.h \
 	src/cli/options.h \
+	src/cli/partial_options.c src/cli/partial_options.h \
 	src/cli/progress.c src/cli/progress.h \
+	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_histogram.c \
 	src/cli/report_json.c \
+	src/cli/report_partial.c \
 	src/cli/report_parts.h \
 	src/cli/report_plot.c \
 	src/cli/report_stats.c \

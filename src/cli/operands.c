@@ -246,7 +246,7 @@ bool operands_expand(struct options *options)
     struct list files = {0};
 
     options->expanded = false;
-    if (options->check)
+    if (options->check || options->merge)
         return true;
     for (int i = 0; i < options->file_count; i++) {
         const char *path = options->files[i];
@@ -278,5 +278,7 @@ void operands_free(struct options *options)
     for (int i = 0; i < options->file_count; i++)
         free(options->files[i]);
     free(options->files);
+    free(options->parts);
+    options->parts = NULL;
     options->expanded = false;
 }

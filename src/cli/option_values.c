@@ -276,6 +276,14 @@ bool option_parse_tsv(const struct arguments *a, const struct argument *x, const
     return true;
 }
 
+bool option_parse_partial(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    (void)a, (void)x, (void)text;
+    ((struct options *)target)->output = OUTPUT_PARTIAL;
+    return true;
+}
+
 const char *option_number_word(size_t i)
 {
     static const char *const words[] = {

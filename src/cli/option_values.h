@@ -41,6 +41,8 @@ bool option_parse_json(const struct arguments *a, const struct argument *x, cons
                        void *target);
 bool option_parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
                       void *target);
+bool option_parse_partial(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target);
 bool option_parse_fail_on(const struct arguments *a, const struct argument *x, const char *text,
                           void *target);
 bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,

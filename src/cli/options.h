@@ -10,6 +10,7 @@
 #include "core/number.h"
 #include "core/operation.h"
 #include "run/session.h"
+#include "run/shard.h"
 
 /* Operations in one --op list; repeating one is allowed, to no end. */
 #define OPTIONS_OPERATIONS_MAX 64
@@ -18,7 +19,7 @@
 #define OPTIONS_THREADS_MAX 4096
 
 /* What results are printed as. */
-enum options_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TSV };
+enum options_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TSV, OUTPUT_PARTIAL };
 
 /* What else than an error makes the exit status 1; bits. */
 enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
@@ -36,6 +37,12 @@ struct options {
                           the operations stand there, and `files` is empty */
     struct source_wanted wanted; /* arrays of containers */
     bool list;                   /* only print what arrays there are */
+    bool merge;                  /* `files` hold partial results, to be merged */
+    bool merged_arrays;          /* some of these are of arrays of containers */
+    bool allow_gaps;             /* even where elements are missing */
+    const char *label;           /* what a partial result is called; NULL: by its file */
+    bool ranks;                  /* the work is shared out among processes of this program */
+    struct shard shard;          /* reduce only this; of 0 shards: all */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */
@@ -43,8 +50,9 @@ struct options {
 
     char **files; /* "-" is standard input; at least one, unless there is `check` */
     int file_count;
-    unsigned left_out; /* operands that stand for files, and it is not known for which */
-    bool expanded;     /* `files` are on the heap: see operands.h */
+    struct source_part *parts; /* of each file, on the heap; NULL: all of it */
+    unsigned left_out;         /* operands that stand for files, and it is not known for which */
+    bool expanded;             /* `files` are on the heap: see operands.h */
 };
 
 #endif

@@ -118,7 +118,8 @@ void report_begin(const struct options *options)
 {
     if (options->output != OUTPUT_TSV)
         return;
-    for (int i = 0; i < options->file_count && !tsv_arrays; i++)
+    tsv_arrays = options->merged_arrays;
+    for (int i = 0; i < options->file_count && !options->merge && !tsv_arrays; i++)
         tsv_arrays = source_is_container(options->files[i], &options->session.input);
     if (!options->quiet && !options->check)
         report_tsv_heading(options, tsv_arrays);
@@ -129,7 +130,8 @@ void report_end(const struct options *options)
     const struct source_wanted *wanted = &options->wanted;
     char quoted[MESSAGE_QUOTE_MAX];
 
-    for (unsigned i = 0; i < wanted->count; i++)
+    /* A shard need not have seen all files. */
+    for (unsigned i = 0; i < wanted->count && !options->parts; i++)
         if (!wanted->patterns[i].matched)
             message_error(EXIT_FAILED, "--array=%s matches no array",
                           message_quote(quoted, wanted->patterns[i].pattern));
@@ -138,7 +140,7 @@ void report_end(const struct options *options)
 /* Statistics stand beside text; the other forms are read by programs, for many files. */
 static bool wants_stats(const struct options *options, const struct reduction *reduction)
 {
-    return !reduction->error[0] &&
+    return !reduction->error[0] && !options->merge &&
            (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
 }
 
@@ -159,7 +161,9 @@ static void fail_on(const struct options *options, const char *path,
     if ((options->fail_on & FAIL_ON_INF) && result->infinity > 0)
         message_error(EXIT_FAILED, "%s: infinities: %" PRIu64 " of %" PRIu64 " elements", name,
                       result->infinity, reduction->elements);
-    if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0)
+    /* A part of an input is not empty since it has no elements. */
+    if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0 &&
+        reduction->elements == reduction->of)
         message_error(EXIT_FAILED, "%s: empty: %s", name,
                       reduction->elements > 0 ? "no elements but NaNs" : "no elements");
 }
@@ -196,6 +200,9 @@ static void report_one(const struct options *options, const char *path,
         break;
     case OUTPUT_TSV:
         report_tsv(options, path, reduction, tsv_arrays);
+        break;
+    case OUTPUT_PARTIAL:
+        report_partial(options, path, reduction);
         break;
     }
 }
@@ -244,6 +251,9 @@ void report_total(const struct options *options, const struct total *total)
         break;
     case OUTPUT_TSV:
         report_tsv(options, NULL, &total->reduction, tsv_arrays);
+        break;
+    case OUTPUT_PARTIAL:
+        report_partial_total(options, total);
         break;
     }
     (void)stdio_flush();

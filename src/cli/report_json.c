@@ -140,15 +140,19 @@ static void json_values(const struct options *options, const struct reduction *r
     putchar('}');
 }
 
-static void json_amounts(const struct reduction *reduction)
+static void json_amounts(const struct options *options, const struct reduction *reduction)
 {
     const struct result *result = &reduction->result;
 
     printf(", \"count\": %" PRIu64 ", \"nan\": %" PRIu64 ", \"inf\": %" PRIu64, result->count,
            result->nan, result->infinity);
-    printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"input_bytes\": %" PRIu64,
-           reduction->elements, reduction->bytes, reduction->input_bytes);
-    if (reduction->array) /* many are reduced at a time */
+    printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64, reduction->elements,
+           reduction->bytes);
+    if (options->merge)
+        printf(", \"of\": %" PRIu64, reduction->of);
+    else
+        printf(", \"input_bytes\": %" PRIu64, reduction->input_bytes);
+    if (options->merge || reduction->array) /* many are reduced at a time */
         return;
     printf(", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
            report_rate(reduction->bytes, reduction->seconds));
@@ -179,9 +183,15 @@ static void json_policies(const struct options *options)
         printf(", \"ddof\": %" PRIu64, options->session.ddof);
 }
 
-/* How the input was read: with these, it can be read the same way again. */
+/* How the input was read: with these, it can be read the same way again. A partial result does not
+   tell. */
 static void json_input(const struct options *options, const struct reduction *reduction)
 {
+    if (options->merge) {
+        printf(", \"dtype\": \"%s\"", element_name(reduction->type));
+        json_policies(options);
+        return;
+    }
     printf(", \"format\": \"%s\", \"dtype\": \"%s\", \"endian\": \"%s\"", reduction->format,
            element_name(reduction->type), reduction->big_endian ? "big" : "little");
     report_json_shape(&reduction->shape);
@@ -215,7 +225,7 @@ void report_json(const struct options *options, const char *path, const struct r
     json_input(options, reduction);
     json_values(options, reduction);
     report_histogram_json(options, reduction);
-    json_amounts(reduction);
+    json_amounts(options, reduction);
     if (survey_asked(&options->session.survey))
         printf(", \"readings\": %u", reduction->readings);
     if (options->verbose && !reduction->array) {
@@ -241,6 +251,6 @@ void report_json_total(const struct options *options, const struct total *total)
     json_policies(options);
     json_values(options, &total->reduction);
     report_histogram_json(options, &total->reduction);
-    json_amounts(&total->reduction);
+    json_amounts(options, &total->reduction);
     puts("}");
 }

@@ -9,6 +9,7 @@
 
 #include "cli/options.h"
 #include "core/number.h"
+#include "core/partial_text.h"
 #include "profile/bottleneck.h"
 #include "run/reduction.h"
 #include "run/total.h"
@@ -68,6 +69,16 @@ void report_tsv_field(const char *text);
 void report_json(const struct options *options, const char *path,
                  const struct reduction *reduction);
 void report_json_total(const struct options *options, const struct total *total);
+
+/* A partial result, on a line of standard output. With --total there is none but the total's. */
+void report_partial(const struct options *options, const char *path,
+                    const struct reduction *reduction);
+void report_partial_total(const struct options *options, const struct total *total);
+
+/* Prints the line of a partial result, whose names are left to do: that of the total where `path`
+   is NULL. A name that is too long is an error. */
+void report_partial_text(const struct options *options, const char *path, const char *array,
+                         struct partial_text *text);
 
 /* The members of an object that tell the shape: null where no header does. */
 void report_json_shape(const struct source_shape *shape);

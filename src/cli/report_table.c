@@ -87,7 +87,8 @@ static void report_lines(const struct options *options, const char *path,
 void report_table(const struct options *options, const char *path,
                   const struct reduction *reduction, bool heading)
 {
-    if (isatty(STDOUT_FILENO))
+    /* A launcher may give ranks a terminal that is none of the user's. */
+    if (isatty(STDOUT_FILENO) && !options->ranks)
         report_aligned(options, path, reduction);
     else
         report_lines(options, path, reduction, heading);

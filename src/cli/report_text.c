@@ -15,7 +15,8 @@ static void quiet_error(const struct options *options)
 
 void report_text(const struct options *options, const char *path, const struct reduction *reduction)
 {
-    char text[NUMBER_MAX], quoted[MESSAGE_QUOTE_MAX];
+    const struct container_array array = {.name = reduction->array};
+    char text[NUMBER_MAX], name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
 
     if (reduction->error[0]) {
         if (options->quiet) {
@@ -24,8 +25,13 @@ void report_text(const struct options *options, const char *path, const struct r
         }
         return;
     }
-    if ((options->file_count > 1 || options->total) && !options->quiet)
-        printf("%s:\n", path ? message_quote(quoted, path) : "total");
+    if ((options->file_count > 1 || options->total) && !options->quiet) {
+        if (path && reduction->array) /* of what was merged: others stand in a table */
+            source_name_array(name, path, &array);
+        else if (path)
+            (void)message_quote(name, path);
+        printf("%s:\n", path ? name : "total");
+    }
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 

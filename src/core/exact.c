@@ -82,6 +82,13 @@ bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS])
     return negative;
 }
 
+void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negative)
+{
+    for (int i = 0; i < EXACT_DIGITS; i++)
+        e->digit[i] = negative ? -(int64_t)digit[i] : digit[i];
+    e->pending = 1;
+}
+
 double exact_round(const struct exact *e)
 {
     uint32_t digit[EXACT_DIGITS];
@@ -208,4 +215,11 @@ void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIG
     wide_carry(&carried);
     for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
         digit[i] = (uint32_t)carried.digit[i];
+}
+
+void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS])
+{
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        e->digit[i] = digit[i];
+    e->pending = 1;
 }

@@ -199,6 +199,9 @@ struct integer exact_integer(const struct exact *e);
 /* |e|, carried, in digits of 32 bits. Returns whether e is negative. */
 bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS]);
 
+/* Makes *e the number of this magnitude and sign: the inverse of exact_magnitude. */
+void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negative);
+
 /* The wide accumulator, whose total is never negative where it is looked at. */
 
 /* Makes *e zero. */
@@ -218,5 +221,8 @@ void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
 
 /* The value, which is not negative, in digits of 32 bits. */
 void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
+
+/* Makes *e the number of these digits. */
+void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS]);
 
 #endif

@@ -5,10 +5,13 @@ library_sources += \
 	src/core/element.c src/core/element.h \
 	src/core/exact.c src/core/exact.h \
 	src/core/histogram.c src/core/histogram.h \
+	src/core/merger.c src/core/merger.h \
 	src/core/number.c src/core/number.h \
 	src/core/operation.c src/core/operation.h \
 	src/core/order.c src/core/order.h \
 	src/core/partial.c src/core/partial.h \
+	src/core/partial_text.c src/core/partial_text.h \
+	src/core/partial_text_impl.h src/core/partial_text_read.c \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/sample.c src/core/sample.h \
 	src/core/selection.c src/core/selection.h \

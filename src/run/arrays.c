@@ -104,6 +104,11 @@ size_t arrays_count(const struct arrays *a)
     return a->info->pick_count;
 }
 
+size_t arrays_total(const struct arrays *a)
+{
+    return a->info->pick_total;
+}
+
 enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap)
 {
     const struct container_array *array = a->info->picks[k].array;
@@ -226,6 +231,10 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
         one->shape.sizes[i] = array->sizes[i];
     one->format = a->info->format;
     one->elements = pick->elements;
+    one->first = pick->first;
+    one->behind = false; /* an array without elements is picked in one part */
+    one->of = pick->of;
+    one->number = pick->number;
     one->bytes = pick->elements * element_size(array->type);
     one->input_bytes = array->deflated ? array->packed : one->bytes;
 }

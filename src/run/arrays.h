@@ -27,6 +27,9 @@ void arrays_close(struct arrays *a);
 /* How many there are. */
 size_t arrays_count(const struct arrays *a);
 
+/* How many there are in all parts of the input together. */
+size_t arrays_total(const struct arrays *a);
+
 /* The type of the elements of array number k, and whether they are of the other byte order. */
 enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
 size_t arrays_element_size(const struct arrays *a, size_t k);

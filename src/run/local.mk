@@ -5,6 +5,7 @@ library_sources += \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
 	src/run/phases.c src/run/phases.h \
+	src/run/rank_piece.c src/run/rank_piece.h \
 	src/run/readings.c src/run/readings.h \
 	src/run/reduction.h \
 	src/run/run.c src/run/run.h \
@@ -12,6 +13,7 @@ library_sources += \
 	src/run/run_state.h \
 	src/run/session.c src/run/session.h \
 	src/run/session_options.h \
+	src/run/shard.c src/run/shard.h \
 	src/run/total.c src/run/total.h \
 	src/run/unpack.c src/run/unpack.h \
 	src/run/work.c src/run/work.h \

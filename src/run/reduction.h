@@ -35,6 +35,8 @@ struct reduction {
     const struct arrays *arrays; /* of a container: what each of its arrays came to (arrays.h), the
                                     session's until its next input. `result`, `partial`, `type` and
                                     `shape` are not set then. NULL where there is one array */
+    size_t number;               /* of an array of a container: its place among those that are to be
+                                    reduced of the whole input */
     const char *array;           /* the name of the array that this is of; NULL where the input is
                                     not a container */
     struct result result;
@@ -49,11 +51,13 @@ struct reduction {
     bool in_order;      /* frames could not be decoded in parallel, and were read a second time */
     unsigned readings;  /* how often the input was read */
     uint32_t quantiles; /* those that the result has; bits as in struct survey_request */
-    const struct histogram *histogram;      /* the session's, until its next input; NULL for none */
-    uint64_t elements;                      /* reduced, NaNs included */
-    uint64_t bytes;                         /* of elements */
-    uint64_t input_bytes;                   /* read from the file: compressed, where it is */
-    double seconds;                         /* from the first read to the final result */
+    const struct histogram *histogram; /* the session's, until its next input; NULL for none */
+    uint64_t elements;                 /* reduced, NaNs included */
+    uint64_t first, of;   /* which: those from `first` on, of so many that there are to reduce */
+    bool behind;          /* a part was asked for that does not begin with the input */
+    uint64_t bytes;       /* of elements */
+    uint64_t input_bytes; /* read from the file: compressed, where it is */
+    double seconds;       /* from the first read to the final result */
     struct reduction_share shares[ENGINES]; /* by enum engine_id */
     char gpu_skipped[ENGINE_REASON_MAX];    /* why auto did without a GPU; empty if it did not */
     struct profile profile;

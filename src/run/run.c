@@ -163,7 +163,7 @@ static uint64_t input_total(const struct source_info *info)
     /* --length may ask for more elements than 64 bits count bytes. */
     return info->compressed || info->elements > SOURCE_UNKNOWN / info->element_size
                ? info->input_bytes
-               : info->elements * info->element_size;
+               : (info->elements - info->first) * info->element_size;
 }
 
 /* Bytes a nanosecond at which the CPU alone has read this input so far, or, at its beginning, those

@@ -217,9 +217,9 @@ static bool check_partial(const struct run *run, const struct container_array *a
         return false;
     }
     if (info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed &&
-        partial->count != info->elements && !source_limited(s)) {
+        partial->count != info->elements - info->first && !source_limited(s)) {
         source_error(s, "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
-                     partial->count, info->elements);
+                     partial->count, info->elements - info->first);
         return false;
     }
     return true;
@@ -252,6 +252,9 @@ static void conclude(struct run *run, const struct partial *partial,
     reduction->compressed = info->compressed;
     reduction->repeatable = info->repeatable;
     reduction->elements = partial->count;
+    reduction->first = info->first;
+    reduction->behind = run->options->input.part.begin > 0;
+    reduction->of = info->parallel && !info->compressed ? info->of : partial->count;
     reduction->bytes = partial->count * info->element_size;
     reduction->input_bytes = source_stats(s).input_read;
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;

@@ -104,14 +104,35 @@ static void warn_left_out(const struct source *s, const struct left_out list[WAR
     }
 }
 
-/* Adds an array to those that are picked. Of a type that cannot be reduced, it is for a list. */
-static void add_pick(struct source *s, const struct container_array *a, uint64_t elements)
+/* What of an array there is to reduce. False where it has nothing in the part that is asked for. */
+static bool find_part(const struct container_array *a, const struct source_options *options,
+                      struct source_pick *pick)
 {
-    s->picks[s->info.pick_count++] = (struct source_pick){a, elements};
+    const struct source_part *part = &options->part;
+    const uint64_t of = options->length < a->elements ? options->length : a->elements;
+    const bool begins = a->offset >= part->begin && a->offset < part->end;
+    uint64_t end;
+
+    *pick = (struct source_pick){.array = a, .elements = of, .of = of};
+    if (part->end == 0 || a->deflated)
+        return part->end == 0 || begins;
+    pick->first = source_elements_before(part->begin, a->offset, element_size(a->type), of);
+    end = source_elements_before(part->end, a->offset, element_size(a->type), of);
+    pick->elements = end - pick->first;
+    return begins || pick->elements > 0;
+}
+
+/* Adds an array to those that are picked. Of a type that cannot be reduced, it is for a list. */
+static void add_pick(struct source *s, const struct source_pick *pick)
+{
+    const struct container_array *a = pick->array;
+
+    s->picks[s->info.pick_count] = *pick;
+    s->picks[s->info.pick_count++].number = s->info.pick_total;
     s->info.compressed = s->info.compressed || a->deflated;
     s->info.type = a->type;
     if (!a->unreadable)
-        s->info.elements += elements * element_size(a->type);
+        s->info.elements += pick->elements * element_size(a->type);
 }
 
 /* Picks the arrays. False without memory, or where there would be something to reduce but for its
@@ -128,16 +149,21 @@ static bool pick(struct source *s, const struct source_options *options)
     }
     for (size_t i = 0; i < c->count; i++) {
         const struct container_array *a = &c->arrays[i];
+        struct source_pick part;
 
         if (!is_wanted(options->wanted, a->name))
             continue;
-        if (a->unreadable && !options->headers_only)
+        if (a->unreadable && !options->headers_only) {
             note_left_out(left_out, a);
-        else
-            add_pick(s, a, options->length < a->elements ? options->length : a->elements);
+            continue;
+        }
+        if (find_part(a, options, &part))
+            add_pick(s, &part);
+        s->info.pick_total++;
     }
-    warn_left_out(s, left_out);
-    if (s->info.pick_count == 0 && left_out[0].first) {
+    if (options->part.begin == 0) /* of all who read parts, one warns */
+        warn_left_out(s, left_out);
+    if (s->info.pick_total == 0 && left_out[0].first) {
         source_error(s, "none of these arrays can be reduced");
         return false;
     }
@@ -184,6 +210,7 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 bool arrays_layout_one(struct source *s, const struct source_options *options)
 {
     const struct container_array *a = options->array;
+    struct source_pick part;
 
     const uint64_t length = a->deflated ? a->packed : a->length;
 
@@ -199,7 +226,10 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->info.type = a->type;
     s->info.swap = a->big_endian != element_host_is_big();
     s->info.element_size = element_size(a->type);
-    s->info.elements = options->length < a->elements ? options->length : a->elements;
+    (void)find_part(a, options, &part);
+    s->info.first = part.first;
+    s->info.elements = part.first + part.elements;
+    s->info.of = part.of;
     s->info.shape = (struct source_shape){
         .known = true, .fortran_order = a->fortran_order, .dimensions = a->dimensions};
     _Static_assert(SOURCE_DIMENSIONS_MAX >= CONTAINER_DIMENSIONS_MAX, "any shape has room");

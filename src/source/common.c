@@ -127,6 +127,16 @@ unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t siz
     return uncached;
 }
 
+uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements)
+{
+    uint64_t before;
+
+    if (offset <= begin)
+        return 0;
+    before = (offset - begin - 1) / size + 1;
+    return before < elements ? before : elements;
+}
+
 bool source_is_random(const struct source *s)
 {
     return s->info.parallel && !s->info.compressed && !s->info.container;

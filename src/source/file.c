@@ -238,7 +238,7 @@ static bool claim_next_of_many(struct source *s, struct claim *claim, size_t byt
 
         claim->array = f->order[place];
         claim->offset = element_place(s, claim->array, 0, &claim->size);
-        claim->index = (next - f->begins[place]) / claim->size;
+        claim->index = s->picks[claim->array].first + (next - f->begins[place]) / claim->size;
         claim->offset += claim->index * claim->size;
         claim->packed = NULL;
         if (s->picks[claim->array].array->deflated) {
@@ -619,6 +619,15 @@ bool file_layout(struct source *s, const struct source_options *options)
         s->info.elements = available;
     /* What was read to detect the format counts no more than once. */
     atomic_store(&s->input_read, s->header ? s->data_offset : 0);
+    s->info.of = s->info.elements;
+    if (options->part.end > 0) {
+        const size_t size = s->info.element_size;
+
+        s->info.first =
+            source_elements_before(options->part.begin, s->data_offset, size, s->info.of);
+        s->info.elements =
+            source_elements_before(options->part.end, s->data_offset, size, s->info.of);
+    }
     s->info.parallel = true;
     return true;
 }
@@ -633,6 +642,7 @@ bool file_source_open(struct source *s, unsigned workers)
         source_error(s, "out of memory");
         return false;
     }
+    atomic_init(&f->next, s->info.first);
     s->state = f;
     s->ops = &ops;
     if (f->map)

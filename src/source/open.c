@@ -18,6 +18,7 @@
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/whole.h"
+#include "source/zstd/frames.h"
 #include "source/zstd/zstd.h"
 #include "sys/message.h"
 
@@ -145,6 +146,11 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         return false;
     }
+    if ((s->info.compressed || !has_size) && options->part.begin > 0) {
+        source_error(s, "is no file whose parts can be told beforehand");
+        reader->close(reader);
+        return false;
+    }
     if (arrays_asked(options) && (!has_size || s->info.compressed)) {
         if (!has_size && s->info.repeatable)
             source_error(s, "is empty, which no %s file is", arrays_asked(options)->name);
@@ -171,15 +177,14 @@ static bool open_format(struct source *s, const struct source_options *options, 
     return serial_source_open(s, options, reader);
 }
 
-bool source_is_container(const char *path, const struct source_options *options)
+/* Reads the first bytes of a file, without a word. Returns how many there are; 0 or less where that
+   would take them away from a pipe, or where there are none. */
+static ptrdiff_t peek(const char *path, unsigned char head[CONTAINER_HEAD])
 {
     struct source s = {.path = path, .fd = -1, .muted = true};
-    unsigned char head[CONTAINER_HEAD];
     struct stat status;
     ptrdiff_t got = 0;
 
-    if (options->format != SOURCE_AUTO)
-        return arrays_asked(options);
     if (strcmp(path, "-") == 0)
         s.fd = STDIN_FILENO;
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -187,10 +192,32 @@ bool source_is_container(const char *path, const struct source_options *options)
     s.close_fd = s.fd > STDIN_FILENO;
     if (s.fd >= 0 && fstat(s.fd, &status) == 0 && S_ISREG(status.st_mode) &&
         has_extent(&s, &status))
-        got = source_pread(&s, head, sizeof head, s.start);
+        got = source_pread(&s, head, CONTAINER_HEAD, s.start);
     if (s.close_fd)
         close(s.fd);
+    return got;
+}
+
+bool source_is_container(const char *path, const struct source_options *options)
+{
+    unsigned char head[CONTAINER_HEAD];
+    ptrdiff_t got;
+
+    if (options->format != SOURCE_AUTO)
+        return arrays_asked(options);
+    got = peek(path, head);
     return got > 0 && container_recognise(head, (size_t)got);
+}
+
+bool source_is_compressed(const char *path, const struct source_options *options)
+{
+    unsigned char head[CONTAINER_HEAD];
+    ptrdiff_t got;
+
+    if (options->format != SOURCE_AUTO)
+        return options->format == SOURCE_ZSTD || options->format == SOURCE_RAW_ZSTD;
+    got = peek(path, head);
+    return got > 0 && zstd_recognise(head, (size_t)got);
 }
 
 struct source *source_open(const char *path, const struct source_options *options, unsigned workers)

@@ -58,6 +58,14 @@ struct source_wanted {
     } patterns[SOURCE_PATTERNS_MAX];
 };
 
+/* A part of an input that can be read at any offset: the elements whose first bytes lie from offset
+   `begin` up to, and without, `end`. Parts that leave no byte out leave no element out, and none of
+   them has two. What is compressed has no parts but the whole, which belongs to that from byte 0
+   on; an array that is compressed, to that in which its compressed bytes begin. */
+struct source_part {
+    uint64_t begin, end; /* bytes; both are 0 for all there is */
+};
+
 /* How an input is to be read. */
 struct source_options {
     enum source_format format;
@@ -77,6 +85,7 @@ struct source_options {
     bool headers_only; /* only to tell what there is: chunks are not asked for, and arrays that
                           cannot be reduced are picked, too */
     bool in_order;     /* decode zstd from front to back even where frames could go parallel */
+    struct source_part part; /* reduce no more than this */
 };
 
 /* How the elements of an array are arranged, as its header says. */
@@ -91,7 +100,9 @@ struct source_shape {
 /* An array of a container that is to be reduced. */
 struct source_pick {
     const struct container_array *array;
-    uint64_t elements; /* as many as --length leaves */
+    uint64_t elements;  /* as many as --length leaves, and lie in the part that is asked for */
+    uint64_t first, of; /* the first of them, and how many --length leaves */
+    size_t number;      /* its place among the arrays that are to be reduced of the whole input */
 };
 
 /* What an input is: known once it is open, and fixed. */
@@ -105,6 +116,7 @@ struct source_info {
     const struct container *container;
     const struct source_pick *picks;
     size_t pick_count;
+    size_t pick_total; /* and how many there are in all parts */
 
     enum element_type type;
     size_t element_size;  /* bytes */
@@ -118,7 +130,10 @@ struct source_info {
     bool repeatable;      /* it can be opened and read again */
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */
     uint64_t input_bytes; /* from its beginning to its end; SOURCE_UNKNOWN for a pipe */
-    uint64_t elements;    /* to be reduced; SOURCE_UNKNOWN before the end is reached */
+    uint64_t elements;    /* those that are to be reduced end there; SOURCE_UNKNOWN before the end
+                             is reached */
+    uint64_t first;       /* and they begin there: 0 unless a part was asked for */
+    uint64_t of;          /* elements that --length leaves; SOURCE_UNKNOWN likewise */
     size_t buffer_bytes;  /* the best size of workers' buffers; 0: any */
 };
 
@@ -172,6 +187,9 @@ struct source *source_open(const char *path, const struct source_options *option
 /* Whether an input is a container, as far as that can be told without a word and without taking
    anything from a pipe. */
 bool source_is_container(const char *path, const struct source_options *options);
+
+/* Whether an input has no parts but the whole, since it is compressed; told likewise. */
+bool source_is_compressed(const char *path, const struct source_options *options);
 
 /* What the input is; it lives as long as the source. */
 const struct source_info *source_info(const struct source *s);

@@ -71,6 +71,10 @@ struct source {
     _Atomic uint64_t decode_time;
 };
 
+/* How many of an array's elements come before byte `offset` of the input, if the first stands at
+   `begin`. */
+uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements);
+
 /* Counts `bytes` of input as read, in `time` nanoseconds. Any worker may call it. */
 static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
 {

@@ -48,6 +48,7 @@ bool whole_source_open(struct source *s)
         source_error(s, "out of memory");
         return false;
     }
+    atomic_init(&((struct whole_state *)s->state)->next, s->info.first);
     s->ops = &ops;
     s->info.whole = true;
     return true;

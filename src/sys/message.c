@@ -16,6 +16,7 @@
 
 static const char *program = "gpureduce";
 static atomic_int latched = EXIT_OK;
+static atomic_int chosen = MESSAGE_ALL;
 
 /* Guards standard error and what stands on its last line. */
 static struct mutex lock = MUTEX_INITIALIZER;
@@ -52,6 +53,11 @@ void message_program(const char *name)
     program = name;
 }
 
+void message_choose(enum message_choice choice)
+{
+    atomic_store(&chosen, (int)choice);
+}
+
 static void erase_transient_locked(void) REQUIRES(lock);
 
 static void erase_transient_locked(void)
@@ -63,6 +69,8 @@ static void erase_transient_locked(void)
 
 static void say(const char *prefix, const char *format, va_list arguments)
 {
+    if (atomic_load(&chosen) == MESSAGE_NOTHING)
+        return;
     mutex_lock(&lock);
     erase_transient_locked();
     if (prefix)

@@ -24,6 +24,11 @@ enum exit_status {
 /* The program's name, put before every line. It must outlive every other call. */
 void message_program(const char *name);
 
+/* What is printed from now on: of several processes that would say the same, one does. What is not
+   printed has its effect on the status all the same. */
+enum message_choice { MESSAGE_ALL, MESSAGE_NOTHING };
+void message_choose(enum message_choice choice);
+
 /* Prints "name: text" as a line and raises the exit status to `status`. */
 void message_error(enum exit_status status, const char *format, ...) MESSAGE_FORMAT(2, 3);
 

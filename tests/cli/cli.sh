@@ -52,6 +52,7 @@ golden 'a long option may be shortened' 0 help
 run --help
 tr -s ' ,=[' '\n' <out | grep '^--' | sort -u >named
 cat >options <<'END'
+--allow-gaps
 --array
 --check
 --chunk-size
@@ -64,17 +65,21 @@ cat >options <<'END'
 --help
 --histogram
 --json
+--label
 --length
 --list
 --long
+--merge
 --nan
 --no-check
 --no-progress
 --number
 --op
+--partial
 --plot
 --progress
 --quiet
+--shard
 --skip
 --threads
 --total
@@ -395,7 +400,7 @@ done <<'END'
 --n --no-check, --nan, --number or --no-progress
 --n=skip --no-check, --nan, --number or --no-progress
 --d --ddof, --dtype or --device
---l=1 --list, --length or --long
+--l=1 --list, --length, --long or --label
 END
 for bad in --op --dtype --endian --format --skip --length --nan --device --threads --chunk-size \
     -o -t -D -j; do

@@ -55,11 +55,11 @@ complete_in_bash() {
 if command -v bash >/dev/null && bash -c '((BASH_VERSINFO[0] >= 4))'; then
     offers bash 'a name' 'gpureduce --dt' '--dtype='
     offers bash 'names alike' 'gpureduce --pr' '--progress'
-    offers bash 'names of one beginning' 'gpureduce --l' '--length=\n--list\n--long'
+    offers bash 'names of one beginning' 'gpureduce --l' '--label=\n--length=\n--list\n--long'
     offers bash 'letters' 'gpureduce -q -' "$(bash -c 'echo {-o,--op=,--ddof=,--histogram=,--plot=,-t,--dtype=,--endian=} \
         {--format=,--array=,--list,--skip=,--length=,--long,--no-check,--nan=,-D,--device=,-j,--threads=,--chunk-size=} \
         {--json,--tsv,--number=,--total,--check=,--fail-on=} \
-        {-q,--quiet,-v,--verbose,--progress,--no-progress,-h,--help,-V,--version}' |
+        {-q,--quiet,-v,--verbose,--progress,--no-progress,--partial,--merge,--allow-gaps,--label=,--shard=,-h,--help,-V,--version}' |
         sed 's/ /\\n/g')"
     offers bash 'words, behind =' 'gpureduce --nan = s' skip
     offers bash 'words, where = does not split' 'gpureduce --nan=s' --nan=skip

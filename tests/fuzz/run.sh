@@ -122,6 +122,21 @@ seeds_record() {
     done
 }
 
+# The checksum is made right by the target.
+seeds_partial() {
+    head='{"gpureduce":"partial","version":1,"input":"a\"\u000a","dtype":'
+    tail=',"crc32":"00000000"}'
+    printf '%s' "$head"'"f32","of":9,"ranges":[[0,4],[6,8]],"count":6,"nan":1,"first_nan":2,"posinf":1,"neginf":0' \
+        ',"sum":"0x11p-2","min":"-0x1p-2","max":"inf","argmin":1,"argmax":3,"sumsq":"0x91p-4","l1":"0x13p-2"' \
+        ',"absmin":"0x0p+0","zeros":1,"subnormals":0,"negatives":1' "$tail" | seed fuzz_partial float '\0\1\1'
+    printf '%s' "$head"'"i64","of":4,"ranges":[[0,4]],"count":4,"nan":0,"first_nan":null,"posinf":0,"neginf":0' \
+        ',"sum":"-0x7ffffffffffffffdp+1","min":"-0x1p+63","max":"0x3p+1","absmin":"0x0p+0","zeros":1' \
+        ',"subnormals":0' "$tail" | seed fuzz_partial integer '\0\1\1'
+    printf '%s' "$head"'"bf16","of":0,"ranges":[],"count":0,"nan":0,"first_nan":null,"posinf":0,"neginf":0' \
+        ',"sum":"0x0p+0","min":null,"max":null,"argmin":null,"argmax":null' "$tail" |
+        seed fuzz_partial empty '\0\1\1'
+}
+
 # What libFuzzer counted, out of its log.
 executions() {
     sed -n 's/^stat::number_of_executed_units: *//p' "$1"
@@ -137,6 +152,7 @@ for program; do
     fuzz_foreign) seeds_foreign ;;
     fuzz_npy) seeds_npy ;;
     fuzz_options) seeds_options ;;
+    fuzz_partial) seeds_partial ;;
     fuzz_record) seeds_record ;;
     fuzz_reduce) seeds_reduce ;;
     fuzz_zstd) seeds_zstd ;;

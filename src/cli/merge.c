@@ -1,0 +1,346 @@
+#include "config.h"
+
+#include "cli/merge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/report.h"
+#include "cli/report_parts.h"
+#include "core/merger.h"
+#include "core/spread.h"
+#include "sys/message.h"
+
+/* Room for the name of a file and a line of it. */
+#define PLACE_MAX (SOURCE_NAME_MAX + 24)
+
+struct merge {
+    const struct options *options;
+    struct merger merger;
+    bool failed;
+};
+
+/*
+ * Reading.
+ */
+
+/* Writes where a partial result came from. Returns `text`. */
+static const char *show_place(const struct merge *m, struct merger_origin origin,
+                              char text[PLACE_MAX])
+{
+    (void)source_name(text, m->options->files[origin.file]);
+    sprintf(text + strlen(text), ":%" PRIu64, origin.line);
+    return text;
+}
+
+/* Reads a line of a file, without its newline, as far as there is room: *length is more if there is
+   not. False at the end. */
+static bool read_line(FILE *in, char line[PARTIAL_TEXT_MAX], size_t *length)
+{
+    int c = getc(in);
+
+    *length = 0;
+    if (c == EOF)
+        return false;
+    for (; c != EOF && c != '\n'; c = getc(in)) {
+        if (*length == PARTIAL_TEXT_MAX) {
+            (*length)++;
+            break;
+        }
+        line[(*length)++] = (char)c;
+    }
+    return true;
+}
+
+/* Takes a partial result. False if it does not go with those before. */
+static bool take(struct merge *m, const struct partial_text *part, struct merger_origin origin)
+{
+    char place[PLACE_MAX], other[PLACE_MAX];
+    const struct merged *merged;
+
+    switch (merger_take(&m->merger, part, origin, &merged)) {
+    case MERGER_TAKEN:
+        return true;
+    case MERGER_TYPE:
+        message_error(EXIT_FAILED, "%s: is of type %s, and that at %s, of the same input, of %s",
+                      show_place(m, origin, place), element_name(part->type),
+                      show_place(m, merged->first, other), element_name(merged->type));
+        return false;
+    case MERGER_LENGTH:
+        message_error(EXIT_FAILED,
+                      "%s: is of an input of %" PRIu64
+                      " elements, and that at %s, of the same name, "
+                      "of %" PRIu64,
+                      show_place(m, origin, place), part->of, show_place(m, merged->first, other),
+                      merged->of);
+        return false;
+    case MERGER_MEMORY:
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    return false;
+}
+
+/* Takes the lines of a file, up to the first that is wrong. False if one is, or on failure. */
+static bool take_lines(struct merge *m, FILE *in, size_t number)
+{
+    struct merger_origin origin = {.file = number};
+    char line[PARTIAL_TEXT_MAX], place[PLACE_MAX], error[PARTIAL_TEXT_ERROR_MAX];
+    struct partial_text part;
+    size_t length;
+
+    while (read_line(in, line, &length)) {
+        origin.line++;
+        if (length == 0)
+            continue;
+        if (length > PARTIAL_TEXT_MAX)
+            snprintf(error, sizeof error, "is longer than a partial result can be");
+        if (length > PARTIAL_TEXT_MAX || !partial_text_read(&part, line, length, error)) {
+            message_error(EXIT_FAILED, "%s: %s", show_place(m, origin, place), error);
+            return false;
+        }
+        if (!take(m, &part, origin))
+            return false;
+    }
+    return true;
+}
+
+static bool take_file(struct merge *m, size_t number)
+{
+    const char *path = m->options->files[number];
+    char name[SOURCE_NAME_MAX];
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *in = standard ? stdin : fopen(path, "re");
+    bool good = in && take_lines(m, in, number);
+
+    if (!in || ferror(in)) {
+        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), strerror(errno));
+        good = false;
+    }
+    if (in && !standard)
+        fclose(in);
+    return good;
+}
+
+/*
+ * What is wrong with all of it.
+ */
+
+/* Writes the name of an array, or of an input that is one. Returns `name`. */
+static const char *show_name(char *name, const struct merged *a)
+{
+    const struct container_array array = {.name = a->array};
+
+    source_name_array(name, a->input, a->array ? &array : NULL);
+    return name;
+}
+
+/* Whether this is what pipes, or totals, are called that nobody has given a name. */
+static bool names_nothing(const char *input)
+{
+    return strcmp(input, "-") == 0 || strcmp(input, "total") == 0;
+}
+
+/* Whether each element was taken once. */
+static bool is_complete(const struct merge *m, const struct merged *a)
+{
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN], place[PLACE_MAX], other[PLACE_MAX];
+    const struct merger_piece *one, *two;
+    struct partial_range gap;
+
+    if (merged_overlap(a, &one, &two)) {
+        message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also in that at %s%s",
+                      show_place(m, two->origin, place), two->range.begin, show_name(name, a),
+                      show_place(m, one->origin, other),
+                      names_nothing(a->input) ? " (--label tells them apart)" : "");
+        return false;
+    }
+    if (!m->options->allow_gaps && merged_gap(a, &gap)) {
+        message_error(EXIT_FAILED,
+                      "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
+                      " are missing (--allow-gaps does without)",
+                      show_name(name, a), gap.begin, gap.end - 1, a->of);
+        return false;
+    }
+    return true;
+}
+
+/* Whether the partial results hold what the operations take. */
+static bool is_held(const struct merge *m, const struct merged *a)
+{
+    const struct options *options = m->options;
+    char place[PLACE_MAX];
+
+    for (size_t i = 0; i < options->operation_count; i++) {
+        const struct operation *op = options->operations[i];
+
+        if (!(op->wants & ~a->holds) || operation_quantile(op))
+            continue;
+        message_error(EXIT_FAILED,
+                      "%s: does not hold what %s is computed from: --op says what --partial holds, "
+                      "and what --merge prints",
+                      show_place(m, a->lacks, place), op->name);
+        return false;
+    }
+    return true;
+}
+
+static bool check(const struct merge *m)
+{
+    bool good = true;
+
+    if (m->merger.count == 0) {
+        message_error(EXIT_FAILED, "there are no partial results to merge");
+        return false;
+    }
+    for (size_t i = 0; i < m->merger.count; i++)
+        good = is_complete(m, &m->merger.merged[i]) && is_held(m, &m->merger.merged[i]) && good;
+    return good;
+}
+
+/*
+ * Printing.
+ */
+
+/* Rounds the results of a partial result. */
+static void finish(const struct options *options, struct reduction *reduction)
+{
+    const bool skip_nan = options->session.nan == NAN_SKIP;
+    const struct partial_types types = partial_types_of(reduction->type);
+
+    partial_finish_types(&reduction->partial, &types, skip_nan, &reduction->result);
+    spread_finish(&reduction->partial,
+                  &(struct spread_terms){.skip_nan = skip_nan,
+                                         .ddof = options->session.ddof,
+                                         .type = reduction->type,
+                                         .types = types},
+                  &reduction->result);
+}
+
+/* As --nan=error has it. */
+static void check_nan(const struct options *options, const struct merged *a,
+                      struct reduction *reduction)
+{
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+
+    if (options->session.nan != NAN_ERROR || a->partial.nan == 0)
+        return;
+    snprintf(reduction->error, sizeof reduction->error, "element %" PRIu64 " is a NaN",
+             a->partial.first_nan);
+    message_error(EXIT_FAILED, "%s: %s", show_name(name, a), reduction->error);
+}
+
+/* Prints an array as a partial result. */
+static void print_partial(const struct options *options, const struct merged *a)
+{
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    struct partial_text text;
+
+    memset(&text, 0, sizeof text);
+    if (!merged_text(a, &text)) {
+        message_error(EXIT_FAILED,
+                      "%s: there are gaps at more than %d places, which no partial result has",
+                      show_name(name, a), PARTIAL_TEXT_RANGES_MAX - 1);
+        return;
+    }
+    if (options->operation_count > 0)
+        text.holds &= options->session.wants;
+    report_partial_text(options, a->input, a->array, &text);
+}
+
+/* Prints an array, and adds it to those that failed if it has no result. */
+static void print_one(const struct options *options, const struct merged *a, struct total *total)
+{
+    struct reduction reduction;
+
+    memset(&reduction, 0, sizeof reduction);
+    reduction.array = a->array;
+    reduction.type = a->type;
+    reduction.partial = a->partial;
+    reduction.elements = a->partial.count;
+    reduction.of = a->of;
+    reduction.bytes = reduction.elements * element_size(a->type);
+    finish(options, &reduction);
+    check_nan(options, a, &reduction);
+    total->failed += reduction.error[0] != '\0';
+    total->arrays = total->arrays || a->array;
+    if (options->output != OUTPUT_PARTIAL)
+        report(options, a->input, &reduction);
+    else if (!options->total && !reduction.error[0])
+        print_partial(options, a);
+}
+
+/* Puts all arrays behind each other. NULL, or why they have no total. */
+static const char *append_all(const struct merger *m, struct partial_text *all)
+{
+    memset(all, 0, sizeof *all);
+    partial_clear(&all->partial);
+    all->holds = PARTIAL_ALL;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct merged *a = &m->merged[i];
+
+        if (a->type != m->merged[0].type)
+            return "the partial results are of several types";
+        if (!merged_append(all, a))
+            return "there are gaps at too many places, or more elements than can be counted";
+        all->holds &= a->holds;
+    }
+    return NULL;
+}
+
+static void print_total(const struct options *options, const struct merger *m, struct total *total)
+{
+    struct reduction *sum = &total->reduction;
+    struct partial_text all;
+    const char *refusal = append_all(m, &all);
+
+    total->types = partial_types_of(all.type);
+    sum->type = all.type;
+    sum->partial = all.partial;
+    sum->elements = all.partial.count;
+    sum->of = all.of;
+    sum->bytes = sum->elements * element_size(all.type);
+    total_finish(total, options->session.nan, options->session.ddof);
+    if (refusal)
+        snprintf(sum->error, sizeof sum->error, "%s", refusal);
+    if (options->output != OUTPUT_PARTIAL || sum->error[0]) {
+        report_total(options, total);
+        return;
+    }
+    if (options->operation_count > 0)
+        all.holds &= options->session.wants;
+    report_partial_text(options, NULL, NULL, &all);
+}
+
+static void print(const struct merge *m)
+{
+    const struct merger *merger = &m->merger;
+    struct options options = *m->options;
+    struct total total;
+
+    total_clear(&total);
+    total.inputs = (unsigned)merger->count;
+    options.file_count = merger->count > 1 ? 2 : 1; /* names stand above several results */
+    for (size_t i = 0; i < merger->count; i++)
+        options.merged_arrays = options.merged_arrays || merger->merged[i].array;
+    report_begin(&options);
+    for (size_t i = 0; i < merger->count; i++)
+        print_one(&options, &merger->merged[i], &total);
+    if (options.total)
+        print_total(&options, merger, &total);
+}
+
+void merge_files(const struct options *options)
+{
+    struct merge m = {.options = options};
+
+    merger_open(&m.merger);
+    for (int i = 0; i < options->file_count; i++)
+        m.failed = !take_file(&m, (size_t)i) || m.failed;
+    merger_finish(&m.merger);
+    if (!m.failed && check(&m))
+        print(&m);
+    merger_close(&m.merger);
+}

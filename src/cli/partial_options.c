@@ -1,0 +1,217 @@
+#include "config.h"
+
+#include "cli/partial_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/argument_parser.h"
+#include "cli/options.h"
+#include "sys/message.h"
+
+const char *option_shard_word(size_t i)
+{
+    return i == 0 ? "auto" : NULL;
+}
+
+/*
+ * --shard=auto: from the variables of those who start many processes.
+ */
+
+/* The number in a variable. False where there is none. */
+static bool get_number(const char *name, uint64_t *number)
+{
+    const char *text = getenv(name);
+
+    return text && number_parse_count(text, number);
+}
+
+/* Makes each of the shards so far `of` shards, and takes the one with this number, from 0 on. False
+   where there is no such number. */
+static bool divide(struct shard *shard, uint64_t number, uint64_t of)
+{
+    if (of == 0 || number >= of || of > SHARDS_MAX / shard->of)
+        return false;
+    shard->number = (shard->number - 1) * of + number + 1;
+    shard->of *= of;
+    return true;
+}
+
+/* The place of this task in a Slurm array, whose numbers may begin anywhere and go up in steps. */
+static bool divide_by_array(struct shard *shard)
+{
+    uint64_t id, count, least, most, step;
+
+    if (!get_number("SLURM_ARRAY_TASK_ID", &id) || !get_number("SLURM_ARRAY_TASK_COUNT", &count))
+        return false;
+    if (!get_number("SLURM_ARRAY_TASK_MIN", &least))
+        least = 0;
+    if (!get_number("SLURM_ARRAY_TASK_MAX", &most))
+        most = least + count - 1;
+    if (count == 0 || most < least || id < least)
+        return false;
+    step = count > 1 ? (most - least) / (count - 1) : 1;
+    /* The numbers of --array=1,2,7 are not evenly spaced. */
+    if (step == 0 || least + (count - 1) * step != most || (id - least) % step != 0)
+        return false;
+    return divide(shard, (id - least) / step, count);
+}
+
+/* Takes the shard from the environment. */
+static bool find_shard(const struct arguments *a, struct shard *shard)
+{
+    static const char *const launchers[][2] = {
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"},
+        {"SLURM_PROCID", "SLURM_NTASKS"},
+    };
+    const bool array = getenv("SLURM_ARRAY_TASK_ID");
+    uint64_t number, of;
+
+    *shard = (struct shard){1, 1};
+    if (array && !divide_by_array(shard))
+        return arguments_wrong(a,
+                               "--shard=%s: the tasks of the Slurm array are not told by numbers "
+                               "in even steps",
+                               "auto");
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        if (!getenv(launchers[i][0]))
+            continue;
+        if (get_number(launchers[i][0], &number) && get_number(launchers[i][1], &of) &&
+            divide(shard, number, of))
+            return true;
+        return arguments_wrong(a, "--shard=auto: %s is not below the number of processes",
+                               launchers[i][0]);
+    }
+    if (!array)
+        return arguments_wrong(
+            a, "--shard=%s: none of the variables of Open MPI, PMI and Slurm is set", "auto");
+    return true;
+}
+
+/* I/N */
+static bool parse_shard(const char *text, struct shard *shard)
+{
+    const size_t length = strcspn(text, "/");
+    char number[24];
+
+    if (!text[length] || length >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)length, text);
+    return number_parse_count(number, &shard->number) &&
+           number_parse_count(text + length + 1, &shard->of) && shard->number >= 1 &&
+           shard->number <= shard->of && shard->of <= SHARDS_MAX;
+}
+
+bool option_parse_shard(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct shard *shard = &((struct options *)target)->shard;
+
+    (void)x;
+    _Static_assert(SHARDS_MAX == 1048576, "as the message says");
+    if (strcmp(text, option_shard_word(0)) == 0)
+        return find_shard(a, shard);
+    return parse_shard(text, shard) ||
+           arguments_wrong(a,
+                           "bad shard %s: must be I/N, where I is from 1 to N and N at most "
+                           "1048576, or auto",
+                           text);
+}
+
+/*
+ * What goes together.
+ */
+
+bool partial_settle(const struct arguments *a, struct options *options)
+{
+    struct survey_request *survey = &options->session.survey;
+
+    if (!options->merge && options->output != OUTPUT_PARTIAL && !options->ranks)
+        return true;
+    survey_leave_out(survey);
+    if (options->ranks && (survey->histogram.kind != HISTOGRAM_NONE || survey->quantile_count > 0))
+        return arguments_wrong(
+            a, "quantiles and histograms are not merged among ranks: %s has them", "gpureduce");
+    if (survey->histogram.kind != HISTOGRAM_NONE)
+        return arguments_wrong(a, "option %s goes with neither --partial nor --merge",
+                               "--histogram");
+    if (survey->quantile_count > 0)
+        return arguments_wrong(a, "partial results have no quantiles: leave them out of %s",
+                               "--op");
+    return true;
+}
+
+/* Whether the options that are about reading elements are left out where lines are read. */
+static bool merge_goes_with(const struct arguments *a, const struct options *options)
+{
+    const struct source_options *input = &options->session.input;
+    const char *other = input->type_given                 ? "--dtype"
+                        : input->order                    ? "--endian"
+                        : input->format != SOURCE_AUTO    ? "--format"
+                        : input->skip > 0                 ? "--skip"
+                        : input->length != SOURCE_UNKNOWN ? "--length"
+                        : options->wanted.count > 0       ? "--array"
+                        : options->list                   ? "--list"
+                        : options->shard.of > 0           ? "--shard"
+                                                          : NULL;
+
+    return !other || arguments_wrong(a, "option %s does not go with --merge", other);
+}
+
+bool partial_goes_with(const struct arguments *a, const struct options *options)
+{
+    const bool partial = options->output == OUTPUT_PARTIAL;
+
+    if (options->merge && !merge_goes_with(a, options))
+        return false;
+    if (options->ranks && (options->check || options->shard.of > 0))
+        return arguments_wrong(a, "option %s is for gpureduce",
+                               options->check ? "--check" : "--shard");
+    if (options->allow_gaps && !options->merge)
+        return arguments_wrong(a, "option %s goes with --merge only", "--allow-gaps");
+    if (options->label && !partial)
+        return arguments_wrong(a, "option %s goes with --partial only", "--label");
+    if (options->shard.of > 0 && !partial)
+        return arguments_wrong(a, "option %s goes with --partial only", "--shard");
+    if (options->shard.of > 0 && options->total)
+        return arguments_wrong(a, "option %s is for --merge, when all shards are there", "--total");
+    if (partial && options->list)
+        return arguments_wrong(a, "option %s does not go with --partial", "--list");
+    if (options->label && !options->total && (options->merge || options->file_count > 1))
+        return arguments_wrong(a, "option %s is for one input, or goes with --total", "--label");
+    return true;
+}
+
+bool partial_choose_shard(struct options *options)
+{
+    struct shard_part *parts;
+    int kept = 0;
+
+    if (options->shard.of == 0)
+        return true;
+    parts = calloc((size_t)options->file_count + 1, sizeof *parts);
+    options->parts = calloc((size_t)options->file_count + 1, sizeof *options->parts);
+    if (!parts || !options->parts) {
+        free(parts);
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    if (!shard_plan(&options->shard, options->files, options->file_count, &options->session.input,
+                    parts)) {
+        free(parts);
+        return false;
+    }
+    for (int i = 0; i < options->file_count; i++) {
+        if (!parts[i].any) {
+            free(options->files[i]);
+            continue;
+        }
+        options->files[kept] = options->files[i];
+        options->parts[kept++] = parts[i].part;
+    }
+    options->file_count = kept;
+    free(parts);
+    return true;
+}

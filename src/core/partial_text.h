@@ -1,0 +1,72 @@
+/*
+ * Partial results as text: a line of JSON with all that is known of a part of an array, and of
+ * which part. gpureduce-partial(5) describes it. There is one text for each partial result, byte
+ * for byte: what was reduced by several, in whatever order, comes to the same line as what was
+ * reduced at once.
+ *
+ * Numbers are written as an odd integer in hexadecimal times a power of two, which C's strtod and
+ * Python's float.fromhex read where binary64 holds them. The end of a line is the CRC-32 of what
+ * stands before it.
+ *
+ * Pure functions, without I/O and without memory of their own. Nothing here prints.
+ */
+#ifndef GPUREDUCE_PARTIAL_TEXT_H
+#define GPUREDUCE_PARTIAL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/partial.h"
+
+#define PARTIAL_TEXT_VERSION 1
+
+/* A line with its newline, at most. Bytes. */
+#define PARTIAL_TEXT_MAX 4096
+
+/* Names have up to so many bytes as they stand in the line, the quotes not included; with a NUL
+   there is room for them in as many and one. */
+#define PARTIAL_TEXT_INPUT_MAX 400
+#define PARTIAL_TEXT_ARRAY_MAX 256
+
+/* A part of an array is up to so many ranges of elements. */
+#define PARTIAL_TEXT_RANGES_MAX 16
+
+/* Room for what is wrong with a line. */
+#define PARTIAL_TEXT_ERROR_MAX 160
+
+/* Elements from `begin` up to, and without, `end`. */
+struct partial_range {
+    uint64_t begin, end;
+};
+
+struct partial_text {
+    char input[PARTIAL_TEXT_INPUT_MAX + 1]; /* valid UTF-8 */
+    char array[PARTIAL_TEXT_ARRAY_MAX + 1]; /* likewise */
+    bool has_array; /* the input is a container, and `array` is the name of one of it */
+    enum element_type type;
+    unsigned holds; /* partial_want bits: what of the partial result is known */
+    uint64_t of;    /* elements of the whole array, at most INT64_MAX */
+
+    /* Which of them were reduced: in ascending order, none of them empty, and with elements between
+       each and the next. */
+    struct partial_range ranges[PARTIAL_TEXT_RANGES_MAX];
+    unsigned range_count;
+    struct partial partial; /* indices are those of elements of the whole array */
+};
+
+/* Sets a name, in which U+FFFD takes the place of what is no UTF-8. False where it is too long. */
+bool partial_text_set_input(struct partial_text *t, const char *name);
+bool partial_text_set_array(struct partial_text *t, const char *name);
+
+/* Writes the line, without a newline but with a NUL. Returns its length. */
+size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
+
+/* Reads a line of `length` bytes, without its newline. False where it is none that
+   partial_text_write could have written: then `error` says what is wrong, in words that follow the
+   line's name, and *t is undefined. */
+bool partial_text_read(struct partial_text *t, const char *line, size_t length,
+                       char error[PARTIAL_TEXT_ERROR_MAX]);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * What writing and reading partial results as text share.
+ */
+#ifndef GPUREDUCE_PARTIAL_TEXT_IMPL_H
+#define GPUREDUCE_PARTIAL_TEXT_IMPL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/partial_text.h"
+
+/* What every line begins with. */
+#define PARTIAL_TEXT_MAGIC "{\"gpureduce\":\"partial\",\"version\":"
+
+/* What stands before the checksum, and how long that and the rest of the line are. */
+#define PARTIAL_TEXT_CHECKSUM ",\"crc32\":\""
+#define PARTIAL_TEXT_CHECKSUM_DIGITS 8
+#define PARTIAL_TEXT_TAIL \
+    (sizeof PARTIAL_TEXT_CHECKSUM - 1 + PARTIAL_TEXT_CHECKSUM_DIGITS + sizeof "\"}" - 1)
+
+/* Writes the line up to its checksum. Returns its length. */
+size_t partial_text_write_body(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
+
+/* The checksum: CRC-32 as in ISO/IEC/IEEE 8802-3, gzip and zlib. */
+uint32_t partial_text_checksum(const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,81 @@
+#include "config.h"
+
+#include "run/rank_piece.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/spread.h"
+
+void rank_piece_clear(struct rank_piece *p)
+{
+    memset(p, 0, sizeof *p);
+    partial_clear(&p->partial);
+}
+
+bool rank_piece_set(struct rank_piece *p, const struct reduction *reduction)
+{
+    const char *array = reduction->array ? reduction->array : "";
+
+    rank_piece_clear(p);
+    if (strlen(array) >= sizeof p->array)
+        return false;
+    p->known = true;
+    p->big_endian = reduction->big_endian;
+    p->compressed = reduction->compressed;
+    p->type = reduction->type;
+    memcpy(p->array, array, strlen(array) + 1);
+    snprintf(p->format, sizeof p->format, "%s", reduction->format);
+    p->shape = reduction->shape;
+    p->data_offset = reduction->data_offset;
+    p->elements = reduction->elements;
+    p->of = reduction->of;
+    p->bytes = reduction->bytes;
+    p->input_bytes = reduction->input_bytes;
+    p->seconds = reduction->seconds;
+    p->partial = reduction->partial;
+    return true;
+}
+
+void rank_piece_merge(struct rank_piece *p, const struct rank_piece *other)
+{
+    if (!other->known)
+        return;
+    if (!p->known) {
+        *p = *other;
+        return;
+    }
+    p->elements += other->elements;
+    p->bytes += other->bytes;
+    p->input_bytes += other->input_bytes;
+    if (other->seconds > p->seconds)
+        p->seconds = other->seconds;
+    partial_merge(&p->partial, &other->partial);
+}
+
+void rank_piece_finish(const struct rank_piece *p, const struct session_options *options,
+                       struct reduction *reduction)
+{
+    const bool skip_nan = options->nan == NAN_SKIP;
+    const struct partial_types types = partial_types_of(p->type);
+
+    memset(reduction, 0, sizeof *reduction);
+    reduction->array = p->array[0] ? p->array : NULL;
+    reduction->partial = p->partial;
+    reduction->type = p->type;
+    reduction->big_endian = p->big_endian;
+    reduction->data_offset = p->data_offset;
+    reduction->shape = p->shape;
+    reduction->format = p->format;
+    reduction->compressed = p->compressed;
+    reduction->elements = p->elements;
+    reduction->of = p->of;
+    reduction->bytes = p->bytes;
+    reduction->input_bytes = p->input_bytes;
+    reduction->seconds = p->seconds;
+    partial_finish_types(&p->partial, &types, skip_nan, &reduction->result);
+    spread_finish(&p->partial,
+                  &(struct spread_terms){
+                      .skip_nan = skip_nan, .ddof = options->ddof, .type = p->type, .types = types},
+                  &reduction->result);
+}

@@ -1,0 +1,104 @@
+#include "config.h"
+
+#include "run/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/message.h"
+
+/* What is known of a file. */
+struct sized {
+    uint64_t units;
+    bool whole; /* it has no parts */
+};
+
+uint64_t shard_units(uint64_t bytes)
+{
+    return bytes > 0 ? (bytes - 1) / SHARD_UNIT + 1 : 1;
+}
+
+/* units * number / of, which has no room for its product. */
+static uint64_t share(uint64_t units, uint64_t number, uint64_t of)
+{
+    return units / of * number + units % of * number / of;
+}
+
+uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end)
+{
+    *end = share(units, shard->number, shard->of);
+    return share(units, shard->number - 1, shard->of);
+}
+
+/* False where it is an input without a length, which is printed. */
+static bool find_size(const char *path, const struct source_options *options, struct sized *sized)
+{
+    char name[SOURCE_NAME_MAX];
+    const bool standard = strcmp(path, "-") == 0;
+    off_t begin = 0, size;
+    struct stat status;
+
+    *sized = (struct sized){.units = 1, .whole = true};
+    if (standard ? fstat(STDIN_FILENO, &status) != 0 : stat(path, &status) != 0)
+        return true;
+    if (S_ISDIR(status.st_mode)) /* the source refuses it */
+        return true;
+    if (!S_ISREG(status.st_mode)) {
+        message_error(EXIT_FAILED,
+                      "%s: is no regular file: how many elements it has, and so which are of this "
+                      "shard, cannot be told beforehand",
+                      source_name(name, path));
+        return false;
+    }
+    if (standard)
+        begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    size = begin > 0 && begin < status.st_size ? status.st_size - begin : status.st_size;
+    *sized = (struct sized){.units = shard_units((uint64_t)size),
+                            .whole = source_is_compressed(path, options)};
+    return true;
+}
+
+/* The part of a file whose first unit is number `before` of all; units from `begin` up to `end` are
+   the shard's. */
+static struct shard_part cut(const struct sized *sized, uint64_t before, uint64_t begin,
+                             uint64_t end)
+{
+    const uint64_t behind = before + sized->units;
+    struct shard_part part = {.part = {.begin = 0, .end = UINT64_MAX}};
+
+    if (sized->whole) {
+        part.any = before >= begin && before < end;
+        return part;
+    }
+    part.any = before < end && behind > begin;
+    if (begin > before)
+        part.part.begin = (begin - before) * SHARD_UNIT;
+    if (end < behind)
+        part.part.end = (end - before) * SHARD_UNIT;
+    return part;
+}
+
+bool shard_plan(const struct shard *shard, char *const *paths, int count,
+                const struct source_options *options, struct shard_part *parts)
+{
+    struct sized *sized = calloc((size_t)count + 1, sizeof *sized);
+    uint64_t units = 0, begin, end;
+    bool good = sized;
+
+    if (!sized)
+        message_error(EXIT_FAILED, "out of memory");
+    for (int i = 0; i < count && good; i++) {
+        good = find_size(paths[i], options, &sized[i]);
+        units += sized[i].units;
+    }
+    begin = shard_range(shard, units, &end);
+    units = 0;
+    for (int i = 0; i < count && good; i++) {
+        parts[i] = cut(&sized[i], units, begin, end);
+        units += sized[i].units;
+    }
+    free(sized);
+    return good;
+}

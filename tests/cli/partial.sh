@@ -1,0 +1,337 @@
+#!/bin/sh
+# Partial results: --partial, --shard and --merge. Shards come to the same bytes as the whole, and
+# merged to the same results, in every form of output; what does not go together is refused. The
+# format is compared with what tests/lib/make_partial.py works out.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE PMI_RANK PMI_SIZE SLURM_PROCID SLURM_NTASKS \
+    SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_MIN SLURM_ARRAY_TASK_MAX
+least_chunk=10
+all=sum,min,max,mean,count,argmin,argmax,nan,inf,var,std,sumsq,rms,l1,l2
+all=$all,absmax,absmin,range,zeros,negatives,subnormals
+
+# checksum: the lines of standard input with the right CRC-32, by python3.
+checksum() {
+    python3 -c 'import sys, zlib
+for line in sys.stdin.buffer:
+    text = line[:line.rindex(b",\"crc32\"")]
+    print("%s,\"crc32\":\"%08x\"}" % (text.decode(), zlib.crc32(text)))'
+}
+
+#
+# The format, of every type.
+#
+mkdir types
+if command -v python3 >/dev/null && python3 "$sources/tests/lib/make_partial.py" types; then
+    for file in types/*.bin; do
+        name=${file#types/}
+        name=${name%.bin}
+        run --partial --label="$name" -t "$name" -o $all "$file"
+        ok "$name is as another program has it" cmp out "types/$name.json"
+    done
+    cat types/*.json >lines
+    run --merge -q -o $all lines
+    ok 'merged, all types have all their results' test "$status:$(wc -l <out)" = "0:$((15 * 21))"
+else
+    skip 'the format, of every type' 'there is no python3'
+fi
+
+#
+# Shards: of a file of three units and a bit, of a .npy, and of small files.
+#
+"$program-bench" generate -q -d normal -b 6500004 >large
+{ npy 1 "$(npy_header '<f4' '(1625001,)')" && cat large; } >large.npy
+run -q -o $all large
+cp out results
+for file in large large.npy; do
+    run --partial -o $all $file
+    cp out whole
+    ok "a partial result of $file is one line, and silent" test \
+        "$status:$(wc -l <whole):$(wc -c <err)" = 0:1:0
+    for n in 3 5; do
+        : >parts
+        for i in $(seq $n -1 1); do
+            run --partial -o $all --shard="$i/$n" $file
+            cat out >>parts
+        done
+        run --merge --partial parts
+        ok "$n shards of $file come to the same bytes" cmp out whole
+        run --merge -q -o $all parts
+        ok '... and the same results' cmp out results
+    done
+    # Behind a header, they are those whose first bytes lie there.
+    first=$(((2097152 - $(wc -c <$file) + $(wc -c <large) + 3) / 4))
+    ok 'shards begin at whole units' grep -q "\"ranges\":\[\[$first,$((first + 524288))\]\]" parts
+done
+ok 'of more shards than units, some have nothing' test "$(wc -l <parts)" -eq 4
+
+for i in 1 2 3 4 5 6 7 8 9; do printf '%04d' "$i" >small$i; done
+: >small0
+run --partial small? --shard=2/3
+ok 'small files are shared out whole' test "$(grep -o 'small.' out | tr '\n' ' ')" = \
+    'small3 small4 small5 '
+run --partial small0
+cp out empty
+run --partial small0 --shard=1/2
+cp out first
+run --partial small0 --shard=2/2
+ok 'an empty file is that of one shard' test "$(cat out first)" = "$(cat empty)"
+cat empty empty >twice
+run --merge -q -o sum,count twice
+is 'no elements can be merged twice' 0 "0
+0"
+
+run --partial data/waves.f32.zst --shard=2/2
+cp out second
+run --partial data/waves.f32.zst --shard=1/2
+cat second >>out
+cp out parts
+run --partial data/waves.f32.zst
+ok 'a compressed file is that of one shard' cmp out parts
+run --partial --length=1000 large --shard=1/2
+cp out parts
+run --partial --length=1000 large --shard=2/2
+cat out >>parts
+run --partial --length=1000 large
+ok '--length goes with shards' cmp out parts
+
+run --partial --shard=1/2 - <large
+cp out parts
+run --partial --shard=2/2 - <large
+cat out >>parts
+run --merge -q -o sum parts
+ok 'standard input has shards where it is a file' test "$(cat out)" = "$(head -n 1 results)"
+shell 'cat large | gpureduce --partial --shard=1/2'
+fails 'a pipe has none' 'standard input: is no regular file: how many elements it has, and so which are of this shard, cannot be told beforehand'
+shell 'cat large | gpureduce --partial --label=large | gpureduce --merge -q -o sum'
+is 'but a partial result' 0 "$(head -n 1 results)"
+
+# The arrays of a container.
+python=${ARRAYS_PYTHON:-python3}
+if command -v "$python" >/dev/null && "$python" -c '
+import json, struct
+header, at = {}, 0
+for name, dtype, size, count in (("b", "F64", 8, 300000), ("a", "I32", 4, 3), ("none", "F32", 4, 0), ("c", "F32", 4, 700001)):
+    header[name] = {"dtype": dtype, "shape": [count], "data_offsets": [at, at + size * count]}
+    at += size * count
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+open("m.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(range(256)) * (at // 256) + bytes(at % 256))'; then
+    run --partial m.safetensors
+    sort out >whole
+    : >parts
+    for i in 1 2 3 4; do
+        run --partial m.safetensors --shard=$i/4
+        cat out >>parts
+    done
+    run --merge --partial parts
+    sort out >merged
+    ok 'the arrays of a container are cut, too' cmp merged whole
+    run m.safetensors --tsv
+    sed 's/\[\([0-9]*\)\]/[\1]/' out | sort >direct
+    run --merge --tsv parts
+    sort out >merged
+    ok 'with the same table' cmp merged direct
+    run --merge --json --array=a parts
+    is '--array is for elements' 2 '' "gpureduce: option '--array' does not go with --merge (try 'gpureduce --help')"
+    run --merge -o sum parts
+    ok 'as text, each has its name' grep -q '^m.safetensors: array none:$' out
+else
+    skip 'the arrays of a container' 'there is no python3'
+fi
+
+#
+# --shard=auto.
+#
+run --partial large --shard=2/3
+cp out expected
+for variables in 'OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3' 'PMI_RANK=1 PMI_SIZE=3' \
+    'SLURM_PROCID=1 SLURM_NTASKS=3' \
+    'SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=9' \
+    'SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=3 SLURM_PROCID=0 SLURM_NTASKS=1'; do
+    environment=$variables
+    run --partial large --shard=auto
+    ok "auto takes $variables" cmp out expected
+done
+environment='SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=10'
+run --partial large --shard=auto
+is 'a Slurm array of uneven steps is refused' 2 '' "gpureduce: --shard='auto': the tasks of the Slurm array are not told by numbers in even steps (try 'gpureduce --help')"
+environment='PMI_RANK=3 PMI_SIZE=3'
+run --partial large --shard=auto
+is 'so is a rank that is none' 2 '' "gpureduce: --shard=auto: 'PMI_RANK' is not below the number of processes (try 'gpureduce --help')"
+environment=
+run --partial large --shard=auto
+is 'without any variable, auto is refused' 2 '' "gpureduce: --shard='auto': none of the variables of Open MPI, PMI and Slurm is set (try 'gpureduce --help')"
+for shard in 0/3 4/3 1 1/0 /2 1/ -1/2 1/1048577 1/2/3 ''; do
+    run --partial large --shard="$shard"
+    is "--shard=$shard is refused" 2 '' "gpureduce: bad shard '$shard': must be I/N, where I is from 1 to N and N at most 1048576, or auto (try 'gpureduce --help')"
+done
+
+#
+# Forms of output.
+#
+cp data/raw/nan.f32 a.f32
+cp data/npy/v3-f8.npy b.npy
+run --partial -o $all b.npy a.f32
+cp out lines
+run --merge -o sum,max,argmax,std --ddof=1 lines
+golden 'text' 0 merge
+run --merge --tsv --total -o sum,argmax --nan=skip lines
+is 'types that differ have no total' 1 "file${tab}sum${tab}argmax
+a.f32${tab}$("$GPUREDUCE" --nan=skip -q -o sum a.f32)${tab}$("$GPUREDUCE" --nan=skip -q -o argmax a.f32)
+b.npy${tab}84.60000000000001${tab}$("$GPUREDUCE" -q -o argmax b.npy)
+total${tab}NA${tab}NA" 'gpureduce: no total: the partial results are of several types'
+run --merge --json --number=hex -o mean,std --ddof=1 lines
+golden 'JSON' 0 merge-json
+run --merge -q -o sum --nan=error lines
+is '--nan=error is for merging, too' 1 "error
+84.60000000000001" 'gpureduce: a.f32: element 137 is a NaN'
+run --merge -q -o sum --fail-on=nan lines
+ok '--fail-on as well' grep -q '^gpureduce: a.f32: NaNs: [0-9]* of ' err
+
+run --partial --total data/npy/v1-f4.npy data/npy/v2-f4.npy a.f32
+cp out total
+run --merge -q --nan=skip total
+cp out merged
+run --nan=skip --total -q data/npy/v1-f4.npy data/npy/v2-f4.npy a.f32
+tail -n 4 out >direct
+ok 'a total is a partial result, too' cmp merged direct
+run --partial a.f32 data/npy/v2-f4.npy data/npy/v1-f4.npy -o argmax,argmin
+cp out lines
+run --merge --partial --total lines
+cp out merged
+run --partial --total -o argmax,argmin a.f32 data/npy/v1-f4.npy data/npy/v2-f4.npy
+ok 'merged totals have the inputs in the order of their names' cmp out merged
+run --partial --total a.f32 b.npy
+is 'of several types there is none' 1 '' 'gpureduce: no total: the files are of several types, and a partial result is of one'
+cat total total >twice
+run --merge twice
+fails 'totals have to be told apart' 'twice:2: element 0 of total is also in that at twice:1 (--label tells them apart)'
+run --partial --total --label=today data/npy/v1-f4.npy data/npy/v2-f4.npy
+ok 'a total may be labelled' grep -q '"input":"today"' out
+
+# What is held.
+run --partial -o min large
+cp out minimum
+run --merge minimum
+fails 'an operation that is not held is refused' 'minimum:1: does not hold what sum is computed from: --op says what --partial holds, and what --merge prints'
+run --merge -q -o max,range minimum
+ok 'one that is, is not' test "$status:$(wc -l <out)" = 0:2
+run --partial -o $all large
+cp out lines
+run --merge --partial -o min lines
+ok '--op chooses what a merged partial result holds' cmp out minimum
+run --partial -o count,nan large
+ok 'a count takes next to nothing' test "$(wc -c <out)" -lt 200
+run --partial -o summary large
+cp out lines
+run --merge -q -o summary lines
+ok 'a summary goes without quantiles' test "$(grep -c '^NA$' out)" -eq 3
+
+#
+# What is refused.
+#
+run --partial large
+cp out whole
+run --partial large --shard=1/2
+cp out one
+run --merge one
+fails 'a gap' 'large: elements 1048576 to 1625000 of 1625001 are missing (--allow-gaps does without)'
+run --merge -q -o count --allow-gaps one
+is 'a gap that is allowed' 0 1048576
+run --partial large --shard=2/4
+cp out two
+run --merge one two
+fails 'an overlap' 'two:1: element 524288 of large is also in that at one:1'
+cat one one >twice
+run --merge twice
+fails 'a task that has run twice' 'twice:2: element 0 of large is also in that at twice:1'
+shell 'printf 12345678 | gpureduce --partial >pipes && printf 12345678 | gpureduce --partial >>pipes'
+run --merge pipes
+fails 'two pipes of one name' 'pipes:2: element 0 of standard input is also in that at pipes:1 (--label tells them apart)'
+run --partial -t i32 large --shard=2/2
+cp out two
+run --merge one two
+fails 'two types' 'two:1: is of type i32, and that at one:1, of the same input, of f32'
+run --partial --length=1625000 large --shard=2/2
+cp out two
+run --merge one two
+fails 'two lengths' 'two:1: is of an input of 1625000 elements, and that at one:1, of the same name, of 1625001'
+sed 's/"count":1/"count":2/' one >damaged
+run --merge damaged
+fails 'a damaged line' 'damaged:1: is damaged: its checksum is wrong'
+head -c 100 one >damaged
+cat two damaged >several
+run --merge several
+fails 'a line that is cut off' 'several:2: is damaged: it does not end as a partial result'
+run --merge large
+fails_like 'numbers' 'large:1: is .*'
+run --merge results
+fails 'results' 'results:1: is no partial result'
+: >nothing
+run --merge nothing
+fails 'nothing' 'there are no partial results to merge'
+run --merge absent
+ok 'a file that is not there' test "$status:$(head -n 1 err)" = '1:gpureduce: absent: No such file or directory'
+sed 's/"version":1/"version":2/' one >version
+run --merge version
+fails 'a later version' 'version:1: is a partial result of version 2, and this program reads version 1'
+if command -v python3 >/dev/null; then
+    sed 's/"of":1/"of": 1/' one | checksum >other
+    run --merge other
+    fails_like 'a space' 'other:1: is no partial result as this program writes them: see byte [0-9]*'
+else
+    skip 'a space' 'there is no python3'
+fi
+long=$(printf '%0401d' 0)
+run --partial --label="$long" large
+ok 'a name that is too long' test "$status:$(cat err)" = "1:gpureduce: $long: the name is too long for a partial result: give another by --label"
+
+# wrong OPTION...: options that do not go together.
+wrong() {
+    run "$@"
+    ok "$* is refused" test "$status:$(wc -l <err):$(wc -c <out)" = 2:1:0
+}
+wrong --shard=1/2 large
+wrong --label=x large
+wrong --allow-gaps large
+wrong --partial --total --shard=1/2 large
+wrong --partial --list m.safetensors
+wrong --partial --label=x large one
+wrong --partial -o median large
+wrong --partial --histogram=4 large
+wrong --merge --histogram=4 one
+wrong --merge -o p50 one
+wrong --merge -t f64 one
+wrong --merge --endian=big one
+wrong --merge --format=raw one
+wrong --merge --skip=1 one
+wrong --merge --length=1 one
+wrong --merge --list one
+wrong --merge --check=one
+wrong --merge --partial --shard=1/2 one
+wrong --merge --partial --label=x one
+
+#
+# As the manual has it.
+#
+head -n 1 results >sum
+shell 'seq 8 | xargs -I{} -P8 gpureduce --partial --shard={}/8 large | gpureduce --merge -q -o sum'
+is 'by xargs' 0 "$(cat sum)"
+# shellcheck disable=SC2016 # for the inner shell
+shell 'for i in 3 1 2; do gpureduce --partial --shard=$i/3 large & done | cat >all.json; gpureduce --merge -q -o sum <all.json'
+is 'into a pipe' 0 "$(cat sum)"
+if parallel --version 2>/dev/null | grep -q '^GNU parallel'; then
+    shell 'parallel --will-cite gpureduce --partial --shard={}/4 large ::: 1 2 3 4 | gpureduce --merge -q -o sum'
+    is 'by GNU parallel' 0 "$(cat sum)"
+else
+    skip 'by GNU parallel' 'it is not there'
+fi
+# shellcheck disable=SC2016 # as above
+shell 'for day in 01 02; do gpureduce --partial --label=2026-11-$day -o min,max,std large >>days.json; done
+grep "\"input\":\"2026-11" days.json | gpureduce --merge --total -q -o count'
+is 'a line a day' 0 "$(printf '1625001\n1625001\n3250002')"
+
+finish

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Small files of every element type, and the partial results that gpureduce has to print of them.
+
+    make_partial.py DIRECTORY
+
+writes there, for each type, TYPE.bin and TYPE.json: the line of `gpureduce -t TYPE --partial
+--label=TYPE` with all operations, worked out here with fractions from the bits of the elements. It
+needs nothing but Python, and shares nothing with the program.
+"""
+
+import random
+import sys
+import zlib
+from fractions import Fraction
+from pathlib import Path
+
+# Name: bits, of which exponent bits (0 for integers), bias, whether there are infinities.
+FLOATS = {
+    "f32": (32, 8, 127, True),
+    "f64": (64, 11, 1023, True),
+    "f16": (16, 5, 15, True),
+    "bf16": (16, 8, 127, True),
+    "f8e4m3": (8, 4, 7, False),
+    "f8e5m2": (8, 5, 15, True),
+}
+INTEGERS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "u8": 8, "u16": 16, "u32": 32, "u64": 64, "bool": 8}
+
+
+def number(x, negative_zero=False):
+    """A fraction whose denominator is a power of two."""
+    if x == 0:
+        return '"-0x0p+0"' if negative_zero else '"0x0p+0"'
+    exponent = -(x.denominator.bit_length() - 1)
+    integer = abs(x.numerator)
+    while integer % 2 == 0:
+        integer //= 2
+        exponent += 1
+    return f'"{"-" if x < 0 else ""}0x{integer:x}p{exponent:+d}"'
+
+
+def decode(name, bits):
+    """nan, or a sign and a magnitude; that is None for an infinity. And whether it is subnormal."""
+    width, exponent_bits, bias, infinities = FLOATS[name]
+    fraction_bits = width - 1 - exponent_bits
+    sign = bits >> (width - 1)
+    exponent = bits >> fraction_bits & (1 << exponent_bits) - 1
+    fraction = bits & (1 << fraction_bits) - 1
+    greatest = (1 << exponent_bits) - 1
+    if exponent == greatest and (infinities or fraction == (1 << fraction_bits) - 1):
+        return (sign, None, False) if infinities and fraction == 0 else "nan"
+    if exponent == 0:
+        return sign, Fraction(fraction) * Fraction(2) ** (1 - bias - fraction_bits), fraction != 0
+    return (
+        sign,
+        Fraction(fraction + (1 << fraction_bits)) * Fraction(2) ** (exponent - bias - fraction_bits),
+        False,
+    )
+
+
+def elements(name, data, size):
+    for i in range(0, len(data), size):
+        bits = int.from_bytes(data[i : i + size], "little")
+        if name in FLOATS:
+            yield decode(name, bits)
+            continue
+        if name == "bool":
+            bits = int(bits != 0)
+        elif name[0] == "i" and bits >> (8 * size - 1):
+            bits -= 1 << 8 * size
+        yield int(bits < 0), Fraction(abs(bits)), False
+
+
+def value(x):
+    """What orders elements: -0 stands before +0."""
+    sign, magnitude, _ = x
+    if magnitude is None:
+        return (-1 if sign else 1, 0, 0)
+    return (0, -magnitude if sign else magnitude, 0 if sign else 1)
+
+
+def extreme(x):
+    sign, magnitude, _ = x
+    if magnitude is None:
+        return '"-inf"' if sign else '"inf"'
+    return number(-magnitude if sign else magnitude, sign and magnitude == 0)
+
+
+def line(name, data, size):
+    numbers = [(i, x) for i, x in enumerate(elements(name, data, size)) if x != "nan"]
+    count = len(data) // size
+    nans = sorted(set(range(count)) - {i for i, _ in numbers})
+    finite = [-x[1] if x[0] else x[1] for _, x in numbers if x[1] is not None]
+    infinite = [x[0] for _, x in numbers if x[1] is None]
+    least = min(numbers, key=lambda n: (value(n[1]), n[0]), default=None)
+    most = min(numbers, key=lambda n: (tuple(-v for v in value(n[1])), n[0]), default=None)
+    small = min((value((0, x[1], False)), (0, x[1], False)) for _, x in numbers) if numbers else None
+    keys = [
+        ("gpureduce", '"partial"'),
+        ("version", 1),
+        ("input", f'"{name}"'),
+        ("dtype", f'"{name}"'),
+        ("of", count),
+        ("ranges", f"[[0,{count}]]" if count else "[]"),
+        ("count", count),
+        ("nan", len(nans)),
+        ("first_nan", nans[0] if nans else "null"),
+        ("posinf", infinite.count(0)),
+        ("neginf", infinite.count(1)),
+        ("sum", number(sum(finite, Fraction(0)))),
+        ("min", extreme(least[1]) if least else "null"),
+        ("max", extreme(most[1]) if most else "null"),
+        ("argmin", least[0] if least else "null"),
+        ("argmax", most[0] if most else "null"),
+        ("sumsq", number(sum((x * x for x in finite), Fraction(0)))),
+        ("l1", number(sum((abs(x) for x in finite), Fraction(0)))),
+        ("absmin", extreme(small[1]) if small else "null"),
+        ("zeros", sum(x == 0 for x in finite)),
+        ("subnormals", sum(x[2] for _, x in numbers)),
+        ("negatives", sum(x < 0 for x in finite) + infinite.count(1)),
+    ]
+    text = "{" + ",".join(f'"{key}":{what}' for key, what in keys)
+    return f'{text},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+def main():
+    directory = Path(sys.argv[1])
+    rng = random.Random(16)
+    for name in list(FLOATS) + list(INTEGERS):
+        size = (FLOATS[name][0] if name in FLOATS else INTEGERS[name]) // 8
+        data = rng.randbytes(size * 97)
+        (directory / f"{name}.bin").write_bytes(data)
+        (directory / f"{name}.json").write_text(line(name, data, size))
+
+
+main()
