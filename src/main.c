@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include "cli/check.h"
+#include "cli/command_line.h"
+#include "cli/diff.h"
 #include "cli/list.h"
 #include "cli/operands.h"
-#include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
     enum command_line_action action;
     struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);
-    bool quiescent = true;
+    bool quiescent = true, comparing, differs = false;
 
     stdio_open();
     message_program("gpureduce");
@@ -68,7 +69,14 @@ int main(int argc, char **argv)
     action = command_line_parse(argc, argv, &options);
     if (action == COMMAND_LINE_RUN && !operands_expand(&options))
         action = COMMAND_LINE_WRONG;
-    if (action == COMMAND_LINE_RUN && options.list) {
+    comparing = action == COMMAND_LINE_RUN && options.diff;
+    progress.several = comparing;
+    if (comparing) {
+        if (options.progress)
+            options.session.progress = &observer;
+        differs = diff_files(&options);
+        report_end(&options);
+    } else if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
         report_end(&options);
     } else if (action == COMMAND_LINE_RUN) {
@@ -91,6 +99,8 @@ int main(int argc, char **argv)
     if (action == COMMAND_LINE_RUN)
         operands_free(&options);
 
+    if (comparing)
+        return diff_exit_status(differs);
     if (!quiescent)
         _exit(message_status());
     return message_status();

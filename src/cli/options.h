@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/difference.h"
 #include "core/number.h"
 #include "core/operation.h"
 #include "run/session.h"
@@ -34,8 +35,10 @@ struct options {
     unsigned fail_on;  /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
                           the operations stand there, and `files` is empty */
-    struct source_wanted wanted; /* arrays of containers */
-    bool list;                   /* only print what arrays there are */
+    struct source_wanted wanted;           /* arrays of containers */
+    bool list;                             /* only print what arrays there are */
+    bool diff;                             /* compare two files */
+    struct difference_tolerance tolerance; /* of that */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */

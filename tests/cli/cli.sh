@@ -57,6 +57,7 @@ cat >options <<'END'
 --chunk-size
 --ddof
 --device
+--diff
 --dtype
 --endian
 --fail-on
@@ -77,6 +78,7 @@ cat >options <<'END'
 --quiet
 --skip
 --threads
+--tolerance
 --total
 --tsv
 --verbose
@@ -394,7 +396,7 @@ done <<'END'
 --ver --verbose or --version
 --n --no-check, --nan, --number or --no-progress
 --n=skip --no-check, --nan, --number or --no-progress
---d --ddof, --dtype or --device
+--d --ddof, --dtype, --device or --diff
 --l=1 --list, --length or --long
 END
 for bad in --op --dtype --endian --format --skip --length --nan --device --threads --chunk-size \
