@@ -100,7 +100,8 @@ struct difference_bounds {
        integers of 64 bits. */
     double absolute, absolute_low;
     /* A pair whose |a - b| / max(|a|, |b|), with up to three roundings, is below this is below the
-       peak; and the number of this which is less in magnitude, and the other one. */
+       peak, and so is one whose |a - b| is below the product of this and max(|a|, |b|); and the
+       number of this which is less in magnitude, and the other one. */
     double relative, small, large;
     uint64_t ulps;
     uint64_t absolute_at, relative_at, ulps_at;
@@ -110,16 +111,22 @@ struct difference_bounds difference_bounds(const struct difference *d, enum elem
 /* The distance of two elements, no NaNs, in ulps. */
 static inline uint64_t difference_ulps(enum element_type type, uint64_t a, uint64_t b)
 {
-    const uint64_t sign = order_sign(type), x = a & (sign - 1), y = b & (sign - 1);
+    const uint64_t sign = order_sign(type);
+    uint64_t one, other, less;
 
     if (element_is_integer(type)) {
-        const uint64_t one = order_key(type, a), other = order_key(type, b);
+        one = order_key(type, a);
+        other = order_key(type, b);
+        less = -(uint64_t)(one < other);
+    } else {
+        /* The magnitude, or its negative. There are no branches: signs come at random. */
+        const uint64_t a_negative = -(uint64_t)(a >= sign), b_negative = -(uint64_t)(b >= sign);
 
-        return one > other ? one - other : other - one;
+        one = ((a & (sign - 1)) ^ a_negative) - a_negative;
+        other = ((b & (sign - 1)) ^ b_negative) - b_negative;
+        less = -(uint64_t)((int64_t)one < (int64_t)other);
     }
-    if ((a ^ b) & sign)
-        return x + y;
-    return x > y ? x - y : y - x;
+    return ((one - other) ^ less) - less;
 }
 
 /* The results, each rounded once to binary64. `elements` pairs have been taken in all. */

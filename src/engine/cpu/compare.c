@@ -24,7 +24,7 @@ struct cpu_compare {
     struct difference_bounds bounds;
 
     /* The sums: of squares of equal pieces, and of both sides of the others; and of products, which
-       are elements of another type. Those of f64 and of integers of 64 bits go to `products`. */
+       are elements of another type. Those that no type holds go to `products`. */
     bool begun; /* the reducers below have been made ready for these arrays */
     struct cpu_reducer equal, a, b, product;
     struct exact_wide products;
@@ -34,6 +34,7 @@ struct cpu_compare {
         double floats[PRODUCTS];
         int64_t integers[PRODUCTS];
     } scratch;
+    double errors[PRODUCTS]; /* what floats[] have lost by rounding */
 };
 
 /*
@@ -62,23 +63,27 @@ static ALWAYS_INLINE uint64_t bits_of(size_t size, const unsigned char *bytes)
     }
 }
 
-/* A float that is the upper part of a wider one with more bits of exponent, but for its bias: the
-   exponent and the fraction where those of a binary64 are, times what the biases differ by. This is
-   exact, for subnormal numbers, too. Infinities and NaNs, which have the greatest exponent, would
-   become numbers. */
-static ALWAYS_INLINE double widen(uint64_t magnitude, unsigned fraction_bits, double scale)
+/* A float that has fewer bits of exponent than a binary64, and another bias: its exponent and its
+   fraction where those of a binary64 are, times what the biases differ by. This is exact, for
+   subnormal numbers, too. What is above the greatest is a NaN, or the infinity. That is rare; signs
+   come at random. */
+static ALWAYS_INLINE double widen(uint64_t bits, unsigned width, unsigned fraction_bits,
+                                  uint64_t infinity, uint64_t greatest, double scale)
 {
-    return exact_from_bits(magnitude << (52 - fraction_bits)) * scale;
+    const uint64_t magnitude = bits & ((UINT64_C(1) << (width - 1)) - 1),
+                   sign = bits >> (width - 1);
+    uint64_t wide = magnitude << (52 - fraction_bits);
+
+    if (__builtin_expect(magnitude > greatest, 0)) {
+        wide = magnitude == infinity ? UINT64_C(0x7ff) << 52 : UINT64_C(0x7ff8) << 48;
+        scale = 1;
+    }
+    return exact_from_bits(wide | sign << 63) * scale;
 }
 
 static ALWAYS_INLINE double half_value(uint64_t bits)
 {
-    const uint64_t magnitude = bits & 0x7fff;
-    const double x = magnitude < 0x7c00    ? widen(magnitude, 10, 0x1p1008)
-                     : magnitude == 0x7c00 ? (double)INFINITY
-                                           : (double)NAN;
-
-    return bits & 0x8000 ? -x : x;
+    return widen(bits, 16, 10, 0x7c00, 0x7bff, 0x1p1008);
 }
 
 /* The value of an element of up to 32 bits, or of an f64. */
@@ -98,9 +103,7 @@ static ALWAYS_INLINE double value_of(enum element_type type, uint64_t bits)
     case ELEMENT_BF16:
         return value_of(ELEMENT_F32, bits << 16);
     case ELEMENT_F8E4M3:
-        if ((bits & 0x7f) == 0x7f)
-            return (double)NAN;
-        return widen(bits & 0x7f, 3, bits & 0x80 ? -0x1p1016 : 0x1p1016);
+        return widen(bits, 8, 3, 0, 0x7e, 0x1p1016);
     case ELEMENT_F8E5M2:
         return half_value(bits << 8);
     case ELEMENT_I8:
@@ -201,26 +204,28 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t p = bits_of(size, a + i * size), q = bits_of(size, b + i * size);
-        double x, y, gap, relative;
+        double x, y, x_size, y_size, larger, gap;
         uint64_t ulps;
 
         if (p == q)
             continue;
         x = value_of(type, p);
         y = value_of(type, q);
-        if (!(x < y) && !(x > y)) { /* a NaN, or zeros, or truth values */
+        gap = fabs(x - y);
+        if (!(gap > 0)) { /* a NaN, or zeros, or truth values */
             difference_take(&c->difference, &c->setup.terms, p, q, index + i);
             continue;
         }
-        gap = fabs(x - y);
-        relative = gap / (fabs(x) > fabs(y) ? fabs(x) : fabs(y));
+        x_size = fabs(x);
+        y_size = fabs(y);
+        larger = x_size > y_size ? x_size : y_size;
         ulps = integer ? (uint64_t)gap : difference_ulps(type, p, q);
-        if (!some || !tolerated(c, gap, relative, ulps, p, q))
+        if (!some || !tolerated(c, gap, gap / larger, ulps, p, q))
             count_different(c, index + i);
         if (c->bounds.any &&
             (gap < c->bounds.absolute ||
              (gap == c->bounds.absolute && is_no_more(c, x, y, index + i))) &&
-            (relative < c->bounds.relative || (narrow && is_no_steeper(c, x, y, index + i))) &&
+            (gap < c->bounds.relative * larger || (narrow && is_no_steeper(c, x, y, index + i))) &&
             (ulps < c->bounds.ulps || (ulps == c->bounds.ulps && index + i > c->bounds.ulps_at)))
             continue;
         raise(c, type, p, q, index + i);
@@ -282,7 +287,8 @@ static void scan(struct cpu_compare *c, const unsigned char *a, const unsigned c
  * Sums.
  */
 
-/* The type of which products of elements are exactly. Of 64 bits there is none. */
+/* The type of which products of elements are, or the sums that they are split into. Those of
+   integers of 64 bits are of none. */
 static enum element_type product_type(enum element_type type)
 {
     if (!element_is_integer(type))
@@ -292,7 +298,7 @@ static enum element_type product_type(enum element_type type)
 
 static bool has_products(enum element_type type)
 {
-    return element_size(type) < 8;
+    return element_size(type) < 8 || !element_is_integer(type);
 }
 
 /* Products of floats of up to 25 bits have 50, and exponents from -298 to 256: they are binary64.
@@ -343,19 +349,52 @@ static void add_long(struct cpu_compare *c, const unsigned char *a, const unsign
     }
 }
 
+/* The upper half of a number's bits (G. W. Veltkamp): 26 of them, and the rest has as many. */
+static ALWAYS_INLINE double upper_half(double x)
+{
+    const double c = 0x8000001p0 * x;
+
+    return c - (c - x);
+}
+
+/* Multiplies f64, each product as the nearest number and what that has lost: T. J. Dekker, "A
+   floating-point technique for extending the available precision" (1971). Returns whether that is
+   exact: nothing is so large that a half overflows, nor so small that the product of halves
+   underflows. NaNs and infinities are not. */
+static bool multiply_doubles(double *product, double *error, const unsigned char *a,
+                             const unsigned char *b, size_t n)
+{
+    unsigned inexact = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = exact_from_bits(bits_of(8, a + 8 * i));
+        const double y = exact_from_bits(bits_of(8, b + 8 * i));
+        const double x_high = upper_half(x), x_low = x - x_high;
+        const double y_high = upper_half(y), y_low = y - y_high;
+        const double xy = x * y;
+
+        product[i] = xy;
+        error[i] = ((x_high * y_high - xy) + x_high * y_low + x_low * y_high) + x_low * y_low;
+        inexact |= (unsigned)!(fabs(x) < 0x1p500) | (unsigned)!(fabs(y) < 0x1p500) |
+                   ((unsigned)!(fabs(xy) > 0x1p-900) & (unsigned)(x != 0) & (unsigned)(y != 0));
+    }
+    return !inexact;
+}
+
 /* Adds the products of f64. */
 static void add_doubles(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
                         size_t n)
 {
-    double *y = c->scratch.floats, x[64];
+    double *x = c->scratch.floats, *y = c->errors;
 
-    for (size_t i = 0; i < n; i += sizeof x / sizeof *x) {
-        const size_t m = n - i < sizeof x / sizeof *x ? n - i : sizeof x / sizeof *x;
-
-        memcpy(x, a + 8 * i, m * sizeof *x);
-        memcpy(y, b + 8 * i, m * sizeof *y);
-        exact_wide_add_products(&c->products, x, y, m);
+    if (multiply_doubles(x, y, a, b, n)) {
+        c->product.kernel(&c->product, x, n, 0);
+        c->product.kernel(&c->product, y, n, 0);
+        return;
     }
+    memcpy(x, a, n * sizeof *x);
+    memcpy(y, b, n * sizeof *y);
+    exact_wide_add_products(&c->products, x, y, n);
 }
 
 #define MULTIPLY_FLOATS(CONSTANT, ...)                                   \
