@@ -19,7 +19,7 @@ static bool expand(struct options *side, const struct options *options, int numb
 
 bool diff_files(const struct options *options)
 {
-    struct options sides[DIFF_SIDES];
+    struct options sides[DIFF_SIDES] = {*options, *options};
     struct diff_request request = {.options = &options->session,
                                    .tolerance = options->tolerance,
                                    .verdict_only =
@@ -27,8 +27,8 @@ bool diff_files(const struct options *options)
     struct diff *diff = NULL;
     bool good = true, differs = false;
 
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        good = expand(&sides[side], options, side) && good;
+    for (int side = 0; side < DIFF_SIDES && good; side++) {
+        good = expand(&sides[side], options, side);
         request.sides[side].name = options->files[side];
         request.sides[side].paths = sides[side].files;
         request.sides[side].count = sides[side].file_count;
