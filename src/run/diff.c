@@ -430,9 +430,12 @@ static bool compare_pairs(struct diff *d)
         progress->begin(progress->context, diff_file_info(d, DIFF_A, 0)->name, bytes_in_all(d),
                         clock_now());
     run_workers(d, workers_for(d), diff_work);
-    if (!atomic_load(&d->stop) && !d->request->verdict_only && gather_unseen(d) &&
-        d->unseen.count > 0)
-        run_workers(d, workers_for(d), diff_work_again);
+    if (!atomic_load(&d->stop) && !d->request->verdict_only) {
+        if (!gather_unseen(d))
+            atomic_store(&d->failed, true);
+        else if (d->unseen.count > 0)
+            run_workers(d, workers_for(d), diff_work_again);
+    }
     if (progress)
         progress->end(progress->context);
     return !atomic_load(&d->failed) && (d->request->verdict_only || finish_sources(d));
