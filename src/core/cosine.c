@@ -25,7 +25,7 @@ static void multiply(uint32_t product[PRODUCT_DIGITS], const uint32_t *x, const 
 {
     const int n = length(x, EXACT_WIDE_DIGITS), m = length(y, EXACT_WIDE_DIGITS);
 
-    memset(product, 0, PRODUCT_DIGITS * sizeof *product);
+    memset(product, 0, sizeof(uint32_t[PRODUCT_DIGITS]));
     for (int i = 0; i < n; i++) {
         uint64_t carry = 0;
 
@@ -83,7 +83,7 @@ static int compare_with_middle(const uint32_t *dividend, const uint32_t *divisor
         left[i + (int)(bit / 32)] |= (uint32_t)digit;
         left[i + (int)(bit / 32) + 1] |= (uint32_t)(digit >> 32);
     }
-    memcpy(right, divisor, PRODUCT_DIGITS * sizeof *right);
+    memcpy(right, divisor, sizeof(uint32_t[PRODUCT_DIGITS]));
     digits_multiply(right, SCALED_DIGITS, middle);
     digits_multiply(right, SCALED_DIGITS, middle);
     for (int i = SCALED_DIGITS - 1; i >= 0; i--)

@@ -84,12 +84,15 @@ bool diff_ranges_add(struct diff_ranges *ranges, const struct diff_range *range)
 static bool note_unseen(struct diff_worker *w, uint64_t index, uint64_t count)
 {
     struct diff_ranges *unseen = &w->unseen;
-    struct diff_range *last = unseen->count > 0 ? &unseen->list[unseen->count - 1] : NULL;
 
-    if (last && last->pair == w->pair && last->index + last->count == index &&
-        (last->count + count) * w->diff->pairs[w->pair].size <= RANGE_BYTES) {
-        last->count += count;
-        return true;
+    if (unseen->count > 0) {
+        struct diff_range *last = &unseen->list[unseen->count - 1];
+
+        if (last->pair == w->pair && last->index + last->count == index &&
+            (last->count + count) * w->diff->pairs[w->pair].size <= RANGE_BYTES) {
+            last->count += count;
+            return true;
+        }
     }
     return diff_ranges_add(unseen, &(struct diff_range){w->pair, index, count}) ||
            no_memory(w->diff);

@@ -86,22 +86,27 @@ static ALWAYS_INLINE double half_value(uint64_t bits)
     return widen(bits, 16, 10, 0x7c00, 0x7bff, 0x1p1008);
 }
 
+static ALWAYS_INLINE double single_value(uint64_t bits)
+{
+    const uint32_t word = (uint32_t)bits;
+    float x;
+
+    memcpy(&x, &word, sizeof x);
+    return (double)x;
+}
+
 /* The value of an element of up to 32 bits, or of an f64. */
 static ALWAYS_INLINE double value_of(enum element_type type, uint64_t bits)
 {
-    const uint32_t word = (uint32_t)bits;
-    float single;
-
     switch (type) {
     case ELEMENT_F32:
-        memcpy(&single, &word, sizeof single);
-        return (double)single;
+        return single_value(bits);
     case ELEMENT_F64:
         return exact_from_bits(bits);
     case ELEMENT_F16:
         return half_value(bits);
     case ELEMENT_BF16:
-        return value_of(ELEMENT_F32, bits << 16);
+        return single_value(bits << 16);
     case ELEMENT_F8E4M3:
         return widen(bits, 8, 3, 0, 0x7e, 0x1p1016);
     case ELEMENT_F8E5M2:
