@@ -7,6 +7,7 @@
 
 #include "cli/check.h"
 #include "cli/command_line.h"
+#include "cli/diff.h"
 #include "cli/list.h"
 #include "cli/merge.h"
 #include "cli/operands.h"
@@ -64,7 +65,7 @@ int main(int argc, char **argv)
     enum command_line_action action;
     struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);
-    bool quiescent = true;
+    bool quiescent = true, comparing, differs = false;
 
     stdio_open();
     message_program("gpureduce");
@@ -73,7 +74,14 @@ int main(int argc, char **argv)
     if (action == COMMAND_LINE_RUN &&
         !(operands_expand(&options) && partial_choose_shard(&options)))
         action = COMMAND_LINE_WRONG;
-    if (action == COMMAND_LINE_RUN && options.merge) {
+    comparing = action == COMMAND_LINE_RUN && options.diff;
+    progress.several = comparing;
+    if (comparing) {
+        if (options.progress)
+            options.session.progress = &observer;
+        differs = diff_files(&options);
+        report_end(&options);
+    } else if (action == COMMAND_LINE_RUN && options.merge) {
         merge_files(&options);
     } else if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
@@ -97,6 +105,8 @@ int main(int argc, char **argv)
     stdio_close();
     operands_free(&options);
 
+    if (comparing)
+        return diff_exit_status(differs);
     if (!quiescent)
         _exit(message_status());
     return message_status();

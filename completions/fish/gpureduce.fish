@@ -22,6 +22,8 @@ complete -c gpureduce -l tsv -d 'print a heading, and a line per file or array w
 complete -c gpureduce -l number -x -a 'decimal hex' -d 'how numbers are printed'
 complete -c gpureduce -l total -d 'behind the files, print the results of all of them, and of their arrays, as one'
 complete -c gpureduce -l check -r -F -d 'compare with the results in FILE, which --json or --tsv printed before'
+complete -c gpureduce -l diff -d 'compare two files, array by array, and print what differs'
+complete -c gpureduce -l tolerance -x -d 'with --diff, elements that are this close do not count as different'
 complete -c gpureduce -l fail-on -x -a '(__fish_append , nan inf empty)' -d 'exit with status 1 if a file holds any of these, separated by commas'
 complete -c gpureduce -s q -l quiet -d 'print only the values, one per line, and no statistics'
 complete -c gpureduce -s v -l verbose -d 'print what each stage and engine did, on standard error'

@@ -172,6 +172,17 @@ static const struct argument table[] = {
      .target = MEMBER(check),
      .completion = COMPLETE_FILE,
      .help = "compare with the results in FILE, which --json or --tsv printed before"},
+    {.name = "diff",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(diff),
+     .help = "compare two files, array by array, and print what differs; exit with status 0 if "
+             "nothing does, 1 if anything does, 2 if something is wrong"},
+    {.name = "tolerance",
+     .value = "LIST",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_tolerance,
+     .help = "with --diff, elements that are this close do not count as different: any of ulp:N, "
+             "abs:X and rel:X, separated by commas"},
     {.name = "fail-on",
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
@@ -244,7 +255,7 @@ static struct arguments arguments = {
                "\n"
                "Exit status: 0 success; 1 input, output or device failure, or what --check or\n"
                "--fail-on look for; 2 wrong usage; 3 a GPU was required and there is none to\n"
-               "use.\n"
+               "use. With --diff 0 is the same, 1 different, 2 trouble.\n"
                "\n"
                "Example: gpureduce file.bin --op sum",
 };
@@ -279,6 +290,42 @@ static bool check_goes_with(struct options *options, const struct operands *oper
                                operands->words[0]);
     options->files = operands->words;
     return true;
+}
+
+/* Whether the other options, and the files, go with --diff. */
+static bool diff_goes_with(const struct options *options, const struct operands *operands)
+{
+    const char *other = options->operation_count > 0             ? "--op"
+                        : options->session.ddof > 0              ? "--ddof"
+                        : options->plot                          ? "--plot"
+                        : survey_asked(&options->session.survey) ? "--histogram"
+                        : options->check                         ? "--check"
+                        : options->total                         ? "--total"
+                        : options->list                          ? "--list"
+                        : options->fail_on                       ? "--fail-on"
+                        : options->session.device == DEVICE_GPU  ? "--device=gpu"
+                        : options->output == OUTPUT_PARTIAL      ? "--partial"
+                        : options->merge                         ? "--merge"
+                                                                 : NULL;
+
+    if (other)
+        return arguments_wrong(&arguments, "option %s does not go with --diff", other);
+    if (operands->count < 2)
+        return arguments_wrong(&arguments, "option %s needs two files", "--diff");
+    if (operands->count > 2)
+        return arguments_wrong(&arguments, "with --diff there are two files: unexpected %s",
+                               operands->words[2]);
+    if (strcmp(operands->words[0], "-") == 0 && strcmp(operands->words[1], "-") == 0)
+        return arguments_wrong(&arguments, "%s, standard input, can be one of the two files only",
+                               "-");
+    return true;
+}
+
+static bool has_tolerance(const struct options *options)
+{
+    const struct difference_tolerance *t = &options->tolerance;
+
+    return t->by_ulps || t->by_absolute || t->by_relative;
 }
 
 bool command_line_settle_device(struct options *options)
@@ -330,6 +377,12 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     case ARGUMENTS_DONE:
         return COMMAND_LINE_DONE;
     case ARGUMENTS_WRONG:
+        return COMMAND_LINE_WRONG;
+    }
+    if (options->diff && !diff_goes_with(options, &operands))
+        return COMMAND_LINE_WRONG;
+    if (!options->diff && has_tolerance(options)) {
+        (void)arguments_wrong(&arguments, "option %s goes with --diff only", "--tolerance");
         return COMMAND_LINE_WRONG;
     }
     if (options->check && !options->ranks)

@@ -6,6 +6,7 @@ library_sources += \
 	src/cli/check.c src/cli/check.h \
 	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/completion.c src/cli/completion.h \
+	src/cli/diff.c src/cli/diff.h \
 	src/cli/list.c src/cli/list.h \
 	src/cli/merge.c src/cli/merge.h \
 	src/cli/operands.c src/cli/operands.h \
@@ -16,6 +17,7 @@ library_sources += \
 	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \
 	src/cli/report.c src/cli/report.h \
+	src/cli/report_diff.c src/cli/report_diff.h \
 	src/cli/report_histogram.c \
 	src/cli/report_json.c \
 	src/cli/report_partial.c \

@@ -246,7 +246,7 @@ bool operands_expand(struct options *options)
     struct list files = {0};
 
     options->expanded = false;
-    if (options->check || options->merge)
+    if (options->check || options->merge || options->diff)
         return true;
     for (int i = 0; i < options->file_count; i++) {
         const char *path = options->files[i];

@@ -9,7 +9,8 @@
 
 /* Replaces such operands by the files they stand for: those that an index names, in the order of
    their names, or else all *.safetensors of a directory. A directory without any stays as it is. An
-   operand that cannot be replaced is left out, and an error says why. False without memory. */
+   operand that cannot be replaced is left out, and an error says why. With --diff nothing is
+   replaced: each of the two is by itself. False without memory. */
 bool operands_expand(struct options *options);
 
 /* Frees what they were replaced by. */

@@ -321,6 +321,51 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
+/* One of ulp:N, abs:X and rel:X. */
+static bool parse_tolerance(const char *text, struct difference_tolerance *t)
+{
+    const char *number = strchr(text, ':');
+    double x;
+
+    if (strncmp(text, "ulp:", 4) == 0) {
+        t->by_ulps = true;
+        return number_parse_count(number + 1, &t->ulps);
+    }
+    if (!number || !number_parse(number + 1, ELEMENT_F64, &x) || !isfinite(x) || signbit(x))
+        return false;
+    if (strncmp(text, "abs:", 4) == 0) {
+        t->by_absolute = true;
+        t->absolute = x;
+        return true;
+    }
+    t->by_relative = true;
+    t->relative = x;
+    return strncmp(text, "rel:", 4) == 0;
+}
+
+bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *list,
+                            void *target)
+{
+    struct options *options = target;
+
+    (void)x;
+    for (;;) {
+        char one[MESSAGE_QUOTE_MAX];
+        const size_t length = strcspn(list, ",");
+
+        snprintf(one, sizeof one, "%.*s", length < 100 ? (int)length : 100, list);
+        if (!parse_tolerance(one, &options->tolerance))
+            return arguments_wrong(
+                a,
+                "bad tolerance %s: must be ulp:N, abs:X or rel:X, of numbers that are not "
+                "negative",
+                one);
+        if (!list[length])
+            return true;
+        list += length + 1;
+    }
+}
+
 bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
                              void *target)
 {

@@ -45,6 +45,8 @@ bool option_parse_partial(const struct arguments *a, const struct argument *x, c
                           void *target);
 bool option_parse_fail_on(const struct arguments *a, const struct argument *x, const char *text,
                           void *target);
+bool option_parse_tolerance(const struct arguments *a, const struct argument *x, const char *text,
+                            void *target);
 bool option_parse_chunk_size(const struct arguments *a, const struct argument *x, const char *text,
                              void *target);
 bool option_parse_long(const struct arguments *a, const struct argument *x, const char *text,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/difference.h"
 #include "core/number.h"
 #include "core/operation.h"
 #include "run/session.h"
@@ -43,6 +44,8 @@ struct options {
     const char *label;           /* what a partial result is called; NULL: by its file */
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
+    bool diff;                             /* compare two files */
+    struct difference_tolerance tolerance; /* of that */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */

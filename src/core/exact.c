@@ -199,6 +199,44 @@ void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n)
     }
 }
 
+void exact_wide_add_product(struct exact_wide *e, uint64_t x, uint64_t y, unsigned bit,
+                            int negative)
+{
+    const uint64_t x_low = x & UINT32_MAX, x_high = x >> 32;
+    const uint64_t y_low = y & UINT32_MAX, y_high = y >> 32;
+
+    exact_wide_add_integer(e, x_low * y_low, bit, negative);
+    exact_wide_add_integer(e, x_low * y_high, bit + 32, negative);
+    exact_wide_add_integer(e, x_high * y_low, bit + 32, negative);
+    exact_wide_add_integer(e, x_high * y_high, bit + 64, negative);
+}
+
+void exact_wide_add_products(struct exact_wide *e, const double *x, const double *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t a = exact_bits(x[i]), b = exact_bits(y[i]);
+        const unsigned a_field = a >> 52 & 0x7ff, b_field = b >> 52 & 0x7ff;
+
+        if (a_field == 0x7ff || b_field == 0x7ff)
+            continue;
+        exact_wide_add_product(e, (a & 0xfffffffffffffu) | (uint64_t)(a_field != 0) << 52,
+                               (b & 0xfffffffffffffu) | (uint64_t)(b_field != 0) << 52,
+                               a_field - (a_field != 0) + b_field - (b_field != 0),
+                               (int)((a ^ b) >> 63));
+    }
+}
+
+void exact_wide_add_exact(struct exact_wide *e, const struct exact *other)
+{
+    const unsigned least = EXACT_LSB_EXPONENT - EXACT_WIDE_LSB_EXPONENT;
+    uint32_t digit[EXACT_DIGITS];
+    const bool negative = exact_magnitude(other, digit);
+
+    for (unsigned i = 0; i < EXACT_DIGITS; i++)
+        if (digit[i] != 0)
+            exact_wide_add_integer(e, digit[i], least + EXACT_DIGIT_BITS * i, negative);
+}
+
 void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other)
 {
     if (other->pending == 0)
@@ -222,4 +260,32 @@ void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS
     for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
         e->digit[i] = digit[i];
     e->pending = 1;
+}
+
+void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other)
+{
+    struct exact_wide carried = *other;
+
+    wide_carry(e);
+    wide_carry(&carried);
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        e->digit[i] -= 2 * carried.digit[i];
+    wide_carry(e);
+}
+
+bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
+{
+    struct exact_wide carried = *e;
+    bool negative;
+
+    wide_carry(&carried);
+    negative = carried.digit[EXACT_WIDE_DIGITS - 1] < 0;
+    if (negative) {
+        for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+            carried.digit[i] = -carried.digit[i];
+        wide_carry(&carried);
+    }
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        digit[i] = (uint32_t)carried.digit[i];
+    return negative;
 }

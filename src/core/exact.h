@@ -202,7 +202,7 @@ bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS]);
 /* Makes *e the number of this magnitude and sign: the inverse of exact_magnitude. */
 void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negative);
 
-/* The wide accumulator, whose total is never negative where it is looked at. */
+/* The wide accumulator. */
 
 /* Makes *e zero. */
 void exact_wide_clear(struct exact_wide *e);
@@ -216,8 +216,24 @@ void exact_wide_add(struct exact_wide *e, double x);
 /* Adds the squares of n finite values, n at most EXACT_PENDING_MAX / 2. */
 void exact_wide_add_squares(struct exact_wide *e, const double *x, size_t n);
 
+/* Adds x y 2^(bit - 2148), or takes it away. bit is below 32 (EXACT_WIDE_DIGITS - 5). */
+void exact_wide_add_product(struct exact_wide *e, uint64_t x, uint64_t y, unsigned bit,
+                            int negative);
+
+/* Adds the products x[i] y[i] of n finite values; those where one is not finite are left out. */
+void exact_wide_add_products(struct exact_wide *e, const double *x, const double *y, size_t n);
+
+/* Adds what a narrow accumulator holds. */
+void exact_wide_add_exact(struct exact_wide *e, const struct exact *other);
+
 /* Adds all that `other` holds. */
 void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
+
+/* Takes away twice what `other` holds. */
+void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other);
+
+/* |e| in digits of 32 bits. Returns whether e is negative. */
+bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);
 
 /* The value, which is not negative, in digits of 32 bits. */
 void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS]);

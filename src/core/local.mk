@@ -1,6 +1,8 @@
 # src/core: types, exact arithmetic and operations: no I/O, no threads.
 library_sources += \
 	src/core/chunk.h \
+	src/core/cosine.c src/core/cosine.h \
+	src/core/difference.c src/core/difference.h \
 	src/core/digits.c src/core/digits.h \
 	src/core/element.c src/core/element.h \
 	src/core/exact.c src/core/exact.h \

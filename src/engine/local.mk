@@ -2,6 +2,7 @@
 library_sources += \
 	src/engine/engine.h \
 	src/engine/registry.c \
+	src/engine/cpu/compare.c src/engine/cpu/compare.h \
 	src/engine/cpu/dispatch.c \
 	src/engine/cpu/engine.c \
 	src/engine/cpu/kernel.h \

@@ -135,11 +135,24 @@ static void add_pick(struct source *s, const struct source_pick *pick)
         s->info.elements += pick->elements * element_size(a->type);
 }
 
+/* Makes an array whose type is not read one of bytes: what follows its header, if that is known. */
+static uint64_t make_bytes(struct container_array *a)
+{
+    uint64_t shape = 0;
+
+    a->type = ELEMENT_U8;
+    a->big_endian = false;
+    if (!a->type_name[0] || (a->length == 0 && container_product(a, &shape) && shape > 0))
+        return SOURCE_UNKNOWN;
+    a->elements = a->deflated ? a->length - a->before : a->length;
+    return a->elements;
+}
+
 /* Picks the arrays. False without memory, or where there would be something to reduce but for its
    type. */
 static bool pick(struct source *s, const struct source_options *options)
 {
-    const struct container *c = s->container;
+    struct container *c = s->container;
     struct left_out left_out[WARNINGS_MAX] = {{NULL, 0}};
 
     s->picks = malloc((c->count + 1) * sizeof *s->picks);
@@ -148,11 +161,18 @@ static bool pick(struct source *s, const struct source_options *options)
         return false;
     }
     for (size_t i = 0; i < c->count; i++) {
-        const struct container_array *a = &c->arrays[i];
+        struct container_array *a = &c->arrays[i];
         struct source_pick part;
 
         if (!is_wanted(options->wanted, a->name))
             continue;
+        if (a->unreadable && options->as_bytes) {
+            const uint64_t bytes = make_bytes(a);
+
+            add_pick(s, &(struct source_pick){.array = a, .elements = bytes, .of = bytes});
+            s->info.pick_total++;
+            continue;
+        }
         if (a->unreadable && !options->headers_only) {
             note_left_out(left_out, a);
             continue;

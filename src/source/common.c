@@ -203,6 +203,22 @@ enum source_status source_next(struct source *s, const struct source_request *re
     return s->ops->next(s, request, chunk);
 }
 
+bool source_is_at_hand(const struct source *s, size_t array)
+{
+    const struct container_array *a = s->info.container ? s->picks[array].array : s->array;
+
+    return s->ops->at && !(a && a->deflated);
+}
+
+enum source_status source_at(struct source *s, const struct source_request *request,
+                             struct chunk *chunk)
+{
+    if (source_failed(s))
+        return SOURCE_FAILED;
+    chunk->mapped = false;
+    return s->ops->at(s, request, chunk);
+}
+
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
     if (s->ops->release)

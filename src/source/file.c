@@ -405,6 +405,40 @@ static bool unpack(struct source *s, struct claim *claim, const struct source_re
     return claim->index + chunk->count < a->elements || finish_packed(s, claim);
 }
 
+/* Whether the page cache lacks any of what has been claimed, as far as a few probes tell. */
+static bool is_uncached(const struct source *s, const struct claim *claim)
+{
+    const struct file_state *f = s->state;
+
+    return !claim->packed && s->info.uncached > 0 && f->map &&
+           source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
+}
+
+/* Hands out the next elements of what the worker has claimed, which is not compressed. False on
+   failure. */
+static bool hand_out(struct source *s, struct claim *claim, const struct source_request *request,
+                     struct chunk *chunk)
+{
+    struct file_state *f = s->state;
+    enum direct direct = DIRECT_NOT;
+
+    if (claim->uncached && f->direct >= 0 &&
+        !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
+        direct = read_direct(s, claim, request, chunk);
+    if (direct == DIRECT_FAILED)
+        return false;
+    if (direct == DIRECT_NOT) {
+        if (request->in_place && f->map && !claim->uncached)
+            lend(s, claim, chunk);
+        else if (!copy(s, claim, request, chunk))
+            return false;
+    }
+    claim->index += chunk->count;
+    claim->offset += chunk->count * claim->size;
+    claim->count -= chunk->count;
+    return true;
+}
+
 static enum source_status file_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
@@ -412,7 +446,6 @@ static enum source_status file_next(struct source *s, const struct source_reques
     struct claim *claim = &f->claims[request->worker];
     bool in_place = request->in_place && f->map;
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
-    enum direct direct = DIRECT_NOT;
 
     if (claim->count == 0) {
         size_t bytes = in_place ? most : request->size;
@@ -420,9 +453,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
         if (request->drain ||
             !(f->begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
             return SOURCE_END;
-        claim->uncached =
-            !claim->packed && s->info.uncached > 0 && f->map &&
-            source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
+        claim->uncached = is_uncached(s, claim);
     }
     chunk->array = claim->array;
     chunk->index = claim->index;
@@ -433,21 +464,26 @@ static enum source_status file_next(struct source *s, const struct source_reques
         claim->count -= chunk->count;
         return SOURCE_CHUNK;
     }
-    if (claim->uncached && f->direct >= 0 &&
-        !atomic_load_explicit(&f->direct_refused, memory_order_relaxed))
-        direct = read_direct(s, claim, request, chunk);
-    if (direct == DIRECT_FAILED)
-        return SOURCE_FAILED;
-    if (direct == DIRECT_NOT) {
-        if (in_place && !claim->uncached)
-            lend(s, claim, chunk);
-        else if (!copy(s, claim, request, chunk))
-            return SOURCE_FAILED;
-    }
-    claim->index += chunk->count;
-    claim->offset += chunk->count * claim->size;
-    claim->count -= chunk->count;
-    return SOURCE_CHUNK;
+    return hand_out(s, claim, request, chunk) ? SOURCE_CHUNK : SOURCE_FAILED;
+}
+
+/* What the caller chooses is claimed for this call. */
+static enum source_status file_at(struct source *s, const struct source_request *request,
+                                  struct chunk *chunk)
+{
+    struct file_state *f = s->state;
+    struct claim *claim = &f->claims[request->worker];
+    bool good;
+
+    claim->array = chunk->array;
+    claim->index = chunk->index;
+    claim->count = chunk->count;
+    claim->offset = element_place(s, chunk->array, chunk->index, &claim->size);
+    claim->packed = NULL;
+    claim->uncached = is_uncached(s, claim);
+    good = hand_out(s, claim, request, chunk);
+    claim->count = 0;
+    return good ? SOURCE_CHUNK : SOURCE_FAILED;
 }
 
 /* Takes the pages that the worker is done with out of memory. Other workers' chunks may lie in them
@@ -634,8 +670,11 @@ bool file_layout(struct source *s, const struct source_options *options)
 
 bool file_source_open(struct source *s, unsigned workers)
 {
-    static const struct source_ops ops = {
-        .next = file_next, .release = file_release, .lost = file_lost, .close = file_close};
+    static const struct source_ops ops = {.next = file_next,
+                                          .at = file_at,
+                                          .release = file_release,
+                                          .lost = file_lost,
+                                          .close = file_close};
     struct file_state *f = file_state(s, workers);
 
     if (!f) {

@@ -86,6 +86,8 @@ struct source_options {
                           cannot be reduced are picked, too */
     bool in_order;     /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
+    bool as_bytes;     /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is
+                          SOURCE_UNKNOWN where it is not known how many these are */
 };
 
 /* How the elements of an array are arranged, as its header says. */
@@ -200,6 +202,16 @@ const struct source_info *source_info(const struct source *s);
    borrowed one before it asks for the next. May wait for the input, or for another worker. */
 enum source_status source_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk);
+
+/* Whether source_at can be used for array number `array`: its elements lie in a file as they are,
+   so that any worker can have any of them at any time. 0 where there is one array. */
+bool source_is_at_hand(const struct source *s, size_t array);
+
+/* As source_next, for elements that the caller chooses: chunk->array, chunk->index and chunk->count
+   say which, and count is less afterwards where the buffer has no room for so many. It never waits,
+   never ends, and takes no claims: source_next is not to be used beside it. */
+enum source_status source_at(struct source *s, const struct source_request *request,
+                             struct chunk *chunk);
 
 /* Hands a chunk back: its bytes are not read any more. */
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk);

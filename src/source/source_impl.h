@@ -15,11 +15,13 @@
 
 #include "source/source.h"
 
-/* What a kind of source does. All but next may be NULL where there is nothing to do. They mean what
+/* What a kind of source does. All but next may be NULL where there is nothing to do, or nothing
+   that it could do. They mean what
    the functions of the same names in source.h do. As there, a function that fails has printed why;
    so has every other function in src/source, unless its comment or header says otherwise. */
 struct source_ops {
     enum source_status (*next)(struct source *, const struct source_request *, struct chunk *);
+    enum source_status (*at)(struct source *, const struct source_request *, struct chunk *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
     enum source_verdict (*finish)(struct source *);

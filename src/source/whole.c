@@ -34,6 +34,20 @@ static enum source_status whole_next(struct source *s, const struct source_reque
     return SOURCE_CHUNK;
 }
 
+static enum source_status whole_at(struct source *s, const struct source_request *request,
+                                   struct chunk *chunk)
+{
+    chunk->data = s->head + s->data_offset + chunk->index * s->info.element_size;
+    if (!request->borrow) {
+        const size_t most = request->size / s->info.element_size;
+
+        chunk->count = chunk->count < most ? chunk->count : most;
+        chunk->data = memcpy(request->buffer, chunk->data, chunk->count * s->info.element_size);
+    }
+    source_count(s, chunk->count * s->info.element_size, 0);
+    return SOURCE_CHUNK;
+}
+
 static void whole_close(struct source *s)
 {
     free(s->state);
@@ -41,7 +55,7 @@ static void whole_close(struct source *s)
 
 bool whole_source_open(struct source *s)
 {
-    static const struct source_ops ops = {.next = whole_next, .close = whole_close};
+    static const struct source_ops ops = {.next = whole_next, .at = whole_at, .close = whole_close};
 
     s->state = calloc(1, sizeof(struct whole_state));
     if (!s->state) {

@@ -58,6 +58,7 @@ cat >options <<'END'
 --chunk-size
 --ddof
 --device
+--diff
 --dtype
 --endian
 --fail-on
@@ -82,6 +83,7 @@ cat >options <<'END'
 --shard
 --skip
 --threads
+--tolerance
 --total
 --tsv
 --verbose
@@ -399,7 +401,7 @@ done <<'END'
 --ver --verbose or --version
 --n --no-check, --nan, --number or --no-progress
 --n=skip --no-check, --nan, --number or --no-progress
---d --ddof, --dtype or --device
+--d --ddof, --dtype, --device or --diff
 --l=1 --list, --length, --long or --label
 END
 for bad in --op --dtype --endian --format --skip --length --nan --device --threads --chunk-size \

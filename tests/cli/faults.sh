@@ -60,9 +60,11 @@ wanted() {
     esac
 }
 
-# one_line: whether the last run failed as it should: status 1, no result, one line.
+# one_line: whether the last run failed as it should: status 1, no result, one line. --diff has other
+# statuses.
+done_well=0 done_badly=1
 one_line() {
-    [ "$status" -eq 1 ] && no_result && [ "$(wc -l <err)" -eq 1 ] && grep -q '^gpureduce: ' err
+    [ "$status" -eq "$done_badly" ] && no_result && [ "$(wc -l <err)" -eq 1 ] && grep -q '^gpureduce: ' err
 }
 
 # either NAME TEXT EXPRESSION: the last run gave this result, or failed with such a line.
@@ -385,7 +387,7 @@ sweep() {
         rm -f mark
         for fault in "$number" "$number+"; do
             preload "FAULT_ALLOCATION=$fault FAULT_MARK=mark" "$@"
-            if [ "$status" -eq 0 ] && cmp -s out sweep.out; then
+            if [ "$status" -eq "$done_well" ] && cmp -s out sweep.out; then
                 results=$((results + 1))
             elif one_line && grep -q 'out of memory' err; then
                 refusals=$((refusals + 1))
@@ -410,6 +412,12 @@ sweep '.npy' -q -j 1 -o "$ops" large.npy
 for file in $zstd_files; do
     sweep "$file" -q -j 2 -o "$ops" "$file"
 done
+done_badly=2
+sweep 'two files that are the same' --diff --tsv -j 2 small small
+done_well=1
+cp large large2 && flip large2 5000003
+sweep 'two that are not' --diff --tsv -j 2 large large2
+done_well=0 done_badly=1
 mkdir -p cache/gpureduce && echo '{}' >cache/gpureduce/limits.json
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
@@ -462,6 +470,25 @@ if [ -n "$ZSTD" ]; then
         fails_like "torn.zst, loses a frame at call $moment" 'victim: .*'
     done
 fi
+# Two at a time: the one that changes is told.
+for left in 0 5000000 8998920; do
+    for other in "large victim" "victim large"; do
+        rm -f victim
+        cp large victim
+        export FAULT_DO="truncate -s $left victim"
+        # shellcheck disable=SC2086 # two words
+        preload FAULT_CALL=4 --diff -j 2 --chunk-size 64K $other
+        command="$FAULT_DO: $command"
+        unset FAULT_DO
+        if [ "$status" -eq 2 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] &&
+            grep -q "^gpureduce: $shorter\$" err; then
+            pass "$other: compared, becomes $left bytes"
+        else
+            fail "$other: compared, becomes $left bytes"
+            explain
+        fi
+    done
+done
 happens 4 'head -c 100001 /dev/zero >>victim' large -o "$ops" -j 2 --chunk-size 64K
 is 'mapped, grows' 0 "$expected"
 happens 4 'head -c 100001 /dev/zero >>victim' small -o "$ops" -j 2

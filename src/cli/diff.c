@@ -1,0 +1,54 @@
+#include "config.h"
+
+#include "cli/diff.h"
+
+#include "cli/operands.h"
+#include "cli/report_diff.h"
+#include "run/diff.h"
+#include "sys/message.h"
+
+/* What an operand stands for, as options of their own. False on failure. */
+static bool expand(struct options *side, const struct options *options, int number)
+{
+    *side = *options;
+    side->diff = false;
+    side->files = &options->files[number];
+    side->file_count = 1;
+    return operands_expand(side) && side->left_out == 0;
+}
+
+bool diff_files(const struct options *options)
+{
+    struct options sides[DIFF_SIDES] = {*options, *options};
+    struct diff_request request = {.options = &options->session,
+                                   .tolerance = options->tolerance,
+                                   .verdict_only =
+                                       options->quiet && options->session.nan != NAN_ERROR};
+    struct diff *diff = NULL;
+    bool good = true, differs = false;
+
+    for (int side = 0; side < DIFF_SIDES && good; side++) {
+        good = expand(&sides[side], options, side);
+        request.sides[side].name = options->files[side];
+        request.sides[side].paths = sides[side].files;
+        request.sides[side].count = sides[side].file_count;
+    }
+    if (good)
+        diff = diff_open(&request);
+    if (diff && diff_run(diff)) {
+        differs = diff_summary(diff).differs;
+        report_diff(options, diff);
+    }
+    if (diff)
+        diff_close(diff);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        operands_free(&sides[side]);
+    return differs;
+}
+
+enum diff_status diff_exit_status(bool differs)
+{
+    if (message_status() != EXIT_OK)
+        return DIFF_STATUS_TROUBLE;
+    return differs ? DIFF_STATUS_DIFFERENT : DIFF_STATUS_SAME;
+}

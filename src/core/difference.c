@@ -1,0 +1,556 @@
+#include "config.h"
+
+#include "core/difference.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/cosine.h"
+#include "core/digits.h"
+
+/* An element. */
+struct value {
+    double x;         /* rounded, where it is an integer of 64 bits */
+    struct integer n; /* in full, of an integer type */
+    /* |x| = mantissa 2^exponent exactly, where it is finite */
+    uint64_t mantissa;
+    int exponent;
+};
+
+static struct value load(enum element_type type, uint64_t bits)
+{
+    struct value v = {.x = order_value(type, order_key(type, bits))};
+
+    if (element_is_integer(type)) {
+        v.n = order_integer(type, order_key(type, bits));
+        v.mantissa = v.n.low;
+        return v;
+    }
+    if (isfinite(v.x)) {
+        const uint64_t field = exact_bits(v.x) >> 52 & 0x7ff;
+
+        v.mantissa = (exact_bits(v.x) & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52;
+        v.exponent = (int)field - (field != 0) + EXACT_LSB_EXPONENT;
+    }
+    return v;
+}
+
+static bool is_negative(enum element_type type, const struct value *v)
+{
+    return element_is_integer(type) ? v->n.negative : signbit(v->x) != 0;
+}
+
+/*
+ * Differences that are compared exactly.
+ */
+
+/* |a - b|. By class, then by `high`, then by what follows. */
+struct gap {
+    enum {
+        GAP_FINITE,
+        GAP_HUGE,
+        GAP_INFINITE
+    } class;          /* huge: above the greatest binary64; then it
+                         is the half that follows */
+    double high, low; /* of floats: high + low, high the nearest */
+    uint64_t integer; /* of integers */
+};
+
+static struct gap gap_of(enum element_type type, const struct value *a, const struct value *b)
+{
+    struct gap gap = {.class = GAP_FINITE};
+
+    if (element_is_integer(type)) {
+        if (a->n.negative != b->n.negative)
+            gap.integer = a->n.low + b->n.low; /* two's complement: below 2^64 */
+        else
+            gap.integer = a->n.low > b->n.low ? a->n.low - b->n.low : b->n.low - a->n.low;
+        return gap;
+    }
+    if (isinf(a->x) || isinf(b->x)) {
+        gap.class = GAP_INFINITE;
+        return gap;
+    }
+    gap.high = exact_two_sum(a->x, -b->x, &gap.low);
+    if (isinf(gap.high)) { /* both are so large that their halves are exact */
+        gap.class = GAP_HUGE;
+        gap.high = exact_two_sum(a->x / 2, -b->x / 2, &gap.low);
+    }
+    if (gap.high < 0) {
+        gap.high = -gap.high;
+        gap.low = -gap.low;
+    }
+    return gap;
+}
+
+/* Below 0, 0 or above 0 as `a` is less than b, the same, or more. The nearest binary64 of the
+   greater is no less than that of the other. */
+static int compare_gaps(const struct gap *a, const struct gap *b)
+{
+    if (a->class != b->class)
+        return a->class > b->class ? 1 : -1;
+    if (a->integer != b->integer)
+        return a->integer > b->integer ? 1 : -1;
+    if (a->high != b->high)
+        return a->high > b->high ? 1 : -1;
+    return (a->low > b->low) - (a->low < b->low);
+}
+
+/* A relative difference is 1 - q, where q is the quotient of the number that is less in magnitude
+   and the other one: small 2^exponent / large, or, if their signs are not the same, its negative.
+ */
+struct ratio {
+    bool infinite;
+    bool opposite;
+    uint64_t small, large;
+    int exponent;
+};
+
+/* Compares the magnitudes of finite elements. */
+static int compare_magnitudes(enum element_type type, const struct value *a, const struct value *b)
+{
+    if (element_is_integer(type))
+        return (a->n.low > b->n.low) - (a->n.low < b->n.low);
+    return (fabs(a->x) > fabs(b->x)) - (fabs(a->x) < fabs(b->x));
+}
+
+static struct ratio ratio_of(enum element_type type, const struct value *a, const struct value *b)
+{
+    const struct value *small = a, *large = b;
+
+    if (!element_is_integer(type) && (isinf(a->x) || isinf(b->x)))
+        return (struct ratio){.infinite = true};
+    if (compare_magnitudes(type, a, b) > 0) {
+        small = b;
+        large = a;
+    }
+    return (struct ratio){.opposite = small->mantissa != 0 &&
+                                      is_negative(type, small) != is_negative(type, large),
+                          .small = small->mantissa,
+                          .large = large->mantissa,
+                          .exponent = small->exponent - large->exponent};
+}
+
+/* A product of 128 bits, the highest of which is set, times 2^exponent. Zero has none set. */
+struct product {
+    uint64_t high, low;
+    int exponent;
+};
+
+static struct product multiply(uint64_t x, uint64_t y, int exponent)
+{
+    const uint64_t x_low = x & UINT32_MAX, x_high = x >> 32;
+    const uint64_t y_low = y & UINT32_MAX, y_high = y >> 32;
+    const uint64_t bottom = x_low * y_low;
+    const uint64_t one = x_high * y_low + (bottom >> 32); /* below 2^64 */
+    const uint64_t other = x_low * y_high + (one & UINT32_MAX);
+    struct product p = {.high = x_high * y_high + (one >> 32) + (other >> 32),
+                        .low = other << 32 | (bottom & UINT32_MAX),
+                        .exponent = exponent};
+    int shift;
+
+    if (p.high == 0) {
+        p = (struct product){.high = p.low, .exponent = exponent - 64};
+        if (p.high == 0)
+            return p;
+    }
+    shift = __builtin_clzll(p.high);
+    if (shift > 0) {
+        p.high = p.high << shift | p.low >> (64 - shift);
+        p.low <<= shift;
+    }
+    p.exponent -= shift;
+    return p;
+}
+
+/* Compares small 2^exponent / large of two ratios. */
+static int compare_quotients(const struct ratio *a, const struct ratio *b)
+{
+    const struct product left = multiply(a->small, b->large, a->exponent);
+    const struct product right = multiply(b->small, a->large, b->exponent);
+
+    if (left.high == 0 || right.high == 0)
+        return (left.high != 0) - (right.high != 0);
+    if (left.exponent != right.exponent)
+        return left.exponent > right.exponent ? 1 : -1;
+    if (left.high != right.high)
+        return left.high > right.high ? 1 : -1;
+    return (left.low > right.low) - (left.low < right.low);
+}
+
+/* Compares the relative differences that two ratios stand for. */
+static int compare_ratios(const struct ratio *a, const struct ratio *b)
+{
+    if (a->infinite || b->infinite)
+        return (int)a->infinite - (int)b->infinite;
+    if (a->opposite != b->opposite)
+        return a->opposite ? 1 : -1;
+    return a->opposite ? compare_quotients(a, b) : compare_quotients(b, a);
+}
+
+/*
+ * Peaks.
+ */
+
+enum peak_kind { PEAK_ABSOLUTE, PEAK_RELATIVE, PEAK_ULPS };
+
+/* Compares a kind of difference of two pairs. */
+static int compare_pairs(enum element_type type, enum peak_kind kind,
+                         const struct difference_peak *p, const struct difference_peak *q)
+{
+    const struct value p_a = load(type, p->a), p_b = load(type, p->b);
+    const struct value q_a = load(type, q->a), q_b = load(type, q->b);
+
+    switch (kind) {
+    case PEAK_ABSOLUTE: {
+        const struct gap x = gap_of(type, &p_a, &p_b), y = gap_of(type, &q_a, &q_b);
+
+        return compare_gaps(&x, &y);
+    }
+    case PEAK_RELATIVE: {
+        const struct ratio x = ratio_of(type, &p_a, &p_b), y = ratio_of(type, &q_a, &q_b);
+
+        return compare_ratios(&x, &y);
+    }
+    case PEAK_ULPS: {
+        const uint64_t x = difference_ulps(type, p->a, p->b), y = difference_ulps(type, q->a, q->b);
+
+        return (x > y) - (x < y);
+    }
+    }
+    return 0; /* not reached */
+}
+
+/* Makes the peak a pair that is higher, or as high and earlier. */
+static void raise(struct difference_peak *peak, enum element_type type, enum peak_kind kind,
+                  const struct difference_peak *pair)
+{
+    int order = 1;
+
+    if (pair->index == DIFFERENCE_NO_INDEX)
+        return;
+    if (peak->index != DIFFERENCE_NO_INDEX)
+        order = compare_pairs(type, kind, pair, peak);
+    if (order > 0 || (order == 0 && pair->index < peak->index))
+        *peak = *pair;
+}
+
+/*
+ * Rounded differences.
+ */
+
+/* |a - b|, an infinity where it is beyond the greatest binary64. */
+static double round_absolute(enum element_type type, const struct value *a, const struct value *b)
+{
+    const struct gap gap = gap_of(type, a, b);
+
+    if (gap.class != GAP_FINITE)
+        return INFINITY;
+    return element_is_integer(type) ? (double)gap.integer : gap.high;
+}
+
+/* Adds x, which is finite, or takes it away. */
+static void add_value(struct exact *e, enum element_type type, const struct value *x, bool negative)
+{
+    if (element_is_integer(type))
+        exact_add_integer(e, x->n.low, EXACT_ONE_BIT, x->n.negative != negative);
+    else
+        exact_add(e, negative ? -x->x : x->x);
+}
+
+/* Digits below those of |a - b|, the quotient of which by a number of 64 bits then has at least 96
+   bits. */
+#define BELOW 5
+
+/* |a - b| / max(|a|, |b|). */
+static double round_relative(enum element_type type, const struct value *a, const struct value *b)
+{
+    const struct value *large = compare_magnitudes(type, a, b) > 0 ? a : b;
+    uint32_t digit[BELOW + EXACT_DIGITS] = {0};
+    struct exact gap;
+    bool sticky;
+
+    if (!element_is_integer(type) && (isinf(a->x) || isinf(b->x)))
+        return INFINITY;
+    exact_clear(&gap);
+    add_value(&gap, type, a, false);
+    add_value(&gap, type, b, true);
+    (void)exact_magnitude(&gap, digit + BELOW);
+    sticky = digits_divide(digit, BELOW + EXACT_DIGITS, large->mantissa) != 0;
+    return digits_round(digit, BELOW + EXACT_DIGITS,
+                        EXACT_LSB_EXPONENT - 32 * BELOW - large->exponent, sticky, false);
+}
+
+struct difference_bounds difference_bounds(const struct difference *d, enum element_type type)
+{
+    struct difference_bounds bounds = {.any = d->absolute.index != DIFFERENCE_NO_INDEX};
+    struct value a, b;
+    struct gap gap;
+
+    if (!bounds.any)
+        return bounds;
+    bounds.absolute_at = d->absolute.index;
+    bounds.relative_at = d->relative.index;
+    bounds.ulps_at = d->ulps.index;
+    a = load(type, d->absolute.a);
+    b = load(type, d->absolute.b);
+    gap = gap_of(type, &a, &b);
+    bounds.absolute = round_absolute(type, &a, &b);
+    bounds.absolute_low = gap.class == GAP_FINITE ? gap.low : 0;
+    a = load(type, d->relative.a);
+    b = load(type, d->relative.b);
+    /* The quotient is three roundings off, and so is this: by 2^-53 each. */
+    bounds.relative = (1 - 0x1p-50) * round_relative(type, &a, &b);
+    bounds.small = compare_magnitudes(type, &a, &b) > 0 ? b.x : a.x;
+    bounds.large = compare_magnitudes(type, &a, &b) > 0 ? a.x : b.x;
+    bounds.ulps = difference_ulps(type, d->ulps.a, d->ulps.b);
+    return bounds;
+}
+
+/*
+ * Tolerances.
+ */
+
+/* Whether |a - b| is at most t max(|a|, |b|), exactly. */
+static bool within_relative(enum element_type type, const struct value *a, const struct value *b,
+                            double t)
+{
+    const struct value *large = compare_magnitudes(type, a, b) > 0 ? a : b;
+    const uint64_t field = exact_bits(t) >> 52;
+    const uint64_t mantissa = (exact_bits(t) & 0xfffffffffffffu) | (uint64_t)(field != 0) << 52;
+    const int exponent = (int)field - (field != 0) + EXACT_LSB_EXPONENT + large->exponent;
+    uint32_t digit[EXACT_WIDE_DIGITS];
+    struct exact_wide excess; /* |a - b| less the product */
+    struct exact gap;
+    bool negative;
+
+    if (t >= 2)
+        return true;
+    exact_clear(&gap);
+    exact_wide_clear(&excess);
+    add_value(&gap, type, a, false);
+    add_value(&gap, type, b, true);
+    exact_wide_add_exact(&excess, &gap);
+    if (exact_wide_magnitude(&excess, digit)) {
+        exact_clear(&gap);
+        exact_wide_clear(&excess);
+        add_value(&gap, type, a, true);
+        add_value(&gap, type, b, false);
+        exact_wide_add_exact(&excess, &gap);
+    }
+    exact_wide_add_product(&excess, mantissa, large->mantissa,
+                           (unsigned)(exponent - EXACT_WIDE_LSB_EXPONENT), true);
+    negative = exact_wide_magnitude(&excess, digit);
+    for (int i = 0; i < EXACT_WIDE_DIGITS && !negative; i++)
+        if (digit[i] != 0)
+            return false;
+    return true;
+}
+
+static bool within_absolute(enum element_type type, const struct gap *gap, double t)
+{
+    if (element_is_integer(type))
+        return t >= 0x1p64 || gap->integer <= (uint64_t)t;
+    /* Of the nearest binary64, t is one. */
+    return gap->class == GAP_FINITE && (gap->high < t || (gap->high == t && gap->low <= 0));
+}
+
+bool difference_tolerated(const struct difference_terms *terms, uint64_t a_bits, uint64_t b_bits)
+{
+    const struct difference_tolerance *t = &terms->tolerance;
+    const enum element_type type = terms->type;
+    struct value a, b;
+    struct gap gap;
+
+    if (!t->by_ulps && !t->by_absolute && !t->by_relative)
+        return false;
+    a = load(type, a_bits);
+    b = load(type, b_bits);
+    gap = gap_of(type, &a, &b);
+    if (gap.class == GAP_INFINITE)
+        return false;
+    if (t->by_ulps && difference_ulps(type, a_bits, b_bits) <= t->ulps)
+        return true;
+    if (t->by_absolute && within_absolute(type, &gap, t->absolute))
+        return true;
+    return t->by_relative && within_relative(type, &a, &b, t->relative);
+}
+
+/*
+ * Taking and merging.
+ */
+
+void difference_clear(struct difference *d)
+{
+    const struct difference_peak none = {.index = DIFFERENCE_NO_INDEX};
+
+    memset(d, 0, sizeof *d);
+    d->first = d->first_nan = d->first_nan_one = DIFFERENCE_NO_INDEX;
+    d->absolute = d->relative = d->ulps = none;
+}
+
+static void take_first(uint64_t *first, uint64_t index)
+{
+    if (index < *first)
+        *first = index;
+}
+
+void difference_merge(struct difference *d, enum element_type type, const struct difference *other)
+{
+    d->different += other->different;
+    take_first(&d->first, other->first);
+    d->rewritten += other->rewritten;
+    d->nan_one += other->nan_one;
+    d->nan_both += other->nan_both;
+    take_first(&d->first_nan, other->first_nan);
+    take_first(&d->first_nan_one, other->first_nan_one);
+    d->infinite = d->infinite || other->infinite;
+    raise(&d->absolute, type, PEAK_ABSOLUTE, &other->absolute);
+    raise(&d->relative, type, PEAK_RELATIVE, &other->relative);
+    raise(&d->ulps, type, PEAK_ULPS, &other->ulps);
+    exact_wide_merge(&d->squares_a, &other->squares_a);
+    exact_wide_merge(&d->squares_b, &other->squares_b);
+    exact_wide_merge(&d->products, &other->products);
+}
+
+static void take_different(struct difference *d, uint64_t index)
+{
+    d->different++;
+    take_first(&d->first, index);
+}
+
+void difference_raise(struct difference *d, enum element_type type, uint64_t a, uint64_t b,
+                      uint64_t index)
+{
+    const struct difference_peak pair = {index, a, b};
+
+    raise(&d->absolute, type, PEAK_ABSOLUTE, &pair);
+    raise(&d->relative, type, PEAK_RELATIVE, &pair);
+    raise(&d->ulps, type, PEAK_ULPS, &pair);
+}
+
+void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
+                     uint64_t b, uint64_t index)
+{
+    const enum element_type type = terms->type;
+    const double x = order_value(type, order_key(type, a));
+    const double y = order_value(type, order_key(type, b));
+    const bool integer = element_is_integer(type);
+
+    if (!integer && (isnan(x) || isnan(y))) {
+        take_first(&d->first_nan, index);
+        if (isnan(x) && isnan(y)) {
+            d->rewritten++;
+            return;
+        }
+        d->nan_one++;
+        take_first(&d->first_nan_one, index);
+        if (!terms->skip_nan)
+            take_different(d, index);
+        return;
+    }
+    if (integer ? order_key(type, a) == order_key(type, b) : x == y) {
+        d->rewritten++;
+        return;
+    }
+    if (!difference_tolerated(terms, a, b))
+        take_different(d, index);
+    difference_raise(d, type, a, b, index);
+}
+
+/*
+ * Results.
+ */
+
+/* Digits as in spread.c: two below, so that the root of what a division leaves ends below all bits
+   that decide its rounding. */
+#define ROOT_BELOW 2
+
+/* The root of the mean of (a - b)^2 over `count` pairs: a a + b b - 2 a b, which is not negative.
+ */
+static double root_mean_square(const struct difference *d, uint64_t count)
+{
+    uint32_t digit[ROOT_BELOW + EXACT_WIDE_DIGITS] = {0};
+    struct exact_wide sum = d->squares_a;
+    bool sticky;
+
+    exact_wide_merge(&sum, &d->squares_b);
+    exact_wide_subtract_twice(&sum, &d->products);
+    (void)exact_wide_magnitude(&sum, digit + ROOT_BELOW);
+    sticky = digits_divide(digit, ROOT_BELOW + EXACT_WIDE_DIGITS, count) != 0;
+    return digits_square_root(digit, ROOT_BELOW + EXACT_WIDE_DIGITS,
+                              EXACT_WIDE_LSB_EXPONENT - 32 * ROOT_BELOW, sticky);
+}
+
+static bool is_zero(const uint32_t digit[EXACT_WIDE_DIGITS])
+{
+    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
+        if (digit[i] != 0)
+            return false;
+    return true;
+}
+
+static double cosine(const struct difference *d)
+{
+    uint32_t xy[EXACT_WIDE_DIGITS], xx[EXACT_WIDE_DIGITS], yy[EXACT_WIDE_DIGITS];
+    const bool negative = exact_wide_magnitude(&d->products, xy);
+
+    (void)exact_wide_magnitude(&d->squares_a, xx);
+    (void)exact_wide_magnitude(&d->squares_b, yy);
+    return is_zero(xx) || is_zero(yy) ? NAN : cosine_round(xy, negative, xx, yy);
+}
+
+/* The peaks. Where there is none, all differences are zero. */
+static void finish_peaks(const struct difference *d, enum element_type type,
+                         struct difference_result *result)
+{
+    const bool integer = element_is_integer(type);
+    struct value a, b;
+
+    result->max_absolute = result->max_relative = 0;
+    result->max_ulps = (struct integer){.known = true};
+    result->max_absolute_integer = (struct integer){.known = integer};
+    if (d->absolute.index == DIFFERENCE_NO_INDEX)
+        return;
+    a = load(type, d->absolute.a);
+    b = load(type, d->absolute.b);
+    result->max_absolute = round_absolute(type, &a, &b);
+    if (integer)
+        result->max_absolute_integer.low = gap_of(type, &a, &b).integer;
+    a = load(type, d->relative.a);
+    b = load(type, d->relative.b);
+    result->max_relative = round_relative(type, &a, &b);
+    result->max_ulps.low = difference_ulps(type, d->ulps.a, d->ulps.b);
+}
+
+void difference_finish(const struct difference *d, const struct difference_terms *terms,
+                       uint64_t elements, struct difference_result *result)
+{
+    const uint64_t count = elements - d->nan_one - d->nan_both;
+
+    *result = (struct difference_result){
+        .different = d->different,
+        .first = d->first,
+        .rewritten = d->rewritten,
+        .nan_one = d->nan_one,
+        .nan_both = d->nan_both,
+        .max_absolute = NAN,
+        .max_relative = NAN,
+        .absolute_at = d->absolute.index,
+        .relative_at = d->relative.index,
+        .ulps_at = d->ulps.index,
+        .root_mean_square = NAN,
+        .cosine = NAN,
+    };
+    if (d->nan_one > 0 && !terms->skip_nan) {
+        result->absolute_at = result->relative_at = result->ulps_at = d->first_nan_one;
+        return;
+    }
+    if (count == 0)
+        return;
+    finish_peaks(d, terms->type, result);
+    /* Infinities on both sides are the same, or their difference is infinite. */
+    result->root_mean_square = isinf(result->max_relative) ? INFINITY : root_mean_square(d, count);
+    if (!d->infinite)
+        result->cosine = cosine(d);
+}

@@ -1,0 +1,136 @@
+/*
+ * What two arrays of one type differ in: how many pairs of elements, which is the first, the
+ * greatest absolute and relative difference and that in ulps, and what the mean squared difference
+ * and the cosine are made of. Like a partial result, a struct difference is plain data, belongs to
+ * one thread at a time, and merges exactly, in any order.
+ *
+ * A pair is the same where both elements have the same value; -0 and +0 have, and so have two NaNs,
+ * and all truth values that are not zero. A pair of which one is a NaN has no difference: it counts
+ * as different, or, where NaNs are skipped, not at all. Every other pair has
+ *
+ *     |a - b|                      the absolute difference
+ *     |a - b| / max(|a|, |b|)      the relative one, from 0 to 2; infinite if |a - b| is
+ *     how many numbers of the type lie from one to the other, counting one of them: in ulps,
+ *         for integers |a - b| as well; zero is one number, and an infinity the one behind the
+ *         greatest
+ *
+ * Which pair has the greatest of them is decided by exact comparison: of several, the first.
+ */
+#ifndef GPUREDUCE_DIFFERENCE_H
+#define GPUREDUCE_DIFFERENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "core/exact.h"
+#include "core/order.h"
+
+#define DIFFERENCE_NO_INDEX UINT64_MAX
+
+/* Which pairs do not count as different although they are: those within any of these. A pair with
+   an infinity, or a NaN, never is. */
+struct difference_tolerance {
+    bool by_ulps, by_absolute, by_relative; /* which are given */
+    uint64_t ulps;
+    double absolute, relative; /* finite, and not negative */
+};
+
+struct difference_terms {
+    enum element_type type;
+    bool skip_nan; /* pairs with a NaN are left out */
+    struct difference_tolerance tolerance;
+};
+
+/* The pair that has the greatest difference of a kind: the bits of its elements, as order_load has
+   them. No index: there is none. */
+struct difference_peak {
+    uint64_t index;
+    uint64_t a, b;
+};
+
+struct difference {
+    uint64_t different; /* pairs that count as different */
+    uint64_t first;     /* the index of the first of them; DIFFERENCE_NO_INDEX */
+    uint64_t rewritten; /* pairs that are the same, but not in their bits */
+    uint64_t nan_one;   /* pairs of which one is a NaN */
+    uint64_t nan_both;
+    uint64_t first_nan;     /* the index of the first pair with a NaN; DIFFERENCE_NO_INDEX */
+    uint64_t first_nan_one; /* and of the first with one */
+    bool infinite;          /* an element is an infinity */
+    struct difference_peak absolute, relative, ulps;
+    /* Of the pairs without a NaN, and of finite elements alone: the sums of a a, b b, and a b. */
+    struct exact_wide squares_a, squares_b, products;
+};
+
+/* What a finished difference says. Numbers that have no value are NaN, and indices that have none
+   DIFFERENCE_NO_INDEX. */
+struct difference_result {
+    uint64_t different, first, rewritten, nan_one, nan_both;
+    double max_absolute, max_relative;
+    struct integer max_absolute_integer; /* the same in full, where elements are integers */
+    struct integer max_ulps;             /* not known where max_absolute is NaN */
+    uint64_t absolute_at, relative_at, ulps_at;
+    double root_mean_square; /* of a - b */
+    double cosine;           /* of the angle between the arrays as vectors */
+};
+
+/* Makes *d the difference of no elements. */
+void difference_clear(struct difference *d);
+
+/* Merges `other`, which is of the same type, into d. */
+void difference_merge(struct difference *d, enum element_type type, const struct difference *other);
+
+/* Takes a pair of elements of different bits into all but the sums. */
+void difference_take(struct difference *d, const struct difference_terms *terms, uint64_t a,
+                     uint64_t b, uint64_t index);
+
+/* Takes a pair of elements, which are not the same, and no NaNs, into the peaks alone. */
+void difference_raise(struct difference *d, enum element_type type, uint64_t a, uint64_t b,
+                      uint64_t index);
+
+/* Whether a pair with two different values, no NaNs, is within what is tolerated. */
+bool difference_tolerated(const struct difference_terms *terms, uint64_t a, uint64_t b);
+
+/* The peaks in binary64, so that most pairs need no exact comparison. */
+struct difference_bounds {
+    bool any; /* there are peaks; nothing else is set where not */
+    /* |a - b|, and what rounding has lost of it, with the sign that it has if a - b is positive.
+       Without a loss where that is not known: then it is above the greatest binary64, or of
+       integers of 64 bits. */
+    double absolute, absolute_low;
+    /* A pair whose |a - b| / max(|a|, |b|), with up to three roundings, is below this is below the
+       peak, and so is one whose |a - b| is below the product of this and max(|a|, |b|); and the
+       number of this which is less in magnitude, and the other one. */
+    double relative, small, large;
+    uint64_t ulps;
+    uint64_t absolute_at, relative_at, ulps_at;
+};
+struct difference_bounds difference_bounds(const struct difference *d, enum element_type type);
+
+/* The distance of two elements, no NaNs, in ulps. */
+static inline uint64_t difference_ulps(enum element_type type, uint64_t a, uint64_t b)
+{
+    const uint64_t sign = order_sign(type);
+    uint64_t one, other, less;
+
+    if (element_is_integer(type)) {
+        one = order_key(type, a);
+        other = order_key(type, b);
+        less = -(uint64_t)(one < other);
+    } else {
+        /* The magnitude, or its negative. There are no branches: signs come at random. */
+        const uint64_t a_negative = -(uint64_t)(a >= sign), b_negative = -(uint64_t)(b >= sign);
+
+        one = ((a & (sign - 1)) ^ a_negative) - a_negative;
+        other = ((b & (sign - 1)) ^ b_negative) - b_negative;
+        less = -(uint64_t)((int64_t)one < (int64_t)other);
+    }
+    return ((one - other) ^ less) - less;
+}
+
+/* The results, each rounded once to binary64. `elements` pairs have been taken in all. */
+void difference_finish(const struct difference *d, const struct difference_terms *terms,
+                       uint64_t elements, struct difference_result *result);
+
+#endif

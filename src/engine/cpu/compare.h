@@ -1,0 +1,51 @@
+/*
+ * Comparing two arrays on the CPU: pieces whose bytes are equal are compared as memory, at the
+ * speed of reading; only pieces that differ are looked at element by element. The sums of squares
+ * that a cosine needs are those of all elements, though: they come from the kernels that reduce
+ * (PARTIAL_SQUARES), and of equal pieces one side suffices. So equal pieces are looked at only once
+ * it is known that the arrays differ; those that were passed before are looked at again, by
+ * cpu_compare_look.
+ *
+ * A comparison belongs to one thread. Functions print nothing.
+ */
+#ifndef GPUREDUCE_CPU_COMPARE_H
+#define GPUREDUCE_CPU_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/difference.h"
+
+struct cpu_compare;
+
+/* What a comparison is of, and what it is to find. */
+struct cpu_compare_setup {
+    struct difference_terms terms;
+    bool swap_a, swap_b; /* elements are not in this machine's byte order */
+    bool verdict_only;   /* it is enough to know whether a pair counts as different */
+};
+
+/* NULL without memory. */
+struct cpu_compare *cpu_compare_open(void);
+void cpu_compare_close(struct cpu_compare *c);
+
+/* Begins with two arrays, of which nothing has been taken yet. False without memory. */
+bool cpu_compare_begin(struct cpu_compare *c, const struct cpu_compare_setup *setup);
+
+/* Compares `count` elements, the first of which has this index. With `look` the sums are taken of
+   all of them, and otherwise not of equal pieces in front of the first one that differs: returns
+   how many elements these have. */
+size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, size_t count,
+                        uint64_t index, bool look);
+
+/* Takes the sums of elements that are equal on both sides, and in the byte order of `a`. */
+void cpu_compare_look(struct cpu_compare *c, const void *a, size_t count, uint64_t index);
+
+/* Whether a pair that counts as different has been taken. */
+bool cpu_compare_differs(const struct cpu_compare *c);
+
+/* What has been taken since the begin. */
+void cpu_compare_finish(const struct cpu_compare *c, struct difference *difference);
+
+#endif

@@ -1,0 +1,513 @@
+#include "config.h"
+
+#include "run/diff.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "run/arrays.h"
+#include "run/diff_match.h"
+#include "run/diff_work.h"
+#include "sys/clock.h"
+#include "sys/cores.h"
+#include "sys/message.h"
+
+/* Workers at least, where the user has not asked for a number: inputs that are not cached want
+   several requests at a time, whatever the cores. */
+#define WORKERS_MIN 4
+
+/* Bytes of the elements of one side that a worker claims at a time, and of a buffer. */
+#define CLAIM_BYTES ((size_t)8 << 20)
+#define BUFFER_BYTES ((size_t)1 << 20)
+
+/* Inputs that have less than this, both together, are compared by one worker. */
+#define BYTES_OF_WORKER ((uint64_t)1 << 20)
+
+/* How often progress is shown: nanoseconds. */
+#define TICK (CLOCK_SECOND / 50)
+
+static void diff_lock(struct diff *d) ACQUIRE(diff_role);
+static void diff_unlock(struct diff *d) RELEASE(diff_role);
+
+UNCHECKED static void diff_lock(struct diff *d)
+{
+    mutex_lock(&d->mutex);
+}
+
+UNCHECKED static void diff_unlock(struct diff *d)
+{
+    mutex_unlock(&d->mutex);
+}
+
+static bool no_memory(void)
+{
+    message_error(EXIT_FAILED, "out of memory");
+    return false;
+}
+
+/*
+ * Opening.
+ */
+
+/* Sets of files are open all at a time: allows for as many as may be. */
+static void raise_file_limit(int files)
+{
+    const rlim_t wanted = 3 * (rlim_t)files + 64;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Opens the files of a side. False on failure. */
+static bool open_side(struct diff *d, int side)
+{
+    const struct diff_request *request = d->request;
+    const int count = request->sides[side].count;
+    struct source_options input = request->options->input;
+
+    input.in_order = true;
+    input.packed = false;
+    input.as_bytes = true;
+    d->files[side] = calloc((size_t)count + 1, sizeof *d->files[side]);
+    if (!d->files[side])
+        return no_memory();
+    for (int i = 0; i < count; i++) {
+        struct diff_file *file = &d->files[side][i];
+
+        file->path = request->sides[side].paths[i];
+        file->source = source_open(file->path, &input, d->worker_count);
+        if (!file->source)
+            return false;
+        d->file_counts[side]++;
+        if (count > 1 && !source_info(file->source)->container) {
+            source_error(file->source, "is no file of several arrays, as others of its set are");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Opens what does not lie in a file as it is, and is not the file itself: compressed members. */
+static bool open_own(struct diff *d, struct diff_pair *p, int side)
+{
+    const struct diff_item *item = p->item;
+    struct source_options input = d->request->options->input;
+    const char *path = NULL;
+
+    if (p->sides[side].at_hand || !item->sides[side].array)
+        return true;
+    for (int i = 0; i < d->file_counts[side]; i++)
+        if (diff_file_info(d, side, i) == item->sides[side].info)
+            path = d->files[side][i].path;
+    input.array = item->sides[side].array;
+    input.doubt = false;
+    p->sides[side].own = source_open(path, &input, 1);
+    p->sides[side].source = p->sides[side].own;
+    p->sides[side].array = 0;
+    return p->sides[side].own;
+}
+
+static bool is_in_order(const struct diff_pair *p)
+{
+    return !p->sides[DIFF_A].at_hand || !p->sides[DIFF_B].at_hand;
+}
+
+/* Puts pairs in order before those at hand, and sees what there is to claim of the latter. False
+   without memory, or on failure. */
+static bool arrange(struct diff *d)
+{
+    struct diff_pair *arranged = calloc(d->pair_count + 1, sizeof *arranged);
+    size_t count = 0;
+
+    d->begins = malloc((d->pair_count + 1) * sizeof *d->begins);
+    if (!arranged || !d->begins) {
+        free(arranged);
+        return no_memory();
+    }
+    for (int in_order = 1; in_order >= 0; in_order--) {
+        for (size_t i = 0; i < d->pair_count; i++)
+            if (is_in_order(&d->pairs[i]) == in_order)
+                arranged[count++] = d->pairs[i];
+        d->ordered = in_order ? count : d->ordered;
+    }
+    free(d->pairs);
+    d->pairs = arranged;
+    d->begins[0] = 0;
+    for (size_t i = d->ordered; i < d->pair_count; i++)
+        d->begins[i - d->ordered + 1] =
+            d->begins[i - d->ordered] + d->pairs[i].item->sides[DIFF_A].elements * d->pairs[i].size;
+    for (size_t i = 0; i < d->ordered; i++) {
+        struct diff_pair *p = &d->pairs[i];
+
+        if (!open_own(d, p, DIFF_A) || !open_own(d, p, DIFF_B))
+            return false;
+        p->order = calloc(1, sizeof *p->order);
+        if (!p->order)
+            return no_memory();
+        mutex_init(&p->order->mutex);
+        pthread_cond_init(&p->order->changed, NULL);
+    }
+    return true;
+}
+
+struct diff *diff_open(const struct diff_request *request)
+{
+    const struct session_options *options = request->options;
+    const unsigned cores = cores_available();
+    struct diff *d = calloc(1, sizeof *d);
+    pthread_condattr_t attributes;
+
+    if (!d) {
+        (void)no_memory();
+        return NULL;
+    }
+    d->request = request;
+    d->begun_at = clock_now();
+    d->worker_count = options->threads      ? options->threads
+                      : cores > WORKERS_MIN ? cores
+                                            : WORKERS_MIN;
+    d->buffer_bytes = options->chunk_size ? options->chunk_size : BUFFER_BYTES;
+    d->buffer_bytes = (d->buffer_bytes + 63) / 64 * 64;
+    d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
+    d->always_look = options->nan == NAN_ERROR;
+    mutex_init(&d->mutex);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&d->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+    raise_file_limit(request->sides[DIFF_A].count + request->sides[DIFF_B].count);
+    if (open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d))
+        return d;
+    diff_close(d);
+    return NULL;
+}
+
+static void close_pair(struct diff_pair *p)
+{
+    for (int side = 0; side < DIFF_SIDES; side++)
+        if (p->sides[side].own)
+            source_close(p->sides[side].own);
+    if (p->order) {
+        pthread_cond_destroy(&p->order->changed);
+        mutex_destroy(&p->order->mutex);
+    }
+    free(p->order);
+    free(p->difference);
+}
+
+void diff_close(struct diff *d)
+{
+    for (size_t i = 0; i < d->pair_count; i++)
+        close_pair(&d->pairs[i]);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        for (int i = 0; i < d->file_counts[side]; i++)
+            source_close(d->files[side][i].source);
+        free(d->files[side]);
+    }
+    pthread_cond_destroy(&d->ended);
+    mutex_destroy(&d->mutex);
+    free(d->unseen.list);
+    free(d->begins);
+    free(d->pairs);
+    free(d->items);
+    free(d);
+}
+
+/*
+ * Running.
+ */
+
+/* A worker's thread. */
+struct task {
+    struct diff_worker *worker;
+    void (*work)(struct diff_worker *w);
+};
+
+static void run_task(void *argument)
+{
+    const struct task *task = argument;
+    struct diff *d = task->worker->diff;
+
+    task->work(task->worker);
+    diff_lock(d);
+    if (--d->active == 0)
+        pthread_cond_signal(&d->ended);
+    diff_unlock(d);
+}
+
+/* Bytes of the input that have been read. */
+static uint64_t bytes_read(const struct diff *d)
+{
+    uint64_t bytes = 0;
+
+    for (int side = 0; side < DIFF_SIDES; side++)
+        for (int i = 0; i < d->file_counts[side]; i++)
+            bytes += source_stats(d->files[side][i].source).input_read;
+    for (size_t i = 0; i < d->ordered; i++)
+        for (int side = 0; side < DIFF_SIDES; side++)
+            if (d->pairs[i].sides[side].own)
+                bytes += source_stats(d->pairs[i].sides[side].own).input_read;
+    return bytes;
+}
+
+/* Bytes of all inputs; SOURCE_UNKNOWN where one is a pipe. */
+static uint64_t bytes_in_all(const struct diff *d)
+{
+    uint64_t bytes = 0;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        for (int i = 0; i < d->file_counts[side]; i++) {
+            if (diff_file_info(d, side, i)->input_bytes == SOURCE_UNKNOWN)
+                return SOURCE_UNKNOWN;
+            bytes += diff_file_info(d, side, i)->input_bytes;
+        }
+    }
+    return bytes;
+}
+
+/* Waits until all workers have ended, or until the next tick. False when they have. */
+UNCHECKED static bool wait_for_workers(struct diff *d, bool ticking)
+{
+    const uint64_t until = clock_now() + TICK;
+    const struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
+                               .tv_nsec = (long)(until % CLOCK_SECOND)};
+    bool active, tick = false;
+
+    mutex_lock(&d->mutex);
+    while (d->active > 0 && !tick) {
+        if (ticking)
+            tick = !mutex_wait_until(&d->mutex, &d->ended, &t);
+        else
+            mutex_wait(&d->mutex, &d->ended);
+    }
+    active = d->active > 0;
+    mutex_unlock(&d->mutex);
+    return active;
+}
+
+/* Has `count` workers do their work. Without threads, one does it here. */
+static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff_worker *w))
+{
+    const struct progress_observer *progress = d->request->options->progress;
+    struct task *tasks = count > 1 ? malloc(count * sizeof *tasks) : NULL;
+    unsigned started = 0;
+
+    for (unsigned i = 0; tasks && i < count; i++) {
+        tasks[i] = (struct task){&d->workers[i], work};
+        diff_lock(d);
+        d->active++;
+        diff_unlock(d);
+        if (task_thread_start(&d->workers[i].thread, run_task, &tasks[i], false)) {
+            started++;
+            continue;
+        }
+        diff_lock(d);
+        d->active--;
+        diff_unlock(d);
+        break;
+    }
+    if (started == 0) {
+        work(&d->workers[0]);
+    } else {
+        do {
+            if (progress)
+                progress->update(progress->context, bytes_read(d), clock_now());
+        } while (wait_for_workers(d, progress));
+    }
+    free(tasks);
+}
+
+/* Gathers what has been passed without a look, as far as it is wanted now. False without memory. */
+static bool gather_unseen(struct diff *d)
+{
+    for (unsigned i = 0; i < d->worker_count; i++) {
+        const struct diff_ranges *ranges = &d->workers[i].unseen;
+
+        for (size_t k = 0; k < ranges->count; k++) {
+            const struct diff_pair *p = &d->pairs[ranges->list[k].pair];
+
+            if ((p->difference || p->item->kind == DIFF_SHAPE) &&
+                !diff_ranges_add(&d->unseen, &ranges->list[k]))
+                return no_memory();
+        }
+    }
+    return true;
+}
+
+/* Prints an error where a NaN is one. */
+static void check_nan(const struct diff *d, const struct diff_pair *p,
+                      const struct difference *found)
+{
+    struct container_array shape = {.name = p->item->name};
+    char place[ARRAYS_PLACE_MAX], text[ARRAYS_PLACE_MAX + 80];
+    struct source_shape sizes;
+
+    if (d->request->options->nan != NAN_ERROR || found->nan_one + found->nan_both == 0)
+        return;
+    if (diff_has_places(p->item, &sizes)) {
+        shape.dimensions = sizes.dimensions;
+        shape.sizes = sizes.sizes;
+        shape.fortran_order = sizes.fortran_order;
+    }
+    snprintf(text, sizeof text, "element %s is a NaN, in one of them at least",
+             arrays_show_place(place, &shape, found->first_nan));
+    diff_item_error(d, p->item, text);
+}
+
+/* Sets what has come of a pair. */
+UNCHECKED static void finish_pair(struct diff *d, struct diff_pair *p)
+{
+    struct diff_item *item = p->item;
+    struct difference none;
+    const struct difference *found = p->difference;
+
+    for (int side = 0; p->order && side < DIFF_SIDES; side++)
+        if (!p->sides[side].at_hand)
+            item->sides[side].elements = p->order->got[side];
+    if (!found) {
+        difference_clear(&none);
+        found = &none;
+    }
+    if (item->sides[DIFF_A].elements != item->sides[DIFF_B].elements && !atomic_load(&d->stop)) {
+        item->kind = DIFF_SHAPE;
+        return;
+    }
+    check_nan(d, p, found);
+    if (item->kind == DIFF_FAILED)
+        return;
+    item->compared = true;
+    difference_finish(found, &p->setup.terms, item->sides[DIFF_A].elements, &item->result);
+    if (item->kind == DIFF_SAME && found->different > 0)
+        item->kind = diff_is_bytes(item, DIFF_A) ? DIFF_BYTES : DIFF_VALUES;
+}
+
+/* Sees whether all inputs were as they should be. */
+static bool finish_sources(struct diff *d)
+{
+    bool good = true;
+
+    for (int side = 0; side < DIFF_SIDES; side++)
+        for (int i = 0; i < d->file_counts[side]; i++)
+            good = source_finish(d->files[side][i].source) == SOURCE_COMPLETE && good;
+    for (size_t i = 0; i < d->ordered; i++)
+        for (int side = 0; side < DIFF_SIDES; side++)
+            if (d->pairs[i].sides[side].own)
+                good = source_finish(d->pairs[i].sides[side].own) == SOURCE_COMPLETE && good;
+    return good;
+}
+
+/* How many workers the pairs can keep busy. */
+static unsigned workers_for(const struct diff *d)
+{
+    const uint64_t at_hand = 2 * d->begins[d->pair_count - d->ordered];
+    uint64_t count = at_hand / BYTES_OF_WORKER + 3 * (uint64_t)d->ordered;
+
+    count = count > 0 ? count : 1;
+    return count < d->worker_count ? (unsigned)count : d->worker_count;
+}
+
+/* Whether it is known without reading that something differs, and that suffices. */
+static bool is_decided(const struct diff *d)
+{
+    for (size_t i = 0; d->request->verdict_only && i < d->item_count; i++)
+        if (d->items[i].kind != DIFF_SAME && d->items[i].kind != DIFF_FAILED)
+            return true;
+    return false;
+}
+
+/* Compares all pairs. False on failure. */
+static bool compare_pairs(struct diff *d)
+{
+    const struct progress_observer *progress = d->request->options->progress;
+
+    if (progress)
+        progress->begin(progress->context, diff_file_info(d, DIFF_A, 0)->name, bytes_in_all(d),
+                        clock_now());
+    run_workers(d, workers_for(d), diff_work);
+    if (!atomic_load(&d->stop) && !d->request->verdict_only) {
+        if (!gather_unseen(d))
+            atomic_store(&d->failed, true);
+        else if (d->unseen.count > 0)
+            run_workers(d, workers_for(d), diff_work_again);
+    }
+    if (progress)
+        progress->end(progress->context);
+    return !atomic_load(&d->failed) && (d->request->verdict_only || finish_sources(d));
+}
+
+bool diff_run(struct diff *d)
+{
+    bool good = true;
+
+    if (is_decided(d)) {
+        d->ended_at = clock_now();
+        return true;
+    }
+    d->workers = calloc(d->worker_count, sizeof *d->workers);
+    if (!d->workers)
+        return no_memory();
+    for (unsigned i = 0; i < d->worker_count; i++) {
+        d->workers[i].diff = d;
+        d->workers[i].number = i;
+        task_thread_init(&d->workers[i].thread);
+    }
+    good = compare_pairs(d);
+    for (unsigned i = 0; i < d->worker_count; i++) {
+        struct diff_worker *w = &d->workers[i];
+
+        task_thread_end(&w->thread);
+        if (w->compare)
+            cpu_compare_close(w->compare);
+        free(w->buffers[DIFF_A]);
+        free(w->buffers[DIFF_B]);
+        free(w->unseen.list);
+    }
+    free(d->workers);
+    for (size_t i = 0; good && i < d->pair_count; i++)
+        finish_pair(d, &d->pairs[i]);
+    d->ended_at = clock_now();
+    return good;
+}
+
+/*
+ * What has come of it.
+ */
+
+size_t diff_count(const struct diff *d)
+{
+    return d->item_count;
+}
+
+const struct diff_item *diff_get(const struct diff *d, size_t k)
+{
+    return &d->items[k];
+}
+
+struct diff_summary diff_summary(const struct diff *d)
+{
+    struct diff_summary s = {.seconds =
+                                 (double)clock_between(d->begun_at, d->ended_at) / CLOCK_SECOND};
+
+    for (size_t i = 0; i < d->item_count; i++) {
+        const struct diff_item *item = &d->items[i];
+
+        s.pairs += item->sides[DIFF_A].info && item->sides[DIFF_B].info;
+        s.failed = s.failed || item->kind == DIFF_FAILED;
+        s.different += item->kind != DIFF_SAME && item->kind != DIFF_FAILED;
+        if (item->compared) {
+            bool swap;
+
+            s.elements += item->sides[DIFF_A].elements;
+            s.bytes +=
+                2 * item->sides[DIFF_A].elements * element_size(diff_element(item, DIFF_A, &swap));
+        }
+    }
+    s.differs = s.different > 0;
+    return s;
+}

@@ -1,0 +1,49 @@
+/*
+ * Comparing two inputs, element by element: files that are one array each, or files of several
+ * arrays, which are matched by name. Each side may be several files, which then are one set of
+ * arrays.
+ *
+ * Both sides are read at once, by all workers: a worker claims a range of a pair of arrays, and
+ * gets it from both, in place where they are mapped. What comes in order, such as a pipe, is read
+ * by one worker at a time on each side, and compared by all. What a worker finds of a pair it
+ * merges into what others have found: exact, in any order (core/difference.h).
+ *
+ * A comparison belongs to one thread, which waits while others work. Functions that fail have
+ * printed why.
+ */
+#ifndef GPUREDUCE_RUN_DIFF_H
+#define GPUREDUCE_RUN_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/diff_item.h"
+
+struct diff;
+
+/* Opens both sides, and matches their arrays. The request must outlive the result. NULL on failure.
+ */
+struct diff *diff_open(const struct diff_request *request);
+void diff_close(struct diff *d);
+
+/* Compares. False on failure: then items may be wrong or incomplete. Items that are DIFF_FAILED are
+   no failure of this function. */
+bool diff_run(struct diff *d);
+
+/* The pairs in the order of side A, and behind them the arrays that B alone has. */
+size_t diff_count(const struct diff *d);
+const struct diff_item *diff_get(const struct diff *d, size_t k);
+
+/* Whether anything differs; how many elements, and bytes of both sides, have been compared; and
+   how long that took. */
+struct diff_summary {
+    bool differs, failed; /* failed: of an item it cannot be told */
+    size_t pairs;         /* of arrays that both sides have */
+    size_t different;     /* items that are not DIFF_SAME */
+    uint64_t elements, bytes;
+    double seconds;
+};
+struct diff_summary diff_summary(const struct diff *d);
+
+#endif

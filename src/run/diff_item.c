@@ -1,0 +1,61 @@
+#include "config.h"
+
+#include "run/diff_item.h"
+
+#include <string.h>
+
+bool diff_same_shape(const struct source_shape *a, const struct source_shape *b)
+{
+    return a->dimensions == b->dimensions &&
+           (a->dimensions == 0 ||
+            memcmp(a->sizes, b->sizes, a->dimensions * sizeof *a->sizes) == 0);
+}
+
+enum element_type diff_element(const struct diff_item *item, int side, bool *swap)
+{
+    const struct container_array *array = item->sides[side].array;
+
+    *swap = array ? array->big_endian != element_host_is_big() : item->sides[side].info->swap;
+    return array ? array->type : item->sides[side].info->type;
+}
+
+bool diff_is_bytes(const struct diff_item *item, int side)
+{
+    return item->sides[side].array && item->sides[side].array->unreadable;
+}
+
+void diff_shape(const struct diff_item *item, int side, struct source_shape *shape)
+{
+    const struct container_array *array = item->sides[side].array;
+
+    if (!array) {
+        *shape = item->sides[side].info->shape;
+        return;
+    }
+    shape->known = true;
+    shape->fortran_order = array->fortran_order;
+    shape->dimensions = array->dimensions;
+    if (array->dimensions > 0)
+        memcpy(shape->sizes, array->sizes, array->dimensions * sizeof *array->sizes);
+}
+
+bool diff_has_places(const struct diff_item *item, struct source_shape *shape)
+{
+    struct source_shape b;
+
+    if (diff_is_bytes(item, DIFF_A))
+        return false;
+    diff_shape(item, DIFF_A, shape);
+    diff_shape(item, DIFF_B, &b);
+    if (!shape->known)
+        *shape = b;
+    return shape->known && (!b.known || diff_same_shape(shape, &b));
+}
+
+const char *diff_type(const struct diff_item *item, int side)
+{
+    bool swap;
+
+    return diff_is_bytes(item, side) ? item->sides[side].array->type_name
+                                     : element_name(diff_element(item, side, &swap));
+}

@@ -1,0 +1,16 @@
+/*
+ * Which arrays of two inputs are compared with each other, and what their headers tell of them.
+ */
+#ifndef GPUREDUCE_RUN_DIFF_MATCH_H
+#define GPUREDUCE_RUN_DIFF_MATCH_H
+
+#include "run/diff_state.h"
+
+/* Sets the items, and the pairs whose values are to be compared, of two sides that are open. False
+   on failure. */
+bool diff_match(struct diff *d);
+
+/* Prints why it cannot be told how an item compares, which makes it DIFF_FAILED. */
+void diff_item_error(const struct diff *d, struct diff_item *item, const char *text);
+
+#endif

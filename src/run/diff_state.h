@@ -1,0 +1,115 @@
+/*
+ * The state of a comparison: for diff.c, which sets up and finishes, and diff_work.c, which is what
+ * the workers do.
+ */
+#ifndef GPUREDUCE_RUN_DIFF_STATE_H
+#define GPUREDUCE_RUN_DIFF_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/cpu/compare.h"
+#include "run/diff_item.h"
+#include "sys/mutex.h"
+#include "sys/task_thread.h"
+
+MUTEX_ROLE(diff_role);
+MUTEX_ROLE(diff_order_role);
+
+/* A pair that comes in order, on one side at least. That side leads: who has read a piece of it has
+   a ticket, and the other side is read in the order of these. */
+struct diff_order {
+    struct mutex mutex;
+    pthread_cond_t changed;
+    bool reading GUARDED_BY(diff_order_role); /* a worker reads the leading side */
+    bool ended GUARDED_BY(diff_order_role);   /* there is nothing more, or an input failed */
+    uint64_t tickets GUARDED_BY(diff_order_role), served GUARDED_BY(diff_order_role);
+    uint64_t got[DIFF_SIDES] GUARDED_BY(diff_order_role); /* elements */
+};
+
+struct diff_pair {
+    struct diff_item *item;
+    struct {
+        struct source *source; /* the file's, or `own` */
+        struct source *own;    /* of an array that is not at hand; NULL for none */
+        size_t array;          /* its number in the source */
+        bool at_hand;
+    } sides[DIFF_SIDES];
+    struct cpu_compare_setup setup;
+    size_t size;              /* bytes of an element */
+    struct diff_order *order; /* NULL where both sides are at hand */
+
+    _Atomic bool differs;          /* bytes do: from now on sums are taken */
+    struct difference *difference; /* what has been found; NULL for nothing. Under diff_role */
+};
+
+/* Equal elements of which no sums have been taken. */
+struct diff_range {
+    size_t pair; /* by its number */
+    uint64_t index;
+    uint64_t count;
+};
+
+struct diff_ranges {
+    struct diff_range *list;
+    size_t count, room;
+};
+
+struct diff_worker {
+    struct diff *diff;
+    unsigned number;
+    struct task_thread thread;
+    struct cpu_compare *compare;
+    unsigned char *buffers[DIFF_SIDES];
+
+    size_t pair; /* whose elements `compare` has; SIZE_MAX for none */
+    bool found;  /* it has anything to hand in */
+    struct diff_ranges unseen;
+};
+
+/* A file of a side. */
+struct diff_file {
+    struct source *source;
+    const char *path;
+};
+
+struct diff {
+    const struct diff_request *request;
+    unsigned worker_count;
+    size_t buffer_bytes, claim_bytes;
+    bool always_look; /* sums are taken of all: --nan=error asks for NaNs */
+    struct difference_tolerance tolerance;
+
+    struct diff_file *files[DIFF_SIDES];
+    int file_counts[DIFF_SIDES];
+
+    struct diff_item *items;
+    size_t item_count;
+
+    /* Those that are compared: first those in order, and then those at hand, which are as if one
+       lay behind the other: begins[i] is the bytes before that number `ordered + i` of them. */
+    struct diff_pair *pairs;
+    size_t pair_count, ordered;
+    uint64_t *begins;
+    _Atomic uint64_t next;       /* byte of these that nobody has claimed */
+    _Atomic size_t next_ordered; /* pair in order that nobody has begun with */
+    struct diff_ranges unseen;   /* the second time */
+    _Atomic size_t next_unseen;  /* of these */
+    _Atomic bool stop;           /* a worker failed, or all is known */
+    _Atomic bool failed;
+
+    struct diff_worker *workers;
+    struct mutex mutex;
+    pthread_cond_t ended;
+    unsigned active GUARDED_BY(diff_role);
+
+    uint64_t begun_at, ended_at;
+};
+
+/* What is known of a file. */
+static inline const struct source_info *diff_file_info(const struct diff *d, int side, int file)
+{
+    return source_info(d->files[side][file].source);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * What the workers of a comparison do.
+ */
+#ifndef GPUREDUCE_RUN_DIFF_WORK_H
+#define GPUREDUCE_RUN_DIFF_WORK_H
+
+#include "run/diff_state.h"
+
+/* What a worker does: compares until there is nothing left; and the second time, takes the sums of
+   what is in d->unseen. */
+void diff_work(struct diff_worker *w);
+void diff_work_again(struct diff_worker *w);
+
+/* Adds a range. False without memory. */
+bool diff_ranges_add(struct diff_ranges *ranges, const struct diff_range *range);
+
+#endif

@@ -1,0 +1,307 @@
+#!/bin/sh
+# --diff: what differs, against tests/lib/diff_oracle.py; what is matched with what, and what is printed
+# of it; and exit statuses.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+try="(try 'gpureduce --help')"
+
+# set_of FILE HEADER DATA...: a safetensors file of this header.
+set_of() {
+    made=$1 header=$2
+    shift 2
+    { word ${#header} && word 0 && printf '%s' "$header" && cat "$@"; } >"$made"
+}
+
+# entry NAME TYPE SHAPE BEGIN END: an entry of its header.
+entry() {
+    printf '"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}' "$@"
+}
+
+# trouble NAME TEXT: the last run ended with status 2, printed nothing, and one line on standard error.
+trouble() {
+    is "$1" 2 '' "gpureduce: $2"
+}
+
+: >none
+three >three.f32
+printf '\0\0\200\077\0\0\040\100\0\0\100\300' >other.f32 # 1, 2.5, -3
+printf '\1\2\3' >bytes
+printf '\1\2\4' >bytes2
+{ npy 1 "$(npy_header '<f4' '(1, 3)')" && cat three.f32; } >three.npy
+{ npy 1 "$(npy_header '<f4' '(1, 3)')" && cat other.f32; } >other.npy
+set_of a.safetensors "{$(entry w.weight F32 3 0 12),$(entry w.bias F32 1,3 12 24),$(entry 'a b/c' U8 3,1 24 27),$(entry gone F64 0,7 27 27),$(entry q F4 6 27 30),$(entry t U8 3 30 33)}" \
+    three.f32 three.f32 bytes bytes bytes
+set_of b.safetensors "{$(entry new BOOL 3 0 3),$(entry w.bias F32 1,3 3 15),$(entry 'a b/c' U8 1,3 15 18),$(entry w.weight F32 3 18 30),$(entry q F4 6 30 33),$(entry t I8 3 33 36)}" \
+    bytes other.f32 bytes three.f32 bytes2 bytes
+
+#
+# What is printed.
+#
+run --diff three.npy other.npy
+golden 'two arrays' 1 diff
+run --diff three.f32 three.npy
+golden 'two that are the same' 0 diff-same
+run --diff --json three.npy other.npy
+golden 'an object' 1 diff-json
+run --diff a.safetensors b.safetensors
+golden 'two sets' 1 diff-sets
+run --diff --json --tolerance=ulp:4,abs:1e-6 --tolerance=rel:0.125 --nan=skip a.safetensors b.safetensors
+golden 'objects of sets' 1 diff-sets-json
+run --diff a.safetensors a.safetensors
+golden 'two sets that are the same' 0 diff-sets-same
+run --diff --tsv --number=hex three.f32 other.f32
+golden 'a table of one' 1 diff-hex
+run --diff --tsv -v a.safetensors a.safetensors
+golden 'a table of nothing' 0 diff-nothing
+run --diff -q a.safetensors b.safetensors
+is '-q says nothing' 1 ''
+run --diff -q --json three.f32 other.f32
+is '-q, nor in JSON' 1 ''
+run --diff -q a.safetensors a.safetensors
+is '-q, the same' 0 ''
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec 'gpureduce --no-progress --diff a.safetensors b.safetensors 2>/dev/null' /dev/null </dev/null |
+        tr -d '\r' >out
+    : >err
+    status=0
+    golden 'a table on a terminal' 0 diff-terminal
+else
+    skip 'a table on a terminal' 'there is no script(1)'
+fi
+if [ -w /dev/full ]; then
+    shell 'gpureduce --diff three.f32 other.f32 >/dev/full'
+    is 'standard output is full' 2 '' '*'
+fi
+
+# row NAME EXPECTED ARGUMENT...: what --tsv prints of the last array, but for its name, from `differs` to
+# `first`.
+row() {
+    row_name=$1 row_expected=$2
+    shift 2
+    run --diff --tsv "$@"
+    row_found=$(sed -n '2,$p' out | cut -f 2-7 | tr '\t' ' ' | tail -n 1)
+    ok "$row_name" test "$status:$row_found" = "1:$row_expected"
+    [ "$status:$row_found" = "1:$row_expected" ] || explain
+}
+
+#
+# What is matched with what.
+#
+row 'an array of a set with a file' 'values f32 [3] 3 2 1' --array=w.weight other.f32 a.safetensors
+row 'one with another shape' 'shape f32 [1,3]|[3] 3 2 1' --array=w.weight other.npy a.safetensors
+run --diff -q --array=w.weight three.f32 a.safetensors
+is 'the same' 0 ''
+run --diff three.f32 a.safetensors
+trouble 'several with a file' \
+    'a.safetensors: there are 6 arrays, and the other file is one: name it with --array'
+run --diff --array=none three.f32 a.safetensors
+is 'none with a file' 2 '' \
+    'gpureduce: a.safetensors: there are 0 arrays, and the other file is one: name it with --array
+gpureduce: --array=none matches no array'
+run --diff -q --array='*[bw]*' --array='*c' a.safetensors b.safetensors
+is 'those of a pattern' 1 ''
+run --diff -q --array=w.weight a.safetensors b.safetensors
+is 'those of another' 0 ''
+mkdir one two
+set_of one/x.safetensors "{$(entry a F32 3 0 12),$(entry b F32 3 12 24)}" three.f32 other.f32
+set_of two/y-2.safetensors "{$(entry a F32 3 0 12)}" three.f32
+set_of two/y-1.safetensors "{$(entry b F32 3 0 12)}" other.f32
+run --diff one two
+is 'a model in other parts' 0 '' '*'
+ok 'and that is said' grep -q '^0 of 2 arrays different: 6 elements, 48 bytes of both' err
+printf '{"weight_map":{"a":"y-2.safetensors"}}' >two/y.safetensors.index.json
+row 'an index leaves some out' 'only-a f32 [3] 3 NA NA' one/x.safetensors two
+cp two/y-2.safetensors two/y-3.safetensors
+rm two/*.json
+run --diff one two
+trouble 'a name twice' 'two/y-3.safetensors: array a is in another file, too: two/y-2.safetensors'
+printf '' >two/y-3.safetensors
+run --diff one two
+trouble 'a part that is none' 'two/y-3.safetensors: is no file of several arrays, as others of its set are'
+
+#
+# Types, shapes and lengths.
+#
+{ npy 1 "$(npy_header '<f2' '(6,)')" && cat three.f32; } >half.npy
+row 'another type' 'dtype f32|f16 [1,3]|[6] 3|6 NA NA' three.npy half.npy
+head -c 8 three.f32 >two.f32
+row 'fewer' 'shape f32 [3]|[2] 3|2 NA NA' three.f32 two.f32
+for pair in 'three.f32 two.f32 [3]|[2] 3|2' 'two.f32 three.f32 [2]|[3] 2|3'; do
+    # shellcheck disable=SC2086 # four words
+    set -- $pair
+    shell "cat $2 | gpureduce --diff --tsv $1 -"
+    row_found=$(sed -n '2,$p' out | cut -f 2-7 | tr '\t' ' ')
+    ok "fewer from a pipe: $1 $2" test "$status:$row_found" = "1:shape f32 $3 $4 NA NA"
+    shell "cat $1 | gpureduce --diff --tsv - $2"
+    row_found=$(sed -n '2,$p' out | cut -f 2-7 | tr '\t' ' ')
+    ok "and on the other side: $1 $2" test "$status:$row_found" = "1:shape f32 $3 $4 NA NA"
+done
+run --diff -q --length=2 three.f32 two.f32
+is 'as many by --length' 0 ''
+shell 'gpureduce --diff -q none none && cat none | gpureduce --diff -q - none'
+is 'nothing' 0 ''
+row 'nothing, and something' 'shape f32 [0]|[3] 0|3 NA NA' none three.f32
+{ npy 1 "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }" && cat three.f32 three.f32; } >fortran.npy
+{ npy 1 "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2), }" && cat three.f32 other.f32; } >fortran2.npy
+{ npy 1 "$(npy_header '<f4' '(3, 2)')" && cat three.f32 three.f32; } >c.npy
+row 'Fortran order' 'values f32 [3,2] 6 2 4 [1, 1]' fortran.npy fortran2.npy
+run --diff fortran.npy c.npy
+is 'Fortran order beside C order' 2 '' \
+    'gpureduce: fortran.npy and c.npy: one is in Fortran order, and the other in C order: their elements lie in different orders, and are not compared'
+{ npy 1 "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }" && cat three.f32; } >line.npy
+run --diff -q three.npy line.npy
+is 'of one dimension' 0 ''
+printf '\077\200\0\0\100\0\0\0\100\100\0\0' >three.big
+{ npy 1 "$(npy_header '>f4' '(1, 3)')" && cat three.big; } >big.npy
+run --diff -q three.f32 big.npy
+is 'another byte order' 0 ''
+run --diff -q --skip=4 three.f32 three.f32
+is '--skip' 0 ''
+
+#
+# NaNs, zeros, tolerances.
+#
+printf '\0\0\300\177\0\0\200\77\0\0\0\0' >nan.f32   # NaN, 1, 0
+printf '\1\0\300\377\0\0\200\77\0\0\0\200' >nan2.f32 # another, 1, -0
+printf '\0\0\200\77\0\0\300\177\0\0\0\0' >nan3.f32  # 1, NaN, 0
+run --diff nan.f32 nan2.f32
+is 'NaNs are the same, and zeros' 0 '' '*'
+row 'NaN and a number' 'values f32 [3] 3 2 0' nan.f32 nan3.f32
+ok 'all are NaN' test "$(sed -n 2p out | cut -f 8-)" = "nan${tab}0${tab}nan${tab}0${tab}nan${tab}0${tab}nan${tab}nan${tab}2"
+run --diff --nan=skip nan.f32 nan3.f32
+is 'NaNs are skipped' 0 '' '*'
+run --diff --nan=error nan.f32 nan.f32
+trouble 'NaNs are errors' 'nan.f32 and nan.f32: element 0 is a NaN, in one of them at least'
+run --diff -q --nan=error three.f32 nan3.f32
+is 'on one side' 2 '' 'gpureduce: three.f32 and nan3.f32: element 1 is a NaN, in one of them at least'
+{ cat three.f32 nan.f32; } >six.f32
+set_of nan.safetensors "{$(entry x F32 2,3 0 24),$(entry y F32 3 24 36)}" six.f32 three.f32
+set_of nan2.safetensors "{$(entry x F32 2,3 0 24),$(entry y F32 3 24 36)}" six.f32 other.f32
+run --diff --tsv --nan=error nan.safetensors nan2.safetensors
+ok 'which array, and which element' grep -q \
+    '^gpureduce: nan.safetensors and nan2.safetensors: array x: element 3 \[1, 0\] is a NaN' err
+ok 'the others are compared' test "$status:$(sed -n '2,$p' out | cut -f 1)" = 2:y
+# 2 and 2.5, 3 and -3.
+for tolerance in ulp:2155872256 abs:6 rel:2 ulp:2097152,abs:6 abs:0.5,rel:2; do
+    run --diff -q --tolerance="$tolerance" three.f32 other.f32
+    is "all within $tolerance" 0 ''
+done
+for tolerance in ulp:2155872255 abs:5.999999999999999 rel:1.9999999999999998 ulp:2097152,abs:0.5,rel:0.2; do
+    run --diff -q --tolerance="$tolerance" three.f32 other.f32
+    is "not within $tolerance" 1 ''
+done
+run --diff -q --tolerance=ulp:1000 a.safetensors b.safetensors
+is 'a tolerance is for values alone' 1 ''
+
+#
+# Wrong usage, and what is wrong with files.
+#
+run --diff three.f32
+is 'one file' 2 '' "gpureduce: option '--diff' needs two files $try"
+run --diff three.f32 other.f32 none
+is 'three files' 2 '' "gpureduce: with --diff there are two files: unexpected 'none' $try"
+run --diff - - </dev/null
+is 'standard input twice' 2 '' "gpureduce: '-', standard input, can be one of the two files only $try"
+run --tolerance=ulp:1 three.f32
+is '--tolerance alone' 2 '' "gpureduce: option '--tolerance' goes with --diff only $try"
+for bad in 1 ulp ulp: ulp:-1 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2; do
+    run --diff --tolerance="$bad" three.f32 three.f32
+    ok "--tolerance=$bad" test "$status:$(grep -c '^gpureduce: bad tolerance .*: must be ulp:N' err)" = 2:1
+done
+for other in --op=sum --ddof=1 --histogram=3 --plot=x.svg --check=x --total --list --fail-on=nan \
+    --device=gpu; do
+    run --diff "$other" three.f32 other.f32
+    is "$other" 2 '' "gpureduce: option '${other%=[!g]*}' does not go with --diff $try"
+done
+run --diff missing three.f32
+trouble 'a file that is missing' 'missing: No such file or directory'
+run --diff three.f32 missing
+trouble 'the other one' 'missing: No such file or directory'
+head -c 11 three.f32 >cut.f32
+run --diff three.f32 cut.f32
+trouble 'a file that is cut off' 'cut.f32: byte 8: the last f32 element is cut off after 3 of 4 bytes'
+shell 'cat cut.f32 | gpureduce --diff three.f32 -'
+trouble 'a pipe' 'standard input: byte 8: the last f32 element is cut off after 3 of 4 bytes'
+mkdir empty
+run --diff empty three.f32
+trouble 'a directory' 'empty: is a directory'
+
+#
+# The oracle: all types, at random and on purpose.
+#
+python=$(command -v python3)
+if [ -z "$python" ] || ! "$python" -c 'import zlib' 2>/dev/null; then
+    skip 'what two arrays differ in' 'there is no python3 with zlib'
+    finish
+fi
+"$python" "$sources/tests/lib/diff_oracle.py" . || fatal 'the oracle fails'
+
+# same_as EXPECTED NAME ARGUMENT...: prints the same, as a table.
+same_as() {
+    same_expected=$1 same_name=$2
+    shift 2
+    run --diff --tsv --number=hex "$@"
+    grep -v "${tab}only-[ab]$tab" out >rows
+    ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' rows"
+    cmp -s "$same_expected" rows || diff "$same_expected" rows | head -n 10 | sed 's/^/#   /'
+}
+ok 'there are some' test "$(wc -l <propagate.tsv)" -gt 150
+same_as propagate.tsv 'what differs' a.safetensors b.safetensors
+same_as skip.tsv 'without NaNs' --nan=skip a.safetensors b.safetensors
+while read -r asked; do
+    same_as "$asked.tsv" "with $asked" --nan=skip --tolerance="$asked" a.safetensors b.safetensors
+done <asked.tolerances
+for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
+    # shellcheck disable=SC2086 # several words
+    same_as propagate.tsv "$how" $how a.safetensors b.safetensors
+done
+environment=GPUREDUCE_CPU=portable
+same_as propagate.tsv 'by other kernels' a.safetensors b.safetensors
+environment=
+same_as numpy.tsv 'one side big-endian' a.safetensors big-b.npz
+same_as numpy.tsv 'the other side' big-a.npz b.safetensors
+same_as numpy.tsv 'both' big-a.npz big-b.npz
+if gpureduce -q --list deflated-b.npz 2>/dev/null | grep -q f64; then
+    same_as numpy.tsv 'deflated' big-a.npz deflated-b.npz
+    same_as numpy.tsv 'deflated, in small pieces' -j 3 --chunk-size=999 a.safetensors deflated-b.npz
+fi
+
+# Of one array, as raw files, pipes and zstd.
+sed -n -e 1p -e "s/^f64.long$tab/$tab/p" propagate.tsv >one.tsv
+same_as one.tsv 'raw' -t f64 long-a long-b
+shell 'cat long-b | gpureduce --diff --tsv --number=hex -t f64 long-a -'
+ok 'a pipe' cmp one.tsv out
+shell 'cat long-a | gpureduce --diff --tsv --number=hex -j 1 --chunk-size=333 -t f64 - long-b'
+ok 'a pipe on the other side, in small pieces' cmp one.tsv out
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q long-a && { head -c 40003 long-b | "$ZSTD" -q && tail -c +40004 long-b | "$ZSTD" -q; } >long-b.zst
+    same_as one.tsv 'zstd' -t f64 long-a.zst long-b
+    same_as one.tsv 'zstd, frames that elements lie across' -t f64 long-a.zst long-b.zst
+    shell 'cat long-b.zst | gpureduce --diff --tsv --number=hex -j 3 --chunk-size=5000 -t f64 long-a.zst -'
+    ok 'zstd and a pipe of it' cmp one.tsv out
+    head -c 3000 long-a.zst >cut.zst
+    run --diff -t f64 cut.zst long-b
+    ok 'zstd that is cut off' test "$status:$(wc -l <err)" = 2:1
+fi
+
+# Larger than a worker takes at a time, and mapped.
+if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
+    cp large large2
+    run --diff -q large large2
+    is 'large, the same' 0 ''
+    flip large2 25000003
+    run --diff --tsv --number=hex -j 1 large large2
+    copy out expected
+    ok 'large, one byte' test "$status:$(sed -n 2p out | cut -f 6,7)" = "1:1${tab}6250000"
+    for how in '-j 4' '-j 3 --chunk-size=100001' '--format=raw -j 2'; do
+        # shellcheck disable=SC2086 # several words
+        run --diff --tsv --number=hex $how large large2
+        ok "large, $how" cmp expected out
+    done
+    shell 'cat large2 | gpureduce --diff --tsv --number=hex large -'
+    ok 'large, a pipe' cmp expected out
+fi
+
+finish
