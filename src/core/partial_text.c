@@ -281,7 +281,7 @@ static char *put_held(char *at, const struct partial_text *t)
     return at;
 }
 
-size_t partial_text_write_body(char line[PARTIAL_TEXT_MAX], const struct partial_text *t)
+size_t partial_text_write_body(char *line, const struct partial_text *t)
 {
     const struct partial *p = &t->partial;
     char *at = put_count(put(line, PARTIAL_TEXT_MAGIC), PARTIAL_TEXT_VERSION);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/partial_text.h"
+struct partial_text;
 
 /* What every line begins with. */
 #define PARTIAL_TEXT_MAGIC "{\"gpureduce\":\"partial\",\"version\":"
@@ -18,8 +18,9 @@
 #define PARTIAL_TEXT_TAIL \
     (sizeof PARTIAL_TEXT_CHECKSUM - 1 + PARTIAL_TEXT_CHECKSUM_DIGITS + sizeof "\"}" - 1)
 
-/* Writes the line up to its checksum. Returns its length. */
-size_t partial_text_write_body(char line[PARTIAL_TEXT_MAX], const struct partial_text *t);
+/* Writes the line, for which there is room as for partial_text_write, up to its checksum. Returns
+   its length. */
+size_t partial_text_write_body(char *line, const struct partial_text *t);
 
 /* The checksum: CRC-32 as in ISO/IEC/IEEE 8802-3, gzip and zlib. */
 uint32_t partial_text_checksum(const char *bytes, size_t size);
