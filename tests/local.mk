@@ -28,6 +28,7 @@ test_programs = \
 	tests/unit/test_arguments \
 	tests/unit/test_cuda \
 	tests/unit/test_container \
+	tests/unit/test_difference \
 	tests/unit/test_doubt \
 	tests/unit/test_element \
 	tests/unit/test_exact \

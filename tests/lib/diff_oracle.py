@@ -263,6 +263,7 @@ def make_pairs():
     pairs["f64.orthogonal"] = (t, exponents(5, 3), [exponents(3)[0], exponents(5)[0] | t.sign])
     pairs["f64.huge"] = (t, [t.greatest, 0], [t.greatest | t.sign, 1])
     pairs["f64.huge, twice"] = (t, [t.greatest - 1, t.greatest], [t.greatest | t.sign] * 2)
+    pairs["f64.huge, by the other"] = (t, [t.greatest] * 2, [(t.greatest - 1) | t.sign, t.greatest | t.sign])
     # Cosines that lie in the middle between two binary64: one element beside others whose squares add
     # up so that the length is a power of two.
     t = TYPES["i64"]
@@ -271,7 +272,8 @@ def make_pairs():
         while rest:
             others.append(math.isqrt(rest))
             rest -= others[-1] ** 2
-        pairs[f"i64.middle {odd}"] = (t, [odd] + others, [1] + [0] * len(others))
+        for times in (1, 3, 12345678901, (1 << 62) - 57):
+            pairs[f"i64.middle {odd} {times}"] = (t, [odd] + others, [times] + [0] * len(others))
     return pairs
 
 

@@ -1,0 +1,134 @@
+/*
+ * Differences of arrays: in whatever parts and order they are merged, they are the same; which of
+ * several pairs with the same difference is the first; and cosines that lie in the middle between
+ * two binary64. What they must be, tests/cli/diff.sh compares with an oracle of its own.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cosine.h"
+#include "core/difference.h"
+#include "engine/cpu/compare.h"
+#include "lib/tap.h"
+
+#define ELEMENTS 4000
+#define PARTS 5
+
+static uint64_t state = 1;
+
+static uint64_t draw(uint64_t n)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state >> 33) % n;
+}
+
+/* Elements of few values, so that many pairs have the same difference. */
+static void fill(unsigned char *bytes, enum element_type type, uint64_t values)
+{
+    const size_t size = element_size(type);
+
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        const uint64_t low = draw(values), high = draw(3) << (8 * size - 4);
+        const uint64_t bits = type == ELEMENT_BOOL ? low : low | high;
+
+        memcpy(bytes + i * size, &bits, size); /* the lower bytes, on either kind of machine: any
+                                                  bits do */
+    }
+}
+
+static bool same(const struct difference_result *a, const struct difference_result *b)
+{
+    return a->different == b->different && a->first == b->first && a->rewritten == b->rewritten &&
+           a->nan_one == b->nan_one && a->nan_both == b->nan_both &&
+           memcmp(&a->max_absolute, &b->max_absolute, sizeof a->max_absolute) == 0 &&
+           memcmp(&a->max_relative, &b->max_relative, sizeof a->max_relative) == 0 &&
+           a->max_ulps.low == b->max_ulps.low && a->absolute_at == b->absolute_at &&
+           a->relative_at == b->relative_at && a->ulps_at == b->ulps_at &&
+           memcmp(&a->root_mean_square, &b->root_mean_square, sizeof a->root_mean_square) == 0 &&
+           memcmp(&a->cosine, &b->cosine, sizeof a->cosine) == 0;
+}
+
+/* The difference of a part. */
+static void compare(struct cpu_compare *c, const struct cpu_compare_setup *setup,
+                    const unsigned char *a, const unsigned char *b, size_t from, size_t to,
+                    struct difference *d)
+{
+    const size_t size = element_size(setup->terms.type);
+
+    if (!cpu_compare_begin(c, setup))
+        exit(99);
+    (void)cpu_compare_take(c, a + from * size, b + from * size, to - from, from, true);
+    cpu_compare_finish(c, d);
+}
+
+/* Parts of arrays merged in a random order, and all of it at once. */
+static void test_merging(enum element_type type)
+{
+    static unsigned char a[8 * ELEMENTS], b[8 * ELEMENTS];
+    struct tap_family family = {0};
+    struct cpu_compare *c = cpu_compare_open();
+
+    for (int round = 0; c && round < 60; round++) {
+        struct cpu_compare_setup setup = {.terms = {.type = type, .skip_nan = round % 2}};
+        struct difference whole, parts[PARTS], merged;
+        struct difference_result expected, found;
+        size_t cuts[PARTS + 1] = {0};
+
+        fill(a, type, 1 + draw(3));
+        fill(b, type, 1 + draw(3));
+        compare(c, &setup, a, b, 0, ELEMENTS, &whole);
+        for (int i = 1; i < PARTS; i++)
+            cuts[i] = cuts[i - 1] + draw(ELEMENTS - cuts[i - 1]);
+        cuts[PARTS] = ELEMENTS;
+        for (int i = 0; i < PARTS; i++)
+            compare(c, &setup, a, b, cuts[i], cuts[i + 1], &parts[i]);
+        difference_clear(&merged);
+        for (int left = PARTS; left > 0; left--) {
+            const size_t which = (size_t)draw((uint64_t)left);
+
+            difference_merge(&merged, type, &parts[which]);
+            parts[which] = parts[left - 1];
+        }
+        difference_finish(&whole, &setup.terms, ELEMENTS, &expected);
+        difference_finish(&merged, &setup.terms, ELEMENTS, &found);
+        tap_case(&family, same(&expected, &found), "round %d", round);
+    }
+    if (c)
+        cpu_compare_close(c);
+    tap_family_end(&family, "parts of %s in any order", element_name(type));
+}
+
+/* x y / sqrt(x x  y y) of small integers over a power of two, where x x y y is a square. */
+static void test_ties(void)
+{
+    struct tap_family family = {0};
+    uint32_t xy[EXACT_WIDE_DIGITS] = {0}, xx[EXACT_WIDE_DIGITS] = {0}, yy[EXACT_WIDE_DIGITS] = {0};
+
+    /* 2^108, and 1. */
+    xx[108 / 32] = UINT32_C(1) << 108 % 32;
+    yy[0] = 1;
+    for (uint64_t last = 1; last < 400; last += 2) {
+        const uint64_t n = (UINT64_C(1) << 53) + last;
+        /* n 2^-54 is in the middle of its neighbours, of which the even one is a multiple of 4. */
+        const uint64_t even = n % 4 == 1 ? n - 1 : n + 1;
+
+        xy[0] = (uint32_t)n;
+        xy[1] = (uint32_t)(n >> 32);
+        tap_case(&family, cosine_round(xy, false, xx, yy) == ldexp((double)even, -54), "%llu",
+                 (unsigned long long)n);
+        tap_case(&family, cosine_round(xy, true, xx, yy) == -ldexp((double)even, -54), "-%llu",
+                 (unsigned long long)n);
+    }
+    tap_family_end(&family, "cosines in the middle between two numbers");
+}
+
+int main(void)
+{
+    for (int type = 0; type < ELEMENT_TYPES; type++)
+        test_merging((enum element_type)type);
+    test_ties();
+    return tap_done();
+}
