@@ -5,10 +5,11 @@
 
 #include <unistd.h>
 
+#include "cli/axis.h"
 #include "cli/check.h"
+#include "cli/command_line.h"
 #include "cli/list.h"
 #include "cli/operands.h"
-#include "cli/command_line.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -68,7 +69,13 @@ int main(int argc, char **argv)
     action = command_line_parse(argc, argv, &options);
     if (action == COMMAND_LINE_RUN && !operands_expand(&options))
         action = COMMAND_LINE_WRONG;
-    if (action == COMMAND_LINE_RUN && options.list) {
+    if (action == COMMAND_LINE_RUN && options.axis.asked) {
+        progress.several = options.file_count > 1;
+        if (options.progress)
+            options.session.progress = &observer;
+        axis_files(&options);
+        report_end(&options);
+    } else if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
         report_end(&options);
     } else if (action == COMMAND_LINE_RUN) {

@@ -9,6 +9,7 @@
 
 #include "core/number.h"
 #include "core/operation.h"
+#include "run/axis_layout.h"
 #include "run/session.h"
 
 /* Operations in one --op list; repeating one is allowed, to no end. */
@@ -36,6 +37,8 @@ struct options {
                           the operations stand there, and `files` is empty */
     struct source_wanted wanted; /* arrays of containers */
     bool list;                   /* only print what arrays there are */
+    struct axis_request axis;    /* a result for each slice along it */
+    const char *axis_output;     /* a .npy for these; NULL: standard output */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */

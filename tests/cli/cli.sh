@@ -53,6 +53,7 @@ run --help
 tr -s ' ,=[' '\n' <out | grep '^--' | sort -u >named
 cat >options <<'END'
 --array
+--axis
 --check
 --chunk-size
 --ddof
@@ -72,9 +73,11 @@ cat >options <<'END'
 --no-progress
 --number
 --op
+--output
 --plot
 --progress
 --quiet
+--shape
 --skip
 --threads
 --total
