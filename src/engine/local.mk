@@ -7,9 +7,12 @@ library_sources += \
 	src/engine/cpu/kernel.h \
 	src/engine/cpu/kernel_block32.h \
 	src/engine/cpu/kernel_block64.h \
+	src/engine/cpu/kernel_columns.h \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \
 	src/engine/cpu/kernel_integer.h \
+	src/engine/cpu/kernel_rows.h \
+	src/engine/cpu/kernel_slices.h \
 	src/engine/cpu/kernel_spread.h \
 	src/engine/cpu/kernel_spread32.h \
 	src/engine/cpu/kernel_spread64.h \

@@ -30,8 +30,9 @@ enum cpu_slices_kind {
 
 struct cpu_slices {
     enum cpu_slices_kind kind;
-    size_t room; /* how many there may be; columns have a vector's width more */
-    bool fast;   /* there are kernels for what is wanted */
+    size_t room;   /* how many there may be; columns have a vector's width more */
+    bool fast;     /* there are kernels for what is wanted */
+    size_t filled; /* rows: the first so many have been given elements */
 
     /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
        columns of up to 32 bits keys are v_order's (simd.h), int32_t; else exact_keys, int64_t. */
@@ -51,7 +52,10 @@ struct cpu_slicer {
     unsigned wants; /* partial_want bits */
     bool swap;      /* elements are of the other byte order */
     unsigned char *scratch;
-    bool failed; /* there was no memory: results are worth nothing */
+    const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
+    size_t lanes;                         /* elements of a vector */
+    struct cpu_slices folded;             /* few columns are taken as more, in fewer rows */
+    bool failed;                          /* there was no memory: results are worth nothing */
 };
 
 /* Whether there are kernels that find all of `wants` (partial_want bits) in slices. Without them a
