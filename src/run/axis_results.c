@@ -97,9 +97,9 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     double rest;
 
     switch (op->member) {
-    case MEMBER(sum):
+    case MEMBER(sum): /* of slices with a partial result it is replaced */
         for (size_t i = 0; i < b->count; i++)
-            (void)cpu_slices_sum(s, from + i, &values.number[i], &rest);
+            values.number[i] = s->high[from + i] + s->low[from + i] + 0.0;
         return true;
     case MEMBER(min):
     case MEMBER(max):
@@ -150,6 +150,8 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
     b->refused = false;
     for (size_t j = 0; j < plan->operation_count && plain; j++)
         plain = finish_plain(b, s, from, plan->operations[j], b->values[j]);
+    if (plain && !memchr(s->used + from, true, count))
+        return;
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i])
             continue;

@@ -27,6 +27,7 @@ INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t row
     vecd sum[2] = {d_set1(0), d_set1(0)};
     struct sums s[2];
 
+    UNROLL_INLINED(8)
     for (size_t row = 0; row < rows; row++) {
         const vec bits = step_bits(x + row * stride, type);
 
@@ -158,7 +159,9 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
 
             if (j * size % CACHE_LINE == 0)
                 prefetch_columns(p, stride, n, ahead);
-            if (type == ELEMENT_F64 || !lanes_plain(p, stride, n, high, low, type))
+            if (type == ELEMENT_F64 ||
+                !(n == CPU_COLUMN_ROWS ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, type)
+                                       : lanes_plain(p, stride, n, high, low, type)))
                 some = lanes_exact(p, stride, n, high, low, left, type);
             if (extremes)
                 lanes_extremes(p, stride, n, (char *)to->min + j * key_size,

@@ -67,12 +67,14 @@ INLINE_TARGET struct row_keys row_keys_turned(struct row_keys rows[W_LANES])
     struct row_keys keys = row_keys_none();
     vecd min[W_LANES], max[W_LANES];
 
+    UNROLL_INLINED(8)
     for (int k = 0; k < W_LANES; k++) {
         min[k] = w_value(rows[k].min);
         max[k] = w_value(rows[k].max);
     }
     d_transpose(min);
     d_transpose(max);
+    UNROLL_INLINED(8)
     for (int k = 0; k < W_LANES; k++) {
         keys.min = w_min_s(keys.min, d_bits(min[k]));
         keys.max = w_max_s(keys.max, d_bits(max[k]));
@@ -139,12 +141,13 @@ INLINE_TARGET void rows_plain(const unsigned char *const row[W_LANES], size_t le
     struct row_keys keys[W_LANES];
     vecd sum[W_LANES];
 
+    UNROLL_INLINED(8)
     for (int k = 0; k < W_LANES; k++)
         sum[k] = row_plain(row[k], length, bounds, &keys[k], type, extremes);
     d_transpose(sum);
-    for (int distance = W_LANES / 2; distance > 0; distance /= 2)
-        for (int k = 0; k < distance; k++)
-            sum[k] = d_add(sum[k], sum[k + distance]);
+    UNROLL_INLINED(8)
+    for (int k = W_LANES - 1; k > 0; k--)
+        sum[k / 2] = d_add(sum[k / 2], sum[k]);
     d_store(to->high + i, sum[0]);
     d_store(to->low + i, d_set1(0));
     if (extremes) {
@@ -159,7 +162,10 @@ INLINE_TARGET void rows_plain(const unsigned char *const row[W_LANES], size_t le
 INLINE_TARGET void add_turned(struct sums *s, struct row_keys *keys, const vecd *turned,
                               size_t first, bool extremes)
 {
-    for (size_t k = first; k < W_LANES; k++) {
+    UNROLL_INLINED(8)
+    for (size_t k = 0; k < W_LANES; k++) {
+        if (k < first)
+            continue;
         sums_add(s, turned[k]);
         if (extremes)
             row_keys_take(keys, turned[k]);
@@ -182,6 +188,7 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
         const size_t drop = end ? step - (length - j) : 0; /* of the elements of the last step */
         unsigned char buffer[V_LANES * sizeof(double)];
 
+        UNROLL_INLINED(8)
         for (int k = 0; k < W_LANES; k++) {
             step_values(values, end ? row_end(row[k], length, buffer, type) : row[k] + j * size,
                         type);

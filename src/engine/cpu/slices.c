@@ -309,6 +309,8 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
         bool bad[ROWS_TOGETHER];
 
         z->fast->rows(x + i * bytes, n, length, &results, bad);
+        if (begin && !memchr(bad, true, n))
+            continue;
         for (size_t row = 0; row < n; row++) {
             if (bad[row]) {
                 to->high[at + row] = to->low[at + row] = 0;
