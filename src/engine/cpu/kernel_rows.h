@@ -19,8 +19,13 @@
 #define GROUP_ELEMENTS 4096
 #define GROUP_ROWS 64
 
-/* Bytes ahead that are asked for. */
+/* Bytes ahead that are asked for, a little at a time: many together wait for each other. */
 #define ROWS_AHEAD 4096
+
+INLINE_TARGET void prefetch_rows(const unsigned char *p)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + ROWS_AHEAD), 0, 3);
+}
 
 /* Masks that leave the last n lanes, n at most the lanes of a vector, begin n behind the middle. */
 static const uint32_t last_lanes32[2 * CPU_LANES_MAX] = {[CPU_LANES_MAX... 2 * CPU_LANES_MAX - 1] =
@@ -101,6 +106,7 @@ INLINE_TARGET vecd row_plain(const unsigned char *row, size_t length, struct bou
     for (size_t i = 0; i < whole; i += V_LANES) {
         const vec bits = step_bits(row + i * size, type);
 
+        prefetch_rows(row + i * size);
         bounds_take(bounds, bits);
         sum = d_add(sum, v_low(bits));
         other = d_add(other, v_high(bits));
@@ -190,6 +196,7 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
 
         UNROLL_INLINED(8)
         for (int k = 0; k < W_LANES; k++) {
+            prefetch_rows(row[k] + j * size);
             step_values(values, end ? row_end(row[k], length, buffer, type) : row[k] + j * size,
                         type);
             for (int half = 0; half < HALVES(type); half++)
@@ -231,9 +238,6 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
 
                 for (size_t k = 0; k < W_LANES; k++) /* the last one stands in for those behind */
                     row[k] = x + (i + (k < n ? k : n - 1)) * bytes;
-                for (size_t at = 0; pass == (type == ELEMENT_F64) && at < W_LANES * bytes;
-                     at += CACHE_LINE)
-                    __builtin_prefetch((const void *)((uintptr_t)row[0] + at + ROWS_AHEAD), 0, 3);
                 if (pass == 0)
                     rows_plain(row, length, &bounds, to, i, type, extremes);
                 else
@@ -282,8 +286,7 @@ INLINE_TARGET void block_exact(struct row_sum *row, const unsigned char *x, size
     vecd value[2];
 
     for (size_t i = 0; i < n; i += step) {
-        if (i * size % CACHE_LINE == 0)
-            __builtin_prefetch((const void *)((uintptr_t)x + i * size + ROWS_AHEAD), 0, 3);
+        prefetch_rows(x + i * size);
         step_values(value, x + i * size, type);
         for (int half = 0; half < HALVES(type); half++) {
             sums_add(&s, value[half]);
