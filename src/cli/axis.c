@@ -181,13 +181,17 @@ static bool render(void *context, const struct axis_batch *batch, struct axis_by
             return true;
         if (slice < batch->count)
             say_beyond(out, batch, beyond, slice);
+        else
+            message_error(EXIT_FAILED, "out of memory");
         return false;
     }
     for (size_t i = 0; i < batch->count; i++) {
         char *line = axis_bytes_extend(bytes, most);
 
-        if (!line)
+        if (!line) {
+            message_error(EXIT_FAILED, "out of memory");
             return false;
+        }
         bytes->size += out->options->output == OUTPUT_JSON ? put_object(line, out, batch, i)
                                                            : put_fields(line, out, batch, i);
     }

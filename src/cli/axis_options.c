@@ -82,8 +82,10 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
     }
     if (other)
         return arguments_wrong(a, "option %s does not go with --axis", other);
-    if (options->session.survey.required)
-        return arguments_wrong(a, "there are no quantiles along an axis: leave out %s", "them");
+    for (size_t i = 0; i < options->operation_count; i++)
+        if (operation_quantile(options->operations[i]) & options->session.survey.required)
+            return arguments_wrong(a, "there are no quantiles along an axis: leave %s out",
+                                   options->operations[i]->name);
     if (options->session.device == DEVICE_GPU)
         return arguments_wrong(
             a, "results along an axis are computed on the CPU: leave out --device=%s", "gpu");

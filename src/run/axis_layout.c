@@ -31,13 +31,11 @@ bool axis_settle_shape(struct source_shape *shape, uint64_t elements)
     if (open)
         *open = 1;
     if (!product(shape->sizes, 0, shape->dimensions, &others))
-        return false;
+        others = 0;
     if (!open)
         return others == elements;
-    if (others == 0 || elements % others != 0)
-        return false;
-    *open = elements / others;
-    return true;
+    *open = others > 0 && elements % others == 0 ? elements / others : AXIS_SIZE_OPEN;
+    return *open != AXIS_SIZE_OPEN;
 }
 
 bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_layout *layout,

@@ -116,6 +116,14 @@ bool axis_order_put(struct axis_order *o, const struct axis_piece *piece)
     return good;
 }
 
+void axis_order_fail(struct axis_order *o)
+{
+    lock(o);
+    o->failed = true;
+    pthread_cond_broadcast(&o->room);
+    unlock(o);
+}
+
 UNCHECKED void axis_order_wait(struct axis_order *o)
 {
     mutex_lock(&o->mutex);

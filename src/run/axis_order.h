@@ -61,6 +61,9 @@ void axis_order_close(struct axis_order *o);
 /* Hands in a piece. False once something has failed: nobody needs more of them. */
 bool axis_order_put(struct axis_order *o, const struct axis_piece *piece);
 
+/* Makes it one in which something has failed. */
+void axis_order_fail(struct axis_order *o);
+
 /* Waits while much waits to be written by another worker, which is writing. */
 void axis_order_wait(struct axis_order *o);
 

@@ -127,7 +127,9 @@ bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from
         axis_batch_finish(b, s, from + i, some, piece.first);
         if (!run->sink->render(run->sink->context, b, &piece.bytes)) {
             free(piece.bytes.data);
-            return fail(w);
+            axis_order_fail(&run->order);
+            w->failed = true;
+            return false;
         }
         piece.count = b->count;
         piece.refused = b->refused;
