@@ -34,7 +34,7 @@ struct output {
 /* Adds the index of a result: 3,5. */
 static size_t put_place(char *to, const struct axis_plan *plan, uint64_t k)
 {
-    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
     size_t used = 0;
 
     to[0] = '\0';

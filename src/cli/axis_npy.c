@@ -12,23 +12,39 @@ struct field {
     size_t size; /* bytes */
 };
 
+/* NumPy's letter of an integer type. */
+static char letter_of(enum element_type type)
+{
+    switch (element_formats[type].kind) {
+    case ELEMENT_SIGNED:
+        return 'i';
+    case ELEMENT_UNSIGNED:
+        return 'u';
+    case ELEMENT_TRUTH:
+        return 'b';
+    case ELEMENT_IEEE:
+    case ELEMENT_FINITE:
+        break;
+    }
+    return 'f';
+}
+
 static struct field field_of(const struct operation *op, enum element_type type)
 {
-    const struct element_format *format = &element_formats[type];
+    const char letter = letter_of(type);
+    const bool extreme =
+        op->member == offsetof(struct result, min) || op->member == offsetof(struct result, max);
 
     switch (axis_kind(op, type)) {
     case AXIS_COUNT:
         return (struct field){'i', 8};
     case AXIS_INTEGER:
-        if (op->kind == OPERATION_BINARY64) /* the sum: as large an integer as there is */
-            return (struct field){format->kind == ELEMENT_UNSIGNED ? 'u' : 'i', 8};
-        if (op->member != offsetof(struct result, min) &&
-            op->member != offsetof(struct result, max))
+        if (extreme)
+            return (struct field){letter, element_size(type)};
+        /* The sum: as large an integer as there is. What has no sign is a magnitude. */
+        if (op->kind == OPERATION_ELEMENT || letter == 'u')
             return (struct field){'u', 8};
-        return (struct field){format->kind == ELEMENT_SIGNED     ? 'i'
-                              : format->kind == ELEMENT_UNSIGNED ? 'u'
-                                                                 : 'b',
-                              format->size};
+        return (struct field){'i', 8};
     case AXIS_NUMBER:
         break;
     }
@@ -159,6 +175,9 @@ static bool store_integer(unsigned char *to, const struct integer *x, struct fie
     return true;
 }
 
+/* An index that there is none of becomes -1. */
+_Static_assert(PARTIAL_NO_INDEX == UINT64_MAX, "two's complement");
+
 /* Stores the values of operation j, `step` bytes apart. Returns the slice that could not be stored,
    or batch->count. */
 static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char *to, size_t step,
@@ -175,8 +194,7 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
             for (size_t i = 0; i < batch->count; i++)
                 store_float(to + i * step, values.number[i], field.size);
         break;
-    case AXIS_COUNT: /* an index that there is none of becomes -1 */
-        _Static_assert(PARTIAL_NO_INDEX == UINT64_MAX, "-1");
+    case AXIS_COUNT:
         for (size_t i = 0; i < batch->count; i++)
             store(to + i * step, values.count[i], field.size);
         break;

@@ -92,7 +92,7 @@ void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[SOU
 const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
                               uint64_t k, uint64_t at)
 {
-    uint64_t place[SOURCE_DIMENSIONS_MAX];
+    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
     size_t used = 0;
 
     axis_place(layout, k, place);

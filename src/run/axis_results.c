@@ -150,7 +150,7 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
     b->refused = false;
     for (size_t j = 0; j < plan->operation_count && plain; j++)
         plain = finish_plain(b, s, from, plan->operations[j], b->values[j]);
-    if (plain && !memchr(s->used + from, true, count))
+    if (plain && !memchr(s->used + from, 1, count))
         return;
     for (size_t i = 0; i < count && !b->refused; i++) {
         if (plain && !s->used[from + i])

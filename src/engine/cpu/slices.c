@@ -10,8 +10,8 @@
 
 /* Without kernels: so many elements of a column are reduced at a time, and so many bytes of
    neighbouring columns are turned together. */
-#define RUN_ELEMENTS 512
-#define RUN_BYTES 64
+#define RUN_ELEMENTS ((size_t)512)
+#define RUN_BYTES ((size_t)64)
 _Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fit");
 
 #define ALIGNMENT 64
@@ -70,7 +70,7 @@ void cpu_slices_clear(struct cpu_slices *s, size_t count)
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
                      unsigned wants, size_t room)
 {
-    const size_t all = (room + 2 * CPU_LANES_MAX - 1) / CPU_LANES_MAX * CPU_LANES_MAX;
+    const size_t lanes = CPU_LANES_MAX, all = (room + 2 * lanes - 1) / lanes * lanes;
     bool good;
 
     memset(s, 0, sizeof *s);
@@ -309,7 +309,7 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
         bool bad[ROWS_TOGETHER];
 
         z->fast->rows(x + i * bytes, n, length, &results, bad);
-        if (begin && !memchr(bad, true, n))
+        if (begin && !memchr(bad, 1, n))
             continue;
         for (size_t row = 0; row < n; row++) {
             if (bad[row]) {
