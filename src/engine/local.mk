@@ -25,6 +25,7 @@ library_sources += \
 	src/engine/cpu/reducer_spread.c \
 	src/engine/cpu/simd.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
+	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4

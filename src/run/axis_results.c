@@ -87,6 +87,32 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     }
 }
 
+/* The same for elements that are integers, which kernels have taken as floats. */
+static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                            const struct operation *op, struct integer *values)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        int64_t value;
+
+        if (op->member == MEMBER(sum)) {
+            /* Rows and columns of some 2^20 elements, or small ones: else it takes all. */
+            if (s->low[from + i] != 0 || fabs(s->high[from + i]) >= 0x1p62)
+                return false;
+            value = (int64_t)s->high[from + i];
+        } else if (op->member == MEMBER(min)) {
+            value = cpu_slices_min_key(s, from + i);
+        } else if (op->member == MEMBER(max)) {
+            value = cpu_slices_max_key(s, from + i);
+        } else {
+            return false;
+        }
+        values[i] = (struct integer){.low = value < 0 ? -(uint64_t)value : (uint64_t)value,
+                                     .negative = value < 0,
+                                     .known = true};
+    }
+    return true;
+}
+
 /* Sets an operation of all slices that needed no partial result: they have no NaNs and no
    infinities. False where it takes a partial result to do that. */
 static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from,
@@ -96,6 +122,8 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     const double count = (double)length;
     double rest;
 
+    if (axis_kind(op, b->plan->type) == AXIS_INTEGER)
+        return finish_integers(b, s, from, op, values.integer);
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
         for (size_t i = 0; i < b->count; i++)

@@ -7,7 +7,10 @@
 
 #include "engine/cpu/kernel_slices.h"
 
-/* Bytes of a row ahead, at least, that are asked for: of rows that are taken next. */
+/* Bytes ahead that are asked for. Of rows this long: of these; else of rows that are taken next,
+   which lie behind them. */
+#define COLUMNS_WIDE 8192
+#define COLUMNS_AHEAD_WIDE 2048
 #define COLUMNS_AHEAD 4096
 
 _Static_assert(CPU_COLUMN_ROWS == 8, "2^3 rows");
@@ -131,7 +134,7 @@ INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t 
     }
 }
 
-/* Asks for the columns of a step in rows that are taken some time after these. */
+/* Asks for what is `ahead` of a step. */
 INLINE_TARGET void prefetch_columns(const unsigned char *x, size_t stride, size_t rows,
                                     size_t ahead)
 {
@@ -146,7 +149,9 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
 {
     const size_t size = element_formats[type].size;
     const size_t key_size = type == ELEMENT_F64 ? sizeof(int64_t) : sizeof(int32_t);
-    const size_t group = CPU_COLUMN_ROWS * stride, ahead = (COLUMNS_AHEAD / group + 1) * group;
+    const size_t group = CPU_COLUMN_ROWS * stride,
+                 ahead = columns * size >= COLUMNS_WIDE ? (size_t)COLUMNS_AHEAD_WIDE
+                                                        : (COLUMNS_AHEAD / group + 1) * group;
     const unsigned char *x = data;
 
     for (size_t row = 0; row < rows; row += CPU_COLUMN_ROWS) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/cpu/slices_convert.h"
+
 /* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
 #define SCRATCH_BYTES ((size_t)64 << 10)
 
@@ -24,7 +26,8 @@ _Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fi
 
 bool cpu_slices_are_fast(enum element_type type, unsigned wants)
 {
-    return element_is_float(type) && !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+    return element_is_float(cpu_slices_type(type)) &&
+           !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
 }
 
 static bool wants_extremes(unsigned wants)
@@ -77,9 +80,11 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
     s->kind = kind;
     s->room = room;
     s->fast = cpu_slices_are_fast(type, wants);
-    s->key_size = kind == CPU_SLICES_COLUMNS && element_size(type) <= sizeof(int32_t)
-                      ? sizeof(int32_t)
-                      : sizeof(int64_t);
+    s->integers = s->fast && element_is_integer(type);
+    s->key_size =
+        kind == CPU_SLICES_COLUMNS && element_size(cpu_slices_type(type)) <= sizeof(int32_t)
+            ? sizeof(int32_t)
+            : sizeof(int64_t);
     s->partial = calloc(all, sizeof *s->partial);
     s->used = calloc(all, sizeof *s->used);
     good = s->partial && s->used;
@@ -115,9 +120,12 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
                      enum element_type type, unsigned wants, bool swap)
 {
     memset(z, 0, sizeof *z);
-    z->type = type;
+    z->given = type;
     z->wants = wants;
-    z->swap = swap;
+    z->swap = swap && element_size(type) > 1;
+    if (cpu_slices_are_fast(type, wants))
+        type = cpu_slices_type(type);
+    z->type = type;
     z->scratch = aligned_alloc(ALIGNMENT, 2 * SCRATCH_BYTES);
     if (cpu_slices_are_fast(type, wants)) {
         z->fast =
@@ -154,14 +162,20 @@ static int64_t key_of(const void *keys, size_t i, size_t size)
                                    : ((const int64_t *)keys)[i];
 }
 
+/* The key of an element, whose type is the slices', from that of the float it was taken as. */
+static int64_t found_key(const struct cpu_slices *s, int64_t key)
+{
+    return s->integers ? (int64_t)exact_key_value(key) : key;
+}
+
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
 {
-    return key_of(s->min, i, s->key_size);
+    return found_key(s, key_of(s->min, i, s->key_size));
 }
 
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
 {
-    return key_of(s->max, i, s->key_size);
+    return found_key(s, key_of(s->max, i, s->key_size));
 }
 
 /* Whether a key of extremes is one, of elements. */
@@ -341,13 +355,35 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
         s->filled = first + rows;
 }
 
+/* Puts elements into the scratch as they are taken: in this machine's byte order, and of a type
+   that has kernels. */
+static void bring(struct cpu_slicer *z, unsigned char *to, const unsigned char *from, size_t count)
+{
+    const size_t size = element_size(z->given);
+    unsigned char swapped[4096];
+    const size_t most = sizeof swapped / size;
+
+    if (z->given == z->type) {
+        element_swap(to, from, count, size);
+        return;
+    }
+    for (size_t i = 0; i < count && z->swap; i += most) {
+        const size_t some = count - i < most ? count - i : most;
+
+        element_swap(swapped, from + i * size, some, size);
+        cpu_slices_convert(to + i * element_size(z->type), swapped, some, z->given);
+    }
+    if (!z->swap)
+        cpu_slices_convert(to, from, count, z->given);
+}
+
 void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                      size_t rows, size_t length, uint64_t index)
 {
-    const size_t size = element_size(z->type), most = SCRATCH_BYTES / size;
+    const size_t size = element_size(z->given), most = SCRATCH_BYTES / element_size(z->type);
     const unsigned char *x = data;
 
-    if (!z->swap) {
+    if (!z->swap && z->given == z->type) {
         take_rows(z, s, first, x, rows, length, index);
         return;
     }
@@ -358,7 +394,7 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
         for (size_t at = 0; at < length; at += most) {
             const size_t part = length - at < most ? length - at : most;
 
-            element_swap(z->scratch, x + (i * length + at) * size, count * part, size);
+            bring(z, z->scratch, x + (i * length + at) * size, count * part);
             take_rows(z, s, first + i, z->scratch, count, part, index + at);
         }
         i += count;
@@ -539,16 +575,16 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
 void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                         size_t stride, size_t rows, size_t columns, uint64_t index)
 {
-    const size_t size = element_size(z->type);
+    const size_t size = element_size(z->given), taken = element_size(z->type);
     const size_t width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
     const unsigned char *x = data;
     size_t height;
 
-    if (!z->swap) {
+    if (!z->swap && z->given == z->type) {
         take_columns(z, s, first, x, stride, rows, columns, index);
         return;
     }
-    height = SCRATCH_BYTES / size / (width ? width : 1);
+    height = SCRATCH_BYTES / taken / (width ? width : 1);
     for (size_t j = 0; j < columns; j += width) {
         const size_t some = columns - j < width ? columns - j : width;
 
@@ -556,9 +592,8 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             const size_t lines = rows - i < height ? rows - i : height;
 
             for (size_t row = 0; row < lines; row++)
-                element_swap(z->scratch + row * some * size, x + (i + row) * stride + j * size,
-                             some, size);
-            take_columns(z, s, first + j, z->scratch, some * size, lines, some, index + i);
+                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size, some);
+            take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
         }
     }
 }

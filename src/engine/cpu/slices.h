@@ -32,6 +32,7 @@ struct cpu_slices {
     enum cpu_slices_kind kind;
     size_t room;   /* how many there may be; columns have a vector's width more */
     bool fast;     /* there are kernels for what is wanted */
+    bool integers; /* there are, and elements are integers, which they take as floats */
     size_t filled; /* rows: the first so many have been given elements */
 
     /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
@@ -48,9 +49,10 @@ struct cpu_slices {
 struct cpu_slicer {
     const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
-    enum element_type type;
-    unsigned wants; /* partial_want bits */
-    bool swap;      /* elements are of the other byte order */
+    enum element_type given; /* the elements' type */
+    enum element_type type;  /* that they are taken as: see slices_convert.h */
+    unsigned wants;          /* partial_want bits */
+    bool swap;               /* elements are of the other byte order */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     size_t lanes;                         /* elements of a vector */
