@@ -229,8 +229,42 @@ static void check_long_columns(enum element_type type)
     tap_family_end(&family, "%s, a few long columns", element_name(type));
 }
 
+/* Two numbers hold the sums of each of two slices, and do not hold that of both: 2^-20, the last
+   bit of it, decides how the sum is rounded. */
+static void check_merge(void)
+{
+    static const double x[] = {0x1p60, 0x1p-20, 0x1p100, 0x1p47};
+
+    for (size_t k = 0; k < cpu_kernels_count; k++) {
+        struct cpu_slices s, other;
+        struct cpu_slicer z;
+        struct result result;
+        struct partial p;
+
+        if (!cpu_kernels_all[k]->usable())
+            continue;
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_F64, PARTIAL_SUM, false) ||
+            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1) ||
+            !cpu_slices_open(&other, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1))
+            abort();
+        cpu_slicer_columns(&z, &s, 0, x, sizeof *x, 2, 1, 0);
+        cpu_slicer_columns(&z, &other, 0, x + 2, sizeof *x, 2, 1, 2);
+        tap_ok(!s.used[0] && !other.used[0], "%s: two numbers hold each sum",
+               cpu_kernels_all[k]->name);
+        cpu_slicer_merge(&z, &s, 0, &other, 0, 1);
+        cpu_slices_partial(&s, 0, 4, &p);
+        partial_finish(&p, 0, &result);
+        tap_ok(oracle_same(result.sum, oracle_sum(x, 4)) && s.used[0], "%s: and not both",
+               cpu_kernels_all[k]->name);
+        cpu_slices_close(&other);
+        cpu_slices_close(&s);
+        cpu_slicer_close(&z);
+    }
+}
+
 int main(void)
 {
+    check_merge();
     for (int t = 0; t < ELEMENT_FLOATS; t++) {
         check_type((enum element_type)t, CPU_SLICES_ROWS);
         check_type((enum element_type)t, CPU_SLICES_COLUMNS);
