@@ -24,6 +24,7 @@ struct output {
     const char *path, *array; /* `array` NULL where the file is one */
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
     FILE *npy;   /* NULL: lines on standard output */
+    bool failed; /* it could not be written to, as an error has said */
     bool first;  /* no heading stands on standard output yet */
     char *front; /* of each line: what stands before the index, in JSON or TSV */
 };
@@ -198,13 +199,28 @@ static bool render(void *context, const struct axis_batch *batch, struct axis_by
     return true;
 }
 
+/* Bytes that standard output has room for until it is flushed. */
+#define FLUSHED_BYTES ((size_t)128 << 10)
+
 static bool write_bytes(void *context, const void *bytes, size_t size)
 {
-    const struct output *out = context;
-    FILE *file = out->npy ? out->npy : stdout;
+    struct output *out = context;
+    bool good = !out->failed;
 
-    /* A failure is told when the file is closed. */
-    return size == 0 || fwrite(bytes, 1, size, file) == size;
+    if (out->npy) {
+        good = good && (size == 0 || fwrite(bytes, 1, size, out->npy) == size);
+        if (!good && !out->failed)
+            output_error(out->options->axis_output);
+        out->failed = !good;
+        return good;
+    }
+    for (size_t i = 0; i < size && good; i += FLUSHED_BYTES) {
+        const size_t some = size - i < FLUSHED_BYTES ? size - i : FLUSHED_BYTES;
+
+        good = fwrite((const char *)bytes + i, 1, some, stdout) == some;
+        good = stdio_flush() && good; /* which knows why it fails */
+    }
+    return good;
 }
 
 /* The heading of lines; of several files as text, each has one below its name. */
@@ -316,7 +332,9 @@ static void reduce(struct output *out, const struct container_array *array)
                        options->operation_count, out->path, array, &sink, &outcome);
     free(out->front);
     if (out->npy) {
-        good = output_close(out->npy, options->axis_output) && good;
+        good =
+            (out->failed ? fclose(out->npy) == 0 : output_close(out->npy, options->axis_output)) &&
+            good;
         out->npy = NULL;
     }
     (void)stdio_flush();

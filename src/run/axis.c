@@ -15,13 +15,13 @@
 /* How often progress is shown. */
 #define TICK (CLOCK_SECOND / 50)
 
-/* The most columns that each worker has accumulators of its own for: the level-2 cache holds them.
- */
+/* The most columns that each worker has accumulators of its own for: the level-1 and level-2 caches
+   hold them. And where there are too few strips for all workers. */
 #define OWN_COLUMNS 8192
+#define OWN_COLUMNS_MOST 65536
 
-/* Bytes of a row that one worker claims together: what a page table maps; and at least. */
+/* Bytes of a row that one worker claims together, at most: what a page table maps. */
 #define STRIP_BYTES ((uint64_t)2 << 20)
-#define STRIP_BYTES_MIN ((uint64_t)64 << 10)
 
 /* Bytes of a row that are reduced together: the sums of the columns stay in the level-2 cache. */
 #define STRIP_PIECE_BYTES ((size_t)16 << 10)
@@ -41,30 +41,41 @@ UNCHECKED static void unlock(struct axis_run *run)
     mutex_unlock(&run->mutex);
 }
 
+/* Divides columns into strips, some for each worker. */
+static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece)
+{
+    const uint64_t inner = run->layout->inner;
+    const uint64_t most = STRIP_BYTES / run->info->element_size;
+    uint64_t columns = inner / workers / 4 / piece * piece;
+
+    columns = columns > most ? most : columns < piece ? piece : columns;
+    run->strip_columns = columns;
+    run->strips = (inner + columns - 1) / columns;
+}
+
 /* Chooses how the input is shared out. */
 static void choose_way(struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
     const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
-    const size_t size = run->info->element_size;
-    uint64_t columns = layout->inner / workers / 4;
-    size_t piece = fast ? STRIP_PIECE_BYTES / size : STRIP_PIECE_SLOW;
+    const size_t piece = fast ? STRIP_PIECE_BYTES / run->info->element_size : STRIP_PIECE_SLOW;
+    const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
 
     run->group_elements = layout->length * layout->inner;
     run->group_slices = (size_t)layout->inner;
+    choose_strips(run, workers, piece);
     if (layout->inner == 1) {
         run->way = AXIS_ROWS;
-    } else if (layout->inner <= (fast ? OWN_COLUMNS : STRIP_PIECE_SLOW)) {
+    } else if (layout->inner <= own) {
         run->way = AXIS_BLOCKS;
     } else if (!source_is_random(run->source)) {
         run->way = AXIS_SHARED;
+    } else if (layout->inner <= OWN_COLUMNS_MOST / OWN_COLUMNS * own &&
+               run->strips * layout->outer < (uint64_t)2 * workers) {
+        run->way = AXIS_BLOCKS;
     } else {
         run->way = AXIS_STRIPS;
-        columns = columns < STRIP_BYTES / size ? columns : STRIP_BYTES / size;
-        columns = columns > STRIP_BYTES_MIN / size ? columns : STRIP_BYTES_MIN / size;
-        run->strip_columns = columns;
-        run->strips = (layout->inner + columns - 1) / columns;
-        run->group_slices = piece < columns ? piece : (size_t)columns;
+        run->group_slices = piece;
     }
 }
 

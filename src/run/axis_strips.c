@@ -68,6 +68,10 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
     return true;
 }
 
+/* Strips that are narrower keep their pages: the kernel has made those of their neighbours present,
+   too, and to give a few back for each row would take longer than all else. Bytes. */
+#define RELEASED ((uint64_t)256 << 10)
+
 /* Gives the pages of a strip back. */
 static void release_strip(struct axis_worker *w, const struct chunk *block, uint64_t column,
                           uint64_t columns)
@@ -75,7 +79,7 @@ static void release_strip(struct axis_worker *w, const struct chunk *block, uint
     const struct axis_layout *layout = w->run->layout;
     const size_t size = w->run->info->element_size;
 
-    for (uint64_t row = 0; row < layout->length; row++) {
+    for (uint64_t row = 0; row < layout->length && columns * size >= RELEASED; row++) {
         struct chunk part = *block;
 
         part.index += row * layout->inner + column;

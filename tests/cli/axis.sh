@@ -161,6 +161,11 @@ run -q --axis=1 --shape=1,0 -t i64 -o min --output=big.npy /dev/null
 is 'no integer stands for nothing' 1 '' "gpureduce: /dev/null: there is no min of no elements, and no integer stands for that: leave --output out"
 run -q --axis=0 -o sum --output=/dev/full c.npy
 is 'a device that is full' 1 '' 'gpureduce: /dev/full: No space left on device'
+head -c 800000 /dev/zero >zeros.f32
+run -q --axis=1 --shape=200000,1 -o sum --output=/dev/full zeros.f32
+is 'which is noticed early' 1 '' 'gpureduce: /dev/full: No space left on device'
+shell 'gpureduce -q --axis=1 --shape=200000,1 -o sum zeros.f32 >/dev/full'
+is 'and as standard output' 1 '' 'gpureduce: standard output: No space left on device'
 run -q --axis=0 -o sum --output=none/x.npy c.npy
 is 'no such directory' 1 '' 'gpureduce: none/x.npy: No such file or directory'
 
