@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "cli/axis.h"
 #include "cli/check.h"
 #include "cli/command_line.h"
 #include "cli/diff.h"
@@ -83,6 +84,12 @@ int main(int argc, char **argv)
         report_end(&options);
     } else if (action == COMMAND_LINE_RUN && options.merge) {
         merge_files(&options);
+    } else if (action == COMMAND_LINE_RUN && options.axis.asked) {
+        progress.several = options.file_count > 1;
+        if (options.progress)
+            options.session.progress = &observer;
+        axis_files(&options);
+        report_end(&options);
     } else if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
         report_end(&options);

@@ -48,6 +48,7 @@ test_programs = \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_shard \
+	tests/unit/test_slices \
 	tests/unit/test_source \
 	tests/unit/test_spread \
 	tests/unit/test_survey \
@@ -142,6 +143,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 test_scripts = \
 	tests/cli/bench.sh \
 	tests/cli/arrays.sh \
+	tests/cli/axis.sh \
 	tests/cli/unpack.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
@@ -186,7 +188,7 @@ tests/lib/shim.so: tests/lib/shim.c
 	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
 
 # Golden files and samples: all of them.
-EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/diff_oracle.py tests/lib/generate.py tests/lib/make_arrays.py tests/lib/make_foreign.py tests/lib/make_partial.py tests/lib/terminal.py tests/golden data
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/axis_check.py tests/lib/diff_oracle.py tests/lib/generate.py tests/lib/make_arrays.py tests/lib/make_foreign.py tests/lib/make_partial.py tests/lib/terminal.py tests/golden data
 
 #
 # make check-long: tests that take minutes.

@@ -7,6 +7,7 @@
 
 #include "cli/argument_parser.h"
 #include "cli/arguments.h"
+#include "cli/axis.h"
 #include "cli/option_values.h"
 #include "cli/partial_options.h"
 #include "core/number.h"
@@ -192,6 +193,24 @@ static const struct argument table[] = {
      .completion = COMPLETE_LIST,
      .help = "exit with status 1 if a file holds any of these, separated by commas: nan, inf, "
              "empty (no elements)"},
+    {.name = "axis",
+     .value = "N",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_axis,
+     .help =
+         "reduce along axis N, as NumPy counts them: a line for each result; negative N count from "
+         "the last one"},
+    {.name = "shape",
+     .value = "A,B,...",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_shape,
+     .help = "the sizes of raw input for --axis, the last one changing fastest; one may be -1"},
+    {.name = "output",
+     .value = "FILE",
+     .kind = ARGUMENT_TEXT,
+     .target = MEMBER(axis_output),
+     .completion = COMPLETE_FILE,
+     .help = "write the results of --axis into FILE, a .npy; of several operations, a field each"},
     {.name = "quiet",
      .letter = 'q',
      .kind = ARGUMENT_SET,
@@ -281,6 +300,7 @@ static bool check_goes_with(struct options *options, const struct operands *oper
                         : options->total                         ? "--total"
                         : options->wanted.count > 0              ? "--array"
                         : options->list                          ? "--list"
+                        : options->axis.asked                    ? "--axis"
                                                                  : NULL;
 
     if (other)
@@ -402,7 +422,8 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
-    if (!histogram_goes_with(options) || !partial_goes_with(&arguments, options))
+    if (!histogram_goes_with(options) || !partial_goes_with(&arguments, options) ||
+        !axis_goes_with(options, &arguments))
         return COMMAND_LINE_WRONG;
 
     for (int i = 0; i < options->file_count; i++) {

@@ -2,6 +2,9 @@
 library_sources += \
 	src/cli/argument_parser.c src/cli/argument_parser.h \
 	src/cli/arguments.c src/cli/arguments.h \
+	src/cli/axis.c src/cli/axis.h \
+	src/cli/axis_npy.c src/cli/axis_npy.h \
+	src/cli/axis_options.c \
 	src/cli/columns.c src/cli/columns.h \
 	src/cli/check.c src/cli/check.h \
 	src/cli/command_line.c src/cli/command_line.h \

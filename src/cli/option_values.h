@@ -62,4 +62,9 @@ bool option_refuse_progress(const struct arguments *a, const struct argument *x,
 bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
                            struct options *options);
 
+bool option_parse_axis(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target);
+bool option_parse_shape(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target);
+
 #endif

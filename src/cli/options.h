@@ -10,6 +10,7 @@
 #include "core/difference.h"
 #include "core/number.h"
 #include "core/operation.h"
+#include "run/axis_layout.h"
 #include "run/session.h"
 #include "run/shard.h"
 
@@ -44,8 +45,10 @@ struct options {
     const char *label;           /* what a partial result is called; NULL: by its file */
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
-    bool diff;                             /* compare two files */
+    bool diff;                   /* compare two files */
     struct difference_tolerance tolerance; /* of that */
+    struct axis_request axis;              /* a result for each slice along it */
+    const char *axis_output;               /* a .npy for these; NULL: standard output */
     bool quiet;
     bool verbose;
     enum { PROGRESS_UNSAID, PROGRESS_SHOWN, PROGRESS_HIDDEN } asked; /* by the user */

@@ -166,11 +166,13 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
 
     if (options->merge && !merge_goes_with(a, options))
         return false;
-    if (options->ranks && (options->check || options->diff || options->shard.of > 0))
+    if (options->ranks &&
+        (options->check || options->diff || options->axis.asked || options->shard.of > 0))
         return arguments_wrong(a, "option %s is for gpureduce",
-                               options->check  ? "--check"
-                               : options->diff ? "--diff"
-                                               : "--shard");
+                               options->check        ? "--check"
+                               : options->diff       ? "--diff"
+                               : options->axis.asked ? "--axis"
+                                                     : "--shard");
     if (options->allow_gaps && !options->merge)
         return arguments_wrong(a, "option %s goes with --merge only", "--allow-gaps");
     if (options->label && !partial)

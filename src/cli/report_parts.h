@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cli/options.h"
 #include "core/number.h"
@@ -61,9 +62,11 @@ void report_plot(const struct options *options, const char *path,
 
 /* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
 void report_tsv_name(const char *name);
+void report_tsv_name_to(FILE *out, const char *name);
 
 /* The same of any other field. */
 void report_tsv_field(const char *text);
+void report_tsv_field_to(FILE *out, const char *text);
 
 /* An object of JSON, on a line of standard output; of an input, and of the total. */
 void report_json(const struct options *options, const char *path,

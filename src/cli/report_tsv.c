@@ -34,7 +34,7 @@ void report_tsv_heading(const struct options *options, bool arrays)
 }
 
 /* What separates fields and lines is escaped; all else is left as it is. */
-void report_tsv_field(const char *text)
+void report_tsv_field_to(FILE *out, const char *text)
 {
     static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
 
@@ -42,22 +42,32 @@ void report_tsv_field(const char *text)
         const char *found = strchr(special, *text);
 
         if (found)
-            printf("\\%c", letters[found - special]);
+            fprintf(out, "\\%c", letters[found - special]);
         else
-            putchar(*text);
+            putc(*text, out);
     }
 }
 
-void report_tsv_name(const char *name)
+void report_tsv_field(const char *text)
+{
+    report_tsv_field_to(stdout, text);
+}
+
+void report_tsv_name_to(FILE *out, const char *name)
 {
     if (!name) {
-        fputs("total", stdout);
+        fputs("total", out);
         return;
     }
     /* The total has this name. */
     if (strcmp(name, "total") == 0)
-        fputs("./", stdout);
-    report_tsv_field(name);
+        fputs("./", out);
+    report_tsv_field_to(out, name);
+}
+
+void report_tsv_name(const char *name)
+{
+    report_tsv_name_to(stdout, name);
 }
 
 /* The columns of arrays: the name, which a file that is one array has not, the type and the shape,

@@ -8,9 +8,12 @@ library_sources += \
 	src/engine/cpu/kernel.h \
 	src/engine/cpu/kernel_block32.h \
 	src/engine/cpu/kernel_block64.h \
+	src/engine/cpu/kernel_columns.h \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \
 	src/engine/cpu/kernel_integer.h \
+	src/engine/cpu/kernel_rows.h \
+	src/engine/cpu/kernel_slices.h \
 	src/engine/cpu/kernel_spread.h \
 	src/engine/cpu/kernel_spread32.h \
 	src/engine/cpu/kernel_spread64.h \
@@ -22,6 +25,8 @@ library_sources += \
 	src/engine/cpu/reducer.c \
 	src/engine/cpu/reducer_spread.c \
 	src/engine/cpu/simd.h \
+	src/engine/cpu/slices.c src/engine/cpu/slices.h \
+	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4

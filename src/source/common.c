@@ -139,7 +139,8 @@ uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, ui
 
 bool source_is_random(const struct source *s)
 {
-    return s->info.parallel && !s->info.compressed && !s->info.container;
+    return s->info.parallel && !s->info.compressed && !s->info.container &&
+           !(s->array && s->array->deflated);
 }
 
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements)
@@ -159,6 +160,27 @@ bool source_read_at(struct source *s, uint64_t index, size_t count, void *elemen
     if (s->info.swap)
         element_swap(elements, elements, count, size);
     return true;
+}
+
+bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements)
+{
+    const size_t size = s->info.element_size;
+    const uint64_t offset = s->start + s->data_offset + index * size;
+    ptrdiff_t got = source_pread(s, elements, count * size, offset);
+
+    if (got >= 0 && (size_t)got < count * size)
+        source_became_shorter(s, offset + count * size);
+    return got >= 0 && (size_t)got == count * size;
+}
+
+bool source_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk)
+{
+    return s->ops->lend && s->ops->lend(s, index, count, chunk);
+}
+
+void source_count_lent(struct source *s, uint64_t count)
+{
+    source_count(s, count * s->info.element_size, 0);
 }
 
 bool source_check_end(struct source *s, uint64_t size)

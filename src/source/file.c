@@ -497,6 +497,18 @@ static void release_done(struct claim *claim)
     claim->done = claim->done_end = NULL;
 }
 
+static bool file_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk)
+{
+    const struct file_state *f = s->state;
+    size_t size;
+
+    if (!f->map)
+        return false;
+    *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
+    chunk->data = f->map + element_place(s, 0, index, &size);
+    return true;
+}
+
 /* A mapped chunk is done with. Its pages go together with those of the chunks before it. */
 static void file_release(struct source *s, unsigned worker, const struct chunk *chunk)
 {
@@ -674,6 +686,7 @@ bool file_source_open(struct source *s, unsigned workers)
                                           .at = file_at,
                                           .release = file_release,
                                           .lost = file_lost,
+                                          .lend = file_lend,
                                           .close = file_close};
     struct file_state *f = file_state(s, workers);
 

@@ -228,6 +228,18 @@ bool source_is_random(const struct source *s);
  */
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements);
 
+/* The same as source_read_at, but any worker may call it at any time; it counts as read, and
+   elements come in the file's byte order. */
+bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements);
+
+/* Lends `count` elements from the one numbered `index` on, of a source that is random, where they
+   are mapped: as a mapped chunk, whose parts may be released. Any worker may call it at any time.
+   False where they are not; then source_read_range reads them. */
+bool source_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk);
+
+/* Counts elements that were lent as read. */
+void source_count_lent(struct source *s, uint64_t count);
+
 /* After all workers saw the end: whether that was the whole input. */
 enum source_verdict source_finish(struct source *s);
 

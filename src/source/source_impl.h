@@ -24,6 +24,7 @@ struct source_ops {
     enum source_status (*at)(struct source *, const struct source_request *, struct chunk *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
+    bool (*lend)(struct source *, uint64_t index, size_t count, struct chunk *);
     enum source_verdict (*finish)(struct source *);
     uint64_t (*index)(const struct source *, uint64_t position);
     void (*close)(struct source *);

@@ -54,6 +54,7 @@ tr -s ' ,=[' '\n' <out | grep '^--' | sort -u >named
 cat >options <<'END'
 --allow-gaps
 --array
+--axis
 --check
 --chunk-size
 --ddof
@@ -76,10 +77,12 @@ cat >options <<'END'
 --no-progress
 --number
 --op
+--output
 --partial
 --plot
 --progress
 --quiet
+--shape
 --shard
 --skip
 --threads

@@ -69,6 +69,34 @@ struct cpu_tally_kernels {
     void (*count32)(const struct tally *t, const void *x, size_t n, struct cpu_counters counters);
 };
 
+/* Where kernels for slices (slices.h) leave what they find: of slice i the sum of its elements as
+   high[i] + low[i], which is exact, and, where extremes are wanted, the keys of these; else both
+   are NULL. They may write up to CPU_LANES_MAX - 1 behind the last. */
+struct cpu_slice_results {
+    double *high, *low;
+    void *min, *max;
+};
+
+struct cpu_slice_kernels {
+    /* Of `rows` rows of `length` elements each, at least 1. Keys are exact_keys. bad[i] becomes
+       whether nothing can be said of row i: it has elements that are no numbers, or its sum does
+       not fit. */
+    void (*rows)(const void *x, size_t rows, size_t length, const struct cpu_slice_results *to,
+                 bool *bad);
+
+    /* Adds, to what is there, the elements of `columns` columns, a multiple of the lanes of 32 or
+       64 bits, in `rows` rows that begin `stride` bytes apart. Keys of up to 32 bits are v_order's,
+       of binary32. Calls left for each column, and up to CPU_COLUMN_ROWS rows, that cannot be
+       added: they are not. */
+    void (*columns)(const void *x, size_t stride, size_t rows, size_t columns,
+                    const struct cpu_slice_results *to,
+                    void (*left)(void *context, size_t column, size_t row, size_t rows),
+                    void *context);
+};
+
+/* Rows that are added to columns together. */
+#define CPU_COLUMN_ROWS 8
+
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
    holds them. */
 #define CPU_PIECE_BYTES ((size_t)128 << 10)
@@ -85,6 +113,9 @@ struct cpu_kernels {
     bool (*usable)(void);
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
     struct cpu_tally_kernels tally;
+    size_t lanes; /* of 32 bits */
+    /* Of the types of the first group: sums, and sums and extremes. */
+    struct cpu_slice_kernels slice_sums[ELEMENT_FLOATS], slice_extremes[ELEMENT_FLOATS];
 };
 
 /* All instruction sets that this program was built with, the best first. */

@@ -24,13 +24,16 @@
  * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
  * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h and kernel_integer.h have the other types, of which reducer_spread.c finds those
- * results; kernel_tally.h has what is counted beside. Here are the chunks, and the instances: a row
+ * results; kernel_tally.h has what is counted beside, kernel_rows.h and kernel_columns.h the many
+ * short sums of slices. Here are the chunks, and the instances: a row
  * for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
+#include "engine/cpu/kernel_columns.h"
 #include "engine/cpu/kernel_float8.h"
 #include "engine/cpu/kernel_integer.h"
+#include "engine/cpu/kernel_rows.h"
 #include "engine/cpu/kernel_spread32.h"
 #include "engine/cpu/kernel_spread64.h"
 #include "engine/cpu/kernel_tally.h"
@@ -146,7 +149,24 @@ _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds e
 #define INTEGER_INSTANCES(C, name, ...)                                   \
     INSTANCE(extremes_##name, chunk_integer, ELEMENT_##C, FINDS_EXTREMES) \
     INSTANCE(sum_##name, chunk_integer, ELEMENT_##C, FINDS_SUM)
+#define SLICE_INSTANCE(name, type, extremes)                                                   \
+    static SIMD_TARGET void rows_##name(const void *x, size_t rows, size_t length,             \
+                                        const struct cpu_slice_results *to, bool *bad)         \
+    {                                                                                          \
+        rows_kernel(x, rows, length, to, bad, type, extremes);                                 \
+    }                                                                                          \
+    static SIMD_TARGET void columns_##name(const void *x, size_t stride, size_t rows,          \
+                                           size_t columns, const struct cpu_slice_results *to, \
+                                           void (*left)(void *, size_t, size_t, size_t),       \
+                                           void *context)                                      \
+    {                                                                                          \
+        columns_kernel(x, stride, rows, columns, to, left, context, type, extremes);           \
+    }
+#define SLICE_INSTANCES(C, name, ...)           \
+    SLICE_INSTANCE(sums_##name, ELEMENT_##C, 0) \
+    SLICE_INSTANCE(extremes_##name, ELEMENT_##C, 1)
 ELEMENT_FLOAT_TABLE(FLOAT_INSTANCES)
+ELEMENT_FLOAT_TABLE(SLICE_INSTANCES)
 ELEMENT_FLOAT8_TABLE(FLOAT8_INSTANCES)
 ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 
@@ -162,6 +182,10 @@ ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 #define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
 #define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
 #define OTHERS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = spread_others,
+#define SLICE_SUMS_ENTRY(CONSTANT, name, ...) \
+    [ELEMENT_##CONSTANT] = {rows_sums_##name, columns_sums_##name},
+#define SLICE_EXTREMES_ENTRY(CONSTANT, name, ...) \
+    [ELEMENT_##CONSTANT] = {rows_extremes_##name, columns_extremes_##name},
 #define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
 const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .name = QUOTED(SIMD_NAME),
@@ -173,4 +197,7 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
              {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
     .tally = {tally_cells32, tally_cells64, tally_nans32, tally_nans64, tally_bins32, tally_bins64,
               tally_count32},
+    .lanes = V_LANES,
+    .slice_sums = {ELEMENT_FLOAT_TABLE(SLICE_SUMS_ENTRY)},
+    .slice_extremes = {ELEMENT_FLOAT_TABLE(SLICE_EXTREMES_ENTRY)},
 };

@@ -606,6 +606,17 @@ SIMD_OP vmask f_gt(vecf a, vecf b)
     return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
 }
 
+SIMD_OP void d_transpose(vecd a[W_LANES])
+{
+    vecd even0 = _mm256_unpacklo_pd(a[0], a[1]), odd0 = _mm256_unpackhi_pd(a[0], a[1]);
+    vecd even1 = _mm256_unpacklo_pd(a[2], a[3]), odd1 = _mm256_unpackhi_pd(a[2], a[3]);
+
+    a[0] = _mm256_permute2f128_pd(even0, even1, 0x20);
+    a[1] = _mm256_permute2f128_pd(odd0, odd1, 0x20);
+    a[2] = _mm256_permute2f128_pd(even0, even1, 0x31);
+    a[3] = _mm256_permute2f128_pd(odd0, odd1, 0x31);
+}
+
 #    include "engine/cpu/kernel_template.h"
 #else
 typedef int cpu_kernels_avx2_unavailable;

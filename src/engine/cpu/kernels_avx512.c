@@ -534,6 +534,31 @@ SIMD_OP vmask f_gt(vecf a, vecf b)
     return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
 
+SIMD_OP void d_transpose(vecd a[W_LANES])
+{
+    vecd pair[W_LANES], quad[W_LANES];
+
+#    pragma GCC unroll 8
+    for (int i = 0; i < W_LANES; i += 2) {
+        pair[i] = _mm512_unpacklo_pd(a[i], a[i + 1]);
+        pair[i + 1] = _mm512_unpackhi_pd(a[i], a[i + 1]);
+    }
+    /* Quarters of two lanes: those at even places, and at odd ones. */
+#    pragma GCC unroll 8
+    for (int i = 0; i < W_LANES; i += 4) {
+#    pragma GCC unroll 8
+        for (int j = 0; j < 2; j++) {
+            quad[i + j] = _mm512_shuffle_f64x2(pair[i + j], pair[i + j + 2], 0x88);
+            quad[i + j + 2] = _mm512_shuffle_f64x2(pair[i + j], pair[i + j + 2], 0xdd);
+        }
+    }
+#    pragma GCC unroll 8
+    for (int j = 0; j < 4; j++) {
+        a[j] = _mm512_shuffle_f64x2(quad[j], quad[j + 4], 0x88);
+        a[j + 4] = _mm512_shuffle_f64x2(quad[j], quad[j + 4], 0xdd);
+    }
+}
+
 #    include "engine/cpu/kernel_template.h"
 #else
 typedef int cpu_kernels_avx512_unavailable;

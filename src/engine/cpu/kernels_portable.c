@@ -574,4 +574,12 @@ SIMD_OP vmask f_gt(vecf a, vecf b)
     return a > b;
 }
 
+SIMD_OP void d_transpose(vecd a[W_LANES])
+{
+    vecd first = {a[0][0], a[1][0]}, second = {a[0][1], a[1][1]};
+
+    a[0] = first;
+    a[1] = second;
+}
+
 #include "engine/cpu/kernel_template.h"

@@ -1,0 +1,373 @@
+#include "config.h"
+
+#include "cli/axis.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/axis_npy.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/report_parts.h"
+#include "run/axis.h"
+#include "sys/json.h"
+#include "sys/message.h"
+#include "sys/output.h"
+#include "sys/stdio.h"
+
+/* The output of one array. */
+struct output {
+    const struct options *options;
+    const char *path, *array; /* `array` NULL where the file is one */
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    FILE *npy;   /* NULL: lines on standard output */
+    bool failed; /* it could not be written to, as an error has said */
+    bool first;  /* no heading stands on standard output yet */
+    char *front; /* of each line: what stands before the index, in JSON or TSV */
+};
+
+/* The longest line, but for what stands in front of it. */
+#define LINE_MAX_LENGTH ((size_t)OPERATIONS_MAX * (2 * NUMBER_MAX + 8) + AXIS_PLACE_MAX + 64)
+
+/* Adds the index of a result: 3,5. */
+static size_t put_place(char *to, const struct axis_plan *plan, uint64_t k)
+{
+    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
+    size_t used = 0;
+
+    to[0] = '\0';
+    axis_place(plan->layout, k, place);
+    for (unsigned i = 0; i < plan->layout->result.dimensions; i++)
+        used += (size_t)sprintf(to + used, "%s%" PRIu64, i > 0 ? "," : "", place[i]);
+    return used;
+}
+
+/* Writes the value of operation j of a slice, as report_value does. */
+static void put_value(char text[NUMBER_MAX], const struct options *options,
+                      const struct axis_batch *batch, size_t j, size_t i)
+{
+    const struct axis_plan *plan = batch->plan;
+    const struct operation *op = plan->operations[j];
+    const struct reduction like = {.type = plan->type};
+    const union axis_values values = batch->values[j];
+    double number = 0;
+
+    switch (axis_kind(op, plan->type)) {
+    case AXIS_NUMBER:
+        number = values.number[i];
+        break;
+    case AXIS_COUNT:
+        if (values.count[i] == PARTIAL_NO_INDEX)
+            snprintf(text, NUMBER_MAX, "nan");
+        else
+            snprintf(text, NUMBER_MAX, "%" PRIu64, values.count[i]);
+        return;
+    case AXIS_INTEGER:
+        if (values.integer[i].known)
+            number_format_integer(text, &values.integer[i]);
+        else
+            snprintf(text, NUMBER_MAX, "nan");
+        return;
+    }
+    switch (options->number) {
+    case NUMBER_DECIMAL:
+        number_format(text, number, report_type(op, &like));
+        break;
+    case NUMBER_HEX:
+        number_format_hex(text, number);
+        break;
+    }
+}
+
+/* Adds a line of text or of TSV. Returns its length. */
+static size_t put_fields(char *line, const struct output *out, const struct axis_batch *batch,
+                         size_t i)
+{
+    const struct options *options = out->options;
+    size_t used = 0;
+
+    if (options->output == OUTPUT_TSV)
+        used += (size_t)sprintf(line, "%s", out->front);
+    if (options->output == OUTPUT_TSV || !options->quiet) {
+        used += put_place(line + used, batch->plan, batch->first + i);
+        line[used++] = '\t';
+    }
+    for (size_t j = 0; j < batch->plan->operation_count; j++) {
+        if (report_repeated(options, j))
+            continue;
+        if (j > 0)
+            line[used++] = '\t';
+        put_value(line + used, options, batch, j, i);
+        used += strlen(line + used);
+    }
+    line[used++] = '\n';
+    return used;
+}
+
+/* Whether a value is one of JSON's numbers, or an index. */
+static bool is_json_number(const struct axis_batch *batch, size_t j, size_t i)
+{
+    const union axis_values values = batch->values[j];
+
+    switch (axis_kind(batch->plan->operations[j], batch->plan->type)) {
+    case AXIS_NUMBER:
+        return isfinite(values.number[i]);
+    case AXIS_COUNT:
+        return values.count[i] != PARTIAL_NO_INDEX;
+    case AXIS_INTEGER:
+        break;
+    }
+    return values.integer[i].known;
+}
+
+/* Adds an object of JSON. Returns its length. */
+static size_t put_object(char *line, const struct output *out, const struct axis_batch *batch,
+                         size_t i)
+{
+    const struct options *options = out->options;
+    const struct axis_plan *plan = batch->plan;
+    const char *separator = "";
+    char text[NUMBER_MAX];
+    size_t used = (size_t)sprintf(line, "%s\"index\": [", out->front);
+
+    used += put_place(line + used, plan, batch->first + i);
+    used += (size_t)sprintf(line + used, "]");
+    for (size_t j = 0; j < plan->operation_count; j++) {
+        const struct operation *op = plan->operations[j];
+        const bool hex = options->number == NUMBER_HEX && axis_kind(op, plan->type) == AXIS_NUMBER;
+
+        if (report_repeated(options, j))
+            continue;
+        put_value(text, options, batch, j, i);
+        used += (size_t)sprintf(line + used, ", \"%s\": %s%s%s", op->name, hex ? "\"" : "",
+                                is_json_number(batch, j, i) ? text : "null", hex ? "\"" : "");
+    }
+    for (size_t j = 0; j < plan->operation_count; j++) {
+        if (report_repeated(options, j) || is_json_number(batch, j, i))
+            continue;
+        put_value(text, options, batch, j, i);
+        used += (size_t)sprintf(line + used, "%s\"%s\": \"%s\"",
+                                *separator ? separator : ", \"nonfinite\": {",
+                                plan->operations[j]->name, text);
+        separator = ", ";
+    }
+    return used + (size_t)sprintf(line + used, "%s}\n", *separator ? "}" : "");
+}
+
+/* Says which integer the .npy has no room for. */
+static void say_beyond(const struct output *out, const struct axis_batch *batch, size_t j, size_t i)
+{
+    char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
+
+    (void)put_place(place, batch->plan, batch->first + i);
+    put_value(text, out->options, batch, j, i);
+    message_error(EXIT_FAILED,
+                  "%s: the %s of slice [%s] is %s, which is no 64-bit integer: leave "
+                  "--output out",
+                  out->name, batch->plan->operations[j]->name, place, text);
+}
+
+static bool render(void *context, const struct axis_batch *batch, struct axis_bytes *bytes)
+{
+    const struct output *out = context;
+    const size_t most = LINE_MAX_LENGTH + strlen(out->front);
+
+    if (out->npy) {
+        size_t beyond = 0, slice;
+
+        if (axis_npy_values(batch, bytes, &beyond, &slice))
+            return true;
+        if (slice < batch->count)
+            say_beyond(out, batch, beyond, slice);
+        else
+            message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        char *line = axis_bytes_extend(bytes, most);
+
+        if (!line) {
+            message_error(EXIT_FAILED, "out of memory");
+            return false;
+        }
+        bytes->size += out->options->output == OUTPUT_JSON ? put_object(line, out, batch, i)
+                                                           : put_fields(line, out, batch, i);
+    }
+    return true;
+}
+
+/* Bytes that standard output has room for until it is flushed. */
+#define FLUSHED_BYTES ((size_t)128 << 10)
+
+static bool write_bytes(void *context, const void *bytes, size_t size)
+{
+    struct output *out = context;
+    bool good = !out->failed;
+
+    if (out->npy) {
+        good = good && (size == 0 || fwrite(bytes, 1, size, out->npy) == size);
+        if (!good && !out->failed)
+            output_error(out->options->axis_output);
+        out->failed = !good;
+        return good;
+    }
+    for (size_t i = 0; i < size && good; i += FLUSHED_BYTES) {
+        const size_t some = size - i < FLUSHED_BYTES ? size - i : FLUSHED_BYTES;
+
+        good = fwrite((const char *)bytes + i, 1, some, stdout) == some;
+        good = stdio_flush() && good; /* which knows why it fails */
+    }
+    return good;
+}
+
+/* The heading of lines; of several files as text, each has one below its name. */
+static void print_heading(struct output *out)
+{
+    const struct options *options = out->options;
+    const bool several = options->file_count > 1 || out->array;
+
+    if (options->quiet || options->output == OUTPUT_JSON)
+        return;
+    if (options->output == OUTPUT_TEXT && several)
+        printf("%s:\n", out->name);
+    if (options->output == OUTPUT_TEXT ? !several && !out->first : !out->first)
+        return;
+    fputs(options->output == OUTPUT_TSV ? "file\tarray\tindex" : "index", stdout);
+    for (size_t j = 0; j < options->operation_count; j++)
+        if (!report_repeated(options, j))
+            printf("\t%s", options->operations[j]->name);
+    putchar('\n');
+}
+
+static bool begin(void *context, const struct axis_plan *plan, const char *name)
+{
+    struct output *out = context;
+    struct axis_bytes header = {0};
+    bool good = true;
+
+    (void)name;
+    if (out->options->axis_output) {
+        for (size_t j = 0; j < plan->operation_count && plan->layout->length == 0; j++)
+            if (axis_kind(plan->operations[j], plan->type) == AXIS_INTEGER &&
+                plan->operations[j]->kind == OPERATION_ELEMENT && plan->layout->results > 0) {
+                message_error(EXIT_FAILED,
+                              "%s: there is no %s of no elements, and no integer stands for that: "
+                              "leave --output out",
+                              out->name, plan->operations[j]->name);
+                return false;
+            }
+        out->npy = output_open(out->options->axis_output);
+        if (!out->npy)
+            return false;
+        good = axis_npy_header(plan, &header) && write_bytes(out, header.data, header.size);
+        free(header.data);
+        return good;
+    }
+    print_heading(out);
+    out->first = false;
+    return true;
+}
+
+/* What stands in front of each line of TSV, or each object of JSON. NULL without memory. */
+static char *make_front(const struct output *out)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to)
+        return NULL;
+    if (out->options->output == OUTPUT_JSON) {
+        fputs("{\"file\": ", to);
+        json_string(to, out->path);
+        if (out->array) {
+            fputs(", \"array\": ", to);
+            json_string(to, out->array);
+        }
+        fputs(", ", to);
+    } else if (out->options->output == OUTPUT_TSV) {
+        report_tsv_name_to(to, out->path);
+        putc('\t', to);
+        report_tsv_field_to(to, out->array ? out->array : "");
+        putc('\t', to);
+    }
+    return fclose(to) == 0 ? text : NULL;
+}
+
+/* The line of statistics. */
+static void report_outcome(const struct output *out, const struct axis_outcome *outcome)
+{
+    const struct options *options = out->options;
+    const bool named = options->file_count > 1 || out->array;
+
+    if (options->quiet || (options->output != OUTPUT_TEXT && !options->verbose))
+        return;
+    message_line("%s%s%" PRIu64 " slices of %" PRIu64 " element%s, %" PRIu64
+                 " bytes, %.6f s, %.3f GB/s",
+                 named ? out->name : "", named ? ": " : "", outcome->layout.results,
+                 outcome->layout.length, outcome->layout.length == 1 ? "" : "s", outcome->bytes,
+                 outcome->seconds, report_rate(outcome->bytes, outcome->seconds));
+}
+
+/* Reduces a file, or an array of it. */
+static void reduce(struct output *out, const struct container_array *array)
+{
+    const struct options *options = out->options;
+    const struct axis_sink sink = {
+        .begin = begin, .render = render, .write = write_bytes, .context = out};
+    struct axis_outcome outcome;
+    bool good;
+
+    out->array = array ? array->name : NULL;
+    source_name_array(out->name, out->path, array);
+    out->front = make_front(out);
+    if (!out->front) {
+        message_error(EXIT_FAILED, "out of memory");
+        return;
+    }
+    good = axis_reduce(&options->session, &options->axis, options->operations,
+                       options->operation_count, out->path, array, &sink, &outcome);
+    free(out->front);
+    if (out->npy) {
+        good =
+            (out->failed ? fclose(out->npy) == 0 : output_close(out->npy, options->axis_output)) &&
+            good;
+        out->npy = NULL;
+    }
+    (void)stdio_flush();
+    if (good)
+        report_outcome(out, &outcome);
+}
+
+/* Reduces the arrays of a container, one after the other. */
+static void reduce_arrays(struct output *out)
+{
+    struct source *s = source_open(out->path, &out->options->session.input, 1);
+    const struct source_info *info = s ? source_info(s) : NULL;
+
+    if (s && out->options->axis_output && info->pick_count != 1)
+        source_error(s, "--output is for one array: name it with --array");
+    else if (s)
+        for (size_t k = 0; k < info->pick_count; k++)
+            reduce(out, info->picks[k].array);
+    if (s)
+        source_close(s);
+}
+
+void axis_files(const struct options *options)
+{
+    struct output out = {.options = options, .first = true};
+
+    if (options->axis_output && !output_possible(options->axis_output))
+        return;
+    for (int i = 0; i < options->file_count; i++) {
+        out.path = options->files[i];
+        if (source_is_container(out.path, &options->session.input))
+            reduce_arrays(&out);
+        else
+            reduce(&out, NULL);
+    }
+}

@@ -1,0 +1,615 @@
+#include "config.h"
+
+#include "engine/cpu/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/cpu/slices_convert.h"
+
+/* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
+#define SCRATCH_BYTES ((size_t)64 << 10)
+
+/* Without kernels: so many elements of a column are reduced at a time, and so many bytes of
+   neighbouring columns are turned together. */
+#define RUN_ELEMENTS ((size_t)512)
+#define RUN_BYTES ((size_t)64)
+_Static_assert(RUN_ELEMENTS *RUN_BYTES <= SCRATCH_BYTES, "runs of all columns fit");
+
+#define ALIGNMENT 64
+
+/* Fewer columns than this are folded, if there are so many rows for each of the folded ones: then
+   merging these at the end costs little. */
+#define FOLD_BELOW 64
+#define FOLD_MAX 1024
+#define FOLD_ROWS 16
+
+bool cpu_slices_are_fast(enum element_type type, unsigned wants)
+{
+    return element_is_float(cpu_slices_type(type)) &&
+           !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+}
+
+static bool wants_extremes(unsigned wants)
+{
+    return wants & PARTIAL_EXTREMES;
+}
+
+/* The key that any other is less than, or more. */
+static void clear_keys(void *keys, size_t count, size_t size, bool min)
+{
+    int32_t *narrow = keys;
+    int64_t *wide = keys;
+
+    if (size == sizeof *narrow)
+        for (size_t i = 0; i < count; i++)
+            narrow[i] = min ? INT32_MAX : INT32_MIN;
+    else
+        for (size_t i = 0; i < count; i++)
+            wide[i] = min ? INT64_MAX : INT64_MIN;
+}
+
+/* Clears what kernels of rows need not find cleared. */
+static void clear_found(struct cpu_slices *s, size_t count)
+{
+    if (s->high) {
+        memset(s->high, 0, count * sizeof *s->high);
+        memset(s->low, 0, count * sizeof *s->low);
+    }
+    if (s->min) {
+        clear_keys(s->min, count, s->key_size, true);
+        clear_keys(s->max, count, s->key_size, false);
+    }
+}
+
+void cpu_slices_clear(struct cpu_slices *s, size_t count)
+{
+    memset(s->used, 0, count * sizeof *s->used);
+    s->filled = 0;
+    if (s->kind == CPU_SLICES_COLUMNS)
+        clear_found(s, count);
+}
+
+bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
+                     unsigned wants, size_t room)
+{
+    const size_t lanes = CPU_LANES_MAX, all = (room + 2 * lanes - 1) / lanes * lanes;
+    bool good;
+
+    memset(s, 0, sizeof *s);
+    s->kind = kind;
+    s->room = room;
+    s->fast = cpu_slices_are_fast(type, wants);
+    s->integers = s->fast && element_is_integer(type);
+    s->key_size =
+        kind == CPU_SLICES_COLUMNS && element_size(cpu_slices_type(type)) <= sizeof(int32_t)
+            ? sizeof(int32_t)
+            : sizeof(int64_t);
+    s->partial = calloc(all, sizeof *s->partial);
+    s->used = calloc(all, sizeof *s->used);
+    good = s->partial && s->used;
+    if (s->fast) {
+        s->high = aligned_alloc(ALIGNMENT, all * sizeof *s->high);
+        s->low = aligned_alloc(ALIGNMENT, all * sizeof *s->low);
+        good = good && s->high && s->low;
+    }
+    if (s->fast && wants_extremes(wants)) {
+        s->min = aligned_alloc(ALIGNMENT, all * s->key_size);
+        s->max = aligned_alloc(ALIGNMENT, all * s->key_size);
+        good = good && s->min && s->max;
+    }
+    if (good)
+        clear_found(s, all);
+    return good;
+}
+
+void cpu_slices_close(struct cpu_slices *s)
+{
+    for (size_t i = 0; s->partial && i < s->room; i++)
+        free(s->partial[i]);
+    free(s->partial);
+    free(s->used);
+    free(s->high);
+    free(s->low);
+    free(s->min);
+    free(s->max);
+    memset(s, 0, sizeof *s);
+}
+
+bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
+                     enum element_type type, unsigned wants, bool swap)
+{
+    memset(z, 0, sizeof *z);
+    z->given = type;
+    z->wants = wants;
+    z->swap = swap && element_size(type) > 1;
+    if (cpu_slices_are_fast(type, wants))
+        type = cpu_slices_type(type);
+    z->type = type;
+    z->scratch = aligned_alloc(ALIGNMENT, 2 * SCRATCH_BYTES);
+    if (cpu_slices_are_fast(type, wants)) {
+        z->fast =
+            wants_extremes(wants) ? &kernels->slice_extremes[type] : &kernels->slice_sums[type];
+        z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
+        if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
+            return false;
+    }
+    return cpu_reducer_open(&z->reducer, kernels, type, wants) && z->scratch;
+}
+
+void cpu_slicer_close(struct cpu_slicer *z)
+{
+    cpu_reducer_close(&z->reducer);
+    if (z->folded.partial)
+        cpu_slices_close(&z->folded);
+    free(z->scratch);
+}
+
+/* The key of a v_order of binary32, as an exact_key. */
+static int64_t wide_key(int32_t order)
+{
+    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
+    const uint32_t bits = (uint32_t)order ^ ((uint32_t)(order >> 31) >> 1);
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return exact_key((double)x);
+}
+
+static int64_t key_of(const void *keys, size_t i, size_t size)
+{
+    return size == sizeof(int32_t) ? wide_key(((const int32_t *)keys)[i])
+                                   : ((const int64_t *)keys)[i];
+}
+
+/* The key of an element, whose type is the slices', from that of the float it was taken as. */
+static int64_t found_key(const struct cpu_slices *s, int64_t key)
+{
+    return s->integers ? (int64_t)exact_key_value(key) : key;
+}
+
+int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
+{
+    return found_key(s, key_of(s->min, i, s->key_size));
+}
+
+int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
+{
+    return found_key(s, key_of(s->max, i, s->key_size));
+}
+
+/* Whether a key of extremes is one, of elements. */
+static bool has_keys(const struct cpu_slices *s, size_t i)
+{
+    if (!s->min)
+        return false;
+    if (s->key_size == sizeof(int32_t))
+        return ((const int32_t *)s->min)[i] <= ((const int32_t *)s->max)[i];
+    return ((const int64_t *)s->min)[i] <= ((const int64_t *)s->max)[i];
+}
+
+/* Adds what the kernels found of a slice to a partial result, but for the count. */
+static void add_found(const struct cpu_slices *s, size_t i, struct partial *p)
+{
+    if (!s->fast)
+        return;
+    exact_add(&p->sum, s->high[i]);
+    exact_add(&p->sum, s->low[i]);
+    if (has_keys(s, i)) {
+        partial_take_min(p, cpu_slices_min_key(s, i), PARTIAL_NO_INDEX);
+        partial_take_max(p, cpu_slices_max_key(s, i), PARTIAL_NO_INDEX);
+    }
+}
+
+void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, struct partial *p)
+{
+    if (s->used[i])
+        *p = *s->partial[i];
+    else
+        partial_clear(p);
+    add_found(s, i, p);
+    p->count = count;
+}
+
+/* The partial result of a slice; a new one is empty. NULL, with `failed` set, without memory. */
+static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, size_t i)
+{
+    if (!s->partial[i])
+        s->partial[i] = malloc(sizeof *s->partial[i]);
+    if (!s->partial[i]) {
+        z->failed = true;
+        return NULL;
+    }
+    if (!s->used[i])
+        partial_clear(s->partial[i]);
+    s->used[i] = true;
+    return s->partial[i];
+}
+
+/* Takes a run of elements of a slice into its partial result, by the kernels of whole files. */
+static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, const void *data,
+                     size_t count, uint64_t index)
+{
+    struct cpu_reducer *r = &z->reducer;
+    const bool begun = s->used[slice];
+    struct partial *p = partial_of(z, s, slice);
+
+    if (!p)
+        return;
+    if (begun)
+        r->partial = *p;
+    else
+        partial_clear(&r->partial);
+    r->kernel(r, data, count, index);
+    *p = r->partial;
+}
+
+/* Moves the sums of a slice to its partial result. */
+static void drain(struct cpu_slices *s, size_t i, struct partial *p)
+{
+    exact_add(&p->sum, s->high[i]);
+    exact_add(&p->sum, s->low[i]);
+    s->high[i] = s->low[i] = 0;
+}
+
+/* Adds another slice's sums and keys to those of one. */
+static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                      const struct cpu_slices *other, size_t j)
+{
+    double error, rest, low_error, low, high = exact_two_sum(s->high[i], other->high[j], &error);
+    struct partial *p;
+
+    low = exact_two_sum(s->low[i], other->low[j], &low_error);
+    low = exact_two_sum(low, error, &rest);
+    if (rest == 0 && low_error == 0) {
+        s->high[i] = high;
+        s->low[i] = low;
+    } else if ((p = partial_of(z, s, i))) {
+        drain(s, i, p);
+        exact_add(&p->sum, other->high[j]);
+        exact_add(&p->sum, other->low[j]);
+    }
+    if (!s->min)
+        return;
+    if (s->key_size == sizeof(int32_t)) {
+        int32_t *min = s->min, *max = s->max;
+        const int32_t *other_min = other->min, *other_max = other->max;
+
+        min[i] = other_min[j] < min[i] ? other_min[j] : min[i];
+        max[i] = other_max[j] > max[i] ? other_max[j] : max[i];
+    } else {
+        int64_t *min = s->min, *max = s->max;
+        const int64_t *other_min = other->min, *other_max = other->max;
+
+        min[i] = other_min[j] < min[i] ? other_min[j] : min[i];
+        max[i] = other_max[j] > max[i] ? other_max[j] : max[i];
+    }
+}
+
+/* Where a kernel leaves what it finds, from slice `first` on. */
+static struct cpu_slice_results results_from(const struct cpu_slices *s, size_t first)
+{
+    return (struct cpu_slice_results){
+        .high = s->high + first,
+        .low = s->low + first,
+        .min = s->min ? (char *)s->min + first * s->key_size : NULL,
+        .max = s->max ? (char *)s->max + first * s->key_size : NULL,
+    };
+}
+
+/* Rows that a kernel takes together. */
+#define ROWS_TOGETHER 256
+_Static_assert(ROWS_TOGETHER <= FOLD_MAX, "as many fit the folded slices");
+
+/* Takes rows by their kernel: of slices that had no elements before, or beside what they had. */
+static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                           const unsigned char *x, size_t rows, size_t length, uint64_t index)
+{
+    const bool begin = first >= s->filled;
+    const size_t bytes = length * element_size(z->type);
+    int64_t keys[2][ROWS_TOGETHER + CPU_LANES_MAX];
+    struct cpu_slices beside = {.high = z->folded.high, .low = z->folded.low};
+
+    if (s->min) {
+        beside.min = keys[0];
+        beside.max = keys[1];
+    }
+    beside.key_size = sizeof(int64_t);
+    for (size_t i = 0; i < rows; i += ROWS_TOGETHER) {
+        const size_t n = rows - i < ROWS_TOGETHER ? rows - i : ROWS_TOGETHER;
+        struct cpu_slices *to = begin ? s : &beside;
+        const size_t at = begin ? first + i : 0;
+        const struct cpu_slice_results results = results_from(to, at);
+        bool bad[ROWS_TOGETHER];
+
+        z->fast->rows(x + i * bytes, n, length, &results, bad);
+        if (begin && !memchr(bad, 1, n))
+            continue;
+        for (size_t row = 0; row < n; row++) {
+            if (bad[row]) {
+                to->high[at + row] = to->low[at + row] = 0;
+                if (to->min) {
+                    ((int64_t *)to->min)[at + row] = INT64_MAX;
+                    ((int64_t *)to->max)[at + row] = INT64_MIN;
+                }
+                take_run(z, s, first + i + row, x + (i + row) * bytes, length, index);
+            }
+            if (!begin)
+                add_slice(z, s, first + i + row, to, at + row);
+        }
+    }
+}
+
+/* Takes rows in this machine's byte order. */
+static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const unsigned char *x, size_t rows, size_t length, uint64_t index)
+{
+    const size_t size = element_size(z->type);
+
+    if (z->fast)
+        take_rows_fast(z, s, first, x, rows, length, index);
+    else
+        for (size_t i = 0; i < rows; i++)
+            take_run(z, s, first + i, x + i * length * size, length, index);
+    if (s->filled < first + rows)
+        s->filled = first + rows;
+}
+
+/* Puts elements into the scratch as they are taken: in this machine's byte order, and of a type
+   that has kernels. */
+static void bring(struct cpu_slicer *z, unsigned char *to, const unsigned char *from, size_t count)
+{
+    const size_t size = element_size(z->given);
+    unsigned char swapped[4096];
+    const size_t most = sizeof swapped / size;
+
+    if (z->given == z->type) {
+        element_swap(to, from, count, size);
+        return;
+    }
+    for (size_t i = 0; i < count && z->swap; i += most) {
+        const size_t some = count - i < most ? count - i : most;
+
+        element_swap(swapped, from + i * size, some, size);
+        cpu_slices_convert(to + i * element_size(z->type), swapped, some, z->given);
+    }
+    if (!z->swap)
+        cpu_slices_convert(to, from, count, z->given);
+}
+
+void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                     size_t rows, size_t length, uint64_t index)
+{
+    const size_t size = element_size(z->given), most = SCRATCH_BYTES / element_size(z->type);
+    const unsigned char *x = data;
+
+    if (!z->swap && z->given == z->type) {
+        take_rows(z, s, first, x, rows, length, index);
+        return;
+    }
+    for (size_t i = 0; i < rows;) {
+        const size_t group = length < most ? most / length : 1, left = rows - i;
+        const size_t count = left < group ? left : group;
+
+        for (size_t at = 0; at < length; at += most) {
+            const size_t part = length - at < most ? length - at : most;
+
+            bring(z, z->scratch, x + (i * length + at) * size, count * part);
+            take_rows(z, s, first + i, z->scratch, count, part, index + at);
+        }
+        i += count;
+    }
+}
+
+/* Takes columns without kernels: turns some at a time into rows. */
+static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                        uint64_t index)
+{
+    const size_t size = element_size(z->type), most = RUN_BYTES / size;
+    unsigned char *turned = z->scratch + SCRATCH_BYTES;
+
+    for (size_t j = 0; j < columns; j += most) {
+        const size_t count = columns - j < most ? columns - j : most;
+
+        for (size_t i = 0; i < rows; i += RUN_ELEMENTS) {
+            const size_t run = rows - i < RUN_ELEMENTS ? rows - i : RUN_ELEMENTS;
+
+            for (size_t row = 0; row < run; row++)
+                for (size_t column = 0; column < count; column++)
+                    memcpy(turned + (column * RUN_ELEMENTS + row) * size,
+                           x + (i + row) * stride + (j + column) * size, size);
+            for (size_t column = 0; column < count; column++)
+                take_run(z, s, first + j + column, turned + column * RUN_ELEMENTS * size, run,
+                         index + i);
+        }
+    }
+}
+
+/* What a kernel of columns has been given, for what it leaves. */
+struct column_call {
+    struct cpu_slicer *slicer;
+    struct cpu_slices *slices; /* the elements' */
+    size_t first;
+    struct cpu_slices *sums; /* the kernel's, which it has from `sums_first` on */
+    size_t sums_first;
+    const unsigned char *x;
+    size_t stride;
+    size_t folded; /* columns that there are, if they are folded; else as many as the kernel has */
+    size_t fold;   /* rows in one of the kernel's */
+    uint64_t index;
+};
+
+/* Takes elements that a kernel left. */
+static void take_left(void *context, size_t column, size_t row, size_t rows)
+{
+    const struct column_call *c = context;
+    const size_t size = element_size(c->slicer->type);
+    struct partial *p = partial_of(c->slicer, c->slices, c->first + column % c->folded);
+
+    if (!p)
+        return;
+    drain(c->sums, c->sums_first + column, p);
+    for (size_t i = row; i < row + rows; i++)
+        partial_take_element(p, c->slicer->type, c->x + i * c->stride + column * size,
+                             c->index + i * c->fold + column / c->folded);
+}
+
+/* Takes columns that fill no vector: as some that do, the others of which are zero. */
+static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                        uint64_t index)
+{
+    const size_t size = element_size(z->type), width = z->lanes * size;
+    const size_t most = SCRATCH_BYTES / width;
+    unsigned char *wide = z->scratch + SCRATCH_BYTES;
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = &z->folded,
+                               .x = wide,
+                               .stride = width,
+                               .folded = columns,
+                               .fold = 1};
+    const struct cpu_slice_results to = results_from(&z->folded, 0);
+
+    cpu_slices_clear(&z->folded, z->lanes);
+    for (size_t i = 0; i < rows; i += most) {
+        const size_t n = rows - i < most ? rows - i : most;
+
+        for (size_t row = 0; row < n; row++) {
+            memcpy(wide + row * width, x + (i + row) * stride, columns * size);
+            memset(wide + row * width + columns * size, 0, width - columns * size);
+        }
+        call.index = index + i;
+        z->fast->columns(wide, width, n, z->lanes, &to, take_left, &call);
+    }
+    for (size_t j = 0; j < columns; j++)
+        add_slice(z, s, first + j, &z->folded, j);
+}
+
+/* Takes columns by their kernel, a multiple of its lanes. */
+static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                      uint64_t index)
+{
+    const struct cpu_slice_results to = results_from(s, first);
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = s,
+                               .sums_first = first,
+                               .x = x,
+                               .stride = stride,
+                               .folded = columns,
+                               .fold = 1,
+                               .index = index};
+
+    if (columns > 0)
+        z->fast->columns(x, stride, rows, columns, &to, take_left, &call);
+}
+
+/* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
+static size_t choose_fold(const struct cpu_slicer *z, size_t rows, size_t columns)
+{
+    size_t fold = (FOLD_BELOW + columns - 1) / columns;
+
+    if (columns >= FOLD_BELOW)
+        return 1;
+    while (fold * columns % z->lanes != 0 && (fold + 1) * columns <= FOLD_MAX)
+        fold++;
+    return fold * columns % z->lanes == 0 && rows >= FOLD_ROWS * fold ? fold : 1;
+}
+
+/* Takes few columns, the rows of which lie one behind the other, as `fold` times as many. */
+static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                        const unsigned char *x, size_t rows, size_t columns, size_t fold,
+                        uint64_t index)
+{
+    const size_t stride = columns * fold * element_size(z->type);
+    const struct cpu_slice_results to = results_from(&z->folded, 0);
+    struct column_call call = {.slicer = z,
+                               .slices = s,
+                               .first = first,
+                               .sums = &z->folded,
+                               .x = x,
+                               .stride = stride,
+                               .folded = columns,
+                               .fold = fold,
+                               .index = index};
+
+    cpu_slices_clear(&z->folded, columns * fold);
+    z->fast->columns(x, stride, rows / fold, columns * fold, &to, take_left, &call);
+    for (size_t j = 0; j < columns * fold; j++)
+        add_slice(z, s, first + j % columns, &z->folded, j);
+}
+
+/* Takes columns in this machine's byte order. */
+static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                         uint64_t index)
+{
+    const size_t size = element_size(z->type);
+    size_t fold, wide, folded_rows;
+
+    if (!z->fast) {
+        take_turned(z, s, first, x, stride, rows, columns, index);
+        return;
+    }
+    fold = stride == columns * size ? choose_fold(z, rows, columns) : 1;
+    folded_rows = fold > 1 ? rows / fold * fold : 0;
+    if (fold > 1)
+        take_folded(z, s, first, x, folded_rows, columns, fold, index);
+    x += folded_rows * stride;
+    rows -= folded_rows;
+    index += folded_rows;
+    wide = columns / z->lanes * z->lanes;
+    take_wide(z, s, first, x, stride, rows, wide, index);
+    if (wide < columns && rows > 0)
+        take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
+}
+
+/* The most columns that are swapped together. */
+#define SWAPPED_COLUMNS 1024
+
+void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
+                        size_t stride, size_t rows, size_t columns, uint64_t index)
+{
+    const size_t size = element_size(z->given), taken = element_size(z->type);
+    const size_t width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
+    const unsigned char *x = data;
+    size_t height;
+
+    if (!z->swap && z->given == z->type) {
+        take_columns(z, s, first, x, stride, rows, columns, index);
+        return;
+    }
+    height = SCRATCH_BYTES / taken / (width ? width : 1);
+    for (size_t j = 0; j < columns; j += width) {
+        const size_t some = columns - j < width ? columns - j : width;
+
+        for (size_t i = 0; i < rows; i += height) {
+            const size_t lines = rows - i < height ? rows - i : height;
+
+            for (size_t row = 0; row < lines; row++)
+                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size, some);
+            take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
+        }
+    }
+}
+
+void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
+                      const struct cpu_slices *other, size_t from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct partial *p;
+
+        if (s->fast)
+            add_slice(z, s, first + i, other, from + i);
+        if (!other->used[from + i])
+            continue;
+        p = partial_of(z, s, first + i);
+        if (p)
+            partial_merge(p, other->partial[from + i]);
+    }
+}

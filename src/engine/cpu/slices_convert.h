@@ -1,0 +1,21 @@
+/*
+ * Elements as the kernels of slices take them: there are kernels for floats of 16 bits and more,
+ * and elements of other types become equal ones of these. Pure functions.
+ */
+#ifndef GPUREDUCE_CPU_SLICES_CONVERT_H
+#define GPUREDUCE_CPU_SLICES_CONVERT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/element.h"
+
+/* The type that elements of a type are taken as, which has all its values: a float that has
+   kernels, or the same type where there is none. */
+enum element_type cpu_slices_type(enum element_type type);
+
+/* Makes `count` elements of a type, in this machine's byte order, those of the other type. The two
+   places do not overlap, and have any alignment. */
+void cpu_slices_convert(void *to, const void *from, size_t count, enum element_type type);
+
+#endif

@@ -1,0 +1,347 @@
+#include "config.h"
+
+#include "run/axis.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "run/axis_state.h"
+#include "sys/clock.h"
+#include "sys/cores.h"
+#include "sys/message.h"
+
+/* How often progress is shown. */
+#define TICK (CLOCK_SECOND / 50)
+
+/* The most columns that each worker has accumulators of its own for: the level-1 and level-2 caches
+   hold them. And where there are too few strips for all workers. */
+#define OWN_COLUMNS 8192
+#define OWN_COLUMNS_MOST 65536
+
+/* Bytes of a row that one worker claims together, at most: what a page table maps. */
+#define STRIP_BYTES ((uint64_t)2 << 20)
+
+/* Bytes of a row that are reduced together: the sums of the columns stay in the level-2 cache. */
+#define STRIP_PIECE_BYTES ((size_t)16 << 10)
+/* Columns, where each has a whole partial result. */
+#define STRIP_PIECE_SLOW 256
+
+static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
+static void unlock(struct axis_run *run) RELEASE(axis_run_role);
+
+UNCHECKED static void lock(struct axis_run *run)
+{
+    mutex_lock(&run->mutex);
+}
+
+UNCHECKED static void unlock(struct axis_run *run)
+{
+    mutex_unlock(&run->mutex);
+}
+
+/* Divides columns into strips, some for each worker. */
+static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece)
+{
+    const uint64_t inner = run->layout->inner;
+    const uint64_t most = STRIP_BYTES / run->info->element_size;
+    uint64_t columns = inner / workers / 4 / piece * piece;
+
+    columns = columns > most ? most : columns < piece ? piece : columns;
+    run->strip_columns = columns;
+    run->strips = (inner + columns - 1) / columns;
+}
+
+/* Chooses how the input is shared out. */
+static void choose_way(struct axis_run *run, unsigned workers)
+{
+    const struct axis_layout *layout = run->layout;
+    const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
+    const size_t piece = fast ? STRIP_PIECE_BYTES / run->info->element_size : STRIP_PIECE_SLOW;
+    const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
+
+    run->group_elements = layout->length * layout->inner;
+    run->group_slices = (size_t)layout->inner;
+    choose_strips(run, workers, piece);
+    if (layout->inner == 1) {
+        run->way = AXIS_ROWS;
+    } else if (layout->inner <= own) {
+        run->way = AXIS_BLOCKS;
+    } else if (!source_is_random(run->source)) {
+        run->way = AXIS_SHARED;
+    } else if (layout->inner <= OWN_COLUMNS_MOST / OWN_COLUMNS * own &&
+               run->strips * layout->outer < (uint64_t)2 * workers) {
+        run->way = AXIS_BLOCKS;
+    } else {
+        run->way = AXIS_STRIPS;
+        run->group_slices = piece;
+    }
+}
+
+static void refuse(void *context, const struct axis_piece *piece)
+{
+    struct axis_run *run = context;
+    char place[AXIS_PLACE_MAX];
+
+    source_error(
+        run->source, "element %s is a NaN",
+        axis_show_element(place, run->layout, piece->first + piece->count, piece->refused_index));
+}
+
+/* A worker's task, on its own thread. */
+static void worker_task(void *worker)
+{
+    struct axis_worker *w = worker;
+    struct axis_run *run = w->run;
+
+    if (run->way == AXIS_STRIPS)
+        axis_strips_run(w);
+    else
+        axis_worker_run(w);
+    lock(run);
+    run->active--;
+    pthread_cond_signal(&run->ended);
+    unlock(run);
+}
+
+/* Waits until all workers have ended, and shows progress. */
+UNCHECKED static void watch(struct axis_run *run)
+{
+    const struct progress_observer *progress = run->options->progress;
+    const uint64_t total = run->info->compressed ? run->info->input_bytes
+                                                 : run->layout->elements * run->info->element_size;
+
+    if (progress)
+        progress->begin(progress->context, run->info->name, total, clock_now());
+    mutex_lock(&run->mutex);
+    while (run->active > 0) {
+        const uint64_t until = clock_now() + TICK;
+        const struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
+                                   .tv_nsec = (long)(until % CLOCK_SECOND)};
+
+        if (progress)
+            (void)mutex_wait_until(&run->mutex, &run->ended, &t);
+        else
+            mutex_wait(&run->mutex, &run->ended);
+        if (progress)
+            progress->update(progress->context, source_stats(run->source).input_read, clock_now());
+    }
+    mutex_unlock(&run->mutex);
+    if (progress)
+        progress->end(progress->context);
+}
+
+/* Has the workers do it. The last of them, or the only one, may be this thread. */
+static void run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
+{
+    pthread_condattr_t attributes;
+    unsigned started = 0;
+
+    mutex_init(&run->mutex);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&run->ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+    lock(run);
+    run->active = count;
+    unlock(run);
+    while (count > 1 && started < count &&
+           task_thread_start(&workers[started].thread, worker_task, &workers[started], true))
+        started++;
+    lock(run);
+    run->active -= count - started;
+    if (started == 0)
+        run->active = 1;
+    unlock(run);
+    if (started == 0)
+        worker_task(&workers[0]);
+    watch(run);
+    for (unsigned i = 0; i < count; i++)
+        task_thread_end(&workers[i].thread);
+    pthread_cond_destroy(&run->ended);
+    mutex_destroy(&run->mutex);
+}
+
+/* Workers for the input. */
+static unsigned worker_count(const struct session_options *options, uint64_t bytes)
+{
+    const unsigned count = options->threads ? options->threads : cores_available();
+    const uint64_t chunk = options->chunk_size ? options->chunk_size : engine_cpu.chunk_bytes;
+
+    return bytes != SOURCE_UNKNOWN && bytes / chunk + 1 < count ? (unsigned)(bytes / chunk) + 1
+                                                                : count;
+}
+
+/* The results of slices that have no elements. */
+static bool deliver_empty(struct axis_run *run)
+{
+    const uint64_t results = run->layout->results;
+    struct axis_worker w = {.run = run};
+    struct axis_plan plan = *run->plan;
+    bool good;
+
+    good = cpu_slices_open(&w.slices, CPU_SLICES_ROWS, plan.type, plan.wants, 1024) &&
+           axis_batch_open(&w.batch, &plan, 1024);
+    if (!good)
+        source_error(run->source, "out of memory");
+    for (uint64_t k = 0; k < results && good; k += 1024)
+        good = axis_deliver(&w, &w.slices, 0, results - k < 1024 ? (size_t)(results - k) : 1024, k);
+    cpu_slices_close(&w.slices);
+    axis_batch_close(&w.batch);
+    return good;
+}
+
+/* Reduces what is open and has a layout. */
+static bool reduce(struct axis_run *run, unsigned count)
+{
+    struct axis_worker *workers = calloc(count, sizeof *workers);
+    bool good = workers;
+
+    run->kernels = cpu_kernels_choose();
+    choose_way(run, count);
+    for (unsigned i = 0; i < count && good; i++)
+        good = axis_worker_open(&workers[i], run, i);
+    if (!good)
+        source_error(run->source, "out of memory");
+    else
+        run_workers(run, workers, count);
+    for (unsigned i = 0; workers && i < count; i++) {
+        good = good && !workers[i].failed;
+        if (workers[i].run)
+            axis_worker_close(&workers[i]);
+    }
+    free(workers);
+    axis_groups_close(run);
+    return good;
+}
+
+/* The shape of the input: its header's, or that of the options. False, having said why, if there is
+   none. */
+static bool find_shape(const struct axis_run *run, const struct axis_request *request,
+                       struct source_shape *shape)
+{
+    const uint64_t elements = run->info->elements;
+
+    *shape = run->info->shape;
+    if (shape->known) {
+        if (request->shape.known)
+            message_warning("%s: its header states its shape: --shape is ignored", run->info->name);
+        return true;
+    }
+    *shape = request->shape;
+    if (!shape->known) {
+        source_error(run->source, "has no header that says its shape: give --shape");
+        return false;
+    }
+    if (elements != SOURCE_UNKNOWN && axis_settle_shape(shape, elements))
+        return true;
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        if (shape->sizes[i] == AXIS_SIZE_OPEN) {
+            source_error(run->source,
+                         elements == SOURCE_UNKNOWN
+                             ? "can only be read in order: --shape has to say all sizes"
+                             : "no size in the place of -1 gives --shape as many elements as it "
+                               "has");
+            return false;
+        }
+    if (elements == SOURCE_UNKNOWN)
+        return true;
+    source_error(run->source, "holds %" PRIu64 " elements, which is not what --shape says",
+                 elements);
+    return false;
+}
+
+/* Opens the input so that the numbers of elements are true when they come. */
+static struct source *open_source(const struct session_options *options, const char *path,
+                                  const struct container_array *array, unsigned *workers)
+{
+    struct source_options input = options->input;
+    struct source *source;
+
+    input.array = array;
+    *workers = worker_count(options, SOURCE_UNKNOWN);
+    source = source_open(path, &input, *workers);
+    if (source && source_info(source)->compressed && source_info(source)->parallel) {
+        source_close(source);
+        input.in_order = true;
+        input.doubt = false;
+        source = source_open(path, &input, *workers);
+    }
+    return source;
+}
+
+/* Reduces an open source. False on failure. */
+static bool reduce_source(struct axis_run *run, const struct axis_request *request,
+                          struct axis_plan *plan, unsigned workers, struct axis_outcome *outcome)
+{
+    struct axis_layout *layout = &outcome->layout;
+    char reason[AXIS_REASON_MAX];
+    struct source_shape shape;
+    bool good;
+
+    if (!find_shape(run, request, &shape))
+        return false;
+    if (!axis_layout(&shape, request->axis, layout, reason)) {
+        source_error(run->source, "%s", reason);
+        return false;
+    }
+    outcome->elements = layout->elements;
+    outcome->type = run->info->type;
+    outcome->bytes = layout->elements * run->info->element_size;
+    if (!run->sink->begin(run->sink->context, plan, run->info->name))
+        return false;
+    if (worker_count(run->options, outcome->bytes) < workers)
+        workers = worker_count(run->options, outcome->bytes);
+    run->order = (struct axis_order){.write = run->sink->write,
+                                     .write_context = run->sink->context,
+                                     .refuse = refuse,
+                                     .refuse_context = run};
+    axis_order_open(&run->order);
+    if (layout->elements == 0)
+        good = deliver_empty(run);
+    else
+        good = reduce(run, workers);
+    good = good && source_finish(run->source) == SOURCE_COMPLETE;
+    if (good && run->elements != layout->elements) {
+        source_error(run->source, "ends after %" PRIu64 " elements, and --shape says %" PRIu64,
+                     run->elements, layout->elements);
+        good = false;
+    }
+    if (good && axis_order_written(&run->order) != layout->results) {
+        source_error(run->source, "internal error: results are missing");
+        good = false;
+    }
+    axis_order_close(&run->order);
+    return good;
+}
+
+bool axis_reduce(const struct session_options *options, const struct axis_request *request,
+                 const struct operation *const *asked, size_t asked_count, const char *path,
+                 const struct container_array *array, const struct axis_sink *sink,
+                 struct axis_outcome *outcome)
+{
+    struct axis_run run = {.options = options, .sink = sink};
+    struct axis_plan plan = {.layout = &outcome->layout,
+                             .nan = options->nan,
+                             .ddof = options->ddof,
+                             .wants = options->wants,
+                             .operations = asked,
+                             .operation_count = asked_count};
+    const uint64_t begun = clock_now();
+    unsigned workers;
+    bool good;
+
+    memset(outcome, 0, sizeof *outcome);
+    run.source = open_source(options, path, array, &workers);
+    if (!run.source)
+        return false;
+    run.info = source_info(run.source);
+    run.plan = &plan;
+    run.layout = &outcome->layout;
+    plan.type = run.info->type;
+    good = reduce_source(&run, request, &plan, workers, outcome);
+    outcome->seconds = (double)(clock_now() - begun) / (double)CLOCK_SECOND;
+    source_close(run.source);
+    return good;
+}

@@ -1,0 +1,37 @@
+/*
+ * Reductions along an axis: an exact result for each slice of an array, on the CPU. Workers take
+ * chunks of the input, or, of what can be read at any offset, ranges of columns; what they find of
+ * slices that lie in the chunks of several is merged, and results go out in order as they are done.
+ *
+ * Memory: pieces of output that wait for their turn; and where the input can only be read in order,
+ * what is known of each column so far: 25 to 41 bytes, or 2 KiB where there are no kernels for what
+ * is asked for (cpu_slices_are_fast).
+ *
+ * It belongs to one thread. Functions that fail have printed why.
+ */
+#ifndef GPUREDUCE_RUN_AXIS_H
+#define GPUREDUCE_RUN_AXIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "run/axis_layout.h"
+#include "run/axis_sink.h"
+#include "run/session_options.h"
+
+/* What a reduction along an axis came to, beside its results. */
+struct axis_outcome {
+    struct axis_layout layout;
+    enum element_type type;
+    uint64_t elements, bytes; /* of the array */
+    double seconds;
+};
+
+/* Reduces the input called `path`, or an array of it, along the axis that is asked for. The options
+   are those of a session; of their wants only those of the operations matter. */
+bool axis_reduce(const struct session_options *options, const struct axis_request *request,
+                 const struct operation *const *asked, size_t asked_count, const char *path,
+                 const struct container_array *array, const struct axis_sink *sink,
+                 struct axis_outcome *outcome);
+
+#endif

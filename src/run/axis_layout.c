@@ -1,0 +1,106 @@
+#include "config.h"
+
+#include "run/axis_layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The product of the sizes from the first one up to before the last. False where it is beyond 64
+   bits. */
+static bool product(const uint64_t *sizes, unsigned first, unsigned last, uint64_t *result)
+{
+    bool fits = true, zero = false;
+
+    *result = 1;
+    for (unsigned i = first; i < last; i++) {
+        zero = zero || sizes[i] == 0;
+        fits = !__builtin_mul_overflow(*result, sizes[i], result) && fits;
+    }
+    if (zero)
+        *result = 0;
+    return fits || zero;
+}
+
+bool axis_settle_shape(struct source_shape *shape, uint64_t elements)
+{
+    uint64_t *open = NULL, others;
+
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        if (shape->sizes[i] == AXIS_SIZE_OPEN)
+            open = &shape->sizes[i];
+    if (open)
+        *open = 1;
+    if (!product(shape->sizes, 0, shape->dimensions, &others))
+        others = 0;
+    if (!open)
+        return others == elements;
+    *open = others > 0 && elements % others == 0 ? elements / others : AXIS_SIZE_OPEN;
+    return *open != AXIS_SIZE_OPEN;
+}
+
+bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_layout *layout,
+                 char reason[AXIS_REASON_MAX])
+{
+    const int64_t dimensions = (int64_t)shape->dimensions;
+    uint64_t before, behind, bytes;
+    bool fits;
+
+    if (dimensions == 0) {
+        snprintf(reason, AXIS_REASON_MAX, "is a single number, which has no axis");
+        return false;
+    }
+    if (axis < -dimensions || axis >= dimensions) {
+        snprintf(reason, AXIS_REASON_MAX, "has %" PRIi64 " dimension%s, and no axis %" PRIi64,
+                 dimensions, dimensions == 1 ? "" : "s", axis);
+        return false;
+    }
+    *layout = (struct axis_layout){.shape = *shape};
+    layout->axis = (unsigned)(axis < 0 ? axis + dimensions : axis);
+    layout->result.known = true;
+    layout->result.fortran_order = shape->fortran_order;
+    for (unsigned i = 0; i < shape->dimensions; i++)
+        if (i != layout->axis)
+            layout->result.sizes[layout->result.dimensions++] = shape->sizes[i];
+    layout->length = shape->sizes[layout->axis];
+    fits = product(shape->sizes, 0, layout->axis, &before);
+    fits = product(shape->sizes, layout->axis + 1, shape->dimensions, &behind) && fits;
+    layout->outer = shape->fortran_order ? behind : before;
+    layout->inner = shape->fortran_order ? before : behind;
+    fits = !__builtin_mul_overflow(layout->outer, layout->inner, &layout->results) && fits;
+    fits = !__builtin_mul_overflow(layout->results, layout->length, &layout->elements) && fits;
+    /* Offsets in files, and in memory, are of bytes. */
+    if (!fits || __builtin_mul_overflow(layout->elements, (uint64_t)16, &bytes) ||
+        __builtin_mul_overflow(layout->results, (uint64_t)16, &bytes)) {
+        snprintf(reason, AXIS_REASON_MAX, "has a shape that is too large");
+        return false;
+    }
+    return true;
+}
+
+void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[SOURCE_DIMENSIONS_MAX])
+{
+    const struct source_shape *shape = &layout->result;
+
+    for (unsigned i = 0; i < shape->dimensions; i++) {
+        const unsigned fastest = shape->fortran_order ? i : shape->dimensions - 1 - i;
+
+        place[fastest] = k % shape->sizes[fastest];
+        k /= shape->sizes[fastest];
+    }
+}
+
+const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
+                              uint64_t k, uint64_t at)
+{
+    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
+    size_t used = 0;
+
+    axis_place(layout, k, place);
+    for (unsigned i = 0; i < layout->shape.dimensions; i++) {
+        const uint64_t index = i == layout->axis ? at : place[i < layout->axis ? i : i - 1];
+
+        used += (size_t)snprintf(text + used, AXIS_PLACE_MAX - used, "%s%" PRIu64, i > 0 ? "," : "",
+                                 index);
+    }
+    return text;
+}

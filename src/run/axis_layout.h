@@ -1,0 +1,58 @@
+/*
+ * Where the slices along an axis lie in an array: as its elements are numbered in the file, slice
+ * after slice repeats in three counts,
+ *
+ *     index = (outer * length + place) * inner + column
+ *
+ * where `place` is the index in the slice, and outer * inner + column the number of the slice,
+ * which is that of its result. The results of an array in Fortran order are in Fortran order. Pure.
+ */
+#ifndef GPUREDUCE_RUN_AXIS_LAYOUT_H
+#define GPUREDUCE_RUN_AXIS_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/source.h"
+
+/* What is asked for. */
+struct axis_request {
+    bool asked;
+    int64_t axis;              /* counts from 0, or, below it, from the last one backwards: -1 */
+    struct source_shape shape; /* of raw elements, where `known`. At most one size may be
+                                  AXIS_SIZE_OPEN: what the number of elements leaves it */
+};
+
+#define AXIS_SIZE_OPEN UINT64_MAX
+
+struct axis_layout {
+    uint64_t outer, length, inner;
+    uint64_t elements;          /* their product */
+    uint64_t results;           /* slices */
+    struct source_shape shape;  /* of the array */
+    unsigned axis;              /* counts from 0 */
+    struct source_shape result; /* of the results */
+};
+
+/* Sets the open size of a shape, where it has one, so that it is one of so many elements. False if
+   there is none such. */
+bool axis_settle_shape(struct source_shape *shape, uint64_t elements);
+
+/* The layout for an axis of a shape. False if there is no such axis, with *reason, which stands
+   behind the name of the input. */
+#define AXIS_REASON_MAX 160
+bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_layout *layout,
+                 char reason[AXIS_REASON_MAX]);
+
+/* The index in each dimension of the result number k. */
+void axis_place(const struct axis_layout *layout, uint64_t k,
+                uint64_t place[SOURCE_DIMENSIONS_MAX]);
+
+/* Room for such indices as text. */
+#define AXIS_PLACE_MAX (SOURCE_DIMENSIONS_MAX * 21 + 1)
+
+/* Writes those of an element of the array, the one number `at` of slice k: 3,5. Returns `text`. */
+const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
+                              uint64_t k, uint64_t at);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * Results in order: workers hand in pieces of output as they are done, and each is written when all
+ * before it are. Who hands in the next piece writes it, and those behind it that wait.
+ *
+ * Any worker may put pieces in, and wait; all else belongs to who owns it. What waits is bounded by
+ * how far workers are apart; where writing is slow, they wait for that.
+ */
+#ifndef GPUREDUCE_RUN_AXIS_ORDER_H
+#define GPUREDUCE_RUN_AXIS_ORDER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/mutex.h"
+
+/* Bytes. */
+#define AXIS_ORDER_WAITING ((size_t)64 << 20)
+
+MUTEX_ROLE(axis_order_role);
+
+/* Bytes on the heap. */
+struct axis_bytes {
+    unsigned char *data;
+    size_t size, room;
+};
+
+/* Makes room for `more` bytes behind those there are. NULL without memory; else where they go; the
+   caller adds them to the size. */
+void *axis_bytes_extend(struct axis_bytes *b, size_t more);
+
+/* A piece of output: the results from `first` on. */
+struct axis_piece {
+    uint64_t first, count;
+    struct axis_bytes bytes; /* taken over */
+    bool refused;            /* the result behind these cannot be had: the output ends here */
+    uint64_t refused_index;  /* where in its slice the NaN is */
+    struct axis_piece *next; /* used here alone */
+};
+
+struct axis_order {
+    /* Writes bytes. False on failure: then nothing more is written. */
+    bool (*write)(void *context, const void *bytes, size_t size);
+    /* Says why the output ends. */
+    void (*refuse)(void *context, const struct axis_piece *piece);
+    void *write_context, *refuse_context;
+
+    struct mutex mutex;
+    pthread_cond_t room;
+    uint64_t next GUARDED_BY(axis_order_role);              /* the first result not written */
+    struct axis_piece *waiting GUARDED_BY(axis_order_role); /* in order */
+    size_t waiting_bytes GUARDED_BY(axis_order_role);
+    bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
+};
+
+/* The functions and their contexts are set. */
+void axis_order_open(struct axis_order *o);
+void axis_order_close(struct axis_order *o);
+
+/* Hands in a piece. False once something has failed: nobody needs more of them. */
+bool axis_order_put(struct axis_order *o, const struct axis_piece *piece);
+
+/* Makes it one in which something has failed. */
+void axis_order_fail(struct axis_order *o);
+
+/* Waits while much waits to be written by another worker, which is writing. */
+void axis_order_wait(struct axis_order *o);
+
+/* How many results have been written. */
+uint64_t axis_order_written(struct axis_order *o);
+
+#endif

@@ -1,0 +1,191 @@
+#include "config.h"
+
+#include "run/axis_results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/spread.h"
+
+#define MEMBER(name) offsetof(struct result, name)
+
+enum axis_kind axis_kind(const struct operation *op, enum element_type type)
+{
+    if (op->kind == OPERATION_COUNT)
+        return AXIS_COUNT;
+    return op->integer != 0 && element_is_integer(type) ? AXIS_INTEGER : AXIS_NUMBER;
+}
+
+static size_t value_size(enum axis_kind kind)
+{
+    switch (kind) {
+    case AXIS_NUMBER:
+        return sizeof(double);
+    case AXIS_COUNT:
+        return sizeof(uint64_t);
+    case AXIS_INTEGER:
+        break;
+    }
+    return sizeof(struct integer);
+}
+
+bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room)
+{
+    bool good = true;
+
+    *b = (struct axis_batch){.plan = plan, .room = room};
+    for (size_t i = 0; i < plan->operation_count && good; i++) {
+        b->values[i].number = calloc(room, value_size(axis_kind(plan->operations[i], plan->type)));
+        good = b->values[i].number;
+    }
+    return good;
+}
+
+void axis_batch_close(struct axis_batch *b)
+{
+    for (size_t i = 0; b->plan && i < b->plan->operation_count; i++)
+        free(b->values[i].number);
+    b->plan = NULL;
+}
+
+/* Sets what is asked for of a slice, from its partial result. */
+static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
+{
+    const struct axis_plan *plan = b->plan;
+    const struct partial_types types = partial_types_of(plan->type);
+    const bool skip = plan->nan == NAN_SKIP;
+    struct result result;
+
+    if (plan->nan == NAN_ERROR && p->nan > 0) {
+        b->refused = true;
+        b->refused_index = p->first_nan;
+        return;
+    }
+    partial_finish_types(p, &types, skip, &result);
+    spread_finish(p,
+                  &(struct spread_terms){
+                      .skip_nan = skip, .ddof = plan->ddof, .type = plan->type, .types = types},
+                  &result);
+    for (size_t j = 0; j < plan->operation_count; j++) {
+        const struct operation *op = plan->operations[j];
+
+        switch (axis_kind(op, plan->type)) {
+        case AXIS_NUMBER:
+            b->values[j].number[i] = operation_number(op, &result);
+            break;
+        case AXIS_COUNT:
+            b->values[j].count[i] = operation_integer(op, &result);
+            break;
+        case AXIS_INTEGER: {
+            const struct integer *x = operation_exact_integer(op, &result);
+
+            b->values[j].integer[i] = x ? *x : (struct integer){.known = false};
+            break;
+        }
+        }
+    }
+}
+
+/* The same for elements that are integers, which kernels have taken as floats. */
+static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                            const struct operation *op, struct integer *values)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        int64_t value;
+
+        if (op->member == MEMBER(sum)) {
+            /* Rows and columns of some 2^20 elements, or small ones: else it takes all. */
+            if (s->low[from + i] != 0 || fabs(s->high[from + i]) >= 0x1p62)
+                return false;
+            value = (int64_t)s->high[from + i];
+        } else if (op->member == MEMBER(min)) {
+            value = cpu_slices_min_key(s, from + i);
+        } else if (op->member == MEMBER(max)) {
+            value = cpu_slices_max_key(s, from + i);
+        } else {
+            return false;
+        }
+        values[i] = (struct integer){.low = value < 0 ? -(uint64_t)value : (uint64_t)value,
+                                     .negative = value < 0,
+                                     .known = true};
+    }
+    return true;
+}
+
+/* Sets an operation of all slices that needed no partial result: they have no NaNs and no
+   infinities. False where it takes a partial result to do that. */
+static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                         const struct operation *op, union axis_values values)
+{
+    const uint64_t length = b->plan->layout->length;
+    const double count = (double)length;
+    double rest;
+
+    if (axis_kind(op, b->plan->type) == AXIS_INTEGER)
+        return finish_integers(b, s, from, op, values.integer);
+    switch (op->member) {
+    case MEMBER(sum): /* of slices with a partial result it is replaced */
+        for (size_t i = 0; i < b->count; i++)
+            values.number[i] = s->high[from + i] + s->low[from + i] + 0.0;
+        return true;
+    case MEMBER(min):
+    case MEMBER(max):
+        for (size_t i = 0; i < b->count; i++)
+            if (!s->used[from + i])
+                values.number[i] =
+                    exact_key_value(op->member == MEMBER(min) ? cpu_slices_min_key(s, from + i)
+                                                              : cpu_slices_max_key(s, from + i));
+        return true;
+    case MEMBER(count):
+    case MEMBER(nan):
+    case MEMBER(infinity):
+        for (size_t i = 0; i < b->count; i++)
+            values.count[i] = op->member == MEMBER(count) ? length : 0;
+        return true;
+    case MEMBER(mean):
+        for (size_t i = 0; i < b->count; i++) {
+            struct partial p;
+            struct result result;
+            double sum;
+
+            if (!cpu_slices_sum(s, from + i, &sum, &rest))
+                continue;
+            /* Rounded once: both numbers are exact. */
+            values.number[i] = sum / count;
+            if (rest == 0 && length < UINT64_C(1) << 53)
+                continue;
+            cpu_slices_partial(s, from + i, length, &p);
+            partial_finish(&p, true, &result);
+            values.number[i] = result.mean;
+        }
+        return true;
+    default: /* a place in a struct, of which there are many */
+        return false;
+    }
+}
+
+void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t count,
+                       uint64_t first)
+{
+    const struct axis_plan *plan = b->plan;
+    const uint64_t length = plan->layout->length;
+    bool plain = s->fast && length > 0;
+    struct partial p;
+
+    b->first = first;
+    b->count = count;
+    b->refused = false;
+    for (size_t j = 0; j < plan->operation_count && plain; j++)
+        plain = finish_plain(b, s, from, plan->operations[j], b->values[j]);
+    if (plain && !memchr(s->used + from, 1, count))
+        return;
+    for (size_t i = 0; i < count && !b->refused; i++) {
+        if (plain && !s->used[from + i])
+            continue;
+        cpu_slices_partial(s, from + i, length, &p);
+        finish_one(b, i, &p);
+        if (b->refused)
+            b->count = i;
+    }
+}

@@ -1,0 +1,67 @@
+/*
+ * The results of slices: from what the engine found of each to the values that were asked for, many
+ * slices at a time. Pure functions over a batch, which belongs to one thread.
+ */
+#ifndef GPUREDUCE_RUN_AXIS_RESULTS_H
+#define GPUREDUCE_RUN_AXIS_RESULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/operation.h"
+#include "engine/cpu/slices.h"
+#include "run/axis_layout.h"
+#include "run/session_options.h"
+
+/* What there is to be found of an array. */
+struct axis_plan {
+    const struct axis_layout *layout;
+    enum element_type type;
+    enum nan_policy nan;
+    uint64_t ddof;
+    unsigned wants; /* partial_want bits of all operations */
+    const struct operation *const *operations;
+    size_t operation_count;
+};
+
+/* What the values of an operation are. */
+enum axis_kind {
+    AXIS_NUMBER, /* double; of an element type, or binary64 */
+    AXIS_COUNT,  /* uint64_t; PARTIAL_NO_INDEX for none */
+    AXIS_INTEGER /* struct integer; a number that is not known is NaN */
+};
+
+enum axis_kind axis_kind(const struct operation *op, enum element_type type);
+
+/* The values of one operation. */
+union axis_values {
+    double *number;
+    uint64_t *count;
+    struct integer *integer;
+};
+
+/* The results of slices with consecutive numbers. */
+struct axis_batch {
+    const struct axis_plan *plan;
+    uint64_t first; /* number of the first slice */
+    size_t count, room;
+    union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
+
+    /* With --nan=error: the first of the slices that has a NaN, which ends them: `count` does not
+       include it. */
+    bool refused;
+    uint64_t refused_index; /* of the first NaN in it */
+};
+
+/* Makes room for the results of so many slices. False without memory; then, too, it has to be
+   closed. */
+bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room);
+void axis_batch_close(struct axis_batch *b);
+
+/* Sets the results of `count` slices, from the one number `from` of s on: the first of them is
+   number `first` of all. */
+void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t count,
+                       uint64_t first);
+
+#endif

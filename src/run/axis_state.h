@@ -1,0 +1,100 @@
+/*
+ * The state of a reduction along an axis, which its workers share; axis.c owns it.
+ */
+#ifndef GPUREDUCE_RUN_AXIS_STATE_H
+#define GPUREDUCE_RUN_AXIS_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/cpu/slices.h"
+#include "run/axis_sink.h"
+#include "source/source.h"
+#include "sys/mutex.h"
+#include "sys/task_thread.h"
+
+MUTEX_ROLE(axis_run_role);
+MUTEX_ROLE(axis_group_role);
+
+/* Rows of a strip that are read together where they are not mapped. */
+#define AXIS_READ_ROWS 16
+
+/* How the input is shared out. */
+enum axis_way {
+    AXIS_ROWS,   /* in chunks; slices are runs of elements */
+    AXIS_BLOCKS, /* in chunks; a worker has accumulators of its own for all columns of a block */
+    AXIS_SHARED, /* in chunks; there are so many columns that workers share their accumulators */
+    AXIS_STRIPS  /* in ranges of columns */
+};
+
+/* A group: slices that are complete at the same time. Of rows it is one; of columns all `inner` of
+   a block, which are the elements with one `outer`. Here are those that several chunks are of. */
+struct axis_group {
+    uint64_t number;
+    uint64_t taken GUARDED_BY(axis_run_role); /* elements that are in */
+    struct mutex mutex;
+    struct cpu_slices slices GUARDED_BY(axis_group_role);
+    struct axis_group *next GUARDED_BY(axis_run_role);
+};
+
+struct axis_run {
+    const struct session_options *options;
+    const struct axis_sink *sink;
+    const struct axis_plan *plan;
+    const struct axis_layout *layout;
+    struct source *source;
+    const struct source_info *info;
+    const struct cpu_kernels *kernels;
+    enum axis_way way;
+    uint64_t group_elements; /* of each group */
+    size_t group_slices;     /* likewise; of strips, slices that are reduced together */
+    struct axis_order order;
+
+    _Atomic uint64_t strip; /* the next range of columns that nobody has claimed */
+    uint64_t strips;        /* in a block; each is of strip_columns, the last of fewer */
+    uint64_t strip_columns;
+    _Atomic uint64_t elements; /* that have been reduced */
+
+    struct mutex mutex;
+    pthread_cond_t ended;
+    unsigned active GUARDED_BY(axis_run_role); /* workers at work */
+    struct axis_group *groups GUARDED_BY(axis_run_role);
+};
+
+struct axis_worker {
+    struct axis_run *run;
+    unsigned number;
+    bool failed;
+    struct task_thread thread;
+    struct cpu_slicer slicer;
+    struct cpu_slices slices; /* those that are reduced to their end */
+    struct axis_batch batch;
+
+    /* Slices of the group that the worker's last chunk was a part of; and how many elements they
+       have: 0 for none. */
+    struct cpu_slices part;
+    uint64_t part_group, part_taken;
+
+    unsigned char *buffer; /* for chunks; of strips, for the rows of one */
+    size_t buffer_size;
+};
+
+/* Makes the worker ready. False without memory; it has to be closed then, too. */
+bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number);
+void axis_worker_close(struct axis_worker *w);
+
+/* A worker's task: takes chunks until there are none. */
+void axis_worker_run(struct axis_worker *w);
+
+/* The same for strips of columns. */
+void axis_strips_run(struct axis_worker *w);
+
+/* Hands in the results of `count` slices that are complete, from the one number `from` of s on. The
+   first is number `first` of all. False on failure, or where nobody needs more. */
+bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
+                  uint64_t first);
+
+/* Frees the groups that are left, after a failure. */
+void axis_groups_close(struct axis_run *run);
+
+#endif

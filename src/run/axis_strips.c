@@ -1,0 +1,137 @@
+/*
+ * Strips: ranges of columns that a worker reduces over all rows, of an input that can be read at
+ * any offset. The sums of a strip's columns stay in the caches, however many columns there are.
+ */
+#include "config.h"
+
+#include "run/axis_state.h"
+#include "sys/mapping.h"
+
+struct take {
+    struct axis_worker *worker;
+    const unsigned char *data;
+    size_t stride, rows, columns;
+    uint64_t index;
+};
+
+static void take(void *argument)
+{
+    const struct take *t = argument;
+
+    cpu_slicer_columns(&t->worker->slicer, &t->worker->slices, 0, t->data, t->stride, t->rows,
+                       t->columns, t->index);
+}
+
+/* Takes columns of a block that is mapped: all rows. */
+static bool take_mapped(struct axis_worker *w, const struct chunk *block, uint64_t column,
+                        size_t columns)
+{
+    const struct axis_run *run = w->run;
+    const size_t size = run->info->element_size;
+    struct take t = {.worker = w,
+                     .data = (const unsigned char *)block->data + column * size,
+                     .stride = (size_t)run->layout->inner * size,
+                     .rows = (size_t)run->layout->length,
+                     .columns = columns};
+
+    if (mapping_guard(take, &t))
+        return true;
+    source_lost(run->source, block);
+    return false;
+}
+
+/* Takes columns of a block that has to be read. */
+static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, size_t columns)
+{
+    const struct axis_run *run = w->run;
+    const struct axis_layout *layout = run->layout;
+    const size_t width = columns * run->info->element_size;
+    const uint64_t most = AXIS_READ_ROWS;
+
+    for (uint64_t row = 0; row < layout->length; row += most) {
+        const uint64_t left = layout->length - row;
+        const size_t rows = (size_t)(left < most ? left : most);
+        struct take t = {.worker = w,
+                         .data = w->buffer,
+                         .stride = width,
+                         .rows = rows,
+                         .columns = columns,
+                         .index = row};
+
+        for (size_t i = 0; i < rows; i++)
+            if (!source_read_range(run->source,
+                                   (block * layout->length + row + i) * layout->inner + column,
+                                   columns, w->buffer + i * width))
+                return false;
+        take(&t);
+    }
+    return true;
+}
+
+/* Strips that are narrower keep their pages: the kernel has made those of their neighbours present,
+   too, and to give a few back for each row would take longer than all else. Bytes. */
+#define RELEASED ((uint64_t)256 << 10)
+
+/* Gives the pages of a strip back. */
+static void release_strip(struct axis_worker *w, const struct chunk *block, uint64_t column,
+                          uint64_t columns)
+{
+    const struct axis_layout *layout = w->run->layout;
+    const size_t size = w->run->info->element_size;
+
+    for (uint64_t row = 0; row < layout->length && columns * size >= RELEASED; row++) {
+        struct chunk part = *block;
+
+        part.index += row * layout->inner + column;
+        part.data = (const unsigned char *)block->data + (row * layout->inner + column) * size;
+        part.count = (size_t)columns;
+        source_release(w->run->source, w->number, &part);
+    }
+}
+
+/* Reduces a strip: piece by piece, over all rows. */
+static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
+{
+    struct axis_run *run = w->run;
+    const struct axis_layout *layout = run->layout;
+    const uint64_t first = strip * run->strip_columns, left = layout->inner - first;
+    const uint64_t columns = left < run->strip_columns ? left : run->strip_columns;
+    struct chunk chunk = {.index = block * run->group_elements};
+    const bool mapped = source_lend(run->source, chunk.index, (size_t)run->group_elements, &chunk);
+    bool good = true;
+
+    for (uint64_t i = 0; i < columns && good; i += run->group_slices) {
+        const uint64_t most = run->group_slices;
+        const size_t some = (size_t)(columns - i < most ? columns - i : most);
+
+        cpu_slices_clear(&w->slices, some);
+        good =
+            mapped ? take_mapped(w, &chunk, first + i, some) : take_read(w, block, first + i, some);
+        if (good && w->slicer.failed) {
+            source_error(run->source, "out of memory");
+            good = false;
+        }
+        good = good && axis_deliver(w, &w->slices, 0, some, block * layout->inner + first + i);
+    }
+    if (mapped) {
+        release_strip(w, &chunk, first, columns);
+        source_count_lent(run->source, columns * layout->length);
+    }
+    atomic_fetch_add(&run->elements, columns * layout->length);
+    return good;
+}
+
+void axis_strips_run(struct axis_worker *w)
+{
+    struct axis_run *run = w->run;
+    const uint64_t all = run->strips * run->layout->outer;
+
+    while (!w->failed) {
+        const uint64_t next = atomic_fetch_add(&run->strip, 1);
+
+        if (next >= all)
+            return;
+        w->failed = !reduce_strip(w, next / run->strips, next % run->strips);
+        axis_order_wait(&run->order);
+    }
+}

@@ -1,0 +1,438 @@
+/*
+ * The workers of a reduction along an axis: from chunks to slices, and to results.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "run/axis_state.h"
+#include "sys/mapping.h"
+#include "sys/message.h"
+
+/* Rows that are reduced before their results go on: elements of so many bytes, or so many rows. */
+#define BATCH_BYTES ((size_t)1 << 20)
+#define BATCH_ROWS 4096
+/* The same where each has a whole partial result. */
+#define BATCH_ROWS_SLOW 64
+
+#define ALIGNMENT 64
+
+static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
+static void unlock(struct axis_run *run) RELEASE(axis_run_role);
+static void lock_group(struct axis_group *g) ACQUIRE(axis_group_role);
+static void unlock_group(struct axis_group *g) RELEASE(axis_group_role);
+static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
+    REQUIRES(axis_run_role);
+
+UNCHECKED static void lock(struct axis_run *run)
+{
+    mutex_lock(&run->mutex);
+}
+
+UNCHECKED static void unlock(struct axis_run *run)
+{
+    mutex_unlock(&run->mutex);
+}
+
+UNCHECKED static void lock_group(struct axis_group *g)
+{
+    mutex_lock(&g->mutex);
+}
+
+UNCHECKED static void unlock_group(struct axis_group *g)
+{
+    mutex_unlock(&g->mutex);
+}
+
+static enum cpu_slices_kind kind_of(const struct axis_run *run)
+{
+    return run->way == AXIS_ROWS ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
+}
+
+/* How many slices a worker reduces together. */
+static size_t batch_room(const struct axis_run *run)
+{
+    const size_t most =
+        cpu_slices_are_fast(run->plan->type, run->plan->wants) ? BATCH_ROWS : BATCH_ROWS_SLOW;
+    const uint64_t fit = BATCH_BYTES / run->info->element_size / run->layout->length;
+    size_t room = fit < 1 ? 1 : fit < most ? (size_t)fit : most;
+
+    if (run->way == AXIS_ROWS || run->way == AXIS_STRIPS)
+        return run->way == AXIS_ROWS ? room : run->group_slices;
+    room = most / run->group_slices;
+    return run->way == AXIS_SHARED ? 1 : (room ? room : 1) * run->group_slices;
+}
+
+bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number)
+{
+    const struct axis_plan *plan = run->plan;
+    const size_t room = batch_room(run);
+    const size_t results = run->way == AXIS_SHARED ? BATCH_ROWS : room;
+    const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
+    bool good;
+
+    memset(w, 0, sizeof *w);
+    w->run = run;
+    w->number = number;
+    task_thread_init(&w->thread);
+    w->buffer_size = run->options->chunk_size  ? run->options->chunk_size
+                     : run->info->buffer_bytes ? run->info->buffer_bytes
+                                               : engine_cpu.chunk_bytes;
+    if (run->way == AXIS_STRIPS)
+        w->buffer_size = AXIS_READ_ROWS * run->group_slices * run->info->element_size;
+    w->buffer_size = (w->buffer_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
+    good = w->buffer &&
+           cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap);
+    good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
+    good = axis_batch_open(&w->batch, plan, results < BATCH_ROWS ? results : BATCH_ROWS) && good;
+    if (parts)
+        good =
+            cpu_slices_open(&w->part, kind_of(run), plan->type, plan->wants, run->group_slices) &&
+            good;
+    return good;
+}
+
+void axis_worker_close(struct axis_worker *w)
+{
+    task_thread_end(&w->thread);
+    cpu_slicer_close(&w->slicer);
+    cpu_slices_close(&w->slices);
+    if (w->part.partial)
+        cpu_slices_close(&w->part);
+    axis_batch_close(&w->batch);
+    free(w->buffer);
+}
+
+/* There was no memory. */
+static bool fail(struct axis_worker *w)
+{
+    source_error(w->run->source, "out of memory");
+    w->failed = true;
+    return false;
+}
+
+bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
+                  uint64_t first)
+{
+    struct axis_run *run = w->run;
+    struct axis_batch *b = &w->batch;
+
+    for (size_t i = 0; i < count; i += b->room) {
+        const size_t some = count - i < b->room ? count - i : b->room;
+        struct axis_piece piece = {.first = first + i};
+
+        axis_batch_finish(b, s, from + i, some, piece.first);
+        if (!run->sink->render(run->sink->context, b, &piece.bytes)) {
+            free(piece.bytes.data);
+            axis_order_fail(&run->order);
+            w->failed = true;
+            return false;
+        }
+        piece.count = b->count;
+        piece.refused = b->refused;
+        piece.refused_index = b->refused_index;
+        if (!axis_order_put(&run->order, &piece)) {
+            w->failed = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Taking elements in: under a guard where they are in a mapped file.
+ */
+
+struct take {
+    struct axis_worker *worker;
+    struct cpu_slices *slices;
+    size_t first;
+    const unsigned char *data;
+    size_t rows, columns; /* of slices that are rows, their number and the elements of each */
+    uint64_t index;
+};
+
+static void take(void *argument)
+{
+    const struct take *t = argument;
+    const struct axis_run *run = t->worker->run;
+
+    if (run->way == AXIS_ROWS)
+        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first, t->data, t->rows, t->columns,
+                        t->index);
+    else
+        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first, t->data,
+                           run->group_slices * run->info->element_size, t->rows, t->columns,
+                           t->index);
+}
+
+/* False on failure. */
+static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struct take *t)
+{
+    t->worker = w;
+    if (!chunk->mapped) {
+        take(t);
+    } else if (!mapping_guard(take, t)) {
+        source_lost(w->run->source, chunk);
+        w->failed = true;
+        return false;
+    }
+    return !w->slicer.failed || fail(w);
+}
+
+/* Takes `count` elements at `data`, from the one number `at` of its group on, into the slices of
+   the group, the first of which is number `first`. */
+static bool take_group(struct axis_worker *w, const struct chunk *chunk, struct cpu_slices *s,
+                       size_t first, const unsigned char *data, uint64_t at, uint64_t count)
+{
+    const size_t size = w->run->info->element_size, inner = w->run->group_slices;
+    bool good = true;
+
+    if (w->run->way == AXIS_ROWS)
+        return guarded_take(w, chunk,
+                            &(struct take){.slices = s,
+                                           .first = first,
+                                           .data = data,
+                                           .rows = 1,
+                                           .columns = (size_t)count,
+                                           .index = at});
+    while (good && count > 0) {
+        const size_t column = (size_t)(at % inner), left = inner - column;
+        /* Whole rows together; else to the end of this one. */
+        const size_t rows = column == 0 && count >= inner ? (size_t)(count / inner) : 1;
+        const size_t columns = column == 0 && count >= inner ? inner
+                               : count < left                ? (size_t)count
+                                                             : left;
+
+        good = guarded_take(w, chunk,
+                            &(struct take){.slices = s,
+                                           .first = first + column,
+                                           .data = data,
+                                           .rows = rows,
+                                           .columns = columns,
+                                           .index = at / inner});
+        data += rows * columns * size;
+        at += rows * columns;
+        count -= rows * columns;
+    }
+    return good;
+}
+
+/*
+ * Groups that several chunks are of.
+ */
+
+/* The group of this number, which is made if there is none. NULL without memory. */
+static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
+{
+    const struct axis_plan *plan = run->plan;
+    struct axis_group *g = run->groups;
+    bool good;
+
+    while (g && g->number != number)
+        g = g->next;
+    if (g)
+        return g;
+    g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->number = number;
+    mutex_init(&g->mutex);
+    lock_group(g);
+    good = cpu_slices_open(&g->slices, kind_of(run), plan->type, plan->wants, run->group_slices);
+    if (!good)
+        cpu_slices_close(&g->slices);
+    unlock_group(g);
+    if (!good) {
+        mutex_destroy(&g->mutex);
+        free(g);
+        return NULL;
+    }
+    g->next = run->groups;
+    run->groups = g;
+    return g;
+}
+
+UNCHECKED static void close_group(struct axis_group *g)
+{
+    cpu_slices_close(&g->slices);
+    mutex_destroy(&g->mutex);
+    free(g);
+}
+
+UNCHECKED void axis_groups_close(struct axis_run *run)
+{
+    while (run->groups) {
+        struct axis_group *g = run->groups;
+
+        run->groups = g->next;
+        close_group(g);
+    }
+}
+
+static struct axis_group *get_group(struct axis_worker *w, uint64_t number)
+{
+    struct axis_group *g;
+
+    lock(w->run);
+    g = group_locked(w->run, number);
+    unlock(w->run);
+    if (!g)
+        (void)fail(w);
+    return g;
+}
+
+/* Elements have been taken into the group: if these were the last, its results go on. The caller is
+   done with it. */
+UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, uint64_t count)
+{
+    struct axis_run *run = w->run;
+    struct axis_group **place = &run->groups;
+    bool good, complete;
+
+    lock(run);
+    g->taken += count;
+    complete = g->taken == run->group_elements;
+    if (complete) {
+        while (*place != g)
+            place = &(*place)->next;
+        *place = g->next;
+    }
+    unlock(run);
+    if (!complete)
+        return true;
+    good = axis_deliver(w, &g->slices, 0, run->group_slices, g->number * run->group_slices);
+    close_group(g);
+    return good;
+}
+
+/* Merges what the worker has of a group into it. */
+static bool flush_part(struct axis_worker *w)
+{
+    const uint64_t taken = w->part_taken;
+    struct axis_group *g;
+
+    if (taken == 0 || w->failed)
+        return !w->failed;
+    w->part_taken = 0;
+    g = get_group(w, w->part_group);
+    if (!g)
+        return false;
+    lock_group(g);
+    cpu_slicer_merge(&w->slicer, &g->slices, 0, &w->part, 0, w->run->group_slices);
+    unlock_group(g);
+    return (!w->slicer.failed || fail(w)) && group_taken(w, g, taken);
+}
+
+/* Takes elements that are not all of their group. */
+static bool take_part(struct axis_worker *w, const struct chunk *chunk, uint64_t number,
+                      const unsigned char *data, uint64_t at, uint64_t count)
+{
+    struct axis_group *g;
+    bool good;
+
+    if (w->run->way == AXIS_SHARED) {
+        g = get_group(w, number);
+        if (!g)
+            return false;
+        lock_group(g);
+        good = take_group(w, chunk, &g->slices, 0, data, at, count);
+        unlock_group(g);
+        return good && group_taken(w, g, count);
+    }
+    if (w->part_taken > 0 && w->part_group != number && !flush_part(w))
+        return false;
+    if (w->part_taken == 0)
+        cpu_slices_clear(&w->part, w->run->group_slices);
+    w->part_group = number;
+    w->part_taken += count;
+    return take_group(w, chunk, &w->part, 0, data, at, count);
+}
+
+/* Takes whole groups, as many as there is room for. Sets how many. */
+static bool take_whole(struct axis_worker *w, const struct chunk *chunk, uint64_t number,
+                       const unsigned char *data, uint64_t count, uint64_t *groups)
+{
+    const struct axis_run *run = w->run;
+    const size_t size = run->info->element_size, slices = run->group_slices;
+    const uint64_t most = w->slices.room / slices, elements = run->group_elements;
+    const size_t some = (size_t)(count / elements < most ? count / elements : most);
+    bool good = true;
+
+    *groups = some;
+    cpu_slices_clear(&w->slices, some * slices);
+    if (run->way == AXIS_ROWS)
+        good = guarded_take(
+            w, chunk,
+            &(struct take){
+                .slices = &w->slices, .data = data, .rows = some, .columns = (size_t)elements});
+    else
+        for (size_t i = 0; i < some && good; i++)
+            good = take_group(w, chunk, &w->slices, i * slices, data + i * elements * size, 0,
+                              elements);
+    return good && axis_deliver(w, &w->slices, 0, some * slices, number * slices);
+}
+
+static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
+{
+    struct axis_run *run = w->run;
+    const size_t size = run->info->element_size;
+    const uint64_t elements = run->group_elements;
+    const unsigned char *data = chunk->data;
+    uint64_t index = chunk->index, left = chunk->count;
+    bool good = true;
+
+    if (index + left > run->layout->elements) {
+        source_error(run->source, "holds more elements than its shape has");
+        return false;
+    }
+    while (left > 0 && good) {
+        const uint64_t number = index / elements, at = index % elements;
+        uint64_t some = elements - at < left ? elements - at : left, groups;
+
+        if (at == 0 && left >= elements && run->way != AXIS_SHARED) {
+            good = take_whole(w, chunk, number, data, left, &groups);
+            some = groups * elements;
+        } else {
+            good = take_part(w, chunk, number, data, at, some);
+        }
+        index += some;
+        data += some * size;
+        left -= some;
+    }
+    /* Others wait for the end of a slice that has begun; long ones go on in the next chunk. */
+    if (good && elements < chunk->count)
+        good = flush_part(w);
+    atomic_fetch_add(&run->elements, chunk->count);
+    return good;
+}
+
+void axis_worker_run(struct axis_worker *w)
+{
+    struct axis_run *run = w->run;
+    struct source_request request = {.worker = w->number, .borrow = true};
+    struct chunk chunk;
+
+    request.buffer = w->buffer;
+    request.size = w->buffer_size;
+    request.in_place =
+        run->options->chunk_size ? run->options->chunk_size : engine_cpu.in_place_bytes;
+    while (!w->failed) {
+        switch (source_next(run->source, &request, &chunk)) {
+        case SOURCE_CHUNK:
+            w->failed = !take_chunk(w, &chunk);
+            source_release(run->source, w->number, &chunk);
+            axis_order_wait(&run->order);
+            continue;
+        case SOURCE_END:
+            w->failed = !flush_part(w);
+            return;
+        case SOURCE_FAILED:
+            w->failed = true;
+            break;
+        }
+    }
+}

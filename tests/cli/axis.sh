@@ -1,0 +1,305 @@
+#!/bin/sh
+# Reductions along an axis: --axis, --shape and --output; what is printed and written, what is refused.
+# Arrays of all types and shapes come last, compared with exact fractions.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+# npy FILE DESCR SHAPE FORTRAN < ELEMENTS
+npy() {
+    npy_header="{'descr': '$2', 'fortran_order': $4, 'shape': ($3), }"
+    {
+        printf '\223NUMPY\001\000\166\000%-117s\n' "$npy_header"
+        cat
+    } >"$1"
+}
+
+# 0 to 11, as little-endian i32.
+for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    # shellcheck disable=SC2059
+    printf "\\$(printf %03o $i)\\000\\000\\000"
+done >twelve.i32
+npy c.npy '<i4' '3, 4' False <twelve.i32
+npy f.npy '<i4' '3, 4' True <twelve.i32
+npy cube.npy '<i4' '2, 3, 2' False <twelve.i32
+npy cube-f.npy '<i4' '2, 3, 2' True <twelve.i32
+
+run --axis=1 c.npy
+is 'rows' 0 "index${tab}sum${tab}min${tab}max${tab}mean
+0${tab}6${tab}0${tab}3${tab}1.5
+1${tab}22${tab}4${tab}7${tab}5.5
+2${tab}38${tab}8${tab}11${tab}9.5" '*'
+ok 'statistics' grep -q '^3 slices of 4 elements, 48 bytes, [0-9.]* s, [0-9.]* GB/s$' err
+run -q --axis=0 -o sum,argmax c.npy
+is 'columns' 0 "12${tab}2
+15${tab}2
+18${tab}2
+21${tab}2"
+run -q --axis -1 -o sum c.npy
+is 'the last axis' 0 '6
+22
+38'
+run -q --axis=-2 -o sum c.npy
+is 'the last but one' 0 '12
+15
+18
+21'
+run -q --axis=0 -o sum f.npy
+is 'Fortran order, rows' 0 '3
+12
+21
+30'
+run -q --axis=1 -o sum f.npy
+is 'Fortran order, columns' 0 '18
+22
+26'
+run --axis=1 --tsv -o sum cube.npy
+is 'the middle axis, TSV' 0 "file${tab}array${tab}index${tab}sum
+cube.npy${tab}${tab}0,0${tab}6
+cube.npy${tab}${tab}0,1${tab}9
+cube.npy${tab}${tab}1,0${tab}24
+cube.npy${tab}${tab}1,1${tab}27"
+run --axis=1 --tsv -q -o sum cube-f.npy
+is 'the middle axis in Fortran order' 0 "cube-f.npy${tab}${tab}0,0${tab}6
+cube-f.npy${tab}${tab}1,0${tab}9
+cube-f.npy${tab}${tab}0,1${tab}24
+cube-f.npy${tab}${tab}1,1${tab}27"
+run --axis=2 --json -o sum,argmin,mean cube.npy
+is 'JSON' 0 '{"file": "cube.npy", "index": [0,0], "sum": 1, "argmin": 0, "mean": 0.5}
+{"file": "cube.npy", "index": [0,1], "sum": 5, "argmin": 0, "mean": 2.5}
+{"file": "cube.npy", "index": [0,2], "sum": 9, "argmin": 0, "mean": 4.5}
+{"file": "cube.npy", "index": [1,0], "sum": 13, "argmin": 0, "mean": 6.5}
+{"file": "cube.npy", "index": [1,1], "sum": 17, "argmin": 0, "mean": 8.5}
+{"file": "cube.npy", "index": [1,2], "sum": 21, "argmin": 0, "mean": 10.5}'
+run -q --axis=0 --shape=12 -t i32 -o sum,count twelve.i32
+is 'raw, one dimension' 0 "66${tab}12"
+run -q --axis=1 --shape=-1,6 -t i32 -o sum twelve.i32
+is 'raw, what is left' 0 '15
+51'
+shell 'gpureduce -q --axis=1 --shape=2,6 -t i32 -o sum <twelve.i32'
+is 'standard input' 0 '15
+51'
+shell 'cat c.npy | gpureduce -q --axis=0 -o sum'
+is 'a pipe' 0 '12
+15
+18
+21'
+run -q --axis=1 -o sum c.npy cube.npy
+is 'several files, with nothing but values' 0 '6
+22
+38
+6
+9
+24
+27'
+run --axis=0 -o sum c.npy f.npy
+is 'several files' 0 "c.npy:
+index${tab}sum
+0${tab}12
+1${tab}15
+2${tab}18
+3${tab}21
+f.npy:
+index${tab}sum
+0${tab}3
+1${tab}12
+2${tab}21
+3${tab}30" '*'
+
+# 1, NaN; -inf, 2.
+printf '\000\000\200\077\000\000\300\177\000\000\200\377\000\000\000\100' >odd.f32
+run --axis=1 --shape=2,2 --json -o sum,min,argmin,nan odd.f32
+is 'no numbers' 0 '{"file": "odd.f32", "index": [0], "sum": null, "min": null, "argmin": 1, "nan": 1, "nonfinite": {"sum": "nan", "min": "nan"}}
+{"file": "odd.f32", "index": [1], "sum": null, "min": null, "argmin": 0, "nan": 0, "nonfinite": {"sum": "-inf", "min": "-inf"}}'
+run -q --axis=0 --shape=2,2 --nan=skip -o sum,max,count odd.f32
+is '--nan=skip' 0 "-inf${tab}1${tab}2
+2${tab}2${tab}1"
+run -q --axis=1 --shape=2,2 --nan=error -o sum odd.f32
+is '--nan=error, a row' 1 '' "gpureduce: odd.f32: element 0,1 is a NaN"
+run -q --axis=0 --shape=2,2 --nan=error -o sum odd.f32
+is '--nan=error, a column' 1 '-inf' "gpureduce: odd.f32: element 0,1 is a NaN"
+run -q --axis=0 --shape=2,2 --number=hex -o sum,max odd.f32
+is '--number=hex' 0 "-inf${tab}0x1p+0
+nan${tab}nan"
+
+# Axes and arrays without elements.
+run -q --axis=1 -o sum,count,argmax --shape=2,0 -t i32 /dev/null
+is 'an axis of no elements' 0 "0${tab}0${tab}nan
+0${tab}0${tab}nan"
+run -q --axis=0 --shape=2,0 /dev/null
+is 'no slices' 0 ''
+run -q --axis=1 -o min,mean --shape=1,0 /dev/null
+is 'of no elements' 0 "nan${tab}nan"
+
+# .npy. What od prints is what NumPy's own writer makes of the same array.
+header() {
+    head -c 128 "$1" | tail -c +11 | sed 's/ *$//'
+}
+run --axis=0 -o sum --output=sum.npy c.npy
+is 'sums into a .npy' 0 '' '*'
+ok 'its header' test "$(header sum.npy)" = "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
+ok 'its numbers' test "$(tail -c 32 sum.npy | od -An -td8 | tr -s ' \n' ' ')" = ' 12 15 18 21 '
+run -q --axis=1 -o min,mean,argmax --output=three.npy cube-f.npy
+is 'several operations' 0 ''
+ok 'their header' test "$(header three.npy)" = \
+    "{'descr': [('min', '<i4'), ('mean', '<f8'), ('argmax', '<i8'), ], 'fortran_order': True, 'shape': (2, 2,), }"
+ok 'their size' test "$(wc -c <three.npy)" = $((128 + 4 * 20))
+run -q --axis=0 -o sum three.npy
+ok 'records are not reduced' test $status = 1
+run -q --axis=0 -o max,nan --output=both.npy --shape=4 odd.f32
+ok 'of one slice' test "$(header both.npy)" = \
+    "{'descr': [('max', '<f4'), ('nan', '<i8'), ], 'fortran_order': False, 'shape': (), }"
+run -q --axis=1 -o argmin --shape=1,0 --output=none.npy /dev/null
+ok 'an index that there is none of' test "$(tail -c 8 none.npy | od -An -td8 | tr -d ' ')" = -1
+run -q --axis=0 -o sum --output=sum.npy sum.npy
+printf '\377\377\377\377\377\377\377\177\001\000\000\000\000\000\000\000' >big.i64
+run -q --axis=0 --shape=2 -t i64 -o sum big.i64
+is 'a sum of 65 bits' 0 9223372036854775808
+run -q --axis=0 --shape=2 -t i64 -o sum --output=big.npy big.i64
+is 'which no int64 is' 1 '' "gpureduce: big.i64: the sum of slice [] is 9223372036854775808, which is no 64-bit integer: leave --output out"
+run -q --axis=1 --shape=1,0 -t i64 -o min --output=big.npy /dev/null
+is 'no integer stands for nothing' 1 '' "gpureduce: /dev/null: there is no min of no elements, and no integer stands for that: leave --output out"
+run -q --axis=0 -o sum --output=/dev/full c.npy
+is 'a device that is full' 1 '' 'gpureduce: /dev/full: No space left on device'
+head -c 800000 /dev/zero >zeros.f32
+run -q --axis=1 --shape=200000,1 -o sum --output=/dev/full zeros.f32
+is 'which is noticed early' 1 '' 'gpureduce: /dev/full: No space left on device'
+shell 'gpureduce -q --axis=1 --shape=200000,1 -o sum zeros.f32 >/dev/full'
+is 'and as standard output' 1 '' 'gpureduce: standard output: No space left on device'
+run -q --axis=0 -o sum --output=none/x.npy c.npy
+is 'no such directory' 1 '' 'gpureduce: none/x.npy: No such file or directory'
+
+# What does not fit.
+run -q --axis=2 c.npy
+is 'no such axis' 1 '' 'gpureduce: c.npy: has 2 dimensions, and no axis 2'
+run -q --axis=-3 c.npy
+is 'nor backwards' 1 '' 'gpureduce: c.npy: has 2 dimensions, and no axis -3'
+run -q --axis=0 twelve.i32
+is 'no shape' 1 '' 'gpureduce: twelve.i32: has no header that says its shape: give --shape'
+run -q --axis=0 --shape=3,5 -t i32 twelve.i32
+is 'another shape' 1 '' 'gpureduce: twelve.i32: holds 12 elements, which is not what --shape says'
+run -q --axis=0 --shape=-1,5 -t i32 twelve.i32
+is 'nothing is left' 1 '' 'gpureduce: twelve.i32: no size in the place of -1 gives --shape as many elements as it has'
+shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,7 -t i32 -o sum'
+is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, and --shape says 14'
+shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,5 -t i32 -o sum'
+ok 'a pipe that does not' grep -q '^gpureduce: standard input: holds more elements than its shape has$' err
+shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=-1,5 -t i32 -o sum'
+is 'a pipe has no open size' 1 '' 'gpureduce: standard input: can only be read in order: --shape has to say all sizes'
+run -q --axis=2 --shape=4294967296,4294967296,0 /dev/null
+is 'too many slices' 1 '' 'gpureduce: /dev/null: has a shape that is too large'
+npy scalar.npy '<i4' '' False <twelve.i32
+run -q --axis=0 scalar.npy
+ok 'a single number' grep -q '^gpureduce: scalar.npy: is a single number, which has no axis$' err
+
+# wrong NAME MESSAGE OPTION...: wrong usage.
+wrong() {
+    wrong_name=$1 wrong_message=$2
+    shift 2
+    run "$@"
+    is "$wrong_name" 2 '' "gpureduce: $wrong_message (try 'gpureduce --help')"
+}
+wrong 'no axis' "bad axis 'x': must be an integer" --axis=x c.npy
+wrong 'no shape of sizes' "bad shape '2,x': must be sizes separated by commas, of which one may be -1" --axis=0 --shape=2,x c.npy
+wrong 'two open sizes' "bad shape '-1,-1': must be sizes separated by commas, of which one may be -1" --axis=0 --shape=-1,-1 c.npy
+wrong '--shape alone' "option '--shape' goes with --axis only" --shape=3,4 c.npy
+wrong '--output alone' "option '--output' goes with --axis only" --output=x.npy c.npy
+wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
+wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
+wrong '-D gpu' "results along an axis are computed on the CPU: leave out --device='gpu'" --axis=0 -D gpu c.npy
+wrong 'quantiles' "there are no quantiles along an axis: leave 'median' out" --axis=0 -o sum,median c.npy
+for option in --histogram=3 --total --fail-on=nan --length=3 --list; do
+    wrong "$option" "option '${option%%=*}' does not go with --axis" --axis=0 "$option" c.npy
+done
+run -q --axis=0 --device=auto -o summary c.npy
+ok 'a summary leaves its quantiles out' test "$status:$(head -n 1 out | tr '\t' ' ')" = '0:3 0 0 1 0 8 4 3.265986323710904'
+
+# Containers: each array, and one.
+array() { # NAME BEGIN END
+    printf '"%s":{"dtype":"I32","shape":[3,4],"data_offsets":[%d,%d]}' "$1" "$2" "$3"
+}
+container="{$(array x 0 48),$(array y 48 96)}"
+{
+    # shellcheck disable=SC2059
+    printf "\\$(printf %03o ${#container})\\000\\000\\000\\000\\000\\000\\000%s" "$container"
+    cat twelve.i32 twelve.i32
+} >two.safetensors
+run --axis=1 --tsv -o sum two.safetensors
+is 'arrays of a container' 0 "file${tab}array${tab}index${tab}sum
+two.safetensors${tab}x${tab}0${tab}6
+two.safetensors${tab}x${tab}1${tab}22
+two.safetensors${tab}x${tab}2${tab}38
+two.safetensors${tab}y${tab}0${tab}6
+two.safetensors${tab}y${tab}1${tab}22
+two.safetensors${tab}y${tab}2${tab}38"
+run --axis=1 --json -o sum --array=y two.safetensors
+is 'one of them' 0 '{"file": "two.safetensors", "array": "y", "index": [0], "sum": 6}
+{"file": "two.safetensors", "array": "y", "index": [1], "sum": 22}
+{"file": "two.safetensors", "array": "y", "index": [2], "sum": 38}'
+run --axis=1 --output=x.npy -o sum two.safetensors
+is 'which --output needs' 1 '' 'gpureduce: two.safetensors: --output is for one array: name it with --array'
+
+# A file that is mapped, in each of the ways to share it out; the same by one thread and several, from
+# a pipe, and through zstd.
+bench=${program%/*}/gpureduce-bench
+if [ -x "$bench" ] && "$bench" generate -q -b 6M -d wide >large.f32; then
+    [ -z "$ZSTD" ] || "$ZSTD" -q -1 large.f32 -o large.zst
+    for shape in 3,524288 524288,3 96,16384 12,1024,128; do
+        for axis in 0 -1; do
+            asked="-q --axis=$axis --shape=$shape -o sum,min,max --output"
+            # shellcheck disable=SC2086 # several words, here and below
+            run $asked=expected.npy -j 1 large.f32
+            for way in '-j 3 large.f32' '-j 2 --chunk-size=100000 large.f32' '-j 3 <large.pipe' '-j 2 large.zst'; do
+                # shellcheck disable=SC2086
+                case $way in
+                *pipe) shell "cat large.f32 | gpureduce $asked=out.npy -j 3" ;;
+                *zst) [ -z "$ZSTD" ] || run $asked=out.npy -j 2 large.zst ;;
+                *) run $asked=out.npy $way ;;
+                esac
+                ok "$shape, axis $axis, $way" cmp out.npy expected.npy
+            done
+        done
+    done
+else
+    skip 'a mapped file' 'there is no gpureduce-bench'
+fi
+
+python=$(command -v python3)
+if [ -n "$python" ]; then
+    ok 'arrays of all types and shapes' "$python" "$sources/tests/lib/axis_check.py" "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-80}"
+else
+    skip 'arrays of all types and shapes' 'there is no python3'
+fi
+
+# NumPy reads what is written, and says the same of integers.
+: "${ARRAYS_PYTHON:=${FOREIGN_PYTHON:-python3}}"
+if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy' 2>/dev/null; then
+    cat >read.py <<'END'
+import subprocess
+import sys
+
+import numpy
+
+rng = numpy.random.default_rng(1)
+for order in 'CF':
+    for kind in ('<i2', '>u4', '<f4'):
+        a = numpy.asarray(rng.integers(0, 1000, (5, 6, 7)), kind, order)
+        numpy.save('a.npy', a)
+        for axis in range(-3, 3):
+            def reduce(operations):
+                subprocess.run([sys.argv[1], '-q', '--axis=%d' % axis, '-o', operations,
+                                '--output=r.npy', 'a.npy'], check=True)
+                return numpy.load('r.npy')
+            assert (reduce('sum') == numpy.sum(a, axis)).all()
+            assert reduce('sum').dtype == (numpy.sum(a, axis).dtype if kind != '<f4' else 'f8')
+            r = reduce('min,argmax,mean')
+            assert r.shape == numpy.min(a, axis).shape
+            assert (r['min'] == numpy.min(a, axis)).all()
+            assert (r['argmax'] == numpy.argmax(a, axis)).all()
+END
+    ok 'numpy reads it' "$ARRAYS_PYTHON" read.py "$GPUREDUCE"
+else
+    skip 'numpy reads it' 'numpy is missing'
+fi
+
+finish

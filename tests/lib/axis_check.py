@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Reductions along an axis, compared with exact arithmetic in fractions.
+
+usage: axis_check.py PROGRAM SEED COUNT
+
+Makes COUNT arrays of all types, in either byte order and either order of elements, with any shape,
+and has PROGRAM reduce each along an axis: from a file, a pipe, or raw numbers, and into lines or a
+.npy, which is read here. Nothing but Python itself is needed. Prints what differs; the exit status is
+1 then.
+"""
+
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+from fractions import Fraction
+
+NAN = float('nan')
+
+# name: NumPy's letter and size, struct's letter.
+TYPES = {
+    'f2': 'e', 'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q',
+    'u1': 'B', 'u2': 'H', 'u4': 'I', 'u8': 'Q', 'b1': '?',
+}
+RAW = {'f2': 'f16', 'f4': 'f32', 'f8': 'f64', 'b1': 'bool'}
+OPERATIONS = ('sum', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', 'nan', 'inf', 'zeros',
+              'negatives', 'sumsq', 'l1', 'var')
+
+
+def to_float(fraction):
+    try:
+        return float(fraction)
+    except OverflowError:
+        return math.inf if fraction > 0 else -math.inf
+
+
+def special(values, kind):
+    """What sums come to where not all values are finite; None if they are."""
+    if any(math.isnan(v) for v in values):
+        return NAN
+    signs = {v > 0 for v in values if math.isinf(v)}
+    if not signs:
+        return None
+    if kind == 'var' or (kind == 'sum' and len(signs) == 2):
+        return NAN
+    return math.inf if kind != 'sum' or True in signs else -math.inf
+
+
+def key(v):
+    return (v, math.copysign(1, v) if v == 0 else 0)
+
+
+def expected(operation, row, skip):
+    """The value of an operation on a list of numbers; None for an index that there is none of."""
+    numbers = [v for v in row if v == v]
+    nans = len(row) - len(numbers)
+    taken = numbers if skip else row
+    integers = all(isinstance(v, int) for v in row)
+    if operation == 'count':
+        return len(taken)
+    if operation == 'nan':
+        return nans
+    if operation == 'inf':
+        return sum(math.isinf(v) for v in numbers)
+    if operation == 'zeros':
+        return sum(v == 0 for v in numbers)
+    if operation == 'negatives':
+        return sum(v < 0 for v in numbers)
+    if operation in ('argmin', 'argmax'):
+        if nans and not skip:
+            return next(i for i, v in enumerate(row) if v != v)
+        if not numbers:
+            return None
+        best = (min if operation == 'argmin' else max)(key(v) for v in numbers)
+        return next(i for i, v in enumerate(row) if v == v and key(v) == best)
+    if operation in ('min', 'max'):
+        if not taken or (nans and not skip):
+            return NAN
+        return (min if operation == 'min' else max)(taken, key=key)
+    kind = 'var' if operation == 'var' else 'sum' if operation in ('sum', 'mean') else 'size'
+    other = special(taken, kind)
+    if other is not None:
+        return other
+    exact = [Fraction(v) for v in taken]
+    if operation == 'sum':
+        return sum(taken) if integers else to_float(sum(exact))
+    if operation == 'sumsq':
+        return to_float(sum(x * x for x in exact))
+    if operation == 'l1':
+        return to_float(sum(abs(x) for x in exact))
+    if not exact:
+        return NAN
+    if operation == 'mean':
+        return to_float(sum(exact) / len(exact))
+    return to_float(sum(x * x for x in exact) / len(exact) - (sum(exact) / len(exact)) ** 2)
+
+
+def same(got, wanted):
+    if isinstance(wanted, int) and not isinstance(got, float):
+        return got == wanted
+    if math.isnan(wanted) or math.isnan(got):
+        return math.isnan(wanted) and math.isnan(got)
+    return got == wanted and math.copysign(1, got) == math.copysign(1, wanted)
+
+
+def draw_values(rng, name, n):
+    if name[0] != 'f':
+        bits = 1 if name == 'b1' else 8 * int(name[1])
+        low, high = (-2 ** (bits - 1), 2 ** (bits - 1) - 1) if name[0] == 'i' else (0, 2 ** bits - 1)
+        narrow = rng.random() < .5
+        return [bool(rng.getrandbits(1)) if name == 'b1' else
+                rng.randint(max(low, -9), min(high, 9)) if narrow else rng.randint(low, high)
+                for _ in range(n)]
+    letter = TYPES[name]
+    spread = rng.choice((0, 4, {'f2': 12, 'f4': 120, 'f8': 900}[name]))
+    values = [rng.gauss(0, 1) * 2.0 ** rng.randint(-spread, spread) for _ in range(n)]
+    if name == 'f2':
+        values = [max(-65504, min(65504, v)) for v in values]
+    values = list(struct.unpack('<%d%s' % (n, letter), struct.pack('<%d%s' % (n, letter), *values)))
+    odd = rng.choice(((), (0.0, -0.0), (NAN,), (NAN, math.inf, -math.inf, -0.0)))
+    for _ in range(rng.randint(0, 5) if odd and n else 0):
+        values[rng.randrange(n)] = rng.choice(odd)
+    return values
+
+
+def draw_shape(rng):
+    if rng.random() < .1:
+        sizes = [rng.randint(0, 3) for _ in range(rng.randint(1, 4))]
+    elif rng.random() < .5:
+        sizes = [rng.choice((1, 2, 3, 5, 8, 16, 17, 40)) for _ in range(rng.randint(1, 4))]
+    else:
+        sizes = rng.choice(([rng.randint(1, 6), rng.randint(200, 600)],
+                            [rng.randint(200, 600), rng.randint(1, 6)]))
+    while math.prod(sizes) > 2500:
+        sizes.pop()
+    return sizes
+
+
+def npy(values, letter, dtype, sizes, fortran):
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }" % (
+        dtype, fortran, ''.join('%d,' % s for s in sizes))
+    header = header.encode() + b' ' * (63 - (len(header) + 10) % 64) + b'\n'
+    data = struct.pack(('>' if dtype[0] == '>' else '<') + '%d%s' % (len(values), letter), *values)
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header + data, data
+
+
+def read_npy(path):
+    """The records of a .npy: a dictionary of lists by name, or by None of one operation; its shape."""
+    with open(path, 'rb') as f:
+        data = f.read()
+    length, = struct.unpack_from('<H', data, 8)
+    header = eval(data[10:10 + length])  # pylint: disable=eval-used
+    assert data[:8] == b'\x93NUMPY\x01\x00' and (10 + length) % 64 == 0 and data[9 + length] == 10
+    fields = header['descr']
+    if isinstance(fields, str):
+        fields = [(None, fields)]
+    record = ''.join('<' if i == 0 else '' for i in range(1))
+    record += ''.join(TYPES[t[1:]] for _, t in fields)
+    values = list(struct.iter_unpack(record, data[10 + length:]))
+    return {name: [v[i] for v in values] for i, (name, _) in enumerate(fields)}, header
+
+
+def number(text):
+    if text in ('nan', 'inf', '-inf'):
+        return float(text)
+    return float.fromhex(text) if 'x' in text else int(text)
+
+
+class Failure(Exception):
+    pass
+
+
+def check(program, rng, where):
+    name = rng.choice(sorted(TYPES) + ['f4', 'f8', 'f2'])
+    sizes, fortran = draw_shape(rng), rng.random() < .3
+    axis = rng.randrange(len(sizes))
+    values = draw_values(rng, name, math.prod(sizes))
+    order = rng.choice('<>') if name[1] != '1' else '|'
+    whole, data = npy(values, TYPES[name], order + name, sizes, fortran)
+    path, out = os.path.join(where, 'a.npy'), os.path.join(where, 'o.npy')
+    operations = rng.choice((('sum',), ('sum', 'min', 'max', 'mean'), ('argmin', 'argmax', 'count'),
+                             ('min', 'max'), tuple(rng.sample(OPERATIONS, 4))))
+    skip = rng.random() < .3
+    command = [program, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
+               '--axis=%d' % (axis - rng.choice((0, len(sizes)))),
+               '--chunk-size=%d' % rng.choice((1, 100, 1000, 10000))]
+    command += ['--nan=skip'] if skip else []
+    way = rng.choice(('file', 'pipe', 'raw'))
+    if way == 'raw' and not fortran:
+        command += ['-t', RAW.get(name, name[0] + str(8 * int(name[1]))), '--format=raw',
+                    '--shape=' + ','.join(str(s) for s in sizes)]
+        command += ['--endian=big'] if order == '>' else []
+        whole = data
+    # An integer type has no word for nothing, and no room for more.
+    binary = rng.random() < .5 and sizes[axis] > 0 and name not in ('i8', 'u8')
+    command += ['--output=' + out] if binary else []
+    with open(path, 'wb') as f:
+        f.write(whole)
+    command += [] if way == 'pipe' else [path]
+    run = subprocess.run(command, input=whole if way == 'pipe' else None, capture_output=True,
+                         check=False)
+    if run.returncode:
+        raise Failure('%s\n%s' % (' '.join(command), run.stderr.decode()))
+    rest = sizes[:axis] + sizes[axis + 1:]
+    strides = [1] * len(sizes)
+    for i in range(1, len(sizes)):
+        if fortran:
+            strides[i] = strides[i - 1] * sizes[i - 1]
+        else:
+            strides[-1 - i] = strides[-i] * sizes[-i]
+    if binary:
+        found, header = read_npy(out)
+        if header['shape'] != tuple(rest) or header['fortran_order'] != fortran:
+            raise Failure('%s: shape %s' % (' '.join(command), header))
+        found = [found.get(o, found.get(None)) for o in operations]
+    else:
+        lines = [[number(w) for w in line.split('\t')] for line in run.stdout.decode().splitlines()]
+        found = [[line[i] for line in lines] for i in range(len(operations))]
+    if any(len(f) != math.prod(rest) for f in found):
+        raise Failure('%s: %d results' % (' '.join(command), len(found[0])))
+    others = [s for i, s in enumerate(strides) if i != axis]
+    for k in range(math.prod(rest)):
+        left, begin = k, 0
+        for i in range(len(rest)) if fortran else reversed(range(len(rest))):
+            begin += left % rest[i] * others[i]
+            left //= rest[i]
+        row = [values[begin + j * strides[axis]] for j in range(sizes[axis])]
+        for i, operation in enumerate(operations):
+            wanted = expected(operation, row, skip)
+            if wanted is None:
+                wanted = -1 if binary else NAN
+            if not same(found[i][k], wanted):
+                raise Failure('%s %s %s, slice %d: %s is %r, not %r' % (
+                    ' '.join(command), order + name, sizes, k, operation, found[i][k], wanted))
+
+
+def main():
+    program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    failures = 0
+    for i in range(count):
+        try:
+            check(program, random.Random(seed * 1000003 + i), '.')
+        except Failure as failure:
+            failures += 1
+            print('seed %d, array %d: %s' % (seed, i, failure))
+    sys.exit(failures > 0)
+
+
+main()

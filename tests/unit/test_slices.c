@@ -1,0 +1,274 @@
+/*
+ * Slices: rows and columns of any data, taken whole or in pieces, by every instruction set that
+ * runs here, must say of each slice what the oracle and a plain loop say, bit for bit.
+ */
+#include "config.h"
+
+#include "engine/cpu/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/data_gen.h"
+#include "lib/oracle.h"
+#include "lib/reference.h"
+#include "lib/sanitized.h"
+#include "lib/tap.h"
+
+#define ROUNDS (SANITIZED ? 19 : 57)
+
+/* Elements of an array. */
+#define ELEMENTS_MAX 6000
+
+struct array {
+    enum element_type type;
+    enum cpu_slices_kind kind;
+    size_t slices, length; /* and the elements of each */
+    size_t stride;         /* bytes from a row of columns to the next */
+    unsigned char *block, *data;
+    bool swap;
+    unsigned wants;
+};
+
+/* The element number `at` of a slice, in this machine's byte order. */
+static void element_of(const struct array *a, size_t slice, size_t at, void *to)
+{
+    const size_t size = element_size(a->type);
+    const unsigned char *from = a->kind == CPU_SLICES_ROWS
+                                    ? a->data + (slice * a->length + at) * size
+                                    : a->data + at * a->stride + slice * size;
+
+    if (a->swap)
+        element_swap(to, from, 1, size);
+    else
+        memcpy(to, from, size);
+}
+
+/* An array at any address, which ends with its last element: a sanitizer sees a step outside. */
+static void make_array(struct array *a, struct rng *rng, enum data_kind kind, uint64_t seed)
+{
+    const size_t size = element_size(a->type), offset = (size_t)rng_below(rng, 9);
+    const size_t gap = rng_below(rng, 3) ? 0 : (size_t)rng_below(rng, 20);
+    const size_t n = a->slices * a->length;
+    size_t bytes = n * size;
+    unsigned char *plain = malloc(bytes + 1);
+
+    a->stride = a->slices * size + gap;
+    if (a->kind == CPU_SLICES_COLUMNS)
+        bytes = (a->length - 1) * a->stride + a->slices * size;
+    a->block = malloc(bytes + offset);
+    if (!plain || !a->block)
+        abort();
+    memset(a->block, 0xff, bytes + offset);
+    a->data = a->block + offset;
+    data_fill(kind, a->type, plain, n, seed);
+    for (uint64_t i = rng_below(rng, 3) ? 0 : 1 + rng_below(rng, 6); i > 0; i--)
+        data_put_special(a->type, plain, (size_t)rng_below(rng, n),
+                         (enum data_special)rng_below(rng, DATA_SPECIALS));
+    if (a->swap)
+        element_swap(plain, plain, n, size);
+    for (size_t i = 0; i < n; i += a->slices) {
+        const size_t count = a->slices;
+
+        if (a->kind == CPU_SLICES_ROWS)
+            memcpy(a->data + i * size, plain + i * size, count * size);
+        else
+            memcpy(a->data + i / count * a->stride, plain + i * size, count * size);
+    }
+    free(plain);
+}
+
+/* Takes the elements from `from` on, up to before `to`, of all slices. */
+static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array *a, size_t from,
+                 size_t to)
+{
+    const size_t size = element_size(a->type);
+
+    if (a->kind == CPU_SLICES_COLUMNS) {
+        cpu_slicer_columns(z, s, 0, a->data + from * a->stride, a->stride, to - from, a->slices,
+                           from);
+    } else if (from == 0 && to == a->length) {
+        cpu_slicer_rows(z, s, 0, a->data, a->slices, a->length, 0);
+    } else {
+        for (size_t i = 0; i < a->slices; i++)
+            cpu_slicer_rows(z, s, i, a->data + (i * a->length + from) * size, 1, to - from, from);
+    }
+}
+
+/* Compares what was found of every slice. */
+static void compare(struct tap_family *family, const struct array *a, const struct cpu_slices *s,
+                    const struct cpu_kernels *kernels, const char *what)
+{
+    const size_t size = element_size(a->type);
+    unsigned char *elements = malloc(a->length * size);
+
+    if (!elements)
+        abort();
+    for (size_t i = 0; i < a->slices; i++) {
+        struct reference e;
+        struct partial p;
+        double sum, rest;
+
+        for (size_t at = 0; at < a->length; at++)
+            element_of(a, i, at, elements + at * size);
+        reference_reduce(&e, a->type, elements, a->length, 0);
+        cpu_slices_partial(s, i, a->length, &p);
+        for (int skip = 0; skip < 2; skip++) {
+            struct result got;
+
+            partial_finish(&p, skip, &got);
+            tap_case(family, reference_same(&got, &e.policy[skip], a->wants),
+                     "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d:\n%s\n"
+                     "expected\n%s",
+                     kernels->name, element_name(a->type), what, i, a->slices, a->length, a->wants,
+                     skip, reference_show(&got), reference_show(&e.policy[skip]));
+        }
+        if ((a->wants & PARTIAL_SUM) && s->fast && cpu_slices_sum(s, i, &sum, &rest))
+            tap_case(family, oracle_same(sum, e.policy[0].sum), "%s, %s, %s: sum %a, not %a",
+                     kernels->name, element_name(a->type), what, sum, e.policy[0].sum);
+    }
+    free(elements);
+}
+
+/* Reduces an array whole, in pieces, and shared between two. */
+static void check_array(struct tap_family *family, const struct array *a,
+                        const struct cpu_kernels *kernels, struct rng *rng)
+{
+    struct cpu_slicer z;
+    struct cpu_slices s, other;
+    size_t cut = (size_t)rng_below(rng, a->length + 1);
+
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, a->swap) ||
+        !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices) ||
+        !cpu_slices_open(&other, a->kind, a->type, a->wants, a->slices))
+        abort();
+    take(&z, &s, a, 0, a->length);
+    compare(family, a, &s, kernels, "whole");
+
+    cpu_slices_clear(&s, a->slices);
+    cpu_slices_clear(&other, a->slices);
+    for (size_t from = 0, to; from < a->length; from = to) {
+        to = from + 1 + (size_t)rng_below(rng, a->length);
+        to = to < a->length ? to : a->length;
+        take(&z, from < cut ? &s : &other, a, from, to);
+    }
+    /* The other may have none: then it holds what it was cleared to. */
+    if (cut > 0 && other.filled + s.filled == 0 && a->kind == CPU_SLICES_ROWS)
+        abort();
+    if (a->kind == CPU_SLICES_COLUMNS || (s.filled > 0 && other.filled > 0))
+        cpu_slicer_merge(&z, &s, 0, &other, 0, a->slices);
+    compare(family, a, s.filled > 0 || a->kind == CPU_SLICES_COLUMNS ? &s : &other, kernels,
+            "in pieces");
+    tap_case(family, !z.failed, "memory");
+    cpu_slices_close(&other);
+    cpu_slices_close(&s);
+    cpu_slicer_close(&z);
+}
+
+/* A length, mostly short, or near the places where kernels change their ways. */
+static size_t draw_length(struct rng *rng)
+{
+    static const size_t around[] = {8, 16, 32, 64, 128, 256, 1024, 2048};
+
+    if (rng_below(rng, 2))
+        return 1 + (size_t)rng_below(rng, 40);
+    return around[rng_below(rng, sizeof around / sizeof *around)] - 2 + (size_t)rng_below(rng, 5);
+}
+
+static void check_type(enum element_type type, enum cpu_slices_kind kind)
+{
+    static const unsigned wants[] = {
+        PARTIAL_SUM,
+        PARTIAL_SUM | PARTIAL_EXTREMES,
+        PARTIAL_EXTREMES,
+        PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
+    };
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 91 + (uint64_t)type);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct array a = {.type = type, .kind = kind, .length = draw_length(&rng)};
+        const size_t most = ELEMENTS_MAX / a.length;
+
+        a.slices = rng_below(&rng, 2) ? draw_length(&rng) : 1 + (size_t)rng_below(&rng, 80);
+        a.slices = a.slices < most ? a.slices : most;
+        a.slices = a.slices > 0 ? a.slices : 1;
+        a.swap = rng_below(&rng, 4) == 0;
+        a.wants = wants[rng_below(&rng, sizeof wants / sizeof *wants)];
+        make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
+        for (size_t k = 0; k < cpu_kernels_count; k++)
+            if (cpu_kernels_all[k]->usable())
+                check_array(&family, &a, cpu_kernels_all[k], &rng);
+        free(a.block);
+    }
+    tap_family_end(&family, "%s, %s", element_name(type),
+                   kind == CPU_SLICES_ROWS ? "rows" : "columns");
+}
+
+/* Narrow columns of many rows are folded, and sums of long columns outgrow two numbers. */
+static void check_long_columns(enum element_type type)
+{
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 17);
+    for (int round = 0; round < (SANITIZED ? DATA_KINDS : 2 * DATA_KINDS); round++) {
+        struct array a = {.type = type,
+                          .kind = CPU_SLICES_COLUMNS,
+                          .length = 2000 + (size_t)rng_below(&rng, 9000),
+                          .slices = 1 + (size_t)rng_below(&rng, 6),
+                          .wants = PARTIAL_SUM | PARTIAL_EXTREMES};
+
+        make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
+        for (size_t k = 0; k < cpu_kernels_count; k++)
+            if (cpu_kernels_all[k]->usable())
+                check_array(&family, &a, cpu_kernels_all[k], &rng);
+        free(a.block);
+    }
+    tap_family_end(&family, "%s, a few long columns", element_name(type));
+}
+
+/* Two numbers hold the sums of each of two slices, and do not hold that of both: 2^-20, the last
+   bit of it, decides how the sum is rounded. */
+static void check_merge(void)
+{
+    static const double x[] = {0x1p60, 0x1p-20, 0x1p100, 0x1p47};
+
+    for (size_t k = 0; k < cpu_kernels_count; k++) {
+        struct cpu_slices s, other;
+        struct cpu_slicer z;
+        struct result result;
+        struct partial p;
+
+        if (!cpu_kernels_all[k]->usable())
+            continue;
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_F64, PARTIAL_SUM, false) ||
+            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1) ||
+            !cpu_slices_open(&other, CPU_SLICES_COLUMNS, ELEMENT_F64, PARTIAL_SUM, 1))
+            abort();
+        cpu_slicer_columns(&z, &s, 0, x, sizeof *x, 2, 1, 0);
+        cpu_slicer_columns(&z, &other, 0, x + 2, sizeof *x, 2, 1, 2);
+        tap_ok(!s.used[0] && !other.used[0], "%s: two numbers hold each sum",
+               cpu_kernels_all[k]->name);
+        cpu_slicer_merge(&z, &s, 0, &other, 0, 1);
+        cpu_slices_partial(&s, 0, 4, &p);
+        partial_finish(&p, 0, &result);
+        tap_ok(oracle_same(result.sum, oracle_sum(x, 4)) && s.used[0], "%s: and not both",
+               cpu_kernels_all[k]->name);
+        cpu_slices_close(&other);
+        cpu_slices_close(&s);
+        cpu_slicer_close(&z);
+    }
+}
+
+int main(void)
+{
+    check_merge();
+    for (int t = 0; t < ELEMENT_FLOATS; t++) {
+        check_type((enum element_type)t, CPU_SLICES_ROWS);
+        check_type((enum element_type)t, CPU_SLICES_COLUMNS);
+        check_long_columns((enum element_type)t);
+    }
+    return tap_done();
+}
