@@ -218,7 +218,7 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     one->type = array->type;
     one->big_endian = array->big_endian;
     one->data_offset = array->deflated ? array->before : array->offset;
-    one->compressed = array->deflated;
+    one->compressed = container_array_packed(array);
     one->shape.known = true;
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;
@@ -227,5 +227,5 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     one->format = a->info->format;
     one->elements = pick->elements;
     one->bytes = pick->elements * element_size(array->type);
-    one->input_bytes = array->deflated ? array->packed : one->bytes;
+    one->input_bytes = array->deflated || array->tiles ? array->packed : one->bytes;
 }

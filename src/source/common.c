@@ -129,7 +129,7 @@ unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t siz
 
 bool source_is_random(const struct source *s)
 {
-    return s->info.parallel && !s->info.compressed && !s->info.container;
+    return s->info.parallel && !s->info.compressed && !s->info.container && !s->info.scattered;
 }
 
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements)
@@ -190,6 +190,7 @@ enum source_status source_next(struct source *s, const struct source_request *re
         return SOURCE_FAILED;
     chunk->mapped = false;
     chunk->array = 0;
+    chunk->place = NULL;
     return s->ops->next(s, request, chunk);
 }
 
@@ -216,8 +217,8 @@ static void check_length(struct source *s)
 
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         return;
-    if (s->info.parallel && !s->info.compressed &&
-        !s->info.container) /* what lies behind --length may be gone */
+    if (s->info.parallel && !s->info.compressed && !s->info.container &&
+        !s->info.scattered) /* what lies behind --length may be gone */
         end = s->start + s->data_offset + s->info.elements * s->info.element_size;
     if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
         source_became_shorter(s, (uint64_t)status.st_size);
