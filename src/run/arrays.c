@@ -214,7 +214,8 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
     one->result = a->found[k].result;
     one->quantiles = a->found[k].quantiles;
-    one->partial = a->partials[k];
+    if (a->options->keep_partials) /* others are not asked for, and their memory is not touched */
+        one->partial = a->partials[k];
     one->type = array->type;
     one->big_endian = array->big_endian;
     one->data_offset = array->deflated ? array->before : array->offset;
