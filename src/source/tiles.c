@@ -366,7 +366,7 @@ bool tile_begin(struct tile **tile, struct source *s, const struct container_arr
     t->elements = tiles->bytes;
     if (tiles->bytes)
         return true;
-    if (place->packed == 0)
+    if (!place || place->packed == 0)
         return make_fill(t) || wrong(s, t, &none, "out of memory");
     bytes = read_tile(s, t, place, (size_t)tiles->elements * element_size(a->type));
     if (!bytes)

@@ -345,11 +345,7 @@ static void check_many(void)
 
 static void check_recognise(void)
 {
-#ifdef HAVE_HDF5
-    const char *const hdf5 = "hdf5";
-#else
-    const char *const hdf5 = NULL;
-#endif
+    const char *const hdf5 = HDF5_LIBRARY[0] ? "hdf5" : NULL;
     const struct {
         const char *bytes;
         size_t size;

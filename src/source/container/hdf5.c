@@ -380,7 +380,8 @@ static bool take_arrays(struct reader *r)
 /* Reads once more what the process could not read, which says why. */
 static bool read_again(struct container_input *in, uint64_t offset, uint64_t size)
 {
-    unsigned char *bytes = size <= in->size ? malloc((size_t)size + 1) : NULL;
+    const bool inside = size <= in->size && offset <= in->size - size;
+    unsigned char *bytes = inside && size > 0 ? malloc((size_t)size) : NULL;
     bool good = !bytes || in->read(in, bytes, (size_t)size, offset);
 
     free(bytes);

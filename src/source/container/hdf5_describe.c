@@ -298,6 +298,8 @@ static bool put_tiles(struct dataset *d, const hsize_t *sizes, bool wanted, stru
         return hdf5_wrong(t);
     hdf5_put(out, count * sizeof tile);
     tiles = hdf5_put_space(out, (size_t)count * sizeof tile + 1);
+    if (tiles)
+        tiles[count * sizeof tile] = '\0'; /* as behind all text */
     for (uint64_t k = 0; k < count && tiles; k++) {
         if (there > 0 && !find_tile(d, begin, &tile, t))
             return false;
@@ -415,7 +417,7 @@ static bool put_compact(struct dataset *d, const char *name, struct hdf5_output 
 {
     unsigned char elements[65536]; /* what a header has room for */
 
-    if (d->elements > sizeof elements / d->size) {
+    if (d->size == 0 || d->elements > sizeof elements / d->size) {
         snprintf(t->text, sizeof t->text, "its header has no room for its elements");
         return false;
     }
