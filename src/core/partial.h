@@ -143,7 +143,8 @@ struct partial_places {
    itself. */
 struct partial_places partial_take_places(struct partial *p);
 
-/* Ends that: with p's own indices replaced by what `place` says of them, it takes the others back. */
+/* Ends that: with p's own indices replaced by what `place` says of them, it takes the others back.
+ */
 void partial_put_places(struct partial *p, const struct partial_places *before,
                         uint64_t (*place)(const void *places, uint64_t index), const void *places);
 

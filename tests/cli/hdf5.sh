@@ -72,9 +72,9 @@ sed 1d made/old.tsv | awk -F '\t' '$9 > 0 { print $1, $7 }' >nans
 ok 'there are NaNs' test -s nans
 while read -r name index; do
     run -q -o sum --nan=error --array="$name" made/old.h5
-    ok "the first NaN of $name" grep -q "array $name: element $index[ i]" err
+    ok "the first NaN of $name" grep -q "array $name: element ${index}[ i]" err
     run -q -o median --nan=error --array="$name" made/old.h5
-    ok "and by itself, of $name" grep -q "array $name: element $index[ i]" err
+    ok "and by itself, of $name" grep -q "array $name: element ${index}[ i]" err
 done <nans
 
 # What is left out, and what is listed.

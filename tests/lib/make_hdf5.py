@@ -155,7 +155,7 @@ def write(name, count, **options):
 
 
 write("old", 40)
-write("new", 40, libver="latest")
+write("new", 40, libver=("v110", "v110"))
 write("block", 4, userblock_size=1024)
 write("far", 1, userblock_size=8192)
 
