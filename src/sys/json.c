@@ -8,14 +8,30 @@
 
 #include "sys/message.h"
 
+/* How many characters there are that stand for themselves, and have a byte. */
+static size_t plain_length(const char *p)
+{
+    size_t length = 0;
+
+    while (p[length] >= 0x20 && p[length] < 0x7f && p[length] != '"' && p[length] != '\\')
+        length++;
+    return length;
+}
+
 void json_string(FILE *out, const char *string)
 {
     const unsigned char *p = (const unsigned char *)string;
 
     putc('"', out);
     while (*p) {
-        size_t length = message_utf8_length(p);
+        size_t length = plain_length((const char *)p);
 
+        if (length > 0) { /* most are nothing else */
+            fwrite(p, 1, length, out);
+            p += length;
+            continue;
+        }
+        length = message_utf8_length(p);
         if (length == 0) {
             fputs("\\ufffd", out);
             length = 1;
@@ -172,16 +188,6 @@ static size_t read_character(struct json_reader *r, char utf8[4])
     utf8[0] = meanings[escape - escapes];
     r->at++;
     return 1;
-}
-
-/* How many characters there are that stand for themselves, and have a byte. */
-static size_t plain_length(const char *p)
-{
-    size_t length = 0;
-
-    while (p[length] >= 0x20 && p[length] < 0x7f && p[length] != '"' && p[length] != '\\')
-        length++;
-    return length;
 }
 
 /* A string; text is NULL for one to be left out. What has no room is cut off, or an error. */
