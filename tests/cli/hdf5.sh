@@ -102,6 +102,16 @@ ok 'and are where that says' cmp out found
 shell 'cat made/old.h5 | gpureduce'
 fails_like 'a pipe' 'standard input: an HDF5 file (or netCDF-4); one that is neither in a pipe nor compressed is read .*'
 
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q made/block.h5 -o block.h5.zst && "$ZSTD" -q made/old.h5 -o old.h5.zst
+    run -q -o sum old.h5.zst
+    fails 'compressed by zstd' 'old.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+    run -q -o sum block.h5.zst
+    fails_like 'and behind a block' 'block.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; .*'
+    run -q -o sum --format=hdf5 old.h5.zst
+    ok 'even if it is said to be one' test "$status:$(wc -l <err)" = 1:1
+fi
+
 # Damage: an error that says so, or a result; never a crash, and no word of the library's own. Each
 # file is reduced by one process, which goes on with the next.
 run -q -o sum made/damage/*
