@@ -6,7 +6,7 @@ complete -c gpureduce -l histogram -x -a 'exponent' -d 'count the elements in so
 complete -c gpureduce -l plot -r -F -d 'draw the histogram into FILE, which ends in .svg or .png'
 complete -c gpureduce -s t -l dtype -x -a 'f32 f64 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 bool' -d 'type of raw elements'
 complete -c gpureduce -l endian -x -a 'little big' -d 'byte order of raw elements'
-complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd safetensors npz gguf' -d 'what the input is'
+complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd safetensors npz gguf hdf5' -d 'what the input is'
 complete -c gpureduce -l array -x -d 'of files of several arrays, reduce only those whose names match GLOB'
 complete -c gpureduce -l list -d 'reduce nothing'
 complete -c gpureduce -l skip -x -d 'skip SIZE bytes at the start of raw input'

@@ -82,10 +82,10 @@ static const struct argument table[] = {
      .what = "format",
      .word = option_format_word,
      .completion = COMPLETE_WORD,
-     .help =
-         "what the input is: auto (default), raw, npy, zstd, safetensors, npz, gguf, or raw+zstd, "
-         "which is "
-         "raw numbers compressed by zstd whatever they look like"},
+     .help = "what the input is: auto (default), raw, npy, zstd, safetensors, npz, gguf, hdf5, or "
+             "raw+zstd, "
+             "which is "
+             "raw numbers compressed by zstd whatever they look like"},
     {.name = "array",
      .value = "GLOB",
      .kind = ARGUMENT_PARSED,
@@ -263,8 +263,8 @@ static struct arguments arguments = {
     .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
                "\n"
                "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files,\n"
-               "either of them compressed by zstd, and safetensors, .npz and GGUF files, each\n"
-               "array of which has a result, are told apart by their content.",
+               "either of them compressed by zstd, and safetensors, .npz, GGUF and HDF5 files,\n"
+               "each array of which has a result, are told apart by their content.",
     .table = table,
     .count = COUNT(table),
     .operands = -1,

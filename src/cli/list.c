@@ -18,7 +18,7 @@ struct item {
     const char *type; /* as the container spells it, where it is not read */
     bool readable, big_endian;
     struct source_shape shape;
-    uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN elements and bytes: not known */
+    uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN: not known; of the offset: none */
 };
 
 static void print_json(const char *path, const char *format, const struct item *item)
@@ -35,7 +35,12 @@ static void print_json(const char *path, const char *format, const struct item *
     printf(", \"readable\": %s, \"endian\": \"%s\"", item->readable ? "true" : "false",
            item->big_endian ? "big" : "little");
     report_json_shape(&item->shape);
-    printf(", \"skip\": %" PRIu64 ", \"elements\": ", item->offset);
+    printf(", \"skip\": ");
+    if (item->offset == SOURCE_UNKNOWN)
+        printf("null");
+    else
+        printf("%" PRIu64, item->offset);
+    printf(", \"elements\": ");
     if (item->elements == SOURCE_UNKNOWN)
         puts("null, \"bytes\": null}");
     else
@@ -66,12 +71,14 @@ static void print_heading(const struct list *list)
 static void print_line(const struct list *list, const char *path, const struct item *item)
 {
     char shape[REPORT_SHAPE_MAX] = REPORT_MISSING, quoted[MESSAGE_QUOTE_MAX];
-    char elements[24] = REPORT_MISSING, bytes[24] = REPORT_MISSING, offset[24];
+    char elements[24] = REPORT_MISSING, bytes[24] = REPORT_MISSING, offset[24] = REPORT_MISSING;
+    const char *const rest[] = {item->type, shape, elements, bytes, offset};
 
-    snprintf(offset, sizeof offset, "%" PRIu64, item->offset);
+    if (item->offset != SOURCE_UNKNOWN)
+        (void)number_write(offset, item->offset);
     if (item->elements != SOURCE_UNKNOWN) {
-        snprintf(elements, sizeof elements, "%" PRIu64, item->elements);
-        snprintf(bytes, sizeof bytes, "%" PRIu64, item->bytes);
+        (void)number_write(elements, item->elements);
+        (void)number_write(bytes, item->bytes);
         (void)report_shape(shape, &item->shape, item->elements);
     }
     if (list->table) {
@@ -87,7 +94,11 @@ static void print_line(const struct list *list, const char *path, const struct i
     report_tsv_name(path);
     putchar('\t');
     report_tsv_field(item->name ? item->name : "");
-    printf("\t%s\t%s\t%s\t%s\t%s\n", item->type, shape, elements, bytes, offset);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) { /* printf takes longer */
+        putchar('\t');
+        fputs(rest[i], stdout);
+    }
+    putchar('\n');
 }
 
 static void print_item(const struct list *list, const char *path, const char *format,
@@ -115,7 +126,7 @@ static void list_container(const struct list *list, const char *path,
         item.big_endian = a->big_endian;
         item.elements = a->elements;
         item.bytes = a->length;
-        item.offset = a->offset;
+        item.offset = a->tiles ? SOURCE_UNKNOWN : a->offset;
         item.shape.known = true;
         item.shape.fortran_order = a->fortran_order;
         item.shape.dimensions = a->dimensions;

@@ -177,6 +177,7 @@ const char *option_format_word(size_t i)
         [SOURCE_NPY] = "npy",           [SOURCE_ZSTD] = "zstd",
         [SOURCE_RAW_ZSTD] = "raw+zstd", [SOURCE_SAFETENSORS] = "safetensors",
         [SOURCE_NPZ] = "npz",           [SOURCE_GGUF] = "gguf",
+        [SOURCE_HDF5] = "hdf5",
     };
 
     return i < COUNT(words) ? words[i] : NULL;

@@ -68,7 +68,7 @@ void report_value(char text[NUMBER_MAX], const struct operation *op,
         if (integer == PARTIAL_NO_INDEX)
             snprintf(text, NUMBER_MAX, "nan");
         else
-            snprintf(text, NUMBER_MAX, "%" PRIu64, integer);
+            (void)number_write(text, integer);
         return;
     }
     switch (form) {

@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,14 +8,18 @@
 const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
                          uint64_t elements)
 {
-    int used = snprintf(text, REPORT_SHAPE_MAX, "[");
+    char *end = text;
 
+    *end++ = '[';
     if (!shape->known)
-        used += snprintf(text + used, REPORT_SHAPE_MAX - (size_t)used, "%" PRIu64, elements);
-    for (unsigned i = 0; shape->known && i < shape->dimensions && used < REPORT_SHAPE_MAX - 24; i++)
-        used += snprintf(text + used, REPORT_SHAPE_MAX - (size_t)used, "%s%" PRIu64,
-                         i > 0 ? "," : "", shape->sizes[i]);
-    snprintf(text + used, REPORT_SHAPE_MAX - (size_t)used, "]");
+        end = number_write(end, elements);
+    for (unsigned i = 0;
+         shape->known && i < shape->dimensions && end < text + REPORT_SHAPE_MAX - 24; i++) {
+        if (i > 0)
+            *end++ = ',';
+        end = number_write(end, shape->sizes[i]);
+    }
+    memcpy(end, "]", 2);
     return text;
 }
 
@@ -38,13 +41,15 @@ void report_tsv_field_to(FILE *out, const char *text)
 {
     static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
 
-    for (; *text; text++) {
-        const char *found = strchr(special, *text);
+    for (;;) {
+        const size_t plain = strcspn(text, special);
 
-        if (found)
-            fprintf(out, "\\%c", letters[found - special]);
-        else
-            putc(*text, out);
+        fwrite(text, 1, plain, out);
+        text += plain;
+        if (!*text)
+            return;
+        fprintf(out, "\\%c", letters[strchr(special, *text) - special]);
+        text++;
     }
 }
 
@@ -81,7 +86,10 @@ static void array_columns(const char *path, const struct reduction *reduction)
         (void)report_shape(shape, &reduction->shape, reduction->elements);
     putchar('\t');
     report_tsv_field(path && reduction->array ? reduction->array : "");
-    printf("\t%s\t%s", path && known ? element_name(reduction->type) : "", shape);
+    putchar('\t');
+    fputs(path && known ? element_name(reduction->type) : "", stdout);
+    putchar('\t');
+    fputs(shape, stdout);
 }
 
 void report_tsv(const struct options *options, const char *path, const struct reduction *reduction,
@@ -103,7 +111,8 @@ void report_tsv(const struct options *options, const char *path, const struct re
             continue;
         if (!reduction->error[0])
             report_value(text, op, reduction, report_type(op, reduction), options->number);
-        printf("\t%s", text);
+        putchar('\t');
+        fputs(text, stdout);
     }
     putchar('\n');
 }

@@ -8,6 +8,12 @@
 
 #include "engine/cpu/kernel.h"
 
+#ifdef HAVE_HDF5
+#    define HDF5_TEXT "by " HDF5_LIBRARY
+#else
+#    define HDF5_TEXT "none"
+#endif
+
 void version_print(const char *program)
 {
     printf("%.*s %s\n", (int)strcspn(program, " "), program, PACKAGE_VERSION);
@@ -20,5 +26,6 @@ void version_print(const char *program)
     for (size_t i = 0; i < cpu_kernels_count; i++)
         printf(" %s", cpu_kernels_all[i]->name);
     printf("\nlibzstd: %s, built with %s\n", ZSTD_versionString(), ZSTD_VERSION_STRING);
+    puts("HDF5: " HDF5_TEXT);
     puts("hardening: " BUILD_HARDENING);
 }

@@ -1,5 +1,6 @@
 /*
- * A chunk: a run of consecutive elements, what a source hands out and an engine reduces.
+ * A chunk: a run of elements, what a source hands out and an engine reduces. As a rule they are
+ * consecutive in their array; where they are not, `place` says where they stand.
  */
 #ifndef GPUREDUCE_CHUNK_H
 #define GPUREDUCE_CHUNK_H
@@ -14,6 +15,11 @@ struct chunk {
     size_t count;     /* elements, at least 1 */
     const void *data; /* in the file's byte order */
     bool mapped;      /* data is a mapped file, not the worker's buffer */
+
+    /* Where its elements stand in their array, where they do not follow each other there: the index
+       of the one that the chunk calls `index`, which rises with it. NULL where it is the same. */
+    uint64_t (*place)(const void *places, uint64_t index);
+    const void *places; /* of the worker's */
 };
 
 #endif

@@ -20,9 +20,30 @@ static int highest_bit(const uint32_t *digit, int n)
 
     while (top >= 0 && digit[top / 32] == 0)
         top -= 32;
-    while (top >= 0 && !bit_at(digit, n, top))
-        top--;
-    return top;
+    return top < 0 ? top : top - __builtin_clz(digit[top / 32]);
+}
+
+/* The bits from `low` to `high`, 64 at most; what lies below the digits is 0. */
+static uint64_t bits_between(const uint32_t *digit, int n, int low, int high)
+{
+    uint64_t bits = 0;
+
+    for (int i = high / 32; i >= 0 && 32 * i + 31 >= low; i--) {
+        const int at = 32 * i - low; /* where the digit's lowest bit goes */
+
+        if (i < n)
+            bits |= at >= 0 ? (uint64_t)digit[i] << at : (uint64_t)digit[i] >> -at;
+    }
+    return high - low < 63 ? bits & ((UINT64_C(1) << (high - low + 1)) - 1) : bits;
+}
+
+/* Whether any of the bits below `bit` is set. */
+static bool any_below(const uint32_t *digit, int bit)
+{
+    for (int i = 0; 32 * i < bit; i++)
+        if (32 * i + 32 <= bit ? digit[i] : digit[i] & ((UINT32_C(1) << (bit % 32)) - 1))
+            return true;
+    return false;
 }
 
 double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky, bool negative)
@@ -39,16 +60,12 @@ double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
     lowest = top - 52;
     if (lowest + lsb_exponent < LEAST_EXPONENT)
         lowest = LEAST_EXPONENT - lsb_exponent;
-    for (int bit = top; bit >= lowest; bit--)
-        mantissa = mantissa << 1 | bit_at(digit, n, bit);
+    if (lowest <= top)
+        mantissa = bits_between(digit, n, lowest, top);
 
-    if (lowest - 1 <= top && bit_at(digit, n, lowest - 1)) {
-        bool below = sticky;
-        for (int bit = lowest - 2; bit >= 0 && !below; bit--)
-            below = bit_at(digit, n, bit) != 0;
-        if (below || (mantissa & 1))
-            mantissa++;
-    }
+    if (lowest - 1 <= top && bit_at(digit, n, lowest - 1) &&
+        (sticky || (mantissa & 1) || any_below(digit, lowest - 1)))
+        mantissa++;
 
     /* The bits of a binary64 are its mantissa plus its exponent field times 2^52, so a mantissa
        that rounded up to 2^53, or a subnormal that rounded up to 2^52, carries by itself. */
@@ -184,9 +201,7 @@ double digits_square_root(const uint32_t *digit, int n, int lsb_exponent, bool s
         if (rest >= taken)
             rest -= taken;
     }
-    sticky = sticky || rest != 0;
-    for (int bit = last - 1; bit >= 0 && !sticky; bit--)
-        sticky = bit_at(digit, n, bit) != 0;
+    sticky = sticky || rest != 0 || any_below(digit, last);
     result[0] = (uint32_t)root;
     result[1] = (uint32_t)(root >> 32);
     return digits_round(result, 2, (lsb_exponent + last) / 2, sticky, false);

@@ -6,9 +6,10 @@
 
 #include "core/digits.h"
 
-/* Digits put below the accumulator's before a division, so that the quotient always has more
-   bits than binary64 keeps: 96 bits less the 64 of the largest divisor. */
-#define QUOTIENT_DIGITS 3
+/* Digits put below the accumulator's before a division, and those that are divided below the first
+   that is not 0, so that the quotient always has more bits than binary64 keeps: 128 bits less the
+   64 of the largest divisor. */
+#define QUOTIENT_DIGITS 4
 
 void exact_clear(struct exact *e)
 {
@@ -100,12 +101,17 @@ double exact_round(const struct exact *e)
 double exact_divide(const struct exact *e, uint64_t count)
 {
     uint32_t digit[QUOTIENT_DIGITS + EXACT_DIGITS] = {0};
-    bool negative = exact_magnitude(e, digit + QUOTIENT_DIGITS);
-    const int n = QUOTIENT_DIGITS + EXACT_DIGITS;
-    uint64_t remainder = digits_divide(digit, n, count);
+    bool negative = exact_magnitude(e, digit + QUOTIENT_DIGITS), sticky = false;
+    int top = QUOTIENT_DIGITS + EXACT_DIGITS, low = 0;
 
-    return digits_round(digit, n, EXACT_LSB_EXPONENT - 32 * QUOTIENT_DIGITS, remainder != 0,
-                        negative);
+    while (top > QUOTIENT_DIGITS && digit[top - 1] == 0)
+        top--;
+    /* What lies further down only tells whether anything is left. */
+    for (; low < top - QUOTIENT_DIGITS - 1; low++)
+        sticky = sticky || digit[low];
+    sticky = digits_divide(digit + low, top - low, count) != 0 || sticky;
+    return digits_round(digit + low, top - low, EXACT_LSB_EXPONENT - 32 * (QUOTIENT_DIGITS - low),
+                        sticky, negative);
 }
 
 struct integer exact_integer(const struct exact *e)

@@ -128,34 +128,161 @@ static struct decimal decimal_shortest(double x, enum element_type type)
     return decimal_nearest(x, 17);
 }
 
+#ifdef __SIZEOF_INT128__
+
+__extension__ typedef unsigned __int128 wide;
+
+/* Powers of ten that decimal_quickly multiplies and divides by, at most. */
+#    define TEN_MAX 21
+
+static wide power_of_ten(int n)
+{
+    wide p = 1;
+
+    while (n-- > 0)
+        p *= 10;
+    return p;
+}
+
+/* The shortest decimal of x > 0 by integers of 128 bits, where these hold what it takes: from about
+   1e-5 to 1e37, which most results are. What reads back as x is an interval, half way to the
+   neighbours; with its ends it counts where x is even. All is multiplied by a power of ten, so that
+   x has 17 or 18 digits before the point; then digits are taken off at the end for as long as there
+   is an integer in the interval, and of these the nearest to x is it. False where it takes more. */
+static bool decimal_quickly(struct decimal *d, double x, enum element_type type)
+{
+    const struct element_format *format = &element_formats[type];
+    const int last = format->exponent_min - format->significant_bits + 1;
+    int exponent, unit, scale, length = 0;
+    uint64_t m, low, high, nearest, part, power = 1;
+    wide ten, divisor, numerator, rest;
+    bool even, bound;
+    char digits[20];
+
+    (void)frexp(x, &exponent); /* x < 2^exponent */
+    unit = exponent - format->significant_bits < last ? last : exponent - format->significant_bits;
+    if (element_is_integer(type) || exponent < -16 || exponent > 122)
+        return false;
+    m = (uint64_t)ldexp(x, -unit); /* exactly, and x is m 2^unit */
+    /* Where the interval is wide, 0.1 and 0.09 may both be in it, and have one digit. */
+    if (ldexp((double)m, unit) != x || m < 64)
+        return false;
+    even = m % 2 == 0;
+    bound = m == (uint64_t)1 << (format->significant_bits - 1) && unit > last;
+    scale = 16 - (int)floor((exponent - 1) * 0.30103);
+    ten = power_of_ten(abs(scale));
+    if (abs(scale) > TEN_MAX)
+        return false;
+    /* t 2^(unit - 2) 10^scale is t ten / divisor. t has 55 bits and 10^21 has 70; the unit is -69
+       at least, and where the scale is negative, x has 58 bits before the point, and so it is not.
+     */
+    divisor = scale < 0 ? ten : (wide)1;
+    ten = scale < 0 ? (wide)1 : ten;
+    if (unit < 2)
+        divisor <<= 2 - unit;
+    else
+        ten <<= unit - 2;
+    numerator = (wide)(4 * m - (bound ? 1 : 2)) * ten;
+    low = (uint64_t)(numerator / divisor) + (!even || numerator % divisor != 0);
+    numerator = (wide)(4 * m + 2) * ten;
+    high = (uint64_t)(numerator / divisor) - (!even && numerator % divisor == 0);
+    if (low > high)
+        return false;
+    while ((low + 9) / 10 <= high / 10) {
+        low = (low + 9) / 10;
+        high /= 10;
+        power *= 10;
+        scale--;
+    }
+    numerator = (wide)(4 * m) * ten;
+    part = (uint64_t)(numerator / divisor) % power;
+    nearest = (uint64_t)(numerator / divisor) / power;
+    rest = numerator % divisor;
+    if (power == 1)
+        nearest += rest > divisor - rest || (rest == divisor - rest && nearest % 2);
+    else
+        nearest += part > power / 2 || (part == power / 2 && (rest > 0 || nearest % 2));
+    nearest = nearest < low ? low : nearest > high ? high : nearest;
+    for (; nearest > 0; nearest /= 10)
+        digits[length++] = (char)('0' + nearest % 10);
+    for (int i = 0; i < length; i++)
+        d->digits[i] = digits[length - 1 - i];
+    d->length = length;
+    d->exponent = length - 1 - scale;
+    return true;
+}
+
+#else
+
+static bool decimal_quickly(struct decimal *d, double x, enum element_type type)
+{
+    (void)d, (void)x, (void)type;
+    return false;
+}
+
+#endif
+
+/* Puts characters at the end of a text. Returns the new end. */
+static char *put(char *end, const char *characters, int count)
+{
+    memcpy(end, characters, (size_t)count);
+    return end + count;
+}
+
 void number_format(char text[NUMBER_MAX], double x, enum element_type type)
 {
+    static const char zeros[] = "0000000000000000";
     struct decimal d;
-    const char *sign = signbit(x) ? "-" : "";
 
     if (format_special(text, x))
         return;
+    if (signbit(x))
+        *text++ = '-';
     if (x == 0) {
-        snprintf(text, NUMBER_MAX, "%s0", sign);
+        memcpy(text, "0", 2);
         return;
     }
-    d = decimal_shortest(fabs(x), type);
+    x = fabs(x);
+    if (!decimal_quickly(&d, x, type))
+        d = decimal_shortest(x, type);
     while (d.length > 1 && d.digits[d.length - 1] == '0')
         d.length--;
 
     if (d.exponent < -5 || d.exponent > 15) {
-        snprintf(text, NUMBER_MAX, "%s%c%s%.*se%+03d", sign, d.digits[0], d.length > 1 ? "." : "",
-                 d.length - 1, d.digits + 1, d.exponent);
-    } else if (d.exponent < 0) {
-        snprintf(text, NUMBER_MAX, "%s0.%.*s%.*s", sign, -d.exponent - 1, "0000", d.length,
-                 d.digits);
-    } else if (d.length <= d.exponent + 1) {
-        snprintf(text, NUMBER_MAX, "%s%.*s%.*s", sign, d.length, d.digits,
-                 d.exponent + 1 - d.length, "000000000000000");
-    } else {
-        snprintf(text, NUMBER_MAX, "%s%.*s.%.*s", sign, d.exponent + 1, d.digits,
-                 d.length - d.exponent - 1, d.digits + d.exponent + 1);
+        *text++ = d.digits[0];
+        if (d.length > 1)
+            *text++ = '.';
+        text = put(text, d.digits + 1, d.length - 1);
+        snprintf(text, 8, "e%+03d", d.exponent);
+        return;
     }
+    if (d.exponent < 0) {
+        text = put(text, "0.", 2);
+        text = put(text, zeros, -d.exponent - 1);
+        text = put(text, d.digits, d.length);
+    } else if (d.length <= d.exponent + 1) {
+        text = put(text, d.digits, d.length);
+        text = put(text, zeros, d.exponent + 1 - d.length);
+    } else {
+        text = put(text, d.digits, d.exponent + 1);
+        *text++ = '.';
+        text = put(text, d.digits + d.exponent + 1, d.length - d.exponent - 1);
+    }
+    *text = '\0';
+}
+
+char *number_write(char *text, uint64_t x)
+{
+    char digits[20];
+    int length = 0;
+
+    do
+        digits[length++] = (char)('0' + x % 10);
+    while (x /= 10);
+    while (length > 0)
+        *text++ = digits[--length];
+    *text = '\0';
+    return text;
 }
 
 void number_format_integer(char text[NUMBER_MAX], const struct integer *x)

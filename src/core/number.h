@@ -23,6 +23,10 @@ void number_format(char text[NUMBER_MAX], double x, enum element_type type);
 /* Writes a known integer in full. */
 void number_format_integer(char text[NUMBER_MAX], const struct integer *x);
 
+/* Writes a count, and a NUL behind it, which it returns the place of. `text` has room for 21 bytes.
+ */
+char *number_write(char *text, uint64_t x);
+
 /* How numbers are written. */
 enum number_form { NUMBER_DECIMAL, NUMBER_HEX };
 

@@ -53,6 +53,31 @@ void partial_append(struct partial *p, const struct partial *other)
     partial_merge(p, &behind);
 }
 
+struct partial_places partial_take_places(struct partial *p)
+{
+    const struct partial_places places = {p->min_key, p->max_key, p->min_index, p->max_index,
+                                          p->first_nan};
+
+    p->min_key = INT64_MAX;
+    p->max_key = INT64_MIN;
+    p->min_index = p->max_index = p->first_nan = PARTIAL_NO_INDEX;
+    return places;
+}
+
+void partial_put_places(struct partial *p, const struct partial_places *before,
+                        uint64_t (*place)(const void *places, uint64_t index), const void *places)
+{
+    uint64_t *const indices[] = {&p->min_index, &p->max_index, &p->first_nan};
+
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+        if (*indices[i] != PARTIAL_NO_INDEX)
+            *indices[i] = place(places, *indices[i]);
+    partial_take_min(p, before->min_key, before->min_index);
+    partial_take_max(p, before->max_key, before->max_index);
+    if (before->first_nan < p->first_nan)
+        p->first_nan = before->first_nan;
+}
+
 void partial_take(struct partial *p, double x, uint64_t index)
 {
     p->count++;

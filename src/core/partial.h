@@ -133,6 +133,21 @@ EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
+/* The extremes of a partial, and what it says of where. */
+struct partial_places {
+    int64_t min_key, max_key;
+    uint64_t min_index, max_index, first_nan;
+};
+
+/* Takes these out of a partial, as if it had no elements, so that what comes next is numbered by
+   itself. */
+struct partial_places partial_take_places(struct partial *p);
+
+/* Ends that: with p's own indices replaced by what `place` says of them, it takes the others back.
+ */
+void partial_put_places(struct partial *p, const struct partial_places *before,
+                        uint64_t (*place)(const void *places, uint64_t index), const void *places);
+
 /* Takes one float, value x at `index`, into everything but what spread_take is for. */
 void partial_take(struct partial *p, double x, uint64_t index);
 

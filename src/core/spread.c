@@ -159,6 +159,14 @@ static void finish_extremes(const struct partial *p, const struct spread_terms *
             element_key_value(t->max, p->max_key) - element_key_value(t->min, p->min_key);
         return;
     }
+    if (!element_is_integer(t->min) && !element_is_integer(t->max)) {
+        const double least = exact_key_value(p->min_key), most = exact_key_value(p->max_key);
+
+        /* The difference of two numbers is what a processor rounds once. */
+        result->absmax = fabs(least) > fabs(most) ? fabs(least) : fabs(most);
+        result->range = element_round(terms->type, most - least);
+        return;
+    }
     exact_clear(&sum);
     add_key(&sum, t->max, p->max_key, false);
     difference = sum;
@@ -181,9 +189,12 @@ static void finish_squares(const struct partial *p, uint64_t n, uint64_t ddof,
 {
     struct quotient q;
 
-    begin_with_squares(&q, p);
-    result->sumsq = rounded(&q);
-    result->l2 = rounded_root(&q);
+    result->sumsq = result->l2 = 0;
+    if (p->squares.pending > 0) {
+        begin_with_squares(&q, p);
+        result->sumsq = rounded(&q);
+        result->l2 = rounded_root(&q);
+    }
     if (n == 0)
         return;
     if (result->l2 == 0) { /* all are zero, or nobody asked: then nothing of this is used */
@@ -218,7 +229,7 @@ void spread_finish(const struct partial *p, const struct spread_terms *terms, st
         result->sumsq = result->l1 = result->l2 = result->rms = INFINITY;
         return;
     }
-    result->l1 = exact_round(&p->absolute);
+    result->l1 = p->absolute.pending > 0 ? exact_round(&p->absolute) : 0;
     finish_squares(p, n, terms->ddof, result);
 }
 

@@ -219,11 +219,12 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
     one->result = a->found[k].result;
     one->quantiles = a->found[k].quantiles;
-    one->partial = a->partials[k];
+    if (a->options->keep_partials) /* others are not asked for, and their memory is not touched */
+        one->partial = a->partials[k];
     one->type = array->type;
     one->big_endian = array->big_endian;
     one->data_offset = array->deflated ? array->before : array->offset;
-    one->compressed = array->deflated;
+    one->compressed = container_array_packed(array);
     one->shape.known = true;
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;
@@ -236,5 +237,5 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     one->of = pick->of;
     one->number = pick->number;
     one->bytes = pick->elements * element_size(array->type);
-    one->input_bytes = array->deflated ? array->packed : one->bytes;
+    one->input_bytes = array->deflated || array->tiles ? array->packed : one->bytes;
 }

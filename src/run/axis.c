@@ -280,6 +280,10 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     struct source_shape shape;
     bool good;
 
+    if (run->info->scattered) {
+        source_error(run->source, "is stored in chunks: HDF5's are not reduced along an axis yet");
+        return false;
+    }
     if (!find_shape(run, request, &shape))
         return false;
     if (!axis_layout(&shape, request->axis, layout, reason)) {

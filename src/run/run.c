@@ -195,8 +195,8 @@ static void observe(struct run *run, uint64_t now)
     unsigned workers = cpu_workers_at_work(run);
     struct gpu_observation *o = &run->observed;
 
-    o->no_kernels =
-        run->arrays || !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
+    o->no_kernels = run->arrays || run->info->scattered ||
+                    !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
     o->compressed = run->info->compressed;
     o->in_order = !run->info->parallel;
     o->gpu = gpu_state(run->gpu);

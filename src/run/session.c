@@ -313,6 +313,11 @@ static void forget_to_come(struct session *session, const struct source *s, cons
    In auto the policy sees to it. */
 static bool engine_has_kernels(const struct run *run)
 {
+    if (run->options->device == DEVICE_GPU && run->info->scattered) {
+        source_error(run->source, "it is stored in chunks, which the GPU does not take: leave "
+                                  "--device out, or give --device=cpu");
+        return false;
+    }
     if (run->options->device != DEVICE_GPU ||
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;

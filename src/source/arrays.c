@@ -23,6 +23,8 @@ const struct container_format *arrays_asked(const struct source_options *options
         return container_find("npz");
     case SOURCE_GGUF:
         return container_find("gguf");
+    case SOURCE_HDF5:
+        return container_find("hdf5");
     case SOURCE_AUTO:
     case SOURCE_RAW:
     case SOURCE_NPY:
@@ -66,6 +68,14 @@ static bool is_wanted(struct source_wanted *wanted, const char *name)
     return matches;
 }
 
+/* A container's wants. */
+static bool wants(struct container_input *in, const char *name)
+{
+    const struct source *s = in->context;
+
+    return is_wanted(s->wanted, name);
+}
+
 /* Arrays of one type that are left out. */
 struct left_out {
     const struct container_array *first;
@@ -77,7 +87,8 @@ static void note_left_out(struct left_out list[WARNINGS_MAX], const struct conta
     size_t i = 0;
 
     while (i < WARNINGS_MAX - 1 && list[i].first &&
-           strcmp(list[i].first->type_name, a->type_name) != 0)
+           (strcmp(list[i].first->type_name, a->type_name) != 0 ||
+            strcmp(list[i].first->unreadable, a->unreadable) != 0))
         i++;
     if (!list[i].first)
         list[i].first = a;
@@ -94,7 +105,10 @@ static void warn_left_out(const struct source *s, const struct left_out list[WAR
         snprintf(others, sizeof others, " and %zu more like it are", list[i].count - 1);
         if (list[i].count == 1)
             snprintf(others, sizeof others, " is");
-        if (a->type_name[0])
+        if (a->typed)
+            message_warning("%s: array %s%s left out: it is %s", s->name,
+                            container_show_name(shown, a->name), others, a->unreadable);
+        else if (a->type_name[0])
             message_warning("%s: array %s%s left out: its type %s is %s, which is not reduced",
                             s->name, container_show_name(shown, a->name), others, a->type_name,
                             a->unreadable);
@@ -114,7 +128,7 @@ static bool find_part(const struct container_array *a, const struct source_optio
     uint64_t end;
 
     *pick = (struct source_pick){.array = a, .elements = of, .of = of};
-    if (part->end == 0 || a->deflated)
+    if (part->end == 0 || container_array_whole(a))
         return part->end == 0 || begins;
     pick->first = source_elements_before(part->begin, a->offset, element_size(a->type), of);
     end = source_elements_before(part->end, a->offset, element_size(a->type), of);
@@ -129,7 +143,7 @@ static void add_pick(struct source *s, const struct source_pick *pick)
 
     s->picks[s->info.pick_count] = *pick;
     s->picks[s->info.pick_count++].number = s->info.pick_total;
-    s->info.compressed = s->info.compressed || a->deflated;
+    s->info.compressed = s->info.compressed || container_array_packed(a);
     s->info.type = a->type;
     if (!a->unreadable)
         s->info.elements += pick->elements * element_size(a->type);
@@ -206,9 +220,14 @@ static void warn_overridden(const struct source *s, const struct source_options 
 bool arrays_layout(struct source *s, const struct container_format *format,
                    const struct source_options *options)
 {
-    struct container_input in = {
-        .read = read_input, .context = s, .size = s->info.input_bytes, .type = options->type};
+    struct container_input in = {.read = read_input,
+                                 .context = s,
+                                 .size = s->info.input_bytes,
+                                 .type = options->type,
+                                 .headers_only = options->headers_only,
+                                 .wants = wants};
 
+    s->wanted = options->wanted;
     s->container = container_open(format, &in);
     if (!s->container) {
         if (in.error[0])
@@ -232,7 +251,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     const struct container_array *a = options->array;
     struct source_pick part;
 
-    const uint64_t length = a->deflated ? a->packed : a->length;
+    const uint64_t length = a->tiles ? 0 : a->deflated ? a->packed : a->length;
 
     if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
         source_became_shorter(s, s->start + a->offset + length);
@@ -241,7 +260,8 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->promised = a->elements;
     s->info.format = "raw";
     s->array = a;
-    s->info.compressed = a->deflated;
+    s->info.compressed = container_array_packed(a);
+    s->info.scattered = a->tiles != NULL;
     s->data_offset = s->info.data_offset = a->deflated ? a->before : a->offset;
     s->info.type = a->type;
     s->info.swap = a->big_endian != element_host_is_big();

@@ -139,7 +139,7 @@ uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, ui
 
 bool source_is_random(const struct source *s)
 {
-    return s->info.parallel && !s->info.compressed && !s->info.container &&
+    return s->info.parallel && !s->info.compressed && !s->info.container && !s->info.scattered &&
            !(s->array && s->array->deflated);
 }
 
@@ -222,6 +222,7 @@ enum source_status source_next(struct source *s, const struct source_request *re
         return SOURCE_FAILED;
     chunk->mapped = false;
     chunk->array = 0;
+    chunk->place = NULL;
     return s->ops->next(s, request, chunk);
 }
 
@@ -229,7 +230,7 @@ bool source_is_at_hand(const struct source *s, size_t array)
 {
     const struct container_array *a = s->info.container ? s->picks[array].array : s->array;
 
-    return s->ops->at && !(a && a->deflated);
+    return s->ops->at && !(a && container_array_whole(a));
 }
 
 enum source_status source_at(struct source *s, const struct source_request *request,
@@ -264,8 +265,8 @@ static void check_length(struct source *s)
 
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         return;
-    if (s->info.parallel && !s->info.compressed &&
-        !s->info.container) /* what lies behind --length may be gone */
+    if (s->info.parallel && !s->info.compressed && !s->info.container &&
+        !s->info.scattered) /* what lies behind --length may be gone */
         end = s->start + s->data_offset + s->info.elements * s->info.element_size;
     if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
         source_became_shorter(s, (uint64_t)status.st_size);

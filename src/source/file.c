@@ -25,6 +25,7 @@
 #include "source/file.h"
 #include "source/formats.h"
 #include "source/inflate.h"
+#include "source/tiles.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -70,6 +71,9 @@ struct claim {
     const struct container_array *packed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
     struct inflate *inflate;              /* what decompresses it; NULL before the first */
+    const struct container_array *tiled;  /* the array, where it is stored in tiles; else NULL */
+    uint64_t number;                      /* then: of the tile that has been claimed */
+    struct tile *tile;                    /* what the worker has of one; NULL before the first */
 
     /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
        still in memory. */
@@ -224,35 +228,66 @@ static size_t find_array(const struct file_state *f, size_t count, uint64_t at)
     return low;
 }
 
-/* Claims the next range of a container. False when there is none. */
+/* Claims a tile of an array, of whose elements the first `limit` are wanted. */
+static void claim_tile(struct claim *claim, const struct container_array *a, uint64_t number,
+                       uint64_t limit)
+{
+    claim->tiled = a;
+    claim->number = number;
+    claim->index = 0;
+    claim->count = tiles_elements(a, number, limit);
+}
+
+/* Claims the next range of a container. It may have no elements. False when there is none. */
 static bool claim_next_of_many(struct source *s, struct claim *claim, size_t bytes)
 {
     struct file_state *f = s->state;
     const size_t count = s->info.pick_count;
-    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), size;
 
     do {
         if (next >= f->begins[count])
             return false;
         const size_t place = find_array(f, count, next);
+        const struct source_pick *pick = &s->picks[f->order[place]];
 
         claim->array = f->order[place];
         claim->offset = element_place(s, claim->array, 0, &claim->size);
         claim->index = s->picks[claim->array].first + (next - f->begins[place]) / claim->size;
         claim->offset += claim->index * claim->size;
-        claim->packed = NULL;
-        if (s->picks[claim->array].array->deflated) {
-            claim->packed = s->picks[claim->array].array;
-            claim->count = s->picks[claim->array].elements;
+        claim->packed = claim->tiled = NULL;
+        if (pick->array->tiles) {
+            size = tiles_bytes(pick->array);
+            claim_tile(claim, pick->array, (next - f->begins[place]) / size, pick->elements);
             continue;
         }
-        claim->count = claim_size(f, claim, (f->begins[count] - next) / claim->size,
-                                  (f->begins[place + 1] - next) / claim->size, bytes);
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count * claim->size));
+        if (pick->array->deflated) {
+            claim->packed = pick->array;
+            claim->count = pick->elements;
+        } else {
+            claim->count = claim_size(f, claim, (f->begins[count] - next) / claim->size,
+                                      (f->begins[place + 1] - next) / claim->size, bytes);
+        }
+        size = claim->count * claim->size;
+    } while (!atomic_compare_exchange_weak(&f->next, &next, next + size));
     return true;
 }
 
-/* Claims the next range. False when there is none. */
+/* Claims the next tile, where there is one array. False when there is none. A limit does not end
+   this: behind it in the order of tiles there may be elements before it. */
+static bool claim_next_tile(struct source *s, struct claim *claim)
+{
+    struct file_state *f = s->state;
+    const uint64_t next = atomic_fetch_add(&f->next, 1);
+
+    if (next >= tiles_count(s->array))
+        return false;
+    claim->size = s->info.element_size;
+    claim_tile(claim, s->array, next, s->info.elements);
+    return true;
+}
+
+/* Claims the next range. It may have no elements. False when there is none. */
 static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
 {
     struct file_state *f = s->state;
@@ -260,6 +295,8 @@ static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
     uint64_t end = s->info.elements < limit ? s->info.elements : limit;
     uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
 
+    if (s->array && s->array->tiles)
+        return claim_next_tile(s, claim);
     do {
         if (next >= end)
             return false;
@@ -410,7 +447,7 @@ static bool is_uncached(const struct source *s, const struct claim *claim)
 {
     const struct file_state *f = s->state;
 
-    return !claim->packed && s->info.uncached > 0 && f->map &&
+    return !claim->packed && !claim->tiled && s->info.uncached > 0 && f->map &&
            source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
 }
 
@@ -447,7 +484,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
     bool in_place = request->in_place && f->map;
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
 
-    if (claim->count == 0) {
+    while (claim->count == 0) {
         size_t bytes = in_place ? most : request->size;
 
         if (request->drain ||
@@ -457,6 +494,15 @@ static enum source_status file_next(struct source *s, const struct source_reques
     }
     chunk->array = claim->array;
     chunk->index = claim->index;
+    if (claim->tiled) {
+        if (claim->index == 0 &&
+            !tile_begin(&claim->tile, s, claim->tiled, claim->number, claim->count))
+            return SOURCE_FAILED;
+        tile_take(claim->tile, request, chunk);
+        claim->index += chunk->count;
+        claim->count -= chunk->count;
+        return SOURCE_CHUNK;
+    }
     if (claim->packed) {
         if (!unpack(s, claim, request, chunk))
             return SOURCE_FAILED;
@@ -479,7 +525,7 @@ static enum source_status file_at(struct source *s, const struct source_request 
     claim->index = chunk->index;
     claim->count = chunk->count;
     claim->offset = element_place(s, chunk->array, chunk->index, &claim->size);
-    claim->packed = NULL;
+    claim->packed = claim->tiled = NULL;
     claim->uncached = is_uncached(s, claim);
     good = hand_out(s, claim, request, chunk);
     claim->count = 0;
@@ -552,6 +598,7 @@ static void file_close(struct source *s)
     for (unsigned i = 0; i < f->workers; i++) {
         free(f->claims[i].buffer);
         inflate_close(f->claims[i].inflate);
+        tile_close(f->claims[i].tile);
     }
     if (f->map)
         munmap(f->map, f->map_size);
@@ -612,7 +659,9 @@ static bool order_arrays(const struct source *s, struct file_state *f)
         const struct source_pick *pick = &s->picks[places[i].number];
 
         f->order[i] = places[i].number;
-        f->begins[i + 1] = f->begins[i] + pick->elements * element_size(pick->array->type);
+        f->begins[i + 1] =
+            f->begins[i] + (pick->array->tiles ? tiles_count(pick->array) * tiles_bytes(pick->array)
+                                               : pick->elements * element_size(pick->array->type));
     }
     free(places);
     return true;

@@ -179,14 +179,20 @@ static bool is_fortran(const struct foreign_input *in)
            (!in->ends || memcmp(in->bytes, in->bytes + in->size - 4, 4) == 0);
 }
 
+#ifdef HAVE_HDF5
+#    define HDF5_ADVICE "one that is neither in a pipe nor compressed is read"
+#else
+#    define HDF5_ADVICE "a gpureduce that is built with libhdf5 reads it, or h5py"
+#endif
+
 static const struct foreign rows[] = {
-    {.name = "a MATLAB 7.3 file", .advice = "h5py" AS_NPY, MAGIC("MATLAB 7.3 MAT-file")},
+    {.name = "a MATLAB 7.3 file", .advice = HDF5_ADVICE, MAGIC("MATLAB 7.3 MAT-file")},
     {.name = "a MATLAB file", .advice = "scipy.io.loadmat" AS_NPY, MAGIC("MATLAB 5.0 MAT-file")},
     {.name = "a MATLAB 4 file",
      .advice = "scipy.io.loadmat" AS_NPY,
      .least = 22,
      .also = is_matlab4},
-    {.name = "an HDF5 file (or netCDF-4)", .advice = "h5py" AS_NPY, .least = 8, .also = is_hdf5},
+    {.name = "an HDF5 file (or netCDF-4)", .advice = HDF5_ADVICE, .least = 8, .also = is_hdf5},
     {.name = "an HDF4 file",
      .advice = "pyhdf" AS_NPY,
      MAGIC("\x0e\x03\x13\x01"),

@@ -107,6 +107,27 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
     return INFLATE_GOOD;
 }
 
+bool inflate_whole(struct inflate *z, const void *packed, size_t packed_size, void *bytes,
+                   size_t size)
+{
+    int result;
+
+    (void)inflateReset2(&z->stream, MAX_WBITS);
+    z->stream.next_in = (z_const Bytef *)(uintptr_t)packed;
+    z->stream.avail_in = (uInt)packed_size;
+    z->stream.next_out = bytes;
+    z->stream.avail_out = (uInt)size;
+    result = inflate(&z->stream, Z_FINISH);
+    if (result == Z_STREAM_END && z->stream.avail_out == 0)
+        return true;
+    z->error = result == Z_MEM_ERROR                          ? "out of memory"
+               : result == Z_STREAM_END                       ? "the compressed data are too short"
+               : z->stream.msg                                ? z->stream.msg
+               : result == Z_BUF_ERROR && z->stream.avail_out ? "the compressed data are cut off"
+                                                              : "the compressed data are too long";
+    return false;
+}
+
 bool inflate_ended(const struct inflate *z)
 {
     return z->ended && z->stream.avail_in == 0 && z->offset == z->end;
@@ -183,6 +204,13 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
 {
     (void)z, (void)read, (void)context, (void)bytes, (void)size, (void)got;
     return INFLATE_UNREAD;
+}
+
+bool inflate_whole(struct inflate *z, const void *packed, size_t packed_size, void *bytes,
+                   size_t size)
+{
+    (void)z, (void)packed, (void)packed_size, (void)bytes, (void)size;
+    return false;
 }
 
 bool inflate_ended(const struct inflate *z)

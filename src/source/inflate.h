@@ -41,6 +41,11 @@ enum inflate_status {
 enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *context,
                                  void *bytes, size_t size, size_t *got);
 
+/* Decompresses what is in memory, with zlib's header and checksum (RFC 1950), which must come to
+   exactly `size` bytes. False where it does not: inflate_error says why. */
+bool inflate_whole(struct inflate *z, const void *packed, size_t packed_size, void *bytes,
+                   size_t size);
+
 /* After the end: whether all compressed bytes were used. The checksum of what was decompressed. */
 bool inflate_ended(const struct inflate *z);
 uint32_t inflate_checksum(const struct inflate *z);

@@ -5,6 +5,9 @@ library_sources += \
 	src/source/container/container.c src/source/container/container.h \
 	src/source/container/formats.c src/source/container/formats.h \
 	src/source/container/gguf.c src/source/container/npz.c \
+	src/source/container/hdf5.c src/source/container/hdf5_describe.c \
+	src/source/container/hdf5_library.c src/source/container/hdf5_library.h \
+	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
 	src/source/container/safetensors.c \
 	src/source/doubt.c src/source/doubt.h \
 	src/source/file.c src/source/file.h \
@@ -20,6 +23,7 @@ library_sources += \
 	src/source/packed.c src/source/packed.h \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
+	src/source/tiles.c src/source/tiles.h \
 	src/source/waiters.c src/source/waiters.h \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd/block.c src/source/zstd/block.h \

@@ -44,7 +44,8 @@ enum source_format {
     /* Containers, rows of the table in container/formats.c. */
     SOURCE_SAFETENSORS,
     SOURCE_NPZ,
-    SOURCE_GGUF
+    SOURCE_GGUF,
+    SOURCE_HDF5
 };
 
 /* Which arrays of containers are wanted: those whose names match one of the patterns, as a shell
@@ -126,6 +127,7 @@ struct source_info {
     uint64_t data_offset; /* bytes, after decompression, before the first element */
     struct source_shape shape;
     bool compressed;      /* its bytes are decoded first */
+    bool scattered;       /* its chunks have places (chunk.h): not for GPUs */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
     bool packed;          /* its compressed bytes are handed out, by packed.h */
     bool whole;           /* all of it was read when it was opened */

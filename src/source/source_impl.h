@@ -57,6 +57,7 @@ struct source {
     struct container *container;         /* as info.container */
     struct source_pick *picks;           /* as info.picks */
     const struct container_array *array; /* the one that is read alone; NULL for none */
+    struct source_wanted *wanted;        /* as in struct source_options */
     bool header;          /* the elements stand behind a header that describes them */
     int window_log;       /* of zstd frames at most */
     bool no_check;        /* checksums of zstd frames are not verified */

@@ -8,14 +8,30 @@
 
 #include "sys/message.h"
 
+/* How many characters there are that stand for themselves, and have a byte. */
+static size_t plain_length(const char *p)
+{
+    size_t length = 0;
+
+    while (p[length] >= 0x20 && p[length] < 0x7f && p[length] != '"' && p[length] != '\\')
+        length++;
+    return length;
+}
+
 void json_string(FILE *out, const char *string)
 {
     const unsigned char *p = (const unsigned char *)string;
 
     putc('"', out);
     while (*p) {
-        size_t length = message_utf8_length(p);
+        size_t length = plain_length((const char *)p);
 
+        if (length > 0) { /* most are nothing else */
+            fwrite(p, 1, length, out);
+            p += length;
+            continue;
+        }
+        length = message_utf8_length(p);
         if (length == 0) {
             fputs("\\ufffd", out);
             length = 1;
@@ -43,7 +59,8 @@ static bool fail(struct json_reader *r)
 
 static void skip_space(struct json_reader *r)
 {
-    r->at += strspn(r->at, " \t\n\r");
+    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')
+        r->at++;
 }
 
 /* Takes the character, behind space, if it comes next. */
@@ -183,8 +200,16 @@ static bool read_string(struct json_reader *r, char *text, size_t size, bool cut
         return fail(r);
     while (*r->at != '"') {
         char utf8[4];
-        size_t length = read_character(r, utf8);
+        size_t length = plain_length(r->at);
 
+        if (length > 0 && (full || length < size - used)) { /* most are nothing else */
+            if (!full)
+                memmove(text + used, r->at, length); /* it may be read to where it stands */
+            used += full ? 0 : length;
+            r->at += length;
+            continue;
+        }
+        length = read_character(r, utf8);
         if (length == 0)
             return fail(r);
         if (!full && length >= size - used) {

@@ -220,6 +220,8 @@ static size_t printable(const unsigned char *p)
     size_t length = message_utf8_length(p);
     uint32_t c = length ? code_point(p, length) : 0;
 
+    if (c >= 0x20 && c < 0x7f) /* most are */
+        return 1;
     for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
         if (c >= unseen[i].first && c <= unseen[i].last)
             return 0;
@@ -237,7 +239,9 @@ const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)
         odd = step == 0;
     }
     if (!odd) {
-        snprintf(out, MESSAGE_QUOTE_MAX, "%s", name);
+        length = strnlen(name, MESSAGE_QUOTE_MAX - 1);
+        memcpy(out, name, length);
+        out[length] = '\0';
         return out;
     }
     out[length++] = '\'';

@@ -104,12 +104,12 @@ bootstrap: cannot build without automake'
 for compiler in clang clang-14; do
     fresh
     bootstrap "CC=$compiler -m64"
-    called "CC='$compiler -m64'" "$apt $compiler libc6-dev libzstd-dev zlib1g-dev libmpfr-dev"
+    called "CC='$compiler -m64'" "$apt $compiler libc6-dev libzstd-dev zlib1g-dev libhdf5-dev libmpfr-dev"
 done
 fresh
 settings=CC=clang
 bootstrap
-called 'CC=clang in the environment' "$apt clang libc6-dev libzstd-dev zlib1g-dev libmpfr-dev"
+called 'CC=clang in the environment' "$apt clang libc6-dev libzstd-dev zlib1g-dev libhdf5-dev libmpfr-dev"
 settings=
 impostor clang
 : >calls
@@ -118,7 +118,7 @@ called 'CC=clang that is there' ''
 fresh
 rm tools/cc tools/gcc
 bootstrap
-called 'no compiler' "$apt gcc libc6-dev libzstd-dev zlib1g-dev libmpfr-dev"
+called 'no compiler' "$apt gcc libc6-dev libzstd-dev zlib1g-dev libhdf5-dev libmpfr-dev"
 
 # Not to install.
 for setting in BOOTSTRAP_NO_INSTALL=1 BOOTSTRAP_NO_INSTALL=0 --no-install; do

@@ -32,7 +32,7 @@ ok '--version: status' test "$status:$(cat err)" = 0:
 ok '--version: its first line' sh -c \
     'head -n 1 out | grep -q "^gpureduce [0-9][0-9.]*[0-9a-z.-]*\$"'
 ok '--version: what was built in' test "$(sed -e 1d -e 's/: .*//' out | tr '\n' ,)" = \
-    'CUDA,CPU instruction sets,libzstd,hardening,'
+    'CUDA,CPU instruction sets,libzstd,HDF5,hardening,'
 ok '--version: CUDA and its architectures' grep -Eqx \
     'CUDA: (none|[0-9]+\.[0-9]+, for .*(sm|compute)_[0-9]+.*)' out
 ok '--version: instruction sets' grep -Eqx 'CPU instruction sets:( [a-z0-9]+)* portable' out
@@ -212,7 +212,7 @@ for good in auto raw; do
 done
 for bad in '' RAW .npy gzip rawx; do
     run --format "$bad" three.f32
-    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd, raw+zstd, safetensors, npz or gguf $try"
+    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd, raw+zstd, safetensors, npz, gguf or hdf5 $try"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan

@@ -170,24 +170,13 @@ def netcdf4_files():
     import netCDF4
     import numpy as np
 
-    for kind, what in (("NETCDF4", "an HDF5 file (or netCDF-4)"),
-                       ("NETCDF3_CLASSIC", "a netCDF file"),
+    for kind, what in (("NETCDF3_CLASSIC", "a netCDF file"),
                        ("NETCDF3_64BIT_OFFSET", "a netCDF file"),
                        ("NETCDF3_64BIT_DATA", "a netCDF file")):
         with netCDF4.Dataset(path(kind + ".nc"), "w", format=kind) as f:
             f.createDimension("t", None)
             f.createVariable("x", "f4", ("t",))[:] = np.arange(5000, dtype=np.float32)
         made(kind + ".nc", what)
-
-
-def h5py_files():
-    import h5py
-    import numpy as np
-
-    for block in (0, 512, 1024, 2048):
-        with h5py.File(path(f"b{block}.h5"), "w", userblock_size=block) as f:
-            f["x"] = np.arange(5000, dtype=np.float32)
-        made(f"b{block}.h5", "an HDF5 file (or netCDF-4)")
 
 
 def nibabel_files():
@@ -305,7 +294,6 @@ for names, function in (
     (("numpy", "ml_dtypes"), ml_dtypes_files),
     (("numpy", "scipy"), scipy_files),
     (("numpy", "netCDF4"), netcdf4_files),
-    (("numpy", "h5py"), h5py_files),
     (("numpy", "nibabel"), nibabel_files),
     (("numpy", "astropy"), astropy_files),
     (("pyarrow",), pyarrow_files),

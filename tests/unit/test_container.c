@@ -345,7 +345,8 @@ static void check_many(void)
 
 static void check_recognise(void)
 {
-    static const struct {
+    const char *const hdf5 = HDF5_LIBRARY[0] ? "hdf5" : NULL;
+    const struct {
         const char *bytes;
         size_t size;
         const char *format;
@@ -366,6 +367,9 @@ static void check_recognise(void)
         {"GGUF\3\0\0\0", 8, "gguf"},
         {"GGUF\0\0\0\2", 8, "gguf"},
         {"GGUF\1\0\0\0", 8, NULL},
+        {"\x89HDF\r\n\x1a\n", 8, hdf5},
+        {"\x89HDF\r\n\x1a\r", 8, NULL},
+        {"\x89HDF\r\n\x1a\n", 7, NULL},
         {"", 0, NULL},
     };
     struct tap_family family = {0};

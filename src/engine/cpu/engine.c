@@ -140,15 +140,21 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
 
 static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
 {
+    struct partial *partial = &worker->reducer.partial;
+    struct partial_places before;
     const unsigned char *data = chunk->data;
     size_t size = element_size(worker->reducer.type);
     size_t piece = worker->swap || worker->tallies ? PIECE_BYTES / size : chunk->count;
     uint64_t begun = clock_now();
     bool good = true;
 
+    if (chunk->place)
+        before = partial_take_places(partial);
     for (size_t i = 0; i < chunk->count && good; i += piece)
         good = reduce_piece(worker, data + i * size,
                             chunk->count - i < piece ? chunk->count - i : piece, chunk->index + i);
+    if (chunk->place)
+        partial_put_places(partial, &before, chunk->place, chunk->places);
     worker->reduce_time += clock_now() - begun;
     return good ? ENGINE_TAKEN : ENGINE_FAILED;
 }

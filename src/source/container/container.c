@@ -128,5 +128,6 @@ void container_close(struct container *c)
     free(c->arrays);
     free(c->text);
     free(c->sizes);
+    free(c->tiles);
     free(c);
 }

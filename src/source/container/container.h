@@ -29,6 +29,44 @@
 /* Arrays of more dimensions are refused. */
 #define CONTAINER_DIMENSIONS_MAX 64
 
+/* What an array of HDF5 that is stored in chunks is made of; the word chunk means something else
+   here. Tiles are boxes of one shape, which cover the array from its first element on. Those at an
+   edge may stick out of it: these elements are stored, and mean nothing. Each tile is compressed by
+   itself. */
+struct container_tile {
+    uint64_t offset; /* bytes in the file */
+    uint32_t packed; /* bytes there; 0 for a tile that is not there: it has the fill value */
+    uint32_t mask;   /* bit i: filter i was left out */
+};
+
+enum container_filter_kind { CONTAINER_SHUFFLE, CONTAINER_DEFLATE, CONTAINER_FLETCHER32 };
+
+struct container_filter {
+    enum container_filter_kind kind;
+    uint32_t parameter; /* of a shuffle: bytes of what is shuffled */
+};
+
+#define CONTAINER_FILTERS_MAX 8
+
+/* The largest element, in bytes. */
+#define CONTAINER_FILL_MAX 16
+
+/* Arrays of more tiles, or of larger ones, are left out. */
+#define CONTAINER_TILES_MAX ((uint64_t)1 << 24)
+#define CONTAINER_TILE_BYTES_MAX ((uint64_t)1 << 30)
+
+struct container_tiles {
+    const uint64_t *sizes;              /* of a tile, in each dimension of the array */
+    uint64_t elements;                  /* their product */
+    uint64_t count;                     /* of tiles; 0 where they were not looked up */
+    const struct container_tile *tiles; /* in C order; NULL where there are only `bytes` */
+    const unsigned char *bytes;         /* the one tile, which is in memory; NULL for others */
+    const unsigned char *fill;          /* an element, as those in the file */
+    unsigned filter_count;              /* in the order in which they were applied */
+    struct container_filter filters[CONTAINER_FILTERS_MAX];
+    bool edges_plain; /* tiles that stick out have not been filtered */
+};
+
 struct container_array {
     const char
         *name; /* as a rule UTF-8, without U+0000; no two arrays of a container have the same */
@@ -37,6 +75,7 @@ struct container_array {
     const char *unreadable; /* what the type is, in words that follow "is", where its elements
                                cannot be reduced; NULL where they can. Then `type` and what follows
                                it up to `offset` mean nothing */
+    bool typed; /* then: elements of its type could be, and it is the array that is so */
     enum element_type type;
     bool big_endian;
     uint64_t elements;       /* the product of the shape; 1 without dimensions */
@@ -46,16 +85,32 @@ struct container_array {
     uint64_t packed;         /* then: compressed bytes */
     uint64_t before;         /* decompressed bytes before the first element */
     uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
+    const struct container_tiles *tiles; /* what it is stored in: then `offset` is that of the first
+                                            which is there, and `packed` the bytes of all; NULL
+                                            where the elements are in one place */
     unsigned dimensions;
     const uint64_t *sizes;
     bool fortran_order;
 };
 
+/* Whether its elements have to be decompressed. */
+static inline bool container_array_packed(const struct container_array *a)
+{
+    return a->deflated || (a->tiles && a->tiles->filter_count > 0);
+}
+
+/* Whether its elements do not lie one behind the other in the file, so that none can be had without
+   those before it, or those of its tile. */
+static inline bool container_array_whole(const struct container_array *a)
+{
+    return a->deflated || a->tiles;
+}
+
 struct container_format;
 
 struct container {
     const struct container_format *format;
-    struct container_array *arrays; /* by their offsets in the file */
+    struct container_array *arrays; /* by their offsets in the file; of HDF5, by their names */
     size_t count;
     size_t capacity;
 
@@ -63,6 +118,7 @@ struct container {
     char *text;
     uint64_t text_offset;
     uint64_t *sizes;
+    struct container_tiles *tiles;
 };
 
 /* The file that a container is read from. */
@@ -74,6 +130,9 @@ struct container_input {
     uint64_t size;          /* bytes of the file */
     enum element_type type; /* what the user says of elements of which the file says only how many
                                bytes they have */
+    bool headers_only;      /* it does not matter where tiles are */
+    /* Whether it matters of this array; NULL: of all. */
+    bool (*wants)(struct container_input *in, const char *name);
 
     /* What a format found wrong, and at which byte of the file; empty where `read` has failed. */
     char error[CONTAINER_ERROR_MAX];

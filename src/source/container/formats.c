@@ -8,6 +8,7 @@ static const struct container_format *const formats[] = {
     &container_safetensors,
     &container_npz,
     &container_gguf,
+    &container_hdf5,
 };
 
 static const size_t format_count = sizeof formats / sizeof *formats;

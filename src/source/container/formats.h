@@ -7,10 +7,10 @@
 #include "source/container/container.h"
 
 /* The format of a file that begins with these bytes; NULL where it is no container. CONTAINER_HEAD
-   bytes decide. */
+   bytes decide: HDF5 may begin at 2048, or further on, where only --format finds it. */
 const struct container_format *container_recognise(const unsigned char *bytes, size_t size);
 
-#define CONTAINER_HEAD ((size_t)1024)
+#define CONTAINER_HEAD ((size_t)4096)
 
 /* The format that is called so; NULL for none. */
 const struct container_format *container_find(const char *name);
@@ -25,5 +25,9 @@ extern const struct container_format container_npz;
 
 /* GGUF, of llama.cpp, versions 2 and 3: its tensors that are not quantised. */
 extern const struct container_format container_gguf;
+
+/* HDF5, and so netCDF-4 and MATLAB's files from version 7.3 on: its datasets of numbers, as libhdf5
+   describes them. */
+extern const struct container_format container_hdf5;
 
 #endif

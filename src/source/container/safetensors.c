@@ -79,7 +79,8 @@ static bool malformed(struct header *h, const char *expected)
 
 static bool seek_value(struct header *h)
 {
-    h->json.at += strspn(h->json.at, " \t\n\r");
+    while (*h->json.at == ' ' || *h->json.at == '\t' || *h->json.at == '\n' || *h->json.at == '\r')
+        h->json.at++;
     return true;
 }
 
@@ -237,11 +238,11 @@ static bool add(struct header *h, const char *name, const struct entry *e)
 
     if (!a)
         return container_no_memory(h->in);
-    (void)container_show_name(shown, name);
     if (!find_type(e, a, &bits)) {
         char type[CONTAINER_NAME_SHOWN];
 
-        return container_wrong(h->in, e->at, "array %s: %s is no type of safetensors", shown,
+        return container_wrong(h->in, e->at, "array %s: %s is no type of safetensors",
+                               container_show_name(shown, name),
                                container_show_name(type, e->type));
     }
     a->dimensions = e->dimensions;
@@ -249,17 +250,18 @@ static bool add(struct header *h, const char *name, const struct entry *e)
     if (!container_product(a, &a->elements) ||
         __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
         return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
-                               shown);
+                               container_show_name(shown, name));
     if (length % 8 != 0)
         return container_wrong(h->in, e->at,
                                "array %s: %" PRIu64 " elements of %u bits are no whole bytes",
-                               shown, a->elements, bits);
+                               container_show_name(shown, name), a->elements, bits);
     length /= 8;
     if (e->end < e->begin || e->end - e->begin != length)
         return container_wrong(h->in, e->at,
                                "array %s: %" PRIu64 " elements of %s have %" PRIu64
                                " bytes, and the offsets are %" PRIu64 " and %" PRIu64,
-                               shown, a->elements, a->type_name, length, e->begin, e->end);
+                               container_show_name(shown, name), a->elements, a->type_name, length,
+                               e->begin, e->end);
     a->offset = e->begin; /* from the end of the header on: see settle */
     a->length = length;
     return true;

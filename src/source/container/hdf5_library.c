@@ -1,0 +1,206 @@
+#include "config.h"
+
+/* Without the library nothing here is compiled. */
+#ifdef HAVE_HDF5
+#    include "source/container/hdf5_library.h"
+
+#    include <dlfcn.h>
+#    include <stdio.h>
+#    include <string.h>
+#    if H5_VERSION_GE(1, 14, 0)
+#        include <H5FDdevelop.h>
+#    endif
+
+struct hdf5_functions hdf5;
+
+static hid_t file_access; /* the class of the properties of this kind */
+
+#    define TEXT(name) #    name
+#    define ROW(name) {TEXT(name), offsetof(struct hdf5_functions, name)},
+
+static const struct {
+    const char *name;
+    size_t offset;
+} function_names[] = {HDF5_FUNCTIONS(ROW)};
+
+const char *hdf5_load(void)
+{
+    void *library = dlopen(HDF5_LIBRARY, RTLD_NOW | RTLD_LOCAL), *symbol;
+    const char *error;
+
+    if (!library) {
+        error = dlerror();
+        return error ? error : HDF5_LIBRARY " cannot be loaded";
+    }
+    for (size_t i = 0; i < sizeof function_names / sizeof *function_names; i++) {
+        symbol = dlsym(library, function_names[i].name);
+        if (!symbol)
+            return HDF5_LIBRARY " is not the one that this program was built for";
+        memcpy((char *)&hdf5 + function_names[i].offset, &symbol, sizeof symbol);
+    }
+    symbol = dlsym(library, "H5P_CLS_FILE_ACCESS_ID_g");
+    if (!symbol || hdf5.H5open() < 0)
+        return HDF5_LIBRARY " is not the one that this program was built for";
+    memcpy(&file_access, symbol, sizeof file_access);
+    return NULL;
+}
+
+/*
+ * The driver.
+ */
+
+/* The one file that is open. */
+static struct {
+    H5FD_t public; /* the library's part, first */
+    struct container_input *in;
+    haddr_t end;
+    bool noting;                /* where elements are, and not reading them */
+    uint64_t noted, noted_size; /* the last place */
+    bool failed;                /* reading has */
+    uint64_t failed_at, failed_size;
+} file;
+
+static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
+{
+    (void)name, (void)access, (void)most;
+    return flags & H5F_ACC_RDWR ? NULL : &file.public;
+}
+
+static herr_t driver_close(H5FD_t *f)
+{
+    (void)f;
+    return 0;
+}
+
+static herr_t driver_query(const H5FD_t *f, unsigned long *flags)
+{
+    (void)f;
+    *flags = 0;
+    return 0;
+}
+
+static haddr_t driver_get_eoa(const H5FD_t *f, H5FD_mem_t type)
+{
+    (void)f, (void)type;
+    return file.end;
+}
+
+static herr_t driver_set_eoa(H5FD_t *f, H5FD_mem_t type, haddr_t end)
+{
+    (void)f, (void)type;
+    file.end = end;
+    return 0;
+}
+
+static haddr_t driver_get_eof(const H5FD_t *f, H5FD_mem_t type)
+{
+    (void)f, (void)type;
+    return file.in->size;
+}
+
+static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
+                          void *buffer)
+{
+    (void)f, (void)transfer;
+    if (type == H5FD_MEM_DRAW && file.noting) {
+        file.noted = at;
+        file.noted_size = size;
+        return 0;
+    }
+    /* Behind the end there are zeros: the library looks there for its signature. */
+    if (at > file.in->size || size > file.in->size - at) {
+        const size_t there = at < file.in->size ? (size_t)(file.in->size - at) : 0;
+
+        memset((char *)buffer + there, 0, size - there);
+        size = there;
+    }
+    if (size > 0 && !file.in->read(file.in, buffer, size, at)) {
+        file.failed = true;
+        file.failed_at = at;
+        file.failed_size = size;
+        return -1;
+    }
+    return 0;
+}
+
+static herr_t driver_write(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
+                           const void *buffer)
+{
+    (void)f, (void)type, (void)transfer, (void)at, (void)size, (void)buffer;
+    return -1;
+}
+
+static const H5FD_class_t driver = {
+#    ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = 511, /* the last of those for testing */
+#    endif
+    .name = "gpureduce",
+    .maxaddr = INT64_MAX,
+    .fc_degree = H5F_CLOSE_STRONG,
+    .open = driver_open,
+    .close = driver_close,
+    .query = driver_query,
+    .get_eoa = driver_get_eoa,
+    .set_eoa = driver_set_eoa,
+    .get_eof = driver_get_eof,
+    .read = driver_read,
+    .write = driver_write,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+hid_t hdf5_open(struct container_input *in)
+{
+    hid_t access, id;
+
+    (void)hdf5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    file.in = in;
+    id = hdf5.H5FDregister(&driver);
+    access = hdf5.H5Pcreate(file_access);
+    if (id < 0 || access < 0 || hdf5.H5Pset_driver(access, id, NULL) < 0)
+        return -1;
+    return hdf5.H5Fopen("file", H5F_ACC_RDONLY, access);
+}
+
+void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint64_t *size,
+                     uint32_t *mask)
+{
+    unsigned char unused[8];
+
+    file.noted = file.noted_size = 0;
+    file.noting = true;
+    if (hdf5.HDF5_READ_CHUNK(dataset, H5P_DEFAULT, begin, mask, unused) < 0)
+        file.noted_size = 0;
+    file.noting = false;
+    *offset = file.noted;
+    *size = file.noted_size;
+}
+
+bool hdf5_unread(uint64_t *offset, uint64_t *size)
+{
+    *offset = file.failed_at;
+    *size = file.failed_size;
+    return file.failed;
+}
+
+/* Of what the library says, the first is what it met, and the rest is who called whom. */
+static herr_t note_error(unsigned n, const H5E_error2_t *error, void *context)
+{
+    struct hdf5_trouble *t = context;
+
+    (void)n;
+    if (!t->text[0] && error->desc)
+        snprintf(t->text, sizeof t->text, "%s", error->desc);
+    return 0;
+}
+
+bool hdf5_wrong(struct hdf5_trouble *t)
+{
+    t->text[0] = '\0';
+    (void)hdf5.H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, t);
+    if (!t->text[0])
+        snprintf(t->text, sizeof t->text, "it cannot be read");
+    return false;
+}
+
+#endif

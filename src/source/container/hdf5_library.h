@@ -1,0 +1,117 @@
+/*
+ * libhdf5, which is loaded when the first file of its is met: it brings dozens of libraries, and
+ * every start of the program would wait for them.
+ *
+ * The library reads the file through a driver of our own. So it locks nothing, sees the file from
+ * where the input begins, and tells where chunks are: asked for one, it looks up its place, and the
+ * driver notes that in place of reading it. H5Dget_chunk_info goes through all chunks before the
+ * one asked for, and H5Dchunk_iter came with version 1.14.
+ *
+ * All of this runs in a process of its own (hdf5.c), so there are no locks, and there is one file.
+ */
+#ifndef GPUREDUCE_HDF5_LIBRARY_H
+#define GPUREDUCE_HDF5_LIBRARY_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/container/container.h"
+
+#if H5_VERSION_GE(1, 12, 0)
+#    define HDF5_VISIT H5Ovisit3
+typedef H5O_info2_t hdf5_object_info;
+#else
+#    define HDF5_VISIT H5Ovisit2
+typedef H5O_info_t hdf5_object_info;
+#endif
+#if H5_VERSION_GE(2, 0, 0)
+#    define HDF5_READ_CHUNK H5Dread_chunk1
+#else
+#    define HDF5_READ_CHUNK H5Dread_chunk
+#endif
+
+/* Constants that would call the library first. */
+#undef H5OPEN
+#undef H5CHECK
+#define H5OPEN
+#define H5CHECK
+
+/* What is called. */
+#define HDF5_FUNCTIONS(F)         \
+    F(H5open)                     \
+    F(H5Eset_auto2)               \
+    F(H5Ewalk2)                   \
+    F(H5FDregister)               \
+    F(H5Fopen)                    \
+    F(HDF5_VISIT)                 \
+    F(H5Dopen2)                   \
+    F(H5Dclose)                   \
+    F(H5Dget_space)               \
+    F(H5Dget_type)                \
+    F(H5Dget_create_plist)        \
+    F(H5Dget_offset)              \
+    F(H5Dget_storage_size)        \
+    F(H5Dget_num_chunks)          \
+    F(HDF5_READ_CHUNK)            \
+    F(H5Dread)                    \
+    F(H5Sget_simple_extent_type)  \
+    F(H5Sget_simple_extent_ndims) \
+    F(H5Sget_simple_extent_dims)  \
+    F(H5Sclose)                   \
+    F(H5Tget_class)               \
+    F(H5Tget_size)                \
+    F(H5Tget_order)               \
+    F(H5Tget_precision)           \
+    F(H5Tget_offset)              \
+    F(H5Tget_sign)                \
+    F(H5Tget_fields)              \
+    F(H5Tget_ebias)               \
+    F(H5Tget_norm)                \
+    F(H5Tget_nmembers)            \
+    F(H5Tget_member_name)         \
+    F(H5Tget_super)               \
+    F(H5Tclose)                   \
+    F(H5Pcreate)                  \
+    F(H5Pset_driver)              \
+    F(H5Pget_layout)              \
+    F(H5Pget_chunk)               \
+    F(H5Pget_chunk_opts)          \
+    F(H5Pget_nfilters)            \
+    F(H5Pget_filter2)             \
+    F(H5Pget_external_count)      \
+    F(H5Pfill_value_defined)      \
+    F(H5Pget_fill_value)          \
+    F(H5Pclose)
+
+#define HDF5_MEMBER(name) __typeof__(name) *name;
+
+/* The functions, once they have been loaded: hdf5.H5Fopen and so on. */
+struct hdf5_functions {
+    HDF5_FUNCTIONS(HDF5_MEMBER)
+};
+extern struct hdf5_functions hdf5;
+
+/* Loads the library. Returns why it cannot be had, or NULL. */
+const char *hdf5_load(void);
+
+/* Opens the file; negative where the library fails. */
+hid_t hdf5_open(struct container_input *in);
+
+/* Where the chunk of a dataset that begins at `begin` is in the file, and which filters were left
+ *out; size is 0 where the library finds none. */
+void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint64_t *size,
+                     uint32_t *mask);
+
+/* Whether reading the file has failed, and where. */
+bool hdf5_unread(uint64_t *offset, uint64_t *size);
+
+/* What is wrong. */
+struct hdf5_trouble {
+    char text[CONTAINER_ERROR_MAX];
+};
+
+/* Sets what the library found wrong. Returns false. */
+bool hdf5_wrong(struct hdf5_trouble *t);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * What the process that reads an HDF5 file tells the one that asked for it: words of 64 bits in the
+ * machine's order, and text, each behind its length and filled up to a whole word. Whoever reads
+ * them believes nothing: what has read a damaged file may be damaged.
+ */
+#ifndef GPUREDUCE_HDF5_RECORDS_H
+#define GPUREDUCE_HDF5_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/container/container.h"
+
+/* The first word. */
+enum hdf5_answer {
+    HDF5_ARRAYS,  /* records of arrays, and HDF5_END */
+    HDF5_WRONG,   /* text: what is wrong with the file */
+    HDF5_UNREAD,  /* the offset and the number of bytes that could not be read */
+    HDF5_MISSING, /* text: why the library cannot be had */
+};
+
+/* What begins a record, of an array, or stands behind the last. */
+enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
+
+/* Where the elements of an array are, in its record behind its name, its type's name, why it is
+   unreadable (empty where it is not), its element type, whether it is of that, whether it is
+   big-endian, and its sizes. */
+enum hdf5_place {
+    HDF5_NOWHERE, /* it is unreadable: nothing follows */
+    HDF5_RANGE,   /* the offset of the first follows */
+    HDF5_HERE,    /* the elements follow, as text */
+    HDF5_TILES /* the sizes of a tile, whether those at an edge are filtered, the filters, the fill
+                  value as text, and the tiles as text follow */
+};
+
+/* The records as they are written. */
+struct hdf5_output {
+    unsigned char *bytes;
+    size_t size, capacity;
+    bool failed; /* for want of memory */
+};
+
+void hdf5_put(struct hdf5_output *out, uint64_t word);
+
+/* Makes room for text, and returns it; NULL without memory. */
+void *hdf5_put_space(struct hdf5_output *out, size_t size);
+void hdf5_put_text(struct hdf5_output *out, const void *text, size_t size);
+void hdf5_put_string(struct hdf5_output *out, const char *text);
+
+/* Puts what is in the file: the answer. It calls the library, in a process that may be lost by it.
+ */
+void hdf5_describe(struct container_input *in, struct hdf5_output *out);
+
+#endif

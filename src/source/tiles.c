@@ -1,0 +1,415 @@
+#include "config.h"
+
+#include "source/tiles.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/inflate.h"
+#include "sys/align.h"
+#include "sys/clock.h"
+#include "sys/message.h"
+
+/* Elements of the fill value that are handed out at a time. Bytes. */
+#define FILL_BYTES ((size_t)256 << 10)
+
+#define ALIGNMENT 64
+
+/* Memory that grows. */
+struct space {
+    unsigned char *bytes;
+    size_t size;
+};
+
+struct tile {
+    const struct container_array *array;
+    uint64_t begin[CONTAINER_DIMENSIONS_MAX]; /* of the tile in the array */
+    uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* of what lies in the array */
+    uint64_t count, taken;                    /* elements */
+    const unsigned char *elements; /* from the first on; NULL where they are the fill value */
+    struct space space[2];         /* each filter goes from one to the other */
+    struct space fill;
+    const struct container_array *filled; /* whose fill value is in there */
+    struct inflate *inflate;
+};
+
+static bool make_room(struct space *space, size_t size)
+{
+    if (space->size >= size)
+        return true;
+    free(space->bytes);
+    space->size = align_up(size, ALIGNMENT);
+    space->bytes = aligned_alloc(ALIGNMENT, space->size);
+    if (!space->bytes)
+        space->size = 0;
+    return space->bytes;
+}
+
+uint64_t tiles_count(const struct container_array *a)
+{
+    return a->tiles ? a->tiles->count : 1;
+}
+
+uint64_t tiles_bytes(const struct container_array *a)
+{
+    uint64_t bytes = a->tiles->elements * element_size(a->type);
+
+    /* Of a tile that is not there, and may be of any size, the bytes do not matter. */
+    return bytes > CONTAINER_TILE_BYTES_MAX ? CONTAINER_TILE_BYTES_MAX : bytes ? bytes : 1;
+}
+
+/* Sets where a tile begins, and how much of it lies in the array. Returns how many elements. */
+static uint64_t locate(const struct container_array *a, uint64_t number, uint64_t *begin,
+                       uint64_t *sizes)
+{
+    uint64_t elements = 1;
+
+    for (unsigned i = a->dimensions; i-- > 0;) {
+        const uint64_t size = a->tiles->sizes[i];
+        const uint64_t across = (a->sizes[i] + size - 1) / size;
+
+        begin[i] = number % across * size;
+        number /= across;
+        sizes[i] = a->sizes[i] - begin[i] < size ? a->sizes[i] - begin[i] : size;
+        elements *= sizes[i];
+    }
+    return elements;
+}
+
+/* The index in the array of element `i` of a tile. */
+static uint64_t index_of(const struct container_array *a, const uint64_t *begin,
+                         const uint64_t *sizes, uint64_t i)
+{
+    uint64_t index = 0, step = 1;
+
+    for (unsigned d = a->dimensions; d-- > 0;) {
+        index += (begin[d] + i % sizes[d]) * step;
+        i /= sizes[d];
+        step *= a->sizes[d];
+    }
+    return index;
+}
+
+static uint64_t place(const void *places, uint64_t i)
+{
+    const struct tile *t = places;
+
+    return index_of(t->array, t->begin, t->sizes, i);
+}
+
+uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64_t limit)
+{
+    uint64_t begin[CONTAINER_DIMENSIONS_MAX], sizes[CONTAINER_DIMENSIONS_MAX];
+    uint64_t low = 0, high = locate(a, number, begin, sizes);
+
+    if (limit >= a->elements)
+        return high;
+    while (low < high) { /* indices rise */
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (index_of(a, begin, sizes, middle) < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Prints what is wrong with a tile. Returns false. */
+static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
+                  const char *what)
+{
+    char shown[CONTAINER_NAME_SHOWN];
+
+    if (s->array) /* it is part of the source's name */
+        source_error(s, "byte %" PRIu64 ": %s", tile->offset, what);
+    else
+        source_error(s, "byte %" PRIu64 ": array %s: %s", tile->offset,
+                     container_show_name(shown, t->array->name), what);
+    return false;
+}
+
+/*
+ * Filters.
+ */
+
+/* Puts the bytes of elements together again: those of one place in the element lie together. */
+static void unshuffle(unsigned char *restrict to, const unsigned char *restrict from, size_t bytes,
+                      size_t size)
+{
+    const size_t count = bytes / size;
+
+    switch (size) { /* with a size that is known, compilers use vectors */
+    case 2:
+        for (size_t i = 0; i < count; i++) {
+            to[2 * i] = from[i];
+            to[2 * i + 1] = from[count + i];
+        }
+        break;
+    case 4:
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < 4; j++)
+                to[4 * i + j] = from[j * count + i];
+        break;
+    case 8:
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < 8; j++)
+                to[8 * i + j] = from[j * count + i];
+        break;
+    default:
+        for (size_t j = 0; j < size; j++)
+            for (size_t i = 0; i < count; i++)
+                to[i * size + j] = from[j * count + i];
+        break;
+    }
+    memcpy(to + count * size, from + count * size, bytes - count * size);
+}
+
+/* Fletcher's checksum (J. G. Fletcher, 1982) of 16-bit words, the most significant byte first, and
+   of a byte that is left as if a zero followed it: as HDF5 stores it. */
+static uint32_t fletcher32(const unsigned char *bytes, size_t size)
+{
+    /* As many words as the sums hold before they have to be reduced: 360 * 361 / 2 * 65535 and what
+       was left of before is less than 2^32. */
+    const size_t most = 360;
+    uint32_t sum = 0, sums = 0;
+    size_t words = size / 2;
+
+    while (words > 0) {
+        const size_t n = words < most ? words : most;
+
+        for (size_t i = 0; i < n; i++) {
+            sum += (uint32_t)bytes[2 * i] << 8 | bytes[2 * i + 1];
+            sums += sum;
+        }
+        bytes += 2 * n;
+        words -= n;
+        sum = (sum & 0xffff) + (sum >> 16);
+        sums = (sums & 0xffff) + (sums >> 16);
+    }
+    if (size % 2) {
+        sum += (uint32_t)bytes[0] << 8;
+        sums += sum;
+        sum = (sum & 0xffff) + (sum >> 16);
+        sums = (sums & 0xffff) + (sums >> 16);
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    sums = (sums & 0xffff) + (sums >> 16);
+    return sums << 16 | sum;
+}
+
+/* Which filters have been applied to a tile, as a mask of them. */
+static uint32_t applied(const struct tile *t, const struct container_tile *tile)
+{
+    const struct container_tiles *tiles = t->array->tiles;
+    bool sticks_out = false;
+
+    for (unsigned i = 0; i < t->array->dimensions; i++)
+        sticks_out = sticks_out || t->sizes[i] < tiles->sizes[i];
+    if (tiles->edges_plain && sticks_out)
+        return 0;
+    return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
+}
+
+/* Undoes a filter: of `size` bytes at `from`, which become *size at `to`, where there is room for
+   `out`. What is left in place is not moved: then *moved is false. */
+static bool undo(struct source *s, struct tile *t, const struct container_tile *tile,
+                 const struct container_filter *filter, const unsigned char *from, size_t *size,
+                 struct space *to, size_t out, bool *moved)
+{
+    uint32_t checksum;
+
+    *moved = filter->kind != CONTAINER_FLETCHER32;
+    if (*moved && !make_room(to, out))
+        return wrong(s, t, tile, "out of memory");
+    switch (filter->kind) {
+    case CONTAINER_SHUFFLE:
+        if (*size != out)
+            return wrong(s, t, tile, "a chunk is shorter than it should be");
+        unshuffle(to->bytes, from, out, filter->parameter);
+        return true;
+    case CONTAINER_DEFLATE:
+        if (!t->inflate)
+            t->inflate = inflate_open();
+        if (!t->inflate)
+            return wrong(s, t, tile, "out of memory");
+        *size = out;
+        return inflate_whole(t->inflate, from, tile->packed, to->bytes, out) ||
+               wrong(s, t, tile, inflate_error(t->inflate));
+    case CONTAINER_FLETCHER32:
+        if (*size < 4)
+            return wrong(s, t, tile, "a chunk is shorter than it should be");
+        *size -= 4;
+        checksum = (uint32_t)from[*size] | (uint32_t)from[*size + 1] << 8 |
+                   (uint32_t)from[*size + 2] << 16 | (uint32_t)from[*size + 3] << 24;
+        return fletcher32(from, *size) == checksum ||
+               wrong(s, t, tile, "the checksum of a chunk is wrong");
+    }
+    return true;
+}
+
+/* Bytes that a tile of `bytes` has behind the first `count` filters: checksums are added, and what
+   is compressed is not asked. */
+static size_t filtered_size(const struct container_tiles *tiles, uint32_t mask, unsigned count,
+                            size_t bytes)
+{
+    for (unsigned i = 0; i < count; i++)
+        bytes += (mask >> i & 1) && tiles->filters[i].kind == CONTAINER_FLETCHER32 ? 4 : 0;
+    return bytes;
+}
+
+/* Reads a tile, and undoes its filters. Returns its bytes, of which there are `bytes`; NULL on
+ * failure. */
+static unsigned char *read_tile(struct source *s, struct tile *t, const struct container_tile *tile,
+                                size_t bytes)
+{
+    const struct container_tiles *tiles = t->array->tiles;
+    const uint32_t mask = applied(t, tile);
+    size_t size = tile->packed;
+    unsigned at = 0;
+    ptrdiff_t got;
+    bool moved;
+
+    if (!make_room(&t->space[0], size > bytes ? size : bytes)) {
+        (void)wrong(s, t, tile, "out of memory");
+        return NULL;
+    }
+    got = source_pread(s, t->space[0].bytes, size, s->start + tile->offset);
+    if (got >= 0 && (size_t)got < size)
+        source_became_shorter(s, s->start + tile->offset + (uint64_t)got);
+    if (got < 0 || (size_t)got < size)
+        return NULL;
+    for (unsigned i = tiles->filter_count; i-- > 0;) {
+        if (!(mask >> i & 1))
+            continue;
+        if (!undo(s, t, tile, &tiles->filters[i], t->space[at].bytes, &size, &t->space[1 - at],
+                  filtered_size(tiles, mask, i, bytes), &moved))
+            return NULL;
+        at = moved ? 1 - at : at;
+    }
+    if (size >= bytes)
+        return t->space[at].bytes;
+    (void)wrong(s, t, tile, "a chunk is shorter than it should be");
+    return NULL;
+}
+
+/* Moves what lies in the array to the front: rows of it, in C order. */
+static void cut(const struct tile *t, unsigned char *bytes)
+{
+    const struct container_array *a = t->array;
+    const uint64_t *whole = a->tiles->sizes;
+    size_t row = element_size(a->type), from = 0, to = 0;
+    uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0}, steps[CONTAINER_DIMENSIONS_MAX];
+    unsigned d = a->dimensions;
+
+    while (d > 0 && t->sizes[d - 1] == whole[d - 1])
+        row *= (size_t)whole[--d];
+    if (d == 0) /* all of it does */
+        return;
+    /* A row is what lies together, to the first dimension that is cut. */
+    steps[d - 1] = row * whole[d - 1];
+    row *= (size_t)t->sizes[--d];
+    for (unsigned i = d; i-- > 0;)
+        steps[i] = steps[i + 1] * whole[i];
+    for (;;) {
+        unsigned i = d;
+
+        memmove(bytes + to, bytes + from, row);
+        to += row;
+        for (; i > 0; i--) {
+            from += (size_t)steps[i];
+            if (++at[i - 1] < t->sizes[i - 1])
+                break;
+            from -= (size_t)(steps[i] * t->sizes[i - 1]);
+            at[i - 1] = 0;
+        }
+        if (i == 0)
+            return;
+    }
+}
+
+/* Makes elements of the fill value. False without memory. */
+static bool make_fill(struct tile *t)
+{
+    const size_t size = element_size(t->array->type);
+
+    if (t->filled == t->array)
+        return true;
+    if (!make_room(&t->fill, FILL_BYTES))
+        return false;
+    for (size_t i = 0; i + size <= FILL_BYTES; i += size)
+        memcpy(t->fill.bytes + i, t->array->tiles->fill, size);
+    t->filled = t->array;
+    return true;
+}
+
+bool tile_begin(struct tile **tile, struct source *s, const struct container_array *a,
+                uint64_t number, uint64_t count)
+{
+    const struct container_tiles *tiles = a->tiles;
+    const struct container_tile *place = tiles->tiles ? &tiles->tiles[number] : NULL;
+    const struct container_tile none = {0};
+    const uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
+    struct tile *t = *tile ? *tile : calloc(1, sizeof *t);
+    unsigned char *bytes;
+
+    *tile = t;
+    if (!t) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    t->array = a;
+    t->count = count;
+    t->taken = 0;
+    (void)locate(a, number, t->begin, t->sizes);
+    t->elements = tiles->bytes;
+    if (tiles->bytes)
+        return true;
+    if (!place || place->packed == 0)
+        return make_fill(t) || wrong(s, t, &none, "out of memory");
+    bytes = read_tile(s, t, place, (size_t)tiles->elements * element_size(a->type));
+    if (!bytes)
+        return false;
+    cut(t, bytes);
+    t->elements = bytes;
+    /* Reading has been counted; other workers read, too, so that this is about right. */
+    if (tiles->filter_count > 0)
+        atomic_fetch_add_explicit(&s->decode_time,
+                                  clock_between(atomic_load(&s->read_time) - read_before,
+                                                clock_between(begun, clock_now())),
+                                  memory_order_relaxed);
+    return true;
+}
+
+void tile_take(struct tile *t, const struct source_request *request, struct chunk *chunk)
+{
+    const size_t size = element_size(t->array->type);
+    const uint64_t left = t->count - t->taken;
+    const unsigned char *from = t->elements ? t->elements + t->taken * size : t->fill.bytes;
+    uint64_t most = t->elements ? left : FILL_BYTES / size;
+
+    if (!request->borrow && request->size / size < most)
+        most = request->size / size;
+    chunk->count = (size_t)(left < most ? left : most);
+    chunk->data = from;
+    if (!request->borrow) {
+        memcpy(request->buffer, from, chunk->count * size);
+        chunk->data = request->buffer;
+    }
+    chunk->index = t->taken;
+    chunk->place = place;
+    chunk->places = t;
+    t->taken += chunk->count;
+}
+
+void tile_close(struct tile *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < 2; i++)
+        free(t->space[i].bytes);
+    free(t->fill.bytes);
+    inflate_close(t->inflate);
+    free(t);
+}

@@ -1,0 +1,40 @@
+/*
+ * Arrays that are stored in tiles, as HDF5's in chunks (container.h): reading a tile, undoing its
+ * filters, and handing out its elements that lie in the array.
+ *
+ * The elements of a tile come in C order, so that their indices in the array rise; they are
+ * consecutive row by row only. A chunk lies in one tile, and its `place` is the index in the array.
+ * Tiles come in any order, to the worker that asks next, and nothing is shared but the file.
+ */
+#ifndef GPUREDUCE_TILES_H
+#define GPUREDUCE_TILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/source_impl.h"
+
+/* What a worker has of a tile; its own, NULL before the first. */
+struct tile;
+
+/* How many tiles an array has; 1 where it has none. */
+uint64_t tiles_count(const struct container_array *a);
+
+/* Bytes of one, as far as workers' shares go; at least 1. */
+uint64_t tiles_bytes(const struct container_array *a);
+
+/* How many elements of a tile are among the first `limit` of the array. */
+uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64_t limit);
+
+/* Begins with a tile, of whose elements the first `count` are wanted. *tile: what the worker had
+   before. False on failure. */
+bool tile_begin(struct tile **tile, struct source *s, const struct container_array *a,
+                uint64_t number, uint64_t count);
+
+/* Hands out the next elements of the tile, of which there are some. */
+void tile_take(struct tile *tile, const struct source_request *request, struct chunk *chunk);
+
+void tile_close(struct tile *tile);
+
+#endif

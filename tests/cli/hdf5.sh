@@ -1,0 +1,124 @@
+#!/bin/sh
+# HDF5: files made by h5py, whatever their datasets are stored as, against NumPy; what is left out; files
+# that are damaged.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+printf '\211HDF\r\n\032\n' >small.h5
+if gpureduce --version | grep -qx 'HDF5: none'; then
+    run -q -o sum --format=hdf5 small.h5
+    fails 'a program without libhdf5' \
+        'small.h5: an HDF5 file: byte 0: it takes libhdf5: this program was built without it'
+    run -q -o sum small.h5
+    fails_like 'which says so' 'small.h5: an HDF5 file (or netCDF-4); a gpureduce that is built with libhdf5 reads it, or h5py .*'
+    skip 'HDF5' 'built without libhdf5'
+    finish
+fi
+run -q -o sum small.h5
+fails_like 'a file that is cut off' 'small.h5: an HDF5 file: byte 0: libhdf5: .*'
+run -q -o sum --format=hdf5 data/raw/mixed-le.f32
+fails 'a file that is none' 'data/raw/mixed-le.f32: an HDF5 file: byte 0: libhdf5: file signature not found'
+
+made=
+for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${FOREIGN_PYTHON:+"$FOREIGN_PYTHON"} python3 /usr/bin/python3; do
+    if "$python" -c 'import h5py, numpy' 2>/dev/null; then
+        mkdir made
+        "$python" "$sources/tests/lib/make_hdf5.py" made 2>made.err || { fail 'make_hdf5.py' && show made.err; }
+        made=yes
+        break
+    fi
+done
+if [ -z "$made" ]; then
+    skip 'files made by h5py' 'h5py is missing'
+    finish
+fi
+
+# as_numpy NAME FILE OPTIONS...: prints of made/FILE.h5 what NumPy has put into FILE.KIND.tsv.
+as_numpy() {
+    as_name=$1 as_file=$2 as_expected=made/$3.tsv
+    shift 3
+    run "$@" "made/$as_file.h5"
+    cut -f 2- out >found
+    ok "$as_name" cmp "$as_expected" found
+    cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
+}
+operations=sum,min,max,argmin,argmax,nan,count
+for file in old new; do
+    for options in '' '-j 1' '-j 7 --chunk-size 100'; do
+        # shellcheck disable=SC2086 # none, or several words
+        as_numpy "$file, ${options:-by default}" $file $file -o $operations $options
+        # shellcheck disable=SC2086 # as above
+        as_numpy "the first of each, $file, ${options:-by default}" $file $file.length -o $operations --length=100 $options
+        [ -z "$sanitizer" ] || break
+    done
+    as_numpy "quantiles, $file" $file $file.quantiles -o q0.25,median --nan=skip
+done
+as_numpy 'behind a block of the user'"'"'s' block block -o $operations
+as_numpy 'and quantiles' block block.quantiles -o q0.25,median --nan=skip
+as_numpy 'behind a large one' far far -o $operations --format=hdf5
+run -q -o sum <made/old.h5
+cp out found
+run -q -o sum made/old.h5
+ok 'standard input, if it is a file' cmp out found
+{ printf 1234 && cat made/old.h5; } >behind
+shell 'exec <behind; dd bs=4 count=1 2>/dev/null >dropped; gpureduce -q -o sum'
+ok 'a file that begins elsewhere' cmp out found
+run -q -o sum,count --array=header --total made/old.h5 made/new.h5
+ok 'a total' test "$(sed -n '2p;4p;6p' out | tr '\n' ' ')" = '20 20 40 '
+
+# The first NaN, in C order.
+sed 1d made/old.tsv | awk -F '\t' '$9 > 0 { print $1, $7 }' >nans
+ok 'there are NaNs' test -s nans
+while read -r name index; do
+    run -q -o sum --nan=error --array="$name" made/old.h5
+    ok "the first NaN of $name" grep -q "array $name: element ${index}[ i]" err
+    run -q -o median --nan=error --array="$name" made/old.h5
+    ok "and by itself, of $name" grep -q "array $name: element ${index}[ i]" err
+done <nans
+
+# What is left out, and what is listed.
+run -q -o sum made/others.h5
+is 'what cannot be reduced' 0 36 \
+    'gpureduce: warning: made/others.h5: array complex is left out: its type compound is a record of several fields, which is not reduced
+gpureduce: warning: made/others.h5: array empty is left out: it is of a null dataspace, which has no elements
+gpureduce: warning: made/others.h5: array enum is left out: its type enum is an enumeration, which is not reduced
+gpureduce: warning: made/others.h5: array long is left out: its type float is of a layout that is not known here, which is not reduced
+gpureduce: warning: made/others.h5: array lzf is left out: it is stored by the filter 32000 (lzf), which is not known here
+gpureduce: warning: made/others.h5: array scaled is left out: it is stored by the filter 6 (scaleoffset), which is not known here
+gpureduce: warning: made/others.h5: array text is left out: its type string is text, which is not reduced
+gpureduce: warning: made/others.h5: array virtual is left out: it is virtual: its elements are in other datasets'
+run --list -q made/others.h5
+ok 'it is listed' test "$(cut -f 2,3,4 out | tr '\t\n' ': ')" = \
+    'complex:compound:[3] empty:f32:[0] enum:enum:[2] long:float:[3] lzf:f64:[9] same:i16:[9] scaled:i64:[9] text:string:[] virtual:i16:[9] '
+run --list -q --json --array=wide --array=scalar made/old.h5
+ok 'chunks have no offset' grep -q '"array": "wide", .*"skip": null, "elements": 280000, "bytes": 1120000}' out
+ok 'others do' grep -q '"array": "scalar", .*"skip": [1-9][0-9]*, "elements": 1, "bytes": 8}' out
+offset=$(sed -n 's/.*"array": "scalar".*"skip": \([0-9]*\),.*/\1/p' out)
+run -q -o sum --array=scalar made/old.h5
+cp out found
+run -q -o sum -t f64 --format=raw --skip="$offset" --length=1 made/old.h5
+ok 'and are where that says' cmp out found
+shell 'cat made/old.h5 | gpureduce'
+fails_like 'a pipe' 'standard input: an HDF5 file (or netCDF-4); one that is neither in a pipe nor compressed is read .*'
+
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q made/block.h5 -o block.h5.zst && "$ZSTD" -q made/old.h5 -o old.h5.zst
+    run -q -o sum old.h5.zst
+    fails 'compressed by zstd' 'old.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+    run -q -o sum block.h5.zst
+    fails_like 'and behind a block' 'block.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; .*'
+    run -q -o sum --format=hdf5 old.h5.zst
+    ok 'even if it is said to be one' test "$status:$(wc -l <err)" = 1:1
+fi
+
+# Damage: an error that says so, or a result; never a crash, and no word of the library's own. Each
+# file is reduced by one process, which goes on with the next.
+run -q -o sum made/damage/*
+ok 'damaged files' test "$status" -eq 1
+ok 'each with a line' test "$(grep -vc '^gpureduce: \(warning: \)\{0,1\}made/damage/[a-z0-9]*: ' err)" -eq 0
+ok 'at most one error of each' test \
+    "$(grep -v warning err | cut -d : -f 2 | uniq -d | wc -l)" -eq 0
+ok 'of which the library refuses some' test "$(grep -c ': an HDF5 file: byte [0-9]*: ' err)" -ge 10
+
+finish

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""make_hdf5.py DIRECTORY: writes files by h5py into DIRECTORY, and what gpureduce prints of them behind the name of
+the file:
+  NAME.h5, NAME.tsv, NAME.length.tsv, NAME.quantiles.tsv
+            what `gpureduce -o sum,min,max,argmin,argmax,nan,count`, the same with --length=100, and `gpureduce -o
+            q0.25,median --nan=skip` print; NAME is `old` and `new`, by the versions of the format,
+            and `block` and `far`, which begin behind a block of the user's
+  others.h5 datasets that are not reduced, and links
+  damage/N  files in which a few bytes are others
+Elements are drawn so that the extremes occur often: argmin and argmax must be the first ones in C order."""
+
+import math
+import os
+import random
+import sys
+import zlib
+
+import h5py
+import numpy as np
+
+directory = sys.argv[1]
+rng = np.random.default_rng(7)
+rnd = random.Random(7)
+
+NAMES = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
+NAMES.update({f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64)})
+
+
+def path(name):
+    return os.path.join(directory, name)
+
+
+def shortest(x, dtype):
+    """As gpureduce prints it: the shortest digits that the type reads back."""
+    if math.isnan(x):
+        return "nan"
+    if not dtype.startswith("float"):
+        return str(int(x))
+    x = np.dtype(dtype).type(x)
+    text = np.format_float_positional(x, unique=True, trim="-")
+    mantissa, exponent = np.format_float_scientific(x, unique=True, trim="-").split("e")
+    exponent = int(exponent)
+    if x != 0 and (exponent < -4 or exponent >= {"float16": 5, "float32": 9, "float64": 17}[dtype]):
+        return f"{mantissa}e{exponent:+03d}"
+    return text
+
+
+def expect(name, arrays, length=None):
+    with open(path(name), "w", encoding="utf-8") as out:
+        out.write("array\tdtype\tshape\tsum\tmin\tmax\targmin\targmax\tnan\tcount\n")
+        for key in sorted(arrays):
+            x = arrays[key]
+            dtype = x.dtype.name
+            flat = x.ravel()[:length]
+            values = [v.item() for v in flat]
+            nans = sum(v != v for v in values)
+            if dtype.startswith("float"):
+                total = shortest(math.fsum(values), "float64")
+            else:
+                total = str(sum(map(int, values)))
+            row = ["nan"] * 4
+            if values:
+                least, most = flat.argmin(), flat.argmax()
+                row = [shortest(values[least], dtype), shortest(values[most], dtype), least, most]
+            shape = ",".join(map(str, x.shape))
+            out.write("\t".join(map(str, [key, NAMES[dtype], f"[{shape}]", total, *row, nans, len(values)])) + "\n")
+
+
+def expect_quantiles(name, arrays):
+    with open(path(name), "w", encoding="utf-8") as out:
+        out.write("array\tdtype\tshape\tq0.25\tmedian\n")
+        for key in sorted(arrays):
+            x = arrays[key]
+            flat = x.ravel().astype("float64")
+            flat = np.sort(flat[~np.isnan(flat)])
+            # All elements are small integers or their halves: the interpolation is exact.
+            row = [shortest(np.quantile(flat, q), "float64") if len(flat) else "nan" for q in (0.25, 0.5)]
+            out.write("\t".join([key, NAMES[x.dtype.name], f"[{','.join(map(str, x.shape))}]", *row]) + "\n")
+
+
+def draw(shape, dtype):
+    """Elements of few different values."""
+    if dtype == "bool":
+        return rng.random(shape) < 0.5
+    x = rng.integers(0, 9, shape)
+    if not dtype.startswith("u"):
+        x = x - 4
+    x = np.asarray(x).astype(dtype)
+    if dtype.startswith("float"):
+        x /= 2
+        if x.size and rnd.random() < 0.5:
+            x.flat[rng.integers(0, x.size, 3)] = np.nan
+    return x
+
+
+def add(file, name):
+    """Adds a dataset, stored somehow. Returns what is in it."""
+    dtype = rnd.choice(list(NAMES) + 2 * ["float16", "float32", "float64"])
+    shape = tuple(rnd.choice([1, 2, 3, 5, 8, 13, 21, 40]) for _ in range(rnd.choice([1, 2, 2, 3, 4, 5])))
+    while math.prod(shape) > 20000:
+        shape = shape[1:]
+    x = draw(shape, dtype)
+    stored = np.dtype(dtype)
+    if dtype != "bool" and rnd.random() < 0.3:
+        stored = stored.newbyteorder(">")
+    how = rnd.randrange(8)
+    if how == 0:
+        file.create_dataset(name, data=x, dtype=stored)
+        return x
+    options = {}
+    if rnd.random() < 0.7:
+        options = {"compression": "gzip", "compression_opts": rnd.choice([0, 1, 6, 9])}
+    chunks = tuple(rnd.randrange(1, n + 1) for n in shape)
+    if rnd.random() < 0.2:  # chunks that are larger than the array
+        chunks = tuple(n + rnd.randrange(5) for n in shape)
+    while math.prod(-(-n // c) for n, c in zip(shape, chunks)) > 600:
+        chunks = tuple(min(2 * c, n) for n, c in zip(shape, chunks))
+    made = file.create_dataset(name, shape, stored, chunks=chunks, shuffle=rnd.random() < 0.5,
+                               fletcher32=rnd.random() < 0.3, maxshape=tuple(None for _ in shape),
+                               fillvalue=rnd.choice([None, x.dtype.type(1)]), **options)
+    if how == 1:  # only a part of it is there
+        part = tuple(slice(rnd.randrange(n), rnd.randrange(n) + 1) for n in shape)
+        made[part] = x[part]
+    elif how != 2:  # 2: nothing is
+        made[...] = x
+    return made[...]
+
+
+def write(name, count, **options):
+    arrays = {}
+    with h5py.File(path(f"{name}.h5"), "w", **options) as file:
+        for i in range(count):
+            key = rnd.choice(["", "group/", "a/b/"]) + f"d{i:02}"
+            arrays[key] = add(file, key)
+        arrays["scalar"] = draw((), "float64")
+        file["scalar"] = arrays["scalar"]
+        arrays["none"] = file.create_dataset("none", (3, 0), "i4", chunks=(2, 1), maxshape=(3, None))[...]
+        arrays["absent"] = file.create_dataset("absent", (300, 300), "f8", fillvalue=0.5)[...]
+        arrays["wide"] = file.create_dataset("wide", (70, 4000), "f4", chunks=(64, 3000), fillvalue=2)[...]
+        # Chunks from which a filter was left out, or both. (The library, 1.10.8, does not always read them.)
+        arrays["masked"] = x = draw((4, 6), "int16")
+        made = file.create_dataset("masked", (4, 6), "<i2", chunks=(2, 3), shuffle=True, compression="gzip")
+        for mask, (i, j) in enumerate(((0, 0), (0, 3), (2, 0), (2, 3))):
+            data = np.ascontiguousarray(x[i:i + 2, j:j + 3]).astype("<i2").tobytes()
+            data = data if mask & 1 else data[::2] + data[1::2]
+            made.id.write_direct_chunk((i, j), data if mask & 2 else zlib.compress(data), mask)
+        compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        compact.set_layout(h5py.h5d.COMPACT)
+        arrays["header"] = draw((4, 5), "int16")
+        made = h5py.h5d.create(file.id, b"header", h5py.h5t.STD_I16BE, h5py.h5s.create_simple((4, 5)), compact)
+        made.write(h5py.h5s.ALL, h5py.h5s.ALL, arrays["header"])
+    expect(f"{name}.tsv", arrays)
+    expect(f"{name}.length.tsv", arrays, 100)
+    expect_quantiles(f"{name}.quantiles.tsv", arrays)
+
+
+write("old", 40)
+write("new", 40, libver=("v110", "v110"))
+write("block", 4, userblock_size=1024)
+write("far", 1, userblock_size=8192)
+
+with h5py.File(path("others.h5"), "w") as file:
+    file["text"] = "text"
+    file["complex"] = np.ones(3, "c8")
+    file["long"] = np.ones(3, "f16")
+    file["empty"] = h5py.Empty("f4")
+    file.create_dataset("lzf", data=np.arange(9.0), chunks=(9,), compression="lzf")
+    file.create_dataset("scaled", data=np.arange(9), chunks=(9,), scaleoffset=True)
+    file["x"] = np.arange(9, dtype="i2")
+    file["same"] = file["x"]
+    file["soft"] = h5py.SoftLink("/x")
+    file["elsewhere"] = h5py.ExternalLink("old.h5", "/d00")
+    file["enum"] = np.zeros(2, h5py.enum_dtype({"a": 0, "b": 1}, "i1"))
+    layout = h5py.VirtualLayout((9,), "i2")
+    layout[...] = h5py.VirtualSource("others.h5", "x", (9,))
+    file.create_virtual_dataset("virtual", layout)
+
+os.mkdir(path("damage"))
+for source in ("old", "block"):
+    with open(path(f"{source}.h5"), "rb") as file:
+        good = file.read()
+    for i in range(25):
+        bad = bytearray(good)
+        # Most bytes are elements: what describes them comes first, or is told by its signature.
+        marks = [at for mark in (b"TREE", b"SNOD", b"HEAP", b"\x89HDF")
+                 for at in range(len(good)) if good.startswith(mark, at)]
+        for _ in range(rnd.randrange(1, 6)):
+            at = min(rnd.choice(marks) + rnd.randrange(4, 300), len(good) - 1)
+            bad[at] = rnd.randrange(256)
+        if rnd.random() < 0.1:
+            del bad[rnd.randrange(600, len(bad)):]
+        with open(path(f"damage/{source}{i:02}"), "wb") as file:
+            file.write(bad)
