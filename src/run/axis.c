@@ -197,10 +197,12 @@ static bool deliver_empty(struct axis_run *run)
 static bool reduce(struct axis_run *run, unsigned count)
 {
     struct axis_worker *workers = calloc(count, sizeof *workers);
-    bool good = workers;
+    bool good;
 
     run->kernels = cpu_kernels_choose();
     choose_way(run, count);
+    /* A 32-bit process has not even addresses for so many columns. */
+    good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
     for (unsigned i = 0; i < count && good; i++)
         good = axis_worker_open(&workers[i], run, i);
     if (!good)
