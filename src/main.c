@@ -67,6 +67,7 @@ int main(int argc, char **argv)
     struct progress progress = {0};
     struct progress_observer observer = progress_observe(&progress);
     bool quiescent = true, comparing, differs = false;
+    int status;
 
     stdio_open();
     message_program("gpureduce");
@@ -80,7 +81,7 @@ int main(int argc, char **argv)
     if (comparing) {
         if (options.progress)
             options.session.progress = &observer;
-        differs = diff_files(&options);
+        differs = diff_files(&options, &quiescent);
         report_end(&options);
     } else if (action == COMMAND_LINE_RUN && options.merge) {
         merge_files(&options);
@@ -112,9 +113,8 @@ int main(int argc, char **argv)
     stdio_close();
     operands_free(&options);
 
-    if (comparing)
-        return diff_exit_status(differs);
+    status = comparing ? (int)diff_exit_status(differs) : (int)message_status();
     if (!quiescent)
-        _exit(message_status());
-    return message_status();
+        _exit(status);
+    return status;
 }

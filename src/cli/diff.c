@@ -17,7 +17,7 @@ static bool expand(struct options *side, const struct options *options, int numb
     return operands_expand(side) && side->left_out == 0;
 }
 
-bool diff_files(const struct options *options)
+bool diff_files(const struct options *options, bool *quiescent)
 {
     struct options sides[DIFF_SIDES] = {*options, *options};
     struct diff_request request = {.options = &options->session,
@@ -39,6 +39,9 @@ bool diff_files(const struct options *options)
         differs = diff_summary(diff).differs;
         report_diff(options, diff);
     }
+    *quiescent = !diff || !diff_is_abandoned(diff);
+    if (!*quiescent)
+        return differs;
     if (diff)
         diff_close(diff);
     for (int side = 0; side < DIFF_SIDES; side++)

@@ -60,19 +60,20 @@ static void choose_way(struct axis_run *run, unsigned workers)
     const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
     const size_t piece = fast ? STRIP_PIECE_BYTES / run->info->element_size : STRIP_PIECE_SLOW;
     const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
+    const uint64_t most = OWN_COLUMNS_MOST / OWN_COLUMNS * own;
+    const bool random = source_is_random(run->source);
+    bool few; /* strips */
 
     run->group_elements = layout->length * layout->inner;
     run->group_slices = (size_t)layout->inner;
     choose_strips(run, workers, piece);
+    few = run->strips * layout->outer < (uint64_t)2 * workers;
     if (layout->inner == 1) {
         run->way = AXIS_ROWS;
-    } else if (layout->inner <= own) {
+    } else if (layout->inner <= own || (random && few && layout->inner <= most)) {
         run->way = AXIS_BLOCKS;
-    } else if (!source_is_random(run->source)) {
+    } else if (!random) {
         run->way = AXIS_SHARED;
-    } else if (layout->inner <= OWN_COLUMNS_MOST / OWN_COLUMNS * own &&
-               run->strips * layout->outer < (uint64_t)2 * workers) {
-        run->way = AXIS_BLOCKS;
     } else {
         run->way = AXIS_STRIPS;
         run->group_slices = piece;
@@ -196,10 +197,12 @@ static bool deliver_empty(struct axis_run *run)
 static bool reduce(struct axis_run *run, unsigned count)
 {
     struct axis_worker *workers = calloc(count, sizeof *workers);
-    bool good = workers;
+    bool good;
 
     run->kernels = cpu_kernels_choose();
     choose_way(run, count);
+    /* A 32-bit process has not even addresses for so many columns. */
+    good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
     for (unsigned i = 0; i < count && good; i++)
         good = axis_worker_open(&workers[i], run, i);
     if (!good)

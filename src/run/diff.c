@@ -271,7 +271,8 @@ static uint64_t bytes_in_all(const struct diff *d)
     return bytes;
 }
 
-/* Waits until all workers have ended, or until the next tick. False when they have. */
+/* Waits until all workers have ended, or until the next tick. False when they have; or when enough
+   is known, and those that are left may wait for a pipe, nobody knows how long. */
 UNCHECKED static bool wait_for_workers(struct diff *d, bool ticking)
 {
     const uint64_t until = clock_now() + TICK;
@@ -280,15 +281,16 @@ UNCHECKED static bool wait_for_workers(struct diff *d, bool ticking)
     bool active, tick = false;
 
     mutex_lock(&d->mutex);
-    while (d->active > 0 && !tick) {
+    while (d->active > 0 && !tick && !(d->decided && d->ordered > 0)) {
         if (ticking)
             tick = !mutex_wait_until(&d->mutex, &d->ended, &t);
         else
             mutex_wait(&d->mutex, &d->ended);
     }
     active = d->active > 0;
+    d->abandoned = active && d->decided && d->ordered > 0;
     mutex_unlock(&d->mutex);
-    return active;
+    return active && !d->abandoned;
 }
 
 /* Has `count` workers do their work. Without threads, one does it here. */
@@ -320,7 +322,8 @@ static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff
                 progress->update(progress->context, bytes_read(d), clock_now());
         } while (wait_for_workers(d, progress));
     }
-    free(tasks);
+    if (!d->abandoned)
+        free(tasks);
 }
 
 /* Gathers what has been passed without a look, as far as it is wanted now. False without memory. */
@@ -458,6 +461,10 @@ bool diff_run(struct diff *d)
         task_thread_init(&d->workers[i].thread);
     }
     good = compare_pairs(d);
+    if (d->abandoned) {
+        d->ended_at = clock_now();
+        return good;
+    }
     for (unsigned i = 0; i < d->worker_count; i++) {
         struct diff_worker *w = &d->workers[i];
 
@@ -478,6 +485,11 @@ bool diff_run(struct diff *d)
 /*
  * What has come of it.
  */
+
+bool diff_is_abandoned(const struct diff *d)
+{
+    return d->abandoned;
+}
 
 size_t diff_count(const struct diff *d)
 {
@@ -508,6 +520,6 @@ struct diff_summary diff_summary(const struct diff *d)
                 2 * item->sides[DIFF_A].elements * element_size(diff_element(item, DIFF_A, &swap));
         }
     }
-    s.differs = s.different > 0;
+    s.differs = s.different > 0 || d->abandoned;
     return s;
 }

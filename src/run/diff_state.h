@@ -102,6 +102,8 @@ struct diff {
     struct mutex mutex;
     pthread_cond_t ended;
     unsigned active GUARDED_BY(diff_role);
+    bool decided GUARDED_BY(diff_role); /* with verdict_only: something differs */
+    bool abandoned;                     /* workers that wait for an input were left to it */
 
     uint64_t begun_at, ended_at;
 };

@@ -194,6 +194,16 @@ static bool lost(struct diff *d, const struct diff_pair *p, const struct chunk *
     return give_up(d);
 }
 
+/* Ends the work of all: something differs, and that suffices. */
+static void decide(struct diff *d)
+{
+    atomic_store(&d->stop, true);
+    diff_lock(d);
+    d->decided = true;
+    pthread_cond_signal(&d->ended);
+    diff_unlock(d);
+}
+
 /* Compares chunks of both sides: as many elements of `a`, from the one numbered `from` on, as `b`
    has. */
 static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t from,
@@ -222,7 +232,7 @@ static bool compare_chunks(struct diff_worker *w, const struct chunk *a, size_t 
     }
     if (d->request->verdict_only) {
         if (cpu_compare_differs(w->compare))
-            atomic_store(&d->stop, true);
+            decide(d);
         return true;
     }
     return call.passed == 0 || note_unseen(w, b->index, call.passed);

@@ -302,6 +302,14 @@ if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
     done
     shell 'cat large2 | gpureduce --diff --tsv --number=hex large -'
     ok 'large, a pipe' cmp expected out
+    flip large2 3
+    mkfifo fifo
+    { cat large2 && exec sleep 60; } 1<>fifo &
+    writer=$!
+    # shellcheck disable=SC2016 # the inner shell's
+    shell 'timeout 50 gpureduce --diff -q -j 3 large fifo'
+    is 'large, a pipe whose rest nobody waits for' 1 ''
+    kill "$writer"
 fi
 
 finish
