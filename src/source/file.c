@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/array_order.h"
 #include "source/file.h"
 #include "source/formats.h"
 #include "source/inflate.h"
@@ -84,12 +85,9 @@ struct claim {
 };
 
 struct file_state {
-    _Atomic uint64_t next; /* first element that nobody has claimed; of a container, byte of its
-                              arrays */
-    uint64_t *begins; /* of each array of a container, in the order in which they are claimed: the
-                         bytes of those before it; and behind the last, of all. NULL where there
-                         is one array */
-    size_t *order;    /* the numbers of the arrays in this order */
+    _Atomic uint64_t next;     /* first element that nobody has claimed; of a container, byte of its
+                                  arrays */
+    struct array_order arrays; /* of a container */
     struct claim *claims;
     unsigned workers;
 
@@ -106,7 +104,7 @@ static uint64_t element_place(const struct source *s, size_t array, uint64_t ind
 {
     const struct file_state *f = s->state;
 
-    if (!f->begins) {
+    if (!f->arrays.begins) {
         *size = s->info.element_size;
         return s->start + s->data_offset + index * *size;
     }
@@ -212,22 +210,6 @@ static uint64_t claim_size(const struct file_state *f, const struct claim *claim
     return count;
 }
 
-/* The array in which the byte number `at` of all of them lies; none without elements. */
-static size_t find_array(const struct file_state *f, size_t count, uint64_t at)
-{
-    size_t low = 0, high = count; /* it is one of these, but for the last */
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (f->begins[middle] <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Claims a tile of an array, of whose elements the first `limit` are wanted. */
 static void claim_tile(struct claim *claim, const struct container_array *a, uint64_t number,
                        uint64_t limit)
@@ -246,27 +228,28 @@ static bool claim_next_of_many(struct source *s, struct claim *claim, size_t byt
     uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), size;
 
     do {
-        if (next >= f->begins[count])
+        if (next >= f->arrays.begins[count])
             return false;
-        const size_t place = find_array(f, count, next);
-        const struct source_pick *pick = &s->picks[f->order[place]];
+        const size_t place = array_order_find(&f->arrays, next);
+        const struct source_pick *pick = &s->picks[f->arrays.order[place]];
 
-        claim->array = f->order[place];
+        claim->array = f->arrays.order[place];
         claim->offset = element_place(s, claim->array, 0, &claim->size);
-        claim->index = s->picks[claim->array].first + (next - f->begins[place]) / claim->size;
+        claim->index =
+            s->picks[claim->array].first + (next - f->arrays.begins[place]) / claim->size;
         claim->offset += claim->index * claim->size;
         claim->packed = claim->tiled = NULL;
         if (pick->array->tiles) {
             size = tiles_bytes(pick->array);
-            claim_tile(claim, pick->array, (next - f->begins[place]) / size, pick->elements);
+            claim_tile(claim, pick->array, (next - f->arrays.begins[place]) / size, pick->elements);
             continue;
         }
         if (pick->array->deflated) {
             claim->packed = pick->array;
             claim->count = pick->elements;
         } else {
-            claim->count = claim_size(f, claim, (f->begins[count] - next) / claim->size,
-                                      (f->begins[place + 1] - next) / claim->size, bytes);
+            claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
+                                      (f->arrays.begins[place + 1] - next) / claim->size, bytes);
         }
         size = claim->count * claim->size;
     } while (!atomic_compare_exchange_weak(&f->next, &next, next + size));
@@ -488,7 +471,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
         size_t bytes = in_place ? most : request->size;
 
         if (request->drain ||
-            !(f->begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
+            !(f->arrays.begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
             return SOURCE_END;
         claim->uncached = is_uncached(s, claim);
     }
@@ -605,8 +588,7 @@ static void file_close(struct source *s)
     if (f->direct >= 0)
         close(f->direct);
     free(f->claims);
-    free(f->begins);
-    free(f->order);
+    array_order_close(&f->arrays);
     free(f);
 }
 
@@ -619,54 +601,6 @@ static int open_direct(const struct source *s)
     return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
-/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first;
-   what then is left to do is shared out in small pieces. */
-struct place {
-    size_t number;
-    uint64_t packed; /* 0 where it is not compressed */
-};
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-
-    if (x->packed != y->packed)
-        return x->packed > y->packed ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-/* Sets the order of a container's arrays, and the bytes before each. False without memory. */
-static bool order_arrays(const struct source *s, struct file_state *f)
-{
-    const size_t count = s->info.pick_count;
-    struct place *places = malloc((count + 1) * sizeof *places);
-
-    f->begins = malloc((count + 1) * sizeof *f->begins);
-    f->order = malloc((count + 1) * sizeof *f->order);
-    if (!places || !f->begins || !f->order) {
-        free(places);
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct container_array *a = s->picks[i].array;
-
-        places[i] = (struct place){i, a->deflated ? a->packed : 0};
-    }
-    if (count > 0)
-        qsort(places, count, sizeof *places, compare_places);
-    f->begins[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct source_pick *pick = &s->picks[places[i].number];
-
-        f->order[i] = places[i].number;
-        f->begins[i + 1] =
-            f->begins[i] + (pick->array->tiles ? tiles_count(pick->array) * tiles_bytes(pick->array)
-                                               : pick->elements * element_size(pick->array->type));
-    }
-    free(places);
-    return true;
-}
-
 /* The state of a source whose layout is known; NULL without memory. */
 static struct file_state *file_state(const struct source *s, unsigned workers)
 {
@@ -675,10 +609,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     if (!f)
         return NULL;
     f->claims = calloc(workers, sizeof *f->claims);
-    if (!f->claims || (s->info.picks && !order_arrays(s, f))) {
+    if (!f->claims || (s->info.picks && !array_order_open(&f->arrays, s))) {
         free(f->claims);
-        free(f->begins);
-        free(f->order);
+        array_order_close(&f->arrays);
         free(f);
         return NULL;
     }

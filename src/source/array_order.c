@@ -1,0 +1,78 @@
+#include "config.h"
+
+#include "source/array_order.h"
+
+#include <stdlib.h>
+
+#include "source/container/container.h"
+#include "source/source_impl.h"
+#include "source/tiles.h"
+
+/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first;
+   what then is left to do is shared out in small pieces. */
+struct place {
+    size_t number;
+    uint64_t packed; /* 0 where it is not compressed */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->packed != y->packed)
+        return x->packed > y->packed ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+bool array_order_open(struct array_order *o, const struct source *s)
+{
+    const size_t count = s->info.pick_count;
+    struct place *places = malloc((count + 1) * sizeof *places);
+
+    o->count = count;
+    o->begins = malloc((count + 1) * sizeof *o->begins);
+    o->order = malloc((count + 1) * sizeof *o->order);
+    if (!places || !o->begins || !o->order) {
+        free(places);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct container_array *a = s->picks[i].array;
+
+        places[i] = (struct place){i, a->deflated ? a->packed : 0};
+    }
+    if (count > 0)
+        qsort(places, count, sizeof *places, compare_places);
+    o->begins[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct source_pick *pick = &s->picks[places[i].number];
+
+        o->order[i] = places[i].number;
+        o->begins[i + 1] =
+            o->begins[i] + (pick->array->tiles ? tiles_count(pick->array) * tiles_bytes(pick->array)
+                                               : pick->elements * element_size(pick->array->type));
+    }
+    free(places);
+    return true;
+}
+
+size_t array_order_find(const struct array_order *o, uint64_t at)
+{
+    size_t low = 0, high = o->count; /* it is one of these, but for the last */
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (o->begins[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void array_order_close(struct array_order *o)
+{
+    free(o->begins);
+    free(o->order);
+}
