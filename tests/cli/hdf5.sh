@@ -102,6 +102,23 @@ ok 'and are where that says' cmp out found
 shell 'cat made/old.h5 | gpureduce'
 fails_like 'a pipe' 'standard input: an HDF5 file (or netCDF-4); one that is neither in a pipe nor compressed is read .*'
 
+# What needs the elements in order, or in any other.
+run -q -o sum --axis=0 --array=plain made/pair.h5
+is 'along an axis' 0 "$(printf '36\n40\n44\n48\n52\n56')"
+run -q -o sum --axis=0 --array=chunked made/pair.h5
+fails 'along an axis of chunks' 'made/pair.h5: array chunked: is stored in chunks: HDF5'"'"'s are not reduced along an axis yet'
+run -q --diff --array=plain made/pair.h5 made/pair.h5
+is 'compared' 0 ''
+run -q --diff made/pair.h5 made/pair.h5
+is 'chunks are not' 2 '' 'gpureduce: made/pair.h5 and made/pair.h5: array chunked: it is stored in chunks: HDF5'"'"'s are not compared yet'
+: >parts
+for i in 1 2 3; do
+    run --partial --shard=$i/3 made/pair.h5
+    cat out >>parts
+done
+run --partial made/pair.h5
+ok 'shards have chunked datasets as a whole' sh -c 'sort parts >sorted && sort out | cmp - sorted'
+
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q made/block.h5 -o block.h5.zst && "$ZSTD" -q made/old.h5 -o old.h5.zst
     run -q -o sum old.h5.zst

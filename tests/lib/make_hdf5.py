@@ -159,6 +159,11 @@ write("new", 40, libver=("v110", "v110"))
 write("block", 4, userblock_size=1024)
 write("far", 1, userblock_size=8192)
 
+with h5py.File(path("pair.h5"), "w") as file:
+    grid = np.arange(24, dtype="f4").reshape(4, 6)
+    file["plain"] = grid
+    file.create_dataset("chunked", data=grid, chunks=(2, 4), compression="gzip")
+
 with h5py.File(path("others.h5"), "w") as file:
     file["text"] = "text"
     file["complex"] = np.ones(3, "c8")
