@@ -87,8 +87,8 @@ struct source_options {
                           cannot be reduced are picked, too */
     bool in_order;     /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
-    bool as_bytes;     /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is
-                          SOURCE_UNKNOWN where it is not known how many these are */
+    bool as_bytes; /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is
+                      SOURCE_UNKNOWN where it is not known how many these are */
 };
 
 /* How the elements of an array are arranged, as its header says. */

@@ -6,8 +6,8 @@
 
 #include "bench/limits/limits_measure.h"
 
-/* Measures it, for several kinds of data: libzstd, and one frame by all threads and, if there is one
-   to use, by the GPU. Prints errors. */
+/* Measures it, for several kinds of data: libzstd, and one frame by all threads and, if there is
+   one to use, by the GPU. Prints errors. */
 void limits_measure_zstd(struct limits *l, bool gpu);
 
 #endif

@@ -26,7 +26,7 @@
 #define TIME_MAX 600
 
 /* The most bytes of records. */
-#define RECORDS_MAX ((size_t)4 << 30)
+#define RECORDS_MAX (SIZE_MAX / 4 < (uint64_t)4 << 30 ? SIZE_MAX / 4 : (size_t)((uint64_t)4 << 30))
 
 /* What all arrays of a file have at most, so that 64 bits count them: bytes. */
 #define ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
