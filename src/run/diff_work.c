@@ -106,12 +106,13 @@ static bool note_unseen(struct diff_worker *w, uint64_t index, uint64_t count)
 static bool hand_in(struct diff_worker *w)
 {
     struct diff *d = w->diff;
-    struct diff_pair *p = &d->pairs[w->pair];
+    struct diff_pair *p;
     struct difference found;
     bool good = true;
 
     if (w->pair == SIZE_MAX || !w->found)
         return true;
+    p = &d->pairs[w->pair];
     w->found = false;
     cpu_compare_finish(w->compare, &found);
     diff_lock(d);
