@@ -196,39 +196,10 @@ static double load_f8e4m3_bits(uint8_t bits)
     return bits & 0x80 ? -x : x;
 }
 
-/* An element of up to 32 bits, in the lower bits of a word. */
-static uint32_t load_word(size_t size, const void *bytes)
-{
-    uint8_t byte;
-    uint16_t half;
-    uint32_t word;
-
-    switch (size) {
-    case 1:
-        memcpy(&byte, bytes, sizeof byte);
-        return byte;
-    case 2:
-        memcpy(&half, bytes, sizeof half);
-        return half;
-    }
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
-
-static uint64_t load_bits(enum element_type type, const void *bytes)
-{
-    uint64_t bits;
-
-    if (element_formats[type].size < sizeof bits)
-        return load_word(element_formats[type].size, bytes);
-    memcpy(&bits, bytes, sizeof bits);
-    return bits;
-}
-
 /* Of an integer type other than u64: the value. */
 static int64_t load_signed(enum element_type type, const void *bytes)
 {
-    uint64_t bits = load_bits(type, bytes);
+    uint64_t bits = element_bits(element_formats[type].size, bytes);
     uint64_t sign = UINT64_C(1) << (8 * element_formats[type].size - 1);
 
     if (element_formats[type].kind == ELEMENT_SIGNED)
@@ -244,18 +215,18 @@ double element_load(enum element_type type, const void *bytes)
 
     switch (type) {
     case ELEMENT_F32:
-        return load_f32_bits(load_word(4, bytes));
+        return load_f32_bits((uint32_t)element_bits(4, bytes));
     case ELEMENT_F64:
         memcpy(&x, bytes, sizeof x);
         return x;
     case ELEMENT_F16:
-        return load_f16_bits((uint16_t)load_word(2, bytes));
+        return load_f16_bits((uint16_t)element_bits(2, bytes));
     case ELEMENT_BF16:
-        return load_f32_bits(load_word(2, bytes) << 16);
+        return load_f32_bits((uint32_t)element_bits(2, bytes) << 16);
     case ELEMENT_F8E4M3:
-        return load_f8e4m3_bits((uint8_t)load_word(1, bytes));
+        return load_f8e4m3_bits((uint8_t)element_bits(1, bytes));
     case ELEMENT_F8E5M2: /* the upper half of a binary16 */
-        return load_f16_bits((uint16_t)(load_word(1, bytes) << 8));
+        return load_f16_bits((uint16_t)(element_bits(1, bytes) << 8));
     case ELEMENT_I8:
     case ELEMENT_I16:
     case ELEMENT_I32:
@@ -266,7 +237,7 @@ double element_load(enum element_type type, const void *bytes)
     case ELEMENT_BOOL:
         return (double)load_signed(type, bytes);
     case ELEMENT_U64:
-        return (double)load_bits(type, bytes);
+        return (double)element_bits(element_formats[type].size, bytes);
     }
     return x; /* not reached */
 }
@@ -283,7 +254,7 @@ int64_t element_key(enum element_type type, const void *bytes)
     if (!element_is_integer(type))
         return exact_key(element_load(type, bytes));
     if (type == ELEMENT_U64)
-        return (int64_t)(load_bits(type, bytes) ^ U64_OFFSET);
+        return (int64_t)(element_bits(element_formats[type].size, bytes) ^ U64_OFFSET);
     return load_signed(type, bytes);
 }
 

@@ -14,8 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/exact.h"
+#include "sys/inline.h"
 
 /* What bits stand for. */
 enum element_kind {
@@ -117,6 +119,29 @@ const char *element_name(enum element_type type);
 static inline bool element_is_integer(enum element_type type)
 {
     return element_formats[type].kind >= ELEMENT_SIGNED;
+}
+
+/* The bits of an element of `size` bytes, 1, 2, 4 or 8, in the machine's byte order, aligned or
+   not. */
+static ALWAYS_INLINE uint64_t element_bits(size_t size, const void *bytes)
+{
+    uint64_t eight;
+    uint32_t four;
+    uint16_t two;
+
+    switch (size) {
+    case 8:
+        memcpy(&eight, bytes, sizeof eight);
+        return eight;
+    case 4:
+        memcpy(&four, bytes, sizeof four);
+        return four;
+    case 2:
+        memcpy(&two, bytes, sizeof two);
+        return two;
+    default:
+        return *(const unsigned char *)bytes;
+    }
 }
 
 /* Whether its elements are floats of the first group of the table. */

@@ -24,23 +24,7 @@ static inline bool order_is_narrow(enum element_type type)
 /* The bits of the element at `bytes`, in the machine's byte order, aligned or not. */
 static inline uint64_t order_load(enum element_type type, const void *bytes)
 {
-    uint64_t eight;
-    uint32_t four;
-    uint16_t two;
-
-    switch (element_formats[type].size) {
-    case 8:
-        memcpy(&eight, bytes, sizeof eight);
-        return eight;
-    case 4:
-        memcpy(&four, bytes, sizeof four);
-        return four;
-    case 2:
-        memcpy(&two, bytes, sizeof two);
-        return two;
-    default:
-        return *(const unsigned char *)bytes;
-    }
+    return element_bits(element_formats[type].size, bytes);
 }
 
 /* The sign bit of an element. */

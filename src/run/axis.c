@@ -136,14 +136,10 @@ UNCHECKED static void watch(struct axis_run *run)
 /* Has the workers do it. The last of them, or the only one, may be this thread. */
 static void run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
 {
-    pthread_condattr_t attributes;
     unsigned started = 0;
 
     mutex_init(&run->mutex);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&run->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mutex_condition_init(&run->ended);
     lock(run);
     run->active = count;
     unlock(run);

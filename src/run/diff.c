@@ -161,7 +161,6 @@ struct diff *diff_open(const struct diff_request *request)
     const struct session_options *options = request->options;
     const unsigned cores = cores_available();
     struct diff *d = calloc(1, sizeof *d);
-    pthread_condattr_t attributes;
 
     if (!d) {
         (void)no_memory();
@@ -177,10 +176,7 @@ struct diff *diff_open(const struct diff_request *request)
     d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
     d->always_look = options->nan == NAN_ERROR;
     mutex_init(&d->mutex);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&d->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mutex_condition_init(&d->ended);
     raise_file_limit(request->sides[DIFF_A].count + request->sides[DIFF_B].count);
     if (open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d))
         return d;

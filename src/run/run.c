@@ -317,13 +317,9 @@ static bool runs_inline(const struct run *run, enum engine_id id, unsigned worke
 /* Sets up what workers and the session's thread share. */
 static void prepare(struct run *run, unsigned workers)
 {
-    pthread_condattr_t attributes;
 
     mutex_init(&run->mutex);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&run->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mutex_condition_init(&run->ended);
     phases_begin(&run->phases, workers);
     if (run->started_at)
         phases_note_start(&run->phases, run->started_at);

@@ -553,11 +553,7 @@ UNCHECKED struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_RE
         return NULL;
     }
     mutex_init(&x->mutex);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&x->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mutex_condition_init(&x->changed);
     memory = ops->memory(x->unpacker, &size);
     packed_begin(run->source, memory, size);
     return x;

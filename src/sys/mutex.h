@@ -85,6 +85,9 @@ static inline void mutex_lock(struct mutex *m) ACQUIRE(m);
 static inline void mutex_unlock(struct mutex *m) RELEASE(m);
 static inline bool mutex_trylock(struct mutex *m) TRY_ACQUIRE(true, m);
 
+/* Makes a condition whose clock is the monotonic one, for mutex_wait_until. */
+static inline void mutex_condition_init(pthread_cond_t *condition);
+
 /* Waits for the condition; the mutex is free meanwhile. As ever, it may return for no reason. */
 static inline void mutex_wait(struct mutex *m, pthread_cond_t *condition) REQUIRES(m);
 
@@ -95,6 +98,16 @@ static inline bool mutex_wait_until(struct mutex *m, pthread_cond_t *condition,
 static inline void mutex_init(struct mutex *m)
 {
     pthread_mutex_init(&m->native, NULL);
+}
+
+static inline void mutex_condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
 }
 
 static inline void mutex_destroy(struct mutex *m)

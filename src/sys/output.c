@@ -23,6 +23,25 @@ void output_error(const char *path)
     message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), strerror(errno));
 }
 
+bool output_write(int fd, const void *bytes, size_t size)
+{
+    const unsigned char *from = bytes;
+
+    while (size > 0) {
+        const ssize_t n = write(fd, from, size);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            errno = n < 0 ? errno : ENOSPC;
+            return false;
+        }
+        from += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
 bool output_possible(const char *path)
 {
     struct stat status;

@@ -1,6 +1,6 @@
 /*
  * Files that a program writes beside standard output. The caller owns the
- * streams. Functions that fail have printed why.
+ * streams. Functions that fail have printed why, unless they say otherwise.
  */
 #ifndef GPUREDUCE_OUTPUT_H
 #define GPUREDUCE_OUTPUT_H
@@ -14,6 +14,10 @@ void output_error(const char *path);
 /* Whether a file of this name can be written; ask before making its contents takes minutes. Changes
    nothing: an old file stays as it is, and no new file is left behind. */
 bool output_possible(const char *path);
+
+/* Writes all of it to the descriptor. False on failure, which it leaves to the caller to print:
+   errno says what it was. */
+bool output_write(int fd, const void *bytes, size_t size);
 
 /* Opens the file of this name for writing, and truncates it. NULL on failure. */
 FILE *output_open(const char *path);

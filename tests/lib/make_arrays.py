@@ -15,6 +15,9 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save_file
 
+sys.dont_write_bytecode = True  # the sources may be read-only
+from shortest import shortest  # noqa: E402
+
 directory = sys.argv[1]
 rng = np.random.default_rng(5)
 rnd = random.Random(5)
@@ -41,21 +44,6 @@ for number, dtype in enumerate(NAMES):
 arrays["with nan"] = np.array([[1, np.nan], [np.nan, -2.5]], np.float32)
 arrays["läge/ä"] = np.arange(300000, dtype=np.float64)
 save_file(arrays, path("all.safetensors"), metadata={"made": "by \"make_arrays.py\"\n"})
-
-
-def shortest(x, dtype):
-    """As gpureduce prints it: the shortest digits that the type reads back."""
-    if math.isnan(x):
-        return "nan"
-    if not dtype.startswith("float"):
-        return str(int(x))
-    x = np.dtype(dtype).type(x)
-    text = np.format_float_positional(x, unique=True, trim="-")
-    mantissa, exponent = np.format_float_scientific(x, unique=True, trim="-").split("e")
-    exponent = int(exponent)
-    if x != 0 and (exponent < -4 or exponent >= {"float16": 5, "float32": 9, "float64": 17}[dtype]):
-        return f"{mantissa}e{exponent:+03d}"
-    return text
 
 
 def expect(name, named):

@@ -18,6 +18,9 @@ import zlib
 import h5py
 import numpy as np
 
+sys.dont_write_bytecode = True  # the sources may be read-only
+from shortest import shortest  # noqa: E402
+
 directory = sys.argv[1]
 rng = np.random.default_rng(7)
 rnd = random.Random(7)
@@ -28,21 +31,6 @@ NAMES.update({f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("u", "") f
 
 def path(name):
     return os.path.join(directory, name)
-
-
-def shortest(x, dtype):
-    """As gpureduce prints it: the shortest digits that the type reads back."""
-    if math.isnan(x):
-        return "nan"
-    if not dtype.startswith("float"):
-        return str(int(x))
-    x = np.dtype(dtype).type(x)
-    text = np.format_float_positional(x, unique=True, trim="-")
-    mantissa, exponent = np.format_float_scientific(x, unique=True, trim="-").split("e")
-    exponent = int(exponent)
-    if x != 0 and (exponent < -4 or exponent >= {"float16": 5, "float32": 9, "float64": 17}[dtype]):
-        return f"{mantissa}e{exponent:+03d}"
-    return text
 
 
 def expect(name, arrays, length=None):

@@ -11,6 +11,7 @@
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
+#include "sys/mutex.h"
 
 struct team;
 
@@ -63,14 +64,10 @@ static void *run_member(void *argument)
 
 static void team_init(struct team *team)
 {
-    pthread_condattr_t attributes;
 
     pthread_mutex_init(&team->mutex, NULL);
     pthread_cond_init(&team->changed, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&team->done, &attributes);
-    pthread_condattr_destroy(&attributes);
+    mutex_condition_init(&team->done);
 }
 
 static void team_destroy(struct team *team)

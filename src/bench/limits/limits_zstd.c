@@ -21,6 +21,7 @@
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
+#include "sys/output.h"
 
 /* Data of each kind: so much, or a share of what is read otherwise. */
 #define CONTENT_BYTES (1024 * MIB)
@@ -185,25 +186,6 @@ static bool measure_frames(struct limits *l, const struct kind *kind, const unsi
  * One frame, as zstd(1) writes it, decoded and reduced as gpureduce does.
  */
 
-/* Writes all of it to the file. */
-static bool write_all(int fd, const unsigned char *bytes, size_t size)
-{
-    while (size > 0) {
-        const ssize_t n = write(fd, bytes, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            message_error(EXIT_FAILED, "cannot keep a frame in memory: %s",
-                          strerror(n < 0 ? errno : ENOSPC));
-            return false;
-        }
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* Compresses the content into one frame without a checksum, by as many threads as libzstd takes,
    piece by piece, into the file. */
 static bool write_frame(int fd, const unsigned char *content, size_t size, unsigned threads)
@@ -229,7 +211,10 @@ static bool write_frame(int fd, const unsigned char *content, size_t size, unsig
             message_error(EXIT_FAILED, "zstd cannot compress: %s", ZSTD_getErrorName(left));
             good = false;
         }
-        good = good && write_all(fd, piece, out.pos);
+        if (good && !output_write(fd, piece, out.pos)) {
+            message_error(EXIT_FAILED, "cannot keep a frame in memory: %s", strerror(errno));
+            good = false;
+        }
     }
     ZSTD_freeCCtx(context);
     free(piece);

@@ -41,28 +41,6 @@ struct cpu_compare {
  * Elements as numbers.
  */
 
-/* The bits of an element. */
-static ALWAYS_INLINE uint64_t bits_of(size_t size, const unsigned char *bytes)
-{
-    uint64_t eight;
-    uint32_t four;
-    uint16_t two;
-
-    switch (size) {
-    case 8:
-        memcpy(&eight, bytes, sizeof eight);
-        return eight;
-    case 4:
-        memcpy(&four, bytes, sizeof four);
-        return four;
-    case 2:
-        memcpy(&two, bytes, sizeof two);
-        return two;
-    default:
-        return *bytes;
-    }
-}
-
 /* A float that has fewer bits of exponent than a binary64, and another bias: its exponent and its
    fraction where those of a binary64 are, times what the biases differ by. This is exact, for
    subnormal numbers, too. What is above the greatest is a NaN, or the infinity. That is rare; signs
@@ -208,7 +186,7 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
     const bool narrow = element_formats[type].significant_bits <= 26; /* products are exact */
 
     for (size_t i = 0; i < n; i++) {
-        const uint64_t p = bits_of(size, a + i * size), q = bits_of(size, b + i * size);
+        const uint64_t p = element_bits(size, a + i * size), q = element_bits(size, b + i * size);
         double x, y, x_size, y_size, larger, gap;
         uint64_t ulps;
 
@@ -244,7 +222,7 @@ static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsig
     const bool some = tolerates(c);
 
     for (size_t i = 0; i < n; i++) {
-        const uint64_t p = bits_of(8, a + 8 * i), q = bits_of(8, b + 8 * i);
+        const uint64_t p = element_bits(8, a + 8 * i), q = element_bits(8, b + 8 * i);
         uint64_t ulps;
         double x, y, relative;
 
@@ -323,8 +301,8 @@ static ALWAYS_INLINE void multiply_floats(double *product, const unsigned char *
     const size_t size = element_formats[type].size;
 
     for (size_t i = 0; i < n; i++)
-        product[i] = value_of(type, bits_of(size, a + i * size)) *
-                     value_of(type, bits_of(size, b + i * size));
+        product[i] = value_of(type, element_bits(size, a + i * size)) *
+                     value_of(type, element_bits(size, b + i * size));
 }
 
 static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned char *a,
@@ -335,8 +313,8 @@ static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned cha
 
     /* Of 32 bits without a sign, they are those of the uint64_t. */
     for (size_t i = 0; i < n; i++)
-        product[i] = (int64_t)((uint64_t)(int64_t)value_of(type, bits_of(size, a + i * size)) *
-                               (uint64_t)(int64_t)value_of(type, bits_of(size, b + i * size)));
+        product[i] = (int64_t)((uint64_t)(int64_t)value_of(type, element_bits(size, a + i * size)) *
+                               (uint64_t)(int64_t)value_of(type, element_bits(size, b + i * size)));
 }
 
 /* Adds the products of integers of 64 bits. */
@@ -372,8 +350,8 @@ static bool multiply_doubles(double *product, double *error, const unsigned char
     unsigned inexact = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const double x = exact_from_bits(bits_of(8, a + 8 * i));
-        const double y = exact_from_bits(bits_of(8, b + 8 * i));
+        const double x = exact_from_bits(element_bits(8, a + 8 * i));
+        const double y = exact_from_bits(element_bits(8, b + 8 * i));
         const double x_high = upper_half(x), x_low = x - x_high;
         const double y_high = upper_half(y), y_low = y - y_high;
         const double xy = x * y;

@@ -131,3 +131,14 @@ void container_close(struct container *c)
     free(c->tiles);
     free(c);
 }
+
+int container_compare_offsets(const void *a, const void *b)
+{
+    const struct container_array *x = a, *y = b;
+
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}

@@ -265,17 +265,6 @@ static enum entry_status read_entry(struct file *f, struct table *t)
     return take_type(f, a, type, at) ? ENTRY_GOOD : ENTRY_WRONG;
 }
 
-static int compare_offsets(const void *a, const void *b)
-{
-    const struct container_array *x = a, *y = b;
-
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
 /* Makes offsets those in the file, and sees to it that the tensors lie in it, and apart. */
 static bool settle(struct file *f, uint64_t end)
 {
@@ -285,7 +274,7 @@ static bool settle(struct file *f, uint64_t end)
     char shown[CONTAINER_NAME_SHOWN];
 
     if (c->count > 0)
-        qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
+        qsort(c->arrays, c->count, sizeof *c->arrays, container_compare_offsets);
     end = begin;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];

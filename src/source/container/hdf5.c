@@ -20,6 +20,7 @@
 #include "source/container/formats.h"
 #include "source/container/hdf5_records.h"
 #include "sys/message.h"
+#include "sys/output.h"
 
 /* Processor time after which the library is taken to go in circles: it does in some damaged files.
    Seconds; it finds the places of a million chunks in one or two. */
@@ -49,21 +50,6 @@ static bool recognise(const unsigned char *bytes, size_t size)
  * The process.
  */
 
-/* Writes all of it, unless nobody reads any more. */
-static void write_all(int fd, const unsigned char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        bytes += n;
-        size -= (size_t)n;
-    }
-}
-
 /* What the process does. It prints nothing, and leaves all that it has a copy of alone. */
 static _Noreturn void run_library(struct container_input *in, int fd)
 {
@@ -80,7 +66,7 @@ static _Noreturn void run_library(struct container_input *in, int fd)
     hdf5_describe(in, &out);
     if (out.failed)
         _exit(EXIT_FAILURE);
-    write_all(fd, out.bytes, out.size);
+    (void)output_write(fd, out.bytes, out.size); /* the other end may be gone */
     _exit(EXIT_SUCCESS);
 }
 

@@ -318,17 +318,6 @@ static bool read_entries(struct header *h)
     return true;
 }
 
-static int compare_offsets(const void *a, const void *b)
-{
-    const struct container_array *x = a, *y = b;
-
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    if (x->length != y->length)
-        return x->length < y->length ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name; /* as the header has them */
-}
-
 /* Makes offsets those in the file, and sees to it that the arrays lie one behind the other, to the
    end of the file. */
 static bool settle(struct header *h)
@@ -343,7 +332,7 @@ static bool settle(struct header *h)
         sizes += c->arrays[i].dimensions;
     }
     if (c->count > 0)
-        qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
+        qsort(c->arrays, c->count, sizeof *c->arrays, container_compare_offsets);
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
 
