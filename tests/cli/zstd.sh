@@ -194,9 +194,20 @@ fails_like 'a block of a reserved type, in a pipe' \
     'standard input: byte 27: zstd frame is damaged: .*'
 { printf '\050\265\057\375\250' && word 12 && printf '\141\0\0' && three; } >x
 both_like 'a reserved bit of the header' 'byte 0: .*'
-{ printf '\050\265\057\375\241\001' && word 12 && printf '\141\0\0' && three; } >x
-both 'a frame that needs a dictionary' 1 '' \
-    "byte 0: zstd frame needs a dictionary; 'zstd -dc -D DICTIONARY' decompresses it"
+# The number of the dictionary takes one, two or four bytes, the lowest first; 0 says that there is none.
+for number in '\241\001' '\241\377' '\242\0\001' '\242\001\0' '\243\0\0\001\0' '\243\0\0\0\001'; do
+    # shellcheck disable=SC2059 # it is a format
+    { printf "\\050\\265\\057\\375$number" && word 12 && printf '\141\0\0' && three; } >x
+    both "a frame that needs a dictionary, $number" 1 '' \
+        "byte 0: zstd frame needs a dictionary; 'zstd -dc -D DICTIONARY' decompresses it"
+done
+for number in '\241\0' '\242\0\0' '\243\0\0\0\0'; do
+    # shellcheck disable=SC2059 # as above
+    { printf "\\050\\265\\057\\375$number" && word 12 && printf '\141\0\0' && three; } >x
+    both "a frame that names no dictionary, $number" 0 '6
+3
+2'
+done
 { printf '\050\265\057\375\000\377' && printf '\141\0\0' && three; } >x
 window='byte 0: zstd frame needs a window larger than 128 MiB; use --long=N for windows of up to 2^N bytes (N up to 31)'
 both 'a frame that needs a window of terabytes' 1 '' "$window"

@@ -145,9 +145,8 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
     static struct frame f;
     size_t taken = 0, ring;
 
-    if (!zstd_read_header(b, size, 0, &f.header) || (b[4] & 0x08) || f.header.window > WINDOW_MAX)
-        return 0;
-    if ((b[4] & 3) && b[f.header.position - 1] != 0) /* a dictionary; close enough */
+    if (!zstd_read_header(b, size, 0, &f.header) || f.header.reserved || f.header.dictionary != 0 ||
+        f.header.window > WINDOW_MAX)
         return 0;
     /* What a match may reach is no more than what there is. */
     ring = zstd_ring_capacity(f.header.window < capacity ? f.header.window : capacity, ahead);

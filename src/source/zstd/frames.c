@@ -113,7 +113,7 @@ static bool read_failure(struct zstd_fault *fault, uint64_t frame)
 bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struct zstd_frame *frame)
 {
     static const unsigned dictionary_bytes[4] = {0, 1, 2, 4};
-    unsigned descriptor, content_bytes, position;
+    unsigned descriptor, content_bytes, dictionary, position;
     bool single;
 
     if (got < 5 || zstd_load32(b) != FRAME_MAGIC)
@@ -121,14 +121,18 @@ bool zstd_read_header(const unsigned char *b, size_t got, uint64_t offset, struc
     descriptor = b[4];
     single = descriptor & 0x20;
     content_bytes = descriptor >> 6 ? 1u << (descriptor >> 6) : single;
-    position = 5 + !single + dictionary_bytes[descriptor & 3];
+    dictionary = 5 + !single;
+    position = dictionary + dictionary_bytes[descriptor & 3];
     if (got < position + content_bytes)
         return false;
     *frame = (struct zstd_frame){.begin = offset,
                                  .position = offset + position + content_bytes,
                                  .end = SOURCE_UNKNOWN,
                                  .content = content_bytes ? 0 : SOURCE_UNKNOWN,
-                                 .checksum = descriptor & 0x04};
+                                 .checksum = descriptor & 0x04,
+                                 .reserved = descriptor & 0x08};
+    for (unsigned i = dictionary; i < position; i++)
+        frame->dictionary |= (uint32_t)b[i] << 8 * (i - dictionary);
     for (unsigned i = 0; i < content_bytes; i++)
         frame->content |= (uint64_t)b[position + i] << 8 * i;
     if (content_bytes == 2)

@@ -87,7 +87,9 @@ struct zstd_frame {
     uint64_t content;    /* bytes that its header states; SOURCE_UNKNOWN where it states none */
     uint64_t window;     /* bytes that a decoder must remember; of a single segment, its content */
     uint64_t block_most; /* bytes that a block of it may hold, or take, at most */
+    uint32_t dictionary; /* the number of the one that it needs; 0: none */
     bool checksum;       /* one follows the last block */
+    bool reserved;       /* the bit of its header that is to be 0 is not */
 };
 
 /* Reads the header of the frame at `offset`, whose first bytes are `b`. False when it is none, or

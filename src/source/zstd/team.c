@@ -272,9 +272,8 @@ static void call_header(void *argument)
     const uint64_t begin = t->decoder.task.batch.begin;
     const unsigned char *b = t->decoder.span.view.map + begin;
 
-    /* Neither a dictionary, nor the bit that is reserved. */
     g->good = zstd_read_header(b, (size_t)(t->decoder.span.end - begin), begin, &t->header) &&
-              (b[4] & 0x0b) == 0;
+              t->header.dictionary == 0 && !t->header.reserved;
 }
 
 bool zstd_team_begin_locked(struct zstd_team *t, const struct zstd_task *task)

@@ -268,8 +268,6 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
 static enum zstd_plan_status feed_header(struct zstd_plan *plan, struct zstd_stream *stream,
                                          const unsigned char *b, size_t got, size_t *at)
 {
-    const size_t dictionary_bytes[4] = {0, 1, 2, 4};
-    size_t dictionary, header;
     uint64_t skippable;
 
     if (got < 4)
@@ -288,13 +286,8 @@ static enum zstd_plan_status feed_header(struct zstd_plan *plan, struct zstd_str
         return ZSTD_PLAN_REFUSED;
     if (!zstd_read_header(b, got, 0, &stream->frame))
         return got < ZSTD_HEADER_MAX ? ZSTD_PLAN_STARVED : ZSTD_PLAN_REFUSED;
-    /* A bit that is reserved, a dictionary. */
-    header = b[4] & 0x20 ? 5 : 6;
-    dictionary = dictionary_bytes[b[4] & 3];
-    for (size_t i = 0; i < dictionary; i++)
-        if (b[header + i] != 0)
-            return ZSTD_PLAN_REFUSED;
-    if ((b[4] & 0x08) != 0 || stream->frame.window > plan->limits.window)
+    if (stream->frame.dictionary != 0 || stream->frame.reserved ||
+        stream->frame.window > plan->limits.window)
         return ZSTD_PLAN_REFUSED;
     zstd_tables_begin(&stream->tables);
     stream->tables.trees_unread = true;
