@@ -1,13 +1,15 @@
 #
 # make fuzz: the fuzz targets, built by clang with libFuzzer and sanitizers whatever compiler the
 # rest is built with. make fuzz-run runs each for FUZZ_SECONDS, one after the other; the inputs it
-# comes upon stay in fuzz-corpus for the next time, and those that fail in fuzz-failures.
+# comes upon stay in fuzz-corpus for the next time, and those that fail in fuzz-failures. Inputs are
+# drawn anew each time, or from FUZZ_SEED where that is given.
 #
 FUZZ_CC = clang
 FUZZ_SANITIZERS = address,undefined
 FUZZ_CFLAGS = -g1 -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=$(FUZZ_SANITIZERS)
 FUZZ_SECONDS = 60
+FUZZ_SEED =
 fuzz_programs = \
 	tests/fuzz/fuzz_container \
 	tests/fuzz/fuzz_foreign \
@@ -95,5 +97,5 @@ fuzz:
 	$(MAKE) $(AM_MAKEFLAGS) CC='$(FUZZ_CC)' CFLAGS='$(FUZZ_CFLAGS)' fuzz-programs
 
 fuzz-run: fuzz
-	srcdir='$(srcdir)' $(SHELL) $(srcdir)/tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzz_programs)
+	srcdir='$(srcdir)' FUZZ_SEED='$(FUZZ_SEED)' $(SHELL) $(srcdir)/tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzz_programs)
 

@@ -4,7 +4,8 @@
 # in ./fuzz-corpus. Ends with how many inputs each target ran; an input that fails lies in
 # ./fuzz-failures then, and `PROGRAM FILE` runs it again.
 #
-# From the environment: srcdir is the top of the sources (.).
+# From the environment: srcdir is the top of the sources (.); FUZZ_SEED, where it is set, is a number
+# that the inputs are drawn from.
 set -u
 : "${srcdir:=.}"
 seconds=$1
@@ -162,7 +163,7 @@ for program; do
     [ -d "$corpus" ] || corpus=
     # A window of 128 MiB, once for each thread and way, is more than the 2 GiB it would allow.
     if "$program" -max_total_time="$seconds" -max_len="$max_length" -rss_limit_mb=4096 -timeout=60 \
-        -print_final_stats=1 -artifact_prefix="fuzz-failures/$target-" \
+        ${FUZZ_SEED:+"-seed=$FUZZ_SEED"} -print_final_stats=1 -artifact_prefix="fuzz-failures/$target-" \
         "fuzz-corpus/$target" ${corpus:+"$corpus"} >"$log" 2>&1; then
         echo "$target: $(executions "$log") executions, no failure"
     else
