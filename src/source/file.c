@@ -22,8 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "source/array_order.h"
 #include "source/file.h"
+#include "source/file_impl.h"
 #include "source/formats.h"
 #include "source/inflate.h"
 #include "source/tiles.h"
@@ -61,43 +61,9 @@
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
-/* What a worker has claimed; its own. */
-struct claim {
-    size_t array;                         /* as in struct chunk */
-    uint64_t index;                       /* of the first element claimed and not handed out yet */
-    uint64_t count;                       /* elements */
-    uint64_t offset;                      /* in the file, of that element */
-    size_t size;                          /* bytes of an element */
-    bool uncached;                        /* the page cache does not hold all of them */
-    const struct container_array *packed; /* the array, where it is compressed: then it has been
-                                             claimed as a whole; else NULL */
-    struct inflate *inflate;              /* what decompresses it; NULL before the first */
-    const struct container_array *tiled;  /* the array, where it is stored in tiles; else NULL */
-    uint64_t number;                      /* then: of the tile that has been claimed */
-    struct tile *tile;                    /* what the worker has of one; NULL before the first */
-
-    /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
-       still in memory. */
-    const unsigned char *done, *done_end;
-
-    unsigned char *buffer; /* for what is not cached; NULL until it is needed */
-    size_t buffer_size;    /* whole pages */
-};
-
-struct file_state {
-    _Atomic uint64_t next;     /* first element that nobody has claimed; of a container, byte of its
-                                  arrays */
-    struct array_order arrays; /* of a container */
-    struct claim *claims;
-    unsigned workers;
-
-    size_t release_bytes; /* see RELEASE_BYTES */
-    unsigned char *map;   /* the file from its beginning on; NULL where it is read */
-    size_t map_size;
-
-    int direct;                  /* the file, past the page cache; -1 where that cannot be had */
-    _Atomic bool direct_refused; /* or was not to be had after all */
-};
+/* Workers try both ways to take what is cached where a file has so much for each of them. In
+   smaller ones that would not pay. */
+#define TRIED_MIN ((uint64_t)32 << 20)
 
 /* Offset in the file of an element of an array, and bytes of such an element. */
 static uint64_t element_place(const struct source *s, size_t array, uint64_t index, size_t *size)
@@ -116,8 +82,7 @@ static uint64_t element_place(const struct source *s, size_t array, uint64_t ind
  * Copied, and direct.
  */
 
-/* Reads bytes of elements into a buffer. False on failure. */
-static bool read_elements(struct source *s, void *buffer, uint64_t offset, size_t size)
+bool file_read_elements(struct source *s, void *buffer, uint64_t offset, size_t size)
 {
     ptrdiff_t got = source_pread(s, buffer, size, offset);
 
@@ -291,19 +256,19 @@ static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
     return true;
 }
 
-/* Lends the worker the mapped pages of what it has claimed. They become present as it reads them:
-   to ask for all of them in one call (MADV_POPULATE_READ) takes longer where the page cache holds
-   large folios (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and holds up those
-   who change the address space, such as a GPU's driver. */
-static void lend(struct source *s, const struct claim *claim, struct chunk *chunk)
+/* Lends the worker the mapped pages of what it has claimed, up to `most` bytes. They become present
+   as it reads them: to ask for all of them in one call (MADV_POPULATE_READ) takes longer where the
+   page cache holds large folios (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and
+   holds up those who change the address space, such as a GPU's driver. */
+static void lend(struct source *s, const struct claim *claim, uint64_t most, struct chunk *chunk)
 {
     const struct file_state *f = s->state;
-    size_t size = (size_t)claim->count * claim->size;
 
+    most = most > claim->size ? most / claim->size : 1;
     chunk->data = f->map + claim->offset;
-    chunk->count = (size_t)claim->count;
+    chunk->count = (size_t)(claim->count < most ? claim->count : most);
     chunk->mapped = true;
-    source_count(s, size, 0);
+    source_count(s, chunk->count * claim->size, 0);
 }
 
 /* Fills a buffer from the page cache, or through it. False on failure. */
@@ -321,108 +286,7 @@ static bool copy(struct source *s, struct claim *claim, const struct source_requ
     capacity = size / claim->size;
     chunk->count = (size_t)(claim->count < capacity ? claim->count : capacity);
     chunk->data = buffer;
-    return read_elements(s, buffer, claim->offset, chunk->count * claim->size);
-}
-
-/* Where a decoder's compressed bytes come from. */
-static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
-{
-    return read_elements(context, buffer, offset, size);
-}
-
-/* Prints what is wrong with compressed data. Returns false. */
-static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
-                         const char *what)
-{
-    char shown[CONTAINER_NAME_SHOWN];
-    const char *name = container_show_name(shown, claim->packed->name);
-
-    if (s->array) /* it is part of the source's name */
-        source_error(s, "byte %" PRIu64 ": %s", offset, what);
-    else
-        source_error(s, "byte %" PRIu64 ": array %s: %s", offset, name, what);
-    return false;
-}
-
-/* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
-static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *bytes, uint64_t size)
-{
-    unsigned char dropped[4096] = {0};
-    uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
-    enum inflate_status status = INFLATE_GOOD;
-
-    for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
-        const uint64_t left = size - done;
-        const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
-        size_t got;
-
-        status = inflate_read(claim->inflate, read_packed, s, bytes ? bytes + done : dropped, most,
-                              &got);
-        if (status == INFLATE_WRONG)
-            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                inflate_error(claim->inflate));
-        if (status == INFLATE_GOOD && got < most)
-            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                "the compressed data end within the array");
-        done += got;
-    }
-    /* Reading has been counted; other workers read, too, so that this is about right. */
-    begun = clock_between(begun, clock_now());
-    atomic_fetch_add_explicit(&s->decode_time,
-                              clock_between(atomic_load(&s->read_time) - read_before, begun),
-                              memory_order_relaxed);
-    return status == INFLATE_GOOD;
-}
-
-/* What follows the array, to the end of the compressed data: then they are checked. */
-static bool finish_packed(struct source *s, struct claim *claim)
-{
-    const struct container_array *a = claim->packed;
-    unsigned char dropped[4096] = {0};
-    size_t got;
-
-    do {
-        switch (inflate_read(claim->inflate, read_packed, s, dropped, sizeof dropped, &got)) {
-        case INFLATE_GOOD:
-            break;
-        case INFLATE_UNREAD:
-            return false;
-        case INFLATE_WRONG:
-            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                inflate_error(claim->inflate));
-        }
-    } while (got == sizeof dropped);
-    if (!inflate_ended(claim->inflate))
-        return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                            "something follows the compressed data");
-    if (inflate_checksum(claim->inflate) != a->checksum)
-        return packed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
-    return true;
-}
-
-/* Decompresses the next elements that the worker has claimed into the request's buffer. False on
-   failure. */
-static bool unpack(struct source *s, struct claim *claim, const struct source_request *request,
-                   struct chunk *chunk)
-{
-    const struct container_array *a = claim->packed;
-    const uint64_t most = request->size / claim->size;
-
-    if (claim->index == 0) {
-        if (!claim->inflate)
-            claim->inflate = inflate_open();
-        if (!claim->inflate)
-            return packed_wrong(s, claim, a->offset, "out of memory");
-        inflate_begin(claim->inflate, s->start + a->offset, a->packed);
-        if (!unpack_bytes(s, claim, NULL, a->before))
-            return false;
-    }
-    chunk->data = request->buffer;
-    chunk->count = (size_t)(claim->count < most ? claim->count : most);
-    if (!unpack_bytes(s, claim, request->buffer, chunk->count * claim->size))
-        return false;
-    /* With --length, what is behind that is left alone. */
-    return claim->index + chunk->count < a->elements || finish_packed(s, claim);
+    return file_read_elements(s, buffer, claim->offset, chunk->count * claim->size);
 }
 
 /* Whether the page cache lacks any of what has been claimed, as far as a few probes tell. */
@@ -434,12 +298,39 @@ static bool is_uncached(const struct source *s, const struct claim *claim)
            source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
 }
 
+/* Notes what the last chunk that was cached has cost the worker, which is done with it. */
+static void note_cost(struct claim *claim)
+{
+    if (claim->handed_at > 0)
+        ways_took(&claim->ways, claim->handed_size, clock_since(claim->handed_at));
+    claim->handed_at = 0;
+}
+
+/* Hands out elements that are cached, where they are mapped or as a copy. False on failure. */
+static bool hand_out_cached(struct source *s, struct claim *claim,
+                            const struct source_request *request, struct chunk *chunk)
+{
+    uint64_t most;
+
+    if (ways_next(&claim->ways, &most) == WAY_MAPPED)
+        lend(s, claim, most, chunk);
+    else if (!copy(s, claim, request, chunk))
+        return false;
+    claim->handed_size = chunk->count * claim->size;
+    return true;
+}
+
 /* Hands out the next elements of what the worker has claimed, which is not compressed. False on
    failure. */
 static bool hand_out(struct source *s, struct claim *claim, const struct source_request *request,
                      struct chunk *chunk)
 {
     struct file_state *f = s->state;
+    const bool cached = request->in_place && f->map && !claim->uncached;
+    /* An engine that copies to a GPU what it is lent is done with it later: its time says nothing.
+     */
+    const bool choose = cached && request->borrow;
+    const uint64_t begun = choose ? clock_now() : 0;
     enum direct direct = DIRECT_NOT;
 
     if (claim->uncached && f->direct >= 0 &&
@@ -448,11 +339,12 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
     if (direct == DIRECT_FAILED)
         return false;
     if (direct == DIRECT_NOT) {
-        if (request->in_place && f->map && !claim->uncached)
-            lend(s, claim, chunk);
-        else if (!copy(s, claim, request, chunk))
+        if (cached && !choose)
+            lend(s, claim, UINT64_MAX, chunk);
+        else if (!(choose ? hand_out_cached : copy)(s, claim, request, chunk))
             return false;
     }
+    claim->handed_at = begun;
     claim->index += chunk->count;
     claim->offset += chunk->count * claim->size;
     claim->count -= chunk->count;
@@ -467,6 +359,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
     bool in_place = request->in_place && f->map;
     size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
 
+    note_cost(claim);
     while (claim->count == 0) {
         size_t bytes = in_place ? most : request->size;
 
@@ -487,7 +380,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
         return SOURCE_CHUNK;
     }
     if (claim->packed) {
-        if (!unpack(s, claim, request, chunk))
+        if (!file_unpack(s, claim, request, chunk))
             return SOURCE_FAILED;
         claim->index += chunk->count;
         claim->count -= chunk->count;
@@ -504,6 +397,7 @@ static enum source_status file_at(struct source *s, const struct source_request 
     struct claim *claim = &f->claims[request->worker];
     bool good;
 
+    note_cost(claim);
     claim->array = chunk->array;
     claim->index = chunk->index;
     claim->count = chunk->count;
@@ -570,7 +464,7 @@ static void file_lost(struct source *s, const struct chunk *chunk)
     bool good = buffer != NULL;
 
     for (size_t i = 0; good && i < size; i += capacity)
-        good = read_elements(s, buffer, offset + i, size - i < capacity ? size - i : capacity);
+        good = file_read_elements(s, buffer, offset + i, size - i < capacity ? size - i : capacity);
     free(buffer);
 }
 
@@ -601,6 +495,18 @@ static int open_direct(const struct source *s)
     return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
+/* The ways in which workers take what is cached. */
+static enum ways_choice ways_choice(const struct source *s, unsigned workers)
+{
+    const char *cached = getenv("GPUREDUCE_CACHED");
+
+    if (cached && strcmp(cached, "mapped") == 0)
+        return WAYS_MAPPED;
+    if (cached && strcmp(cached, "copied") == 0)
+        return WAYS_COPIED;
+    return s->info.input_bytes / TRIED_MIN >= workers ? WAYS_TRIED : WAYS_MAPPED;
+}
+
 /* The state of a source whose layout is known; NULL without memory. */
 static struct file_state *file_state(const struct source *s, unsigned workers)
 {
@@ -620,6 +526,8 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
         RELEASE_BYTES < RELEASE_BUDGET / workers ? RELEASE_BYTES : RELEASE_BUDGET / workers;
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
+    for (unsigned i = 0; i < workers; i++)
+        ways_begin(&f->claims[i].ways, ways_choice(s, workers));
     return f;
 }
 

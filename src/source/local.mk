@@ -11,7 +11,7 @@ library_sources += \
 	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
 	src/source/container/safetensors.c \
 	src/source/doubt.c src/source/doubt.h \
-	src/source/file.c src/source/file.h \
+	src/source/file.c src/source/file.h src/source/file_impl.h src/source/file_packed.c \
 	src/source/foreign.c src/source/foreign.h src/source/foreign_input.h \
 	src/source/foreign_archive.c src/source/foreign_bytes.h src/source/foreign_data.c \
 	src/source/foreign_format.h \
@@ -26,6 +26,7 @@ library_sources += \
 	src/source/serial.c src/source/serial.h \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/waiters.c src/source/waiters.h \
+	src/source/ways.c src/source/ways.h \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd/block.c src/source/zstd/block.h \
 	src/source/zstd/budget.c src/source/zstd/budget.h \

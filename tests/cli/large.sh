@@ -41,6 +41,31 @@ offset=$(cat out)
 shell 'gpureduce -q -t f16 -o sum,count --skip 4097 --length 4000001 raw'
 is 'standard input that was read from before' 0 "$offset"
 
+# What is cached may be mapped or copied; where there is enough, a worker tries both.
+expect --skip 1 --length 3000001
+for way in mapped copied; do
+    environment=GPUREDUCE_CACHED=$way
+    for threads in 1 3; do
+        run -q -t f16 -j "$threads" --skip 1 --length 3000001 -o "$ops" raw
+        is "$way, an odd offset, $threads threads" 0 "$expected"
+    done
+done
+environment=
+{ cat raw raw raw raw && cat raw raw raw raw; } >raw8
+shell "cat raw8 | gpureduce -q -t f16 -j 1 --chunk-size 4096 -o $ops"
+expected=$(cat out)
+for way in mapped copied tried; do
+    environment=GPUREDUCE_CACHED=$way
+    for threads in 1 2; do
+        run -q -t f16 -j "$threads" -o "$ops" raw8
+        is "72 MB, $way, $threads threads" 0 "$expected"
+    done
+    run --diff -t f16 raw8 raw8
+    is "72 MB, $way, --diff" 0
+done
+environment=
+rm raw8
+
 if [ -z "$ZSTD" ]; then
     skip 'large frames' 'no zstd'
     finish

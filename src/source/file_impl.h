@@ -1,0 +1,67 @@
+/*
+ * The state of file.c, which file_packed.c shares.
+ */
+#ifndef GPUREDUCE_FILE_IMPL_H
+#define GPUREDUCE_FILE_IMPL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/array_order.h"
+#include "source/source_impl.h"
+#include "source/ways.h"
+
+/* What a worker has claimed; its own. */
+struct claim {
+    size_t array;                         /* as in struct chunk */
+    uint64_t index;                       /* of the first element claimed and not handed out yet */
+    uint64_t count;                       /* elements */
+    uint64_t offset;                      /* in the file, of that element */
+    size_t size;                          /* bytes of an element */
+    bool uncached;                        /* the page cache does not hold all of them */
+    const struct container_array *packed; /* the array, where it is compressed: then it has been
+                                             claimed as a whole; else NULL */
+    struct inflate *inflate;              /* what decompresses it; NULL before the first */
+    const struct container_array *tiled;  /* the array, where it is stored in tiles; else NULL */
+    uint64_t number;                      /* then: of the tile that has been claimed */
+    struct tile *tile;                    /* what the worker has of one; NULL before the first */
+
+    /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
+       still in memory. */
+    const unsigned char *done, *done_end;
+
+    unsigned char *buffer; /* for what is not cached; NULL until it is needed */
+    size_t buffer_size;    /* whole pages */
+
+    struct ways ways;     /* how it takes what is cached */
+    uint64_t handed_at;   /* when the last chunk of that was handed out; 0: there was none */
+    uint64_t handed_size; /* its bytes */
+};
+
+struct file_state {
+    _Atomic uint64_t next;     /* first element that nobody has claimed; of a container, byte of its
+                                  arrays */
+    struct array_order arrays; /* of a container */
+    struct claim *claims;
+    unsigned workers;
+
+    size_t release_bytes; /* see RELEASE_BYTES */
+    unsigned char *map;   /* the file from its beginning on; NULL where it is read */
+    size_t map_size;
+
+    int direct;                  /* the file, past the page cache; -1 where that cannot be had */
+    _Atomic bool direct_refused; /* or was not to be had after all */
+};
+
+/* Reads bytes of elements into a buffer. Any thread. False on failure, whose reason has been
+   printed. */
+bool file_read_elements(struct source *s, void *buffer, uint64_t offset, size_t size);
+
+/* Decompresses the next elements that the worker has claimed of a compressed array into the
+   request's buffer. False on failure, whose reason has been printed. */
+bool file_unpack(struct source *s, struct claim *claim, const struct source_request *request,
+                 struct chunk *chunk);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * The compressed arrays of files: a worker claims one as a whole, and decompresses it piece by
+ * piece.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "source/file_impl.h"
+#include "source/inflate.h"
+#include "sys/clock.h"
+
+/* Where a decoder's compressed bytes come from. */
+static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
+{
+    return file_read_elements(context, buffer, offset, size);
+}
+
+/* Prints what is wrong with compressed data. Returns false. */
+static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
+                         const char *what)
+{
+    char shown[CONTAINER_NAME_SHOWN];
+    const char *name = container_show_name(shown, claim->packed->name);
+
+    if (s->array) /* it is part of the source's name */
+        source_error(s, "byte %" PRIu64 ": %s", offset, what);
+    else
+        source_error(s, "byte %" PRIu64 ": array %s: %s", offset, name, what);
+    return false;
+}
+
+/* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
+static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *bytes, uint64_t size)
+{
+    unsigned char dropped[4096] = {0};
+    uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
+    enum inflate_status status = INFLATE_GOOD;
+
+    for (uint64_t done = 0; done < size && status == INFLATE_GOOD;) {
+        const uint64_t left = size - done;
+        const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
+        size_t got;
+
+        status = inflate_read(claim->inflate, read_packed, s, bytes ? bytes + done : dropped, most,
+                              &got);
+        if (status == INFLATE_WRONG)
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                inflate_error(claim->inflate));
+        if (status == INFLATE_GOOD && got < most)
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                "the compressed data end within the array");
+        done += got;
+    }
+    /* Reading has been counted; other workers read, too, so that this is about right. */
+    begun = clock_between(begun, clock_now());
+    atomic_fetch_add_explicit(&s->decode_time,
+                              clock_between(atomic_load(&s->read_time) - read_before, begun),
+                              memory_order_relaxed);
+    return status == INFLATE_GOOD;
+}
+
+/* What follows the array, to the end of the compressed data: then they are checked. */
+static bool finish_packed(struct source *s, struct claim *claim)
+{
+    const struct container_array *a = claim->packed;
+    unsigned char dropped[4096] = {0};
+    size_t got;
+
+    do {
+        switch (inflate_read(claim->inflate, read_packed, s, dropped, sizeof dropped, &got)) {
+        case INFLATE_GOOD:
+            break;
+        case INFLATE_UNREAD:
+            return false;
+        case INFLATE_WRONG:
+            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                inflate_error(claim->inflate));
+        }
+    } while (got == sizeof dropped);
+    if (!inflate_ended(claim->inflate))
+        return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                            "something follows the compressed data");
+    if (inflate_checksum(claim->inflate) != a->checksum)
+        return packed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
+    return true;
+}
+
+bool file_unpack(struct source *s, struct claim *claim, const struct source_request *request,
+                 struct chunk *chunk)
+{
+    const struct container_array *a = claim->packed;
+    const uint64_t most = request->size / claim->size;
+
+    if (claim->index == 0) {
+        if (!claim->inflate)
+            claim->inflate = inflate_open();
+        if (!claim->inflate)
+            return packed_wrong(s, claim, a->offset, "out of memory");
+        inflate_begin(claim->inflate, s->start + a->offset, a->packed);
+        if (!unpack_bytes(s, claim, NULL, a->before))
+            return false;
+    }
+    chunk->data = request->buffer;
+    chunk->count = (size_t)(claim->count < most ? claim->count : most);
+    if (!unpack_bytes(s, claim, request->buffer, chunk->count * claim->size))
+        return false;
+    /* With --length, what is behind that is left alone. */
+    return claim->index + chunk->count < a->elements || finish_packed(s, claim);
+}

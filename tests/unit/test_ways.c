@@ -1,0 +1,121 @@
+/*
+ * source/ways.h: of two ways of known costs the cheaper one gets nearly all bytes, also where costs
+ * change, and where a trial is interrupted.
+ */
+#include "config.h"
+
+#include "source/ways.h"
+
+#include <inttypes.h>
+
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+struct machine {
+    const char *name;
+    double cost[WAYS];    /* nanoseconds a byte */
+    double after[WAYS];   /* the same from half of the bytes on */
+    unsigned interrupted; /* after each millisecond, one time in so many, for ten; 0: never */
+    uint64_t mapped;      /* bytes of a chunk; copies are of 256 KiB */
+    uint64_t bytes;
+    double longer; /* as much longer may it take than by the better way alone */
+};
+
+/* Has a worker take all bytes; what that takes, as a part of what the better way would. */
+static double run(const struct machine *m, struct ways *w)
+{
+    struct rng rng;
+    double took = 0, best = 0;
+
+    rng_seed(&rng, 7);
+    ways_begin(w, WAYS_TRIED);
+    for (uint64_t at = 0; at < m->bytes;) {
+        const double *cost = at < m->bytes / 2 ? m->cost : m->after;
+        uint64_t most;
+        const enum way way = ways_next(w, &most);
+        uint64_t size = way == WAY_MAPPED ? m->mapped : MIB / 4;
+        double time;
+
+        size = size < most ? size : most;
+        size = size < m->bytes - at ? size : m->bytes - at;
+        time = cost[way] * (double)size;
+        took += time;
+        best += (cost[WAY_MAPPED] < cost[WAY_COPIED] ? cost[WAY_MAPPED] : cost[WAY_COPIED]) *
+                (double)size;
+        for (double at_ms = time / 1e6; m->interrupted && at_ms > 0; at_ms--)
+            if (rng_below(&rng, 1000 * (uint64_t)m->interrupted) <
+                (uint64_t)(1000 * (at_ms < 1 ? at_ms : 1)))
+                time += 1e7;
+        ways_took(w, size, (uint64_t)time);
+        at += size;
+    }
+    return took / best;
+}
+
+static void check_machines(void)
+{
+    static const struct machine machines[] = {
+        {"as dear", {0.1, 0.1}, {0.1, 0.1}, 0, 32 * MIB, 4096 * MIB, 1.0001},
+        {"mapped by half cheaper", {0.1, 0.15}, {0.1, 0.15}, 0, 32 * MIB, 4096 * MIB, 1.005},
+        {"copies by half cheaper", {0.15, 0.1}, {0.15, 0.1}, 0, 32 * MIB, 4096 * MIB, 1.008},
+        {"copies much cheaper", {0.3, 0.1}, {0.3, 0.1}, 0, 32 * MIB, 4096 * MIB, 1.03},
+        {"mapped much cheaper", {0.1, 0.3}, {0.1, 0.3}, 0, 32 * MIB, 4096 * MIB, 1.01},
+        {"copies cheaper, small file", {0.2, 0.1}, {0.2, 0.1}, 0, 32 * MIB, 256 * MIB, 1.08},
+        {"mapped cheaper, small file", {0.1, 0.2}, {0.1, 0.2}, 0, 32 * MIB, 256 * MIB, 1.03},
+        {"copies become cheaper", {0.1, 0.2}, {0.1, 0.05}, 0, 32 * MIB, 8192 * MIB, 1.35},
+        {"copies become dearer", {0.2, 0.1}, {0.2, 0.4}, 0, 32 * MIB, 8192 * MIB, 1.3},
+        {"mapped cheaper, interrupted", {0.1, 0.2}, {0.1, 0.2}, 20, 32 * MIB, 8192 * MIB, 1.15},
+        {"copies cheaper, interrupted", {0.2, 0.1}, {0.2, 0.1}, 20, 32 * MIB, 8192 * MIB, 1.15},
+        {"chunks of 64 KiB", {0.3, 0.1}, {0.3, 0.1}, 0, MIB / 16, 4096 * MIB, 1.03},
+    };
+
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+        const struct machine *m = &machines[i];
+        struct ways w;
+        const double longer = run(m, &w);
+        const enum way best =
+            m->after[WAY_MAPPED] <= m->after[WAY_COPIED] ? WAY_MAPPED : WAY_COPIED;
+
+        tap_ok(longer <= m->longer, "%s: %.4f times the time of the better way alone", m->name,
+               longer);
+        tap_ok(w.best == best || m->after[WAY_MAPPED] == m->after[WAY_COPIED],
+               "%s: ends with the better way", m->name);
+    }
+}
+
+/* Where there is no choice, and what a way is asked for first. */
+static void check_fixed(void)
+{
+    struct tap_family family = {0};
+    struct ways w = {0};
+    uint64_t most;
+
+    for (int i = 0; i < 100; i++) {
+        tap_case(&family, ways_next(&w, &most) == WAY_MAPPED && most == UINT64_MAX, "zeros: %d", i);
+        ways_took(&w, MIB, 1000000000);
+    }
+    ways_begin(&w, WAYS_COPIED);
+    for (int i = 0; i < 100; i++) {
+        tap_case(&family, ways_next(&w, &most) == WAY_COPIED && most == UINT64_MAX, "copied: %d",
+                 i);
+        ways_took(&w, MIB, 1000000000);
+    }
+    tap_family_end(&family, "a way that is fixed");
+
+    ways_begin(&w, WAYS_TRIED);
+    for (int i = 0; i < 1000; i++) {
+        (void)ways_next(&w, &most);
+        tap_case(&family, most > 0, "chunk %d", i);
+        ways_took(&w, most, 0); /* and no time at all */
+    }
+    tap_family_end(&family, "there is always something to take");
+}
+
+int main(void)
+{
+    check_fixed();
+    check_machines();
+    return tap_done();
+}
