@@ -196,7 +196,7 @@ EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/axis_c
 # make check-long: tests that take minutes.
 #
 long_tests = tests/slow/long.sh
-EXTRA_DIST += $(long_tests)
+EXTRA_DIST += $(long_tests) tests/slow/figures.py
 
 .PHONY: check-long
 check-long:

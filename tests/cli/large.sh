@@ -60,7 +60,7 @@ for way in mapped copied tried; do
         run -q -t f16 -j "$threads" -o "$ops" raw8
         is "72 MB, $way, $threads threads" 0 "$expected"
     done
-    run --diff -t f16 raw8 raw8
+    run -q --diff -t f16 raw8 raw8
     is "72 MB, $way, --diff" 0
 done
 environment=

@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""figures.py [OPTION]... [SECTION]...: how fast the program is on this machine, by what it is asked for.
+
+Each section makes its data, runs its commands in turns, and prints a table: what ran, the median of
+its rate in GB/s (10^9 bytes of elements a second) with the lowest and the highest, and what part that is of the row
+it is compared with. Rates are those that the program prints (from the first read to the result), or
+for whole processes, whose rows say so, from start to end.
+
+Sections: cores, quantiles, axis, arrays, diff, zstd, gpus. Without any: all that this machine can run.
+It needs Python 3.8; NumPy for the rows that name it, libzstd for zstd.
+
+    --program=PATH   gpureduce (src/gpureduce); gpureduce-bench is looked for beside it
+    --old=PATH       another gpureduce, measured in turns with it, row by row
+    --bytes=SIZE     of the largest file; MiB (1024); data take up to three times as much
+    --rounds=N       how often each command runs (5)
+    --threads=N      at most (all)
+    --dir=DIRECTORY  for data, best on a file system in memory (/dev/shm)
+    --devices=LIST   engines, as --device takes them (cpu, and gpu where there is one)
+"""
+
+import argparse
+import concurrent.futures
+import ctypes
+import ctypes.util
+import json
+import os
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+MIB = 1 << 20
+options = None
+work = None
+
+
+def rate(command, size, whole=False):
+    """Runs a command; its rate in GB/s, or the text of what went wrong."""
+    began = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    took = time.perf_counter() - began
+    if done.returncode not in (0, 1) or (done.returncode and done.stderr):
+        return (done.stderr.decode(errors="replace").strip().split("\n") or ["failed"])[-1][:90]
+    if not whole:
+        try:
+            took = json.loads(done.stdout.decode().split("\n")[0])["seconds"]
+        except (ValueError, KeyError, TypeError):
+            pass
+    return size / took / 1e9
+
+
+class Table:
+    """Rows are measured in turns when it is printed."""
+
+    def __init__(self, title):
+        self.title = title
+        self.rows = []
+
+    def add(self, name, size, command, beside=None, whole=False):
+        """A command of the program, or a function that returns a rate. beside: the name of the row
+        that it is compared with."""
+        if callable(command):
+            self.rows.append((name, command, beside))
+            return
+        for which, program in (("", options.program), (" (old)", options.old)):
+            if program:
+                full = [program, *command]
+                self.rows.append(
+                    (name + which, lambda full=full: rate(full, size, whole), beside and beside + which)
+                )
+
+    def print(self):
+        found = {}
+        for turn in range(options.rounds + 1):
+            for name, run, _ in self.rows:
+                value = run() if not isinstance(found.get(name), str) else found[name]
+                if isinstance(value, str):
+                    found[name] = value
+                elif turn > 0:  # the first is for the caches
+                    found.setdefault(name, []).append(value)
+        print(f"\n## {self.title}\n\n| what | GB/s | from | to | of |  |\n|---|---|---|---|---|---|")
+        for name, _, beside in self.rows:
+            if isinstance(found[name], str):
+                print(f"| {name} | {found[name]} | | | | |")
+                continue
+            median = statistics.median(found[name])
+            part = found.get(beside) if beside else None
+            part = f"{median / statistics.median(part):.2f}" if isinstance(part, list) else ""
+            print(
+                f"| {name} | {median:.2f} | {min(found[name]):.2f} | {max(found[name]):.2f} |"
+                f" {part} | {beside if part else ''} |"
+            )
+        sys.stdout.flush()
+
+
+def generate(name, kind, dtype, size):
+    path = os.path.join(work, name)
+    if not os.path.exists(path):
+        with open(path, "wb") as out:
+            subprocess.run(
+                [options.bench, "generate", "-q", f"-d{kind}", f"-t{dtype}", f"-b{size // MIB}MiB"],
+                stdout=out,
+                check=True,
+            )
+    return path
+
+
+def mapped_limit(path):
+    """What reading the mapped file comes to, as gpureduce-bench measures it."""
+    done = subprocess.run(
+        [options.bench, "limits", "--json", "-r3", f"-j{options.threads}", "--no-progress", path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    rows = json.loads(done.stdout)["rows"] if done.stdout else []
+    found = [r["gigabytes_per_second"] for r in rows if r["limit"] == "cached-mapped" and r["gigabytes_per_second"]]
+    return max(found) if found else None
+
+
+def default(*more):
+    return ["--json", f"-j{options.threads}", *more]
+
+
+def cores():
+    size = options.bytes
+    path = generate("normal.f32", "normal", "f32", size)
+    limit = mapped_limit(path)
+    table = Table(f"Cores: {size >> 20} MiB that are cached; the mapped file can be read at {limit:.1f} GB/s" if limit else "Cores")
+    if limit:
+        table.add("the mapped read limit", size, lambda: limit)
+    threads = sorted({1, 2, *(options.threads * k // 4 for k in (1, 2, 3, 4))} - {0})
+    for j in threads:
+        table.add(f"sum, -j{j}", size, ["-Dcpu", "-tf32", f"-j{j}", "--json", path], "the mapped read limit")
+    table.add("default number of threads", size, ["-Dcpu", "-tf32", "--json", path], "the mapped read limit")
+    summary = "count,nan,inf,zeros,min,max,mean,std"
+    for j in (1, options.threads):
+        table.add(f"sum alone, -j{j}", size, ["-Dcpu", "-tf32", f"-j{j}", "-osum", "--json", path])
+        table.add(
+            f"summary without quantiles, -j{j}", size, ["-Dcpu", "-tf32", f"-j{j}", f"-o{summary}", "--json", path],
+            f"sum alone, -j{j}",
+        )
+    for dtype in ("i32", "u8", "f8e4m3", "f8e5m2"):
+        table.add(f"{dtype}: sum", size, default("-Dcpu", f"-t{dtype}", path), "the mapped read limit")
+    table.print()
+    size //= 2
+    for dtype in ("f64", "bf16", "f16"):
+        path = generate(f"normal.{dtype}", "normal", dtype, size)
+        table = Table(f"Cores: {size >> 20} MiB of {dtype}")
+        for j in (1, options.threads):
+            table.add(f"sum alone, -j{j}", size, ["-Dcpu", f"-t{dtype}", f"-j{j}", "-osum", "--json", path])
+            table.add(
+                f"summary without quantiles, -j{j}", size,
+                ["-Dcpu", f"-t{dtype}", f"-j{j}", f"-o{summary}", "--json", path], f"sum alone, -j{j}",
+            )
+        table.print()
+        os.unlink(path)
+
+
+def quantiles():
+    size = options.bytes
+    path = generate("normal.f32", "normal", "f32", size)
+    for device in options.devices:
+        table = Table(f"Order statistics and histograms, -D {device}, {size >> 20} MiB of f32")
+        run = ["-D" + device, "-tf32"]
+        table.add("sum", size, default(*run, "-osum", path))
+        table.add("median", size, default(*run, "-omedian", path), "sum")
+        table.add("three quartiles", size, default(*run, "-oq0.25,median,q0.75", path), "median")
+        table.add("histogram of 1000 bins", size, default(*run, "--histogram=1000", path), "sum")
+        table.add("histogram of 1000 bins, -6 to 6", size, default(*run, "--histogram=1000,-6,6", path), "sum")
+        table.add("histogram of exponents", size, default(*run, "--histogram=exponent", path), "sum")
+        table.add("bf16: median", size, default("-D" + device, "-tbf16", "-omedian", path), "sum")
+        table.print()
+
+
+def axis():
+    size = min(options.bytes, 4 << 30)
+    path = generate("axis.f32", "normal", "f32", size)
+    count = size // 4
+    out = os.path.join(work, "axis.npy")
+    shapes = [(count // 1024, 1024), (count // 16, 16), (16, count // 16)]
+    for device in options.devices:
+        table = Table(f"Sums along an axis, -D {device}, {size >> 20} MiB of f32, whole processes")
+        table.add("sum of all", size, ["-D" + device, "-tf32", f"-j{options.threads}", "-osum", path], whole=True)
+        for rows, columns in shapes:
+            for n in (0, 1):
+                table.add(
+                    f"{rows} x {columns}, axis {n}", size,
+                    ["-D" + device, "-tf32", f"-j{options.threads}", f"--shape={rows},{columns}", f"--axis={n}",
+                     "-osum", f"--output={out}", path],
+                    "sum of all", whole=True,
+                )
+        if device == "cpu":
+            try:
+                import numpy
+            except ImportError:
+                numpy = None
+            for rows, columns in shapes if numpy else []:
+                for n in (0, 1):
+                    def run(rows=rows, columns=columns, n=n):
+                        began = time.perf_counter()
+                        numpy.memmap(path, "f4", "r", shape=(rows, columns)).sum(axis=n)
+                        return size / (time.perf_counter() - began) / 1e9
+                    table.add(f"NumPy, {rows} x {columns}, axis {n}", size, run, f"{rows} x {columns}, axis {n}")
+        table.print()
+
+
+def write_safetensors(path, source, tensors):
+    """tensors: (name, type, bytes) whose data are taken from the file `source`, round and round."""
+    header, at = {}, 0
+    for name, dtype, size in tensors:
+        header[name] = {"dtype": dtype, "shape": [size // (2 if dtype == "BF16" else 4)], "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as out, open(source, "rb") as data:
+        out.write(struct.pack("<Q", len(text)) + text)
+        while at > 0:
+            piece = data.read(min(at, 64 * MIB))
+            if not piece:
+                data.seek(0)
+            out.write(piece)
+            at -= len(piece)
+
+
+def arrays():
+    size = options.bytes // 2
+    raw = generate("weights.f32", "weights", "f32", size)
+    large, small, npz, shards = (os.path.join(work, n) for n in ("large.safetensors", "small.safetensors", "deflated.npz", "shards"))
+    each = size // 300 & ~15
+    write_safetensors(large, raw, [(f"layer.{i}.weight", "BF16" if i % 2 else "F32", each) for i in range(300)])
+    count = min(20000, size // (64 << 10))
+    write_safetensors(small, raw, [(f"block.{i}.bias", "F32", 64 << 10) for i in range(count)])
+    os.makedirs(shards, exist_ok=True)
+    for i in range(50):
+        write_safetensors(os.path.join(shards, f"model-{i:05}.safetensors"), raw, [(f"{i}.{k}", "F32", 4096) for k in range(200)])
+
+    table = Table(f"Containers, {options.threads} threads, whole processes")
+    table.add("one raw file", size, ["-Dcpu", "-tf32", f"-j{options.threads}", raw], whole=True)
+    table.add("safetensors, 300 tensors", each * 300, ["-Dcpu", f"-j{options.threads}", large], "one raw file", whole=True)
+    table.add(f"{count} tensors of 64 KiB", count << 16, ["-Dcpu", f"-j{options.threads}", small], "safetensors, 300 tensors", whole=True)
+
+    members = []
+    part = min(size // 16, 64 * MIB)
+    with open(raw, "rb") as data:
+        def member(i):
+            bytes_ = os.pread(data.fileno(), part, i * part)
+            head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % (part // 4)
+            head += b" " * (-(len(head) + 11) % 64) + b"\n"
+            content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes_
+            packer = zlib.compressobj(1, zlib.DEFLATED, -15)
+            return packer.compress(content) + packer.flush(), zlib.crc32(content), len(content)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            members = list(pool.map(member, range(16)))
+    with open(npz, "wb") as out:
+        directory = b""
+        for i, (packed, crc, length) in enumerate(members):
+            name = b"m%d.npy" % i
+            fields = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 0x21, crc, len(packed), length, len(name), 0)
+            directory += b"PK\1\2" + struct.pack("<H", 20) + fields + struct.pack("<HHHII", 0, 0, 0, 0, out.tell()) + name
+            out.write(b"PK\3\4" + fields + name + packed)
+        at = out.tell()
+        out.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 16, 16, len(directory), at, 0))
+
+    def inflate():
+        began = time.perf_counter()
+        with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
+            list(pool.map(lambda m: len(zlib.decompress(m[0], -15, m[2])), members))
+        return 16 * part / (time.perf_counter() - began) / 1e9
+
+    table.add("zlib alone, from Python", 16 * part, inflate)
+    table.add(".npz, 16 deflated members", 16 * part, ["-Dcpu", f"-j{options.threads}", npz], "zlib alone, from Python", whole=True)
+    table.print()
+    times = []
+    for _ in range(2 * options.rounds + 1):
+        began = time.perf_counter()
+        subprocess.run([options.program, "--list", shards], stdout=subprocess.DEVNULL, check=True)
+        times.append((time.perf_counter() - began) * 1e3)
+    print(f"\n--list of 50 shards of 200 tensors: {statistics.median(times):.1f} ms ({min(times):.1f} to {max(times):.1f})")
+
+
+def diff():
+    size = options.bytes // 2
+    a = generate("weights.f32", "weights", "f32", size)
+    b = os.path.join(work, "other.f32")
+    shutil.copyfile(a, b)
+    limit = mapped_limit(a)
+    table = Table(f"--diff of two files of {size >> 20} MiB that are the same; a mapped file can be read at {limit} GB/s")
+    if limit:
+        table.add("the mapped read limit", 2 * size, lambda: limit)
+    table.add("--diff", 2 * size, ["-tf32", f"-j{options.threads}", "--diff", a, b], "the mapped read limit", whole=True)
+    table.add("count of both", 2 * size, ["-Dcpu", "-tf32", f"-j{options.threads}", "-ocount", a, b], "the mapped read limit", whole=True)
+    if shutil.which("cmp"):
+        def cmp():
+            began = time.perf_counter()
+            subprocess.run(["cmp", a, b], check=True)
+            return 2 * size / (time.perf_counter() - began) / 1e9
+        table.add("cmp(1)", 2 * size, cmp)
+    table.print()
+
+
+class Zstd:
+    """What this needs of libzstd."""
+
+    def __init__(self):
+        name = ctypes.util.find_library("zstd") or "libzstd.so.1"
+        self.lib = ctypes.CDLL(name)
+        for f in ("ZSTD_compressBound", "ZSTD_compress2", "ZSTD_CCtx_setParameter", "ZSTD_decompress"):
+            getattr(self.lib, f).restype = ctypes.c_size_t
+        self.lib.ZSTD_createCCtx.restype = ctypes.c_void_p
+
+    def compress(self, data, level=3, checksum=True, workers=0):
+        context = ctypes.c_void_p(self.lib.ZSTD_createCCtx())
+        for parameter, value in ((100, level), (201, int(checksum)), (400, workers)):
+            self.lib.ZSTD_CCtx_setParameter(context, parameter, value)
+        room = self.lib.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+        out = ctypes.create_string_buffer(room)
+        size = self.lib.ZSTD_compress2(context, out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)))
+        self.lib.ZSTD_freeCCtx(context)
+        if size > room:
+            raise RuntimeError("libzstd cannot compress")
+        return out.raw[:size]
+
+    def decompress(self, data, size):
+        out = ctypes.create_string_buffer(size)
+        return self.lib.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
+
+
+def zstd():
+    lib = Zstd()
+    size = min(options.bytes // 4, 2 << 30)
+    for kind, dtype in (("normal", "f32"), ("field", "f32"), ("normal", "bf16"), ("weights", "f32"), ("steps", "f32"), ("image", "f32"), ("series", "f32")):
+        path = generate(f"{kind}.{dtype}.zstd-content", kind, dtype, size)
+        with open(path, "rb") as f:
+            data = f.read()
+        pieces = {}
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for name, piece in (("8 MiB", 8 * MIB), ("128 KiB", 128 << 10)):
+                pieces[name] = list(pool.map(lambda i, piece=piece: lib.compress(data[i : i + piece]), range(0, size, piece)))
+        files = {
+            "one frame": [lib.compress(data, workers=options.threads)],
+            "frames of 8 MiB": pieces["8 MiB"],
+            "frames of 128 KiB": pieces["128 KiB"],
+        }
+        table = Table(f"zstd: {kind} {dtype}, {size >> 20} MiB, ratio {size / len(files['one frame'][0]):.2f}")
+        one = files["frames of 8 MiB"][0]
+
+        def alone(one=one):
+            began = time.perf_counter()
+            for _ in range(10):
+                lib.decompress(one, 8 * MIB)
+            return 80 * MIB / (time.perf_counter() - began) / 1e9
+        table.add("libzstd, one core", size, alone)
+        for name, frames in files.items():
+            file = os.path.join(work, f"{kind}-{dtype}-{name.replace(' ', '-')}.zst")
+            with open(file, "wb") as out:
+                out.writelines(frames)
+            for device in options.devices:
+                for check in (["--no-check"], []) if name == "one frame" else ([],):
+                    row = f"-D {device} {' '.join(check)} {name}".replace("  ", " ")
+                    table.add(row, size, default("-D" + device, "-t" + dtype, *check, file), "libzstd, one core")
+                if name == "one frame":
+                    def pipe(file=file, device=device, dtype=dtype):
+                        return rate(["sh", "-c", f"cat {file} | {options.program} --json -D{device} -t{dtype} -"], size)
+                    table.add(f"cat | -D {device}", size, pipe, f"-D {device} {name}")
+        table.print()
+        for file in os.listdir(work):
+            if file.endswith((".zst", ".zstd-content")):
+                os.unlink(os.path.join(work, file))
+
+
+def gpus():
+    size = options.bytes
+    path = generate("normal.f32", "normal", "f32", size)
+    several = [d for d in options.devices if d != "cpu"]
+    table = Table(f"GPUs: {size >> 20} MiB of f32 that are cached")
+    for device in ["cpu", *several, "auto"]:
+        table.add(f"-D {device}", size, ["-D" + device, "-tf32", "--json", path])
+        table.add(f"-D {device}, whole process", size, ["-D" + device, "-tf32", path], whole=True)
+    for ops in ("sum,var,zeros", "sum,var,l1,absmin,argmin"):
+        for device in several[:1]:
+            table.add(f"-D {device} -o {ops}", size, ["-D" + device, "-tf32", "-o" + ops, "--json", path], f"-D {device}")
+    table.print()
+
+
+def main():
+    global options, work
+    sections = {f.__name__: f for f in (cores, quantiles, axis, arrays, diff, zstd, gpus)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("--program", default="src/gpureduce")
+    parser.add_argument("--old")
+    parser.add_argument("--bytes", type=int, help="MiB")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--dir", default="/dev/shm")
+    parser.add_argument("--devices")
+    parser.add_argument("section", nargs="*", choices=[[], *sections])
+    options = parser.parse_args()
+    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    options.bytes = options.bytes * MIB if options.bytes else max(256 * MIB, min(16 << 30, available // 8 >> 28 << 28))
+    options.program = os.path.abspath(options.program)
+    options.bench = os.path.join(os.path.dirname(options.program), "gpureduce-bench")
+    probe = subprocess.run([options.program, "-Dgpu", "-q", "-tu8", "-ocount", options.program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    options.devices = options.devices.split(":") if options.devices else ["cpu"] + ["gpu"] * (probe.returncode == 0)
+    with tempfile.TemporaryDirectory(dir=options.dir) as work:
+        for name in options.section or [n for n in sections if n != "gpus" or len(options.devices) > 1]:
+            sections[name]()
+
+
+main()
