@@ -62,8 +62,8 @@
 #define DIRECT_MIN ((size_t)64 << 10)
 
 /* Workers try both ways to take what is cached where a file has so much for each of them. In
-   smaller ones that would not pay. */
-#define TRIED_MIN ((uint64_t)32 << 20)
+   smaller ones trials end too late to be of use. */
+#define TRIED_MIN ((uint64_t)16 << 20)
 
 /* Offset in the file of an element of an array, and bytes of such an element. */
 static uint64_t element_place(const struct source *s, size_t array, uint64_t index, size_t *size)
