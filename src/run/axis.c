@@ -133,13 +133,12 @@ UNCHECKED static void watch(struct axis_run *run)
         progress->end(progress->context);
 }
 
-/* Has the workers do it. The last of them, or the only one, may be this thread. */
+/* Has the workers do it. The last of them, or the only one, may be this thread. Their threads end
+   when they are closed. */
 static void run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
 {
     unsigned started = 0;
 
-    mutex_init(&run->mutex);
-    mutex_condition_init(&run->ended);
     lock(run);
     run->active = count;
     unlock(run);
@@ -154,10 +153,6 @@ static void run_workers(struct axis_run *run, struct axis_worker *workers, unsig
     if (started == 0)
         worker_task(&workers[0]);
     watch(run);
-    for (unsigned i = 0; i < count; i++)
-        task_thread_end(&workers[i].thread);
-    pthread_cond_destroy(&run->ended);
-    mutex_destroy(&run->mutex);
 }
 
 /* Workers for the input. */
@@ -196,6 +191,8 @@ static bool reduce(struct axis_run *run, unsigned count)
     bool good;
 
     run->kernels = cpu_kernels_choose();
+    mutex_init(&run->mutex);
+    mutex_condition_init(&run->ended);
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
@@ -211,6 +208,8 @@ static bool reduce(struct axis_run *run, unsigned count)
             axis_worker_close(&workers[i]);
     }
     free(workers);
+    pthread_cond_destroy(&run->ended);
+    mutex_destroy(&run->mutex);
     axis_groups_close(run);
     return good;
 }
