@@ -258,6 +258,7 @@ static struct source *open_source(const struct session_options *options, const c
     struct source *source;
 
     input.array = array;
+    input.consecutive = 1;
     *workers = worker_count(options, SOURCE_UNKNOWN);
     source = source_open(path, &input, *workers);
     if (source && source_info(source)->compressed && source_info(source)->parallel) {
@@ -278,10 +279,6 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     struct source_shape shape;
     bool good;
 
-    if (run->info->scattered) {
-        source_error(run->source, "is stored in chunks: HDF5's are not reduced along an axis yet");
-        return false;
-    }
     if (!find_shape(run, request, &shape))
         return false;
     if (!axis_layout(&shape, request->axis, layout, reason)) {
