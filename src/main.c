@@ -38,9 +38,10 @@ static void reduce_files(struct session *session, struct options *options)
         report(options, options->files[i], &reduction);
         total_add(&total, &reduction);
     }
+    report_rows(options);
     if (options->total) {
         total_finish(&total, options->session.nan, options->session.ddof);
-        session_survey(session, &inputs, &total);
+        session_survey(session, &options->total_survey, &inputs, &total);
         report_total(options, &total);
     }
     report_end(options);

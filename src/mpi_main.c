@@ -293,6 +293,7 @@ static void report_all(struct ranks *r)
     }
     if (r->rank != 0)
         return;
+    report_rows(&options);
     if (options.total) {
         total_finish(&total, options.session.nan, options.session.ddof);
         report_total(&options, &total);

@@ -9,6 +9,8 @@ complete -c gpureduce -l endian -x -a 'little big' -d 'byte order of raw element
 complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd safetensors npz gguf hdf5' -d 'what the input is'
 complete -c gpureduce -l array -x -d 'of files of several arrays, reduce only those whose names match GLOB'
 complete -c gpureduce -l list -d 'reduce nothing'
+complete -c gpureduce -l where -x -d 'print only files and arrays of which CONDITION holds'
+complete -c gpureduce -l sort -x -a 'name dtype elements bytes sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax absmin range zeros negatives subnormals median' -d 'print files and arrays in the order of this result, or of their name, dtype, elements or bytes'
 complete -c gpureduce -l skip -x -d 'skip SIZE bytes at the start of raw input'
 complete -c gpureduce -l length -x -d 'reduce only the first N elements'
 complete -c gpureduce -l long -d 'accept zstd frames with windows of up to 2^N bytes'

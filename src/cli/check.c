@@ -194,7 +194,7 @@ static void compare_total(struct check *check, struct session *session,
     for (size_t i = 0; i < operation_count; i++)
         quantiles = quantiles || (line->value[i][0] && operation_quantile(&operations[i]));
     if (quantiles)
-        session_survey(session, &inputs, &check->total);
+        session_survey(session, &check->options->session.survey, &inputs, &check->total);
     compare(check, "total", line, &check->total.reduction);
     total_clear(&check->total);
     check->total_first = last + 1;

@@ -97,6 +97,27 @@ static const struct argument table[] = {
      .kind = ARGUMENT_SET,
      .target = MEMBER(list),
      .help = "reduce nothing: print which arrays there are, from the headers alone"},
+    {.name = "where",
+     .value = "CONDITION",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_where,
+     .what = "result",
+     .word = option_row_word,
+     .help =
+         "print only files and arrays of which CONDITION holds: the name of a result, elements or "
+         "bytes, then < <= = != > or >=, then a number, such as nan>0; repeated, those of "
+         "which all hold"},
+    {.name = "sort",
+     .value = "NAME",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_sort,
+     .what = "result",
+     .word = option_row_word,
+     .other = "a quantile such as q0.25 or p99.9",
+     .completion = COMPLETE_WORD,
+     .help =
+         "print files and arrays in the order of this result, or of their name, dtype, elements "
+         "or bytes; -NAME: the greatest first"},
     {.name = "skip",
      .value = "SIZE",
      .kind = ARGUMENT_SIZE,
@@ -350,8 +371,10 @@ static bool has_tolerance(const struct options *options)
 
 bool command_line_settle_device(struct options *options)
 {
-    if (options->session.device == DEVICE_GPU)
+    if (options->session.device == DEVICE_GPU) {
         survey_leave_out(&options->session.survey);
+        survey_leave_out(&options->total_survey);
+    }
     if (!survey_asked(&options->session.survey))
         return true;
     if (options->session.device == DEVICE_GPU)
@@ -399,7 +422,8 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     case ARGUMENTS_WRONG:
         return COMMAND_LINE_WRONG;
     }
-    if (options->diff && !diff_goes_with(options, &operands))
+    if (!rows_go_with(&arguments, options) ||
+        (options->diff && !diff_goes_with(options, &operands)))
         return COMMAND_LINE_WRONG;
     if (!options->diff && has_tolerance(options)) {
         (void)arguments_wrong(&arguments, "option %s goes with --diff only", "--tolerance");
@@ -412,6 +436,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
         (void)option_add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
+    rows_ask(options);
     if (!partial_settle(&arguments, options) || !command_line_settle_device(options))
         return COMMAND_LINE_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)

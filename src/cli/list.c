@@ -8,6 +8,7 @@
 
 #include "cli/columns.h"
 #include "cli/report_parts.h"
+#include "cli/rows.h"
 #include "source/source.h"
 #include "sys/json.h"
 #include "sys/message.h"
@@ -16,12 +17,13 @@
 struct item {
     const char *name; /* NULL where the input is one array */
     const char *type; /* as the container spells it, where it is not read */
+    const char *format;
     bool readable, big_endian;
     struct source_shape shape;
     uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN: not known; of the offset: none */
 };
 
-static void print_json(const char *path, const char *format, const struct item *item)
+static void print_json(const char *path, const struct item *item)
 {
     fputs("{\"file\": ", stdout);
     json_string(stdout, path);
@@ -30,7 +32,7 @@ static void print_json(const char *path, const char *format, const struct item *
         json_string(stdout, item->name);
     else
         fputs("null", stdout);
-    printf(", \"format\": \"%s\", \"dtype\": ", format);
+    printf(", \"format\": \"%s\", \"dtype\": ", item->format);
     json_string(stdout, item->type);
     printf(", \"readable\": %s, \"endian\": \"%s\"", item->readable ? "true" : "false",
            item->big_endian ? "big" : "little");
@@ -56,6 +58,7 @@ static const char *const headings[] = {"file",     "array", "dtype", "shape",
 struct list {
     const struct options *options;
     struct columns *table;
+    struct rows *rows; /* those that are to be sorted */
 };
 
 static void print_heading(const struct list *list)
@@ -101,13 +104,45 @@ static void print_line(const struct list *list, const char *path, const struct i
     putchar('\n');
 }
 
-static void print_item(const struct list *list, const char *path, const char *format,
-                       const struct item *item)
+static void print_item(const struct list *list, const char *path, const struct item *item)
 {
     if (list->options->output == OUTPUT_JSON)
-        print_json(path, format, item);
+        print_json(path, item);
     else
         print_line(list, path, item);
+}
+
+/* Prints an item if it is to be printed, or keeps it to be sorted. */
+static void list_item(const struct list *list, const char *path, const struct item *item)
+{
+    const struct rows_request *request = &list->options->rows;
+    const struct row row = {.path = path,
+                            .name = item->name,
+                            .dtype = item->type,
+                            .elements = item->elements,
+                            .bytes = item->bytes};
+
+    if (!rows_hold(request, &row))
+        return;
+    if (request->sort.field == ROW_UNASKED)
+        print_item(list, path, item);
+    else
+        rows_keep(list->rows, &row, item, sizeof *item);
+}
+
+/* Prints what was kept. */
+static void print_kept(const struct list *list)
+{
+    rows_sort(list->rows, &list->options->rows);
+    for (size_t i = 0; i < list->rows->count; i++) {
+        const struct row *row = rows_get(list->rows, i);
+        struct item item = *(const struct item *)rows_get_own(list->rows, i);
+
+        item.name = row->name;
+        item.type = row->dtype;
+        print_item(list, row->path, &item);
+    }
+    rows_free(list->rows);
 }
 
 static void list_container(const struct list *list, const char *path,
@@ -122,6 +157,7 @@ static void list_container(const struct list *list, const char *path,
         item.type = !a->unreadable    ? element_name(a->type)
                     : a->type_name[0] ? a->type_name
                                       : REPORT_MISSING;
+        item.format = info->format;
         item.readable = !a->unreadable;
         item.big_endian = a->big_endian;
         item.elements = a->elements;
@@ -132,7 +168,7 @@ static void list_container(const struct list *list, const char *path,
         item.shape.dimensions = a->dimensions;
         for (unsigned i = 0; i < a->dimensions; i++)
             item.shape.sizes[i] = a->sizes[i];
-        print_item(list, path, info->format, &item);
+        list_item(list, path, &item);
     }
 }
 
@@ -140,15 +176,17 @@ static void list_container(const struct list *list, const char *path,
 static void list_one(const struct list *list, const char *path, const struct source_info *info)
 {
     struct item item = {.type = element_name(info->type),
+                        .format = info->format,
                         .readable = true,
                         .big_endian = info->swap != element_host_is_big(),
                         .shape = info->shape,
                         .elements = info->elements,
+                        .bytes = SOURCE_UNKNOWN,
                         .offset = info->data_offset};
 
     if (item.elements != SOURCE_UNKNOWN)
         item.bytes = item.elements * info->element_size;
-    print_item(list, path, info->format, &item);
+    list_item(list, path, &item);
 }
 
 void list_files(const struct options *options)
@@ -157,7 +195,8 @@ void list_files(const struct options *options)
     const bool aligned = options->output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && !options->ranks;
     struct source_options input = options->session.input;
     struct columns table = {.count = HEADINGS, .left = 4};
-    const struct list list = {options, aligned ? &table : NULL};
+    struct rows rows = {0};
+    const struct list list = {options, aligned ? &table : NULL, &rows};
 
     input.headers_only = true;
     input.doubt = false;
@@ -175,6 +214,7 @@ void list_files(const struct options *options)
             list_one(&list, path, source_info(s));
         source_close(s);
     }
+    print_kept(&list);
     if (aligned)
         columns_print(&table);
 }

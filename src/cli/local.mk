@@ -30,4 +30,7 @@ library_sources += \
 	src/cli/report_table.c \
 	src/cli/report_text.c \
 	src/cli/report_tsv.c \
+	src/cli/rows.c src/cli/rows.h \
+	src/cli/rows_options.c \
+	src/cli/rows_request.h \
 	src/cli/version.c src/cli/version.h

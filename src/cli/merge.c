@@ -9,6 +9,7 @@
 
 #include "cli/report.h"
 #include "cli/report_parts.h"
+#include "cli/rows.h"
 #include "core/merger.h"
 #include "core/spread.h"
 #include "sys/message.h"
@@ -167,14 +168,17 @@ static bool is_complete(const struct merge *m, const struct merged *a)
     return true;
 }
 
-/* Whether the partial results hold what the operations take. */
+/* Whether the partial results hold what the operations take, and what rows are compared by. */
 static bool is_held(const struct merge *m, const struct merged *a)
 {
     const struct options *options = m->options;
+    const struct operation *compared[ROWS_OPERATIONS_MAX];
+    const size_t count = options->operation_count;
+    const size_t all = count + rows_operations(&options->rows, compared);
     char place[PLACE_MAX];
 
-    for (size_t i = 0; i < options->operation_count; i++) {
-        const struct operation *op = options->operations[i];
+    for (size_t i = 0; i < all; i++) {
+        const struct operation *op = i < count ? options->operations[i] : compared[i - count];
 
         if (!(op->wants & ~a->holds) || operation_quantile(op))
             continue;
@@ -328,6 +332,7 @@ static void print(const struct merge *m)
     report_begin(&options);
     for (size_t i = 0; i < merger->count; i++)
         print_one(&options, &merger->merged[i], &total);
+    report_rows(&options);
     if (options.total)
         print_total(&options, merger, &total);
 }

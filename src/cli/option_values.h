@@ -62,6 +62,19 @@ bool option_refuse_progress(const struct arguments *a, const struct argument *x,
 bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
                            struct options *options);
 
+/* What --sort and --where compare, by place; and their values. */
+const char *option_row_word(size_t i);
+bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target);
+bool option_parse_where(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target);
+
+/* Adds what --sort and --where need to what is asked of each input; totals go without. */
+void rows_ask(struct options *options);
+
+/* Whether --sort and --where go with the other options. A message says which do not. */
+bool rows_go_with(const struct arguments *a, const struct options *options);
+
 bool option_parse_axis(const struct arguments *a, const struct argument *x, const char *text,
                        void *target);
 bool option_parse_shape(const struct arguments *a, const struct argument *x, const char *text,

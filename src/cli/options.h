@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/rows_request.h"
 #include "core/difference.h"
 #include "core/number.h"
 #include "core/operation.h"
@@ -32,9 +33,11 @@ struct options {
     size_t operation_count; /* 0 with --check, or for a histogram alone */
     enum options_output output;
     enum number_form number;
-    const char *plot;  /* a file to draw the histogram into; NULL for none */
-    bool total;        /* also of all files as one */
-    unsigned fail_on;  /* options_fail_on bits */
+    const char *plot;                   /* a file to draw the histogram into; NULL for none */
+    bool total;                         /* also of all files as one */
+    struct survey_request total_survey; /* what is asked of that */
+    struct rows_request rows;           /* which rows are printed, and in which order */
+    unsigned fail_on;                   /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
                           the operations stand there, and `files` is empty */
     struct source_wanted wanted; /* arrays of containers */

@@ -131,6 +131,7 @@ bool partial_settle(const struct arguments *a, struct options *options)
     if (!options->merge && options->output != OUTPUT_PARTIAL && !options->ranks)
         return true;
     survey_leave_out(survey);
+    survey_leave_out(&options->total_survey);
     if (options->ranks && (survey->histogram.kind != HISTOGRAM_NONE || survey->quantile_count > 0))
         return arguments_wrong(
             a, "quantiles and histograms are not merged among ranks: %s has them", "gpureduce");
@@ -139,7 +140,9 @@ bool partial_settle(const struct arguments *a, struct options *options)
                                "--histogram");
     if (survey->quantile_count > 0)
         return arguments_wrong(a, "partial results have no quantiles: leave them out of %s",
-                               "--op");
+                               options->total_survey.quantile_count > 0 ? "--op"
+                               : options->rows.sort.op                  ? "--sort and --where"
+                                                                        : "--where");
     return true;
 }
 

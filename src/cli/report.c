@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/report_parts.h"
+#include "cli/rows.h"
 #include "profile/machine_limits.h"
 #include "run/arrays.h"
 #include "sys/gnuplot.h"
@@ -207,6 +208,24 @@ static void report_one(const struct options *options, const char *path,
     }
 }
 
+/* Rows that are to be sorted. */
+static struct rows held_back;
+
+/* Prints the result of one array, or of a file that is one, if it is to be printed; or holds it
+   back. */
+static void report_row(const struct options *options, const char *path,
+                       const struct reduction *reduction)
+{
+    const struct row row = row_of(path, reduction);
+
+    if (!rows_hold(&options->rows, &row))
+        return;
+    if (options->rows.sort.field != ROW_UNASKED)
+        rows_keep(&held_back, &row, NULL, 0);
+    else
+        report_one(options, path, reduction);
+}
+
 /* Prints the results of a container's arrays. */
 static void report_each(const struct options *options, const char *path,
                         const struct reduction *reduction)
@@ -217,17 +236,38 @@ static void report_each(const struct options *options, const char *path,
     one.histogram = reduction->histogram;
     for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
         arrays_get(reduction->arrays, k, &one);
-        report_one(options, path, &one);
+        report_row(options, path, &one);
     }
+}
+
+void report_rows(const struct options *options)
+{
+    bool arrays = false;
+
+    rows_sort(&held_back, &options->rows);
+    for (size_t i = 0; i < held_back.count; i++)
+        arrays = arrays || rows_get(&held_back, i)->name;
+    if (arrays && options->output == OUTPUT_TEXT && !options->quiet && !options->merge) {
+        report_table_rows(options, &held_back);
+    } else {
+        for (size_t i = 0; i < held_back.count; i++) {
+            const struct row *row = rows_get(&held_back, i);
+
+            report_one(options, row->path, row->reduction);
+        }
+    }
+    rows_free(&held_back);
+    (void)stdio_flush();
 }
 
 void report(const struct options *options, const char *path, const struct reduction *reduction)
 {
     if (!reduction->arrays || reduction->error[0]) {
-        report_one(options, path, reduction);
-    } else if (options->output == OUTPUT_TEXT && !options->quiet) {
-        report_table(options, path, reduction, !below_heading);
-        below_heading = true;
+        report_row(options, path, reduction);
+    } else if (options->output == OUTPUT_TEXT && !options->quiet &&
+               options->rows.sort.field == ROW_UNASKED) {
+        if (report_table(options, path, reduction, !below_heading))
+            below_heading = true;
     } else {
         report_each(options, path, reduction);
     }

@@ -19,9 +19,14 @@ void report_begin(const struct options *options);
 /* Behind all results, prints an error for each --array that matched none. */
 void report_end(const struct options *options);
 
-/* Prints the result of one input as the options ask, or, where there is none, what stands for it.
+/* Prints the result of one input as the options ask, or, where there is none, what stands for it;
+   with --sort its rows are held back. Rows that --where leaves out are not printed.
    Prints an error for what --fail-on asks for. */
 void report(const struct options *options, const char *path, const struct reduction *reduction);
+
+/* Prints the results that were held back to be sorted: behind those of all inputs, and before the
+   total. */
+void report_rows(const struct options *options);
 
 /* Prints the finished total; where there is none, an error says so. */
 void report_total(const struct options *options, const struct total *total);

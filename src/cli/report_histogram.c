@@ -25,7 +25,7 @@ static const char *const class_names[] = {
     [ROW_NAN] = "nan",
 };
 
-struct row {
+struct histogram_row {
     uint64_t count;
     double from, to; /* of bins; NaN for that of NaNs */
     bool inner;      /* one of the bins that were asked for */
@@ -42,18 +42,18 @@ static uint32_t bin_rows(const struct histogram *h)
     return h->bins + 3;
 }
 
-static struct row bin_row(const struct histogram *h, uint32_t i)
+static struct histogram_row bin_row(const struct histogram *h, uint32_t i)
 {
     if (i == 0)
-        return (struct row){.count = h->below, .from = -INFINITY, .to = h->range.low};
+        return (struct histogram_row){.count = h->below, .from = -INFINITY, .to = h->range.low};
     if (i == h->bins + 1)
-        return (struct row){.count = h->above, .from = h->range.high, .to = INFINITY};
+        return (struct histogram_row){.count = h->above, .from = h->range.high, .to = INFINITY};
     if (i == h->bins + 2)
-        return (struct row){.count = h->nan, .from = NAN, .to = NAN};
-    return (struct row){.count = h->counts[i - 1],
-                        .from = histogram_edge(h, i - 1),
-                        .to = histogram_edge(h, i),
-                        .inner = true};
+        return (struct histogram_row){.count = h->nan, .from = NAN, .to = NAN};
+    return (struct histogram_row){.count = h->counts[i - 1],
+                                  .from = histogram_edge(h, i - 1),
+                                  .to = histogram_edge(h, i),
+                                  .inner = true};
 }
 
 /* Rows of a histogram of exponents, in ascending order of values: half of them negative; then
@@ -63,15 +63,15 @@ static uint32_t exponent_rows(const struct histogram *h)
     return 2 * (uint32_t)(h->exponent_max - h->exponent_min + 1 + 3) + 1;
 }
 
-static struct row exponent_row(const struct histogram *h, uint32_t i)
+static struct histogram_row exponent_row(const struct histogram *h, uint32_t i)
 {
     const uint32_t exponents = (uint32_t)(h->exponent_max - h->exponent_min + 1);
     const uint32_t half = exponents + 3; /* zeros, subnormals, exponents, infinities */
-    struct row row = {.sign = i < half, .class = ROW_NORMAL};
+    struct histogram_row row = {.sign = i < half, .class = ROW_NORMAL};
     uint32_t size = i < half ? half - 1 - i : i - half; /* how far from zero */
 
     if (i == 2 * half)
-        return (struct row){.count = h->nan, .class = ROW_NAN};
+        return (struct histogram_row){.count = h->nan, .class = ROW_NAN};
     if (size == 0) {
         row.class = ROW_ZERO;
         row.count = h->zeros[row.sign];
@@ -93,7 +93,7 @@ static uint32_t row_count(const struct histogram *h)
     return h->kind == HISTOGRAM_BINS ? bin_rows(h) : exponent_rows(h);
 }
 
-static struct row get_row(const struct histogram *h, uint32_t i)
+static struct histogram_row get_row(const struct histogram *h, uint32_t i)
 {
     return h->kind == HISTOGRAM_BINS ? bin_row(h, i) : exponent_row(h, i);
 }
@@ -120,7 +120,7 @@ static void print_number(const struct options *options, double x)
 }
 
 static void print_row(const struct options *options, const struct histogram *h,
-                      const struct row *row)
+                      const struct histogram_row *row)
 {
     if (h->kind == HISTOGRAM_BINS) {
         print_number(options, row->from);
@@ -148,7 +148,7 @@ void report_histogram_tsv_heading(const struct options *options)
 }
 
 /* Whether a row is printed: of exponents, those that occur. */
-static bool is_shown(const struct histogram *h, const struct row *row)
+static bool is_shown(const struct histogram *h, const struct histogram_row *row)
 {
     return h->kind == HISTOGRAM_BINS || row->count > 0;
 }
@@ -165,7 +165,7 @@ void report_histogram_tsv(const struct options *options, const char *path,
         return;
     }
     for (uint32_t i = 0; i < row_count(h); i++) {
-        struct row row = get_row(h, i);
+        struct histogram_row row = get_row(h, i);
 
         if (!is_shown(h, &row))
             continue;
@@ -181,7 +181,8 @@ void report_histogram_tsv(const struct options *options, const char *path,
  */
 
 /* Writes what stands in front of a bar. */
-static void label_row(char *text, size_t size, const struct histogram *h, const struct row *row)
+static void label_row(char *text, size_t size, const struct histogram *h,
+                      const struct histogram_row *row)
 {
     const char *sign = row->sign ? "-" : "+";
 
@@ -212,7 +213,7 @@ static void label_row(char *text, size_t size, const struct histogram *h, const 
 }
 
 /* Whether a bar is drawn: what lies outside of the bins only where there is any. */
-static bool is_drawn(const struct row *row)
+static bool is_drawn(const struct histogram_row *row)
 {
     return row->inner || row->count > 0;
 }
@@ -226,7 +227,7 @@ static void print_bars(const struct histogram *h, unsigned columns)
     char text[80];
 
     for (uint32_t i = 0; i < row_count(h); i++) {
-        struct row row = get_row(h, i);
+        struct histogram_row row = get_row(h, i);
         int width;
 
         if (!is_drawn(&row))
@@ -240,7 +241,7 @@ static void print_bars(const struct histogram *h, unsigned columns)
     bars = (int)columns - labels - counts - 5;
     bars = bars < 10 ? 10 : bars;
     for (uint32_t i = 0; i < row_count(h); i++) {
-        struct row row = get_row(h, i);
+        struct histogram_row row = get_row(h, i);
 
         if (!is_drawn(&row))
             continue;
@@ -275,7 +276,7 @@ void report_histogram(const struct options *options, const struct reduction *red
     if (!options->quiet)
         puts(heading(h->kind));
     for (uint32_t i = 0; i < row_count(h); i++) {
-        struct row row = get_row(h, i);
+        struct histogram_row row = get_row(h, i);
 
         if (!is_shown(h, &row))
             continue;

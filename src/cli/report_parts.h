@@ -31,10 +31,16 @@ void report_tsv(const struct options *options, const char *path, const struct re
                 bool arrays);
 void report_tsv_heading(const struct options *options, bool arrays);
 
-/* The values of a container's arrays, as a table: a line for each. Where that is TSV, it has its
-   heading if that is asked for. */
-void report_table(const struct options *options, const char *path,
+/* The values of a container's arrays, as a table: a line for each that is to be printed. Where that
+   is TSV, it has its heading if that is asked for. Returns false, with nothing printed, where there
+   are none. */
+bool report_table(const struct options *options, const char *path,
                   const struct reduction *reduction, bool heading);
+
+struct rows;
+
+/* The same of rows that are of several files, but for the files that failed. */
+void report_table_rows(const struct options *options, const struct rows *rows);
 
 /* Room for a shape as text; longer ones are cut. */
 #define REPORT_SHAPE_MAX 256

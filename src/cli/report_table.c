@@ -10,32 +10,37 @@
 
 #include "cli/columns.h"
 #include "cli/report_parts.h"
+#include "cli/rows.h"
 #include "run/arrays.h"
 #include "sys/message.h"
 
-/* Columns before those of the values. */
-static const char *const names[] = {"array", "dtype", "shape"};
+/* Columns before those of the values; the first is there where rows are of several files. */
+static const char *const names[] = {"file", "array", "dtype", "shape"};
 #define NAMES (sizeof names / sizeof *names)
 
 _Static_assert(NAMES + OPTIONS_OPERATIONS_MAX <= COLUMNS_MAX, "all operations have a column");
 
-static void add_heading(struct columns *t, const struct options *options)
+static void add_heading(struct columns *t, const struct options *options, bool files)
 {
-    t->count = t->left = NAMES;
+    t->count = t->left = files ? NAMES : NAMES - 1;
     for (size_t i = 0; i < options->operation_count; i++)
         t->count += !report_repeated(options, i);
-    for (size_t i = 0; i < NAMES; i++)
+    for (size_t i = !files; i < NAMES; i++)
         columns_add(t, names[i]);
     for (size_t i = 0; i < options->operation_count; i++)
         if (!report_repeated(options, i))
             columns_add(t, options->operations[i]->name);
 }
 
-static void add_row(struct columns *t, const struct options *options, const struct reduction *one)
+/* Adds a row; without its file where `path` is NULL. */
+static void add_row(struct columns *t, const struct options *options, const char *path,
+                    const struct reduction *one)
 {
     char quoted[MESSAGE_QUOTE_MAX], shape[REPORT_SHAPE_MAX], text[NUMBER_MAX] = REPORT_ERROR;
 
-    columns_add(t, message_quote(quoted, one->array));
+    if (path)
+        columns_add(t, message_quote(quoted, path));
+    columns_add(t, one->array ? message_quote(quoted, one->array) : "");
     columns_add(t, element_name(one->type));
     columns_add(t, report_shape(shape, &one->shape, one->elements));
     for (size_t i = 0; i < options->operation_count; i++) {
@@ -49,47 +54,69 @@ static void add_row(struct columns *t, const struct options *options, const stru
     }
 }
 
-static void report_aligned(const struct options *options, const char *path,
-                           const struct reduction *reduction)
+/* Whether tables are for people. A launcher may give ranks a terminal that is none of the user's.
+ */
+static bool is_aligned(const struct options *options)
 {
+    return isatty(STDOUT_FILENO) && !options->ranks;
+}
+
+bool report_table(const struct options *options, const char *path,
+                  const struct reduction *reduction, bool heading)
+{
+    const bool aligned = is_aligned(options);
     char quoted[MESSAGE_QUOTE_MAX];
     struct columns t = {0};
     struct reduction one;
+    bool any = false;
 
     memset(&one, 0, sizeof one);
-    add_heading(&t, options);
+    one.histogram = reduction->histogram;
     for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
+        struct row row;
+
         arrays_get(reduction->arrays, k, &one);
-        add_row(&t, options, &one);
+        row = row_of(path, &one);
+        if (!rows_hold(&options->rows, &row))
+            continue;
+        if (aligned && !any)
+            add_heading(&t, options, false);
+        else if (!any && heading)
+            report_tsv_heading(options, true);
+        any = true;
+        if (aligned)
+            add_row(&t, options, NULL, &one);
+        else
+            report_tsv(options, path, &one, true);
     }
+    if (!any || !aligned)
+        return any;
     if (options->file_count > 1 || options->total)
         printf("%s:\n", message_quote(quoted, path));
     columns_print(&t);
-    one.histogram = reduction->histogram;
     report_histogram(options, &one);
+    return true;
 }
 
-static void report_lines(const struct options *options, const char *path,
-                         const struct reduction *reduction, bool heading)
+void report_table_rows(const struct options *options, const struct rows *rows)
 {
-    struct reduction one;
+    const bool aligned = is_aligned(options), files = options->file_count > 1;
+    struct columns t = {0};
 
-    memset(&one, 0, sizeof one);
-    one.histogram = reduction->histogram;
-    if (heading)
-        report_tsv_heading(options, true);
-    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
-        arrays_get(reduction->arrays, k, &one);
-        report_tsv(options, path, &one, true);
-    }
-}
-
-void report_table(const struct options *options, const char *path,
-                  const struct reduction *reduction, bool heading)
-{
-    /* A launcher may give ranks a terminal that is none of the user's. */
-    if (isatty(STDOUT_FILENO) && !options->ranks)
-        report_aligned(options, path, reduction);
+    if (aligned)
+        add_heading(&t, options, files);
     else
-        report_lines(options, path, reduction, heading);
+        report_tsv_heading(options, true);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct row *row = rows_get(rows, i);
+
+        if (!row->dtype)
+            continue;
+        if (aligned)
+            add_row(&t, options, files ? row->path : NULL, row->reduction);
+        else
+            report_tsv(options, row->path, row->reduction, true);
+    }
+    if (aligned)
+        columns_print(&t);
 }

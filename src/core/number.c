@@ -313,6 +313,59 @@ void number_format_integer(char text[NUMBER_MAX], const struct integer *x)
     *text = '\0';
 }
 
+bool number_parse_integer(const char *text, struct integer *x)
+{
+    const bool negative = *text == '-';
+    uint32_t digit[4] = {0};
+
+    text += negative;
+    if (!*text)
+        return false;
+    for (; *text; text++) {
+        uint64_t carry = (uint64_t)(*text - '0');
+
+        if (*text < '0' || *text > '9')
+            return false;
+        for (int i = 3; i >= 0; i--) {
+            carry += (uint64_t)digit[i] * 10;
+            digit[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        if (carry > 0)
+            return false;
+    }
+    *x = (struct integer){.high = (uint64_t)digit[0] << 32 | digit[1],
+                          .low = (uint64_t)digit[2] << 32 | digit[3],
+                          .known = true};
+    x->negative = negative && (x->high | x->low) != 0;
+    return true;
+}
+
+int number_compare_integers(const struct integer *x, const struct integer *y)
+{
+    int order = (x->high > y->high) - (x->high < y->high);
+
+    if (x->negative != y->negative)
+        return x->negative ? -1 : 1;
+    if (order == 0)
+        order = (x->low > y->low) - (x->low < y->low);
+    return x->negative ? -order : order;
+}
+
+int number_compare_mixed(const struct integer *x, double y)
+{
+    const double whole = trunc(y), magnitude = fabs(whole);
+    struct integer integer = {.known = true, .negative = whole < 0};
+    int order;
+
+    if (magnitude >= 0x1p128)
+        return y < 0 ? 1 : -1;
+    integer.high = (uint64_t)(magnitude / 0x1p64);
+    integer.low = (uint64_t)(magnitude - (double)integer.high * 0x1p64);
+    order = number_compare_integers(x, &integer);
+    return order != 0 ? order : (y < whole) - (y > whole);
+}
+
 void number_format_hex(char text[NUMBER_MAX], double x)
 {
     const char *sign = signbit(x) ? "-" : "";

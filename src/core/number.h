@@ -27,6 +27,16 @@ void number_format_integer(char text[NUMBER_MAX], const struct integer *x);
  */
 char *number_write(char *text, uint64_t x);
 
+/* Reads an integer of up to 128 bits in plain digits, with or without a minus. Returns false for
+   anything else. */
+bool number_parse_integer(const char *text, struct integer *x);
+
+/* Compares two known integers: below 0, 0, or above 0. */
+int number_compare_integers(const struct integer *x, const struct integer *y);
+
+/* Compares a known integer with a number that is no NaN, without rounding either. */
+int number_compare_mixed(const struct integer *x, double y);
+
 /* How numbers are written. */
 enum number_form { NUMBER_DECIMAL, NUMBER_HEX };
 

@@ -133,13 +133,12 @@ UNCHECKED static void watch(struct axis_run *run)
         progress->end(progress->context);
 }
 
-/* Has the workers do it. The last of them, or the only one, may be this thread. */
+/* Has the workers do it. The last of them, or the only one, may be this thread. Their threads end
+   when they are closed. */
 static void run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
 {
     unsigned started = 0;
 
-    mutex_init(&run->mutex);
-    mutex_condition_init(&run->ended);
     lock(run);
     run->active = count;
     unlock(run);
@@ -154,10 +153,6 @@ static void run_workers(struct axis_run *run, struct axis_worker *workers, unsig
     if (started == 0)
         worker_task(&workers[0]);
     watch(run);
-    for (unsigned i = 0; i < count; i++)
-        task_thread_end(&workers[i].thread);
-    pthread_cond_destroy(&run->ended);
-    mutex_destroy(&run->mutex);
 }
 
 /* Workers for the input. */
@@ -196,6 +191,8 @@ static bool reduce(struct axis_run *run, unsigned count)
     bool good;
 
     run->kernels = cpu_kernels_choose();
+    mutex_init(&run->mutex);
+    mutex_condition_init(&run->ended);
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
@@ -211,6 +208,8 @@ static bool reduce(struct axis_run *run, unsigned count)
             axis_worker_close(&workers[i]);
     }
     free(workers);
+    pthread_cond_destroy(&run->ended);
+    mutex_destroy(&run->mutex);
     axis_groups_close(run);
     return good;
 }
@@ -259,6 +258,7 @@ static struct source *open_source(const struct session_options *options, const c
     struct source *source;
 
     input.array = array;
+    input.consecutive = 1;
     *workers = worker_count(options, SOURCE_UNKNOWN);
     source = source_open(path, &input, *workers);
     if (source && source_info(source)->compressed && source_info(source)->parallel) {
@@ -279,10 +279,6 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
     struct source_shape shape;
     bool good;
 
-    if (run->info->scattered) {
-        source_error(run->source, "is stored in chunks: HDF5's are not reduced along an axis yet");
-        return false;
-    }
     if (!find_shape(run, request, &shape))
         return false;
     if (!axis_layout(&shape, request->axis, layout, reason)) {

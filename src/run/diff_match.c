@@ -144,8 +144,11 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct container_array *array = item->sides[side].array;
 
-        if (array && array->tiles) {
-            diff_item_error(d, item, "it is stored in chunks: HDF5's are not compared yet");
+        if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count)) {
+            diff_item_error(
+                d, item,
+                "its chunks lie so that too many of them have to be in memory at a time "
+                "to have its elements in order");
             return false;
         }
     }

@@ -606,11 +606,11 @@ static const char *survey_refusal(const struct total *total)
     return NULL;
 }
 
-void session_survey(struct session *session, const struct session_inputs *inputs,
-                    struct total *total)
+void session_survey(struct session *session, const struct survey_request *survey,
+                    const struct session_inputs *inputs, struct total *total)
 {
     struct reduction *sum = &total->reduction;
-    struct survey_request request = session->options->survey;
+    struct survey_request request = *survey;
     const char *refusal = survey_refusal(total);
     const uint64_t begun = clock_now();
     enum source_verdict verdict = SOURCE_BROKEN;

@@ -261,7 +261,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->info.format = "raw";
     s->array = a;
     s->info.compressed = container_array_packed(a);
-    s->info.scattered = a->tiles != NULL;
+    s->info.scattered = a->tiles && !options->consecutive;
     s->data_offset = s->info.data_offset = a->deflated ? a->before : a->offset;
     s->info.type = a->type;
     s->info.swap = a->big_endian != element_host_is_big();

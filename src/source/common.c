@@ -139,8 +139,8 @@ uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, ui
 
 bool source_is_random(const struct source *s)
 {
-    return s->info.parallel && !s->info.compressed && !s->info.container && !s->info.scattered &&
-           !(s->array && s->array->deflated);
+    return s->info.parallel && !s->info.compressed && !s->info.container &&
+           !(s->array && container_array_whole(s->array));
 }
 
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements)
@@ -266,7 +266,7 @@ static void check_length(struct source *s)
     if (s->info.input_bytes == SOURCE_UNKNOWN)
         return;
     if (s->info.parallel && !s->info.compressed && !s->info.container &&
-        !s->info.scattered) /* what lies behind --length may be gone */
+        !(s->array && s->array->tiles)) /* what lies behind --length may be gone */
         end = s->start + s->data_offset + s->info.elements * s->info.element_size;
     if (fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size < end)
         source_became_shorter(s, (uint64_t)status.st_size);

@@ -1,6 +1,7 @@
 # src/source: where the elements come from.
 library_sources += \
 	src/source/array_order.c src/source/array_order.h \
+	src/source/bands.c src/source/bands.h \
 	src/source/arrays.c src/source/arrays.h \
 	src/source/common.c src/source/source.h src/source/source_impl.h \
 	src/source/container/container.c src/source/container/container.h \

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "source/arrays.h"
+#include "source/bands.h"
 #include "source/container/formats.h"
 #include "source/file.h"
 #include "source/formats.h"
@@ -118,6 +119,8 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
 {
     const struct container_format *format;
 
+    if (options->array && options->array->tiles && options->consecutive)
+        return arrays_layout_one(s, options) && bands_source_open(s, options->consecutive, workers);
     if (options->array)
         return arrays_layout_one(s, options) && file_source_open(s, workers);
     format = arrays_recognise(s, options);
@@ -175,6 +178,11 @@ static bool open_format(struct source *s, const struct source_options *options, 
             return false;
     }
     return serial_source_open(s, options, reader);
+}
+
+bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
+{
+    return bands_fit(array, inputs);
 }
 
 /* Reads the first bytes of a file, without a word. Returns how many there are; 0 or less where that

@@ -83,9 +83,12 @@ struct source_options {
     struct source_wanted *wanted; /* of containers; NULL: all arrays */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
-    bool headers_only; /* only to tell what there is: chunks are not asked for, and arrays that
-                          cannot be reduced are picked, too */
-    bool in_order;     /* decode zstd from front to back even where frames could go parallel */
+    unsigned consecutive; /* with `array`: if it is stored in tiles, hand out consecutive elements
+                             all the same. So many inputs are read so at a time: memory has to
+                             suffice. 0: in the order of tiles, by places (chunk.h) */
+    bool headers_only;    /* only to tell what there is: chunks are not asked for, and arrays that
+                             cannot be reduced are picked, too */
+    bool in_order;        /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
     bool as_bytes; /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is
                       SOURCE_UNKNOWN where it is not known how many these are */
@@ -197,6 +200,9 @@ bool source_is_compressed(const char *path, const struct source_options *options
 
 /* What the input is; it lives as long as the source. */
 const struct source_info *source_info(const struct source *s);
+
+/* Whether there is memory to read an array with options->consecutive = `inputs`. */
+bool source_fits_consecutive(const struct container_array *array, unsigned inputs);
 
 /* The next chunk, which the worker hands back by source_release. Its bytes are in the worker's
    buffer, in the source's memory (borrowed), or, if chunk->mapped, in the mapped file: then they

@@ -403,6 +403,53 @@ void tile_take(struct tile *t, const struct source_request *request, struct chun
     t->taken += chunk->count;
 }
 
+/* Copies `count` elements of the tile from the one number `from` on. */
+static void put_row(const struct tile *t, uint64_t from, uint64_t count, unsigned char *to)
+{
+    const size_t size = element_size(t->array->type);
+
+    if (t->elements) {
+        memcpy(to, t->elements + from * size, (size_t)count * size);
+        return;
+    }
+    while (count > 0) {
+        const uint64_t some = count < FILL_BYTES / size ? count : FILL_BYTES / size;
+
+        memcpy(to, t->fill.bytes, (size_t)some * size);
+        to += some * size;
+        count -= some;
+    }
+}
+
+void tile_put(const struct tile *t, unsigned char *to, uint64_t first)
+{
+    const struct container_array *a = t->array;
+    const size_t size = element_size(a->type);
+    uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0}, steps[CONTAINER_DIMENSIONS_MAX] = {0};
+    uint64_t row = 1, step = 1, done = 0;
+    unsigned d = a->dimensions, i;
+
+    for (i = d; i-- > 0; step *= a->sizes[i])
+        steps[i] = step;
+    /* A row is what lies together in the array, too. */
+    while (d > 0 && t->sizes[d - 1] == a->sizes[d - 1])
+        row *= t->sizes[--d];
+    if (d > 0)
+        row *= t->sizes[--d];
+    to += (index_of(a, t->begin, t->sizes, 0) - first) * size;
+    do {
+        put_row(t, done, row, to);
+        done += row;
+        for (i = d; i > 0; i--) {
+            to += steps[i - 1] * size;
+            if (++at[i - 1] < t->sizes[i - 1])
+                break;
+            to -= steps[i - 1] * t->sizes[i - 1] * size;
+            at[i - 1] = 0;
+        }
+    } while (i > 0);
+}
+
 void tile_close(struct tile *t)
 {
     if (!t)

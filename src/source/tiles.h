@@ -35,6 +35,10 @@ bool tile_begin(struct tile **tile, struct source *s, const struct container_arr
 /* Hands out the next elements of the tile, of which there are some. */
 void tile_take(struct tile *tile, const struct source_request *request, struct chunk *chunk);
 
+/* Copies all elements of the tile that lie in the array to their places in memory that holds its
+   elements from the one numbered `first` on. */
+void tile_put(const struct tile *tile, unsigned char *to, uint64_t first);
+
 void tile_close(struct tile *tile);
 
 #endif

@@ -239,6 +239,11 @@ is 'one of them' 0 '{"file": "two.safetensors", "array": "y", "index": [0], "sum
 run --axis=1 --output=x.npy -o sum two.safetensors
 is 'which --output needs' 1 '' 'gpureduce: two.safetensors: --output is for one array: name it with --array'
 
+# More threads than the C library keeps the stacks of: each is waited for once.
+head -c 65536 /dev/zero >zeros
+run -q --axis=0 --shape=128,128 -o sum -j 16 --chunk-size=4096 zeros
+ok 'many threads' test "$status:$(sort -u out)" = 0:0
+
 # A file that is mapped, in each of the ways to share it out; the same by one thread and several, from
 # a pipe, and through zstd.
 bench=${program%/*}/gpureduce-bench

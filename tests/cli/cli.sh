@@ -85,12 +85,14 @@ cat >options <<'END'
 --shape
 --shard
 --skip
+--sort
 --threads
 --tolerance
 --total
 --tsv
 --verbose
 --version
+--where
 END
 ok 'the help names every option' cmp named options
 ok 'the help fits into 80 columns' test "$(awk '{ if (length > n) n = length } END { print n }' out)" -le 80

@@ -106,11 +106,35 @@ fails_like 'a pipe' 'standard input: an HDF5 file (or netCDF-4); one that is nei
 run -q -o sum --axis=0 --array=plain made/pair.h5
 is 'along an axis' 0 "$(printf '36\n40\n44\n48\n52\n56')"
 run -q -o sum --axis=0 --array=chunked made/pair.h5
-fails 'along an axis of chunks' 'made/pair.h5: array chunked: is stored in chunks: HDF5'"'"'s are not reduced along an axis yet'
+is 'along an axis of chunks' 0 "$(printf '36\n40\n44\n48\n52\n56')"
 run -q --diff --array=plain made/pair.h5 made/pair.h5
 is 'compared' 0 ''
 run -q --diff made/pair.h5 made/pair.h5
-is 'chunks are not' 2 '' 'gpureduce: made/pair.h5 and made/pair.h5: array chunked: it is stored in chunks: HDF5'"'"'s are not compared yet'
+is 'chunks, too' 0 ''
+"$python" "$sources/tests/lib/chunks_check.py" "$GPUREDUCE" 5 "$([ -n "$sanitizer" ] && echo 10 || echo 60)" >found 2>&1
+ok 'whatever the shapes, chunks and filters' test "$?:$(wc -c <found)" = 0:0
+show found
+
+# What cannot be had in order; and chunks that are damaged.
+run -q -o sum --axis=0 --array=tall made/tall.h5
+fails_like 'chunks that are all needed at a time' "made/tall.h5: array tall: its chunks lie so that 219[0-9]* bytes have to be in memory at a time to have its elements in order, and [0-9]* may be"
+run -q -o max --axis=1 --array=fill made/tall.h5
+ok 'chunks that are not there take no memory' test "$status:$(uniq out)" = 0:0.5
+run -q --diff made/tall.h5 made/tall.h5
+is 'others are compared all the same' 2 '' 'gpureduce: made/tall.h5 and made/tall.h5: array tall: its chunks lie so that too many of them have to be in memory at a time to have its elements in order'
+{ read -r deflated && read -r summed; } <made/places
+for how in '-j 1' '-j 3' '-j 2 --chunk-size=1'; do
+    # shellcheck disable=SC2086 # several words
+    run -q -o sum --axis=0 $how --array=summed made/broken.h5
+    fails "a wrong checksum, $how" "made/broken.h5: array summed: byte $summed: the checksum of a chunk is wrong"
+    # shellcheck disable=SC2086 # as above
+    run -q -o sum --axis=0 $how --array=deflated made/broken.h5
+    fails_like "damaged data, $how" "made/broken.h5: array deflated: byte $deflated: .*"
+    # shellcheck disable=SC2086 # as above
+    run -q --diff $how --array=summed --array=chunked made/broken.h5 made/broken.h5
+    is "compared, $how" 2 '' "gpureduce: made/broken.h5: array summed: byte $summed: the checksum of a chunk is wrong
+gpureduce: --array=chunked matches no array"
+done
 : >parts
 for i in 1 2 3; do
     run --partial --shard=$i/3 made/pair.h5

@@ -5,6 +5,9 @@ the file:
             what `gpureduce -o sum,min,max,argmin,argmax,nan,count`, the same with --length=100, and `gpureduce -o
             q0.25,median --nan=skip` print; NAME is `old` and `new`, by the versions of the format,
             and `block` and `far`, which begin behind a block of the user's
+  pair.h5   the same in one place and in chunks
+  broken.h5 a damaged chunk in each dataset, at the bytes that `places` says
+  tall.h5   chunks that each go through the whole array
   others.h5 datasets that are not reduced, and links
   damage/N  files in which a few bytes are others
 Elements are drawn so that the extremes occur often: argmin and argmax must be the first ones in C order."""
@@ -151,6 +154,24 @@ with h5py.File(path("pair.h5"), "w") as file:
     grid = np.arange(24, dtype="f4").reshape(4, 6)
     file["plain"] = grid
     file.create_dataset("chunked", data=grid, chunks=(2, 4), compression="gzip")
+
+# A chunk of each is damaged. And elements whose order needs all of a terabyte in memory; of the chunks there is one.
+with h5py.File(path("broken.h5"), "w") as file:
+    file.create_dataset("deflated", data=grid, chunks=(2, 4), compression="gzip")
+    file.create_dataset("summed", data=grid, chunks=(2, 4), fletcher32=True)
+    places = [file[name].id.get_chunk_info(3).byte_offset for name in ("deflated", "summed")]
+with open(path("broken.h5"), "r+b") as file:
+    for place in places:
+        file.seek(place + 5)
+        byte = file.read(1)[0]
+        file.seek(place + 5)
+        file.write(bytes([byte ^ 255]))
+with open(path("places"), "w", encoding="utf-8") as out:
+    out.write("".join(f"{place}\n" for place in places))
+with h5py.File(path("tall.h5"), "w") as file:
+    file.create_dataset("tall", (512, 1 << 30), "f4", chunks=(512, 1 << 14), compression="gzip")[0, 0] = 1
+    file.create_dataset("fill", (512, 1 << 12), "f4", chunks=(512, 1 << 11), fillvalue=0.5)
+    file["other"] = grid
 
 with h5py.File(path("others.h5"), "w") as file:
     file["text"] = "text"

@@ -561,8 +561,97 @@ static void check_parse(void)
     tap_family_end(&refused, "what is no number is refused");
 }
 
+/* Integers in the order of their values, and doubles that have the same. */
+static void check_integers(void)
+{
+    static const struct {
+        const char *text;
+        double at; /* of the same value; a NaN where there is none */
+    } ordered[] = {
+        {"-340282366920938463463374607431768211455", NAN},
+        {"-340282366920938425684442744474606501888", -0x1.fffffffffffffp127},
+        {"-18446744073709551617", NAN},
+        {"-18446744073709551616", -0x1p64},
+        {"-18446744073709551615", NAN},
+        {"-9007199254740993", NAN},
+        {"-9007199254740992", -0x1p53},
+        {"-1", -1},
+        {"0", 0},
+        {"1", 1},
+        {"4294967296", 0x1p32},
+        {"9007199254740991", 0x1p53 - 1},
+        {"9007199254740993", NAN},
+        {"9007199254740994", 0x1p53 + 2},
+        {"18446744073709551615", NAN},
+        {"18446744073709551616", 0x1p64},
+        {"36893488147419103233", NAN},
+        {"340282366920938463463374607431768211455", NAN},
+    };
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "+1",
+                                      "1.0",
+                                      " 1",
+                                      "1 ",
+                                      "1e3",
+                                      "0x1",
+                                      "inf",
+                                      "nan",
+                                      "340282366920938463463374607431768211456",
+                                      "10000000000000000000000000000000000000000"};
+    const int count = sizeof ordered / sizeof *ordered;
+    struct tap_family read = {0}, pairs = {0}, mixed = {0}, refused = {0};
+
+    for (int i = 0; i < count; i++) {
+        char text[NUMBER_MAX] = "";
+        struct integer x = {0}, y;
+
+        tap_case(&read, number_parse_integer(ordered[i].text, &x) && x.known, "%s",
+                 ordered[i].text);
+        number_format_integer(text, &x);
+        tap_case(&read, strcmp(text, ordered[i].text) == 0, "%s is %s", ordered[i].text, text);
+        tap_case(
+            &mixed,
+            number_compare_mixed(&x, INFINITY) < 0 && number_compare_mixed(&x, -INFINITY) > 0 &&
+                number_compare_mixed(&x, 0x1p128) < 0 && number_compare_mixed(&x, -0x1p128) > 0,
+            "%s and what is greater than all", text);
+        for (int j = 0; j < count; j++) {
+            const int order = (i > j) - (i < j);
+            const double at = ordered[j].at;
+            int got;
+
+            (void)number_parse_integer(ordered[j].text, &y);
+            got = number_compare_integers(&x, &y);
+            tap_case(&pairs, (got > 0) - (got < 0) == order, "%s and %s: %d", text, ordered[j].text,
+                     got);
+            if (isnan(at))
+                continue;
+            got = number_compare_mixed(&x, at);
+            tap_case(&mixed, (got > 0) - (got < 0) == order, "%s and %a: %d", text, at, got);
+            if (fabs(at) >= 0x1p52) /* nothing lies between it and the next integer */
+                continue;
+            got = number_compare_mixed(&x, nextafter(at, INFINITY));
+            tap_case(&mixed, got < 0 ? i <= j : got > 0 && i > j, "%s and above %a: %d", text, at,
+                     got);
+            got = number_compare_mixed(&x, nextafter(at, -INFINITY));
+            tap_case(&mixed, got > 0 ? i >= j : got < 0 && i < j, "%s and below %a: %d", text, at,
+                     got);
+        }
+    }
+    tap_family_end(&read, "integers are read and written");
+    tap_family_end(&pairs, "and compared");
+    tap_family_end(&mixed, "with doubles, too");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct integer x;
+
+        tap_case(&refused, !number_parse_integer(bad[i], &x), "'%s' is taken", bad[i]);
+    }
+    tap_family_end(&refused, "what is no integer of 128 bits is refused");
+}
+
 int main(void)
 {
+    check_integers();
     check_known();
     check_format();
     check_sizes();

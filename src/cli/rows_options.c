@@ -1,0 +1,152 @@
+/*
+ * The options about rows, --sort and --where: their values, and what they go with.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/argument_parser.h"
+#include "cli/option_values.h"
+#include "cli/options.h"
+#include "cli/rows.h"
+#include "core/number.h"
+#include "sys/message.h"
+
+static const char *const fields[] = {
+    [ROW_NAME - 1] = "name",
+    [ROW_DTYPE - 1] = "dtype",
+    [ROW_ELEMENTS - 1] = "elements",
+    [ROW_BYTES - 1] = "bytes",
+};
+#define FIELDS (sizeof fields / sizeof *fields)
+
+const char *option_row_word(size_t i)
+{
+    if (i < FIELDS)
+        return fields[i];
+    i -= FIELDS;
+    return i < operation_count ? operations[i].name : NULL;
+}
+
+/* Reads what rows are compared by, the first `length` characters of `name`. */
+static bool parse_key(const struct arguments *a, const struct argument *x, const char *name,
+                      size_t length, struct row_key *key)
+{
+    char shown[MESSAGE_QUOTE_MAX];
+
+    *key = (struct row_key){0};
+    for (size_t i = 0; i < FIELDS; i++)
+        if (strlen(fields[i]) == length && memcmp(fields[i], name, length) == 0)
+            key->field = (enum row_field)(i + 1);
+    if (key->field != ROW_UNASKED)
+        return true;
+    key->field = ROW_OPERATION;
+    key->op = operation_find(name, length);
+    snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
+    return key->op || arguments_unknown_word(a, x, shown);
+}
+
+bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
+                       void *target)
+{
+    struct rows_request *rows = &((struct options *)target)->rows;
+
+    rows->descending = *text == '-';
+    text += rows->descending;
+    return parse_key(a, x, text, strlen(text), &rows->sort);
+}
+
+/* Reads one of the signs at `text`. Returns what is behind it, NULL where there is none. */
+static const char *parse_relation(const char *text, enum row_relation *relation)
+{
+    static const struct {
+        const char *sign;
+        enum row_relation relation;
+    } signs[] = {
+        {"<=", ROW_AT_MOST}, {">=", ROW_AT_LEAST}, {"==", ROW_EQUAL}, {"!=", ROW_UNEQUAL},
+        {"<", ROW_LESS},     {">", ROW_GREATER},   {"=", ROW_EQUAL},
+    };
+
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        const size_t length = strlen(signs[i].sign);
+
+        if (strncmp(text, signs[i].sign, length) != 0)
+            continue;
+        *relation = signs[i].relation;
+        return text + length;
+    }
+    return NULL;
+}
+
+/* NAME<NUMBER, or with another sign; there may be spaces around it. */
+bool option_parse_where(const struct arguments *a, const struct argument *x, const char *text,
+                        void *target)
+{
+    struct rows_request *rows = &((struct options *)target)->rows;
+    struct row_condition *c = &rows->conditions[rows->count];
+    const size_t length = strcspn(text, " <>=!");
+    const char *at = text + length;
+    double number;
+
+    if (rows->count == ROWS_CONDITIONS_MAX)
+        return arguments_wrong(a, "too many --where at %s", text);
+    at = parse_relation(at + strspn(at, " "), &c->relation);
+    c->number = at ? at + strspn(at, " ") : "";
+    if (!number_parse(c->number, ELEMENT_F64, &number))
+        return arguments_wrong(a,
+                               "bad condition %s: must be a name, one of < <= = == != > >=, and a "
+                               "number",
+                               text);
+    if (number != number)
+        return arguments_wrong(a, "bad condition %s: nan is equal to no number; nan>0 finds NaNs",
+                               text);
+    if (!parse_key(a, x, text, length, &c->key))
+        return false;
+    if (c->key.field == ROW_NAME || c->key.field == ROW_DTYPE)
+        return arguments_wrong(
+            a, "bad condition %s: names are not compared with numbers; --array chooses by name",
+            text);
+    rows->count++;
+    return true;
+}
+
+void rows_ask(struct options *options)
+{
+    struct session_options *session = &options->session;
+    const struct operation *all[ROWS_OPERATIONS_MAX];
+    const unsigned count = rows_operations(&options->rows, all);
+
+    options->total_survey = session->survey;
+    for (unsigned i = 0; i < count; i++) {
+        operation_ask(all[i], &session->wants, &session->survey);
+        session->survey.required |= operation_quantile(all[i]);
+    }
+}
+
+bool rows_go_with(const struct arguments *a, const struct options *options)
+{
+    const char *name = options->rows.count > 0 ? "--where" : "--sort";
+    const struct operation *all[ROWS_OPERATIONS_MAX];
+    const char *other = options->check                                             ? "--check"
+                        : options->diff                                            ? "--diff"
+                        : options->axis.asked                                      ? "--axis"
+                        : options->output == OUTPUT_PARTIAL                        ? "--partial"
+                        : options->session.survey.histogram.kind != HISTOGRAM_NONE ? "--histogram"
+                                                                                   : NULL;
+    char format[160];
+
+    if (options->rows.count == 0 && options->rows.sort.field == ROW_UNASKED)
+        return true;
+    if (other) {
+        snprintf(format, sizeof format, "option %%s does not go with %s", other);
+        return arguments_wrong(a, format, name);
+    }
+    if (options->list && rows_operations(&options->rows, all) > 0)
+        return arguments_wrong(
+            a,
+            "with --list there are no results, such as %s: rows have a name, dtype, elements "
+            "and bytes",
+            all[0]->name);
+    return true;
+}

@@ -1,0 +1,26 @@
+/*
+ * Arrays that are stored in tiles, handed out in runs of consecutive elements: for those who cannot
+ * do with elements tile by tile (tiles.h).
+ *
+ * A band is tiles beside each other that cover a run of consecutive elements: those that have the
+ * same place in the first dimension, or, as long as tiles have one element there, in the first two,
+ * and so on. A worker claims the next bands, about a megabyte or at least one, unpacks their tiles
+ * into memory of its own and hands that out. One worker alone gets all elements in their order.
+ */
+#ifndef GPUREDUCE_BANDS_H
+#define GPUREDUCE_BANDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "source/source_impl.h"
+
+/* Whether half of the machine's memory has room for a band of the array, for each of `inputs` such
+   arrays at a time. Always so where the array is not in tiles. */
+bool bands_fit(const struct container_array *a, unsigned inputs);
+
+/* Makes s, which is laid out as one array in tiles, a source of this kind. `inputs` is as above. As
+   many workers get chunks as a gigabyte has bands for, or one. False on failure. */
+bool bands_source_open(struct source *s, unsigned inputs, unsigned workers);
+
+#endif
