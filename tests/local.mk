@@ -20,6 +20,7 @@ check_PROGRAMS = $(test_programs)
 test_programs = \
 	tests/unit/test_cpu_kernels \
 	tests/unit/test_zstd_blocks \
+	tests/unit/test_zstd_cut \
 	tests/unit/test_zstd_kernels \
 	tests/unit/scaling \
 	tests/unit/stress \
@@ -56,12 +57,14 @@ test_programs = \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
+	tests/unit/test_zstd_cut \
 	tests/unit/test_zstd_device \
 	tests/unit/test_zstd_finder \
 	tests/unit/test_zstd_index
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_zstd_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+tests_unit_test_zstd_cut_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_cuda_SOURCES = tests/unit/test_engines.c
 tests_unit_test_cuda_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_CUDA
 # The program's own generator is what they take data from.

@@ -216,7 +216,7 @@ static bool check_partial(const struct run *run, const struct container_array *a
             source_error(s, "element %" PRIu64 " is a NaN", partial->first_nan);
         return false;
     }
-    if (info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed &&
+    if (((info->elements != SOURCE_UNKNOWN && info->parallel && !info->compressed) || info->cut) &&
         partial->count != info->elements - info->first && !source_limited(s)) {
         source_error(s, "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
                      partial->count, info->elements - info->first);
@@ -254,7 +254,7 @@ static void conclude(struct run *run, const struct partial *partial,
     reduction->elements = partial->count;
     reduction->first = info->first;
     reduction->behind = run->options->input.part.begin > 0;
-    reduction->of = info->parallel && !info->compressed ? info->of : partial->count;
+    reduction->of = (info->parallel && !info->compressed) || info->cut ? info->of : partial->count;
     reduction->bytes = partial->count * info->element_size;
     reduction->input_bytes = source_stats(s).input_read;
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
@@ -460,7 +460,7 @@ static enum attempt first_attempt(const struct session *session, const char *pat
 {
     bool packed = false;
 
-    if (survey_asked(&session->options->survey))
+    if (survey_asked(&session->options->survey) || session->options->input.part.cut)
         return ATTEMPT_PARALLEL;
     switch (session->options->device) {
     case DEVICE_CPU:

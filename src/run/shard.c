@@ -12,7 +12,8 @@
 /* What is known of a file. */
 struct sized {
     uint64_t units;
-    bool whole; /* it has no parts */
+    bool whole;      /* it has no parts */
+    bool compressed; /* it may have, between frames */
 };
 
 uint64_t shard_units(uint64_t bytes)
@@ -56,7 +57,7 @@ static bool find_size(const char *path, const struct source_options *options, st
         begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     size = begin > 0 && begin < status.st_size ? status.st_size - begin : status.st_size;
     *sized = (struct sized){.units = shard_units((uint64_t)size),
-                            .whole = source_is_compressed(path, options)};
+                            .compressed = source_is_compressed(path, options)};
     return true;
 }
 
@@ -80,6 +81,24 @@ static struct shard_part cut(const struct sized *sized, uint64_t before, uint64_
     return part;
 }
 
+/* The same of a compressed file: it is cut between frames, or goes whole to the shard that has its
+   first unit. Nobody looks for frames but who may get some. */
+static struct shard_part cut_compressed(const char *path, const struct source_options *options,
+                                        const struct sized *sized, uint64_t before, uint64_t begin,
+                                        uint64_t end)
+{
+    struct shard_part part = cut(sized, before, begin, end);
+    const bool first = before >= begin && before < end, all = first && before + sized->units <= end;
+
+    if (!part.any || all)
+        return part;
+    if (source_cut(path, options, &part.part))
+        part.any = part.part.begin < part.part.end;
+    else
+        part = (struct shard_part){.any = first, .part = {.begin = 0, .end = UINT64_MAX}};
+    return part;
+}
+
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
                 const struct source_options *options, struct shard_part *parts)
 {
@@ -96,7 +115,9 @@ bool shard_plan(const struct shard *shard, char *const *paths, int count,
     begin = shard_range(shard, units, &end);
     units = 0;
     for (int i = 0; i < count && good; i++) {
-        parts[i] = cut(&sized[i], units, begin, end);
+        parts[i] = sized[i].compressed
+                       ? cut_compressed(paths[i], options, &sized[i], units, begin, end)
+                       : cut(&sized[i], units, begin, end);
         units += sized[i].units;
     }
     free(sized);

@@ -4,7 +4,8 @@
  *
  * Files are cut into units of SHARD_UNIT bytes, all files one behind the other, and a shard has a
  * run of units. So shards begin at whole pages and stripes of a file, large files are shared out by
- * size, and small ones go to one shard each.
+ * size, and small ones go to one shard each. A compressed file is cut at the next frame behind the
+ * beginning of a unit, where that can be told (source_cut).
  */
 #ifndef GPUREDUCE_RUN_SHARD_H
 #define GPUREDUCE_RUN_SHARD_H

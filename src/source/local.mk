@@ -32,6 +32,7 @@ library_sources += \
 	src/source/zstd/block.c src/source/zstd/block.h \
 	src/source/zstd/budget.c src/source/zstd/budget.h \
 	src/source/zstd/context.c src/source/zstd/context.h \
+	src/source/zstd/cut.c src/source/zstd/cut.h \
 	src/source/zstd/decoder.c src/source/zstd/decoder.h \
 	src/source/zstd/entropy.h \
 	src/source/zstd/execute.c src/source/zstd/execute.h \
@@ -46,6 +47,7 @@ library_sources += \
 	src/source/zstd/ring.c src/source/zstd/ring.h \
 	src/source/zstd/schedule.c src/source/zstd/schedule.h \
 	src/source/zstd/schedule_find.c src/source/zstd/schedule_impl.h src/source/zstd/schedule_slots.c \
+	src/source/zstd/seek_table.c src/source/zstd/seek_table.h \
 	src/source/zstd/sequences.c src/source/zstd/sequences.h \
 	src/source/zstd/sequences_loop.h \
 	src/source/zstd/small.c src/source/zstd/small.h \

@@ -19,6 +19,7 @@
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/whole.h"
+#include "source/zstd/cut.h"
 #include "source/zstd/frames.h"
 #include "source/zstd/zstd.h"
 #include "sys/message.h"
@@ -149,7 +150,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         return false;
     }
-    if ((s->info.compressed || !has_size) && options->part.begin > 0) {
+    if ((s->info.compressed || !has_size) && options->part.begin > 0 && !options->part.cut) {
         source_error(s, "is no file whose parts can be told beforehand");
         reader->close(reader);
         return false;
@@ -167,8 +168,12 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         if (!s->info.compressed)
             return open_plain_file(s, options, workers);
-        return options->packed ? packed_source_open(s, options, NULL)
-                               : zstd_source_open(s, options, workers);
+        return options->packed && !options->part.cut ? packed_source_open(s, options, NULL)
+                                                     : zstd_source_open(s, options, workers);
+    }
+    if (options->part.cut && has_size) {
+        reader->close(reader);
+        return zstd_part_open_in_order(s, options);
     }
     if (s->info.compressed) {
         if (options->packed && !options->in_order)
@@ -185,25 +190,44 @@ bool source_fits_consecutive(const struct container_array *array, unsigned input
     return bands_fit(array, inputs);
 }
 
+/* Opens a file to look at it without a word. False where there is no regular file, or an empty one;
+   s->fd is to be closed if s->close_fd says so. */
+static bool look_at(struct source *s, const char *path)
+{
+    struct stat status;
+
+    *s = (struct source){.path = path, .fd = -1, .muted = true};
+    if (strcmp(path, "-") == 0)
+        s->fd = STDIN_FILENO;
+    else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    s->close_fd = s->fd > STDIN_FILENO;
+    return s->fd >= 0 && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           has_extent(s, &status);
+}
+
 /* Reads the first bytes of a file, without a word. Returns how many there are; 0 or less where that
    would take them away from a pipe, or where there are none. */
 static ptrdiff_t peek(const char *path, unsigned char head[CONTAINER_HEAD])
 {
-    struct source s = {.path = path, .fd = -1, .muted = true};
-    struct stat status;
-    ptrdiff_t got = 0;
+    struct source s;
+    ptrdiff_t got = look_at(&s, path) ? source_pread(&s, head, CONTAINER_HEAD, s.start) : 0;
 
-    if (strcmp(path, "-") == 0)
-        s.fd = STDIN_FILENO;
-    else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-        s.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    s.close_fd = s.fd > STDIN_FILENO;
-    if (s.fd >= 0 && fstat(s.fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        has_extent(&s, &status))
-        got = source_pread(&s, head, CONTAINER_HEAD, s.start);
     if (s.close_fd)
         close(s.fd);
     return got;
+}
+
+bool source_cut(const char *path, const struct source_options *options, struct source_part *part)
+{
+    struct source s;
+    bool good = look_at(&s, path);
+
+    s.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
+    good = good && zstd_cut(&s, part);
+    if (s.close_fd)
+        close(s.fd);
+    return good;
 }
 
 bool source_is_container(const char *path, const struct source_options *options)

@@ -116,3 +116,12 @@ struct reader *input_reader_open(struct source *s)
 #endif
     return &input->base;
 }
+
+struct reader *input_reader_open_at(struct source *s, uint64_t offset)
+{
+    struct reader *r = input_reader_open(s);
+
+    if (r)
+        ((struct input_reader *)r)->offset = offset;
+    return r;
+}

@@ -24,6 +24,7 @@ struct reader {
        content, since what is wrong with the next is no matter yet. */
     bool probing;
     bool at_end;   /* of a decoder: it knows that nothing follows what it has given */
+    bool passed;   /* of a decoder: it has come to the mark, see zstd_reader_mark */
     size_t pushed; /* bytes to be read again before any other: the last of these */
     unsigned char pushed_bytes[READER_PUSHED_MAX];
 };
@@ -40,6 +41,9 @@ void reader_push(struct reader *r, const void *bytes, size_t size);
 /* A reader of s->fd from s->start: the head first; files of known extent by pread, so that other
    users of the descriptor are not disturbed. It counts what it reads. NULL without memory. */
 struct reader *input_reader_open(struct source *s);
+
+/* The same of a file of known extent, from byte `offset` of the input on. */
+struct reader *input_reader_open_at(struct source *s, uint64_t offset);
 
 /* The largest pipe that an unprivileged process may have on Linux (fs.pipe-max-size). In the
    default pipe of 64 KiB writer and reader would take turns sixteen times as often. */

@@ -78,6 +78,17 @@ static void serial_check_rest(struct source *s)
         message_warning("%s: ignoring the bytes after the array", s->name);
 }
 
+/* Of a part, all elements have been read. Decodes what is left of its frames. */
+static void serial_end_part(struct source *s)
+{
+    struct serial_state *state = s->state;
+    unsigned char rest[4096];
+
+    while (!state->reader->passed && reader_read(state->reader, rest, sizeof rest) > 0)
+        ;
+    state->ended = true;
+}
+
 /* Fills the buffer. Returns the number of elements, 0 at the end or on failure. */
 static size_t serial_fill(struct source *s, void *buffer, size_t size)
 {
@@ -103,6 +114,8 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
         state->ended = true;
     }
     state->next += count;
+    if (s->through > 0 && state->next == s->info.elements)
+        serial_end_part(s);
     if (state->next == s->info.elements && s->info.elements == s->promised && !state->ended) {
         serial_check_rest(s);
         state->ended = true;

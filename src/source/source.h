@@ -61,10 +61,19 @@ struct source_wanted {
 
 /* A part of an input that can be read at any offset: the elements whose first bytes lie from offset
    `begin` up to, and without, `end`. Parts that leave no byte out leave no element out, and none of
-   them has two. What is compressed has no parts but the whole, which belongs to that from byte 0
-   on; an array that is compressed, to that in which its compressed bytes begin. */
+   them has two. What is compressed has no parts but those of source_cut and the whole, which
+   belongs to that from byte 0 on; an array that is compressed, to that in which its compressed
+   bytes begin.
+ */
 struct source_part {
     uint64_t begin, end; /* bytes; both are 0 for all there is */
+
+    /* Of zstd that was cut between frames: the elements whose first bytes come out of the frames
+       from offset `begin` up to `end`. Positions are in what is decoded, bytes. */
+    bool cut;
+    bool hinted;                         /* the frames were not found by walking over them */
+    uint64_t content_begin, content_end; /* positions at `begin` and at `end` */
+    uint64_t content;                    /* of the whole input, which is more than one frame */
 };
 
 /* How an input is to be read. */
@@ -133,6 +142,7 @@ struct source_info {
     bool scattered;       /* its chunks have places (chunk.h): not for GPUs */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
     bool packed;          /* its compressed bytes are handed out, by packed.h */
+    bool cut;             /* it is compressed, and a part of it: elements, first and of are known */
     bool whole;           /* all of it was read when it was opened */
     bool repeatable;      /* it can be opened and read again */
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */
@@ -195,8 +205,15 @@ struct source *source_open(const char *path, const struct source_options *option
    anything from a pipe. */
 bool source_is_container(const char *path, const struct source_options *options);
 
-/* Whether an input has no parts but the whole, since it is compressed; told likewise. */
+/* Whether an input is compressed; told likewise. */
 bool source_is_compressed(const char *path, const struct source_options *options);
+
+/* Cuts compressed input between frames: moves part->begin and part->end to the next ends of frames,
+   and fills in the rest; all parts of an input fit together. The same for everybody who looks at
+   the file. False where it has no parts but the whole: it is a single frame, or some frame does not
+   state how much it holds, or something is wrong with it. Prints nothing, and changes nothing then.
+ */
+bool source_cut(const char *path, const struct source_options *options, struct source_part *part);
 
 /* What the input is; it lives as long as the source. */
 const struct source_info *source_info(const struct source *s);

@@ -58,12 +58,15 @@ struct source {
     struct source_pick *picks;           /* as info.picks */
     const struct container_array *array; /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;        /* as in struct source_options */
-    bool header;          /* the elements stand behind a header that describes them */
-    int window_log;       /* of zstd frames at most */
-    bool no_check;        /* checksums of zstd frames are not verified */
-    uint64_t start;       /* offset in the file at which the input begins */
-    uint64_t data_offset; /* bytes, after decompression, before the first element */
-    uint64_t promised;    /* elements that a header promises; SOURCE_UNKNOWN without one */
+    bool header;             /* the elements stand behind a header that describes them */
+    int window_log;          /* of zstd frames at most */
+    bool no_check;           /* checksums of zstd frames are not verified */
+    uint64_t start;          /* offset in the file at which the input begins */
+    uint64_t data_offset;    /* bytes, after decompression, before the first element */
+    uint64_t promised;       /* elements that a header promises; SOURCE_UNKNOWN without one */
+    struct source_part part; /* of zstd that was cut */
+    uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
+                         ends, whatever elements are wanted; otherwise 0 */
 
     bool muted; /* source_error does nothing: what it would say is found again, and better told */
 

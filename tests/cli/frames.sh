@@ -59,20 +59,6 @@ alike 'three frames'
 #
 # Seek tables.
 #
-# table FLAGS COUNT WORD...: a seek table of these words that says that it has COUNT entries.
-table() {
-    table_flags=$1 table_count=$2
-    shift 2
-    word 407710302 # 0x184d2a5e
-    word $((4 * $# + 9))
-    for table_word in "$@"; do
-        word "$table_word"
-    done
-    word "$table_count"
-    byte "$table_flags"
-    printf '\261\352\222\217' # 0x8f92eab1
-}
-
 # with_table NAME FLAGS COUNT WORD...: it stands behind the three frames, and changes nothing.
 with_table() {
     with_name=$1

@@ -89,7 +89,92 @@ run --partial data/waves.f32.zst --shard=1/2
 cat second >>out
 cp out parts
 run --partial data/waves.f32.zst
-ok 'a compressed file is that of one shard' cmp out parts
+ok 'a compressed file of one frame is that of one shard' cmp out parts
+
+# in_parts NAME MANY FILE N...: N shards of the compressed file come to the same bytes as the whole,
+# and are many, or one.
+in_parts() {
+    in_name=$1
+    in_many=$2
+    in_file=$3
+    shift 3
+    run --partial -o $all "$in_file"
+    cp out whole
+    for n in "$@"; do
+        : >parts
+        for i in $(seq "$n" -1 1); do
+            run --partial -o $all --shard="$i/$n" "$in_file"
+            cat out err >>parts
+        done
+        in_lines=$(wc -l <parts)
+        if [ "$n" -eq 1 ] || [ "$in_many" = one ]; then
+            ok "$in_name: $n shards, of which one has it" test "$in_lines" -eq 1
+        else
+            ok "$in_name: of $n shards many have a part" test "$in_lines" -ge $((n < 9 ? n : 9))
+        fi
+        run --merge --partial parts
+        ok '... which come to the same bytes' cmp out whole
+    done
+}
+
+if [ -n "$ZSTD" ]; then
+    # Frames of a megabyte and of three bytes more, by which elements are torn.
+    "$program-bench" generate -q -d normal -b 20000004 >big
+    split -b 1000000 big even.
+    split -b 1000003 big odd.
+    "$ZSTD" -q -c even.* >even.zst
+    "$ZSTD" -q -c odd.* >odd.zst
+    in_parts 'frames that state what they hold' many even.zst 1 2 3 7 16 64
+    in_parts 'torn elements' many odd.zst 2 7
+    { npy 1 "$(npy_header '<f4' '(5000001,)')" && cat big; } >big.npy
+    split -b 700001 big.npy npy.
+    "$ZSTD" -q -c npy.* >big.npy.zst
+    in_parts 'a .npy' many big.npy.zst 3
+    for piece in even.*[a-z]; do
+        [ "$piece" = even.zst ] || "$ZSTD" -q -c <"$piece" >"unstated.$piece"
+    done
+    cat unstated.* >unstated
+    in_parts 'frames that do not state it' one unstated 3
+    set -- unstated.*
+    entries=$#
+    for piece in unstated.*; do
+        shift
+        set -- "$@" "$(size "$piece")" "$(size "${piece#unstated.}")"
+    done
+    { cat unstated && table 0 "$entries" "$@"; } >seekable
+    in_parts 'a seek table does' many seekable 2 7
+    size1=$1 content1=$2
+    shift 2
+    { cat unstated && table 0 "$entries" "$size1" $((content1 - 4)) "$@"; } >lie
+    run --partial --shard=1/3 lie
+    fails_like 'a seek table that lies is found out' 'lie: byte [0-9]*: .*'
+    "$ZSTD" -q -T0 -c big >one.zst
+    in_parts 'a large frame' one one.zst 3
+    copy even.zst damaged.zst
+    flip damaged.zst 9000000
+    for i in 1 2 3; do
+        run --partial --shard=$i/3 damaged.zst
+        [ "$status" -eq 0 ] || echo "$i" >>failed
+    done
+    ok 'damage is an error of the shard that has it' test "$(cat failed)" = 2
+    cp err expected
+    run --partial damaged.zst
+    ok '... as of the whole' grep -q ': zstd frame is damaged: ' err
+    { cat even.zst && echo; } >behind.zst
+    run --partial --shard=1/2 behind.zst
+    fails_like 'what follows the last frame is an error of one' 'behind.zst: byte [0-9]*: no zstd frame begins here'
+    run --partial --shard=2/2 behind.zst
+    ok '... alone' test "$status:$(cat out err)" = 0:
+    if [ -n "$PZSTD" ]; then
+        "$PZSTD" -q -p 4 -c big >pzstd.zst
+        in_parts "the frames of pzstd(1), which do not state it" one pzstd.zst 3
+    else
+        skip 'the frames of pzstd(1)' 'it is not there'
+    fi
+    rm -f even.* odd.* npy.* unstated* big.npy
+else
+    skip 'compressed files' 'there is no zstd(1)'
+fi
 run --partial --length=1000 large --shard=1/2
 cp out parts
 run --partial --length=1000 large --shard=2/2

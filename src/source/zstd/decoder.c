@@ -150,6 +150,11 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
     return end_frame(d);
 }
 
+uint64_t zstd_begin_position(const struct source *s)
+{
+    return s->data_offset + s->info.first * s->info.element_size;
+}
+
 uint64_t zstd_end_position(const struct source *s)
 {
     if (s->info.elements < (SOURCE_UNKNOWN - s->data_offset) / s->info.element_size)
@@ -157,18 +162,20 @@ uint64_t zstd_end_position(const struct source *s)
     return SOURCE_UNKNOWN;
 }
 
-bool zstd_unwanted(const struct zstd_shared *shared, uint64_t position)
+bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
+                   uint64_t position)
 {
     const struct source *s = shared->source;
 
-    return (shared->true_positions && position >= zstd_end_position(s)) ||
+    return (shared->true_positions && task->batch.begin >= s->through &&
+            position >= zstd_end_position(s)) ||
            (position >= s->data_offset &&
             (position - s->data_offset) / s->info.element_size >= source_wanted(s));
 }
 
 bool zstd_decoder_unwanted(const struct zstd_decoder *d)
 {
-    return zstd_unwanted(d->shared, d->position);
+    return zstd_unwanted(d->shared, &d->task, d->position);
 }
 
 bool zstd_retry(const struct zstd_decoder *d)

@@ -43,7 +43,7 @@ struct zstd_task {
 struct zstd_shared {
     struct source *source;
     struct zstd_input input;
-    bool true_positions; /* --skip or --length count elements: all positions must be true */
+    bool true_positions; /* --skip, --length, or a part: all positions must be true */
     _Atomic bool retry;  /* the input must be read again, in order */
 };
 
@@ -96,8 +96,12 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
 /* Whether nothing from the decoder's position on is wanted: --length, or a NaN that ends it all. */
 bool zstd_decoder_unwanted(const struct zstd_decoder *d);
 
-/* The same from any position on. */
-bool zstd_unwanted(const struct zstd_shared *shared, uint64_t position);
+/* The same of a task, from any position on. */
+bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
+                   uint64_t position);
+
+/* Position of the first element that is asked for. */
+uint64_t zstd_begin_position(const struct source *s);
 
 /* Position behind the last element that is asked for; SOURCE_UNKNOWN where that is not known. */
 uint64_t zstd_end_position(const struct source *s);

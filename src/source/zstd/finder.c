@@ -6,16 +6,6 @@
 #define HINT_MAGIC 0x184d2a50u
 #define HINT_CONTENT 4
 
-/* The seekable format: a skippable frame of this magic at the end of the file. It holds an entry
-   for each frame (its size, its content's, and perhaps a checksum), and a footer: how many there
-   are, a descriptor (bit 7: with checksums; bits 6 to 2 are reserved), and another magic. See
-   contrib/seekable_format in the sources of zstd. */
-#define TABLE_MAGIC 0x184d2a5eu
-#define TABLE_FOOTER_MAGIC 0x8f92eab1u
-#define TABLE_FOOTER 9
-#define TABLE_CHECKSUMS 0x80
-#define TABLE_RESERVED 0x7c
-
 /* The shortest block: a header, and the byte that a run-length block repeats. An empty raw block is
    shorter, but holds nothing. */
 #define BLOCK_BYTES_MIN 4
@@ -37,55 +27,6 @@
 /*
  * Hints.
  */
-
-/* Looks for a seek table. Whether its entries are true is seen when they are followed. */
-static void find_table(struct zstd_finder *f)
-{
-    uint64_t end = f->view.source->info.input_bytes, entries, size;
-    const unsigned char *b;
-    unsigned entry_bytes;
-    size_t got;
-
-    if (end < ZSTD_SKIPPABLE_HEADER + TABLE_FOOTER)
-        return;
-    b = zstd_view_at(&f->view, end - TABLE_FOOTER, TABLE_FOOTER, &got);
-    if (!b || got < TABLE_FOOTER || zstd_load32(b + 5) != TABLE_FOOTER_MAGIC ||
-        b[4] & TABLE_RESERVED)
-        return;
-    entries = zstd_load32(b);
-    entry_bytes = b[4] & TABLE_CHECKSUMS ? 12 : 8;
-    size = entries * entry_bytes + TABLE_FOOTER;
-    if (size > end - ZSTD_SKIPPABLE_HEADER)
-        return;
-    b = zstd_view_at(&f->view, end - size - ZSTD_SKIPPABLE_HEADER, ZSTD_SKIPPABLE_HEADER, &got);
-    if (!b || got < ZSTD_SKIPPABLE_HEADER || zstd_load32(b) != TABLE_MAGIC ||
-        zstd_load32(b + 4) != size)
-        return;
-    f->table = end - size - ZSTD_SKIPPABLE_HEADER;
-    f->entry = f->table + ZSTD_SKIPPABLE_HEADER;
-    f->entries_end = end - TABLE_FOOTER;
-    f->entry_bytes = entry_bytes;
-}
-
-/* The next entry of the table. False when there is none. */
-static bool next_entry(struct zstd_finder *f, uint64_t *size, uint64_t *content)
-{
-    unsigned char b[8];
-    struct source *s = f->view.source;
-
-    if (!f->table)
-        return false;
-    if (f->entry == f->entries_end ||
-        source_pread(s, b, sizeof b, s->start + f->entry) != sizeof b) {
-        f->table = 0;
-        return false;
-    }
-    atomic_fetch_sub(&s->input_read, sizeof b);
-    f->entry += f->entry_bytes;
-    *size = zstd_load32(b);
-    *content = zstd_load32(b + 4);
-    return true;
-}
 
 /* What blocks can hold at most that take this many bytes. */
 static uint64_t most_of(uint64_t bytes)
@@ -116,11 +57,11 @@ static bool follow_table(struct zstd_finder *f, uint64_t *size)
 {
     uint64_t content;
 
-    if (!next_entry(f, size, &content))
+    if (!zstd_seek_table_next(&f->table, size, &content))
         return false;
     if ((f->frame.content != SOURCE_UNKNOWN && f->frame.content != content) ||
-        f->frame.begin + *size > f->table || !credible(f, *size, content)) {
-        f->table = 0;
+        f->frame.begin + *size > f->table.begin || !credible(f, *size, content)) {
+        f->table.begin = 0;
         return false;
     }
     f->frame.content = content;
@@ -147,9 +88,9 @@ static void pass_entry(struct zstd_finder *f, uint64_t skippable)
 {
     uint64_t size, content;
 
-    if (f->table && f->next < f->table && next_entry(f, &size, &content) &&
+    if (f->next < f->table.begin && zstd_seek_table_next(&f->table, &size, &content) &&
         (size != skippable || content != 0))
-        f->table = 0;
+        f->table.begin = 0;
 }
 
 /*
@@ -165,7 +106,21 @@ void zstd_finder_init(struct zstd_finder *f, struct source *s, const unsigned ch
                               .last_size = SOURCE_UNKNOWN,
                               .state = ZSTD_FINDER_BETWEEN};
     f->view = (struct zstd_view){.source = s, .buffer = f->buffer, .capacity = sizeof f->buffer};
-    find_table(f);
+    zstd_seek_table_find(&f->table, s);
+}
+
+void zstd_finder_start(struct zstd_finder *f, const struct source_part *part)
+{
+    const uint64_t begin = part->begin;
+    uint64_t at = 0, size, content;
+
+    f->next = begin;
+    f->cut = part->end;
+    f->hinted = part->hinted;
+    while (at < begin && zstd_seek_table_next(&f->table, &size, &content))
+        at += size;
+    if (at != begin)
+        f->table.begin = 0;
 }
 
 void zstd_finder_note_end(struct zstd_finder *f, uint64_t begin, uint64_t end, uint64_t content)
@@ -277,6 +232,7 @@ static bool joins(const struct zstd_finder *f, const struct zstd_batch *batch)
     return f->fault.kind == ZSTD_SOUND && f->state != ZSTD_FINDER_BETWEEN &&
            f->frame.end != SOURCE_UNKNOWN &&
            (batch->content == SOURCE_UNKNOWN) == (f->frame.content == SOURCE_UNKNOWN) &&
+           (batch->begin < f->cut) == (f->frame.begin < f->cut) &&
            f->frame.end - batch->begin <= batch_bytes(f) && frame_most(&f->frame) <= f->small_max;
 }
 
@@ -349,4 +305,23 @@ enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
         if (batch->frame_most > f->small_max || f->next - batch->begin >= batch_bytes(f))
             return ZSTD_FOUND;
     }
+}
+
+enum zstd_found zstd_find_frame(struct zstd_finder *f, struct zstd_frame *frame)
+{
+    if (f->state == ZSTD_FINDER_BETWEEN)
+        begin_frame(f);
+    if (f->fault.kind == ZSTD_SOUND && f->state != ZSTD_FINDER_BETWEEN &&
+        f->frame.end == SOURCE_UNKNOWN)
+        walk_on(f);
+    if (f->fault.kind != ZSTD_SOUND)
+        return ZSTD_FOUND_FAULT;
+    if (f->state == ZSTD_FINDER_BETWEEN)
+        return ZSTD_FOUND_END;
+    *frame = f->frame;
+    if (f->frame.end == SOURCE_UNKNOWN)
+        return ZSTD_FOUND_NONE;
+    f->next = f->frame.end;
+    f->state = ZSTD_FINDER_BETWEEN;
+    return ZSTD_FOUND;
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "source/zstd/frames.h"
+#include "source/zstd/seek_table.h"
 
 /* Frames in a row, and the skippable ones between them. */
 struct zstd_batch {
@@ -53,6 +54,7 @@ struct zstd_finder {
     uint64_t next;      /* offset of what follows the frames found */
     uint64_t last_size; /* bytes of the last frame found */
     bool hinted;        /* a hint has been followed */
+    uint64_t cut;       /* no batch has frames on both sides of this offset */
     struct zstd_fault fault;
 
     enum {
@@ -62,12 +64,7 @@ struct zstd_finder {
     } state;
     struct zstd_frame frame;
 
-    /* The seek table. */
-    uint64_t table;       /* offset of its frame; 0 when there is none to follow */
-    uint64_t entry;       /* offset of the next entry */
-    uint64_t entries_end; /* offset behind the last one */
-    unsigned entry_bytes;
-
+    struct zstd_seek_table table;
     unsigned char buffer[ZSTD_FINDER_BUFFER];
 };
 
@@ -77,11 +74,19 @@ struct zstd_finder {
 void zstd_finder_init(struct zstd_finder *f, struct source *s, const unsigned char *map,
                       uint64_t small_max, unsigned workers);
 
+/* To be called first, if at all: begins where the part does, which was cut between frames, and has
+   no batch reach over its end. */
+void zstd_finder_start(struct zstd_finder *f, const struct source_part *part);
+
 /* Finds the next batch, or goes on with the last one. Takes a few hundred reads at most. */
 enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch);
 
 /* Tells the finder that the frame at `begin` was decoded: it ends at `end`, and holds `content`
    bytes. Where it is the large frame whose end the finder looks for, the finder need not. */
 void zstd_finder_note_end(struct zstd_finder *f, uint64_t begin, uint64_t end, uint64_t content);
+
+/* For who only wants to know where frames are, in place of zstd_find: the next frame and its end,
+   or what is known of it so far (ZSTD_FOUND_NONE). No frame is large then. */
+enum zstd_found zstd_find_frame(struct zstd_finder *f, struct zstd_frame *frame);
 
 #endif

@@ -59,7 +59,7 @@ enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct sour
                                        struct chunk *chunk)
 {
     const struct source *s = d->shared->source;
-    const uint64_t end = zstd_end_position(s);
+    const uint64_t begin = zstd_begin_position(s), end = zstd_end_position(s);
 
     chunk->count = 0;
     chunk->data = request->buffer;
@@ -71,13 +71,13 @@ enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct sour
 
         if (zstd_decoder_unwanted(d))
             return ZSTD_LARGE_UNWANTED;
-        if (from < s->data_offset && out.size > s->data_offset - from)
-            out.size = (size_t)(s->data_offset - from);
+        if (from < begin && out.size > begin - from)
+            out.size = (size_t)(begin - from);
         if (!mapping_guard(decode, &call))
             call.good = zstd_decoder_became_shorter(d);
         if (!call.good)
             return ZSTD_LARGE_FAILED;
-        if (from >= s->data_offset) {
+        if (from >= begin) {
             /* What lies behind the array of a .npy is decoded only to see that it is sound. */
             if (d->task.true_position && from >= end)
                 out.pos = 0;

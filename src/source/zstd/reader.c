@@ -48,6 +48,9 @@ struct zstd_reader {
     struct zstd_frame frame; /* the header of the current frame */
     bool single_pass;        /* libzstd may decode it by its single-pass path; see context.h */
     uint64_t produced;       /* bytes that came out of it */
+    uint64_t position;       /* behind all that came out */
+
+    uint64_t mark, mark_position; /* see zstd_reader_mark; 0: there is none */
 
     struct mutex mutex;
     pthread_cond_t was_read; /* the spare is not SPARE_READING any more */
@@ -138,6 +141,23 @@ static bool refill(struct zstd_reader *z)
     return state != SPARE_FAILED;
 }
 
+/* Between two frames, at this offset: whether the mark is passed, or still to come. */
+static bool look_for_mark(struct zstd_reader *z, uint64_t offset)
+{
+    const bool ends = z->ended && z->in.pos == z->in.size;
+
+    if (z->mark == 0 || z->base.passed || (offset < z->mark && !ends))
+        return true;
+    z->base.passed = offset == z->mark && z->position == z->mark_position;
+    if (!z->base.passed)
+        source_error(z->source,
+                     "byte %" PRIu64 ": by the seek table, or the headers of frames, a frame would "
+                     "end here with byte %" PRIu64
+                     " of the decompressed data, and none does; leave --shard out",
+                     z->mark, z->mark_position);
+    return z->base.passed;
+}
+
 /* Between two frames: reads the header of the next one, and checks in it what libzstd does not
    check in every case. */
 static bool begin_frame(struct zstd_reader *z)
@@ -153,6 +173,8 @@ static bool begin_frame(struct zstd_reader *z)
     b = (const unsigned char *)z->in.src + z->in.pos;
     left = z->in.size - z->in.pos;
     offset = z->consumed + z->in.pos;
+    if (!look_for_mark(z, offset))
+        return false;
     z->produced = 0;
     z->single_pass = true;
     if (z->ended && left == 4 && !zstd_recognise(b, left)) {
@@ -190,6 +212,7 @@ static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
     }
     z->state = result == 0 ? READER_BETWEEN_FRAMES : READER_IN_FRAME;
     z->produced += out->pos;
+    z->position += out->pos;
     if (z->state == READER_BETWEEN_FRAMES && frame->content != SOURCE_UNKNOWN &&
         frame->content != z->produced) {
         zstd_print_wrong_content(z->source, frame->begin, frame->content, z->produced);
@@ -282,4 +305,13 @@ UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input
     z->in.src = z->current->bytes;
     z->consumed = origin;
     return &z->base;
+}
+
+void zstd_reader_mark(struct reader *r, uint64_t begin, uint64_t offset, uint64_t content)
+{
+    struct zstd_reader *z = (struct zstd_reader *)r;
+
+    z->position = begin;
+    z->mark = offset;
+    z->mark_position = content;
 }

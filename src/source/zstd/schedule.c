@@ -315,9 +315,13 @@ UNCHECKED struct zstd_schedule *zstd_schedule_open(struct source *s, unsigned wo
     if (workers > 1)
         z->team = zstd_team_open(&z->shared, &z->waiters, workers);
     z->shared.true_positions =
-        s->info.elements != s->promised || (!s->header && s->data_offset > 0);
-    zstd_index_init(&z->index, s->data_offset, s->info.element_size);
+        s->info.elements != s->promised || (!s->header && s->data_offset > 0) || s->part.cut;
+    zstd_index_init(&z->index, zstd_begin_position(s), s->info.element_size);
     zstd_finder_init(&z->finder, s, z->shared.input.map, z->small_max, workers);
+    if (s->part.cut) {
+        z->index.next = s->part.content_begin;
+        zstd_finder_start(&z->finder, &s->part);
+    }
     return z;
 }
 

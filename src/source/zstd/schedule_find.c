@@ -7,6 +7,9 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
     REQUIRES(source_role);
 static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
                               const struct zstd_batch *batch) REQUIRES(source_role);
+static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
+    REQUIRES(source_role);
+static void end_found_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
 UNCHECKED void zstd_schedule_take_finder_locked(struct zstd_schedule *z)
 {
@@ -37,7 +40,7 @@ bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z)
     const struct source *s = z->shared.source;
     uint64_t limit = source_wanted(s);
 
-    if (z->shared.true_positions && s->info.elements < limit)
+    if (z->shared.true_positions && z->found_to >= s->through && s->info.elements < limit)
         limit = s->info.elements;
     return limit != SOURCE_UNKNOWN && z->index.next >= s->data_offset &&
            (z->index.next - s->data_offset) / s->info.element_size >= limit;
@@ -63,6 +66,32 @@ static bool queue_batch_locked(struct zstd_schedule *z, const struct zstd_batch 
     return true;
 }
 
+/* The frames of a batch are all found: what follows stands behind them. A part must end just where
+   it was cut: otherwise the frames are not what a seek table or hints said. False then. */
+static bool advance_locked(struct zstd_schedule *z, const struct zstd_batch *batch)
+{
+    const struct source *s = z->shared.source;
+    const uint64_t before = z->found_to;
+
+    zstd_index_advance(&z->index, batch->content, batch->most);
+    z->found_to = batch->end;
+    if (before >= s->through || z->found_to < s->through ||
+        (z->found_to == s->through && z->index.next == s->part.content_end))
+        return true;
+    atomic_store(&z->shared.retry, true);
+    return false;
+}
+
+/* There are no more frames: nor must there be of the part. */
+static void end_found_locked(struct zstd_schedule *z)
+{
+    const struct source *s = z->shared.source;
+
+    if (z->found_to < s->through &&
+        (s->through != s->info.input_bytes || z->index.next != s->part.content_end))
+        atomic_store(&z->shared.retry, true);
+}
+
 /* Takes what the finder found. False when that was the last. */
 static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
                               const struct zstd_batch *batch)
@@ -72,16 +101,17 @@ static bool take_found_locked(struct zstd_schedule *z, enum zstd_found found,
     case ZSTD_FOUND_LARGE:
         if (zstd_schedule_rest_unwanted_locked(z) || !queue_batch_locked(z, batch))
             return false;
-        if (found == ZSTD_FOUND)
-            zstd_index_advance(&z->index, batch->content, batch->most);
+        if (found == ZSTD_FOUND && !advance_locked(z, batch))
+            return false;
         zstd_schedule_wake_next_locked(z);
         return true;
     case ZSTD_FOUND_REST:
-        zstd_index_advance(&z->index, batch->content, batch->most);
-        return true;
+        return advance_locked(z, batch);
     case ZSTD_FOUND_NONE:
         return true;
     case ZSTD_FOUND_END:
+        end_found_locked(z);
+        break;
     case ZSTD_FOUND_FAULT:
         break;
     }

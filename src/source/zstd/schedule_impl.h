@@ -56,6 +56,7 @@ struct zstd_schedule {
     unsigned queue_count GUARDED_BY(source_role);
 
     enum finder_state finder_state GUARDED_BY(source_role);
+    uint64_t found_to GUARDED_BY(source_role); /* offset behind the last frame that was found */
     struct zstd_index index GUARDED_BY(source_role);
 
     struct zstd_slot *slots; /* slot_count of them */

@@ -241,10 +241,10 @@ static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
 {
     const struct source *s = z->decoder.shared->source;
     size_t size = z->filled - z->ready;
-    uint64_t end = zstd_end_position(s);
+    uint64_t begin = zstd_begin_position(s), end = zstd_end_position(s);
 
-    if (z->from < s->data_offset) {
-        size_t header = size < s->data_offset - z->from ? size : (size_t)(s->data_offset - z->from);
+    if (z->from < begin) {
+        size_t header = size < begin - z->from ? size : (size_t)(begin - z->from);
 
         z->ready += header;
         z->from += header;

@@ -120,9 +120,10 @@ void zstd_team_hash_locked(struct zstd_team *t)
 static void drop_locked(struct zstd_team *t)
 {
     const struct source *s = t->shared->source;
+    const uint64_t begin = zstd_begin_position(s);
 
-    if (t->handed_to < s->data_offset)
-        t->handed_to = t->executed_to < s->data_offset ? t->executed_to : s->data_offset;
+    if (t->handed_to < begin)
+        t->handed_to = t->executed_to < begin ? t->executed_to : begin;
     if ((t->decoder.task.true_position && t->handed_to >= zstd_end_position(s)) ||
         (zstd_team_executed_all_locked(t) && t->executed_to - t->handed_to < s->info.element_size))
         t->handed_to = t->executed_to;
@@ -147,7 +148,7 @@ bool zstd_team_hand_out_locked(struct zstd_team *t, const struct source_request 
     uint64_t piece = request->size, end;
     const unsigned char *bytes = zstd_ring_at(&t->ring, from, &end);
 
-    if (zstd_unwanted(t->shared, from)) {
+    if (zstd_unwanted(t->shared, &t->decoder.task, from)) {
         t->stopped = true;
         return false;
     }

@@ -3,6 +3,8 @@
 #include "source/zstd/zstd.h"
 
 #include "source/formats.h"
+#include "source/serial.h"
+#include "source/zstd/decoder.h"
 #include "source/zstd/schedule.h"
 #include "sys/message.h"
 
@@ -46,6 +48,8 @@ static enum source_verdict zstd_finish(struct source *s)
         last = s->data_offset + limit * s->info.element_size;
     if (!zstd_index_resolve(index, last))
         return SOURCE_RETRY;
+    if (s->part.cut) /* how much there is was known when it was opened; positions are true */
+        return SOURCE_COMPLETE;
     if (limit == SOURCE_UNKNOWN)
         return check_total(s, zstd_index_total(index), index->count == 0);
     /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
@@ -63,17 +67,71 @@ static void zstd_close(struct source *s)
     zstd_schedule_close(s->state);
 }
 
+/* Limits the source, whose layout is known, to a part that was cut, if there is one. */
+static bool set_part(struct source *s, const struct source_options *options)
+{
+    const struct source_part *part = &options->part;
+    const size_t size = s->info.element_size;
+    uint64_t available;
+
+    if (!part->cut)
+        return true;
+    if (!source_check_end(s, part->content))
+        return false;
+    if (part->begin == 0 && more_than_promised(s, part->content))
+        message_warning("%s: ignoring the bytes after the array", s->name);
+    available = (part->content - s->data_offset) / size;
+    if (available > s->promised)
+        available = s->promised;
+    s->part = *part;
+    s->info.cut = true;
+    s->info.of = s->info.elements < available ? s->info.elements : available;
+    s->info.first = source_elements_before(part->content_begin, s->data_offset, size, s->info.of);
+    s->info.elements = source_elements_before(part->content_end, s->data_offset, size, s->info.of);
+    /* What lies behind --length is not looked at. */
+    if (s->info.of == available || s->info.elements < s->info.of)
+        s->through = part->end;
+    return true;
+}
+
+/* Finds out what the decoded bytes are, and limits the source to its part. */
+static bool read_layout(struct source *s, const struct source_options *options)
+{
+    struct reader *input = input_reader_open(s);
+    struct reader *reader = input ? zstd_reader_open(s, input, 0) : NULL;
+    bool good = reader && formats_layout(s, options, reader) && set_part(s, options);
+
+    if (reader)
+        reader->close(reader);
+    return good;
+}
+
+bool zstd_part_open_in_order(struct source *s, const struct source_options *options)
+{
+    const struct source_part *part = &options->part;
+    struct reader *input, *reader;
+    uint64_t begin;
+
+    if (!read_layout(s, options))
+        return false;
+    atomic_store(&s->input_read, 0);
+    input = input_reader_open_at(s, part->begin);
+    reader = input ? zstd_reader_open(s, input, part->begin) : NULL;
+    if (!reader)
+        return false;
+    if (s->through > 0)
+        zstd_reader_mark(reader, part->content_begin, s->through, part->content_end);
+    begin = zstd_begin_position(s);
+    return serial_source_resume(
+        s, reader, begin, begin > part->content_begin ? begin - part->content_begin : 0, NULL);
+}
+
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers)
 {
     static const struct source_ops ops = {
         .next = zstd_next, .finish = zstd_finish, .index = zstd_true_index, .close = zstd_close};
-    struct reader *input = input_reader_open(s);
-    struct reader *reader = input ? zstd_reader_open(s, input, 0) : NULL;
-    bool ok = reader && formats_layout(s, options, reader);
 
-    if (reader)
-        reader->close(reader);
-    if (!ok)
+    if (!read_layout(s, options))
         return false;
     s->state = zstd_schedule_open(s, workers);
     if (!s->state) {

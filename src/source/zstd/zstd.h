@@ -11,10 +11,19 @@
    is to be closed in any case. */
 bool zstd_source_open(struct source *s, const struct source_options *options, unsigned workers);
 
+/* For a part that was cut (options->part): makes s, as above, a source that decodes it from front
+   to back. */
+bool zstd_part_open_in_order(struct source *s, const struct source_options *options);
+
 /* A reader of the decompressed bytes of `input`, which begins at offset `origin` of the compressed
    ones, as messages count them. It owns `input` and closes it, even when it fails and returns NULL.
  */
 struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin);
+
+/* The reader's next frame begins at position `begin`. Has it stop, with a message, where no frame
+   ends at offset `offset` of the input and position `content`; reader->passed says that it has come
+   so far, to the ends of all frames before. */
+void zstd_reader_mark(struct reader *r, uint64_t begin, uint64_t offset, uint64_t content);
 
 /* Whether the whole input, which decodes to `total` bytes, is what its header promises; says so
    where it holds more. */

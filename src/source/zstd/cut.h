@@ -1,0 +1,29 @@
+/*
+ * Where a zstd file is cut between frames, so that processes share it which know nothing of each
+ * other: each looks at the file and finds the same.
+ *
+ * A part begins where a frame ends that has content, and so does the next one; what it holds is
+ * told by positions in the decoded stream. So all frames in front of it must state how much they
+ * hold, in their headers or in a seek table, and those behind it, too: partial results say of how
+ * many elements they are.
+ *
+ * What a file states may be wrong. Each frame is decoded by somebody, who finds out. And each part
+ * is checked to end where the next begins, by offset and by position, so that what the parts come
+ * to together are all elements, or one of them is an error.
+ */
+#ifndef GPUREDUCE_ZSTD_CUT_H
+#define GPUREDUCE_ZSTD_CUT_H
+
+#include "source/source_impl.h"
+
+/* source_cut of an open file whose extent is known. Reads its seek table, or the headers of frames
+   and blocks: at most ZSTD_CUT_HEADERS of them. Prints nothing if s->muted. */
+bool zstd_cut(struct source *s, struct source_part *part);
+
+/* With more headers than this a file is not cut. Each costs a read, 1 to 2 us where it is cached.
+ */
+#ifndef ZSTD_CUT_HEADERS
+#    define ZSTD_CUT_HEADERS ((uint64_t)1 << 20)
+#endif
+
+#endif
