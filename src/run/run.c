@@ -91,8 +91,8 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
     /* The same for all inputs, so that engine workers can be kept. */
     setup.in_place = id == ENGINE_CPU ? engine_cpu.in_place_bytes : in_place;
     for (unsigned i = 0; i < count; i++) {
-        if (id == ENGINE_CPU && run->tallies)
-            setup.tallies = &run->tallies[i];
+        if (run->tallies)
+            setup.tallies = &run->tallies[(id == ENGINE_CPU ? 0 : run->cpu_tallies) + i];
         worker_join(&workers[i], run, &setup, in_place, first);
     }
 }
