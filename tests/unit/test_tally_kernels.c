@@ -7,17 +7,22 @@
  * Built twice: run on the host, a thread at a time (lib/tally_emulated.cu), where nvcc is; and with
  * TEST_CUDA on a GPU, with more data; that skips where there is none.
  *
+ * With `time [MIB]` as arguments the latter measures instead: what tallies of data on the device
+ * take, beside the kernel that finds sum and extremes, which is `1`.
+ *
  * From the environment: KERNELS_RUNS is how many random tallies of a type, CHECK_SEED the seed.
  */
 #include "config.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/histogram.h"
 #include "core/order.h"
+#include "engine/cuda/kernels.h"
 #include "engine/cuda/tallies.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
@@ -473,7 +478,156 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-int main(void)
+#ifdef TEST_CUDA
+/*
+ * Measuring.
+ */
+
+#    define TIMES 21
+
+static cudaEvent_t events[2];
+static cudaStream_t stream;
+
+/* The median of some runs, milliseconds; one run goes before. Negative on failure. */
+static double median_time(const struct cuda_launch *reduce, const struct cuda_tally_launch *tally)
+{
+    float times[TIMES];
+
+    for (int i = -1; i < TIMES; i++) {
+        cudaError_t error = cudaEventRecord(events[0], stream);
+        float time;
+        int at = i;
+
+        if (!error)
+            error = tally ? cuda_tally(tally, stream) : cuda_reduce(reduce, stream);
+        if (error || cudaEventRecord(events[1], stream) || cudaEventSynchronize(events[1]) ||
+            cudaEventElapsedTime(&time, events[0], events[1]))
+            return -1;
+        for (; at > 0 && times[at - 1] > time; at--)
+            times[at] = times[at - 1];
+        if (i >= 0)
+            times[at] = time;
+    }
+    return times[TIMES / 2];
+}
+
+static void measure_plan(const struct cuda_launch *reduce, struct cuda_tally_launch *tally,
+                         const struct tally_plan *plan, const char *what, double sum)
+{
+    const double gigabytes = (double)reduce->count * (double)element_size(plan->type) / 1e9;
+    double time;
+
+    cuda_tallies_describe(tally, plan);
+    if (!copy_table(plan) || cudaMemset(counts, 0, COUNTS_BYTES)) {
+        printf("%s: failed\n", what);
+        return;
+    }
+    time = median_time(NULL, tally);
+    printf("    %-28s %8.3f ms  %8.1f GB/s  %6.3f\n", what, time, gigabytes / time * 1e3,
+           sum / time);
+}
+
+/* Cells as of a quantile each, which a sample has found: one in a hundred elements is kept. */
+static void plan_quantiles(struct tally_plan *plan, enum element_type type, unsigned quantiles,
+                           size_t n)
+{
+    uint64_t *keys = allocate(n * sizeof *keys);
+
+    for (size_t i = 0; i < n; i++)
+        keys[i] = key_at(type, i);
+    qsort(keys, n, sizeof *keys, compare_keys);
+    *plan = (struct tally_plan){.kind = TALLY_CELLS, .type = type, .cells = 1};
+    plan->first[0] = order_least(type);
+    for (unsigned i = 1; i <= quantiles; i++) {
+        const size_t at = n / (quantiles + 1) * i, half = n / 200 / quantiles;
+
+        if (keys[at - half] <= plan->first[plan->cells - 1])
+            continue;
+        plan->keep[plan->cells] = true;
+        plan->first[plan->cells++] = keys[at - half];
+        plan->first[plan->cells++] = keys[at + half] + 1;
+    }
+    free(keys);
+}
+
+static void measure_data(enum element_type type, enum data_kind kind, unsigned char *device,
+                         size_t bytes)
+{
+    const size_t size = element_size(type), n = BYTES_MAX / size;
+    struct cuda_scratch *scratch = NULL;
+    struct partial *partial = NULL, none;
+    struct cuda_launch reduce = {.type = type,
+                                 .wants = PARTIAL_SUM | PARTIAL_EXTREMES,
+                                 .data = device,
+                                 .count = bytes / size};
+    struct cuda_tally_launch tally = {
+        .data = device, .count = bytes / size, .table = table, .counts = counts};
+    const struct histogram_range range = {.low = -6, .high = 6};
+    struct tally_plan plan;
+    bool good;
+    double sum;
+
+    partial_clear(&none);
+    data_fill(kind, type, data, n, 1);
+    good = cudaDeviceGetAttribute(&reduce.multiprocessors, cudaDevAttrMultiProcessorCount, 0) ==
+               cudaSuccess &&
+           cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
+           cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
+           cudaMalloc(&tally.kept, bytes) == cudaSuccess &&
+           cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess &&
+           copy_in(partial, &none, sizeof none);
+    for (size_t at = 0; at < bytes && good; at += BYTES_MAX)
+        good = copy_in(device + at, data, BYTES_MAX < bytes - at ? BYTES_MAX : bytes - at);
+    tally.multiprocessors = reduce.multiprocessors;
+    tally.shared = shared_most;
+    reduce.partial = partial;
+    reduce.scratch = scratch;
+    sum = good ? median_time(&reduce, NULL) : -1;
+    printf("%s, %s, %zu elements: sum and extremes %.3f ms, %.1f GB/s\n", element_name(type),
+           data_kind_name(kind), reduce.count, sum, (double)bytes / 1e6 / sum);
+    plan_words(&plan, type);
+    plan.shift = size <= 2 ? 0 : (unsigned)element_formats[type].significant_bits - 1;
+    measure_plan(&reduce, &tally, &plan, size <= 2 ? "values" : "exponents", sum);
+    for (unsigned bins = 1000; size > 2 && bins <= 50000; bins += bins == 1000 ? 9000 : 40000) {
+        char what[40];
+
+        snprintf(what, sizeof what, "%u bins", bins);
+        if (histogram_plan(&plan, type, bins, &range))
+            measure_plan(&reduce, &tally, &plan, what, sum);
+        histogram_free_plan(&plan);
+    }
+    for (unsigned quantiles = 1; size > 2 && quantiles <= 9; quantiles *= 3) {
+        char what[40];
+
+        snprintf(what, sizeof what, "%u quantiles", quantiles);
+        plan_quantiles(&plan, type, quantiles, n);
+        measure_plan(&reduce, &tally, &plan, what, sum);
+    }
+    (void)cudaFree(scratch);
+    (void)cudaFree(partial);
+    (void)cudaFree(tally.kept);
+}
+
+/* Prints a line for each kind of tally, and each kind of data. */
+static int measure(size_t bytes)
+{
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_F16};
+    static const enum data_kind kinds[] = {DATA_NORMAL, DATA_SPARSE, DATA_CONSTANT};
+    unsigned char *device;
+
+    if (cudaMalloc((void **)&device, bytes) || cudaStreamCreate(&stream) ||
+        cudaEventCreate(&events[0]) || cudaEventCreate(&events[1])) {
+        fprintf(stderr, "%s\n", cudaGetErrorString(cudaGetLastError()));
+        return EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+            measure_data(types[i], kinds[j], device, bytes);
+    return EXIT_SUCCESS;
+}
+#endif
+
+int main(int argc, char *argv[])
 {
     const unsigned runs = (unsigned)from_environment("KERNELS_RUNS", RUNS);
     const uint64_t seed = from_environment("CHECK_SEED", 1);
@@ -481,11 +635,18 @@ int main(void)
 
     if (!open_device(reason))
         return tap_skip_all(reason);
-    tap_note("seed %" PRIu64, seed);
     rng_seed(&rng, seed);
     data = allocate(BYTES_MAX);
     swapped = allocate(BYTES_MAX);
     kept = allocate(BYTES_MAX);
+#ifdef TEST_CUDA
+    if (argc > 1 && strcmp(argv[1], "time") == 0)
+        return measure((argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 1024) << 20);
+#else
+    (void)argc;
+    (void)argv;
+#endif
+    tap_note("seed %" PRIu64, seed);
     for (int t = 0; t < (int)ELEMENT_TYPES; t++)
         check_type((enum element_type)t, runs);
     check_many();
