@@ -95,7 +95,7 @@ test_programs += tests/unit/test_zstd_driver
 endif
 tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
-	tests/lib/cuda_runtime_emulated.c \
+	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
 	src/engine/cuda/check.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c
@@ -109,11 +109,14 @@ check_PROGRAMS += tests/gpureduce_emulated
 endif
 tests_gpureduce_emulated_SOURCES = \
 	src/main.c \
-	tests/lib/cuda_runtime_emulated.c \
+	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
+	tests/lib/cuda_tally_emulated.c \
+	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h \
 	src/engine/cuda/check.c \
 	src/engine/cuda/engine.c \
 	src/engine/cuda/feeder.c \
 	src/engine/cuda/pinned.c \
+	src/engine/cuda/tallies.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c \
 	src/engine/cuda/zstd/unpack.c \
@@ -133,15 +136,23 @@ tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
 test_programs += tests/unit/test_reduce_kernels tests/unit/test_reduce_cuda
+test_programs += tests/unit/test_tally_kernels tests/unit/test_tally_cuda
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
-	tests/lib/reduce_emulated.cu tests/lib/reduce_emulated.h
+	tests/lib/reduce_emulated.cu tests/lib/reduce_emulated.h tests/lib/cuda_emulated.cuh
 tests_unit_test_reduce_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_reduce_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_reduce_cuda_SOURCES = tests/unit/test_reduce_kernels.c
 tests_unit_test_reduce_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
-cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po
+tests_unit_test_tally_kernels_SOURCES = \
+	tests/unit/test_tally_kernels.c \
+	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h tests/lib/cuda_emulated.cuh
+tests_unit_test_tally_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_tally_kernels_LDADD = tests/libemulated.a $(LDADD)
+tests_unit_test_tally_cuda_SOURCES = tests/unit/test_tally_kernels.c
+tests_unit_test_tally_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \
@@ -150,6 +161,7 @@ test_scripts = \
 	tests/cli/axis.sh \
 	tests/cli/hdf5.sh \
 	tests/cli/unpack.sh \
+	tests/cli/tallies.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \

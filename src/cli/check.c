@@ -69,8 +69,7 @@ struct check *check_open(struct options *options)
     }
     check->options = options;
     total_clear(&check->total);
-    if (!record_read(&check->record, options->check, &options->session) || !list_files(check) ||
-        !command_line_settle_device(options)) {
+    if (!record_read(&check->record, options->check, &options->session) || !list_files(check)) {
         check_close(check);
         return NULL;
     }

@@ -369,23 +369,6 @@ static bool has_tolerance(const struct options *options)
     return t->by_ulps || t->by_absolute || t->by_relative;
 }
 
-bool command_line_settle_device(struct options *options)
-{
-    if (options->session.device == DEVICE_GPU) {
-        survey_leave_out(&options->session.survey);
-        survey_leave_out(&options->total_survey);
-    }
-    if (!survey_asked(&options->session.survey))
-        return true;
-    if (options->session.device == DEVICE_GPU)
-        return arguments_wrong(&arguments,
-                               "quantiles and histograms are computed on the CPU: "
-                               "leave out --device=%s",
-                               "gpu");
-    options->session.device = DEVICE_CPU;
-    return true;
-}
-
 /* Whether the options about the histogram go with each other, and with the number of files. */
 static bool histogram_goes_with(const struct options *options)
 {
@@ -437,7 +420,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
     rows_ask(options);
-    if (!partial_settle(&arguments, options) || !command_line_settle_device(options))
+    if (!partial_settle(&arguments, options))
         return COMMAND_LINE_WRONG;
     options->progress = options->asked == PROGRESS_UNSAID ? !options->quiet && isatty(STDERR_FILENO)
                                                           : options->asked == PROGRESS_SHOWN;

@@ -14,10 +14,6 @@ enum command_line_action {
     COMMAND_LINE_WRONG /* the command line is wrong; a message says how */
 };
 
-/* Has the CPU do what only it can, quantiles and histograms, unless a GPU is demanded: that is an
-   error, which it prints. Call it once it is known what is asked for. */
-bool command_line_settle_device(struct options *options);
-
 /* Says that this is the program `name`, whose processes share out the work: some options are not
    for it. To be called before command_line_parse. */
 void command_line_of_ranks(const char *name);

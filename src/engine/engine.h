@@ -54,8 +54,8 @@ struct engine_setup {
     unsigned wants;            /* partial_want bits, which the engine finds */
     size_t chunk_size;         /* bytes of a buffer; 0 for the engine's chunk_bytes */
     size_t in_place;           /* bytes of the largest chunk to come in place; 0 if none will */
-    struct tally_set *tallies; /* of the worker alone: what it counts beside the partial result,
-                                  until finish; NULL for nothing. Only the CPU's engine knows it */
+    struct tally_set *tallies; /* of the worker alone: what it counts beside the partial result, of
+                                  the chunks that count there, until finish; NULL for nothing */
 };
 
 enum engine_status {
@@ -221,7 +221,8 @@ struct engine {
     uint64_t (*first_nan)(const struct engine_worker *);
 
     /* Waits for everything and gives the partial result of the chunks that are known good: all,
-       unless it returns false. The caller frees the timelines. */
+       unless it returns false. Tallies are complete then, but for tally_end, which may be called
+       by the engine or left to the caller. The caller frees the timelines. */
     bool (*finish)(struct engine_worker *, struct partial *partial, struct engine_times *times);
 
     /* After a failure, and after finish: the chunks that the partial result lacks. */

@@ -66,6 +66,11 @@ cuda_sources = \
 	src/engine/cuda/square_accumulator.cuh \
 	src/engine/cuda/square_bins.cuh \
 	src/engine/cuda/superaccumulator.cuh \
+	src/engine/cuda/tallies.c src/engine/cuda/tallies.h \
+	src/engine/cuda/tally_job.cuh \
+	src/engine/cuda/tally_kernels.cu \
+	src/engine/cuda/tally_kernels.cuh \
+	src/engine/cuda/tally_launch.h \
 	src/engine/cuda/thread_state.cuh \
 	src/engine/cuda/tuning.h \
 	src/engine/cuda/types.cuh \
@@ -80,4 +85,5 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce_integers.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f64.Po \
-	src/engine/cuda/$(DEPDIR)/spread_narrow.Po
+	src/engine/cuda/$(DEPDIR)/spread_narrow.Po \
+	src/engine/cuda/$(DEPDIR)/tally_kernels.Po

@@ -9,7 +9,7 @@ struct engine_worker *fallback_engine_worker(struct worker *w)
     char reason[ENGINE_REASON_MAX];
 
     if (!w->fallback) {
-        w->fallback = engine_cpu.worker_open(w->run->cpu, &w->run->setup, 0, reason);
+        w->fallback = engine_cpu.worker_open(w->run->cpu, &w->setup, 0, reason);
         if (!w->fallback)
             source_error(w->run->source, "%s", reason);
     }

@@ -214,7 +214,7 @@ static bool begin_survey(struct readings *r, struct run *run)
         return true;
     if (!is_for_type(r, run))
         return false;
-    r->workers = run->cpu_workers;
+    r->workers = run->cpu_tallies + run->feeders;
     r->type = run->info->type;
     r->data_offset = run->info->data_offset;
     r->survey = survey_open(&r->request, run->info->type, run->info->elements, r->workers,

@@ -18,7 +18,7 @@ struct readings {
     const struct survey_request *asked;
     struct survey_request request; /* the same, or without quantiles where they cannot be had */
     struct survey *survey;  /* NULL where nothing is asked for, or before the first reading */
-    struct tally_set *sets; /* of the reading that is under way, one for each CPU worker */
+    struct tally_set *sets; /* of the reading that is under way, one for each worker */
     unsigned workers;
     unsigned count;         /* readings that have been taken */
     enum element_type type; /* as the first one found it */

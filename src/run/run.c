@@ -91,8 +91,8 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
     /* The same for all inputs, so that engine workers can be kept. */
     setup.in_place = id == ENGINE_CPU ? engine_cpu.in_place_bytes : in_place;
     for (unsigned i = 0; i < count; i++) {
-        if (id == ENGINE_CPU && run->tallies)
-            setup.tallies = &run->tallies[i];
+        if (run->tallies)
+            setup.tallies = &run->tallies[(id == ENGINE_CPU ? 0 : run->cpu_tallies) + i];
         worker_join(&workers[i], run, &setup, in_place, first);
     }
 }
@@ -197,6 +197,7 @@ static void observe(struct run *run, uint64_t now)
 
     o->no_kernels = run->arrays || run->info->scattered ||
                     !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
+    o->unmeasured = run->tallies;
     o->compressed = run->info->compressed;
     o->in_order = !run->info->parallel;
     o->gpu = gpu_state(run->gpu);

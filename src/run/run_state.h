@@ -53,7 +53,9 @@ struct run {
     const struct source_info *info;
     struct engine_setup setup;
     struct arrays *arrays;      /* of a container: what is found of each; otherwise NULL */
-    struct tally_set *tallies;  /* of each CPU worker; NULL for none */
+    struct tally_set *tallies;  /* of `cpu_tallies` CPU workers, and then of each feeder; NULL for
+                                   none */
+    unsigned cpu_tallies;       /* CPU workers that may have a part where there are tallies */
     const char *unpack_skipped; /* why auto has the CPU decode it, or "" where the GPU has failed;
                                    NULL where that is no question */
     struct unpack *unpack;      /* where packed input is decoded by an engine; otherwise NULL */

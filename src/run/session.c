@@ -81,6 +81,13 @@ static unsigned cpu_worker_count(const struct session *session)
     return session->cores > CPU_WORKERS_MIN ? session->cores : CPU_WORKERS_MIN;
 }
 
+/* CPU workers that may have a part in a reading with tallies: none where all is the GPUs', which
+   have nobody help them then. */
+static unsigned cpu_tally_count(const struct session *session)
+{
+    return session->options->device == DEVICE_GPU ? 0 : session->cpu_workers;
+}
+
 /* Makes the workers and the engines. False on failure; the session is then to be closed. */
 static bool prepare(struct session *session)
 {
@@ -392,6 +399,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .workers = session->workers,
                       .cpu_workers = session->cpu_workers,
                       .feeders = session->feeders,
+                      .cpu_tallies = cpu_tally_count(session),
                       .last = session->inputs <= 1,
                       .called_at = session->called_at,
                       .started_at = *started_at,
@@ -454,8 +462,8 @@ static void note_error(const char *path, const struct container_array *array,
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
-/* How an input is opened first. In auto a GPU decodes large files at most. Surveys are for the CPU.
- */
+/* How an input is opened first. In auto a GPU decodes large files at most. What is tallied is
+   decoded by the CPU, whoever tallies it. */
 static enum attempt first_attempt(const struct session *session, const char *path)
 {
     bool packed = false;
@@ -631,7 +639,8 @@ void session_survey(struct session *session, const struct survey_request *survey
     session->inputs++; /* threads are kept */
     if (in_order &&
         readings_open_several(&session->readings, &request, (unsigned)inputs->count, sum,
-                              session->cpu_workers, session->options->nan != NAN_SKIP) &&
+                              cpu_tally_count(session) + session->feeders,
+                              session->options->nan != NAN_SKIP) &&
         sample_inputs(session, inputs, in_order)) {
         do
             verdict =

@@ -212,6 +212,16 @@ bool work_on_cpu(struct worker *w)
     return good;
 }
 
+/* Ends what the worker has tallied, if its engine has not: of a feeder's, the fallback may have had
+   a part. */
+static void end_tallies(const struct worker *w)
+{
+    struct tally_set *set = w->setup.tallies;
+
+    for (unsigned i = 0; set && !set->goes_on && i < set->count; i++)
+        tally_end(&set->tally[i]);
+}
+
 void work_run(struct worker *w)
 {
     const struct engine *engine = engine_get(w->engine);
@@ -243,6 +253,7 @@ void work_run(struct worker *w)
                     !fallback_chunks(w, chunks, count) || !drain(w);
     }
     fallback_end(w);
+    end_tallies(w);
     if (!good || w->failed || !engine->restart)
         worker_close_kept(w);
 }

@@ -208,8 +208,6 @@ fi
 #
 # What does not go together, and what is wrong.
 #
-run -o median -D gpu four.f32
-is 'quantiles on a GPU' 2 '' "gpureduce: quantiles and histograms are computed on the CPU: leave out --device='gpu' $try"
 run --plot=x.svg four.f32
 is '--plot without a histogram' 2 '' "gpureduce: option '--plot' goes with --histogram only $try"
 run --histogram=3 --plot=x.svg four.f32 empty
@@ -338,8 +336,6 @@ sed 's/1.75/1.76/' out >record.tsv
 run --check=record.tsv
 is '--check of TSV' 1 'four.f32: FAILED (q0.25: recorded 1.76, found 1.75)' \
     'gpureduce: 1 of 1 results are not those in record.tsv'
-run --check=record.json -D gpu
-ok '--check on a GPU' test "$status" = 2
 
 # Integers of up to 16 bits and floats of one byte; worked out by Python's fractions.
 while read -r type median low high file; do

@@ -19,17 +19,21 @@
 #include "core/spread.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/zstd/kernels.h"
+#include "lib/cuda_runtime_emulated.h"
 #include "lib/zstd_emulated.h"
 #include "lib/zstd_samples.h"
 #include "sys/clock.h"
 
 #define STREAMS_MAX 256
-#define ARGUMENTS_MAX 128
+#define ARGUMENTS_MAX 256
 
 /* What the device says is free of its memory, bytes. */
 #ifndef EMULATED_FREE
 #    define EMULATED_FREE ((size_t)64 << 20)
 #endif
+
+/* Shared memory that a block may ask for, bytes: not enough for 2^16 counters of 32 bits. */
+#define EMULATED_SHARED (160 << 10)
 
 /* Of recursive kind: functions here call each other. */
 static pthread_mutex_t runtime;
@@ -106,6 +110,14 @@ static void queue_call(cudaStream_t stream, void (*run)(const void *), const voi
     memcpy(o->arguments, arguments, size);
 }
 
+void emulated_queue(cudaStream_t stream, void (*run)(const void *), const void *arguments,
+                    size_t size)
+{
+    ONE_AT_A_TIME;
+
+    queue_call(stream, run, arguments, size);
+}
+
 /* Runs the first operation of a stream, if there is one that need not wait. */
 static bool run_first(cudaStream_t stream)
 {
@@ -159,9 +171,8 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-    (void)attribute;
     (void)device;
-    *value = 1;
+    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? EMULATED_SHARED : 1;
     return cudaSuccess;
 }
 
@@ -181,9 +192,14 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 
 cudaError_t cudaHostRegister(void *memory, size_t size, unsigned flags)
 {
+    static unsigned windows;
+    ONE_AT_A_TIME;
+
     (void)memory;
     (void)size;
-    (void)flags;
+    /* Some files cannot be pinned. */
+    if (flags & cudaHostRegisterReadOnly)
+        return windows++ % 3 == 2 ? cudaErrorNotSupported : cudaSuccess;
     return cudaSuccess;
 }
 

@@ -99,6 +99,9 @@ static bool open_device(struct engine_state *engine, unsigned i, char reason[ENG
            cuda_check(cudaDeviceGetAttribute(&device->multiprocessors,
                                              cudaDevAttrMultiProcessorCount, (int)i),
                       "asking the GPU", reason) &&
+           cuda_check(cudaDeviceGetAttribute(&device->shared,
+                                             cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)i),
+                      "asking the GPU", reason) &&
            cuda_check(cuda_reduce_check(), "loading the kernels", reason);
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/cuda/check.h"
 #include "engine/cuda/kernels.h"
+#include "engine/cuda/tallies.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -38,6 +39,7 @@ struct engine_worker {
     struct partial *partial; /* in the device memory, as is the scratch */
     struct cuda_scratch *scratch;
     struct partial good; /* of all chunks known good */
+    struct cuda_tallies tallies;
     struct engine_times times;
     cudaEvent_t base; /* in the stream's past, at base_time */
     uint64_t base_time;
@@ -63,7 +65,10 @@ size_t feeder_pinned_size(size_t chunk_size)
 
 void feeder_close(struct engine_worker *feeder)
 {
-    /* Nothing below can be helped when it fails, and after a device has failed all of it does. */
+    /* Nothing below can be helped when it fails, and after a device has failed all of it does. What
+       is still on its way uses the memory. */
+    if (feeder->stream)
+        (void)cudaStreamSynchronize(feeder->stream);
     for (int i = 0; i < FEEDER_SLOTS; i++) {
         struct slot *slot = &feeder->slots[i];
 
@@ -79,6 +84,7 @@ void feeder_close(struct engine_worker *feeder)
         (void)cudaEventDestroy(feeder->base);
     if (feeder->device_memory)
         (void)cudaFree(feeder->device_memory);
+    cuda_tallies_close(&feeder->tallies);
     if (feeder->stream)
         (void)cudaStreamDestroy(feeder->stream);
     pinned_piece_close(&feeder->pinned, feeder->arena);
@@ -102,12 +108,17 @@ static bool pin_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_M
     return true;
 }
 
+/* Bytes of the largest chunk. */
+static size_t chunk_most(const struct engine_worker *feeder)
+{
+    return feeder->setup.in_place > feeder->size ? feeder->setup.in_place : feeder->size;
+}
+
 /* Device memory for all slots, the partial result and the scratch: one allocation, for each takes
    its time and they are made one after another. */
 static bool device_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_MAX])
 {
-    size_t in_place = feeder->setup.in_place;
-    size_t buffer = align_up(in_place > feeder->size ? in_place : feeder->size, mapping_page());
+    size_t buffer = align_up(chunk_most(feeder), mapping_page());
     size_t partial = align_up(sizeof *feeder->partial, mapping_page());
 
     if (!cuda_check(cudaMalloc((void **)&feeder->device_memory,
@@ -146,6 +157,9 @@ static bool make_resources(struct engine_worker *feeder, char reason[ENGINE_REAS
            cuda_check(cudaMemcpyAsync(feeder->partial, &feeder->good, sizeof feeder->good,
                                       cudaMemcpyHostToDevice, feeder->stream),
                       device, reason) &&
+           cuda_tallies_open(&feeder->tallies, &feeder->setup, feeder->device->multiprocessors,
+                             feeder->device->shared, chunk_most(feeder), feeder->arena,
+                             feeder->stream, reason) &&
            cuda_check(cudaEventCreate(&feeder->base), event, reason) &&
            cuda_check(cudaEventRecord(feeder->base, feeder->stream), event, reason) &&
            cuda_check(cudaStreamSynchronize(feeder->stream), device, reason);
@@ -203,6 +217,9 @@ static bool collect(struct engine_worker *feeder, struct slot *slot)
         !cuda_check(cudaEventSynchronize(slot->done), "reducing a chunk", feeder->error))
         return false;
     feeder->times.wait += clock_now() - begun;
+    if (!cuda_tallies_collect(&feeder->tallies, (unsigned)(slot - feeder->slots), slot->chunk.count,
+                              feeder->error))
+        return false;
     pinned_window_close(slot->window);
     slot->window = NULL;
     feeder->good = *slot->mirror;
@@ -257,6 +274,8 @@ enum engine_status feeder_reduce(struct engine_worker *feeder, const struct chun
                    "copying a chunk", feeder->error) &&
         cuda_check(cudaEventRecord(slot->copied, feeder->stream), event, feeder->error) &&
         cuda_check(cuda_reduce(&launch, feeder->stream), "starting a kernel", feeder->error) &&
+        cuda_tallies_take(&feeder->tallies, (unsigned)(slot - feeder->slots), slot->device,
+                          chunk->count, feeder->stream, feeder->error) &&
         cuda_check(cudaMemcpyAsync(slot->mirror, feeder->partial, sizeof *feeder->partial,
                                    cudaMemcpyDeviceToHost, feeder->stream),
                    "copying a result", feeder->error) &&
@@ -277,6 +296,7 @@ bool feeder_finish(struct engine_worker *feeder, struct partial *partial,
     /* From the oldest on; behind one that failed nothing is known good. */
     for (int i = 0; i < FEEDER_SLOTS && good; i++)
         good = collect(feeder, &feeder->slots[(feeder->next + (unsigned)i) % FEEDER_SLOTS]);
+    cuda_tallies_finish(&feeder->tallies);
     *partial = feeder->good;
     *times = feeder->times;
     feeder->times = (struct engine_times){0}; /* the timelines are the caller's now */

@@ -6,7 +6,7 @@
  * The partial result stays on the device and grows with every chunk. Behind each kernel a copy of
  * it is queued to the slot's pinned mirror: when the slot's event has passed, the mirror proves
  * that this chunk and all before it are counted. A chunk whose event has not passed is still in its
- * slot's buffer, so a device that fails takes nothing with it.
+ * slot's buffer, so a device that fails takes nothing with it. Tallies go the same way (tallies.h).
  *
  * One thread owns a feeder. The functions are those of struct engine (engine.h).
  */
@@ -22,6 +22,7 @@
 struct feeder_device {
     unsigned index; /* in the engine, which is also its number in the CUDA runtime */
     int multiprocessors;
+    int shared; /* bytes of shared memory that a block may ask for */
 };
 
 /* Bytes of a feeder's buffer for chunks of `chunk_size` bytes, and of all its pinned memory. */

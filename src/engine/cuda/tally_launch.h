@@ -1,0 +1,58 @@
+/*
+ * Tallies (core/tally.h) on a GPU: what their kernels offer to the engine, as kernels.h does.
+ */
+#ifndef GPUREDUCE_CUDA_TALLY_LAUNCH_H
+#define GPUREDUCE_CUDA_TALLY_LAUNCH_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/tally.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where cells begin, and whether their elements are kept, in device memory. */
+struct cuda_tally_cells {
+    uint64_t first[TALLY_CELLS_MAX];
+    unsigned char keep[TALLY_CELLS_MAX];
+};
+
+/* Behind a tally's counts in device memory: the elements that are +0 and -0, of words with a shift,
+   and how many elements the last launch has kept. */
+#define CUDA_TALLY_ZEROS 0
+#define CUDA_TALLY_KEPT 2
+#define CUDA_TALLY_MORE 3
+
+struct cuda_tally_launch {
+    /* By cuda_tallies_describe. Keys are made of bits as by order_key: all but the sign are changed
+       where the sign is set, if `turn` has them, and those in `flip` always. */
+    const struct tally_plan *plan;
+    unsigned element_size; /* bytes */
+    bool integers;
+    unsigned size; /* counts, without what is behind them */
+    uint64_t turn, flip;
+    uint64_t greatest; /* the key of the greatest number */
+
+    bool swap;         /* elements are not in the machine's byte order */
+    const void *data;  /* device memory, aligned to 16 bytes; can be read up to a multiple of 16 */
+    size_t count;      /* elements, at least 1, below 2^30 */
+    const void *table; /* device memory: struct cuda_tally_cells, or the plan's bounds */
+    uint64_t *counts;  /* device memory: `size`, and CUDA_TALLY_MORE; to be added to */
+    void *kept;        /* device memory for `count` elements, of cells */
+    int multiprocessors; /* of the device */
+    size_t shared;       /* bytes of shared memory that a block may ask for */
+};
+
+/* Tallies a chunk on the device: asynchronous, on the stream and the device that is current. Counts
+   mean what those of struct tally do; but those in front of a cell behind one that is kept are
+   right here, too. Elements are kept in the machine's byte order, and in any order. */
+cudaError_t cuda_tally(const struct cuda_tally_launch *launch, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,184 @@
+#!/bin/sh
+# Quantiles and histograms on a GPU: the same words and exit statuses as the CPU's, whatever the input
+# is. By a GPU, where there is one, and by the program with an emulated GPU, whose kernels run on the
+# host.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+bench=${program%gpureduce}gpureduce-bench
+programs=
+run -q -D gpu -o count data/raw/mixed-le.f32
+[ "$status" -ne 0 ] || programs=$program
+[ -z "${GPUREDUCE_EMULATED-}" ] || [ ! -x "$GPUREDUCE_EMULATED" ] ||
+    programs="$programs $GPUREDUCE_EMULATED"
+if [ -z "$programs" ] || [ ! -x "$bench" ]; then
+    skip 'tallies on a GPU' 'no GPU, nor an emulated one, or no gpureduce-bench'
+    finish
+fi
+
+# both NAME [OPTION...] FILE...: whether GPU and CPU print the same, and end with the same status.
+# With a file of -, what is in ./piped comes by a pipe.
+both() {
+    name=$1
+    shift
+    for how in cpu gpu; do
+        # shellcheck disable=SC2002 # a pipe is wanted
+        case $* in
+        *' -') cat piped | "$GPUREDUCE" -D $how "$@" >$how.out 2>$how.err ;;
+        *) "$GPUREDUCE" -D $how "$@" >$how.out 2>$how.err ;;
+        esac
+        echo $? >>$how.out
+    done
+    cp gpu.out out
+    cp gpu.err err
+    command="gpureduce -D gpu $*"
+    status=$(tail -n 1 out)
+    if cmp -s cpu.out gpu.out && cmp -s cpu.err gpu.err; then
+        pass "$label, $name"
+    else
+        fail "$label, $name"
+        explain
+        echo "# by the CPU:"
+        show cpu.out
+        show cpu.err
+    fi
+}
+
+# make NAME DISTRIBUTION TYPE SIZE
+make() {
+    "$bench" generate -q -d "$2" -t "$3" -b "$4" >"$1"
+}
+
+make normal normal f32 600000
+make full full f32 400000
+make sparse sparse f32 500000
+make halves normal f16 300000
+head -c 400000 /dev/zero >zeros
+# A ramp: each chunk lies in few cells, or in one.
+awk 'BEGIN { for (i = 0; i < 65536; i++) printf "%c%c%c%c", i % 256, int(i / 256), 128, 63 }' >ramp
+# With NaNs of both signs and infinities.
+{
+    head -c 40000 normal
+    printf '\0\0\300\177\0\0\200\177\0\0\200\377\0\0\300\377\0\0\0\200\0\0\0\0\1\0\0\200\1\0\0\0'
+    tail -c 60000 normal
+} >odd
+quantiles=median,q0.25,q0.001,p99.9,q0,q1
+
+for GPUREDUCE in $programs; do
+    case $GPUREDUCE in
+    *emulated) label='emulated GPU' ;;
+    *) label=GPU ;;
+    esac
+
+    for file in normal full sparse zeros ramp odd; do
+        for type in f32 f64 f16 bf16 f8e4m3 f8e5m2 '>f4' '>f8' '>f2'; do
+            both "quantiles of $file as $type" -q -o $quantiles,sum --nan skip -t "$type" $file
+            both "bins of $file as $type" -q --histogram=50,-3,7 -t "$type" $file
+            both "exponents of $file as $type" -q --histogram=exponent -t "$type" $file
+        done
+        for type in i8 u16 i32 '>u4' i64 u64 bool; do
+            both "quantiles of $file as $type" -q -o median,p99 -t "$type" $file
+            both "bins of $file as $type" -q --histogram=20 -t "$type" $file
+        done
+    done
+    for bins in 1 1000 1000,-1,1 9000 30000 65536,-0.01,3 3,-1e-300,1e300 7,1e-40,3e-39; do
+        for file in normal full sparse zeros; do
+            both "--histogram=$bins of $file" -q --histogram=$bins $file
+        done
+        both "--histogram=$bins of f64" -q -t f64 --histogram=$bins normal
+    done
+    for size in 256 4096 70000; do
+        for threads in 1 3; do
+            both "chunks of $size, $threads threads" -q -j $threads --chunk-size=$size \
+                -o $quantiles --histogram=100 normal
+            both "chunks of $size, $threads threads, f16" -q -j $threads --chunk-size=$size \
+                -t f16 -o $quantiles --histogram=exponent halves
+        done
+    done
+    for nan in propagate skip error; do
+        both "--nan=$nan" -q --nan=$nan -o $quantiles --histogram=10,-1,1 odd
+    done
+    both 'infinities have no range' -q --histogram=10 odd
+    both 'everything of summary' -q -o summary normal
+    both 'a part' -q --skip=400 --length=77777 -o $quantiles --histogram=100 normal
+    both 'one element' -q --length=1 -o median --histogram=3 normal
+    : >empty
+    both 'no element' -q -o median --histogram=3 empty
+    # Many quantiles: many cells.
+    many=$(awk 'BEGIN { for (i = 1; i < 30; i++) printf "q%.3f,", i / 30.1 }')
+    both 'many quantiles' -q -o "${many%,}" normal
+    both 'many quantiles of f64' -q -t f64 -o "${many%,}" normal
+    # Several files, and all of them as one.
+    both 'several files' -q -o $quantiles --histogram=9,-2,2 normal odd full
+    both 'a total' -q --total -o $quantiles --histogram=9,-2,2 normal sparse full
+    both 'a total of f16' -q --total -t f16 -o $quantiles halves zeros halves
+    # Pipes.
+    cp normal piped
+    both 'f32 by a pipe' -q -o median -
+    both 'a histogram by a pipe' -q --histogram=100,-3,3 -
+    both 'f16 by a pipe' -q -t f16 -o $quantiles --histogram=5 -
+    # What zstd has compressed, the CPU decodes: in parallel, or from front to back.
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q -f normal -o normal.zst
+        both 'compressed' -q -o $quantiles --histogram=100 normal.zst
+        : >frames.zst
+        for at in 0 100001 200002; do
+            tail -c +$((at + 1)) normal | head -c 100001 | "$ZSTD" -q -c >>frames.zst
+        done
+        both 'elements torn across frames' -q --length=75000 -o $quantiles --histogram=100 frames.zst
+    fi
+    both 'an array in a container' -q -o $quantiles data/npy/v1-f4.npy
+
+    [ "$label" != GPU ] || continue
+
+    # auto: where a GPU is called whatever the work is, it takes a part.
+    files='normal full sparse normal ramp zeros normal'
+    # shellcheck disable=SC2086 # several names
+    expected=$("$GPUREDUCE" -q -D cpu -o $quantiles --histogram=100,-3,3 $files)
+    environment=GPUREDUCE_CALL_GPU=1
+    # shellcheck disable=SC2086 # several names
+    run -q -j 1 -o $quantiles --histogram=100,-3,3 $files
+    is "$label, auto" 0 "$expected"
+    # Whether there is a chunk left for it depends on how the threads run.
+    try=0
+    : >err
+    while [ $try -lt 20 ] && ! grep -q '^  kernel ' err; do
+        # shellcheck disable=SC2086 # several names
+        run -v -j 1 --chunk-size=1000 -o $quantiles --histogram=100,-3,3 $files
+        try=$((try + 1))
+    done
+    ok "$label, auto has it" grep -q '^  kernel ' err
+
+    # Every call of CUDA fails once, alone and with all that follow it. The CPU then does the work,
+    # but for -D gpu. The chunks are of f32, with elements that are kept, and of f16.
+    failed=0
+    refused=0
+    # shellcheck disable=SC2086 # several names
+    sum=$("$GPUREDUCE" -q -D cpu -t f16 -o $quantiles halves)
+    call=1
+    while [ $call -le 120 ]; do
+        for fault in $call $call+; do
+            environment="GPUREDUCE_CUDA_FAULT=$fault"
+            run -q -D gpu -j 2 --chunk-size=100000 -t f16 -o $quantiles halves
+            if [ "$status" -eq 1 ]; then
+                fails_like "$label, call $fault" 'halves: GPU: .*'
+                refused=$((refused + 1))
+            elif [ "$status" -eq 3 ]; then
+                ok "$label, call $fault: one line, and no result" test ! -s out -a "$(wc -l <err)" -eq 1
+            else
+                is "$label, call $fault" 0 "$sum"
+            fi
+            environment="GPUREDUCE_CALL_GPU=1 GPUREDUCE_CUDA_FAULT=$fault"
+            # shellcheck disable=SC2086 # several names
+            run -q -j 1 --chunk-size=50000 -o $quantiles --histogram=100,-3,3 $files
+            is "$label, auto, call $fault" 0 "$expected" '*'
+            grep -q 'GPU failed: .*; continuing on the CPU' err && failed=$((failed + 1))
+        done
+        call=$((call + (call < 60 ? 1 : 7)))
+    done
+    environment=
+    ok "$label, a GPU failed in the middle of the work $refused times" test "$refused" -gt 10
+    ok "$label, auto: it failed in the middle of the work $failed times" test "$failed" -gt 10
+done
+finish

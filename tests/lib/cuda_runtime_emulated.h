@@ -1,0 +1,14 @@
+/*
+ * What emulated kernels need of the emulated CUDA runtime.
+ */
+#ifndef TESTS_CUDA_RUNTIME_EMULATED_H
+#define TESTS_CUDA_RUNTIME_EMULATED_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+
+/* Queues a call of `run` with a copy of its arguments, at most 256 bytes. */
+void emulated_queue(cudaStream_t stream, void (*run)(const void *), const void *arguments,
+                    size_t size);
+
+#endif

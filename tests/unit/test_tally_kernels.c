@@ -1,0 +1,657 @@
+/*
+ * The GPU's kernels for tallies by themselves: every element type, both byte orders, cells, words
+ * and bins, any data, in several launches of any number of blocks, and with any amount of shared
+ * memory. What they count must be what going through the elements one by one counts, by what
+ * core/tally.h says of a plan; that plans are right is test_survey's.
+ *
+ * Built twice: run on the host, a thread at a time (lib/tally_emulated.cu), where nvcc is; and with
+ * TEST_CUDA on a GPU, with more data; that skips where there is none.
+ *
+ * With `time [MIB]` as arguments the latter measures instead: what tallies of data on the device
+ * take, beside the kernel that finds sum and extremes, which is `1`.
+ *
+ * From the environment: KERNELS_RUNS is how many random tallies of a type, CHECK_SEED the seed.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/histogram.h"
+#include "core/order.h"
+#include "engine/cuda/kernels.h"
+#include "engine/cuda/tallies.h"
+#include "engine/engine.h"
+#include "lib/data_gen.h"
+#include "lib/tap.h"
+
+#ifdef TEST_CUDA
+#    define LENGTH_MAX ((size_t)1 << 21)
+#    define RUNS 300
+#else
+#    include "lib/tally_emulated.h"
+#    define LENGTH_MAX ((size_t)1 << 17)
+#    define RUNS 100
+#endif
+
+static struct rng rng;
+static unsigned char *memory, *data, *swapped, *kept; /* the first is the kernels' */
+static void *table;                                   /* the kernels', as are these */
+static uint64_t *counts;
+static void *room;
+static size_t shared_most;
+
+static uint64_t below(uint64_t bound)
+{
+    return rng_below(&rng, bound);
+}
+
+static bool once_in(uint64_t times)
+{
+    return below(times) == 0;
+}
+
+static void *allocate(size_t size)
+{
+    void *bytes = aligned_alloc(64, (size + 63) / 64 * 64);
+
+    if (!bytes)
+        abort();
+    return bytes;
+}
+
+#define BYTES_MAX (LENGTH_MAX * 8)
+#define COUNTS_BYTES ((HISTOGRAM_BINS_MAX + 2 + CUDA_TALLY_MORE) * sizeof(uint64_t))
+
+#ifdef TEST_CUDA
+static bool open_device(char reason[ENGINE_REASON_MAX])
+{
+    const int devices[] = {0};
+    const struct engine_needs needs = {.devices = devices, .device_count = 1, .workers = 1};
+    int shared = 0;
+
+    if (!engine_cuda.open(&needs, reason) || cudaMalloc((void **)&memory, BYTES_MAX) ||
+        cudaMalloc(&table, COUNTS_BYTES) || cudaMalloc((void **)&counts, COUNTS_BYTES) ||
+        cudaMalloc(&room, BYTES_MAX) ||
+        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0))
+        return false;
+    shared_most = (size_t)shared;
+    return true;
+}
+
+static bool copy_in(void *to, const void *from, size_t size)
+{
+    return cudaMemcpy(to, from, size, cudaMemcpyHostToDevice) == cudaSuccess;
+}
+
+static bool copy_out(void *to, const void *from, size_t size)
+{
+    return cudaMemcpy(to, from, size, cudaMemcpyDeviceToHost) == cudaSuccess;
+}
+
+static bool run_kernel(const struct cuda_tally_launch *launch, unsigned blocks)
+{
+    cudaError_t error;
+
+    (void)blocks;
+    error = cuda_tally(launch, NULL);
+    if (!error)
+        error = cudaDeviceSynchronize();
+    if (error)
+        tap_note("%s", cudaGetErrorString(error));
+    return error == cudaSuccess;
+}
+#else
+static bool open_device(char reason[ENGINE_REASON_MAX])
+{
+    (void)reason;
+    memory = allocate(BYTES_MAX);
+    table = allocate(COUNTS_BYTES);
+    counts = allocate(COUNTS_BYTES);
+    room = allocate(BYTES_MAX);
+    shared_most = EMULATED_TALLY_SHARED;
+    return true;
+}
+
+static bool copy_in(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+    return true;
+}
+
+static bool copy_out(void *to, const void *from, size_t size)
+{
+    return copy_in(to, from, size);
+}
+
+static bool run_kernel(const struct cuda_tally_launch *launch, unsigned blocks)
+{
+    emulated_tally(launch, blocks);
+    return true;
+}
+#endif
+
+/*
+ * What is expected, from the definition of a plan.
+ */
+
+static uint64_t key_at(enum element_type type, size_t i)
+{
+    return order_key(type, order_load(type, data + i * element_size(type)));
+}
+
+/* Whether the element with this key is kept. */
+static bool is_kept(const struct tally_plan *plan, uint64_t key)
+{
+    for (unsigned c = 0; c < plan->cells; c++)
+        if (key >= plan->first[c] && key <= tally_last(plan, c))
+            return plan->keep[c];
+    return false;
+}
+
+static void expect_cells(const struct tally_plan *plan, size_t n, uint64_t *expected)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t key = key_at(plan->type, i);
+
+        for (unsigned c = 0; c < plan->cells; c++)
+            expected[c] += key < plan->first[c];
+        expected[plan->cells] += key <= order_greatest(plan->type);
+    }
+}
+
+/* Whether element i is not before bound number `bound`. */
+static bool reaches(const struct tally_plan *plan, size_t i, size_t bound)
+{
+    if (element_is_integer(plan->type))
+        return key_at(plan->type, i) >= plan->bound_key[bound];
+    return element_load(plan->type, data + i * element_size(plan->type)) >= plan->bound[bound];
+}
+
+/* Bounds ascend: the number of those that the element reaches. */
+static size_t expected_bin(const struct tally_plan *plan, size_t i)
+{
+    const bool integers = element_is_integer(plan->type);
+    size_t low = 0, high = integers ? plan->reached : (size_t)plan->bins + 1;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (reaches(plan, i, middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (integers && low > 0 && (plan->holds_none || key_at(plan->type, i) > plan->last_key))
+        return (size_t)plan->bins + 1;
+    return low;
+}
+
+static void expect(const struct tally_plan *plan, size_t n, uint64_t *expected)
+{
+    const size_t size = tally_size(plan);
+
+    switch (plan->kind) {
+    case TALLY_CELLS:
+        expect_cells(plan, n, expected);
+        break;
+    case TALLY_WORDS:
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t bits = order_load(plan->type, data + i * element_size(plan->type));
+
+            expected[bits >> plan->shift]++;
+            if (plan->shift > 0) {
+                expected[size + CUDA_TALLY_ZEROS] += bits == 0;
+                expected[size + CUDA_TALLY_ZEROS + 1] += bits == order_sign(plan->type);
+            }
+        }
+        break;
+    case TALLY_BINS:
+        for (size_t i = 0; i < n; i++)
+            expected[expected_bin(plan, i)]++;
+        break;
+    }
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Whether `count` elements of `kept` are those of `data` that are to be kept, in any order. */
+static bool same_kept(const struct tally_plan *plan, size_t n, size_t count)
+{
+    const size_t size = element_size(plan->type);
+    uint64_t *keys[2] = {allocate(n * 8), allocate(n * 8)};
+    size_t wanted = 0;
+    bool same;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_kept(plan, key_at(plan->type, i)))
+            keys[0][wanted++] = key_at(plan->type, i);
+    for (size_t i = 0; i < count && i < n; i++)
+        keys[1][i] = order_key(plan->type, order_load(plan->type, kept + i * size));
+    same = wanted == count;
+    if (same) {
+        qsort(keys[0], count, sizeof *keys[0], compare_keys);
+        qsort(keys[1], count, sizeof *keys[1], compare_keys);
+        same = memcmp(keys[0], keys[1], count * sizeof *keys[0]) == 0;
+    }
+    free(keys[0]);
+    free(keys[1]);
+    return same;
+}
+
+/*
+ * A tally.
+ */
+
+/* Copies a plan's table to where the kernels look for it. */
+static bool copy_table(const struct tally_plan *plan)
+{
+    struct cuda_tally_cells cells = {.keep = {0}};
+
+    switch (plan->kind) {
+    case TALLY_CELLS:
+        memcpy(cells.first, plan->first, sizeof cells.first);
+        for (unsigned c = 0; c < plan->cells; c++)
+            cells.keep[c] = plan->keep[c];
+        return copy_in(table, &cells, sizeof cells);
+    case TALLY_WORDS:
+        break;
+    case TALLY_BINS:
+        return copy_in(table, plan->bound ? (const void *)plan->bound : plan->bound_key,
+                       ((size_t)plan->bins + 1) * 8);
+    }
+    return true;
+}
+
+/* Tallies n elements of `data` in so many launches, by blocks that may have `shared` bytes of
+   shared memory, and compares. */
+static void check_with(struct tap_family *family, const struct tally_plan *plan, size_t n,
+                       const char *what, unsigned launches, unsigned blocks, size_t shared)
+{
+    const size_t size = element_size(plan->type), counters = tally_size(plan);
+    const size_t most = n / launches + 1;
+    uint64_t *expected = calloc(1, COUNTS_BYTES), *got = calloc(1, COUNTS_BYTES);
+    struct cuda_tally_launch launch = {.swap = size > 1 && once_in(2),
+                                       .data = memory,
+                                       .table = table,
+                                       .counts = counts,
+                                       .kept = room,
+                                       .multiprocessors = (int)blocks,
+                                       .shared = shared < shared_most ? shared : shared_most};
+    size_t kept_count = 0;
+    bool good;
+
+    if (!expected || !got)
+        abort();
+    cuda_tallies_describe(&launch, plan);
+    expect(plan, n, expected);
+    if (launch.swap)
+        element_swap(swapped, data, n, size);
+    good = copy_table(plan) && copy_in(counts, got, COUNTS_BYTES);
+    for (size_t at = 0; at < n && good; at += launch.count) {
+        uint64_t now = 0;
+
+        launch.count = n - at < most ? n - at : most;
+        good = copy_in(memory, (launch.swap ? swapped : data) + at * size, launch.count * size) &&
+               run_kernel(&launch, blocks) &&
+               copy_out(&now, counts + counters + CUDA_TALLY_KEPT, sizeof now) &&
+               now <= launch.count;
+        if (plan->kind == TALLY_CELLS && good)
+            good = copy_out(kept + kept_count * size, room, (size_t)now * size);
+        kept_count += (size_t)now;
+    }
+    good = good && copy_out(got, counts, COUNTS_BYTES);
+    got[counters + CUDA_TALLY_KEPT] = 0;
+    tap_case(family,
+             good && memcmp(got, expected, COUNTS_BYTES) == 0 &&
+                 (plan->kind != TALLY_CELLS || same_kept(plan, n, kept_count)),
+             "%s, %s, %zu elements in %u launches of %u blocks, swap %d, %zu counters, %zu bytes "
+             "shared: %s",
+             element_name(plan->type), what, n, launches, blocks, launch.swap, counters,
+             launch.shared,
+             !good                                      ? "it failed"
+             : memcmp(got, expected, COUNTS_BYTES) == 0 ? "what is kept"
+                                                        : "counts");
+    free(expected);
+    free(got);
+}
+
+static void check(struct tap_family *family, const struct tally_plan *plan, size_t n,
+                  const char *what)
+{
+    static const size_t shares[] = {0, 100, 700, 5000, 40000, 99 << 10, 160 << 10, SIZE_MAX};
+
+    check_with(family, plan, n, what, 1 + (unsigned)below(4), 1 + (unsigned)below(3),
+               shares[below(sizeof shares / sizeof *shares)]);
+}
+
+/* Random data: a distribution; any bits; one value, or a few; those with others here and there. */
+static const char *fill(enum element_type type, size_t n)
+{
+    const size_t size = element_size(type);
+    const uint64_t kind = below(6);
+    const size_t values = 1 + below(kind == 0 ? 1 : 40);
+    const char *what = "any bits";
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = rng_next(&rng);
+
+        memcpy(data + i * size, &bits, size); /* the machine is little-endian, as GPUs are */
+    }
+    if (element_is_float(type) && kind > 2) {
+        const enum data_kind d = (enum data_kind)below(DATA_KINDS);
+
+        data_fill(d, type, data, n, rng_next(&rng));
+        what = data_kind_name(d);
+        for (uint64_t specials = once_in(2) ? below(n) : 0; specials > 0; specials--)
+            data_put_special(type, data, below(n), (enum data_special)below(DATA_SPECIALS));
+    } else if (!element_is_float(type) && kind > 3) {
+        for (size_t i = 0; i < n; i++)
+            memset(data + i * size + (size + 1) / 2, 0, size / 2);
+        what = "small numbers";
+    }
+    if (kind < 2 || once_in(4)) {
+        const uint64_t every = once_in(2) ? n + 1 : 1 + below(2000);
+
+        for (size_t i = values; i < n; i++)
+            if (below(every) > 0 || every > n)
+                memcpy(data + i * size, data + (values > 1 ? below(values) : 0) * size, size);
+        what = values == 1 ? "one value" : "few values";
+    }
+    return what;
+}
+
+/* Cells that begin anywhere, many of them at elements. */
+static void plan_cells(struct tally_plan *plan, enum element_type type, size_t n)
+{
+    const uint64_t least = order_least(type), greatest = order_greatest(type);
+    const unsigned most = once_in(4) ? TALLY_CELLS_MAX : 1 + (unsigned)below(9);
+    uint64_t first[TALLY_CELLS_MAX];
+
+    *plan = (struct tally_plan){.kind = TALLY_CELLS, .type = type};
+    for (unsigned i = 0; i < most; i++) {
+        first[i] = once_in(3) ? least + below(greatest - least) : key_at(type, below(n)) + below(2);
+        if (first[i] < least || first[i] > greatest)
+            first[i] = greatest;
+    }
+    first[0] = least;
+    qsort(first, most, sizeof *first, compare_keys);
+    for (unsigned i = 0; i < most; i++) {
+        if (plan->cells > 0 && plan->first[plan->cells - 1] == first[i])
+            continue;
+        plan->keep[plan->cells] = once_in(3);
+        plan->first[plan->cells++] = first[i];
+    }
+}
+
+/* Bins of a range near the elements, or beyond them; false where none can be. */
+static bool plan_bins(struct tally_plan *plan, enum element_type type, size_t n)
+{
+    static const uint32_t bins[] = {1, 2, 10, 1000, 4000, 20000, HISTOGRAM_BINS_MAX};
+    const size_t size = element_size(type);
+    struct histogram_range range;
+    const double a = element_load(type, data + below(n) * size);
+    const double b = element_load(type, data + below(n) * size);
+    const uint32_t number = once_in(2) ? bins[below(7)] : 1 + (uint32_t)below(3000);
+
+    range = (struct histogram_range){.low = fmin(a, b), .high = fmax(a, b)};
+    if (once_in(3)) {
+        range.low = ldexp(rng_unit(&rng) - 0.5, (int)below(60) - 20);
+        range.high = range.low + ldexp(rng_unit(&rng), (int)below(60) - 20);
+    }
+    return isfinite(range.low) && isfinite(range.high) && range.low < range.high &&
+           histogram_plan(plan, type, number, &range);
+}
+
+static void plan_words(struct tally_plan *plan, enum element_type type)
+{
+    const unsigned bits = 8 * (unsigned)element_size(type);
+    const unsigned least = bits <= 16 ? 0 : bits - 16;
+
+    *plan = (struct tally_plan){.kind = TALLY_WORDS, .type = type, .shift = least};
+    if (bits > 16)
+        plan->shift = once_in(2) ? (unsigned)element_formats[type].significant_bits - 1
+                                 : least + (unsigned)below(16);
+}
+
+static void check_type(enum element_type type, unsigned runs)
+{
+    struct tap_family families[3] = {{0}};
+
+    for (unsigned run = 0; run < runs; run++) {
+        const size_t n = 1 + below(once_in(6) ? LENGTH_MAX : once_in(2) ? 100 : 20000);
+        const char *what = fill(type, n);
+        struct tally_plan plan;
+
+        if (element_size(type) <= 2 || (run % 3 == 0 && element_is_float(type))) {
+            plan_words(&plan, type);
+            check(&families[0], &plan, n, what);
+        } else if (run % 3 == 1) {
+            plan_cells(&plan, type, n);
+            check(&families[1], &plan, n, what);
+        } else if (plan_bins(&plan, type, n)) {
+            check(&families[2], &plan, n, what);
+            histogram_free_plan(&plan);
+        }
+    }
+    if (element_size(type) <= 2 || element_is_float(type))
+        tap_family_end(&families[0], "%s, words", element_name(type));
+    if (element_size(type) > 2) {
+        tap_family_end(&families[1], "%s, cells", element_name(type));
+        tap_family_end(&families[2], "%s, bins", element_name(type));
+    }
+}
+
+/* So many of one value for one block that packed counters have been emptied, beside another one in
+   the same word; or one that all threads have. */
+static void check_many(void)
+{
+    static const size_t shares[] = {0, 160 << 10, SIZE_MAX};
+    struct tap_family family = {0};
+    struct tally_plan plan;
+
+    for (unsigned run = 0; run < 6; run++) {
+        for (size_t i = 0; i < LENGTH_MAX; i++) {
+            const uint16_t bits = (uint16_t)(0x3c00 + (run % 2 && i * 7 % 5 < 2));
+
+            memcpy(data + 2 * i, &bits, sizeof bits);
+        }
+        plan_words(&plan, ELEMENT_F16);
+        check_with(&family, &plan, LENGTH_MAX, run % 2 ? "two values" : "one value", 1, 1,
+                   shares[run / 2]);
+    }
+    tap_family_end(&family, "many of few values");
+}
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+#ifdef TEST_CUDA
+/*
+ * Measuring.
+ */
+
+#    define TIMES 21
+
+static cudaEvent_t events[2];
+static cudaStream_t stream;
+
+/* The median of some runs, milliseconds; one run goes before. Negative on failure. */
+static double median_time(const struct cuda_launch *reduce, const struct cuda_tally_launch *tally)
+{
+    float times[TIMES];
+
+    for (int i = -1; i < TIMES; i++) {
+        cudaError_t error = cudaEventRecord(events[0], stream);
+        float time;
+        int at = i;
+
+        if (!error)
+            error = tally ? cuda_tally(tally, stream) : cuda_reduce(reduce, stream);
+        if (error || cudaEventRecord(events[1], stream) || cudaEventSynchronize(events[1]) ||
+            cudaEventElapsedTime(&time, events[0], events[1]))
+            return -1;
+        for (; at > 0 && times[at - 1] > time; at--)
+            times[at] = times[at - 1];
+        if (i >= 0)
+            times[at] = time;
+    }
+    return times[TIMES / 2];
+}
+
+static void measure_plan(const struct cuda_launch *reduce, struct cuda_tally_launch *tally,
+                         const struct tally_plan *plan, const char *what, double sum)
+{
+    const double gigabytes = (double)reduce->count * (double)element_size(plan->type) / 1e9;
+    double time;
+
+    cuda_tallies_describe(tally, plan);
+    if (!copy_table(plan) || cudaMemset(counts, 0, COUNTS_BYTES)) {
+        printf("%s: failed\n", what);
+        return;
+    }
+    time = median_time(NULL, tally);
+    printf("    %-28s %8.3f ms  %8.1f GB/s  %6.3f\n", what, time, gigabytes / time * 1e3,
+           sum / time);
+}
+
+/* Cells as of a quantile each, which a sample has found: one in a hundred elements is kept. */
+static void plan_quantiles(struct tally_plan *plan, enum element_type type, unsigned quantiles,
+                           size_t n)
+{
+    uint64_t *keys = allocate(n * sizeof *keys);
+
+    for (size_t i = 0; i < n; i++)
+        keys[i] = key_at(type, i);
+    qsort(keys, n, sizeof *keys, compare_keys);
+    *plan = (struct tally_plan){.kind = TALLY_CELLS, .type = type, .cells = 1};
+    plan->first[0] = order_least(type);
+    for (unsigned i = 1; i <= quantiles; i++) {
+        const size_t at = n / (quantiles + 1) * i, half = n / 200 / quantiles;
+
+        if (keys[at - half] <= plan->first[plan->cells - 1])
+            continue;
+        plan->keep[plan->cells] = true;
+        plan->first[plan->cells++] = keys[at - half];
+        plan->first[plan->cells++] = keys[at + half] + 1;
+    }
+    free(keys);
+}
+
+static void measure_data(enum element_type type, enum data_kind kind, unsigned char *device,
+                         size_t bytes)
+{
+    const size_t size = element_size(type), n = BYTES_MAX / size;
+    struct cuda_scratch *scratch = NULL;
+    struct partial *partial = NULL, none;
+    struct cuda_launch reduce = {.type = type,
+                                 .wants = PARTIAL_SUM | PARTIAL_EXTREMES,
+                                 .data = device,
+                                 .count = bytes / size};
+    struct cuda_tally_launch tally = {
+        .data = device, .count = bytes / size, .table = table, .counts = counts};
+    const struct histogram_range range = {.low = -6, .high = 6};
+    struct tally_plan plan;
+    bool good;
+    double sum;
+
+    partial_clear(&none);
+    data_fill(kind, type, data, n, 1);
+    good = cudaDeviceGetAttribute(&reduce.multiprocessors, cudaDevAttrMultiProcessorCount, 0) ==
+               cudaSuccess &&
+           cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
+           cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
+           cudaMalloc(&tally.kept, bytes) == cudaSuccess &&
+           cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess &&
+           copy_in(partial, &none, sizeof none);
+    for (size_t at = 0; at < bytes && good; at += BYTES_MAX)
+        good = copy_in(device + at, data, BYTES_MAX < bytes - at ? BYTES_MAX : bytes - at);
+    tally.multiprocessors = reduce.multiprocessors;
+    tally.shared = shared_most;
+    reduce.partial = partial;
+    reduce.scratch = scratch;
+    sum = good ? median_time(&reduce, NULL) : -1;
+    printf("%s, %s, %zu elements: sum and extremes %.3f ms, %.1f GB/s\n", element_name(type),
+           data_kind_name(kind), reduce.count, sum, (double)bytes / 1e6 / sum);
+    plan_words(&plan, type);
+    plan.shift = size <= 2 ? 0 : (unsigned)element_formats[type].significant_bits - 1;
+    measure_plan(&reduce, &tally, &plan, size <= 2 ? "values" : "exponents", sum);
+    for (unsigned bins = 1000; size > 2 && bins <= 50000; bins += bins == 1000 ? 9000 : 40000) {
+        char what[40];
+
+        snprintf(what, sizeof what, "%u bins", bins);
+        if (histogram_plan(&plan, type, bins, &range))
+            measure_plan(&reduce, &tally, &plan, what, sum);
+        histogram_free_plan(&plan);
+    }
+    for (unsigned quantiles = 1; size > 2 && quantiles <= 9; quantiles *= 3) {
+        char what[40];
+
+        snprintf(what, sizeof what, "%u quantiles", quantiles);
+        plan_quantiles(&plan, type, quantiles, n);
+        measure_plan(&reduce, &tally, &plan, what, sum);
+    }
+    (void)cudaFree(scratch);
+    (void)cudaFree(partial);
+    (void)cudaFree(tally.kept);
+}
+
+/* Prints a line for each kind of tally, and each kind of data. */
+static int measure(size_t bytes)
+{
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_F16};
+    static const enum data_kind kinds[] = {DATA_NORMAL, DATA_SPARSE, DATA_CONSTANT};
+    unsigned char *device;
+
+    if (cudaMalloc((void **)&device, bytes) || cudaStreamCreate(&stream) ||
+        cudaEventCreate(&events[0]) || cudaEventCreate(&events[1])) {
+        fprintf(stderr, "%s\n", cudaGetErrorString(cudaGetLastError()));
+        return EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++)
+            measure_data(types[i], kinds[j], device, bytes);
+    return EXIT_SUCCESS;
+}
+#endif
+
+int main(int argc, char *argv[])
+{
+    const unsigned runs = (unsigned)from_environment("KERNELS_RUNS", RUNS);
+    const uint64_t seed = from_environment("CHECK_SEED", 1);
+    char reason[ENGINE_REASON_MAX] = "";
+
+    if (!open_device(reason))
+        return tap_skip_all(reason);
+    rng_seed(&rng, seed);
+    data = allocate(BYTES_MAX);
+    swapped = allocate(BYTES_MAX);
+    kept = allocate(BYTES_MAX);
+#ifdef TEST_CUDA
+    if (argc > 1 && strcmp(argv[1], "time") == 0)
+        return measure((argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 1024) << 20);
+#else
+    (void)argc;
+    (void)argv;
+#endif
+    tap_note("seed %" PRIu64, seed);
+    for (int t = 0; t < (int)ELEMENT_TYPES; t++)
+        check_type((enum element_type)t, runs);
+    check_many();
+    free(data);
+    free(swapped);
+    free(kept);
+    return tap_done();
+}
