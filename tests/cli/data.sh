@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without
 # gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU;
-# on an emulated one, where there is none.
+# on an emulated one, where there is none. And files of several arrays what data/containers.tsv says.
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
@@ -138,6 +138,28 @@ while IFS=$tab read -r number options operations file; do
     status=$?
     check "$file" "$options" "$operations" "$number" 'through a pipe'
 done <alone
+
+# Containers: each result by itself, and all of a file together. A build may lack what some need.
+grep -v '^#' "$sources/data/containers.tsv" >containers
+ok 'the table of containers has rows' test "$(wc -l <containers)" -gt 400
+ok 'all of these files are in it' test "$(cut -f 1 containers | sort -u)" = \
+    "$(find "$sources/data/containers" -type f | sed 's|.*/data/||' | sort)"
+cut -f 1,2 containers | uniq >arrays
+while IFS=$tab read -r file option; do
+    case $file in
+    *.h5) needs=$(gpureduce --version | sed -n 's/^HDF5: none$/libhdf5/p') ;;
+    *deflated*) needs=$(gpureduce -q -o count "data/$file" >/dev/null 2>&1 || echo zlib) ;;
+    *) needs= ;;
+    esac
+    if [ -n "$needs" ]; then
+        skip "$file $option" "built without $needs"
+        continue
+    fi
+    awk -F "$tab" -v file="$file" -v option="$option" '$1 == file && $2 == option' containers >rows
+    run -q -D cpu -o "$(cut -f 3 rows | paste -s -d , -)" "$option" "data/$file"
+    cut -f 4 rows >values/array
+    ok "$file $option" cmp values/array out
+done <arrays
 
 read -r groups all <counts
 # shellcheck disable=SC2086 # words

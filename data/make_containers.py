@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Makes the files in containers/, each by its format's own package, and containers.tsv beside them.
+
+    python3 data/make_containers.py
+
+Needs Python 3.9 and the packages numpy, safetensors, gguf and h5py; those in the repository were made with
+numpy 2.4.6, safetensors 0.8.0, gguf 0.19.0 and h5py 3.16.0. What the arrays must reduce to is computed by
+make.py, from the elements: see there.
+"""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+import make  # noqa: E402
+
+import gguf  # noqa: E402
+import h5py  # noqa: E402
+import numpy as np  # noqa: E402
+import safetensors  # noqa: E402
+
+SHAPE = (3, 5, 7)
+COUNT = 3 * 5 * 7
+NUMPY = {'f16': '<f2', 'f32': '<f4', 'f64': '<f8', 'i8': 'i1', 'i16': '<i2', 'i32': '<i4', 'i64': '<i8', 'u8': 'u1',
+         'u16': '<u2', 'u32': '<u4', 'u64': '<u8', 'bool': '?'}
+SAFETENSORS = {'f16': 'float16', 'bf16': 'bfloat16', 'f32': 'float32', 'f64': 'float64', 'f8e4m3': 'float8_e4m3fn',
+               'f8e5m2': 'float8_e5m2', 'i8': 'int8', 'i64': 'int64', 'u8': 'uint8', 'u16': 'uint16', 'bool': 'bool'}
+rows = []
+
+
+def make_elements():
+    """By their names, the type, the bytes and what they must reduce to."""
+    elements = {}
+    for kind in make.TYPES:
+        patterns = make.mixed(kind)[:COUNT]
+        values = [make.to_value(kind, x) for x in patterns]
+        elements['mixed.' + kind] = (kind, SHAPE, make.pack(kind, patterns), make.reduce(kind, values))
+    for kind, (size, signed) in make.INTEGERS.items():
+        values = make.spread_integers(kind, 205)[100:]
+        data = b''.join(x.to_bytes(size, 'little', signed=signed) for x in values)
+        elements['spread.' + kind] = (kind, SHAPE, data, make.reduce_integers(values))
+    for kind in make.FLOATS8:
+        values = [make.float8(kind, x) for x in range(COUNT)]
+        elements['first.' + kind] = (kind, SHAPE, bytes(range(COUNT)), make.reduce(kind, values))
+    truths = bytes(i % 3 % 2 for i in range(COUNT))
+    elements['thirds.bool'] = ('bool', SHAPE, truths, make.reduce_integers(list(truths)))
+    nans = [0.25 * i for i in range(20)]
+    nans[7] = nans[11] = make.NAN
+    data = make.pack('f32', [make.to_bits('f32', x) for x in nans])
+    elements['layer/0/nan'] = ('f32', (4, 5), data, make.reduce('f32', nans))
+    elements['scalar'] = ('f64', (), make.pack('f64', [make.to_bits('f64', 0.1)]), make.reduce('f64', [0.1]))
+    elements['none'] = ('f32', (0, 7), b'', make.reduce('f32', []))
+    return elements
+
+
+ELEMENTS = make_elements()
+
+
+def array(name):
+    kind, shape, data, _ = ELEMENTS[name]
+    return np.frombuffer(data, NUMPY[kind]).reshape(shape)
+
+
+def expect(file, names):
+    for name in names:
+        for op in make.OPS:
+            rows.append((f'containers/{file}', f'--array={name}', op, ELEMENTS[name][3][op]))
+
+
+def path(file):
+    return os.path.join(make.HERE, 'containers', file)
+
+
+def make_safetensors():
+    kept, tensors = [], {}  # the package takes addresses
+    for name, (kind, shape, data, _) in ELEMENTS.items():
+        if kind not in SAFETENSORS:
+            continue
+        kept.append(np.frombuffer(data, 'u1'))
+        tensors[name] = safetensors.TensorSpec(dtype=SAFETENSORS[kind], shape=shape, data_len=len(data),
+                                               data_ptr=kept[-1].ctypes.data)
+    with open(path('small.safetensors'), 'wb') as file:
+        file.write(safetensors.serialize(tensors, {'made by': 'data/make_containers.py'}))
+    expect('small.safetensors', tensors)
+
+
+def make_npz():
+    names = [name for name in ELEMENTS if ELEMENTS[name][0] in NUMPY]
+    np.savez(path('stored.npz'), **{name: array(name) for name in names})
+    expect('stored.npz', names)
+    names = ['mixed.f32', 'mixed.f64', 'spread.i16', 'layer/0/nan', 'none', 'scalar']
+    np.savez_compressed(path('deflated.npz'), **{name: array(name) for name in names})
+    expect('deflated.npz', names)
+
+
+def make_gguf():
+    kinds = ('f32', 'f16', 'bf16', 'f64', 'i8', 'i16', 'i32', 'i64')
+    names = [name for name in ELEMENTS if ELEMENTS[name][0] in kinds and name not in ('none', 'scalar')]
+    writer = gguf.GGUFWriter(path('small.gguf'), 'none')
+    for name in names:
+        kind, shape, data, _ = ELEMENTS[name]
+        if kind == 'bf16':
+            last = 2 * shape[-1]
+            writer.add_tensor(name, np.frombuffer(data, 'u1').reshape(shape[:-1] + (last,)),
+                              raw_dtype=gguf.GGMLQuantizationType.BF16)
+        else:
+            writer.add_tensor(name, array(name))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    expect('small.gguf', names)
+
+
+def make_hdf5():
+    plain = ['spread.i8', 'spread.u64', 'none', 'scalar']
+    chunked = {'mixed.f16': {}, 'mixed.f32': {'compression': 'gzip'}, 'spread.i32': {'fletcher32': True},
+               'mixed.f64': {'compression': 'gzip', 'shuffle': True, 'fletcher32': True},
+               'layer/0/nan': {'compression': 'gzip', 'shuffle': True}}
+    with h5py.File(path('small.h5'), 'w', libver=('v110', 'v110')) as file:
+        for name in plain:
+            file[name] = array(name)
+        for name, how in chunked.items():
+            x = array(name)
+            if name in ('mixed.f32', 'spread.i32'):
+                x = x.astype(x.dtype.newbyteorder('>'))
+            file.create_dataset(name, data=x, chunks=tuple((n + 1) // 2 for n in x.shape), **how)
+    expect('small.h5', plain + list(chunked))
+
+
+def main():
+    os.makedirs(path(''), exist_ok=True)
+    make_safetensors()
+    make_npz()
+    make_gguf()
+    make_hdf5()
+    with open(os.path.join(make.HERE, 'containers.tsv'), 'w', encoding='utf-8') as out:
+        out.write('# file\toptions\top\tvalue\n')
+        out.writelines('\t'.join(row) + '\n' for row in rows)
+
+
+if __name__ == '__main__':
+    main()
