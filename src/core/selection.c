@@ -337,10 +337,12 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
 
     for (unsigned j = 0; t->place && j < parts->count; j++) {
         struct part *p = &parts->part[j];
+        size_t begin, end;
 
-        for (size_t i = t->place[p->fine]; i < t->place[p->fine + 1]; i++)
-            if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
-                return false;
+        for (size_t block = 0; tally_kept(t, block, p->fine, &begin, &end); block++)
+            for (size_t i = begin; i < end; i++)
+                if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
+                    return false;
     }
     for (size_t i = 0; !t->place && i < t->kept_count; i++) {
         const uint64_t key = order_key(type, size == sizeof *words ? words[i] : wide[i]);

@@ -12,7 +12,12 @@
 
 /* Elements from which on a worker counts and orders what it has kept: less is looked through as
    soon. */
-#define COUNTED_MIN ((size_t)1 << 16)
+#define COUNTED_MIN ((size_t)1 << 15)
+
+/* Elements of a block that is put in order, at least, and for each part that they may be of: a
+   block, the numbers of its elements' parts and what comes of it fit the level-2 cache. */
+#define BLOCK_MIN ((size_t)1 << 15)
+#define BLOCK_PER_PART 8
 
 size_t tally_size(const struct tally_plan *plan)
 {
@@ -155,49 +160,101 @@ static void count_fine(struct tally *t)
         count_sized(t, &cells, 8);
 }
 
-/* Puts the elements in the order of their parts, into `to`. */
-static inline void order_sized(const struct tally *t, const struct kept_cells *cells, void *to,
-                               size_t *next, size_t size)
+/* A block that is put in order: the part of each of its elements, and the elements in order. */
+struct ordering {
+    size_t parts;
+    uint32_t *part;
+    uint32_t *next; /* where the next element of each part belongs */
+    void *to;
+};
+
+/* Puts elements from number `begin` on, `count` of them, in the order of their parts, and counts
+   them. */
+static inline void order_block(struct tally *t, const struct kept_cells *cells,
+                               const struct ordering *o, size_t begin, size_t count,
+                               uint32_t *place, size_t size)
 {
-    for (size_t i = 0; i < t->kept_count; i++) {
-        const uint64_t bits = kept_bits(t, i, size);
-        const size_t at = next[kept_part(cells, bits)]++;
+    uint32_t sum = 0;
+
+    memset(o->next, 0, o->parts * sizeof *o->next);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t part = (uint32_t)kept_part(cells, kept_bits(t, begin + i, size));
+
+        o->part[i] = part;
+        o->next[part]++;
+    }
+    for (size_t part = 0; part < o->parts; part++) {
+        const uint32_t here = o->next[part];
+
+        t->fine[part] += here;
+        place[part] = o->next[part] = sum;
+        sum += here;
+    }
+    place[o->parts] = sum;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t at = o->next[o->part[i]]++;
 
         if (size == sizeof(uint32_t))
-            ((uint32_t *)to)[at] = (uint32_t)bits;
+            ((uint32_t *)o->to)[at] = (uint32_t)kept_bits(t, begin + i, size);
         else
-            ((uint64_t *)to)[at] = bits;
+            ((uint64_t *)o->to)[at] = kept_bits(t, begin + i, size);
     }
+    memcpy((char *)t->kept + begin * size, o->to, count * size);
 }
 
-/* Puts the elements that were counted in the order of their parts. Without the memory for it they
-   stay as they are. */
-static void order_fine(struct tally *t)
+/* Counts the elements that are kept in parts of their cells, and puts each block of them in the
+   order of these. False without the memory for it: then nothing has been done. */
+static bool order_kept(struct tally *t)
 {
     const size_t size = element_size(t->plan->type), parts = fine_size(t->plan);
-    size_t *place = malloc((parts + 1) * sizeof *place), *next = malloc(parts * sizeof *next);
-    void *to = malloc(t->kept_count * size);
+    /* What is known of a block takes a small part of the room of its elements. */
+    const size_t block = parts * BLOCK_PER_PART > BLOCK_MIN ? parts * BLOCK_PER_PART : BLOCK_MIN;
+    const size_t blocks = (t->kept_count - 1) / block + 1;
+    struct ordering o = {.parts = parts,
+                         .part = malloc(block * sizeof *o.part),
+                         .next = malloc(parts * sizeof *o.next),
+                         .to = malloc(block * size)};
     struct kept_cells cells;
+    bool good;
 
-    if (place && next && to) {
-        place[0] = 0;
-        for (size_t part = 0; part < parts; part++)
-            place[part + 1] = place[part] + (size_t)t->fine[part];
-        memcpy(next, place, parts * sizeof *next);
+    t->fine = calloc(parts, sizeof *t->fine);
+    t->place = malloc(blocks * (parts + 1) * sizeof *t->place);
+    good = t->fine && t->place && o.part && o.next && o.to;
+    if (good) {
+        t->block = block;
         find_kept_cells(&cells, t->plan);
-        if (size == 4)
-            order_sized(t, &cells, to, next, 4);
-        else
-            order_sized(t, &cells, to, next, 8);
-        free(t->kept);
-        t->kept = to;
-        t->kept_room = t->kept_count;
-        t->place = place;
     } else {
-        free(to);
-        free(place);
+        free(t->fine);
+        free(t->place);
+        t->fine = NULL;
+        t->place = NULL;
     }
-    free(next);
+    for (size_t i = 0; i < blocks && good; i++) {
+        const size_t begin = i * block;
+        const size_t count = t->kept_count - begin < block ? t->kept_count - begin : block;
+        uint32_t *place = t->place + i * (parts + 1);
+
+        if (size == 4)
+            order_block(t, &cells, &o, begin, count, place, 4);
+        else
+            order_block(t, &cells, &o, begin, count, place, 8);
+    }
+    free(o.part);
+    free(o.next);
+    free(o.to);
+    return good;
+}
+
+bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin, size_t *end)
+{
+    const size_t first = block * t->block;
+    const uint32_t *place = t->place + block * (fine_size(t->plan) + 1) + fine;
+
+    if (first >= t->kept_count)
+        return false;
+    *begin = first + place[0];
+    *end = first + place[1];
+    return true;
 }
 
 /* How many elements of each cell are kept, or have been dropped. */
@@ -273,13 +330,10 @@ void tally_end(struct tally *t)
     if (t->plan->kind != TALLY_CELLS || t->ended)
         return;
     t->ended = true;
-    if (t->dropped || t->kept_count >= COUNTED_MIN)
+    if (t->dropped || (t->kept_count >= COUNTED_MIN && !order_kept(t)))
         count_fine(t);
     if (t->dropped)
         t->kept_count = 0;
-    /* Both copies fit the room: where there are few, no more than half of it has been taken. */
-    if (t->fine && !t->failed && t->kept_count > 0 && t->kept_count <= t->plan->room / 4)
-        order_fine(t);
     if (!t->failed)
         count_behind(t);
 }

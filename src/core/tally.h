@@ -85,10 +85,12 @@ struct tally {
     void *kept;
     size_t kept_count, kept_room; /* elements */
     bool dropped;
-    uint64_t *fine; /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
-    size_t *place;  /* where the elements of each of these begin, and behind the last one the end of
-                       all; NULL where they are in no order */
-    void *scratch;  /* the engine's; freed with the tally */
+    uint64_t *fine;  /* counts of kept cells, 2^fine_bits each, one after the other; may be NULL */
+    size_t block;    /* elements of a block of those that are kept: each block has them in the order
+                        of their fine counts; 0 where they are in no order */
+    uint32_t *place; /* where in the block those of each fine count begin, and behind the last one
+                        the end of all: so many numbers a block; NULL where they are in no order */
+    void *scratch;   /* the engine's; freed with the tally */
 };
 
 /* What one reading counts: tallies of several plans. */
@@ -112,12 +114,17 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* All elements were taken. Where many were kept, counts them in parts as well, and puts them in the
-   order of these, since that is better done by each worker. A second time it does nothing. */
+/* All elements were taken. Where many were kept, counts them in parts as well, and puts blocks of
+   them in the order of these, since that is better done by each worker. A second time it does
+   nothing. */
 void tally_end(struct tally *t);
 
 /* Counts in `fine` what was kept, if that has not been done. */
 void tally_count_kept(struct tally *t);
+
+/* Of elements that are kept in order: block number `block` has those of a fine count from *begin up
+   to *end. False where there is no such block. */
+bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin, size_t *end);
 
 /* Adds the counts of `other`; what it has kept stays where it is. Either both have fine counts, or
    none. */

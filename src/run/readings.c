@@ -2,17 +2,23 @@
 
 #include "run/readings.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/order.h"
 #include "run/session_options.h"
 #include "sys/clock.h"
+#include "sys/task_thread.h"
 
 /* A file that is not in memory is sampled at fewer places, each of which costs a request, and more
    is taken of each. */
 #define UNCACHED 0.5
 #define UNCACHED_RUNS 512
 #define UNCACHED_LENGTH 256
+
+/* Threads that read a sample, at most, and runs that each takes at a time. */
+#define SAMPLERS_MAX 16
+#define RUNS_SHARE 64
 
 void readings_open(struct readings *r, const struct survey_request *request)
 {
@@ -91,16 +97,48 @@ static uint64_t run_index(size_t number, size_t count, uint64_t limit, size_t le
     return (uint64_t)(share * ((double)number + place));
 }
 
-/* Takes runs of a source. False on failure. */
-static bool read_runs(struct source *source, struct selection_runs runs, unsigned char *elements)
-{
-    const struct source_info *info = source_info(source);
-    bool good = true;
+/* Runs that are read: by several threads, a share at a time. */
+struct sampling {
+    struct source *source;
+    struct selection_runs runs;
+    unsigned char *elements;
+    _Atomic size_t next; /* number of the first run that nobody has */
+    _Atomic bool failed;
+};
 
-    for (size_t i = 0; i < runs.count && good; i++)
-        good = source_read_at(source, run_index(i, runs.count, info->elements, runs.length),
-                              runs.length, elements + i * runs.length * info->element_size);
-    return good;
+static void read_shares(void *argument)
+{
+    struct sampling *s = argument;
+    const struct source_info *info = source_info(s->source);
+    const size_t count = s->runs.count, length = s->runs.length;
+    size_t first;
+
+    while ((first = atomic_fetch_add(&s->next, RUNS_SHARE)) < count)
+        for (size_t i = first; i < count && i < first + RUNS_SHARE; i++)
+            if (!source_read_at(s->source, run_index(i, count, info->elements, length), length,
+                                s->elements + i * length * info->element_size))
+                atomic_store(&s->failed, true);
+}
+
+/* Takes runs of a source, by up to so many threads. False on failure. */
+static bool read_runs(struct source *source, struct selection_runs runs, unsigned char *elements,
+                      unsigned workers)
+{
+    struct sampling s = {.source = source, .runs = runs, .elements = elements};
+    struct task_thread threads[SAMPLERS_MAX - 1];
+    unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX, started = 0;
+    const size_t shares = runs.count / RUNS_SHARE;
+
+    most = most > shares ? (unsigned)shares : most;
+    while (started + 1 < most) {
+        task_thread_init(&threads[started]);
+        /* Where no thread can be had, this one does it. */
+        (void)task_thread_start(&threads[started++], read_shares, &s, true);
+    }
+    read_shares(&s);
+    while (started > 0)
+        task_thread_end(&threads[--started]);
+    return !atomic_load(&s.failed);
 }
 
 bool readings_sample(struct readings *r, struct source *source)
@@ -127,7 +165,8 @@ bool readings_sample(struct readings *r, struct source *source)
         source_error(source, "out of memory");
         return false;
     }
-    if (!read_runs(source, runs, r->sample + r->runs_taken * runs.length * info->element_size))
+    if (!read_runs(source, runs, r->sample + r->runs_taken * runs.length * info->element_size,
+                   r->workers))
         return false;
     r->runs_taken += runs.count;
     return true;
@@ -160,7 +199,7 @@ static bool sample(struct readings *r, struct run *run)
     elements = malloc(runs.count * runs.length * size);
     if (!elements)
         return out_of_memory(run);
-    good = read_runs(run->source, runs, elements);
+    good = read_runs(run->source, runs, elements, run->cpu_workers);
     if (good && !survey_sample(r->survey, elements, runs.count, runs.length))
         good = out_of_memory(run);
     free(elements);

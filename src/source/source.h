@@ -249,8 +249,8 @@ void source_lost(struct source *s, const struct chunk *chunk);
 bool source_is_random(const struct source *s);
 
 /* Reads `count` elements, which are there, from the one numbered `index` on, in this machine's byte
-   order. What it reads does not count as read. Not while workers ask for chunks. False on failure.
- */
+   order. What it reads does not count as read. Several threads may call it at a time, but not while
+   workers ask for chunks. False on failure. */
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements);
 
 /* The same as source_read_at, but any worker may call it at any time; it counts as read, and

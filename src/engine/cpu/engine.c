@@ -28,6 +28,10 @@
    one. */
 #define PIECE_BYTES CPU_PIECE_BYTES
 
+/* One byte in so many makes pages present: the kernel maps those around it as well, but not always.
+ */
+#define TOUCHED_BYTES ((size_t)4 << 10)
+
 struct engine_state {
     const struct cpu_kernels *kernels;
 };
@@ -138,6 +142,14 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
     return true;
 }
 
+/* Has the pages of a mapped piece become present. Kernels of tallies ask for the bytes of the next
+   piece ahead, which the processor does not do for pages that are not. */
+static void touch(const unsigned char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i += TOUCHED_BYTES)
+        (void)*(const volatile unsigned char *)(data + i);
+}
+
 static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
 {
     struct partial *partial = &worker->reducer.partial;
@@ -150,9 +162,13 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
 
     if (chunk->place)
         before = partial_take_places(partial);
-    for (size_t i = 0; i < chunk->count && good; i += piece)
-        good = reduce_piece(worker, data + i * size,
-                            chunk->count - i < piece ? chunk->count - i : piece, chunk->index + i);
+    for (size_t i = 0; i < chunk->count && good; i += piece) {
+        const size_t left = chunk->count - i, count = left < piece ? left : piece;
+
+        if (chunk->mapped && worker->tallies)
+            touch(data + (i + count) * size, (left - count < piece ? left - count : piece) * size);
+        good = reduce_piece(worker, data + i * size, count, chunk->index + i);
+    }
     if (chunk->place)
         partial_put_places(partial, &before, chunk->place, chunk->places);
     worker->reduce_time += clock_now() - begun;
