@@ -112,10 +112,12 @@ tests_gpureduce_emulated_SOURCES = \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
 	tests/lib/cuda_tally_emulated.c \
 	tests/lib/tally_emulated.cu tests/lib/tally_emulated.h \
+	tests/lib/slice_emulated.cu \
 	src/engine/cuda/check.c \
 	src/engine/cuda/engine.c \
 	src/engine/cuda/feeder.c \
 	src/engine/cuda/pinned.c \
+	src/engine/cuda/slicer.c \
 	src/engine/cuda/tallies.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c \
@@ -129,7 +131,7 @@ tests_gpureduce_emulated_SOURCES = \
 	src/source/common.c \
 	src/source/packed.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
-	-DFAULTS=1 -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
+	-DFAULTS=1 -DSLICES_LEAST=100 -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
@@ -152,13 +154,15 @@ tests_unit_test_tally_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_tally_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_tally_cuda_SOURCES = tests/unit/test_tally_kernels.c
 tests_unit_test_tally_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
-cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po
+cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po \
+	tests/lib/$(DEPDIR)/slice_emulated.Po
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \
 	tests/cli/bench.sh \
 	tests/cli/arrays.sh \
 	tests/cli/axis.sh \
+	tests/cli/axis_gpu.sh \
 	tests/cli/hdf5.sh \
 	tests/cli/unpack.sh \
 	tests/cli/tallies.sh \

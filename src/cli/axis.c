@@ -23,10 +23,11 @@ struct output {
     const struct options *options;
     const char *path, *array; /* `array` NULL where the file is one */
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
-    FILE *npy;   /* NULL: lines on standard output */
-    bool failed; /* it could not be written to, as an error has said */
-    bool first;  /* no heading stands on standard output yet */
-    char *front; /* of each line: what stands before the index, in JSON or TSV */
+    FILE *npy;                /* NULL: lines on standard output */
+    bool failed;              /* it could not be written to, as an error has said */
+    struct engine_state *gpu; /* NULL where the CPU does it */
+    bool first;               /* no heading stands on standard output yet */
+    char *front;              /* of each line: what stands before the index, in JSON or TSV */
 };
 
 /* The longest line, but for what stands in front of it. */
@@ -329,7 +330,7 @@ static void reduce(struct output *out, const struct container_array *array)
         return;
     }
     good = axis_reduce(&options->session, &options->axis, options->operations,
-                       options->operation_count, out->path, array, &sink, &outcome);
+                       options->operation_count, out->gpu, out->path, array, &sink, &outcome);
     free(out->front);
     if (out->npy) {
         good =
@@ -361,7 +362,8 @@ void axis_files(const struct options *options)
 {
     struct output out = {.options = options, .first = true};
 
-    if (options->axis_output && !output_possible(options->axis_output))
+    if ((options->axis_output && !output_possible(options->axis_output)) ||
+        !axis_open_gpu(&options->session, &out.gpu))
         return;
     for (int i = 0; i < options->file_count; i++) {
         out.path = options->files[i];
@@ -370,4 +372,5 @@ void axis_files(const struct options *options)
         else
             reduce(&out, NULL);
     }
+    axis_close_gpu(out.gpu);
 }

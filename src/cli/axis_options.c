@@ -89,9 +89,6 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
         if (operation_quantile(options->operations[i]) & options->session.survey.required)
             return arguments_wrong(a, "there are no quantiles along an axis: leave %s out",
                                    options->operations[i]->name);
-    if (options->session.device == DEVICE_GPU)
-        return arguments_wrong(
-            a, "results along an axis are computed on the CPU: leave out --device=%s", "gpu");
     if (options->axis_output && options->output != OUTPUT_TEXT)
         return arguments_wrong(a, "option %s does not go with --output",
                                options->output == OUTPUT_JSON ? "--json" : "--tsv");

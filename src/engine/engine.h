@@ -185,6 +185,44 @@ struct engine_unpack {
     const char *(*error)(const struct engine_unpacker *);
 };
 
+/*
+ * Slices: the elements along one axis of an array. A slicer finds the sums and extremes of all
+ * slices of a chunk. It belongs to one thread. Functions that fail leave a reason.
+ */
+struct engine_slicer;
+
+/* A part of a slice. */
+struct engine_slice {
+    double high, low; /* their sum is that of the elements, exactly; NaN, where it has not been
+                         found, or where elements are no numbers */
+    int64_t min, max; /* keys of the extremes: of f64 exact_key's, else those of binary32, which are
+                         its bits, or, of a negative one, all but the sign inverted */
+};
+
+struct engine_slices {
+    /* Whether there are kernels. */
+    bool (*finds)(enum element_type type, unsigned wants);
+
+    /* For chunks of up to `bytes`; number counts from 0, and spreads slicers over the devices. */
+    struct engine_slicer *(*open)(struct engine_state *, enum element_type type, bool swap,
+                                  size_t bytes, unsigned number, char reason[ENGINE_REASON_MAX]);
+    void (*close)(struct engine_slicer *);
+
+    /* Where chunks are best put: `bytes`, aligned to pages. */
+    void *(*buffer)(struct engine_slicer *);
+
+    /* Reduces `rows` rows of `length` elements at `data`, or as many columns of such rows. Sets
+       *parts to how many parts each slice has been cut into: of rows, those of a row stand side by
+       side in what is returned, and of columns part by part. 0, if the caller does it as soon. NULL
+       on failure. What is returned lives until the next call. At most `bytes`; and at most
+       ENGINE_SLICES_MAX slices. */
+    const struct engine_slice *(*reduce)(struct engine_slicer *, bool columns, const void *data,
+                                         size_t rows, size_t length, size_t *parts);
+
+    const char *(*error)(const struct engine_slicer *);
+};
+#define ENGINE_SLICES_MAX ((size_t)1 << 16)
+
 struct engine {
     const char *name;
     size_t chunk_bytes;    /* of a buffer, unless the setup asks for another size */
@@ -237,6 +275,9 @@ struct engine {
 
     /* NULL where packed input cannot be taken. */
     const struct engine_unpack *unpack;
+
+    /* NULL where slices cannot: those of the CPU have an interface of their own. */
+    const struct engine_slices *slices;
 };
 
 /* Whether an engine has kernels for all of `wants` (partial_want bits) in elements of the type. */

@@ -55,6 +55,10 @@ cuda_sources = \
 	src/engine/cuda/reducer32.cuh \
 	src/engine/cuda/reducer64.cuh \
 	src/engine/cuda/reducer8.cuh \
+	src/engine/cuda/slice_kernels.cu \
+	src/engine/cuda/slice_kernels.cuh \
+	src/engine/cuda/slice_launch.h \
+	src/engine/cuda/slicer.c src/engine/cuda/slicer.h \
 	src/engine/cuda/spread.cuh \
 	src/engine/cuda/spread_f32.cu \
 	src/engine/cuda/spread_f64.cu \
@@ -83,6 +87,7 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce_f32.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_f64.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_integers.Po \
+	src/engine/cuda/$(DEPDIR)/slice_kernels.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f64.Po \
 	src/engine/cuda/$(DEPDIR)/spread_narrow.Po \

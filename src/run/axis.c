@@ -70,7 +70,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
     few = run->strips * layout->outer < (uint64_t)2 * workers;
     if (layout->inner == 1) {
         run->way = AXIS_ROWS;
-    } else if (layout->inner <= own || (random && few && layout->inner <= most)) {
+    } else if (run->gpu || layout->inner <= own || (random && few && layout->inner <= most)) {
         run->way = AXIS_BLOCKS;
     } else if (!random) {
         run->way = AXIS_SHARED;
@@ -188,7 +188,7 @@ static bool deliver_empty(struct axis_run *run)
 static bool reduce(struct axis_run *run, unsigned count)
 {
     struct axis_worker *workers = calloc(count, sizeof *workers);
-    bool good;
+    bool good, refused = false;
 
     run->kernels = cpu_kernels_choose();
     mutex_init(&run->mutex);
@@ -196,11 +196,13 @@ static bool reduce(struct axis_run *run, unsigned count)
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
-    for (unsigned i = 0; i < count && good; i++)
+    for (unsigned i = 0; i < count && good; i++) {
         good = axis_worker_open(&workers[i], run, i);
-    if (!good)
+        refused = !good && run->gpu && !workers[i].gpu;
+    }
+    if (!good && !refused)
         source_error(run->source, "out of memory");
-    else
+    if (good)
         run_workers(run, workers, count);
     for (unsigned i = 0; workers && i < count; i++) {
         good = good && !workers[i].failed;
@@ -270,6 +272,54 @@ static struct source *open_source(const struct session_options *options, const c
     return source;
 }
 
+bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu)
+{
+    const struct engine_needs needs = {.devices = options->devices,
+                                       .device_count = options->device_count,
+                                       .workers = 1,
+                                       .chunk_size = 4096}; /* there will be no feeders */
+    char reason[ENGINE_REASON_MAX] = "";
+
+    *gpu = NULL;
+    if (options->device != DEVICE_GPU)
+        return true;
+    *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);
+    if (!*gpu)
+        message_error(EXIT_NO_GPU, "no usable GPU: %s", reason);
+    return *gpu;
+}
+
+void axis_close_gpu(struct engine_state *gpu)
+{
+    if (gpu)
+        engine_get(ENGINE_CUDA)->close(gpu);
+}
+
+/* Whether the GPU that is demanded, if it is, can do what is wanted; an error says what it lacks.
+ */
+static bool gpu_can(const struct axis_run *run)
+{
+    const enum element_type type = run->info->type;
+
+    if (!run->gpu)
+        return true;
+    if (!engine_get(ENGINE_CUDA)->slices->finds(type, run->plan->wants)) {
+        source_error(run->source,
+                     "the GPU has no kernels for these operations on slices of %s: leave --device "
+                     "out, or give --device=cpu",
+                     element_name(type));
+        return false;
+    }
+    if (run->layout->inner > ENGINE_SLICES_MAX) {
+        source_error(run->source,
+                     "the GPU has no kernels for more than %zu columns: leave --device out, or "
+                     "give --device=cpu",
+                     ENGINE_SLICES_MAX);
+        return false;
+    }
+    return true;
+}
+
 /* Reduces an open source. False on failure. */
 static bool reduce_source(struct axis_run *run, const struct axis_request *request,
                           struct axis_plan *plan, unsigned workers, struct axis_outcome *outcome)
@@ -285,6 +335,8 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         source_error(run->source, "%s", reason);
         return false;
     }
+    if (!gpu_can(run))
+        return false;
     outcome->elements = layout->elements;
     outcome->type = run->info->type;
     outcome->bytes = layout->elements * run->info->element_size;
@@ -316,11 +368,11 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
 }
 
 bool axis_reduce(const struct session_options *options, const struct axis_request *request,
-                 const struct operation *const *asked, size_t asked_count, const char *path,
-                 const struct container_array *array, const struct axis_sink *sink,
-                 struct axis_outcome *outcome)
+                 const struct operation *const *asked, size_t asked_count, struct engine_state *gpu,
+                 const char *path, const struct container_array *array,
+                 const struct axis_sink *sink, struct axis_outcome *outcome)
 {
-    struct axis_run run = {.options = options, .sink = sink};
+    struct axis_run run = {.options = options, .sink = sink, .gpu = gpu};
     struct axis_plan plan = {.layout = &outcome->layout,
                              .nan = options->nan,
                              .ddof = options->ddof,

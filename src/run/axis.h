@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "engine/engine.h"
 #include "run/axis_layout.h"
 #include "run/axis_sink.h"
 #include "run/session_options.h"
@@ -27,11 +28,17 @@ struct axis_outcome {
     double seconds;
 };
 
+/* Makes the GPUs ready that the options demand, if they do: sets *gpu to them, or to NULL. False,
+   when it has said why, where they cannot be used. axis_close_gpu takes NULL, too. */
+bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu);
+void axis_close_gpu(struct engine_state *gpu);
+
 /* Reduces the input called `path`, or an array of it, along the axis that is asked for. The options
-   are those of a session; of their wants only those of the operations matter. */
+   are those of a session; of their wants only those of the operations matter. `gpu` is what
+   axis_open_gpu has set. */
 bool axis_reduce(const struct session_options *options, const struct axis_request *request,
-                 const struct operation *const *asked, size_t asked_count, const char *path,
-                 const struct container_array *array, const struct axis_sink *sink,
-                 struct axis_outcome *outcome);
+                 const struct operation *const *asked, size_t asked_count, struct engine_state *gpu,
+                 const char *path, const struct container_array *array,
+                 const struct axis_sink *sink, struct axis_outcome *outcome);
 
 #endif

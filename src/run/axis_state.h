@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "engine/cpu/slices.h"
+#include "engine/engine.h"
 #include "run/axis_sink.h"
 #include "source/source.h"
 #include "sys/mutex.h"
@@ -45,6 +46,7 @@ struct axis_run {
     struct source *source;
     const struct source_info *info;
     const struct cpu_kernels *kernels;
+    struct engine_state *gpu; /* NULL where the CPU does it all */
     enum axis_way way;
     uint64_t group_elements; /* of each group */
     size_t group_slices;     /* likewise; of strips, slices that are reduced together */
@@ -67,7 +69,8 @@ struct axis_worker {
     bool failed;
     struct task_thread thread;
     struct cpu_slicer slicer;
-    struct cpu_slices slices; /* those that are reduced to their end */
+    struct engine_slicer *gpu; /* NULL for none; then the buffer is its */
+    struct cpu_slices slices;  /* those that are reduced to their end */
     struct axis_batch batch;
 
     /* Slices of the group that the worker's last chunk was a part of; and how many elements they

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #define BATCH_ROWS 4096
 /* The same where each has a whole partial result. */
 #define BATCH_ROWS_SLOW 64
+/* The same for a GPU, which takes a chunk at a time. */
+#define BATCH_BYTES_GPU ((size_t)8 << 20)
 
 #define ALIGNMENT 64
 
@@ -54,15 +57,33 @@ static enum cpu_slices_kind kind_of(const struct axis_run *run)
 /* How many slices a worker reduces together. */
 static size_t batch_room(const struct axis_run *run)
 {
-    const size_t most =
-        cpu_slices_are_fast(run->plan->type, run->plan->wants) ? BATCH_ROWS : BATCH_ROWS_SLOW;
-    const uint64_t fit = BATCH_BYTES / run->info->element_size / run->layout->length;
+    const size_t most = run->gpu                                                 ? ENGINE_SLICES_MAX
+                        : cpu_slices_are_fast(run->plan->type, run->plan->wants) ? BATCH_ROWS
+                                                                                 : BATCH_ROWS_SLOW;
+    const uint64_t fit =
+        (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
     size_t room = fit < 1 ? 1 : fit < most ? (size_t)fit : most;
 
     if (run->way == AXIS_ROWS || run->way == AXIS_STRIPS)
         return run->way == AXIS_ROWS ? room : run->group_slices;
     room = most / run->group_slices;
     return run->way == AXIS_SHARED ? 1 : (room ? room : 1) * run->group_slices;
+}
+
+/* Opens the GPU's part of a worker, and has its buffer. */
+static bool open_gpu(struct axis_worker *w)
+{
+    const struct axis_run *run = w->run;
+    const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    char reason[ENGINE_REASON_MAX] = "";
+
+    w->gpu =
+        ops->open(run->gpu, run->plan->type, run->info->swap, w->buffer_size, w->number, reason);
+    if (w->gpu)
+        w->buffer = ops->buffer(w->gpu);
+    else
+        source_error(run->source, "GPU: %s", reason);
+    return w->gpu;
 }
 
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number)
@@ -79,11 +100,15 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     task_thread_init(&w->thread);
     w->buffer_size = run->options->chunk_size  ? run->options->chunk_size
                      : run->info->buffer_bytes ? run->info->buffer_bytes
+                     : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
                                                : engine_cpu.chunk_bytes;
     if (run->way == AXIS_STRIPS)
         w->buffer_size = AXIS_READ_ROWS * run->group_slices * run->info->element_size;
     w->buffer_size = (w->buffer_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
+    if (run->gpu && !open_gpu(w))
+        return false;
+    if (!run->gpu)
+        w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
            cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap);
     good = cpu_slices_open(&w->slices, kind_of(run), plan->type, plan->wants, room) && good;
@@ -103,7 +128,10 @@ void axis_worker_close(struct axis_worker *w)
     if (w->part.partial)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
-    free(w->buffer);
+    if (w->gpu)
+        engine_get(ENGINE_CUDA)->slices->close(w->gpu);
+    else
+        free(w->buffer);
 }
 
 /* There was no memory. */
@@ -169,10 +197,60 @@ static void take(void *argument)
                            t->index);
 }
 
+/* Has the CPU take slice i of those that t is about. */
+static void take_one(const struct take *t, size_t i)
+{
+    const struct axis_run *run = t->worker->run;
+    const size_t size = run->info->element_size;
+
+    if (run->way == AXIS_ROWS)
+        cpu_slicer_rows(&t->worker->slicer, t->slices, t->first + i,
+                        t->data + i * t->columns * size, 1, t->columns, t->index);
+    else
+        cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size,
+                           run->group_slices * size, t->rows, 1, t->index);
+}
+
+/* Has the GPU take elements; what it does not find, the CPU does. */
+static bool take_on_gpu(struct axis_worker *w, struct take *t)
+{
+    const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
+    const bool columns = w->run->way != AXIS_ROWS;
+    const size_t slices = columns ? t->columns : t->rows;
+    size_t parts;
+    const struct engine_slice *found =
+        ops->reduce(w->gpu, columns, t->data, t->rows, t->columns, &parts);
+
+    if (!found) {
+        source_error(w->run->source, "GPU: %s", ops->error(w->gpu));
+        w->failed = true;
+        return false;
+    }
+    if (parts == 0)
+        take(t);
+    for (size_t i = 0; i < slices && parts > 0; i++) {
+        const size_t first = columns ? i : i * parts, step = columns ? slices : 1;
+        bool all = true;
+
+        for (size_t part = 0; part < parts; part++)
+            all = all && !isnan(found[first + part * step].high);
+        for (size_t part = 0; part < parts && all; part++) {
+            const struct engine_slice *f = &found[first + part * step];
+
+            cpu_slicer_put(&w->slicer, t->slices, t->first + i, f->high, f->low, f->min, f->max);
+        }
+        if (!all)
+            take_one(t, i);
+    }
+    return !w->slicer.failed || fail(w);
+}
+
 /* False on failure. */
 static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struct take *t)
 {
     t->worker = w;
+    if (w->gpu && !chunk->mapped)
+        return take_on_gpu(w, t);
     if (!chunk->mapped) {
         take(t);
     } else if (!mapping_guard(take, t)) {
@@ -413,13 +491,15 @@ static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
 void axis_worker_run(struct axis_worker *w)
 {
     struct axis_run *run = w->run;
-    struct source_request request = {.worker = w->number, .borrow = true};
+    struct source_request request = {.worker = w->number, .borrow = !w->gpu};
     struct chunk chunk;
 
     request.buffer = w->buffer;
     request.size = w->buffer_size;
-    request.in_place =
-        run->options->chunk_size ? run->options->chunk_size : engine_cpu.in_place_bytes;
+    /* A GPU's copies begin in its buffer. */
+    if (!w->gpu)
+        request.in_place =
+            run->options->chunk_size ? run->options->chunk_size : engine_cpu.in_place_bytes;
     while (!w->failed) {
         switch (source_next(run->source, &request, &chunk)) {
         case SOURCE_CHUNK:

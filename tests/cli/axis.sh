@@ -206,7 +206,6 @@ wrong '--shape alone' "option '--shape' goes with --axis only" --shape=3,4 c.npy
 wrong '--output alone' "option '--output' goes with --axis only" --output=x.npy c.npy
 wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
 wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
-wrong '-D gpu' "results along an axis are computed on the CPU: leave out --device='gpu'" --axis=0 -D gpu c.npy
 wrong 'quantiles' "there are no quantiles along an axis: leave 'median' out" --axis=0 -o sum,median c.npy
 for option in --histogram=3 --total --fail-on=nan --length=3 --list; do
     wrong "$option" "option '${option%%=*}' does not go with --axis" --axis=0 "$option" c.npy

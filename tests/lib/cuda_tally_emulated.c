@@ -1,5 +1,6 @@
 /*
- * cuda_tally, for the program on the emulated CUDA runtime: its kernels run on the host.
+ * cuda_tally and cuda_slices, for the program on the emulated CUDA runtime: their kernels run on
+ * the host.
  */
 #include "config.h"
 
@@ -15,6 +16,17 @@ static void run(const void *launch)
 cudaError_t cuda_tally(const struct cuda_tally_launch *launch, cudaStream_t stream)
 {
     emulated_queue(stream, run, launch, sizeof *launch);
+    return cudaSuccess;
+}
+
+static void run_slices(const void *launch)
+{
+    emulated_slices(launch);
+}
+
+cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream)
+{
+    emulated_queue(stream, run_slices, launch, sizeof *launch);
     return cudaSuccess;
 }
 

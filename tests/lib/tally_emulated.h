@@ -1,10 +1,11 @@
 /*
- * The kernels of tallies of engine/cuda, run on the host: as cuda_tally, but at once, and by so
- * many blocks. Needs the headers of CUDA, and nvcc.
+ * The kernels of tallies and slices of engine/cuda, run on the host: as cuda_tally and cuda_slices,
+ * but at once. Needs the headers of CUDA, and nvcc.
  */
 #ifndef TESTS_TALLY_EMULATED_H
 #define TESTS_TALLY_EMULATED_H
 
+#include "engine/cuda/slice_launch.h"
 #include "engine/cuda/tally_launch.h"
 
 #ifdef __cplusplus
@@ -14,7 +15,9 @@ extern "C" {
 /* At most this much shared memory can be asked for, bytes. */
 #define EMULATED_TALLY_SHARED ((size_t)227 << 10)
 
+/* By so many blocks. */
 void emulated_tally(const struct cuda_tally_launch *launch, unsigned blocks);
+void emulated_slices(const struct cuda_slice_launch *launch);
 
 #ifdef __cplusplus
 }

@@ -598,6 +598,30 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     }
 }
 
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t i, double high, double low,
+                    int64_t min, int64_t max)
+{
+    int32_t narrow[2] = {(int32_t)min, (int32_t)max};
+    int64_t wide[2] = {min, max};
+    struct cpu_slices one = {.high = &high, .low = &low};
+
+    if (element_size(z->given) < sizeof(double)) {
+        wide[0] = wide_key(narrow[0]);
+        wide[1] = wide_key(narrow[1]);
+    }
+    one.min = s->key_size == sizeof *narrow ? (void *)&narrow[0] : &wide[0];
+    one.max = s->key_size == sizeof *narrow ? (void *)&narrow[1] : &wide[1];
+    if (s->kind == CPU_SLICES_ROWS && i >= s->filled) {
+        s->high[i] = s->low[i] = 0;
+        if (s->min) {
+            ((int64_t *)s->min)[i] = INT64_MAX;
+            ((int64_t *)s->max)[i] = INT64_MIN;
+        }
+        s->filled = i + 1;
+    }
+    add_slice(z, s, i, &one, 0);
+}
+
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count)
 {

@@ -94,6 +94,11 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count);
 
+/* Adds what a GPU has found of a part of slice i (struct engine_slice), of elements of the slicer's
+   type, a float of 16 bits or more. Of rows, slices begin in order. */
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t i, double high, double low,
+                    int64_t min, int64_t max);
+
 /* Whether nothing of the slice needed a partial result: then *sum is that of its elements, rounded,
    and *rest what that left, exactly. */
 static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *sum, double *rest)

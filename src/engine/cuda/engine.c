@@ -14,6 +14,7 @@
 #include "engine/cuda/feeder.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/pinned.h"
+#include "engine/cuda/slicer.h"
 #include "engine/cuda/zstd/unpack.h"
 #include "sys/mapping.h"
 
@@ -223,6 +224,23 @@ static struct engine_unpacker *cuda_unpack_begin(struct engine_state *engine, un
     return *kept;
 }
 
+static struct engine_slicer *cuda_slicer_open(struct engine_state *engine, enum element_type type,
+                                              bool swap, size_t bytes, unsigned number,
+                                              char reason[ENGINE_REASON_MAX])
+{
+    return slicer_open(&engine->devices[number % engine->device_count], &engine->arena, type, swap,
+                       bytes, reason);
+}
+
+static const struct engine_slices cuda_slice_engine = {
+    .finds = slicer_finds,
+    .open = cuda_slicer_open,
+    .close = slicer_close,
+    .buffer = slicer_buffer,
+    .reduce = slicer_reduce,
+    .error = slicer_error,
+};
+
 static const struct engine_unpack cuda_unpack = {
     .begin = cuda_unpack_begin,
     .memory = unpack_memory,
@@ -258,4 +276,5 @@ const struct engine engine_cuda = {
     .unfinished = feeder_unfinished,
     .worker_error = feeder_error,
     .unpack = &cuda_unpack,
+    .slices = &cuda_slice_engine,
 };

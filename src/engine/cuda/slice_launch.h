@@ -1,0 +1,41 @@
+/*
+ * Slices (--axis) on a GPU: what their kernels offer to the engine, as kernels.h does.
+ */
+#ifndef GPUREDUCE_CUDA_SLICE_LAUNCH_H
+#define GPUREDUCE_CUDA_SLICE_LAUNCH_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/element.h"
+#include "engine/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cuda_slice_launch {
+    enum element_type type; /* a float of 16 bits or more */
+    bool swap;              /* elements are not in the machine's byte order */
+    bool columns;
+    const void *data;    /* device memory, aligned to 16 bytes */
+    size_t rows, length; /* of rows; or rows of so many columns. Fewer than 2^30 elements */
+    /* Of rows, the parts that each is cut into, of `part` elements but for the last. Of columns,
+       part number i of each has every so manyth row, from the i-th on. */
+    size_t parts, part;
+    /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
+       of each part. */
+    struct engine_slice *found;
+};
+
+/* Finds sums and extremes of slices on the device: asynchronous, on the stream and the device that
+   is current. */
+cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

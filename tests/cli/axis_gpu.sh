@@ -1,0 +1,154 @@
+#!/bin/sh
+# --axis on a GPU: the same bytes as the CPU's, whatever the shape and the elements are. By a GPU,
+# where there is one, and by the program with an emulated GPU, whose kernels run on the host.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+bench=${program%gpureduce}gpureduce-bench
+programs=
+run -q -D gpu -o count data/raw/mixed-le.f32
+[ "$status" -ne 0 ] || programs=$program
+[ -z "${GPUREDUCE_EMULATED-}" ] || [ ! -x "$GPUREDUCE_EMULATED" ] ||
+    programs="$programs $GPUREDUCE_EMULATED"
+if [ -z "$programs" ] || [ ! -x "$bench" ]; then
+    skip 'slices on a GPU' 'no GPU, nor an emulated one, or no gpureduce-bench'
+    finish
+fi
+
+# both NAME [OPTION...] FILE...: whether GPU and CPU print the same, and end with the same status.
+# With a file of -, what is in ./piped comes by a pipe.
+both() {
+    name=$1
+    shift
+    for how in cpu gpu; do
+        # shellcheck disable=SC2002 # a pipe is wanted
+        case $* in
+        *' -') cat piped | "$GPUREDUCE" -q -D $how "$@" >$how.out 2>$how.err ;;
+        *) "$GPUREDUCE" -q -D $how "$@" >$how.out 2>$how.err ;;
+        esac
+        echo $? >>$how.out
+    done
+    tail -n 100 gpu.out >out
+    cp gpu.err err
+    command="gpureduce -q -D gpu $*"
+    status=$(tail -n 1 out)
+    if cmp -s cpu.out gpu.out && cmp -s cpu.err gpu.err; then
+        pass "$label, $name"
+    else
+        fail "$label, $name"
+        explain
+        echo "# by the CPU:"
+        tail -n 100 cpu.out >expected
+        show expected
+        show cpu.err
+    fi
+}
+
+# 480000 bytes each: 120000 elements of f32, 60000 of f64, 240000 of f16.
+# make NAME DISTRIBUTION
+make() {
+    "$bench" generate -q -d "$2" -t f32 -b 480000 >"$1"
+}
+make normal normal
+head -c 4000 normal >small
+make wide wide
+make full full
+make sparse sparse
+make cancel cancel
+head -c 480000 /dev/zero >zeros
+{
+    printf abc
+    cat normal
+} >skewed
+# With NaNs of both signs and infinities, in a few slices.
+{
+    head -c 40000 normal
+    printf '\0\0\300\177\0\0\200\177\0\0\200\377\0\0\300\377\0\0\0\200\0\0\0\0\1\0\0\200\1\0\0\0'
+    tail -c +40033 normal
+} >odd
+
+for GPUREDUCE in $programs; do
+    case $GPUREDUCE in
+    *emulated) label='emulated GPU' ;;
+    *) label=GPU ;;
+    esac
+
+    for kind in normal wide full sparse cancel zeros odd; do
+        for shape in -1,1 -1,2 -1,3 -1,16 -1,40 -1,1000 2,-1 3,-1 30,-1,20 4,-1,2,5; do
+            for axis in 0 1; do
+                both "$kind, --shape=$shape, axis $axis" -o sum,mean,min,max --shape=$shape \
+                    --axis=$axis $kind
+            done
+        done
+        for type in f64 f16 bf16 '>f4' '>f8' '>f2'; do
+            for axis in 0 1; do
+                both "$kind as $type, axis $axis" -t "$type" -o sum,min,max --shape=-1,100 \
+                    --axis=$axis $kind
+            done
+        done
+    done
+    for size in 256 5000 70000; do
+        for threads in 1 4; do
+            for axis in 0 1 2; do
+                both "chunks of $size, $threads threads, axis $axis" -j $threads --chunk-size=$size \
+                    -o sum,max --shape=20,-1,60 --axis=$axis normal
+                both "chunks of $size, $threads threads, axis $axis, odd" -j $threads \
+                    --chunk-size=$size -o sum,min,count,nan --shape=3,-1,8 --axis=$axis odd
+            done
+        done
+    done
+    for nan in propagate skip error; do
+        both "--nan=$nan" --nan=$nan -o sum,min,nan,inf --shape=-1,50 --axis=0 odd
+        both "--nan=$nan, rows" --nan=$nan -o sum,min,nan,inf --shape=-1,50 --axis=1 odd
+    done
+    both 'elements at odd places' -o sum --skip=3 --shape=-1,100 --axis=1 skewed
+    both 'columns at odd places' -o sum,max --skip=3 --shape=-1,100 --axis=0 skewed
+    both 'a small file' -o sum --chunk-size=128 --shape=-1,10 --axis=1 small
+    both 'a small file, columns' -o sum --chunk-size=128 --shape=-1,10 --axis=0 small
+    both 'sums alone' -o sum --shape=-1,100 --axis=0 normal
+    both 'extremes alone' -o min,max --shape=-1,100 --axis=1 normal
+    cp normal piped
+    both 'a pipe' -o sum --shape=1200,100 --axis=0 -
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q -f normal -o normal.zst
+        both 'compressed' -o sum --shape=-1,100 --axis=1 normal.zst
+    fi
+    both '.npy, and several files' -o sum --axis=0 data/npy/v1-f4.npy data/npy/f8-big-endian.npy
+    both 'no elements' -o sum --shape=0,5 --axis=0 /dev/null
+    both 'more than its shape has' -o sum --shape=100,100 --axis=0 normal
+    both 'fewer than its shape has' -o sum --shape=100000,100 --axis=0 normal
+    run -D gpu -o sum,var --shape=-1,100 --axis=0 normal
+    is "$label, other operations" 1 '' \
+        'gpureduce: normal: the GPU has no kernels for these operations on slices of f32: leave --device out, or give --device=cpu'
+    run -D gpu -o sum -t i32 --shape=-1,100 --axis=0 normal
+    is "$label, other types" 1 '' \
+        'gpureduce: normal: the GPU has no kernels for these operations on slices of i32: leave --device out, or give --device=cpu'
+    run -D gpu -o sum --shape=1,-1 --axis=0 normal
+    is "$label, many columns" 1 '' \
+        'gpureduce: normal: the GPU has no kernels for more than 65536 columns: leave --device out, or give --device=cpu'
+
+    [ "$label" != GPU ] || continue
+    # Every call of CUDA fails once, alone and with all that follow it.
+    expected=$("$GPUREDUCE" -q -D cpu -o sum,max --shape=-1,40 --axis=0 full)
+    failed=0
+    call=1
+    while [ $call -le 60 ]; do
+        for fault in $call $call+; do
+            environment="GPUREDUCE_CUDA_FAULT=$fault"
+            run -q -D gpu -j 2 --chunk-size=100000 -o sum,max --shape=-1,40 --axis=0 full
+            if [ "$status" -eq 3 ]; then
+                ok "$label, call $fault: one line, and no result" test ! -s out -a "$(wc -l <err)" -eq 1
+            elif [ "$status" -eq 1 ]; then
+                ok "$label, call $fault: the GPU has failed" grep -q '^gpureduce: full: GPU: ' err
+                failed=$((failed + 1))
+            else
+                is "$label, call $fault" 0 "$expected"
+            fi
+        done
+        call=$((call + 1))
+    done
+    environment=
+    ok "$label, a GPU failed in the middle of the work $failed times" test "$failed" -gt 10
+done
+finish

@@ -1,0 +1,26 @@
+#include "config.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "tally_emulated.h" /* of this folder: the rule for .cu knows no -I for tests */
+
+#include "cuda_emulated.cuh"
+
+#include "engine/cuda/slice_kernels.cuh"
+
+static void run(const void *argument)
+{
+    const struct cuda_slice_launch *l = (const struct cuda_slice_launch *)argument;
+
+    slice_choose(l).kernel(*l);
+}
+
+void emulated_slices(const struct cuda_slice_launch *l)
+{
+    const size_t threads = slice_choose(l).threads;
+    const unsigned blocks = (unsigned)((threads + SLICE_THREADS - 1) / SLICE_THREADS);
+
+    emulated_grid.x = blocks;
+    emulation_run(blocks, 1, SLICE_THREADS, run, l);
+}
