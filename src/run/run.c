@@ -160,6 +160,8 @@ static unsigned worker_count_packed(const struct run *run)
 /* Bytes of input there are to read; SOURCE_UNKNOWN when that cannot be told. */
 static uint64_t input_total(const struct source_info *info)
 {
+    if (info->cut)
+        return info->cut_bytes;
     /* --length may ask for more elements than 64 bits count bytes. */
     return info->compressed || info->elements > SOURCE_UNKNOWN / info->element_size
                ? info->input_bytes

@@ -143,6 +143,7 @@ struct source_info {
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
     bool packed;          /* its compressed bytes are handed out, by packed.h */
     bool cut;             /* it is compressed, and a part of it: elements, first and of are known */
+    uint64_t cut_bytes;   /* of such a part: bytes of its frames */
     bool whole;           /* all of it was read when it was opened */
     bool repeatable;      /* it can be opened and read again */
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */

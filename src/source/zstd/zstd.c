@@ -85,6 +85,7 @@ static bool set_part(struct source *s, const struct source_options *options)
         available = s->promised;
     s->part = *part;
     s->info.cut = true;
+    s->info.cut_bytes = part->end - part->begin;
     s->info.of = s->info.elements < available ? s->info.elements : available;
     s->info.first = source_elements_before(part->content_begin, s->data_offset, size, s->info.of);
     s->info.elements = source_elements_before(part->content_end, s->data_offset, size, s->info.of);
