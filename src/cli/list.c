@@ -199,6 +199,7 @@ void list_files(const struct options *options)
     const struct list list = {options, aligned ? &table : NULL, &rows};
 
     input.headers_only = true;
+    input.arrays_in_order = true;
     input.doubt = false;
     if (text && !options->quiet)
         print_heading(&list);

@@ -112,8 +112,9 @@ bool report_possible(const struct options *options)
     return !options->plot || gnuplot_possible(options->plot);
 }
 
-/* Whether lines of TSV are of arrays; and whether their heading stands above what comes next. */
-static bool tsv_arrays, below_heading;
+/* Whether lines of TSV are of arrays, and whether their heading is still to be printed; and whether
+   a heading of text stands above what comes next. */
+static bool tsv_arrays, heading_due, below_heading;
 
 void report_begin(const struct options *options)
 {
@@ -122,8 +123,30 @@ void report_begin(const struct options *options)
     tsv_arrays = options->merged_arrays;
     for (int i = 0; i < options->file_count && !options->merge && !tsv_arrays; i++)
         tsv_arrays = source_is_container(options->files[i], &options->session.input);
-    if (!options->quiet && !options->check)
-        report_tsv_heading(options, tsv_arrays);
+    heading_due = true;
+}
+
+/* Prints the heading of TSV where it is due. A container in a pipe, or compressed, is known as one
+   when it has been read: false, with an error, where it is too late for the columns of arrays. */
+static bool settle_heading(const struct options *options, const char *path,
+                           const struct reduction *reduction)
+{
+    char name[SOURCE_NAME_MAX];
+
+    if (options->output != OUTPUT_TSV)
+        return true;
+    if (heading_due) {
+        tsv_arrays = tsv_arrays || (reduction && reduction->arrays && !reduction->error[0]);
+        if (!options->quiet && !options->check)
+            report_tsv_heading(options, tsv_arrays);
+    }
+    heading_due = false;
+    if (tsv_arrays || !reduction || !reduction->arrays || reduction->error[0])
+        return true;
+    message_error(EXIT_FAILED,
+                  "%s: holds arrays, for which the lines before have no columns: name it first",
+                  source_name(name, path));
+    return false;
 }
 
 void report_end(const struct options *options)
@@ -244,6 +267,7 @@ void report_rows(const struct options *options)
 {
     bool arrays = false;
 
+    (void)settle_heading(options, NULL, NULL);
     rows_sort(&held_back, &options->rows);
     for (size_t i = 0; i < held_back.count; i++)
         arrays = arrays || rows_get(&held_back, i)->name;
@@ -262,6 +286,10 @@ void report_rows(const struct options *options)
 
 void report(const struct options *options, const char *path, const struct reduction *reduction)
 {
+    if (!settle_heading(options, path, reduction)) {
+        report_fail_on(options, path, reduction);
+        return;
+    }
     if (!reduction->arrays || reduction->error[0]) {
         report_row(options, path, reduction);
     } else if (options->output == OUTPUT_TEXT && !options->quiet &&
@@ -282,6 +310,7 @@ void report(const struct options *options, const char *path, const struct reduct
 
 void report_total(const struct options *options, const struct total *total)
 {
+    (void)settle_heading(options, NULL, NULL);
     switch (options->output) {
     case OUTPUT_TEXT:
         report_text(options, NULL, &total->reduction);

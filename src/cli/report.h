@@ -13,7 +13,8 @@
    not, an error says why. */
 bool report_possible(const struct options *options);
 
-/* Prints what stands before all results: the heading of TSV. */
+/* Sees what stands before all results, which is the heading of TSV. It is printed with the first.
+ */
 void report_begin(const struct options *options);
 
 /* Behind all results, prints an error for each --array that matched none. */

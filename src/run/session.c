@@ -410,6 +410,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
 
     memset(reduction, 0, sizeof *reduction);
     input.array = array;
+    input.arrays_in_order = !array && !one_by_one(session);
     input.packed = attempt == ATTEMPT_PACKED;
     input.in_order = attempt == ATTEMPT_IN_ORDER;
     input.doubt = input.doubt && first; /* what is opened again has been doubted before */

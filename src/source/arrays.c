@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "source/container/formats.h"
+#include "source/reader.h"
 #include "sys/message.h"
 
 /* Types that cannot be reduced and have a warning of their own; the rest share one. */
@@ -217,6 +218,27 @@ static void warn_overridden(const struct source *s, const struct source_options 
                         given);
 }
 
+/* Lays out the container that has been read; NULL where it could not be. */
+static bool lay_out(struct source *s, const struct container_format *format,
+                    const struct container_input *in, const struct source_options *options)
+{
+    if (!s->container) {
+        if (in->error[0])
+            source_error(s, "%s: byte %" PRIu64 ": %s", format->article, in->error_offset,
+                         in->error);
+        return false;
+    }
+    s->info.format = s->info.compressed ? format->inside : format->name;
+    if (!pick(s, options))
+        return false;
+    warn_overridden(s, options);
+    s->info.container = s->container;
+    s->info.picks = s->picks;
+    s->info.element_size = 1;
+    s->header = true;
+    return true;
+}
+
 bool arrays_layout(struct source *s, const struct container_format *format,
                    const struct source_options *options)
 {
@@ -229,21 +251,158 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 
     s->wanted = options->wanted;
     s->container = container_open(format, &in);
-    if (!s->container) {
-        if (in.error[0])
-            source_error(s, "%s: byte %" PRIu64 ": %s", format->article, in.error_offset, in.error);
+    s->info.parallel = true;
+    return lay_out(s, format, &in, options);
+}
+
+/*
+ * Containers that come in order.
+ */
+
+const struct container_format *arrays_recognise_in_order(const struct source_options *options,
+                                                         const unsigned char *head, size_t size)
+{
+    const struct container_format *format = arrays_asked(options);
+
+    if (!options->arrays_in_order)
+        return NULL;
+    if (options->format == SOURCE_AUTO || options->format == SOURCE_ZSTD)
+        format = container_recognise(head, size);
+    return format && format->inside ? format : NULL;
+}
+
+/* The most that may have to be read before it is known what arrays there are. Bytes. */
+#define HEADERS_MAX ((size_t)256 << 20)
+
+/* A reader that keeps what has been read to find out what arrays there are, and gives it again. */
+struct kept_reader {
+    struct reader base;
+    struct source *source;
+    struct reader *input;
+    unsigned char *bytes;
+    size_t size, room, given;
+    bool ended;
+};
+
+static bool make_room(struct kept_reader *k, size_t size)
+{
+    size_t room = k->room ? k->room : (size_t)64 << 10;
+    unsigned char *bytes;
+
+    while (room < size)
+        room *= 2;
+    if (room == k->room)
+        return true;
+    bytes = realloc(k->bytes, room);
+    if (!bytes)
+        return false;
+    k->bytes = bytes;
+    k->room = room;
+    return true;
+}
+
+/* A container's read: of bytes that are kept, or come next. Where the input ends before them, it
+   fails without a word. */
+static bool read_kept(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    struct kept_reader *k = in->context;
+
+    if (offset > HEADERS_MAX || size > HEADERS_MAX - offset) {
+        source_error(k->source, "its header has more than 256 MiB, which is not read in order");
         return false;
     }
-    s->info.format = format->name;
-    if (!pick(s, options))
-        return false;
-    warn_overridden(s, options);
-    s->info.container = s->container;
-    s->info.picks = s->picks;
-    s->info.element_size = 1;
-    s->info.parallel = true;
-    s->header = true;
+    if (offset + size > k->size) {
+        ptrdiff_t got = 0;
+
+        if (!make_room(k, (size_t)offset + size)) {
+            source_error(k->source, "out of memory");
+            return false;
+        }
+        got = reader_fill(k->input, k->bytes + k->size, (size_t)offset + size - k->size);
+        if (got < 0)
+            return false;
+        k->size += (size_t)got;
+        k->ended = k->size < offset + size;
+        if (k->ended)
+            return false;
+    }
+    memcpy(buffer, k->bytes + offset, size);
     return true;
+}
+
+static bool wants_kept(struct container_input *in, const char *name)
+{
+    const struct kept_reader *k = in->context;
+
+    return is_wanted(k->source->wanted, name);
+}
+
+static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)
+{
+    struct kept_reader *k = (struct kept_reader *)r;
+    const size_t left = k->size - k->given;
+
+    if (left == 0) {
+        free(k->bytes);
+        k->bytes = NULL;
+        return reader_read(k->input, buffer, size);
+    }
+    size = size < left ? size : left;
+    memcpy(buffer, k->bytes + k->given, size);
+    k->given += size;
+    return (ptrdiff_t)size;
+}
+
+static bool kept_ahead(struct reader *r)
+{
+    const struct kept_reader *k = (const struct kept_reader *)r;
+
+    return k->input->ahead(k->input);
+}
+
+static void kept_close(struct reader *r)
+{
+    struct kept_reader *k = (struct kept_reader *)r;
+
+    k->input->close(k->input);
+    free(k->bytes);
+    free(k);
+}
+
+struct reader *arrays_layout_in_order(struct source *s, const struct container_format *format,
+                                      const struct source_options *options, struct reader *reader)
+{
+    struct kept_reader *k = calloc(1, sizeof *k);
+    struct container_input in = {.read = read_kept,
+                                 .context = k,
+                                 .size = (uint64_t)1 << 62,
+                                 .endless = true,
+                                 .type = options->type,
+                                 .headers_only = options->headers_only,
+                                 .wants = wants_kept};
+
+    if (!k) {
+        source_error(s, "out of memory");
+        reader->close(reader);
+        return NULL;
+    }
+    *k = (struct kept_reader){.base = {.read = kept_read,
+                                       .close = kept_close,
+                                       .ahead = reader->ahead ? kept_ahead : NULL},
+                              .source = s,
+                              .input = reader};
+    s->wanted = options->wanted;
+    s->container = container_open(format, &in);
+    if (!s->container && k->ended) { /* all of it has been read: then it is like a file */
+        in.size = k->size;
+        in.endless = false;
+        in.error[0] = '\0';
+        s->container = container_open(format, &in);
+    }
+    if (lay_out(s, format, &in, options))
+        return &k->base;
+    k->base.close(&k->base);
+    return NULL;
 }
 
 bool arrays_layout_one(struct source *s, const struct source_options *options)

@@ -4,6 +4,7 @@
 #ifndef GPUREDUCE_SOURCE_ARRAYS_H
 #define GPUREDUCE_SOURCE_ARRAYS_H
 
+#include "source/reader.h"
 #include "source/source_impl.h"
 
 /* The container that a file begins as, or that the user says it is; NULL for none. */
@@ -21,5 +22,20 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 /* Sets the layout to that of options->array alone, whose container was read before. False on
    failure. */
 bool arrays_layout_one(struct source *s, const struct source_options *options);
+
+/* Bytes that tell such a container. No more is read than of other inputs: what is wrong behind
+   these may be theirs to say. */
+#define ARRAYS_HEAD 10
+
+/* The format of a container that comes in order and begins with these bytes, ARRAYS_HEAD at least
+   or all there are: where such ones are taken. NULL where it is none, or cannot be read from front
+   to back. */
+const struct container_format *arrays_recognise_in_order(const struct source_options *options,
+                                                         const unsigned char *head, size_t size);
+
+/* Lays s out as a container that the reader reads from front to back. Returns a reader of the same
+   from its beginning on, which closes the other one; NULL on failure: then both are closed. */
+struct reader *arrays_layout_in_order(struct source *s, const struct container_format *format,
+                                      const struct source_options *options, struct reader *reader);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/arrays.h"
 #include "source/doubt.h"
 #include "source/foreign.h"
 #include "source/npy.h"
@@ -403,6 +404,10 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         source_error(s, "%s", asked->wrong);
         return false;
     }
+    if (!found && s->info.compressed)
+        s->inner = arrays_recognise_in_order(options, head, (size_t)got);
+    if (s->inner)
+        return false;
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
     if (!found || (options->doubt && !found->recognise)) {
         got = fill_head(s, options, reader, head, (size_t)got);

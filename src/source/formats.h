@@ -37,7 +37,8 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
 
 /* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, promised
    and elements (from the promise and --length alone). The reader then stands after the header, or
-   at the very start of raw input, before what is to be skipped. */
+   at the very start of raw input, before what is to be skipped. Where the bytes begin a container
+   that is taken, it sets s->inner and fails without a word. */
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
 
 #endif

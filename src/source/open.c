@@ -134,6 +134,58 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
                                                : file_source_open(s, workers);
 }
 
+/* Opens a container that the reader reads from front to back, and closes the reader in any case. */
+static bool open_in_order(struct source *s, const struct source_options *options,
+                          const struct container_format *format, struct reader *reader)
+{
+    reader = arrays_layout_in_order(s, format, options, reader);
+    return reader && serial_source_open_arrays(s, reader);
+}
+
+/* What comes in order. Takes the reader, which stands at the beginning of what is not compressed
+   any more. */
+static bool open_serial(struct source *s, const struct source_options *options,
+                        struct reader *reader)
+{
+    const struct container_format *format;
+    unsigned char head[ARRAYS_HEAD];
+    ptrdiff_t got;
+
+    if (!options->arrays_in_order)
+        return serial_source_open(s, options, reader);
+    got = reader_fill(reader, head, sizeof head);
+    if (got < 0) {
+        reader->close(reader);
+        return false;
+    }
+    reader_push(reader, head, (size_t)got);
+    format = arrays_recognise_in_order(options, head, (size_t)got);
+    return format ? open_in_order(s, options, format, reader)
+                  : serial_source_open(s, options, reader);
+}
+
+/* A zstd file whose frames may be decoded in parallel. Inside there may be a container: then it is
+   opened again, to be read in order. */
+static bool open_zstd(struct source *s, const struct source_options *options, unsigned workers)
+{
+    static const struct source_ops none = {0};
+    struct reader *reader;
+
+    if (options->packed && !options->part.cut ? packed_source_open(s, options, NULL)
+                                              : zstd_source_open(s, options, workers))
+        return true;
+    if (!s->inner)
+        return false;
+    if (s->ops->close)
+        s->ops->close(s);
+    s->ops = &none;
+    s->state = NULL;
+    atomic_store(&s->input_read, 0);
+    reader = input_reader_open(s);
+    reader = reader ? zstd_reader_open(s, reader, 0) : NULL;
+    return reader && open_in_order(s, options, s->inner, reader);
+}
+
 static bool open_format(struct source *s, const struct source_options *options, bool has_size,
                         unsigned workers)
 {
@@ -155,7 +207,9 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         return false;
     }
-    if (arrays_asked(options) && (!has_size || s->info.compressed)) {
+    if (arrays_asked(options) && (!has_size || s->info.compressed) &&
+        !(options->arrays_in_order && arrays_asked(options)->inside &&
+          (has_size || !s->info.repeatable))) {
         if (!has_size && s->info.repeatable)
             source_error(s, "is empty, which no %s file is", arrays_asked(options)->name);
         else
@@ -168,21 +222,24 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         if (!s->info.compressed)
             return open_plain_file(s, options, workers);
-        return options->packed && !options->part.cut ? packed_source_open(s, options, NULL)
-                                                     : zstd_source_open(s, options, workers);
+        return open_zstd(s, options, workers);
     }
     if (options->part.cut && has_size) {
         reader->close(reader);
         return zstd_part_open_in_order(s, options);
     }
     if (s->info.compressed) {
-        if (options->packed && !options->in_order)
-            return packed_source_open(s, options, reader);
+        if (options->packed && !options->in_order) {
+            struct source_options packed = *options;
+
+            packed.arrays_in_order = false; /* what has been read of the pipe is gone */
+            return packed_source_open(s, &packed, reader);
+        }
         reader = zstd_reader_open(s, reader, 0);
         if (!reader)
             return false;
     }
-    return serial_source_open(s, options, reader);
+    return open_serial(s, options, reader);
 }
 
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
@@ -218,13 +275,30 @@ static ptrdiff_t peek(const char *path, unsigned char head[CONTAINER_HEAD])
     return got;
 }
 
+/* Whether there is a container inside a zstd file, which is then read from front to back. */
+static bool holds_container(struct source *s, const struct source_options *options)
+{
+    struct source_options inside = *options;
+    struct reader *reader = input_reader_open(s);
+    unsigned char head[ARRAYS_HEAD];
+    ptrdiff_t got;
+
+    reader = reader ? zstd_reader_open(s, reader, 0) : NULL;
+    if (!reader)
+        return false;
+    got = reader_fill(reader, head, sizeof head);
+    reader->close(reader);
+    inside.arrays_in_order = true;
+    return got > 0 && arrays_recognise_in_order(&inside, head, (size_t)got);
+}
+
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part)
 {
     struct source s;
     bool good = look_at(&s, path);
 
     s.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
-    good = good && zstd_cut(&s, part);
+    good = good && zstd_cut(&s, part) && !holds_container(&s, options);
     if (s.close_fd)
         close(s.fd);
     return good;

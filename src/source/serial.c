@@ -7,6 +7,7 @@
 
 #include "source/serial.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "source/formats.h"
@@ -32,7 +33,9 @@ struct serial_state {
     struct reader *reader;
     uint64_t to_skip; /* bytes to leave out before the first element */
     uint64_t skip_to; /* position of that element */
-    uint64_t next;    /* index of the next element */
+    uint64_t next;    /* index of the next element, in its array */
+    size_t pick;      /* of a container: the array, as in struct chunk */
+    uint64_t at;      /* then: position of what is read next */
     bool ended;       /* the last element has been read, or the input failed */
 
     /* The kind that s was of before. */
@@ -123,6 +126,96 @@ static size_t serial_fill(struct source *s, void *buffer, size_t size)
     return count;
 }
 
+/*
+ * Containers.
+ */
+
+/* Prints that the input ends at state->at, before the arrays do. */
+static void ends_early(struct source *s)
+{
+    const struct serial_state *state = s->state;
+
+    source_error(s, "ends at byte %" PRIu64 "%s, and its arrays at byte %" PRIu64, state->at,
+                 s->info.compressed ? " of the decompressed data" : "", s->container->end);
+}
+
+/* Reads and drops what lies before `place`. False on failure. */
+static bool step_to(struct source *s, uint64_t place, void *buffer, size_t size)
+{
+    struct serial_state *state = s->state;
+
+    while (state->at < place) {
+        const uint64_t left = place - state->at;
+        const size_t count = left < size ? (size_t)left : size;
+        const ptrdiff_t got = reader_fill(state->reader, buffer, count);
+
+        if (got < 0)
+            return false;
+        state->at += (uint64_t)got;
+        if ((size_t)got < count) {
+            ends_early(s);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All arrays have been handed out. Reads the rest, so that nothing wrong there is missed. */
+static void check_behind(struct source *s, void *buffer, size_t size)
+{
+    struct serial_state *state = s->state;
+    uint64_t behind = 0;
+    ptrdiff_t got;
+
+    if (!step_to(s, s->container->end, buffer, size))
+        return;
+    while ((got = reader_fill(state->reader, buffer, size)) > 0)
+        behind += (uint64_t)got;
+    if (got == 0 && behind > 0 && s->container->nothing_behind)
+        source_error(s,
+                     "%s: byte %" PRIu64 ": the arrays end here, and the file %" PRIu64
+                     " bytes behind them",
+                     s->container->format->article, s->container->end, behind);
+}
+
+/* Fills the buffer with elements of one array, and sets which. Returns their number, 0 at the end
+   or on failure. */
+static size_t fill_array(struct source *s, void *buffer, size_t size, struct chunk *chunk)
+{
+    struct serial_state *state = s->state;
+    const struct source_pick *pick;
+    size_t element, count;
+    ptrdiff_t got;
+
+    while (state->pick < s->info.pick_count && state->next == s->picks[state->pick].elements) {
+        state->pick++;
+        state->next = 0;
+    }
+    if (state->pick == s->info.pick_count) {
+        check_behind(s, buffer, size);
+        return 0;
+    }
+    pick = &s->picks[state->pick];
+    element = element_size(pick->array->type);
+    if (state->next == 0 && !step_to(s, pick->array->offset, buffer, size))
+        return 0;
+    count = size / element;
+    if (count > pick->elements - state->next)
+        count = (size_t)(pick->elements - state->next);
+    got = reader_fill(state->reader, buffer, count * element);
+    if (got < 0)
+        return 0;
+    state->at += (uint64_t)got;
+    if ((size_t)got < count * element) {
+        ends_early(s);
+        return 0;
+    }
+    chunk->array = state->pick;
+    chunk->index = state->next;
+    state->next += count;
+    return count;
+}
+
 /* Fills a chunk for whoever asked for it. False when there is nothing more. */
 static bool serial_chunk(struct source *s, const struct source_request *request,
                          struct chunk *chunk)
@@ -132,7 +225,8 @@ static bool serial_chunk(struct source *s, const struct source_request *request,
     if (state->ended || source_failed(s))
         return false;
     chunk->index = state->next;
-    chunk->count = serial_fill(s, request->buffer, request->size);
+    chunk->count = s->info.container ? fill_array(s, request->buffer, request->size, chunk)
+                                     : serial_fill(s, request->buffer, request->size);
     chunk->data = request->buffer;
     if (chunk->count == 0)
         state->ended = true;
@@ -253,6 +347,11 @@ bool serial_source_open(struct source *s, const struct source_options *options,
     state->to_skip = s->header ? 0 : s->data_offset;
     state->skip_to = s->data_offset;
     return true;
+}
+
+bool serial_source_open_arrays(struct source *s, struct reader *reader)
+{
+    return begin(s, reader);
 }
 
 bool serial_source_resume(struct source *s, struct reader *reader, uint64_t good, uint64_t drop,

@@ -11,6 +11,10 @@
 bool serial_source_open(struct source *s, const struct source_options *options,
                         struct reader *reader);
 
+/* Makes s, which is laid out as a container, one of this kind. The reader stands at the beginning;
+   it closes it in any case. False on failure. */
+bool serial_source_open_arrays(struct source *s, struct reader *reader);
+
 /* Makes s, a source of another kind with a known layout, one of this kind, from position `good` of
    the decoded bytes on, where an element begins, or what is to be skipped ends. The reader, which
    it closes in any case, has `drop` bytes before that. Closing s closes the other kind by `close`,

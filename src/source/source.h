@@ -97,6 +97,7 @@ struct source_options {
                              suffice. 0: in the order of tiles, by places (chunk.h) */
     bool headers_only;    /* only to tell what there is: chunks are not asked for, and arrays that
                              cannot be reduced are picked, too */
+    bool arrays_in_order; /* take containers that can only be read in order, too */
     bool in_order;        /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
     bool as_bytes; /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is

@@ -54,10 +54,12 @@ struct source {
 
     /* The layout, fixed once the source is open. */
     struct source_info info;
-    struct container *container;         /* as info.container */
-    struct source_pick *picks;           /* as info.picks */
-    const struct container_array *array; /* the one that is read alone; NULL for none */
-    struct source_wanted *wanted;        /* as in struct source_options */
+    struct container *container;          /* as info.container */
+    struct source_pick *picks;            /* as info.picks */
+    const struct container_format *inner; /* what the compressed data were found to be while it was
+                                             opened, which then fails without a word */
+    const struct container_array *array;  /* the one that is read alone; NULL for none */
+    struct source_wanted *wanted;         /* as in struct source_options */
     bool header;             /* the elements stand behind a header that describes them */
     int window_log;          /* of zstd frames at most */
     bool no_check;           /* checksums of zstd frames are not verified */

@@ -426,7 +426,7 @@ void tile_put(const struct tile *t, unsigned char *to, uint64_t first)
     const struct container_array *a = t->array;
     const size_t size = element_size(a->type);
     uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0}, steps[CONTAINER_DIMENSIONS_MAX] = {0};
-    uint64_t row = 1, step = 1, done = 0;
+    uint64_t row = 1, step = 1, done = 0, index;
     unsigned d = a->dimensions, i;
 
     for (i = d; i-- > 0; step *= a->sizes[i])
@@ -436,15 +436,15 @@ void tile_put(const struct tile *t, unsigned char *to, uint64_t first)
         row *= t->sizes[--d];
     if (d > 0)
         row *= t->sizes[--d];
-    to += (index_of(a, t->begin, t->sizes, 0) - first) * size;
+    index = index_of(a, t->begin, t->sizes, 0) - first;
     do {
-        put_row(t, done, row, to);
+        put_row(t, done, row, to + index * size);
         done += row;
         for (i = d; i > 0; i--) {
-            to += steps[i - 1] * size;
+            index += steps[i - 1];
             if (++at[i - 1] < t->sizes[i - 1])
                 break;
-            to -= steps[i - 1] * t->sizes[i - 1] * size;
+            index -= steps[i - 1] * t->sizes[i - 1];
             at[i - 1] = 0;
         }
     } while (i > 0);

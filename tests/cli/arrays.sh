@@ -218,15 +218,110 @@ ok 'standard input, if it is a file' test "$status:$(head -n 1 out)" = 0:6
 shell 'exec <behind; dd bs=4 count=1 2>/dev/null >dropped; gpureduce -q -o sum,median --array w.weight'
 is 'a file that begins elsewhere' 0 '6
 2' '*'
-shell 'cat small.safetensors | gpureduce -q -o sum'
-fails 'a pipe' 'standard input: a safetensors file; one that is neither in a pipe nor compressed is read (--format=raw takes it for raw numbers)'
-shell 'cat small.safetensors | gpureduce -q -o sum --format=safetensors'
-fails 'a pipe that is said to be one' \
-    'standard input: a safetensors file is read from a file that is not compressed: save it as such'
+
+# From front to back. in_order NAME COMMAND FILE OPTION...: COMMAND, which writes FILE, piped into
+# the program, prints what FILE does, but for its name.
+in_order() {
+    order_name=$1 order_command=$2 order_file=$3
+    shift 3
+    run "$@" "$order_file"
+    sed -e "s|$order_file|-|" out >expected
+    shell "$order_command | gpureduce $*"
+    ok "$order_name: $*" sh -c "test $status = 0 && cmp expected out"
+}
+three >with.f32
+safetensors odd.safetensors first:U8:3:bytes w:F32:3:with.f32 empty:F64:0,7:none z:F32:2:nan.f32
+for how in '' '-j 1' '-j 5 --chunk-size=1' '-j 2 --chunk-size=8'; do
+    for file in small.safetensors odd.safetensors data/containers/small.safetensors data/containers/small.gguf; do
+        # shellcheck disable=SC2086 # several words
+        in_order "$file in a pipe" "cat $file" $file --tsv -o sum,min,argmax,nan,count $how
+    done
+done
+file=data/containers/small.safetensors
+for options in "--array='*.f*'" '--length=7' '--total' '-q' '--list --json' '--sort=-max' '--nan=skip --tsv --total' \
+    '--format=safetensors' '--list --format=safetensors'; do
+    for writer in "cat $file" "cat $file | dd bs=7"; do
+        shell "gpureduce -o sum,max $options $file"
+        sed -e "s|$file|-|" out >expected
+        shell "$writer 2>/dev/null | gpureduce -o sum,max $options"
+        ok "in a pipe, $options" sh -c "test $status = 0 && cmp expected out"
+        [ "$status" = 0 ] || explain
+    done
+done
+shell "cat $file | gpureduce -q -o sum --nan=error --array='*nan'"
+is 'the first NaN in a pipe' 1 error 'gpureduce: standard input: array layer/0/nan: element 7 [1, 2] is a NaN'
+shell "cat $file | gpureduce --tsv -o sum three.f32 -"
+is 'too late for a heading' 1 "file${tab}sum
+three.f32${tab}6" 'gpureduce: standard input: holds arrays, for which the lines before have no columns: name it first'
+for option in -omedian --axis=0; do
+    shell "cat $file | gpureduce $option -"
+    fails_like "not for $option" 'standard input: a safetensors file; one that is neither in a pipe nor compressed is read .*'
+done
+shell "cat $file | gpureduce --diff $file -"
+is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; one that is neither in a pipe nor compressed is read (--format=raw takes it for raw numbers)'
+shell 'cat data/containers/stored.npz | gpureduce --format=npz'
+fails 'an .npz in a pipe' 'standard input: a .npz file is read from a file that is not compressed: save it as such'
+# Every end of it but the right one.
+for file in small.safetensors data/containers/small.gguf; do
+    end=$(size $file) bad=
+    for n in $(seq 17 41 $((end - 33))) $((end - 33)); do # there is padding
+        head -c "$n" "$file" >some
+        shell 'cat some | gpureduce -q -o sum'
+        { [ "$status" = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'standard input: .*byte' err; } || bad="$bad $n"
+    done
+    ok "$file, cut off" test "$bad" = ''
+done
+shell '{ cat small.safetensors && printf xyz; } | gpureduce -q -o sum'
+fails 'bytes behind it, in a pipe' "standard input: a safetensors file: byte $(size small.safetensors): the arrays end here, and the file 3 bytes behind them"
 if [ -n "$ZSTD" ]; then
+    for file in odd.safetensors data/containers/small.safetensors data/containers/small.gguf; do
+        "$ZSTD" -q -c $file >one.zst
+        "$ZSTD" -q -c <$file >unsized.zst
+        { head -c 1001 $file | "$ZSTD" -q && tail -c +1002 $file | "$ZSTD" -q; } >torn.zst
+        head -c 5 $file | "$ZSTD" -q >early.zst && tail -c +6 $file | "$ZSTD" -q >>early.zst
+        for packed in one unsized torn early; do
+            for how in '' '-j 3 --chunk-size=1'; do
+                # shellcheck disable=SC2086 # several words
+                run --tsv -o sum,min,argmax,nan $how $file
+                sed -e "s|$file|$packed.zst|" out >expected
+                # shellcheck disable=SC2086 # as above
+                run --tsv -o sum,min,argmax,nan $how $packed.zst
+                ok "$file, $packed $how" cmp expected out
+                shell "cat $packed.zst | gpureduce --tsv -o sum,min,argmax,nan $how"
+                sed -e "s|$packed.zst|-|" expected >piped
+                ok "$file, $packed, in a pipe $how" cmp piped out
+            done
+        done
+        run -q --list --json $file
+        sed -e "s|$file|one.zst|" -e 's/"format": "\([a-z]*\)"/"format": "\1+zstd"/' out >expected
+        run -q --list --json one.zst
+        ok "$file, a list" cmp expected out
+    done
+    flip one.zst $(($(size one.zst) - 2))
+    run -q -o sum one.zst
+    fails_like 'a wrong checksum' 'one.zst: .*checksum.*'
+    head -c 400000 /dev/zero >zeros
+    safetensors zeros.safetensors w:F32:3:with.f32 zeros:F32:100000:zeros
+    "$ZSTD" -q zeros.safetensors -o zeros.zst
+    flip zeros.zst $(($(size zeros.zst) - 2))
+    run -q -o sum --array=w zeros.zst
+    fails_like 'even if the first array suffices' 'zeros.zst: .*checksum.*'
+    head -c 1000 early.zst >cut.zst
+    run -q -o sum cut.zst
+    ok 'cut off' test "$status:$(wc -l <err)" = 1:1
     "$ZSTD" -q small.safetensors -o small.safetensors.zst
-    run -q -o sum small.safetensors.zst
-    fails 'compressed' 'small.safetensors.zst: a safetensors file, compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+    run -q -o sum --format=safetensors small.safetensors.zst
+    is 'compressed, and said to be one' 0 '6
+nan
+6
+0'
+    run -q -o count --format=raw+zstd -t u8 small.safetensors.zst
+    is 'compressed, and said to be none' 0 "$(wc -c <small.safetensors)" '*'
+    run -q -o median small.safetensors.zst
+    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+    "$ZSTD" -q -c data/containers/stored.npz >stored.npz.zst
+    run -q -o sum stored.npz.zst
+    fails_like 'a compressed .npz' 'stored.npz.zst: a .npz archive, .*'
 else
     skip 'compressed' 'there is no zstd(1)'
 fi

@@ -41,7 +41,7 @@ fails 'a name with a space' \
 foreign x.zip \
     "a zip archive; 'unzip -p x.zip x.f32 | gpureduce' reads a member, 'unzip -l x.zip' lists them $raw"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
-shell 'cat x.safetensors | gpureduce'
+shell 'cat x.safetensors | gpureduce --axis=0'
 fails 'x.safetensors in a pipe' \
     "standard input: a safetensors file; one that is neither in a pipe nor compressed is read $raw"
 # What stands behind the first sector, in a file that is larger than what is read at once.

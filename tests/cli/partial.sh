@@ -130,6 +130,13 @@ if [ -n "$ZSTD" ]; then
     split -b 700001 big.npy npy.
     "$ZSTD" -q -c npy.* >big.npy.zst
     in_parts 'a .npy' many big.npy.zst 3
+    {
+        header='{"w":{"dtype":"F32","shape":[5000001],"data_offsets":[0,20000004]}}     '
+        byte ${#header} && printf '\0\0\0\0\0\0\0%s' "$header" && cat big
+    } >big.safetensors
+    split -b 700001 big.safetensors tensors.
+    "$ZSTD" -q -c tensors.* >big.safetensors.zst
+    in_parts 'a .safetensors, which is read in order' one big.safetensors.zst 3
     for piece in even.*[a-z]; do
         [ "$piece" = even.zst ] || "$ZSTD" -q -c <"$piece" >"unstated.$piece"
     done
@@ -171,7 +178,7 @@ if [ -n "$ZSTD" ]; then
     else
         skip 'the frames of pzstd(1)' 'it is not there'
     fi
-    rm -f even.* odd.* npy.* unstated* big.npy
+    rm -f even.* odd.* npy.* tensors.* unstated* big.npy big.safetensors
 else
     skip 'compressed files' 'there is no zstd(1)'
 fi

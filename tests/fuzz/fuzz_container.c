@@ -58,6 +58,40 @@ static void check_arrays(const struct container *c, uint64_t size)
     }
 }
 
+/* The read of a file whose end is not known: fails behind it. */
+static bool read_endless(struct container_input *in, void *buffer, size_t size, uint64_t offset)
+{
+    const struct file *file = in->context;
+
+    if (offset > file->size || size > file->size - offset)
+        return false;
+    memcpy(buffer, file->bytes + offset, size);
+    return true;
+}
+
+/* Opens these bytes as a container that comes in order. What is taken so, and ends where it should,
+   must be taken as a file as well, and nothing else. */
+static void open_in_order(const struct container_format *format, const unsigned char *bytes,
+                          size_t size, bool good, size_t count)
+{
+    struct file file = {bytes, size};
+    struct container_input in = {
+        .read = read_endless, .context = &file, .size = UINT64_C(1) << 62, .endless = true};
+    struct container *c = container_open(format, &in);
+
+    if (c) {
+        const bool ends = c->nothing_behind ? c->end == size : c->end <= size;
+
+        check_arrays(c, in.size);
+        fuzz_check(ends == good && (!good || c->count == count),
+                   "in order there are %zu arrays up to %" PRIu64 ", and %s with %zu", c->count,
+                   c->end, good ? "a file" : "no file", count);
+    }
+    /* Where it was read to its end, it is opened as a file. */
+    fuzz_check(c || !good || !in.error[0], "refused in order: %s", in.error);
+    container_close(c);
+}
+
 /* Opens these bytes as a container. Whether they were taken. */
 static bool open_bytes(const struct container_format *format, const unsigned char *bytes,
                        size_t size, size_t *count)
@@ -79,6 +113,8 @@ static bool open_bytes(const struct container_format *format, const unsigned cha
                        "the reason has a control character: %s", in.error);
     }
     container_close(c);
+    if (format->inside)
+        open_in_order(format, bytes, size, good, good ? *count : 0);
     return good;
 }
 

@@ -119,6 +119,9 @@ struct container {
     uint64_t text_offset;
     uint64_t *sizes;
     struct container_tiles *tiles;
+
+    uint64_t end;        /* behind the last array, if it was read as endless */
+    bool nothing_behind; /* the file has to end there */
 };
 
 /* The file that a container is read from. */
@@ -128,6 +131,7 @@ struct container_input {
     bool (*read)(struct container_input *in, void *buffer, size_t size, uint64_t offset);
     void *context;
     uint64_t size;          /* bytes of the file */
+    bool endless;           /* it is not known how many: `size` is more than there can be */
     enum element_type type; /* what the user says of elements of which the file says only how many
                                bytes they have */
     bool headers_only;      /* it does not matter where tiles are */
@@ -142,6 +146,8 @@ struct container_input {
 struct container_format {
     const char *name;    /* as --format takes it and results show it */
     const char *article; /* the same in a sentence, with its article */
+    const char *inside;  /* the name of compressed ones. NULL where what says what there is does not
+                            come first, so that the file cannot be read from front to back */
     /* Whether a file that begins with these bytes is one. */
     bool (*recognise)(const unsigned char *bytes, size_t size);
     /* Reads what arrays there are. On failure says what is wrong in `in`. */

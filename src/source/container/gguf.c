@@ -295,6 +295,7 @@ static bool settle(struct file *f, uint64_t end)
             return container_wrong(f->in, a->offset, "array %s overlaps another", shown);
         end = a->offset + a->length;
     }
+    c->end = end;
     return true;
 }
 
@@ -364,6 +365,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_gguf = {
     .name = "gguf",
     .article = "a GGUF file",
+    .inside = "gguf+zstd",
     .recognise = recognise,
     .read = read_file,
 };

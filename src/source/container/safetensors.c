@@ -349,7 +349,9 @@ static bool settle(struct header *h)
         return container_wrong(h->in, h->in->size,
                                "the file ends here, and the arrays %" PRIu64 " bytes behind it",
                                end - (h->in->size - h->data));
-    if (end < h->in->size - h->data)
+    c->end = h->data + end;
+    c->nothing_behind = true;
+    if (end < h->in->size - h->data && !h->in->endless)
         return container_wrong(h->in, h->data + end,
                                "the arrays end here, and the file %" PRIu64 " bytes behind them",
                                h->in->size - h->data - end);
@@ -393,6 +395,7 @@ static bool read_file(struct container *c, struct container_input *in)
 const struct container_format container_safetensors = {
     .name = "safetensors",
     .article = "a safetensors file",
+    .inside = "safetensors+zstd",
     .recognise = recognise,
     .read = read_file,
 };
