@@ -336,12 +336,17 @@ static bool settle(struct header *h)
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
 
-        if (a->offset != end)
-            return container_wrong(h->in, h->data + end, "array %s %s %" PRIu64 ", not at %" PRIu64,
+        if (a->offset != end) {
+            /* The file may end before the arrays in front do. */
+            const uint64_t room = h->in->size - h->data;
+
+            return container_wrong(h->in, h->data + (end < room ? end : room),
+                                   "array %s %s %" PRIu64 ", not at %" PRIu64,
                                    container_show_name(shown, a->name),
                                    a->offset > end ? "leaves a hole: it begins at offset"
                                                    : "overlaps another: it begins at offset",
                                    a->offset, end);
+        }
         end += a->length; /* all offsets are below 2^64 */
         a->offset += h->data;
     }
