@@ -612,7 +612,7 @@ static const struct cpu_kernels *any_kernels(void)
 static void check_surveys(uint64_t runs)
 {
     struct tap_family quantiles = {0}, histograms = {0};
-    unsigned readings[READINGS_MAX + 1] = {0};
+    unsigned readings[READINGS_MAX + 1] = {0}, several = 0;
 
     for (uint64_t run = 0; run < runs; run++) {
         struct survey_case c = {
@@ -635,10 +635,13 @@ static void check_surveys(uint64_t runs)
     }
     tap_family_end(&quantiles, "random elements: quantiles");
     tap_family_end(&histograms, "random elements: histograms");
-    for (unsigned i = 0; i <= READINGS_MAX; i++)
+    for (unsigned i = 0; i <= READINGS_MAX; i++) {
         if (readings[i] > 0)
             tap_note("%u reading%s: %u", i, i == 1 ? "" : "s", readings[i]);
-    tap_ok(readings[3] > 0 && readings[READINGS_MAX] == 0,
+        several += i > 2 ? readings[i] : 0;
+    }
+    /* One in fifty does: of few runs there may be none. */
+    tap_ok((several > 0 || runs < RUNS) && readings[READINGS_MAX] == 0,
            "some take several readings, and none takes many");
 }
 
