@@ -99,7 +99,6 @@ const char *gpu_policy_unpack(const struct unpack_observation *o)
 static const char *hindrance(const struct gpu_observation *o)
 {
     return o->no_kernels            ? "it has no kernels for these operations"
-           : o->unmeasured          ? "quantiles and histograms are left to the CPU"
            : o->compressed          ? "the input is compressed"
            : o->in_order            ? "the input comes in order"
            : o->useless             ? "the GPU made earlier work no faster"

@@ -38,7 +38,6 @@ enum feeders_state {
 struct gpu_observation {
     bool compressed; /* the input is */
     bool no_kernels; /* the GPU has none for what is wanted */
-    bool unmeasured; /* it has some, but how fast they are has not been measured */
     bool in_order;   /* it comes in order: workers do not claim parts of it */
     enum gpu_state gpu;
     enum feeders_state feeders;

@@ -199,7 +199,6 @@ static void observe(struct run *run, uint64_t now)
 
     o->no_kernels = run->arrays || run->info->scattered ||
                     !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
-    o->unmeasured = run->tallies;
     o->compressed = run->info->compressed;
     o->in_order = !run->info->parallel;
     o->gpu = gpu_state(run->gpu);

@@ -93,15 +93,6 @@ static const struct {
      GPU_WAIT,
      "it has no kernels for these operations"},
 
-    {"quantiles",
-     {.unmeasured = true, .rate = 5, .left = 600 * GB},
-     GPU_WAIT,
-     "quantiles and histograms are left to the CPU"},
-    {"quantiles, and a test wants the GPU",
-     {.unmeasured = true, .rate = 5, .left = 600 * GB, .forced = true},
-     GPU_OPEN,
-     "quantiles and histograms are left to the CPU"},
-
     /* A GPU that fails, before or in the middle. */
     {"it could not be opened",
      {.rate = 60, .left = 600 * GB, .gpu = GPU_FAILED},
