@@ -344,6 +344,13 @@ def write(name, data):
     made.append(name)
 
 
+def keep(name):
+    """A sample that is not made here: the README says by what."""
+    if not os.path.exists(os.path.join(HERE, name)):
+        sys.exit('%s is missing: it cannot be made again here' % name)
+    made.append(name)
+
+
 def expect(name, options, kind, values, skip_nan=False):
     expected.append((name, options or 'none', reduce(kind, values, skip_nan)))
     spreads.append((name, options or 'none', reduce_spread(kind, values, skip_nan)))
@@ -777,6 +784,13 @@ def make_zstd():
     expect('zstd/pzstd.f32.zst', '', 'f32', unpack('f32', stairs))
     expect('zstd/pzstd.f32.zst', '--skip 2999999 --length 700000', 'f32',
            unpack('f32', stairs[2999999:])[:700000])
+
+    # Other encoders.
+    for name in ('klauspost-fastest', 'klauspost-best', 'klauspost-flushed', 'zstd-1.3.4', 'zstd-1.5.7'):
+        keep('zstd/%s.f32.zst' % name)
+        expect('zstd/%s.f32.zst' % name, '', 'f32', values)
+    keep('zstd/klauspost-stairs.f32.zst')
+    expect('zstd/klauspost-stairs.f32.zst', '', 'f32', unpack('f32', stairs))
     return {'zstd/tenths.f32.zst': (naive('f32', tenth_values), naive('f64', tenth_values))}
 
 
