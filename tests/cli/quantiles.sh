@@ -55,6 +55,14 @@ nan"
 run -q -t f16 -o median,sum three.f16
 is 'f16' 0 "2
 6"
+# So many of a value that counters of 16 bits come to zero again: 300000 of 0, 200001 of 1.05859375.
+{
+    head -c 600000 /dev/zero
+    head -c 400002 /dev/zero | tr '\0' '<'
+} >many.f16
+run -q -j 1 -t f16 -o q0.6,q0.59999,median --histogram=2,0,2 --json many.f16
+ok 'f16, many of a value' grep -qF '"q0.6": 1.05859375, "q0.59999": 0, "median": 0' out
+ok 'f16, a histogram of them' grep -qF '"counts": [300000, 200001]' out
 shell 'gpureduce -q -t f16 -o median <three.f16'
 is 'f16 from a file as standard input' 0 2
 shell 'cat three.f16 | gpureduce -q -t f16 -o median'

@@ -28,6 +28,36 @@ static size_t sets(const struct tally *t)
     return tally_size(t->plan) <= FOUR_SETS_MAX ? SETS : SETS / 2;
 }
 
+/* Counters of all values of 16 bits have 16 bits themselves: then those of the values that are
+   common stay in the level-1 cache. When one comes to zero again, the tally's own count is given
+   what that was worth. */
+#define NARROW_COUNTERS ((size_t)1 << 16)
+#define NARROW_SETS ((size_t)2)
+
+static bool has_narrow_counters(const struct tally *t)
+{
+    return t->plan->kind == TALLY_WORDS && tally_size(t->plan) == NARROW_COUNTERS &&
+           element_size(t->plan->type) == sizeof(uint16_t);
+}
+
+static uint16_t *open_narrow_counters(struct tally *t)
+{
+    if (!t->scratch)
+        t->scratch = calloc(NARROW_SETS * NARROW_COUNTERS, sizeof(uint16_t));
+    t->failed = !t->scratch;
+    return t->scratch;
+}
+
+static void empty_narrow_counters(struct tally *t)
+{
+    uint16_t *narrow = t->scratch;
+
+    for (size_t i = 0; i < NARROW_COUNTERS; i++)
+        for (size_t set = 0; set < NARROW_SETS; set++)
+            t->counts[i] += narrow[set * NARROW_COUNTERS + i];
+    memset(narrow, 0, NARROW_SETS * NARROW_COUNTERS * sizeof *narrow);
+}
+
 static void empty_counters(struct tally *t)
 {
     struct counters *c = t->scratch;
@@ -149,6 +179,35 @@ static void count_zeros(struct tally *t, const unsigned char *x, size_t n)
         }                                                    \
     } while (0)
 
+static inline void count_narrow(struct tally *t, uint16_t *counter, uint16_t word)
+{
+    if (++counter[word] == 0)
+        t->counts[word] += (uint64_t)UINT16_MAX + 1;
+}
+
+/* All values of 16 bits. */
+static bool take_narrow_words(struct tally *t, const unsigned char *x, size_t count)
+{
+    uint16_t *even = open_narrow_counters(t), *odd;
+    size_t i = 0;
+
+    if (!even)
+        return false;
+    odd = even + NARROW_COUNTERS;
+    for (; i + 4 <= count; i += 4) {
+        uint16_t word[4];
+
+        memcpy(word, x + i * sizeof *word, sizeof word);
+        count_narrow(t, even, word[0]);
+        count_narrow(t, odd, word[1]);
+        count_narrow(t, even, word[2]);
+        count_narrow(t, odd, word[3]);
+    }
+    for (; i < count; i++)
+        count_narrow(t, even, (uint16_t)order_load(t->plan->type, x + i * sizeof(uint16_t)));
+    return true;
+}
+
 static bool take_words(struct tally *t, const unsigned char *x, size_t count)
 {
     const enum element_type type = t->plan->type;
@@ -158,6 +217,8 @@ static bool take_words(struct tally *t, const unsigned char *x, size_t count)
     uint32_t zeros = 0;
     size_t i = 0;
 
+    if (has_narrow_counters(t))
+        return take_narrow_words(t, x, count);
     if (!open_counters(t, count, set))
         return false;
     for (size_t j = 0; j < sets(t); j++)
@@ -348,6 +409,8 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
 
 void cpu_tally_settle(struct tally *t)
 {
-    if (t->scratch)
+    if (t->scratch && has_narrow_counters(t))
+        empty_narrow_counters(t);
+    else if (t->scratch)
         empty_counters(t);
 }
