@@ -2,47 +2,23 @@
 # Quantiles and histograms on a GPU: the same words and exit statuses as the CPU's, whatever the input
 # is. By a GPU, where there is one, and by the program with an emulated GPU, whose kernels run on the
 # host.
+#
+# The emulated GPU has every combination. The real one has a part of them, where each type, each kind
+# of data and each option is; the unit test test_tally_cuda has its kernels.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 bench=${program%gpureduce}gpureduce-bench
-programs=
-run -q -D gpu -o count data/raw/mixed-le.f32
-[ "$status" -ne 0 ] || programs=$program
-[ -z "${GPUREDUCE_EMULATED-}" ] || [ ! -x "$GPUREDUCE_EMULATED" ] ||
-    programs="$programs $GPUREDUCE_EMULATED"
+gpu_programs data/raw/mixed-le.f32
 if [ -z "$programs" ] || [ ! -x "$bench" ]; then
     skip 'tallies on a GPU' 'no GPU, nor an emulated one, or no gpureduce-bench'
     finish
 fi
 
-# both NAME [OPTION...] FILE...: whether GPU and CPU print the same, and end with the same status.
-# With a file of -, what is in ./piped comes by a pipe.
+# both NAME [OPTION...] FILE...
 both() {
-    name=$1
-    shift
-    for how in cpu gpu; do
-        # shellcheck disable=SC2002 # a pipe is wanted
-        case $* in
-        *' -') cat piped | "$GPUREDUCE" -D $how "$@" >$how.out 2>$how.err ;;
-        *) "$GPUREDUCE" -D $how "$@" >$how.out 2>$how.err ;;
-        esac
-        echo $? >>$how.out
-    done
-    cp gpu.out out
-    cp gpu.err err
-    command="gpureduce -D gpu $*"
-    status=$(tail -n 1 out)
-    if cmp -s cpu.out gpu.out && cmp -s cpu.err gpu.err; then
-        pass "$label, $name"
-    else
-        fail "$label, $name"
-        explain
-        echo "# by the CPU:"
-        show cpu.out
-        show cpu.err
-    fi
+    gpu_as_cpu -q "$@"
 }
 
 # make NAME DISTRIBUTION TYPE SIZE
@@ -63,74 +39,95 @@ awk 'BEGIN { for (i = 0; i < 65536; i++) printf "%c%c%c%c", i % 256, int(i / 256
     printf '\0\0\300\177\0\0\200\177\0\0\200\377\0\0\300\377\0\0\0\200\0\0\0\0\1\0\0\200\1\0\0\0'
     tail -c 60000 normal
 } >odd
+: >empty
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q -f normal -o normal.zst
+    # Elements are torn across its frames.
+    : >frames.zst
+    for at in 0 100001 200002; do
+        tail -c +$((at + 1)) normal | head -c 100001 | "$ZSTD" -q -c >>frames.zst
+    done
+fi
 quantiles=median,q0.25,q0.001,p99.9,q0,q1
+# Many quantiles: many cells.
+many=$(awk 'BEGIN { for (i = 1; i < 30; i++) printf "q%.3f,", i / 30.1 }')
+many=${many%,}
 
 for GPUREDUCE in $programs; do
-    case $GPUREDUCE in
-    *emulated) label='emulated GPU' ;;
-    *) label=GPU ;;
-    esac
+    label=$(gpu_label)
+    kinds='normal full sparse zeros ramp odd'
 
-    for file in normal full sparse zeros ramp odd; do
-        for type in f32 f64 f16 bf16 f8e4m3 f8e5m2 '>f4' '>f8' '>f2'; do
-            both "quantiles of $file as $type" -q -o $quantiles,sum --nan skip -t "$type" $file
-            both "bins of $file as $type" -q --histogram=50,-3,7 -t "$type" $file
-            both "exponents of $file as $type" -q --histogram=exponent -t "$type" $file
-        done
-        for type in i8 u16 i32 '>u4' i64 u64 bool; do
-            both "quantiles of $file as $type" -q -o median,p99 -t "$type" $file
-            both "bins of $file as $type" -q --histogram=20 -t "$type" $file
-        done
+    # Each type, of each kind of data. The real GPU has quantiles and bins in one run.
+    for type in f32 f64 f16 bf16 f8e4m3 f8e5m2 '>f4' '>f8' '>f2'; do
+        if emulated; then
+            # shellcheck disable=SC2086 # several names
+            both "quantiles of $type" -o $quantiles,sum --nan skip -t "$type" $kinds
+            # shellcheck disable=SC2086 # as above
+            both "bins of $type" --histogram=50,-3,7 -t "$type" $kinds
+        else
+            # shellcheck disable=SC2086 # as above
+            both "quantiles and bins of $type" -o $quantiles,sum --nan skip --histogram=50,-3,7 \
+                -t "$type" $kinds
+        fi
+        case $(emulated || echo "$type") in
+        '' | f32 | f64 | f16 | '>f8')
+            # shellcheck disable=SC2086 # as above
+            both "exponents of $type" --histogram=exponent -t "$type" $kinds
+            ;;
+        esac
+    done
+    for type in i8 u16 i32 '>u4' i64 u64 bool; do
+        if emulated; then
+            # shellcheck disable=SC2086 # as above
+            both "quantiles of $type" -o median,p99 -t "$type" $kinds
+            # shellcheck disable=SC2086 # as above
+            both "bins of $type" --histogram=20 -t "$type" $kinds
+        else
+            # shellcheck disable=SC2086 # as above
+            both "quantiles and bins of $type" -o median,p99 --histogram=20 -t "$type" $kinds
+        fi
     done
     for bins in 1 1000 1000,-1,1 9000 30000 65536,-0.01,3 3,-1e-300,1e300 7,1e-40,3e-39; do
-        for file in normal full sparse zeros; do
-            both "--histogram=$bins of $file" -q --histogram=$bins $file
-        done
-        both "--histogram=$bins of f64" -q -t f64 --histogram=$bins normal
+        both "--histogram=$bins" --histogram=$bins normal full sparse zeros
+        case $(emulated || echo $bins) in
+        '' | 1 | 65536,-0.01,3) both "--histogram=$bins of f64" -t f64 --histogram=$bins normal ;;
+        esac
     done
-    for size in 256 4096 70000; do
-        for threads in 1 3; do
-            both "chunks of $size, $threads threads" -q -j $threads --chunk-size=$size \
-                -o $quantiles --histogram=100 normal
-            both "chunks of $size, $threads threads, f16" -q -j $threads --chunk-size=$size \
-                -t f16 -o $quantiles --histogram=exponent halves
-        done
+    for chunks in 256:3 4096:1 70000:3 256:1 4096:3 70000:1; do
+        size=${chunks%:*} threads=${chunks#*:}
+        both "chunks of $size, $threads threads" -j "$threads" --chunk-size="$size" \
+            -o $quantiles --histogram=100 normal
+        both "chunks of $size, $threads threads, f16" -j "$threads" --chunk-size="$size" \
+            -t f16 -o $quantiles --histogram=exponent halves
+        [ $chunks != 70000:3 ] || emulated || break
     done
     for nan in propagate skip error; do
-        both "--nan=$nan" -q --nan=$nan -o $quantiles --histogram=10,-1,1 odd
+        both "--nan=$nan" --nan=$nan -o $quantiles --histogram=10,-1,1 odd
     done
-    both 'infinities have no range' -q --histogram=10 odd
-    both 'everything of summary' -q -o summary normal
-    both 'a part' -q --skip=400 --length=77777 -o $quantiles --histogram=100 normal
-    both 'one element' -q --length=1 -o median --histogram=3 normal
-    : >empty
-    both 'no element' -q -o median --histogram=3 empty
-    # Many quantiles: many cells.
-    many=$(awk 'BEGIN { for (i = 1; i < 30; i++) printf "q%.3f,", i / 30.1 }')
-    both 'many quantiles' -q -o "${many%,}" normal
-    both 'many quantiles of f64' -q -t f64 -o "${many%,}" normal
+    both 'infinities have no range' --histogram=10 odd
+    both 'everything of summary' -o summary normal
+    both 'a part' --skip=400 --length=77777 -o $quantiles --histogram=100 normal
+    both 'one element' --length=1 -o median --histogram=3 normal
+    both 'no element' -o median --histogram=3 empty
+    both 'many quantiles' -o "$many" normal
+    both 'many quantiles of f64' -t f64 -o "$many" normal
     # Several files, and all of them as one.
-    both 'several files' -q -o $quantiles --histogram=9,-2,2 normal odd full
-    both 'a total' -q --total -o $quantiles --histogram=9,-2,2 normal sparse full
-    both 'a total of f16' -q --total -t f16 -o $quantiles halves zeros halves
+    both 'several files' -o $quantiles --histogram=9,-2,2 normal odd full
+    both 'a total' --total -o $quantiles --histogram=9,-2,2 normal sparse full
+    both 'a total of f16' --total -t f16 -o $quantiles halves zeros halves
     # Pipes.
     cp normal piped
-    both 'f32 by a pipe' -q -o median -
-    both 'a histogram by a pipe' -q --histogram=100,-3,3 -
-    both 'f16 by a pipe' -q -t f16 -o $quantiles --histogram=5 -
+    both 'f32 by a pipe' -o median -
+    both 'a histogram by a pipe' --histogram=100,-3,3 -
+    both 'f16 by a pipe' -t f16 -o $quantiles --histogram=5 -
     # What zstd has compressed, the CPU decodes: in parallel, or from front to back.
-    if [ -n "$ZSTD" ]; then
-        "$ZSTD" -q -f normal -o normal.zst
-        both 'compressed' -q -o $quantiles --histogram=100 normal.zst
-        : >frames.zst
-        for at in 0 100001 200002; do
-            tail -c +$((at + 1)) normal | head -c 100001 | "$ZSTD" -q -c >>frames.zst
-        done
-        both 'elements torn across frames' -q --length=75000 -o $quantiles --histogram=100 frames.zst
-    fi
-    both 'an array in a container' -q -o $quantiles data/npy/v1-f4.npy
+    # shellcheck disable=SC2086 # a name, or none
+    both 'an array in a container, and what is compressed' -o $quantiles --histogram=100 \
+        data/npy/v1-f4.npy ${ZSTD:+normal.zst}
+    [ -z "$ZSTD" ] ||
+        both 'elements torn across frames' --length=75000 -o $quantiles --histogram=100 frames.zst
 
-    [ "$label" != GPU ] || continue
+    emulated || continue
 
     # auto: where a GPU is called whatever the work is, it takes a part.
     files='normal full sparse normal ramp zeros normal'

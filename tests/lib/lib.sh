@@ -266,6 +266,63 @@ fails_like() {
 }
 
 #
+# GPU and CPU compared. To make a context takes a GPU up to a second, in one process after the other.
+# So a run has as many inputs as it can, and a real GPU has fewer runs than an emulated one.
+#
+
+# gpu_programs FILE: the programs that reduce this file with -D gpu, in $programs: the one that is
+# tested, where there is a GPU; and the one with an emulated GPU, where it was built. A script goes
+# through them with GPUREDUCE.
+gpu_programs() {
+    programs=
+    run -q -D gpu -o count "$1"
+    [ "$status" -ne 0 ] || programs=$program
+    [ -z "${GPUREDUCE_EMULATED-}" ] || [ ! -x "$GPUREDUCE_EMULATED" ] ||
+        programs="$programs $GPUREDUCE_EMULATED"
+}
+
+# emulated: whether the GPU of $GPUREDUCE is. Names of tests begin with $(gpu_label).
+emulated() {
+    [ "$GPUREDUCE" = "${GPUREDUCE_EMULATED-}" ]
+}
+gpu_label() {
+    if emulated; then
+        echo 'emulated GPU'
+    else
+        echo GPU
+    fi
+}
+
+# gpu_as_cpu OPTIONS NAME ARGUMENT...: whether $GPUREDUCE prints the same on the GPU as on the CPU,
+# messages too, and ends with the same status. OPTIONS are several words, or none, that go before the
+# arguments. With a last argument of -, what is in ./piped comes by a pipe. What the GPU printed is
+# left in ./out and ./err.
+gpu_as_cpu() {
+    compare_options=$1 compare_name="$(gpu_label), $2"
+    shift 2
+    for compare_device in cpu gpu; do
+        # shellcheck disable=SC2002,SC2086 # a pipe is wanted; several words
+        case $* in
+        - | *' -') cat piped | "$GPUREDUCE" -D $compare_device $compare_options "$@" >out 2>err ;;
+        *) "$GPUREDUCE" -D $compare_device $compare_options "$@" >out 2>err ;;
+        esac
+        status=$?
+        [ $compare_device = gpu ] || { mv out cpu.out && mv err cpu.err && cpu_status=$status; }
+    done
+    command="gpureduce -D gpu $compare_options $*"
+    if cmp -s cpu.out out && cmp -s cpu.err err && [ "$cpu_status" -eq "$status" ]; then
+        pass "$compare_name"
+    else
+        fail "$compare_name"
+        explain
+        echo "# exit status by the CPU: $cpu_status; < by the CPU, > by the GPU:"
+        diff cpu.out out >compare.diff
+        diff cpu.err err >>compare.diff
+        show compare.diff
+    fi
+}
+
+#
 # Exact outputs that are too long to stand in a script.
 #
 
