@@ -29,7 +29,7 @@ template <> struct slice_element<f32> {
     }
 };
 
-template <> struct slice_element<f16> {
+template <typename Type> struct slice_element16 {
     typedef uint16_t word;
     typedef int32_t key;
     __device__ static __forceinline__ word swap(word w)
@@ -38,21 +38,13 @@ template <> struct slice_element<f16> {
     }
     __device__ static __forceinline__ float value(word w)
     {
-        return f16::element(w, 0);
+        return Type::element(w, 0);
     }
 };
 
-template <> struct slice_element<bf16> {
-    typedef uint16_t word;
-    typedef int32_t key;
-    __device__ static __forceinline__ word swap(word w)
-    {
-        return (word)__byte_perm(w, 0, 0x4401);
-    }
-    __device__ static __forceinline__ float value(word w)
-    {
-        return bf16::element(w, 0);
-    }
+template <> struct slice_element<f16> : slice_element16<f16> {
+};
+template <> struct slice_element<bf16> : slice_element16<bf16> {
 };
 
 template <> struct slice_element<f64> {
