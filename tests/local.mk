@@ -166,6 +166,7 @@ test_scripts = \
 	tests/cli/hdf5.sh \
 	tests/cli/unpack.sh \
 	tests/cli/tallies.sh \
+	tests/cli/cuda_faults.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \
@@ -186,7 +187,6 @@ test_scripts = \
 	tests/cli/hardening.sh \
 	tests/cli/json.sh \
 	tests/cli/cold.sh \
-	tests/cli/cuda_faults.sh \
 	tests/cli/large.sh \
 	tests/cli/layers.sh \
 	tests/cli/manual.sh \
