@@ -4,8 +4,10 @@
 check_LIBRARIES = tests/libtests.a
 tests_libtests_a_CPPFLAGS = $(AM_CPPFLAGS)
 tests_libtests_a_SOURCES = \
+	tests/lib/allocate.h \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
 	tests/lib/engine_workers.h \
+	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
 	tests/lib/reference.c tests/lib/reference.h \
