@@ -4,8 +4,10 @@
 check_LIBRARIES = tests/libtests.a
 tests_libtests_a_CPPFLAGS = $(AM_CPPFLAGS)
 tests_libtests_a_SOURCES = \
+	tests/lib/allocate.h \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
 	tests/lib/engine_workers.h \
+	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
 	tests/lib/reference.c tests/lib/reference.h \
@@ -166,6 +168,7 @@ test_scripts = \
 	tests/cli/hdf5.sh \
 	tests/cli/unpack.sh \
 	tests/cli/tallies.sh \
+	tests/cli/cuda_faults.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \
@@ -186,7 +189,6 @@ test_scripts = \
 	tests/cli/hardening.sh \
 	tests/cli/json.sh \
 	tests/cli/cold.sh \
-	tests/cli/cuda_faults.sh \
 	tests/cli/large.sh \
 	tests/cli/layers.sh \
 	tests/cli/manual.sh \

@@ -6,35 +6,6 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
-# number BYTES N: N as so many bytes, the least first, as a format of printf.
-number() {
-    number_left=$2
-    number_bytes=$1
-    while [ "$number_bytes" -gt 0 ]; do
-        printf '\\%03o' $((number_left % 256))
-        number_left=$((number_left / 256)) number_bytes=$((number_bytes - 1))
-    done
-}
-
-# safetensors FILE NAME:TYPE:SHAPE:FILE...: writes one of arrays whose elements other files hold.
-safetensors() {
-    made=$1 header='' begin=0
-    shift
-    : >elements
-    for array; do
-        IFS=: read -r name type shape file <<END
-$array
-END
-        end=$((begin + $(wc -c <"$file")))
-        header="$header${header:+,}\"$name\":{\"dtype\":\"$type\",\"shape\":[$shape],\"data_offsets\":[$begin,$end]}"
-        cat "$file" >>elements
-        begin=$end
-    done
-    header="{$header}"
-    # shellcheck disable=SC2059 # the number is a format
-    { printf "$(number 8 ${#header})" && printf '%s' "$header" && cat elements; } >"$made"
-}
-
 : >none
 three >three.f32
 printf '\0\0\300\177\0\0\200\77' >nan.f32

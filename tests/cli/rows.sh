@@ -5,29 +5,18 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
-# safetensors FILE NAME:TYPE:COUNT:BYTES...: one of arrays whose bytes are formats of printf.
-safetensors() {
-    made=$1 header='' begin=0
-    shift
-    : >elements
-    for array; do
-        IFS=: read -r name type count bytes <<END
-$array
-END
-        # shellcheck disable=SC2059 # the bytes are a format
-        printf "$bytes" >>elements
-        end=$(size elements)
-        header="$header${header:+,}\"$name\":{\"dtype\":\"$type\",\"shape\":[$count],\"data_offsets\":[$begin,$end]}"
-        begin=$end
-    done
-    header="{$header}"
-    { word ${#header} && printf '\0\0\0\0%s' "$header" && cat elements; } >"$made"
-}
-
-safetensors a.safetensors 'one:U8:2:\1\3' 'nan:F32:1:\0\0\300\177' 'none:F32:0:' 'two:U8:3:\1\2\3' 'tenth:F32:1:\315\314\314\75'
-safetensors b.safetensors 'four:U8:1:\4' 'two:U8:3:\3\2\1' \
-    'high:I64:1:\1\0\0\0\0\0\40\0' 'low:F64:1:\0\0\0\0\0\0\100\103'
 three >three.f32
+printf '\1\3' >one
+printf '\0\0\300\177' >nan
+: >none
+printf '\1\2\3' >two
+printf '\315\314\314\75' >tenth
+safetensors a.safetensors one:U8:2:one nan:F32:1:nan none:F32:0:none two:U8:3:two tenth:F32:1:tenth
+printf '\4' >four
+printf '\3\2\1' >two
+printf '\1\0\0\0\0\0\40\0' >high
+printf '\0\0\0\0\0\0\100\103' >low
+safetensors b.safetensors four:U8:1:four two:U8:3:two high:I64:1:high low:F64:1:low
 cp three.f32 other.f32
 
 #

@@ -437,6 +437,27 @@ npy_header() {
     printf "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" "$1" "$2"
 }
 
+# safetensors FILE NAME:TYPE:SHAPE:FILE...: a file of arrays, whose elements other files hold.
+safetensors() {
+    made=$1 made_header='' made_begin=0
+    shift
+    : >made.elements
+    for made_array; do
+        IFS=: read -r array_name array_type array_shape array_file <<END
+$made_array
+END
+        made_end=$((made_begin + $(size "$array_file")))
+        made_header="$made_header${made_header:+,}\"$array_name\":{\"dtype\":\"$array_type\",\"shape\":[$array_shape],\"data_offsets\":[$made_begin,$made_end]}"
+        cat "$array_file" >>made.elements
+        made_begin=$made_end
+    done
+    {
+        word $((${#made_header} + 2))
+        printf '\0\0\0\0{%s}' "$made_header"
+        cat made.elements
+    } >"$made"
+}
+
 # zstd_frame SAYS SIZE: a zstd frame that says that it holds SAYS bytes, and holds standard input,
 # which is SIZE bytes, in one raw block that is not the last, and a last block that is empty.
 zstd_frame() {

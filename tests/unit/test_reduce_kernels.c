@@ -19,17 +19,20 @@
 #include "engine/cuda/kernels.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
+#include "lib/kernel_memory.h"
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
 #    define LENGTH_MAX ((size_t)1 << 20)
 #    define LENGTH_LONG ((size_t)1 << 23)
+#    define GREAT_ONE_IN 8
 #    define RUNS 400
 #    define RUNS_ALL true
 #else
 #    include "lib/reduce_emulated.h"
 #    define LENGTH_MAX ((size_t)1 << 15)
 #    define LENGTH_LONG ((size_t)12 << 18)
+#    define GREAT_ONE_IN 4
 #    define RUNS 60
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #endif
@@ -56,77 +59,25 @@ static struct partial *partial; /* where the kernels work: on the device, if the
 static struct cuda_scratch *scratch;
 static unsigned char *memory, *data, *swapped; /* the first is the kernels' */
 
-static void *allocate(size_t size)
+static bool open_device(char reason[ENGINE_REASON_MAX])
 {
-    void *bytes = aligned_alloc(64, (size + 63) / 64 * 64);
-
-    if (!bytes)
-        abort();
-    return bytes;
+    if (!kernel_open(reason))
+        return false;
+    memory = kernel_allocate(LENGTH_LONG * 8, reason);
+    partial = kernel_allocate(sizeof *partial, reason);
+    scratch = kernel_allocate(sizeof *scratch, reason);
+    return memory && partial && scratch && kernel_clear(scratch, sizeof *scratch);
 }
 
+static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
+{
 #ifdef TEST_CUDA
-static bool open_device(char reason[ENGINE_REASON_MAX])
-{
-    const int devices[] = {0};
-    const struct engine_needs needs = {.devices = devices, .device_count = 1, .workers = 1};
-
-    return engine_cuda.open(&needs, reason) &&
-           cudaMalloc((void **)&memory, LENGTH_LONG * 8) == cudaSuccess &&
-           cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
-           cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
-           cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess;
-}
-
-static bool copy_in(void *to, const void *from, size_t size)
-{
-    return cudaMemcpy(to, from, size, cudaMemcpyHostToDevice) == cudaSuccess;
-}
-
-static bool copy_out(void *to, const void *from, size_t size)
-{
-    return cudaMemcpy(to, from, size, cudaMemcpyDeviceToHost) == cudaSuccess;
-}
-
-static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
-{
-    cudaError_t error;
-
     (void)blocks;
-    error = cuda_reduce(launch, NULL);
-    if (!error)
-        error = cudaDeviceSynchronize();
-    if (error)
-        tap_note("%s", cudaGetErrorString(error));
-    return error == cudaSuccess;
-}
+    return kernel_ran(cuda_reduce(launch, NULL));
 #else
-static bool open_device(char reason[ENGINE_REASON_MAX])
-{
-    (void)reason;
-    memory = allocate(LENGTH_LONG * 8);
-    partial = allocate(sizeof *partial);
-    scratch = allocate(sizeof *scratch);
-    memset(scratch, 0, sizeof *scratch);
-    return true;
-}
-
-static bool copy_in(void *to, const void *from, size_t size)
-{
-    memcpy(to, from, size);
-    return true;
-}
-
-static bool copy_out(void *to, const void *from, size_t size)
-{
-    return copy_in(to, from, size);
-}
-
-static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
-{
     return emulated_reduce(launch, blocks);
-}
 #endif
+}
 
 /* What differs, in words, between two partials, of what `wants` asks for. */
 static const char *difference(const struct partial *a, const struct partial *b, unsigned wants)
@@ -271,9 +222,10 @@ static void put_specials(enum element_type type, size_t n)
         data_put_special(type, data, i, (enum data_special)rng_below(&rng, DATA_SPECIALS));
 }
 
+/* Great ones are what takes the time, and most of it is the host's. */
 static size_t random_length(void)
 {
-    return 1 + rng_below(&rng, rng_below(&rng, 4) ? 20000 : LENGTH_MAX);
+    return 1 + rng_below(&rng, rng_below(&rng, GREAT_ONE_IN) ? 20000 : LENGTH_MAX);
 }
 
 static void check_floats(enum element_type type, unsigned runs)

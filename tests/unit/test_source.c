@@ -7,7 +7,6 @@
 
 #include "source/source.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 #include "sys/message.h"
@@ -25,21 +25,6 @@
 #define BUFFER ((size_t)1 << 20)
 
 static char directory[] = "/tmp/gpureduce-source-XXXXXX", path[64], errors[64];
-
-static void bail(const char *what)
-{
-    printf("Bail out! %s: %s\n", what, strerror(errno));
-    exit(99);
-}
-
-static void *allocate(size_t size)
-{
-    void *memory = aligned_alloc(64, (size + 64) / 64 * 64);
-
-    if (!memory)
-        bail("memory");
-    return memory;
-}
 
 /*
  * Inputs. Element i, of four bytes, is i times an odd number: any part of the data is like no

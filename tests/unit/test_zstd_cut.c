@@ -7,7 +7,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 #include "source/source.h"
@@ -25,21 +25,6 @@
 #define NPY_HEADER 80
 
 static char directory[] = "/tmp/gpureduce-cut-XXXXXX", path[64];
-
-static void bail(const char *what)
-{
-    printf("Bail out! %s: %s\n", what, strerror(errno));
-    exit(99);
-}
-
-static void *allocate(size_t size)
-{
-    void *memory = aligned_alloc(64, (size + 64) / 64 * 64);
-
-    if (!memory)
-        bail("memory");
-    return memory;
-}
 
 /* What a file is made of, and what the file is. */
 struct sample {
