@@ -34,6 +34,10 @@
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #endif
 
+/* Elements that are 16 tiles at least: what a warp knows of its first tiles decides how it looks at
+   the others. */
+#define MANY_TILES ((size_t)1 << 17)
+
 /* Of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
 
@@ -263,6 +267,29 @@ static void fill_far_ones(enum element_type type, size_t n)
                         ones - (i % 5 == 0));
 }
 
+/* Elements of one sign and exponent that differ in the lower half of the bits of their type. Of
+   kinds 2 and 3 every other element is less in magnitude and of the other sign, of kinds 4 and 5 it
+   is greater and of any sign: then they are one extreme, or the least magnitudes, alone. */
+static void fill_last_bits(enum element_type type, size_t n, unsigned kind)
+{
+    const unsigned fields = (1u << data_exponent_bits(type)) - 1, sign = kind % 2;
+    const unsigned field = fields / 4 + (unsigned)rng_below(&rng, fields / 4 + 1);
+    const int bits = data_fraction_bits(type), lower = (int)element_size(type) * 4;
+    const uint64_t differ = (UINT64_C(1) << (lower < bits ? lower : bits)) - 1;
+    const uint64_t fraction = rng_next(&rng) & ((UINT64_C(1) << bits) - 1) & ~differ;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t random = rng_next(&rng);
+        const unsigned other = kind < 4 ? !sign : (unsigned)(random >> 63);
+
+        if (kind < 2 || i % 2 == 0)
+            data_put_fields(type, data, i, sign, field, fraction | (random & differ));
+        else
+            data_put_fields(type, data, i, other, kind < 4 ? field - 1 : field + 1,
+                            random & ((UINT64_C(1) << bits) - 1));
+    }
+}
+
 static void put_specials(enum element_type type, size_t n)
 {
     const size_t every = 1 + rng_below(&rng, n);
@@ -289,6 +316,18 @@ static void check_floats(enum element_type type, unsigned runs)
         check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "the same, with specials");
     }
     tap_family_end(&family, "%s, distributions", element_name(type));
+    for (int d = 0; d < DATA_KINDS; d++) {
+        const size_t n = MANY_TILES - rng_below(&rng, 9);
+
+        data_fill((enum data_kind)d, type, data, n, rng_next(&rng));
+        check_wants(&family, type, all_wants[d % 2 * 3], n, 1, 1,
+                    data_kind_name((enum data_kind)d));
+    }
+    for (unsigned kind = 0; kind < 6; kind++) {
+        fill_last_bits(type, MANY_TILES, kind);
+        check_wants(&family, type, PARTIAL_ALL, MANY_TILES, 1, 1, "last bits differ");
+    }
+    tap_family_end(&family, "%s, many tiles of one block", element_name(type));
     for (unsigned run = 0; run < runs; run++) {
         const size_t n = random_length();
 
