@@ -255,16 +255,16 @@ static void fill_ones(enum element_type type, size_t n)
         data_put_fields(type, data, i, 0, field, ones - (i % 7 == 0));
 }
 
-/* The same of two exponents far apart, each the greatest of sixteen; most of one. */
-static void fill_far_ones(enum element_type type, size_t n)
+/* Of two exponents far apart, each the greatest of sixteen, most of one; with a fraction, or one
+   that has the same nine bits last. */
+static void fill_far_ones(enum element_type type, size_t n, uint64_t fraction)
 {
     const unsigned fields = (1u << data_exponent_bits(type)) - 1;
-    const uint64_t ones = (UINT64_C(1) << data_fraction_bits(type)) - 1;
 
     for (size_t i = 0; i < n; i++)
         data_put_fields(type, data, i, 0,
                         i % 4 == 0 ? fields / 64 * 16 + 15 : fields / 32 * 16 + 15,
-                        ones - (i % 5 == 0));
+                        fraction - 512 * (i % 5 == 0));
 }
 
 /* Elements of one sign and exponent that differ in the lower half of the bits of their type. Of
@@ -372,6 +372,18 @@ static void check_others(enum element_type type, unsigned runs)
     tap_family_end(&family, "%s, any bits", element_name(type));
 }
 
+/* The fraction of the greatest f32 whose square, as an integer, is 249 modulo 512: exponent bins
+   cut off nine bits of the squares of their greatest exponent, and this leaves as much as is
+   possible. */
+static uint64_t largest_rest(void)
+{
+    uint64_t m = (1 << 24) - 1;
+
+    while (m * m % 512 != 249)
+        m--;
+    return m - (1 << 23);
+}
+
 /* So many elements for one block that all that is emptied when it is full has been. */
 static void check_long(enum element_type type)
 {
@@ -379,8 +391,12 @@ static void check_long(enum element_type type)
 
     fill_ones(type, LENGTH_LONG);
     check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "ones");
-    fill_far_ones(type, LENGTH_LONG);
+    fill_far_ones(type, LENGTH_LONG, (UINT64_C(1) << data_fraction_bits(type)) - 1);
     check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "ones far apart");
+    if (type == ELEMENT_F32) {
+        fill_far_ones(type, LENGTH_LONG, largest_rest());
+        check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "rests of squares, far apart");
+    }
     tap_family_end(&family, "%s, many elements for one block", element_name(type));
 }
 

@@ -294,11 +294,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         sum_bins.reserve(GROUP, &shared->accumulator);
         bins_of_squares.reserve(GROUP, &shared->squares);
 #pragma unroll
-        for (int i = 0; i < GROUP_WORDS; i++) {
-            const float x = __uint_as_float(g->words[i]);
+        for (int i = 0; i < GROUP_WORDS; i += 2) {
+            const float x = __uint_as_float(g->words[i]), y = __uint_as_float(g->words[i + 1]);
 
-            sum_bins.take(x);
-            bins_of_squares.take(x);
+            sum_bins.take(x, y);
+            bins_of_squares.take(x, y);
         }
         if (ABSOLUTE) {
             const group copy = *g;
