@@ -149,6 +149,7 @@ template <typename To, typename From> static To same_bits(From from)
 #define __fmaf_rn(x, y, z) fmaf(x, y, z)
 #define __double2ll_rn(x) ((long long)(x)) /* of integers */
 #define __double2int_rn(x) ((int)(x))
+#define __float2int_rn(x) ((int)(x))
 #define __umulhi(x, y) ((uint32_t)((uint64_t)(uint32_t)(x) * (uint32_t)(y) >> 32))
 #define __umul64hi(x, y) ((uint64_t)((unsigned __int128)(x) * (y) >> 64))
 #define __ffs(x) __builtin_ffs(x)

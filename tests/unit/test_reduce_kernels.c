@@ -37,6 +37,10 @@
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #endif
 
+/* Elements that are 16 tiles at least: what a warp knows of its first tiles decides how it looks at
+   the others. */
+#define MANY_TILES ((size_t)1 << 17)
+
 /* Of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
 
@@ -202,16 +206,40 @@ static void fill_ones(enum element_type type, size_t n)
         data_put_fields(type, data, i, 0, field, ones - (i % 7 == 0));
 }
 
-/* The same of two exponents far apart, each the greatest of sixteen; most of one. */
-static void fill_far_ones(enum element_type type, size_t n)
+/* Of two exponents far apart, each the greatest of sixteen, most of one; with a fraction, or one
+   that has the same nine bits last. */
+static void fill_far_ones(enum element_type type, size_t n, uint64_t fraction)
 {
     const unsigned fields = (1u << data_exponent_bits(type)) - 1;
-    const uint64_t ones = (UINT64_C(1) << data_fraction_bits(type)) - 1;
 
     for (size_t i = 0; i < n; i++)
         data_put_fields(type, data, i, 0,
                         i % 4 == 0 ? fields / 64 * 16 + 15 : fields / 32 * 16 + 15,
-                        ones - (i % 5 == 0));
+                        i % 5 == 0 ? fraction - 512 : fraction);
+}
+
+/* Elements of one sign and exponent that differ in the lower half of the bits of their type. Of
+   kinds 2 and 3 every other element is less in magnitude and of the other sign, of kinds 4 and 5 it
+   is greater and of any sign: then they are one extreme, or the least magnitudes, alone. */
+static void fill_last_bits(enum element_type type, size_t n, unsigned kind)
+{
+    const unsigned fields = (1u << data_exponent_bits(type)) - 1, sign = kind % 2;
+    const unsigned field = fields / 4 + (unsigned)rng_below(&rng, fields / 4 + 1);
+    const unsigned bits = (unsigned)data_fraction_bits(type);
+    const unsigned lower = (unsigned)element_size(type) * 4;
+    const uint64_t differ = (UINT64_C(1) << (lower < bits ? lower : bits)) - 1;
+    const uint64_t fraction = rng_next(&rng) & ((UINT64_C(1) << bits) - 1) & ~differ;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t random = rng_next(&rng);
+        const unsigned other = kind < 4 ? !sign : (unsigned)(random >> 63);
+
+        if (kind < 2 || i % 2 == 0)
+            data_put_fields(type, data, i, sign, field, fraction | (random & differ));
+        else
+            data_put_fields(type, data, i, other, kind < 4 ? field - 1 : field + 1,
+                            random & ((UINT64_C(1) << bits) - 1));
+    }
 }
 
 static void put_specials(enum element_type type, size_t n)
@@ -241,6 +269,18 @@ static void check_floats(enum element_type type, unsigned runs)
         check(&family, type, n, 1 + (unsigned)rng_below(&rng, 4), "the same, with specials");
     }
     tap_family_end(&family, "%s, distributions", element_name(type));
+    for (int d = 0; d < DATA_KINDS; d++) {
+        const size_t n = MANY_TILES - rng_below(&rng, 9);
+
+        data_fill((enum data_kind)d, type, data, n, rng_next(&rng));
+        check_wants(&family, type, d % 2 ? all_wants[3] : PARTIAL_ALL, n, 1, 1,
+                    data_kind_name((enum data_kind)d));
+    }
+    for (unsigned kind = 0; kind < 6; kind++) {
+        fill_last_bits(type, MANY_TILES, kind);
+        check_wants(&family, type, PARTIAL_ALL, MANY_TILES, 1, 1, "last bits differ");
+    }
+    tap_family_end(&family, "%s, many tiles of one block", element_name(type));
     for (unsigned run = 0; run < runs; run++) {
         const size_t n = random_length();
 
@@ -285,6 +325,18 @@ static void check_others(enum element_type type, unsigned runs)
     tap_family_end(&family, "%s, any bits", element_name(type));
 }
 
+/* The fraction of the greatest f32 whose square, as an integer, is 249 modulo 512: exponent bins
+   cut off nine bits of the squares of their greatest exponent, and this leaves as much as is
+   possible. */
+static uint64_t largest_rest(void)
+{
+    uint64_t m = (1 << 24) - 1;
+
+    while (m * m % 512 != 249)
+        m--;
+    return m - (1 << 23);
+}
+
 /* So many elements for one block that all that is emptied when it is full has been. */
 static void check_long(enum element_type type)
 {
@@ -292,8 +344,12 @@ static void check_long(enum element_type type)
 
     fill_ones(type, LENGTH_LONG);
     check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "ones");
-    fill_far_ones(type, LENGTH_LONG);
+    fill_far_ones(type, LENGTH_LONG, (UINT64_C(1) << data_fraction_bits(type)) - 1);
     check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "ones far apart");
+    if (type == ELEMENT_F32) {
+        fill_far_ones(type, LENGTH_LONG, largest_rest());
+        check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "rests of squares, far apart");
+    }
     tap_family_end(&family, "%s, many elements for one block", element_name(type));
 }
 

@@ -48,6 +48,19 @@ struct exponent_bins_f32 : exponent_bins<double, 16> {
         first[bin * THREADS] += (double)x;
     }
 
+    /* Two values at a time: the first is not waited for until the second is under way. */
+    __device__ __forceinline__ void take(float x, float y)
+    {
+        double *const bin_x = first + ((__float_as_uint(x) & 0x7fffffffu) >> (23 + 4)) * THREADS;
+        double *const bin_y = first + ((__float_as_uint(y) & 0x7fffffffu) >> (23 + 4)) * THREADS;
+        double sum_x = *bin_x, sum_y = *bin_y;
+
+        sum_x += (double)x;
+        sum_y = (bin_x == bin_y ? sum_x : sum_y) + (double)y;
+        *bin_x = sum_x;
+        *bin_y = sum_y;
+    }
+
     /* Makes room for `count` more elements. */
     template <typename Accumulator>
     __device__ __forceinline__ void reserve(int count, Accumulator *accumulator)

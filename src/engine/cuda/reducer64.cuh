@@ -20,11 +20,11 @@
 #include "engine/cuda/warp.cuh"
 
 /*
- * All but the sum.
+ * All but the sum, of groups of so many loads.
  */
-template <bool SWAP> struct values64 : thread_state<int64_t> {
+template <bool SWAP, int LOADS = tuning<f64>::UNROLL> struct values64 : thread_state<int64_t> {
     typedef int64_t order;
-    static const int UNROLL = tuning<f64>::UNROLL;
+    static const int UNROLL = LOADS;
     static const int GROUP = UNROLL * LOAD_BYTES / 8;
     static const int TILE = THREADS * GROUP;
 

@@ -91,9 +91,33 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
        of exponent field - SPREAD, 2 (field - SPREAD - 126 - BITS), is not below the lower place, or
        not even below the upper one. The sum, whose last bit is no square's, reaches as far. */
     static const int SPREAD = (2 * (51 - GROUP_LOG2) + 1 - 2 * format::BITS) / 2;
-    static const int SPREAD_UPPER = (51 - GROUP_LOG2 - 2 * format::BITS) / 2;
     static_assert(SPREAD + format::BITS <= 51 - GROUP_LOG2, "the sum is rounded");
     static const int FIELD_MAX = 254;
+
+    /*
+     * Elements of 16 bits, and of one byte, are integers in units of 2^(bound - 126 - INTEGER_BITS)
+     * where they do not lie too far below the bound: as above, at exponent field - SPREAD_INTEGER.
+     * They are below 2^29 in magnitude. The sum of squares of a group stays below 2^63, and what it
+     * has below the upper place goes to the lower accumulator.
+     */
+    static const bool INTEGERS = PER_WORD == 2 && GPUREDUCE_SPREAD_INTEGERS != 0;
+    static const int INTEGER_BITS = 29;
+    static const int SPREAD_INTEGER = INTEGER_BITS - format::BITS;
+    static const int SUM_SHIFT = 51 - GROUP_LOG2 - INTEGER_BITS;
+    static const int UPPER_SHIFT = 2 * INTEGER_BITS - 51 + GROUP_LOG2;
+    static const int LOWER_SHIFT = 52 - GROUP_LOG2 - UPPER_SHIFT;
+    static_assert(2 * INTEGER_BITS + GROUP_LOG2 <= 63 && SUM_SHIFT >= 0 && LOWER_SHIFT >= 0,
+                  "integers overflow");
+
+    /* The least bound. Below the one that is chosen for f16, all f16 are such integers. With 28 the
+       scale that makes integers of bf16 is 2^127, the greatest power of two. */
+    static const int BOUND_MIN = !INTEGERS ? format::LEAST
+                                 : format::LEAST + SPREAD_INTEGER < 28
+                                     ? 28
+                                     : format::LEAST + SPREAD_INTEGER;
+    /* In binary64, for builds without integers: down to where the upper accumulator is enough. */
+    static const int SPREAD_UPPER = PER_WORD == 2 ? (51 - GROUP_LOG2 - 2 * format::BITS) / 2 : 0;
+    static const int SPREAD_FAST = INTEGERS ? SPREAD_INTEGER : SPREAD_UPPER;
 
     /* Groups before the totals are emptied: each of at most 2^51 last places. */
     static const unsigned GROUPS_MAX = 1u << 7;
@@ -121,7 +145,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         shared = of_block;
         small.clear();
         smallest = ~0u;
-        set_bound(format::LEAST);
+        set_bound(BOUND_MIN);
     }
 
     __device__ static __forceinline__ void arrange(group *g, bool swap)
@@ -230,7 +254,8 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     {
         const int greatest = -min_of_warp(-e.greatest), lowest = min_of_warp(e.least);
         const bool all_fit = lowest >= greatest - SPREAD;
-        const int next = min(greatest + (lowest >= greatest + 1 - SPREAD), FIELD_MAX);
+        const int next =
+            max(min(greatest + (lowest >= greatest + 1 - SPREAD), FIELD_MAX), BOUND_MIN);
 
         /* To go down a little is in vain where some are set aside anyway. */
         if (next > bound || (next < bound && (all_fit || next < bound - SPREAD / 4))) {
@@ -269,11 +294,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         sum_bins.reserve(GROUP, &shared->accumulator);
         bins_of_squares.reserve(GROUP, &shared->squares);
 #pragma unroll
-        for (int i = 0; i < GROUP_WORDS; i++) {
-            const float x = __uint_as_float(g->words[i]);
+        for (int i = 0; i < GROUP_WORDS; i += 2) {
+            const float x = __uint_as_float(g->words[i]), y = __uint_as_float(g->words[i + 1]);
 
-            sum_bins.take(x);
-            bins_of_squares.take(x);
+            sum_bins.take(x, y);
+            bins_of_squares.take(x, y);
         }
         if (ABSOLUTE) {
             const group copy = *g;
@@ -316,18 +341,48 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         return add_up<true>(g, bound);
     }
 
-    /* Adds a group whose elements fit. If the upper parts of squares are often enough, the other
-       way is out of line: the compiler would prepare both before it knows which to go. */
+    /* The same of elements that are integers in the unit of INTEGER_BITS. */
+    __device__ static __forceinline__ struct totals add_up_integers(const group *g, int bound)
+    {
+        const float scale = __uint_as_float((uint32_t)(127 + 126 + INTEGER_BITS - bound) << 23);
+        int64_t sum = 0, absolute = 0, squares = 0;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i += 2) {
+            int part = 0; /* of four */
+            unsigned absolute_part = 0;
+
+#pragma unroll
+            for (int k = 0; k < 2 * PER_WORD; k++) {
+                const uint32_t word = g->words[i + k / PER_WORD];
+                const int x = __float2int_rn(Type::element(word, k % PER_WORD) * scale);
+
+                part += x;
+                if (ABSOLUTE)
+                    absolute_part += (unsigned)abs(x);
+                squares += (int64_t)x * x;
+            }
+            sum += part;
+            absolute += absolute_part;
+        }
+        return totals{sum * (1 << SUM_SHIFT), absolute * (1 << SUM_SHIFT), squares >> UPPER_SHIFT,
+                      (squares & ((1 << UPPER_SHIFT) - 1)) << LOWER_SHIFT};
+    }
+
+    /* Adds a group whose elements fit. Those that lie far below the bound take another way, which
+       is out of line: the compiler would prepare both before it knows which to go. */
     __device__ __forceinline__ void add_group(const group *g, int least)
     {
         struct totals t;
 
-        if (SPREAD_UPPER <= 0) {
+        if (SPREAD_FAST <= 0) {
             t = add_up<true>(g, bound);
-        } else if (__any_sync(ALL_LANES, least < bound - SPREAD_UPPER)) {
+        } else if (__any_sync(ALL_LANES, least < bound - SPREAD_FAST)) {
             const group copy = *g;
 
             t = add_up_whole(&copy, bound);
+        } else if (INTEGERS) {
+            t = add_up_integers(g, bound);
         } else {
             t = add_up<false>(g, bound);
         }
@@ -425,6 +480,21 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         return (word >> (PER_WORD == 1 || half ? 31 : 15) & 1) != 0;
     }
 
+    /* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
+       such bytes, too: __dp4a adds up products of four. */
+    __device__ static __forceinline__ int signs_of(uint32_t first, uint32_t second)
+    {
+#ifdef __CUDA_ARCH__
+        uint32_t signs;
+
+        /* Bytes 1, 3, 5 and 7, of each of which it takes the sign alone. */
+        asm("prmt.b32 %0, %1, %2, 0xfdb9;" : "=r"(signs) : "r"(first), "r"(second));
+        return (int)signs;
+#else
+        return (int)((__byte_perm(first, second, 0x7531) >> 7 & 0x01010101u) * 255);
+#endif
+    }
+
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
         const uint32_t magnitudes = PER_WORD == 1 ? 0x7fffffffu : 0x7fff7fffu;
@@ -440,8 +510,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         }
         if (FINDS & PARTIAL_NEGATIVE)
 #pragma unroll
-            for (int i = 0; i < GROUP_WORDS; i++)
-                negative += PER_WORD == 1 ? g->words[i] >> 31 : g->words[i] >> 15 & 0x00010001u;
+            for (int i = 0; i < GROUP_WORDS; i += PER_WORD)
+                negative = PER_WORD == 1
+                               ? negative + (g->words[i] >> 31)
+                               : (unsigned)__dp4a(signs_of(g->words[i], g->words[i + PER_WORD - 1]),
+                                                  ~0, (int)negative);
 
         const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
         const uint32_t s = *(const uint32_t *)&least;
@@ -452,7 +525,6 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             lowest = f32::least(lowest, Type::element(l, 1));
             highest = f32::greatest(highest, Type::element(h, 1));
             nearest = f32::least(nearest, Type::element(s, 1));
-            negative = (negative & 0xffff) + (negative >> 16);
         }
         const bool special =
             !(lowest > __int_as_float((int)0xff800000) && highest < __int_as_float(0x7f800000));

@@ -16,10 +16,12 @@
 
 template <typename Type, unsigned FINDS> struct spread_reducer;
 
-template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
-    typedef values64<false> values;
+template <unsigned FINDS>
+struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> {
+    typedef values64<false, spread_tuning<f64>::UNROLL> values;
     typedef values::group group;
     typedef values::order order;
+    typedef values64<true, spread_tuning<f64>::UNROLL> swapped_values;
     typedef superaccumulator<1, 2078> sum_accumulator;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
@@ -59,8 +61,15 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
                   "bounds of limbs");
 
     /* Groups before the totals are emptied: each of at most 2^51 last places. Sums of limbs grow by
-       2^28 at most. */
+       2^34 at most. */
     static const unsigned GROUPS_MAX = 1u << 7;
+
+    /* Upper halves of the least and the greatest order, and of the least magnitude, of all that the
+       warp has taken; -1 where the least magnitude is 0. Only a group that reaches one of them may
+       hold a new extreme. Its own extremes a thread would pass 32 times as often. */
+    struct upper_halves {
+        int least, greatest, magnitude;
+    };
 
     memory *shared;
     int bound; /* the same for all threads of the warp */
@@ -69,6 +78,7 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
     int64_t product_total[PRODUCTS]; /* in last places */
     struct small_counts small;
     int64_t smallest; /* bits of the least magnitude; NO_MAGNITUDE: none */
+    struct upper_halves known;
 
     __device__ static __forceinline__ double limb_begin(int bound, int i)
     {
@@ -87,13 +97,14 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
         shared = of_block;
         small.clear();
         smallest = NO_MAGNITUDE;
+        known = upper_halves{INT32_MAX, INT32_MIN, INT32_MAX};
         set_bound(BOUND_MIN);
     }
 
     __device__ static __forceinline__ void arrange(group *g, bool swap)
     {
         if (swap)
-            values64<true>::settle((values64<true>::group *)g);
+            swapped_values::settle((typename swapped_values::group *)g);
     }
 
     __device__ __forceinline__ void set_bound(int biased_exponent)
@@ -200,7 +211,6 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
     /* Adds a group whose elements fit. */
     __device__ __forceinline__ void add_group(const group *g)
     {
-        const double begin0 = limb_begin(bound, 0), begin1 = limb_begin(bound, 1);
         double product[PRODUCTS];
 
 #pragma unroll
@@ -209,11 +219,11 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
 #pragma unroll
         for (int i = 0; i < values::GROUP; i++) {
             const double x = g->elements[i];
-            const double upper = (x + begin0) - begin0, rest = x - upper;
-            const double middle = (rest + begin1) - begin1, lower = rest - middle;
+            const double sum0 = sum[0] + x, upper = sum0 - sum[0], rest = x - upper;
+            const double sum1 = sum[1] + rest, middle = sum1 - sum[1], lower = rest - middle;
 
-            sum[0] += upper;
-            sum[1] += middle;
+            sum[0] = sum0;
+            sum[1] = sum1;
             sum[2] += lower;
             if (ABSOLUTE) {
                 /* With the sign of the element: limbs may have another. */
@@ -313,33 +323,56 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
         return l;
     }
 
-    /* The upper half of the order. */
-    __device__ static __forceinline__ int upper_order(double x)
+    /* Takes the extremes and the least magnitude of a group of numbers. */
+    __device__ __forceinline__ void renew(const group *g, unsigned tile)
     {
-        const int high = __double2hiint(x);
+        order low = INT64_MAX, high = INT64_MAX;
 
-        return high ^ (int)((unsigned)(high >> 31) >> 1);
+#pragma unroll
+        for (int i = 0; i < values::GROUP; i++) {
+            const double x = g->elements[i];
+
+            low = min(low, order_of(x));
+            high = min(high, ~order_of(x));
+            smallest = min(smallest, (int64_t)exact_bits(fabs(x)));
+        }
+        this->take_extremes(low, high, tile);
     }
 
-    /* The upper halves tell nearly always that there is no new extreme, nor least magnitude. */
+    /* All threads of the warp together. */
+    __device__ __forceinline__ void renew_known()
+    {
+        known.least = min_of_warp((int)(this->least.order >> 32));
+        known.greatest = ~min_of_warp((int)(this->greatest.order >> 32));
+        known.magnitude = min_of_warp(smallest == 0 ? -1 : (int)(smallest >> 32));
+    }
+
+    /* The upper halves tell nearly always that there is no new extreme, nor least magnitude. As
+       integers with a sign, those of positive numbers are the greatest, and without one, those of
+       negative numbers are. */
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
-        int lowest = INT32_MAX, highest = INT32_MIN, nearest = INT32_MAX;
-        unsigned negative = 0;
+        int positive = INT32_MIN, nearest = INT32_MAX;
+        unsigned most = 0, negative = 0;
         struct exponents e;
 
 #pragma unroll
         for (int i = 0; i < values::GROUP; i++) {
-            lowest = min(lowest, upper_order(g->elements[i]));
-            highest = max(highest, upper_order(g->elements[i]));
-            nearest = min(nearest, values::magnitude(g->elements[i]));
-            negative += (unsigned)__double2hiint(g->elements[i]) >> 31;
-        }
-        const int greatest = max(highest, ~lowest);
+            const int high = __double2hiint(g->elements[i]);
 
-        if (greatest >= 0x7ff00000 || lowest <= (int)(this->least.order >> 32) ||
-            highest >= (int)(~this->greatest.order >> 32) ||
-            (nearest <= (int)(smallest >> 32) && smallest != 0)) {
+            positive = max(positive, high);
+            most = max(most, (unsigned)high);
+            nearest = min(nearest, high & 0x7fffffff);
+            negative += (unsigned)high >> 31;
+        }
+        const int greatest = max(positive, (int)(most & 0x7fffffffu));
+        const int lowest = (int)most < 0 ? (int)(most ^ 0x7fffffffu) : nearest;
+        const int highest = positive < 0 ? ~nearest : positive;
+        const bool special = greatest >= 0x7ff00000;
+        const bool renews =
+            lowest <= known.least || highest >= known.greatest || nearest <= known.magnitude;
+
+        if (special) {
             struct look l;
 
             l.g = *g;
@@ -353,6 +386,8 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
         } else {
             int least_number = nearest;
 
+            if (renews)
+                renew(g, tile);
             if (nearest < 0x100000) {
                 const group copy = *g;
                 const struct small_look l = count_small(&copy);
@@ -364,6 +399,8 @@ template <unsigned FINDS> struct spread_reducer<f64, FINDS> : values64<false> {
                                           : exponents{field(least_number), field(greatest)};
             small.negative += negative;
         }
+        if (__any_sync(ALL_LANES, special || renews))
+            renew_known();
         add(g, e);
     }
 

@@ -3,8 +3,9 @@
  *
  * Bin i takes elements of biased exponents from 16 i to 16 i + 15: their squares are multiples of
  * 2^(32 i - 300) below 2^(32 i - 222). A bin is two accumulators beside constants. The upper one
- * cuts a square off at its last place, 2^(32 i - 261), and the lower one, of last place 2^(32 i -
- * 301), takes the rest. 2^12 squares come to at most 2^51 last places of either.
+ * takes a square as it is rounded to a multiple of its last place, 2^(32 i - 261), and the lower
+ * one, of last place 2^(32 i - 301), takes the rest. 2^12 squares come to at most 2^51 last places
+ * of either.
  */
 #ifndef GPUREDUCE_CUDA_SQUARE_BINS_CUH
 #define GPUREDUCE_CUDA_SQUARE_BINS_CUH
@@ -77,16 +78,31 @@ struct square_bins {
         taken += count;
     }
 
-    __device__ __forceinline__ void take(float x)
+    /* Which bin takes x, and the two parts of its square there. */
+    __device__ __forceinline__ square_bin *extract(float x, square_bin *parts) const
     {
         const unsigned i = (__float_as_uint(x) & 0x7fffffffu) >> (23 + 4);
-        const double y = (double)x;
-        square_bin bin = first[i * THREADS];
-        const double next = __fma_rn(y, y, bin.upper);
+        const double y = (double)x, square = __dmul_rn(y, y);
+        const double constant = extraction_at(upper_place((int)i) + 52 + 1023);
 
-        bin.lower += __fma_rn(y, y, bin.upper - next);
-        bin.upper = next;
-        first[i * THREADS] = bin;
+        parts->upper = square + constant - constant;
+        parts->lower = square - parts->upper;
+        return first + i * THREADS;
+    }
+
+    /* Two values at a time: the first is not waited for until the second is under way. */
+    __device__ __forceinline__ void take(float x, float y)
+    {
+        square_bin x_parts, y_parts;
+        square_bin *const bin_x = extract(x, &x_parts), *const bin_y = extract(y, &y_parts);
+        square_bin sum_x = *bin_x, sum_y = *bin_y;
+
+        sum_x.upper += x_parts.upper;
+        sum_x.lower += x_parts.lower;
+        sum_y.upper = (bin_x == bin_y ? sum_x.upper : sum_y.upper) + y_parts.upper;
+        sum_y.lower = (bin_x == bin_y ? sum_x.lower : sum_y.lower) + y_parts.lower;
+        *bin_x = sum_x;
+        *bin_y = sum_y;
     }
 
     template <typename Squares> __device__ void finish(Squares *squares)
