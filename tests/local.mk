@@ -169,6 +169,7 @@ test_scripts = \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/frames.sh \
+	tests/cli/gpus.sh \
 	tests/cli/zstd.sh \
 	tests/cli/progress.sh \
 	tests/cli/bootstrap.sh \
