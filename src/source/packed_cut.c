@@ -119,9 +119,12 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings, unsigned
         !packed_rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
         return false;
     zstd_cutter_init(p->cutter, s, s->data_offset, alignment);
-    while (i < rings && wants_more(s, p) && zstd_cutter_next(p->cutter, p->part_least, &stretch)) {
-        p->rings[i].end = SOURCE_UNKNOWN;
-        add_part(&p->rings[i++], &stretch);
+    while (i < p->ring_count && wants_more(s, p) &&
+           zstd_cutter_next(p->cutter, p->part_least, &stretch)) {
+        struct packed_ring *r = &p->rings[i++];
+
+        r->end = SOURCE_UNKNOWN;
+        add_part(r, &stretch);
     }
     for (; p->ring_count > i; p->ring_count--)
         free(p->rings[p->ring_count - 1].parts);

@@ -8,8 +8,8 @@
 struct one {
     void (*call)(void *context, unsigned i);
     void *context;
-    unsigned number;
     pthread_t thread;
+    unsigned number;
     bool threaded;
 };
 
