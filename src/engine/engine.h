@@ -95,12 +95,14 @@ struct engine_unpack_setup {
     unsigned wants;
     uint64_t window; /* bytes that a frame's decoder must remember: expected, and at most allowed */
     uint64_t window_max;
-    uint64_t begin; /* position, in what is decoded, of the first element */
+    uint64_t begin; /* position, in what the whole input decodes to, of the first element */
     uint64_t end;   /* behind the last; UINT64_MAX while that is not known */
-    bool stop;      /* what lies behind `end` is not to be decoded */
-    bool check;     /* checksums are verified, or content of frames that have one comes back */
-    size_t before;  /* bytes before the ring of input; see packed.h */
-    size_t piece;   /* the ring is a multiple of it */
+    uint64_t skip; /* bytes that its own input decodes to before the first of its elements: `begin`,
+                      or 0 where its input has no begin of the whole one */
+    bool stop;     /* what lies behind `end` is not to be decoded */
+    bool check;    /* checksums are verified, or content of frames that have one comes back */
+    size_t before; /* bytes before the ring of input; see packed.h */
+    size_t piece;  /* the ring is a multiple of it */
 };
 
 /* Content of one frame, with which it begins or ends, or goes on. */
@@ -122,7 +124,18 @@ struct engine_content {
     void *piece; /* what content_free takes */
 };
 
-/* Compressed bytes, from the offset that wanted() gave. */
+/* What an unpacker's input may be made of: parts of the whole input, one behind the other, of whole
+   frames. Parts but the first begin with elements whose offsets, from the first one of the whole
+   input, are multiples of ENGINE_PART_ALIGNMENT bytes. */
+struct engine_part {
+    uint64_t offset;   /* of its first byte in the unpacker's input */
+    uint64_t position; /* in what that input decodes to, of what the part does; if another one
+                          begins there, or in a frame, the part is refused */
+    uint64_t ahead;    /* so many bytes farther on that is in what the whole input does */
+};
+#define ENGINE_PART_ALIGNMENT 16
+
+/* Compressed bytes, from the offset that wanted() gave. They are of one part. */
 struct engine_input {
     const unsigned char *bytes; /* they stay until taken() is behind them */
     size_t size;
@@ -130,6 +143,8 @@ struct engine_input {
         room;  /* bytes that there will be in one piece, as far as that is known: `size` or more */
     bool full; /* there will not be more of them before some are taken */
     bool last; /* the input ends behind them */
+    bool part_ends;          /* the part does: `full` is true, too */
+    struct engine_part part; /* that they are of; all zero where the input is the whole one */
 };
 
 enum engine_unpack_status {
@@ -152,7 +167,8 @@ struct engine_refusal {
 
 struct engine_unpack {
     /* The unpacker of one of the engine's devices, made ready for an input; the engine keeps it.
-       NULL with a reason when it cannot be had: memory is lacking, say. */
+       NULL with a reason when it cannot be had: memory is lacking, say. Those of several devices
+       may be made ready by several threads at a time. */
     struct engine_unpacker *(*begin)(struct engine_state *, unsigned device,
                                      const struct engine_unpack_setup *setup,
                                      char reason[ENGINE_REASON_MAX]);

@@ -136,9 +136,9 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
     return count;
 }
 
-/* Workers for a packed input, unless so many are asked for: a core copies 4.5 GB/s from the page
-   cache, into memory that is in no cache, so it takes more of them to fill a link than where
-   buffers are small. doc/tuning.md has the rates. */
+/* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4.5 GB/s
+   from the page cache, into memory that is in no cache, so it takes more of them to fill a link
+   than where buffers are small. doc/tuning.md has the rates. */
 #define PACKED_WORKERS 16
 
 /* Workers for a packed input; no more than there are pieces of it. */
@@ -146,9 +146,11 @@ static unsigned worker_count_packed(const struct run *run)
 {
     const struct session_options *options = run->options;
     const uint64_t pieces = run->info->input_bytes / PACKED_PIECE + 1;
-    unsigned count = options->threads              ? options->threads
-                     : run->cores < PACKED_WORKERS ? run->cores
-                                                   : PACKED_WORKERS;
+    const unsigned devices = unpack_run_devices(run->unpack), most = PACKED_WORKERS * devices;
+    unsigned count = options->threads ? options->threads : run->cores < most ? run->cores : most;
+
+    if (!options->threads && count < devices)
+        count = devices;
 
     return pieces < count ? (unsigned)pieces : count;
 }
@@ -457,7 +459,7 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     count = run->unpack ? worker_count_packed(run) : worker_count(run, id);
     if (run->unpack && count > run->feeders)
         count = run->feeders;
-    prepare(run, run->unpack ? 1 : count);
+    prepare(run, run->unpack ? unpack_run_devices(run->unpack) : count);
     join_workers(run, id, count, !run->unpack);
     if (run->unpack) {
         run_unpack(run, count);

@@ -12,6 +12,7 @@
 #include "source/zstd/xxh64.h"
 #include "sys/clock.h"
 #include "sys/message.h"
+#include "sys/side_by_side.h"
 
 /* Where there is nothing to do, one worker looks again after this long, nanoseconds; the others are
    woken, or look after the longer time. */
@@ -35,10 +36,13 @@ struct job {
     struct xxh64 tail; /* to this */
 };
 
-struct unpack {
+/* An unpacker, and what workers do for it. */
+struct feed {
     struct run *run;
+    struct unpack *unpack; /* it is one of this one's */
     const struct engine_unpack *ops;
     struct engine_unpacker *unpacker; /* of who feeds it */
+    unsigned number;                  /* of the device, and of the source's ring */
 
     struct mutex mutex;
     pthread_cond_t changed;
@@ -60,32 +64,40 @@ struct unpack {
     uint64_t reduced; /* elements */
     bool input_ended;
     bool failed; /* the engine has */
+};
+
+struct unpack {
+    unsigned count;
+    _Atomic unsigned next; /* feed that the next worker begins with */
+    _Atomic bool given_up; /* a feed has come to what makes the others' work useless */
 
     /* Of the session's thread. */
     bool going_on; /* a worker has libzstd go on with a pipe */
+
+    struct feed feeds[]; /* of a device each */
 };
 
-static void lock(struct unpack *x) ACQUIRE(unpack_role);
-static void unlock(struct unpack *x) RELEASE(unpack_role);
-static void wait_locked(struct unpack *x) REQUIRES(unpack_role);
-static struct job *job_locked(struct unpack *x, uint64_t number) REQUIRES(unpack_role);
-static void push_job_locked(struct unpack *x, const struct engine_content *content)
+static void lock(struct feed *x) ACQUIRE(unpack_role);
+static void unlock(struct feed *x) RELEASE(unpack_role);
+static void wait_locked(struct feed *x) REQUIRES(unpack_role);
+static struct job *job_locked(struct feed *x, uint64_t number) REQUIRES(unpack_role);
+static void push_job_locked(struct feed *x, const struct engine_content *content)
     REQUIRES(unpack_role);
-static void pop_jobs_locked(struct unpack *x) REQUIRES(unpack_role);
-static void end_locked(struct unpack *x) REQUIRES(unpack_role);
+static void pop_jobs_locked(struct feed *x) REQUIRES(unpack_role);
+static void end_locked(struct feed *x) REQUIRES(unpack_role);
 
-UNCHECKED static void lock(struct unpack *x)
+UNCHECKED static void lock(struct feed *x)
 {
     mutex_lock(&x->mutex);
 }
 
-UNCHECKED static void unlock(struct unpack *x)
+UNCHECKED static void unlock(struct feed *x)
 {
     mutex_unlock(&x->mutex);
 }
 
 /* Waits until something has changed, or for a while. Drops the mutex meanwhile. */
-UNCHECKED static void wait_locked(struct unpack *x)
+UNCHECKED static void wait_locked(struct feed *x)
 {
     uint64_t until = clock_now() + LONGER;
     struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
@@ -95,22 +107,29 @@ UNCHECKED static void wait_locked(struct unpack *x)
 }
 
 /* Nothing is left to do. */
-static void end_locked(struct unpack *x)
+static void end_locked(struct feed *x)
 {
     x->ended = x->over = true;
     pthread_cond_broadcast(&x->changed);
+}
+
+static void end(struct feed *x)
+{
+    lock(x);
+    end_locked(x);
+    unlock(x);
 }
 
 /*
  * Checksums.
  */
 
-static struct job *job_locked(struct unpack *x, uint64_t number)
+static struct job *job_locked(struct feed *x, uint64_t number)
 {
     return &x->jobs[number % ENGINE_CONTENT_MAX];
 }
 
-static void push_job_locked(struct unpack *x, const struct engine_content *content)
+static void push_job_locked(struct feed *x, const struct engine_content *content)
 {
     struct job *job = job_locked(x, x->job_end);
     const struct engine_segment *segments = content->segments;
@@ -126,7 +145,7 @@ static void push_job_locked(struct unpack *x, const struct engine_content *conte
 }
 
 /* Forgets pieces that are done, once what goes on behind them does not need them. */
-static void pop_jobs_locked(struct unpack *x)
+static void pop_jobs_locked(struct feed *x)
 {
     while (x->first_job < x->job_end) {
         const struct job *job = job_locked(x, x->first_job);
@@ -150,13 +169,13 @@ struct claim {
     uint64_t frame;    /* of that frame */
 };
 
-static bool claim_locked(struct unpack *x, struct claim *claim) REQUIRES(unpack_role);
-static bool claim_head_locked(struct unpack *x, uint64_t number, struct claim *claim)
+static bool claim_locked(struct feed *x, struct claim *claim) REQUIRES(unpack_role);
+static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
     REQUIRES(unpack_role);
-static void end_claim_locked(struct unpack *x, const struct claim *claim) REQUIRES(unpack_role);
+static void end_claim_locked(struct feed *x, const struct claim *claim) REQUIRES(unpack_role);
 
 /* Claims the first segment of a piece, which goes on with the one before it, if that is hashed. */
-static bool claim_head_locked(struct unpack *x, uint64_t number, struct claim *claim)
+static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
 {
     struct job *job = job_locked(x, number), *before = job_locked(x, number - 1);
 
@@ -170,7 +189,7 @@ static bool claim_head_locked(struct unpack *x, uint64_t number, struct claim *c
 }
 
 /* Claims some segments, oldest first. */
-static bool claim_locked(struct unpack *x, struct claim *claim)
+static bool claim_locked(struct feed *x, struct claim *claim)
 {
     for (uint64_t number = x->first_job; number < x->job_end; number++) {
         struct job *job = job_locked(x, number);
@@ -213,7 +232,7 @@ static void hash(struct claim *claim)
     }
 }
 
-static void end_claim_locked(struct unpack *x, const struct claim *claim)
+static void end_claim_locked(struct feed *x, const struct claim *claim)
 {
     struct job *job = job_locked(x, claim->number);
 
@@ -229,17 +248,18 @@ static void end_claim_locked(struct unpack *x, const struct claim *claim)
 }
 
 /* A checksum is wrong. */
-static void wrong_checksum(struct unpack *x, uint64_t frame)
+static void wrong_checksum(struct feed *x, uint64_t frame)
 {
     struct source *s = x->run->source;
 
     if (x->run->info->input_bytes == SOURCE_UNKNOWN)
         packed_wrong_checksum(s, frame);
     packed_refuse(s);
+    atomic_store(&x->unpack->given_up, true);
 }
 
 /* Hashes content, where there is some that nobody hashes. Whether there was. */
-static bool hash_some(struct unpack *x)
+static bool hash_some(struct feed *x)
 {
     struct claim claim;
     uint64_t begun, time;
@@ -273,7 +293,7 @@ static bool hash_some(struct unpack *x)
  */
 
 /* Notes what has been reduced meanwhile, as a chunk of the worker's. */
-static void note_reduced(struct unpack *x, struct worker *w)
+static void note_reduced(struct feed *x, struct worker *w)
 {
     const uint64_t reduced = x->ops->reduced(x->unpacker), now = clock_now();
     struct worker_stats *stats = &w->stats;
@@ -292,7 +312,7 @@ static void note_reduced(struct unpack *x, struct worker *w)
 }
 
 /* Whether a NaN has been found that ends it all. */
-static bool found_nan(const struct unpack *x)
+static bool found_nan(const struct feed *x)
 {
     uint64_t nan;
 
@@ -306,7 +326,7 @@ static bool found_nan(const struct unpack *x)
 }
 
 /* The GPU has failed. */
-static void engine_failed(struct unpack *x, struct worker *w)
+static void engine_failed(struct feed *x, struct worker *w)
 {
     struct run *run = x->run;
     const char *reason = x->ops->error(x->unpacker);
@@ -323,15 +343,22 @@ static void engine_failed(struct unpack *x, struct worker *w)
 }
 
 /* Has the unpacker do one thing. Whether it did; *ended: it does nothing more. */
-static bool feed_once(struct unpack *x, struct worker *w, bool *ended)
+static bool feed_once(struct feed *x, struct worker *w, bool *ended)
 {
     struct source *s = x->run->source;
-    const struct packed_bytes b = packed_bytes(s, x->ops->wanted(x->unpacker));
-    const struct engine_input input = {b.bytes, b.size, b.room, b.full, b.last};
+    const struct packed_bytes b = packed_bytes(s, x->number, x->ops->wanted(x->unpacker));
+    const struct engine_input input = {
+        .bytes = b.bytes,
+        .size = b.size,
+        .room = b.room,
+        .full = b.full,
+        .last = b.last,
+        .part_ends = b.part_ends,
+        .part = {.offset = b.part.offset, .position = b.part.position, .ahead = b.part.ahead}};
     struct engine_content content;
     enum engine_unpack_status status = x->ops->advance(x->unpacker, &input, &content);
 
-    packed_pass(s, x->ops->taken(x->unpacker));
+    packed_pass(s, x->number, x->ops->taken(x->unpacker));
     note_reduced(x, w);
     if (b.last && !x->input_ended)
         phases_note_end(&x->run->phases, clock_now());
@@ -346,11 +373,12 @@ static bool feed_once(struct unpack *x, struct worker *w, bool *ended)
         unlock(x);
         break;
     case UNPACK_ENDED:
-        packed_complete(s, x->ops->total(x->unpacker));
+        packed_complete(s, x->number, x->ops->total(x->unpacker));
         *ended = true;
         break;
     case UNPACK_REFUSED:
         packed_refuse(s);
+        atomic_store(&x->unpack->given_up, x->unpack->count > 1);
         lock(x);
         x->refused = true;
         unlock(x);
@@ -358,28 +386,24 @@ static bool feed_once(struct unpack *x, struct worker *w, bool *ended)
         break;
     case UNPACK_WRONG:
         wrong_checksum(x, x->ops->wrong(x->unpacker));
-        lock(x);
-        end_locked(x);
-        unlock(x);
+        end(x);
         *ended = true;
         return true;
     case UNPACK_FAILED:
         engine_failed(x, w);
-        lock(x);
-        end_locked(x);
-        unlock(x);
+        end(x);
         *ended = true;
         return true;
     }
     if (found_nan(x)) {
-        packed_complete(s, x->ops->total(x->unpacker));
+        packed_complete(s, x->number, x->ops->total(x->unpacker));
         *ended = true;
     }
     return status != UNPACK_IDLE;
 }
 
 /* The role of who feeds the unpacker, if nobody has it. Whether there was something to do. */
-static bool feed(struct unpack *x, struct worker *w)
+static bool feed(struct feed *x, struct worker *w)
 {
     bool did = false, ended = false, mine;
 
@@ -405,7 +429,7 @@ static bool feed(struct unpack *x, struct worker *w)
  */
 
 /* Looks whether all is done: what has come back is checked, and nobody feeds. */
-static bool is_over(struct unpack *x)
+static bool is_over(struct feed *x)
 {
     bool over;
 
@@ -425,7 +449,7 @@ static bool is_over(struct unpack *x)
 }
 
 /* There was nothing to do. */
-static void rest(struct unpack *x)
+static void rest(struct feed *x)
 {
     const struct timespec moment = {0, MOMENT};
     bool poll;
@@ -445,19 +469,23 @@ static void rest(struct unpack *x)
     unlock(x);
 }
 
-/* What all workers do until there is nothing left. */
-static void take_part(struct unpack *x, struct worker *w)
+/* What all workers do for an unpacker until there is nothing left. */
+static void take_part(struct feed *x, struct worker *w)
 {
     bool more_input = true;
 
     while (!w->failed && !is_over(x)) {
+        if (atomic_load(&x->unpack->given_up)) { /* the others' workers see that, too */
+            end(x);
+            return;
+        }
         bool did = feed(x, w);
 
         /* Content stays with who has begun to hash: a frame that goes on is not handed over. */
         while (hash_some(x))
             did = true;
         if (!did && more_input) {
-            switch (packed_read(x->run->source)) {
+            switch (packed_read(x->run->source, x->number)) {
             case PACKED_READ:
                 did = true;
                 break;
@@ -474,14 +502,14 @@ static void take_part(struct unpack *x, struct worker *w)
         if (!did)
             rest(x);
     }
-    lock(x);
-    if (w->failed)
-        end_locked(x);
-    unlock(x);
+    if (w->failed) {
+        atomic_store(&x->unpack->given_up, true);
+        end(x);
+    }
 }
 
 /* Has libzstd go on from where the unpacker refused a frame of a pipe. */
-static bool go_on(struct unpack *x, struct worker *w)
+static bool go_on(struct feed *x, struct worker *w)
 {
     struct source *s = x->run->source;
     struct engine_refusal refusal;
@@ -499,7 +527,7 @@ static bool go_on(struct unpack *x, struct worker *w)
 
 void unpack_run_work(struct worker *w)
 {
-    struct unpack *x = w->run->unpack;
+    struct unpack *unpack = w->run->unpack;
     struct worker_stats *stats = &w->stats;
     const uint64_t cpu_time = clock_thread();
 
@@ -507,10 +535,14 @@ void unpack_run_work(struct worker *w)
         stats->started_at = clock_now();
         phases_note_start(&w->run->phases, stats->started_at);
     }
-    if (x->going_on)
-        w->failed = !go_on(x, w);
-    else
-        take_part(x, w);
+    if (unpack->going_on) {
+        w->failed = !go_on(&unpack->feeds[0], w);
+    } else {
+        const unsigned first = atomic_fetch_add(&unpack->next, 1);
+
+        for (unsigned i = 0; i < unpack->count && !w->failed; i++)
+            take_part(&unpack->feeds[(first + i) % unpack->count], w);
+    }
     stats->ended_at = clock_now();
     stats->cpu_time += clock_thread() - cpu_time;
 }
@@ -519,7 +551,61 @@ void unpack_run_work(struct worker *w)
  * The beginning and the end: the session's thread's.
  */
 
-UNCHECKED struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
+/* What is made ready side by side: the unpackers. */
+struct opening {
+    struct unpack *unpack;
+    struct engine_unpack_setup setup;
+    char reasons[ENGINE_DEVICES_MAX][ENGINE_REASON_MAX];
+};
+
+static void open_feed(void *context, unsigned i)
+{
+    struct opening *opening = context;
+    struct feed *x = &opening->unpack->feeds[i];
+    struct engine_unpack_setup setup = opening->setup;
+
+    setup.skip = i == 0 ? setup.begin : 0;
+    x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
+}
+
+/* Makes unpackers ready, as many as the input is for. Where one of several cannot be had, one takes
+   all of the input. False with a reason when there is none. */
+static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *setup,
+                       char reason[ENGINE_REASON_MAX])
+{
+    struct opening opening = {.unpack = unpack, .setup = *setup};
+    bool all = true;
+
+    side_by_side(open_feed, &opening, unpack->count);
+    for (unsigned i = 1; i < unpack->count; i++)
+        all = all && unpack->feeds[i].unpacker;
+    if (!all)
+        unpack->count = packed_cut(unpack->feeds[0].run->source, 1, ENGINE_PART_ALIGNMENT);
+    memcpy(reason, opening.reasons[0], ENGINE_REASON_MAX);
+    return unpack->count > 0 && unpack->feeds[0].unpacker;
+}
+
+/* For how many devices the input is: no more than there are feeders, which tell of them. */
+static unsigned choose_count(const struct run *run)
+{
+    const unsigned devices = run->options->device_count;
+
+    return packed_cut(run->source, devices < run->feeders ? devices : run->feeders,
+                      ENGINE_PART_ALIGNMENT);
+}
+
+UNCHECKED static void begin_feed(struct feed *x)
+{
+    unsigned char *memory;
+    size_t size;
+
+    mutex_init(&x->mutex);
+    mutex_condition_init(&x->changed);
+    memory = x->ops->memory(x->unpacker, &size);
+    packed_begin(x->run->source, x->number, memory, size);
+}
+
+struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
 {
     const struct engine_unpack *ops = engine_cuda.unpack;
     const struct packed_layout layout = packed_layout(run->source);
@@ -536,53 +622,74 @@ UNCHECKED struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_RE
         .before = PACKED_BEFORE,
         .piece = PACKED_PIECE,
     };
-    struct unpack *x = calloc(1, sizeof *x);
-    unsigned char *memory;
-    size_t size;
+    struct unpack *unpack;
+    unsigned count;
 
-    if (!x || !ops) {
-        free(x);
-        snprintf(reason, ENGINE_REASON_MAX, x ? "it cannot decode zstd" : "out of memory");
+    if (!ops) {
+        snprintf(reason, ENGINE_REASON_MAX, "it cannot decode zstd");
         return NULL;
     }
-    x->run = run;
-    x->ops = ops;
-    x->unpacker = ops->begin(gpu_engine(run->gpu), 0, &setup, reason);
-    if (!x->unpacker) {
-        free(x);
+    count = choose_count(run);
+    unpack = calloc(1, sizeof *unpack + count * sizeof *unpack->feeds);
+    if (!unpack || count == 0) {
+        free(unpack);
+        snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
     }
-    mutex_init(&x->mutex);
-    mutex_condition_init(&x->changed);
-    memory = ops->memory(x->unpacker, &size);
-    packed_begin(run->source, memory, size);
-    return x;
+    unpack->count = count;
+    for (unsigned i = 0; i < count; i++)
+        unpack->feeds[i] = (struct feed){.run = run, .unpack = unpack, .ops = ops, .number = i};
+    if (!open_feeds(unpack, &setup, reason)) {
+        free(unpack);
+        return NULL;
+    }
+    for (unsigned i = 0; i < unpack->count; i++)
+        begin_feed(&unpack->feeds[i]);
+    return unpack;
 }
 
-UNCHECKED bool unpack_run_goes_on(struct unpack *x)
+unsigned unpack_run_devices(const struct unpack *unpack)
 {
-    x->going_on = x->refused && x->run->info->input_bytes == SOURCE_UNKNOWN;
-    return x->going_on;
+    return unpack->count;
 }
 
-UNCHECKED void unpack_run_end(struct unpack *x, struct worker *w)
+UNCHECKED bool unpack_run_goes_on(struct unpack *unpack)
+{
+    const struct feed *x = &unpack->feeds[0];
+
+    unpack->going_on = x->refused && x->run->info->input_bytes == SOURCE_UNKNOWN;
+    return unpack->going_on;
+}
+
+/* Gives what an unpacker has reduced to `first`, and what its device has done to `w`. */
+UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct worker *w)
 {
     struct engine_times times;
     struct partial partial;
 
     if (!x->ops->finish(x->unpacker, &partial, &times) && !x->failed)
-        engine_failed(x, w);
-    partial_merge(&w->partial, &partial);
+        engine_failed(x, first);
+    partial_merge(&first->partial, &partial);
     w->stats.elements += partial.count;
     w->stats.times.device = times.device;
     timeline_join(&w->stats.times.copies, &times.copies);
     timeline_join(&w->stats.times.kernels, &times.kernels);
     timeline_join(&w->stats.times.unpack, &times.unpack);
     timeline_join(&w->stats.times.checks, &times.checks);
-    x->run->checked = (struct checked){x->hashed, x->hash_time, x->hash_time_in_turn};
+    x->run->checked.bytes += x->hashed;
+    x->run->checked.time += x->hash_time;
+    x->run->checked.time_in_turn += x->hash_time_in_turn;
+    if (x->reduced == 0 && x->unpack->count > 1)
+        phases_note_ramped(&x->run->phases, 1);
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);
-    free(x);
+}
+
+void unpack_run_end(struct unpack *unpack, struct worker *workers)
+{
+    for (unsigned i = 0; i < unpack->count; i++) /* a worker that did not begin tells nothing */
+        end_feed(&unpack->feeds[i], &workers[0], &workers[workers[i].run ? i : 0]);
+    free(unpack);
 }
 
 bool unpack_run_without(struct run *run)

@@ -9,6 +9,9 @@
  * role that one holds at a time. A checksum goes through its frame in order, so of one long frame
  * one worker hashes at a time.
  *
+ * A file that can be cut between frames is for all devices (packed.h). A worker begins with one of
+ * them, in turns, and goes on to the next when nothing is left to do for that.
+ *
  * What the unpacker refuses, checksums that are wrong included, libzstd decodes once more: of a
  * file all is read again, of a pipe a worker goes on from the frame that was refused.
  */
@@ -24,15 +27,19 @@ struct unpack;
    take it. */
 struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX]);
 
+/* How many devices share the input. */
+unsigned unpack_run_devices(const struct unpack *unpack);
+
 /* What a worker does. run->unpack is what unpack_run_begin has returned. */
 void unpack_run_work(struct worker *w);
 
 /* When no worker works any more: whether one is to go on with a pipe from which a frame was
    refused. It then calls unpack_run_work once more. */
-bool unpack_run_goes_on(struct unpack *x);
+bool unpack_run_goes_on(struct unpack *unpack);
 
-/* When no worker works any more: gives what was reduced to `w`. */
-void unpack_run_end(struct unpack *x, struct worker *w);
+/* When no worker works any more: gives what was reduced to the first of `workers`, of which there
+   is one for each device, and the times of devices to theirs. */
+void unpack_run_end(struct unpack *unpack, struct worker *workers);
 
 /* Of a pipe that the engine cannot take: has libzstd decode it from its beginning, by workers of
    the usual kind. False on failure. */

@@ -22,7 +22,8 @@ library_sources += \
 	src/source/inflate.c src/source/inflate.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
-	src/source/packed.c src/source/packed.h \
+	src/source/packed.c src/source/packed.h src/source/packed_state.h \
+	src/source/packed_cut.c \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/tiles.c src/source/tiles.h \
@@ -33,6 +34,7 @@ library_sources += \
 	src/source/zstd/budget.c src/source/zstd/budget.h \
 	src/source/zstd/context.c src/source/zstd/context.h \
 	src/source/zstd/cut.c src/source/zstd/cut.h \
+	src/source/zstd/cutter.c src/source/zstd/cutter.h \
 	src/source/zstd/decoder.c src/source/zstd/decoder.h \
 	src/source/zstd/entropy.h \
 	src/source/zstd/execute.c src/source/zstd/execute.h \

@@ -9,11 +9,10 @@
 #include <zstd_errors.h>
 
 #include "source/formats.h"
+#include "source/packed_state.h"
 #include "source/serial.h"
-#include "source/waiters.h"
 #include "source/zstd/context.h"
 #include "source/zstd/decoder.h"
-#include "source/zstd/frames.h"
 #include "source/zstd/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -21,49 +20,10 @@
 #include "sys/message.h"
 #include "sys/stream_copy.h"
 
-/*
- * A reader that keeps what it has read, so that it can be read again: what told the format of a
- * pipe, and later what lies in the ring.
- */
-struct replay {
-    struct reader base;
-    struct reader *input; /* closed with the source */
-    bool recording;
-    unsigned char *bytes;
-    size_t size, capacity, at;
-    /* Read first: from the ring. */
-    const struct packed_state *ring;
-    uint64_t from, to;
-};
-
-struct packed_state {
-    struct waiters waiters;  /* for its mutex */
-    struct replay *pipe;     /* NULL of a file */
-    struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
-
-    /* Fixed by packed_begin. */
-    unsigned char *memory; /* of the ring; PACKED_BEFORE bytes stand before it */
-    uint64_t size;         /* of the ring, bytes */
-    unsigned char *map;    /* the file from its beginning on; NULL where it is read */
-    size_t map_size;
-    bool *read; /* of each piece of the ring: it is there, though others before it are not */
-
-    uint64_t end GUARDED_BY(source_role);     /* of the input; SOURCE_UNKNOWN while not known */
-    uint64_t claimed GUARDED_BY(source_role); /* offset behind what was read or is being read */
-    uint64_t present GUARDED_BY(source_role); /* all before it has been read */
-    uint64_t passed GUARDED_BY(source_role);  /* nothing before it is needed */
-    bool reading GUARDED_BY(source_role);     /* a worker reads the pipe */
-
-    bool complete GUARDED_BY(source_role); /* all that is wanted is decoded */
-    bool refused GUARDED_BY(source_role);
-    uint64_t total GUARDED_BY(source_role); /* bytes that it decodes to */
-
-    uint64_t moved; /* of who feeds the engine: offset of what was copied before the ring last */
-};
-
-static enum packed_read read_file_locked(struct source *s) REQUIRES(source_role);
+static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
+    REQUIRES(source_role);
 static enum packed_read read_pipe_locked(struct source *s) REQUIRES(source_role);
-static void note_piece_locked(struct packed_state *p, uint64_t offset) REQUIRES(source_role);
+static void note_piece_locked(struct packed_ring *r, uint64_t offset) REQUIRES(source_role);
 
 /*
  * The pipe.
@@ -92,15 +52,15 @@ struct replay_reader {
     struct source *source;
 };
 
-static unsigned char *ring_at(const struct packed_state *p, uint64_t offset)
+static unsigned char *ring_at(const struct packed_ring *r, uint64_t offset)
 {
-    return p->memory + offset % p->size;
+    return r->memory + offset % r->size;
 }
 
 /* As much as lies in one piece of the ring. */
-static size_t piece_of_ring(const struct packed_state *p, uint64_t from, uint64_t to)
+static size_t piece_of_ring(const struct packed_ring *r, uint64_t from, uint64_t to)
 {
-    uint64_t until_end = p->size - from % p->size;
+    uint64_t until_end = r->size - from % r->size;
 
     return (size_t)(to - from < until_end ? to - from : until_end);
 }
@@ -169,14 +129,14 @@ static void replay_free(struct replay *r)
  */
 
 /* A piece is there that begins at this offset. */
-static void note_piece_locked(struct packed_state *p, uint64_t offset)
+static void note_piece_locked(struct packed_ring *r, uint64_t offset)
 {
-    const uint64_t pieces = p->size / PACKED_PIECE;
+    const uint64_t pieces = r->size / PACKED_PIECE;
 
-    p->read[offset / PACKED_PIECE % pieces] = true;
-    while (p->present < p->end && p->read[p->present / PACKED_PIECE % pieces]) {
-        p->read[p->present / PACKED_PIECE % pieces] = false;
-        p->present = p->end - p->present < PACKED_PIECE ? p->end : p->present + PACKED_PIECE;
+    r->read[offset / PACKED_PIECE % pieces] = true;
+    while (r->present < r->end && r->read[r->present / PACKED_PIECE % pieces]) {
+        r->read[r->present / PACKED_PIECE % pieces] = false;
+        r->present = r->end - r->present < PACKED_PIECE ? r->end : r->present + PACKED_PIECE;
     }
 }
 
@@ -193,9 +153,10 @@ static void copy(void *argument)
     stream_copy(c->to, c->from, c->size);
 }
 
-/* Reads a piece as source_pread does. What the page cache holds is copied out of the mapped file:
-   the ring is in no cache, and a system call writes to such memory at two thirds of the rate. */
-static ptrdiff_t read_piece(struct source *s, void *to, size_t size, uint64_t offset)
+/* Reads bytes of the file, from offset `offset` on, as source_pread does. What the page cache holds
+   is copied out of the mapped file: the ring is in no cache, and a system call writes to such
+   memory at two thirds of the rate. */
+static ptrdiff_t read_bytes(struct source *s, void *to, size_t size, uint64_t offset)
 {
     const struct packed_state *p = s->state;
     const uint64_t page = mapping_page(), first = offset / page * page;
@@ -215,29 +176,63 @@ static ptrdiff_t read_piece(struct source *s, void *to, size_t size, uint64_t of
     return (ptrdiff_t)size;
 }
 
-/* Claims a piece of a file, and reads it. Drops the mutex meanwhile. */
-static enum packed_read read_file_locked(struct source *s)
+/* Reads `size` bytes of a ring's input, which lie in its first `count` parts. False on failure. */
+static bool read_parts(struct source *s, struct packed_ring *r, size_t count, uint64_t offset,
+                       size_t size)
+{
+    size_t i = count - 1;
+
+    while (r->parts[i].offset > offset)
+        i--;
+    while (size > 0) {
+        const struct packed_part *part = &r->parts[i++];
+        const uint64_t from = s->start + part->begin + (offset - part->offset);
+        size_t step = size;
+        ptrdiff_t got;
+
+        if (i < count && r->parts[i].offset - offset < step)
+            step = (size_t)(r->parts[i].offset - offset);
+        got = read_bytes(s, ring_at(r, offset), step, from);
+        if (got >= 0 && (size_t)got < step)
+            source_became_shorter(s, from + (uint64_t)got);
+        if (got < 0 || (size_t)got < step)
+            return false;
+        offset += step;
+        size -= step;
+    }
+    return true;
+}
+
+/* A ring's next part is cut when so little is left of its input that nobody has claimed. */
+#define CUT_AHEAD (8 * PACKED_PIECE)
+
+/* Claims a piece of a file, and reads it, or cuts the next part. Drops the mutex meanwhile. */
+static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
 {
     struct packed_state *p = s->state;
-    const uint64_t offset = p->claimed;
+    const uint64_t offset = r->claimed;
+    const size_t count = r->part_count;
     size_t size = PACKED_PIECE;
-    ptrdiff_t got;
+    bool good;
 
-    if (offset >= p->end)
+    if (r->end == SOURCE_UNKNOWN && !p->cutting && offset + CUT_AHEAD > r->known) {
+        packed_cut_locked(s, r);
+        return PACKED_READ;
+    }
+    if (offset >= r->end)
         return PACKED_END;
-    if (offset + PACKED_PIECE > p->passed + p->size)
+    if (offset + PACKED_PIECE > r->passed + r->size ||
+        (r->end == SOURCE_UNKNOWN && offset + PACKED_PIECE > r->known))
         return PACKED_BUSY;
-    if (p->end - offset < size)
-        size = (size_t)(p->end - offset);
-    p->claimed = offset + PACKED_PIECE;
+    if (r->end - offset < size)
+        size = (size_t)(r->end - offset);
+    r->claimed = offset + PACKED_PIECE;
     waiters_unlock(&p->waiters);
-    got = read_piece(s, ring_at(p, offset), size, s->start + offset);
-    if (got >= 0 && (size_t)got < size)
-        source_became_shorter(s, s->start + offset + (uint64_t)got);
+    good = read_parts(s, r, count, offset, size);
     waiters_lock(&p->waiters);
-    if (got < 0 || (size_t)got < size)
+    if (!good)
         return PACKED_FAILED;
-    note_piece_locked(p, offset);
+    note_piece_locked(r, offset);
     return PACKED_READ;
 }
 
@@ -245,28 +240,29 @@ static enum packed_read read_file_locked(struct source *s)
 static enum packed_read read_pipe_locked(struct source *s)
 {
     struct packed_state *p = s->state;
-    const uint64_t offset = p->claimed;
-    uint64_t room = p->passed + p->size - offset;
+    struct packed_ring *r = &p->rings[0];
+    const uint64_t offset = r->claimed;
+    uint64_t room = r->passed + r->size - offset;
     ptrdiff_t got;
 
-    if (offset == p->end)
+    if (offset == r->end)
         return PACKED_END;
-    if (p->reading || room == 0)
+    if (r->reading || room == 0)
         return PACKED_BUSY;
-    room = piece_of_ring(p, offset, offset + (room < PACKED_PIECE ? room : PACKED_PIECE));
-    p->reading = true;
-    p->claimed = offset + room; /* what was there is overwritten */
+    room = piece_of_ring(r, offset, offset + (room < PACKED_PIECE ? room : PACKED_PIECE));
+    r->reading = true;
+    r->claimed = offset + room; /* what was there is overwritten */
     waiters_unlock(&p->waiters);
-    got = reader_read(&p->pipe->base, ring_at(p, offset), (size_t)room);
+    got = reader_read(&p->pipe->base, ring_at(r, offset), (size_t)room);
     waiters_lock(&p->waiters);
-    p->reading = false;
-    p->claimed = p->present = offset + (got > 0 ? (uint64_t)got : 0);
+    r->reading = false;
+    r->claimed = r->present = offset + (got > 0 ? (uint64_t)got : 0);
     if (got == 0)
-        p->end = p->present;
+        r->end = r->present;
     return got < 0 ? PACKED_FAILED : got == 0 ? PACKED_END : PACKED_READ;
 }
 
-enum packed_read packed_read(struct source *s)
+enum packed_read packed_read(struct source *s, unsigned ring)
 {
     struct packed_state *p = s->state;
     enum packed_read status;
@@ -275,7 +271,7 @@ enum packed_read packed_read(struct source *s)
     if (source_failed(s))
         status = PACKED_FAILED;
     else
-        status = p->pipe ? read_pipe_locked(s) : read_file_locked(s);
+        status = p->pipe ? read_pipe_locked(s) : read_file_locked(s, &p->rings[ring]);
     waiters_unlock(&p->waiters);
     return status;
 }
@@ -284,18 +280,31 @@ enum packed_read packed_read(struct source *s)
  * Feeding.
  */
 
-struct packed_bytes packed_bytes(struct source *s, uint64_t from)
+struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
 {
     struct packed_state *p = s->state;
-    const uint64_t border = from - from % p->size + p->size;
-    struct packed_bytes b = {.bytes = ring_at(p, from)};
-    uint64_t present, end, room = border;
+    struct packed_ring *r = &p->rings[ring];
+    const uint64_t border = from - from % r->size + r->size;
+    struct packed_bytes b = {.bytes = ring_at(r, from)};
+    uint64_t present, end, part_end, room = border;
 
     waiters_lock(&p->waiters);
-    present = p->present;
-    end = p->end;
+    while (r->feeding + 1 < r->part_count && r->parts[r->feeding + 1].offset <= from)
+        r->feeding++;
+    part_end = r->feeding + 1 < r->part_count ? r->parts[r->feeding + 1].offset : r->known;
+    present = r->present;
+    end = r->end;
     waiters_unlock(&p->waiters);
+    b.part = (struct packed_whereabouts){.offset = r->parts[r->feeding].offset,
+                                         .position = r->parts[r->feeding].position,
+                                         .ahead = r->parts[r->feeding].ahead};
     b.last = present == end;
+    if (present > part_end) {
+        present = part_end;
+        b.last = false;
+    }
+    if (end > part_end)
+        end = part_end;
     if (present <= border) {
         b.size = (size_t)(present - from);
         b.full = b.last;
@@ -305,26 +314,29 @@ struct packed_bytes packed_bytes(struct source *s, uint64_t from)
         b.last = false;
     } else {
         /* What is left before the ring's end goes before its begin. */
-        b.bytes = p->memory - (border - from);
-        if (p->moved != from)
-            memcpy(p->memory - (border - from), ring_at(p, from), (size_t)(border - from));
-        p->moved = from;
-        b.last = b.last && present <= border + p->size;
-        room = border + p->size;
+        b.bytes = r->memory - (border - from);
+        if (r->moved != from)
+            memcpy(r->memory - (border - from), ring_at(r, from), (size_t)(border - from));
+        r->moved = from;
+        b.last = b.last && present <= border + r->size;
+        room = border + r->size;
         b.size = (size_t)((present < room ? present : room) - from);
         b.full = b.last;
     }
     b.room = (size_t)((end < room ? end : room) - from);
+    b.part_ends = from + b.size == part_end;
+    b.full |= b.part_ends;
     return b;
 }
 
-void packed_pass(struct source *s, uint64_t offset)
+void packed_pass(struct source *s, unsigned ring, uint64_t offset)
 {
     struct packed_state *p = s->state;
+    struct packed_ring *r = &p->rings[ring];
 
     waiters_lock(&p->waiters);
-    if (offset > p->passed)
-        p->passed = offset;
+    if (offset > r->passed)
+        r->passed = offset;
     waiters_unlock(&p->waiters);
 }
 
@@ -334,18 +346,19 @@ bool packed_holds(struct source *s, uint64_t from)
     bool holds;
 
     waiters_lock(&p->waiters);
-    holds = p->claimed <= from + p->size;
+    holds = p->rings[0].claimed <= from + p->rings[0].size;
     waiters_unlock(&p->waiters);
     return holds;
 }
 
-void packed_complete(struct source *s, uint64_t total)
+void packed_complete(struct source *s, unsigned ring, uint64_t total)
 {
     struct packed_state *p = s->state;
+    struct packed_ring *r = &p->rings[ring];
 
     waiters_lock(&p->waiters);
-    p->complete = true;
-    p->total = total;
+    r->complete = true;
+    r->total = total;
     waiters_unlock(&p->waiters);
 }
 
@@ -367,15 +380,32 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
+/* Whether a ring's input came to what the frames in it were said to hold; where no more was wanted,
+   it may be less. */
+UNCHECKED static bool is_true(const struct source *s, const struct packed_ring *r)
+{
+    const bool all = s->info.elements == s->promised;
+
+    return r->content == SOURCE_UNKNOWN || r->total == r->content ||
+           (!all && r->total < r->content && packed_holds_end(s, r));
+}
+
 UNCHECKED static enum source_verdict packed_finish(struct source *s)
 {
     const struct packed_state *p = s->state;
+    uint64_t total = 0;
 
-    if (!p->complete || p->refused)
-        return SOURCE_RETRY;
+    for (unsigned i = 0; i < p->ring_count; i++) {
+        if (!p->rings[i].complete || p->refused)
+            return SOURCE_RETRY;
+        total += p->rings[i].total;
+    }
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
-    return zstd_check_total(s, p->total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+    for (unsigned i = 0; i < p->ring_count; i++)
+        if (!is_true(s, &p->rings[i]))
+            return SOURCE_RETRY;
+    return zstd_check_total(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
 static void free_state(void *state)
@@ -385,7 +415,7 @@ static void free_state(void *state)
     replay_free(p->pipe);
     if (p->map)
         munmap(p->map, p->map_size);
-    free(p->read);
+    packed_rings_free(p);
     waiters_destroy(&p->waiters);
     free(p);
 }
@@ -408,9 +438,9 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
                      place->frame);
         return false;
     }
-    p->pipe->ring = p;
+    p->pipe->ring = &p->rings[0];
     p->pipe->from = place->frame;
-    p->pipe->to = p->present;
+    p->pipe->to = p->rings[0].present;
     p->refused = true;
     s->info.packed = false;
     reader = zstd_reader_open(s, &p->pipe->base, place->frame);
@@ -455,14 +485,15 @@ struct packed_layout packed_layout(const struct source *s)
     };
 }
 
-UNCHECKED void packed_begin(struct source *s, unsigned char *memory, size_t size)
+UNCHECKED void packed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size)
 {
     struct packed_state *p = s->state;
+    struct packed_ring *r = &p->rings[ring];
 
-    p->memory = memory + PACKED_BEFORE;
-    p->size = (size - PACKED_BEFORE) / PACKED_PIECE * PACKED_PIECE;
-    p->read = p->pipe ? NULL : calloc((size_t)(p->size / PACKED_PIECE), sizeof *p->read);
-    if (!p->pipe && !p->read)
+    r->memory = memory + PACKED_BEFORE;
+    r->size = (size - PACKED_BEFORE) / PACKED_PIECE * PACKED_PIECE;
+    r->read = p->pipe ? NULL : calloc((size_t)(r->size / PACKED_PIECE), sizeof *r->read);
+    if (!p->pipe && !r->read)
         source_error(s, "out of memory");
 }
 
@@ -493,8 +524,13 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
     waiters_init(&p->waiters);
     s->state = p;
     s->ops = &ops;
-    p->end = s->info.input_bytes;
-    p->moved = SOURCE_UNKNOWN;
+    if (!packed_rings_make(s, 1, 1)) {
+        source_error(s, "out of memory");
+        if (pipe)
+            pipe->close(pipe);
+        return false;
+    }
+    packed_take_all(s);
     if (pipe) {
         p->pipe = replay_open(s, pipe);
         if (!p->pipe || !read_layout(s, options, &p->pipe->base))

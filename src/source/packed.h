@@ -13,6 +13,13 @@
  * cannot be read again: packed_resume has libzstd go on from the frame that was refused, as long as
  * that is still in the memory.
  *
+ * A file of several frames can be for several engines: each has a ring, whose input is made of
+ * parts of the file, cut between frames. Whoever asks next has the next part, so that all end
+ * together; elements are whole in their parts. Then offsets are in a ring's input: its parts one
+ * behind the other. That the parts are what they were taken for is checked: a frame ends where a
+ * part does, there all that the frames before hold has been decoded, and at the end the same of all
+ * of it. If not, it is as if a frame had been refused.
+ *
  * packed_read may be called by any worker at any time; all else by one thread at a time. Functions
  * that fail have printed why, unless their comment says otherwise.
  */
@@ -48,35 +55,60 @@ struct packed_layout {
 };
 struct packed_layout packed_layout(const struct source *s);
 
-/* Gives it its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
+/* A part of the input is at least so long, bytes, and at most about as long: less where that makes
+   fewer than PACKED_PARTS for each ring. A decoder makes its batches of one part each. */
+#ifndef PACKED_PART_LEAST
+#    define PACKED_PART_LEAST ((uint64_t)32 << 20)
+#endif
+#define PACKED_PART_MOST ((uint64_t)256 << 20)
+#define PACKED_PARTS 8
+
+/* Has the input be for `rings` rings, or fewer: for how many it is then. One takes all of it; so it
+   is without this, and with pipes, and where there is nothing to cut. Parts begin with elements
+   whose offsets, from the first, are multiples of `alignment` bytes, which is one of an element's.
+   Before packed_begin. 0 without memory. */
+unsigned packed_cut(struct source *s, unsigned rings, unsigned alignment);
+
+/* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
    source. Before any other worker. */
-void packed_begin(struct source *s, unsigned char *memory, size_t size);
+void packed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size);
 
 enum packed_read {
-    PACKED_READ, /* a piece was read, or a part of one */
-    PACKED_BUSY, /* nothing can be read now: there is no room, or another worker reads the pipe */
+    PACKED_READ, /* a piece was read, or some of one, or the next part was looked for */
+    PACKED_BUSY, /* nothing can be read now: there is no room, or another worker reads the pipe, or
+                    looks for the next part */
     PACKED_END,  /* all has been read, or is being read by others */
     PACKED_FAILED
 };
 
-/* Reads the next piece, if there is room for it. */
-enum packed_read packed_read(struct source *s);
+/* Reads a ring's next piece, if there is room for it. */
+enum packed_read packed_read(struct source *s, unsigned ring);
 
-/* The bytes at offset `from`, as far as they have come and lie in one piece. */
+/* Where a part stands in a ring's input, and what it decodes to. */
+struct packed_whereabouts {
+    uint64_t offset;   /* of its first byte in that input */
+    uint64_t position; /* in what that input decodes to, of the first byte it decodes to */
+    uint64_t ahead;    /* so many bytes farther on that is in what the whole input does */
+};
+
+/* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.
+ */
 struct packed_bytes {
     const unsigned char *bytes;
     size_t size;
-    size_t room; /* bytes that there will be here in the end, as far as that is known: `size` or
-                    more */
-    bool full;   /* there will not be more of them, whatever comes */
-    bool last;   /* the input ends behind them */
+    size_t room;    /* bytes that there will be here in the end, as far as that is known: `size` or
+                       more */
+    bool full;      /* there will not be more of them, whatever comes */
+    bool last;      /* the ring's input ends behind them */
+    bool part_ends; /* the part does */
+    struct packed_whereabouts part;
 };
-struct packed_bytes packed_bytes(struct source *s, uint64_t from);
+struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from);
 
-/* Bytes before offset `offset` are not needed any more. */
-void packed_pass(struct source *s, uint64_t offset);
+/* A ring's bytes before offset `offset` are not needed any more. */
+void packed_pass(struct source *s, unsigned ring, uint64_t offset);
 
-/* Whether the bytes from offset `from` on are all still there. */
+/* Of a pipe: whether the bytes from offset `from` on are all still there. */
 bool packed_holds(struct source *s, uint64_t from);
 
 /* Where the engine came to. */
@@ -87,9 +119,9 @@ struct packed_place {
     unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
 };
 
-/* All is decoded, to `total` bytes; or all of it that is wanted: then `total` is how far it came.
- */
-void packed_complete(struct source *s, uint64_t total);
+/* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
+   how far it came. */
+void packed_complete(struct source *s, unsigned ring, uint64_t total);
 
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
 void packed_refuse(struct source *s);

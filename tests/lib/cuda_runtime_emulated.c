@@ -6,6 +6,11 @@
  * order drawn anew each time, as far as streams and events allow it. So memory that is given away
  * too early, and a wait that is missing, show as wrong bytes. Any thread may call it; one at a time
  * gets through.
+ *
+ * There are four GPUs, of which CUDA_VISIBLE_DEVICES chooses. Each thread has a current one.
+ * Streams, events and memory belong to the one that was current when they were made, and what mixes
+ * those of two fails as it would, or ends the program. Where GPUREDUCE_EMULATED_TOGETHER is in the
+ * environment, a context is made only while those of all visible GPUs are being made.
  */
 #include "config.h"
 
@@ -31,6 +36,12 @@
 #ifndef EMULATED_FREE
 #    define EMULATED_FREE ((size_t)64 << 20)
 #endif
+
+/* GPUs that there are, and what of their numbers CUDA_VISIBLE_DEVICES can hold. */
+#define GPUS 4
+
+/* How long a context waits for the others, seconds. */
+#define TOGETHER_SECONDS 10
 
 /* Shared memory that a block may ask for, bytes: not enough for 2^16 counters of 32 bits. */
 #define EMULATED_SHARED (160 << 10)
@@ -66,7 +77,10 @@ static void leave(const int *entered)
 
 static uint64_t random_state = 1;
 
+static _Thread_local int current; /* device */
+
 struct CUevent_st {
+    int device;
     uint64_t recorded; /* times */
     uint64_t passed;   /* the last of them that has */
     uint64_t time;     /* when; nanoseconds */
@@ -83,10 +97,41 @@ struct operation {
 };
 
 struct CUstream_st {
+    int device;
     struct operation *first, **end;
 };
 
 static struct CUstream_st *streams[STREAMS_MAX];
+
+/* Device memory. */
+struct allocation {
+    struct allocation *next;
+    const unsigned char *begin;
+    size_t size;
+    int device;
+};
+
+static struct allocation *allocations;
+
+/* Ends the program where memory is another device's than the stream's: kernels and copies there
+   have no business with it. Memory of the host is anybody's. */
+static void check_memory(cudaStream_t stream, const void *memory)
+{
+    const unsigned char *at = memory;
+
+    for (const struct allocation *a = allocations; a; a = a->next)
+        if (at >= a->begin && at < a->begin + a->size && a->device != stream->device) {
+            fprintf(stderr, "emulated CUDA: memory of GPU %d is used on GPU %d\n", a->device,
+                    stream->device);
+            abort();
+        }
+}
+
+/* Launches are on streams of the current device only. */
+static bool is_current(cudaStream_t stream)
+{
+    return stream->device == current;
+}
 
 static struct operation *queue(cudaStream_t stream)
 {
@@ -115,6 +160,8 @@ void emulated_queue(cudaStream_t stream, void (*run)(const void *), const void *
 {
     ONE_AT_A_TIME;
 
+    if (!is_current(stream))
+        abort();
     queue_call(stream, run, arguments, size);
 }
 
@@ -158,15 +205,66 @@ static void run_some(void)
         ;
 }
 
+/* How many devices can be seen: as many as the list begins with that there are. */
+static int visible_devices(void)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    int count = 0;
+
+    if (!list)
+        return GPUS;
+    while (*list >= '0' && *list < '0' + GPUS && (list[1] == ',' || list[1] == '\0')) {
+        count++;
+        if (!list[1])
+            break;
+        list += 2;
+    }
+    return count;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
-    return cudaSuccess;
+    *count = visible_devices();
+    return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    if (device < 0 || device >= visible_devices())
+        return cudaErrorInvalidDevice;
+    current = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = current;
+    return cudaSuccess;
+}
+
+/* Makes the current device's context, if it has none: as soon as those of all are being made, where
+   that is asked for. */
+static cudaError_t make_context(void)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+    static bool made[GPUS];
+    static int begun;
+    struct timespec until;
+    int error = 0;
+
+    pthread_mutex_lock(&mutex);
+    if (!made[current]) {
+        made[current] = true;
+        begun++;
+        pthread_cond_broadcast(&changed);
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += TOGETHER_SECONDS;
+    while (getenv("GPUREDUCE_EMULATED_TOGETHER") && begun < visible_devices() && error == 0)
+        error = pthread_cond_timedwait(&changed, &mutex, &until);
+    pthread_mutex_unlock(&mutex);
+    return error == 0 ? cudaSuccess : cudaErrorUnknown;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
@@ -222,26 +320,51 @@ const char *cudaGetErrorString(cudaError_t error)
 /* Memory has the size that was asked for: sanitizers see what is behind it. */
 cudaError_t cudaMalloc(void **memory, size_t size)
 {
-    if (posix_memalign(memory, 4096, size) != 0)
+    ONE_AT_A_TIME;
+    struct allocation *a = malloc(sizeof *a);
+
+    if (!a || posix_memalign(memory, 4096, size) != 0) {
+        free(a);
         return cudaErrorMemoryAllocation;
+    }
+    *a = (struct allocation){allocations, *memory, size, current};
+    allocations = a;
     return cudaSuccess;
+}
+
+static void free_memory(void *memory)
+{
+    ONE_AT_A_TIME;
+
+    for (struct allocation **a = &allocations; *a; a = &(*a)->next)
+        if ((*a)->begin == memory) {
+            struct allocation *freed = *a;
+
+            *a = freed->next;
+            free(freed);
+            break;
+        }
+    free(memory);
 }
 
 cudaError_t cudaFree(void *memory)
 {
-    free(memory);
+    if (!memory)
+        return make_context();
+    free_memory(memory);
     return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 {
     (void)flags;
-    return cudaMalloc(memory, size);
+    return posix_memalign(memory, 4096, size) == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaFreeHost(void *memory)
 {
-    return cudaFree(memory);
+    free(memory);
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -260,6 +383,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
             if (!*stream)
                 return cudaErrorMemoryAllocation;
             (*stream)->end = &(*stream)->first;
+            (*stream)->device = current;
             return cudaSuccess;
         }
     return cudaErrorMemoryAllocation;
@@ -310,7 +434,10 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     (void)flags;
     *event = calloc(1, sizeof **event);
-    return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!*event)
+        return cudaErrorMemoryAllocation;
+    (*event)->device = current;
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
@@ -327,8 +454,11 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     ONE_AT_A_TIME;
-    struct operation *o = queue(stream);
+    struct operation *o;
 
+    if (event->device != stream->device)
+        return cudaErrorInvalidResourceHandle;
+    o = queue(stream);
     o->event = event;
     o->number = ++event->recorded;
     return cudaSuccess;
@@ -366,6 +496,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEven
 {
     ONE_AT_A_TIME;
 
+    if (from->device != to->device)
+        return cudaErrorInvalidResourceHandle;
     *milliseconds = (float)((double)(int64_t)(to->time - from->time) * 1e-6);
     return cudaSuccess;
 }
@@ -398,6 +530,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMe
     const struct copying c = {to, from, size, 0};
 
     (void)kind;
+    check_memory(stream, to);
+    check_memory(stream, from);
     queue_call(stream, run_copying, &c, sizeof c);
     return cudaSuccess;
 }
@@ -414,6 +548,9 @@ cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t stream
     ONE_AT_A_TIME;
     const struct copying c = {to, NULL, size, byte};
 
+    check_memory(stream, to);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_setting, &c, sizeof c);
     return cudaSuccess;
 }
@@ -444,6 +581,8 @@ cudaError_t zstd_launch_literals(const struct zstd_device_batch *batch,
     ONE_AT_A_TIME;
     const struct launch l = {.batch = *batch, .jobs = jobs, .count = count, .tables = codes};
 
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_literals, &l, sizeof l);
     return cudaSuccess;
 }
@@ -464,6 +603,8 @@ cudaError_t zstd_launch_sequences(const struct zstd_device_batch *batch,
     const struct launch l = {
         .batch = *batch, .jobs = jobs, .count = count, .tables = tables, .results = results};
 
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_sequences, &l, sizeof l);
     return cudaSuccess;
 }
@@ -483,6 +624,8 @@ cudaError_t zstd_launch_execute(const struct zstd_device_batch *batch,
     const struct launch l = {
         .batch = *batch, .jobs = blocks, .tables = units, .count = unit_count, .results = symbols};
 
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_execute, &l, sizeof l);
     return cudaSuccess;
 }
@@ -500,6 +643,8 @@ cudaError_t zstd_launch_resolve(const struct zstd_ring_slice *slice, const uint3
     ONE_AT_A_TIME;
     const struct launch l = {.slice = *slice, .tables = symbols, .number = wave};
 
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_resolve, &l, sizeof l);
     return cudaSuccess;
 }
@@ -519,6 +664,8 @@ cudaError_t zstd_launch_copy(const struct zstd_device_batch *batch,
     const struct launch l = {
         .batch = *batch, .slice = *slice, .jobs = blocks, .count = count, .number = largest};
 
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_copy, &l, sizeof l);
     return cudaSuccess;
 }
@@ -540,6 +687,8 @@ cudaError_t zstd_launch_hash(const uint8_t *ring, uint64_t ring_size,
                              .count = count,
                              .results = wrong};
 
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_hash, &l, sizeof l);
     return cudaSuccess;
 }
@@ -556,6 +705,10 @@ cudaError_t zstd_launch_move(void *to, const void *from, size_t size, cudaStream
     ONE_AT_A_TIME;
     const struct copying c = {to, from, size, 0};
 
+    check_memory(stream, to);
+    check_memory(stream, from);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_move, &c, sizeof c);
     return cudaSuccess;
 }
@@ -596,6 +749,11 @@ cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream)
 {
     ONE_AT_A_TIME;
 
+    check_memory(stream, launch->data);
+    check_memory(stream, launch->partial);
+    check_memory(stream, launch->scratch);
+    if (!is_current(stream))
+        return cudaErrorInvalidResourceHandle;
     queue_call(stream, run_reduce, launch, sizeof *launch);
     return cudaSuccess;
 }

@@ -17,6 +17,7 @@
 #include "engine/cuda/slicer.h"
 #include "engine/cuda/zstd/unpack.h"
 #include "sys/mapping.h"
+#include "sys/side_by_side.h"
 
 /* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth of
    the rate of a PCIe 5 x16 link, so it takes 6 to 8 feeders to fill one; what no longer fits the
@@ -49,9 +50,8 @@ static bool append(char *list, size_t size, const char *entry, size_t length)
            (int)(size - used);
 }
 
-/* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees,
-   and on four that takes a second longer than on one. Numbers count in what the user made visible,
-   where the user did. */
+/* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
+   Numbers count in what the user made visible, where the user did. */
 static bool restrict_devices(const int *devices, unsigned count, char reason[ENGINE_REASON_MAX])
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -89,21 +89,34 @@ static bool restrict_devices(const int *devices, unsigned count, char reason[ENG
     return true;
 }
 
-static bool open_device(struct engine_state *engine, unsigned i, char reason[ENGINE_REASON_MAX])
+/* What is made ready side by side: a device each. */
+struct opening {
+    struct engine_state *engine;
+    bool ok[ENGINE_DEVICES_MAX];
+    char reasons[ENGINE_DEVICES_MAX][ENGINE_REASON_MAX];
+};
+
+_Static_assert(ENGINE_DEVICES_MAX <= SIDE_BY_SIDE_MAX, "all devices are opened at once");
+
+/* Makes the context of a device. */
+static void open_device(void *context, unsigned i)
 {
-    struct feeder_device *device = &engine->devices[i];
+    struct opening *opening = context;
+    struct feeder_device *device = &opening->engine->devices[i];
+    char *reason = opening->reasons[i];
 
     device->index = i;
     /* The first call that needs a context makes it. */
-    return cuda_check(cudaSetDevice((int)i), "choosing the GPU", reason) &&
-           cuda_check(cudaFree(NULL), "creating a context", reason) &&
-           cuda_check(cudaDeviceGetAttribute(&device->multiprocessors,
-                                             cudaDevAttrMultiProcessorCount, (int)i),
-                      "asking the GPU", reason) &&
-           cuda_check(cudaDeviceGetAttribute(&device->shared,
-                                             cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)i),
-                      "asking the GPU", reason) &&
-           cuda_check(cuda_reduce_check(), "loading the kernels", reason);
+    opening->ok[i] =
+        cuda_check(cudaSetDevice((int)i), "choosing the GPU", reason) &&
+        cuda_check(cudaFree(NULL), "creating a context", reason) &&
+        cuda_check(cudaDeviceGetAttribute(&device->multiprocessors, cudaDevAttrMultiProcessorCount,
+                                          (int)i),
+                   "asking the GPU", reason) &&
+        cuda_check(cudaDeviceGetAttribute(&device->shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                          (int)i),
+                   "asking the GPU", reason) &&
+        cuda_check(cuda_reduce_check(), "loading the kernels", reason);
 }
 
 /* Bytes of a chunk, for so many feeders that do not ask for a size. */
@@ -131,16 +144,21 @@ static bool find_devices(const struct engine_needs *needs, char reason[ENGINE_RE
     return true;
 }
 
-/* Makes the contexts. */
+/* Makes the contexts, side by side. Of devices that fail the first one, in the user's order, gives
+   the reason. */
 static bool open_devices(struct engine_state *engine, const struct engine_needs *needs,
                          char reason[ENGINE_REASON_MAX])
 {
+    struct opening opening = {.engine = engine};
     struct cudaDeviceProp properties;
 
     engine->device_count = needs->device_count;
+    side_by_side(open_device, &opening, needs->device_count);
     for (unsigned i = 0; i < needs->device_count; i++)
-        if (!open_device(engine, i, reason))
+        if (!opening.ok[i]) {
+            memcpy(reason, opening.reasons[i], ENGINE_REASON_MAX);
             return false;
+        }
     if (!cuda_check(cudaGetDeviceProperties(&properties, 0), "asking the GPU", reason))
         return false;
     snprintf(engine->description, sizeof engine->description, "%s%.40s",

@@ -78,9 +78,7 @@ static bool cut_by_table(struct cutter *c, struct zstd_seek_table *table, uint64
     return table->begin > 0 && at == begin && complete(c, input_bytes, true);
 }
 
-/* Whether the rest of the frame, as far as it has been walked, looks so long that there is nothing
-   to be gained by cutting: it takes most of the file. */
-static bool takes_most(const struct zstd_frame *frame, uint64_t input_bytes)
+bool zstd_takes_most(const struct zstd_frame *frame, uint64_t input_bytes)
 {
     const double blocks = (double)frame->content / (double)ZSTD_BLOCK_CONTENT_MAX;
     const double each = (double)(frame->position - frame->begin) / (double)frame->blocks;
@@ -104,7 +102,7 @@ static bool cut_by_frames(struct cutter *c, struct zstd_finder *f, uint64_t inpu
             break;
         case ZSTD_FOUND_NONE:
             if (frame.content == SOURCE_UNKNOWN || headers + frame.blocks > ZSTD_CUT_HEADERS ||
-                takes_most(&frame, input_bytes))
+                zstd_takes_most(&frame, input_bytes))
                 return false;
             break;
         case ZSTD_FOUND_END:

@@ -15,10 +15,15 @@
 #define GPUREDUCE_ZSTD_CUT_H
 
 #include "source/source_impl.h"
+#include "source/zstd/frames.h"
 
 /* source_cut of an open file whose extent is known. Reads its seek table, or the headers of frames
    and blocks: at most ZSTD_CUT_HEADERS of them. Prints nothing if s->muted. */
 bool zstd_cut(struct source *s, struct source_part *part);
+
+/* Whether a frame whose end is not known looks so long, as far as it has been walked, that there is
+   nothing to be gained by cutting: it takes most of the input. */
+bool zstd_takes_most(const struct zstd_frame *frame, uint64_t input_bytes);
 
 /* With more headers than this a file is not cut. Each costs a read, 1 to 2 us where it is cached.
  */

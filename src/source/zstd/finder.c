@@ -151,7 +151,8 @@ static void skip_frame(struct zstd_finder *f, const unsigned char *b, size_t got
                 ? zstd_load32(b + ZSTD_SKIPPABLE_HEADER)
                 : 0;
     pass_entry(f, size);
-    atomic_fetch_add(&s->input_read, size);
+    if (!f->uncounted)
+        atomic_fetch_add(&s->input_read, size);
     f->next += size;
 }
 

@@ -54,7 +54,8 @@ struct zstd_finder {
     uint64_t next;      /* offset of what follows the frames found */
     uint64_t last_size; /* bytes of the last frame found */
     bool hinted;        /* a hint has been followed */
-    uint64_t cut;       /* no batch has frames on both sides of this offset */
+    bool uncounted; /* skippable frames that it steps over do not count as read: others read them */
+    uint64_t cut;   /* no batch has frames on both sides of this offset */
     struct zstd_fault fault;
 
     enum {

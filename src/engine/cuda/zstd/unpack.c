@@ -3,6 +3,8 @@
 #include "engine/cuda/zstd/unpack.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/cuda/zstd/unpack_state.h"
@@ -88,7 +90,7 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
             .swap = u->setup.swap,
             .wants = u->setup.wants,
             .data = data,
-            .index = (u->reduced_to - u->shift - u->setup.begin) / size,
+            .index = (u->reduced_to - u->shift + u->ahead - u->setup.begin) / size,
             .partial = u->partial,
             .scratch = u->scratch,
             .multiprocessors = u->device->multiprocessors,
@@ -109,7 +111,9 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
 
 uint64_t unpack_wanted_end(const struct engine_unpacker *u)
 {
-    return u->setup.end < UINT64_MAX - u->shift ? u->setup.end + u->shift : UINT64_MAX;
+    const uint64_t end = u->setup.end > u->ahead ? u->setup.end - u->ahead : 0;
+
+    return u->setup.end < UINT64_MAX - u->shift ? end + u->shift : UINT64_MAX;
 }
 
 /* Reduces what has been decoded. Before the end what makes no ALIGNMENT bytes is left for later. */
@@ -146,6 +150,20 @@ static void note_refusal(struct engine_unpacker *u, uint64_t frame)
         (u->has_frame && frame == u->frame ? u->frame_position : u->decoded_to) - u->shift;
 }
 
+/* Goes on to the part that a batch is of. False where the parts before it have not come to what
+   they were said to. */
+static bool pass_parts(struct engine_unpacker *u, const struct zstd_device_output *o)
+{
+    while (u->parts_passed < u->part_count && u->parts[u->parts_passed].offset <= o->input_begin) {
+        const struct engine_part *part = &u->parts[u->parts_passed++];
+
+        if (o->position != part->position + u->shift)
+            return false;
+        u->ahead = part->ahead;
+    }
+    return true;
+}
+
 /* Takes the oldest batch, which is decoded, and reduces it. */
 static bool take_batch(struct engine_unpacker *u)
 {
@@ -160,6 +178,8 @@ static bool take_batch(struct engine_unpacker *u)
     }
     unpack_note(&u->times.copies, u, o->copy_begun, o->copied, o->input_end - o->input_begin);
     unpack_note(&u->times.unpack, u, o->begun, o->done, o->size);
+    if (!u->refused && !u->stopped && !pass_parts(u, o))
+        note_refusal(u, o->frame);
     if (!u->refused && !u->stopped) {
         u->decoded_to = o->position + o->size;
         note_frames(u, o);
@@ -226,6 +246,40 @@ static bool give_more(struct engine_unpacker *u, const struct engine_input *inpu
     return true;
 }
 
+/* Whether the input is of a part that has not been begun. */
+static bool is_new_part(const struct engine_unpacker *u, const struct engine_input *input)
+{
+    return u->part_count == 0 || input->part.offset > u->parts[u->part_count - 1].offset;
+}
+
+/* Begins the part that the input is of. False without memory. */
+static bool begin_part(struct engine_unpacker *u, const struct engine_input *input)
+{
+    if (u->part_count == u->part_capacity) {
+        const size_t capacity = 2 * u->part_capacity + 8;
+        struct engine_part *larger = realloc(u->parts, capacity * sizeof *larger);
+
+        if (!larger) {
+            snprintf(u->error, sizeof u->error, "out of memory");
+            u->failed = true;
+            return false;
+        }
+        u->parts = larger;
+        u->part_capacity = capacity;
+    }
+    u->parts[u->part_count++] = input->part;
+    return true;
+}
+
+/* What comes next is refused, once all that is under way has been taken. */
+static enum engine_unpack_status refuse_next(struct engine_unpacker *u)
+{
+    if (!all_released(u))
+        return UNPACK_IDLE;
+    note_refusal(u, zstd_device_frame(u->decoder));
+    return UNPACK_AGAIN;
+}
+
 /* What the decoder's next step comes to. */
 static enum engine_unpack_status step(struct engine_unpacker *u, const struct engine_input *input)
 {
@@ -234,6 +288,12 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
 
     if (u->refused || u->stopped)
         return UNPACK_IDLE;
+    if (input->size > 0 && is_new_part(u, input)) {
+        if (!zstd_device_between_frames(u->decoder)) /* the frame goes on, or is not a true one */
+            return refuse_next(u);
+        if (!begin_part(u, input))
+            return UNPACK_FAILED;
+    }
     if (!input->full && zstd_device_under_way(u->decoder) > 0) {
         const size_t wanted = input_for_batch(u, input);
 
@@ -252,21 +312,16 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         passed = (size_t)(zstd_device_next(u->decoder) - before);
         if (give_more(u, input, passed))
             return UNPACK_AGAIN;
-        if (input->last && input->size - passed <= zstd_device_left(u->decoder) &&
-            all_released(u)) {
-            if (zstd_device_between_frames(u->decoder))
+        if ((input->last || input->part_ends) &&
+            input->size - passed <= zstd_device_left(u->decoder)) {
+            if (!zstd_device_between_frames(u->decoder))
+                return refuse_next(u);
+            if (input->last && all_released(u))
                 return UNPACK_ENDED;
-            note_refusal(u, zstd_device_frame(u->decoder));
-            return UNPACK_AGAIN;
         }
         break;
     case ZSTD_STEP_REFUSED:
-        /* Behind all that is under way. */
-        if (all_released(u)) {
-            note_refusal(u, zstd_device_frame(u->decoder));
-            return UNPACK_AGAIN;
-        }
-        break;
+        return refuse_next(u);
     case ZSTD_STEP_FAILED:
         memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
         u->failed = true;
@@ -342,7 +397,7 @@ uint64_t unpack_total(const struct engine_unpacker *u)
 
 uint64_t unpack_reduced(const struct engine_unpacker *u)
 {
-    return (u->reduced_to - u->shift - u->setup.begin) / element_size(u->setup.type);
+    return (u->reduced_to - u->shift - u->setup.skip) / element_size(u->setup.type);
 }
 
 uint64_t unpack_first_nan(const struct engine_unpacker *u)
@@ -377,7 +432,9 @@ bool unpack_refused(struct engine_unpacker *u, struct engine_refusal *refusal)
 
 bool unpack_finish(struct engine_unpacker *u, struct partial *partial, struct engine_times *times)
 {
-    bool good = !u->failed && collect_all(u, true);
+    bool good = !u->failed &&
+                unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") &&
+                collect_all(u, true);
 
     *partial = u->good;
     *times = u->times;

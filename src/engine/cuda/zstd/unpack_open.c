@@ -171,6 +171,7 @@ void unpack_close(struct engine_unpacker *u)
     destroy_event(u->reduced);
     if (u->memory)
         (void)cudaFree(u->memory);
+    free(u->parts);
     pinned_piece_close(&u->input, u->arena);
     pinned_piece_close(&u->mirrors_memory, u->arena);
     pinned_piece_close(&u->content_memory, u->arena);
@@ -200,11 +201,14 @@ static bool drain(struct engine_unpacker *u)
 bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *setup)
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
-        setup->window_max < u->window || !drain(u))
+        setup->window_max < u->window ||
+        !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;
-    u->shift = (ALIGNMENT - setup->begin % ALIGNMENT) % ALIGNMENT;
-    u->reduced_to = u->shift + setup->begin;
+    u->shift = (ALIGNMENT - setup->skip % ALIGNMENT) % ALIGNMENT;
+    u->part_count = u->parts_passed = 0;
+    u->ahead = 0;
+    u->reduced_to = u->shift + setup->skip;
     u->decoded_to = u->frame_position = u->shift;
     u->frame = 0;
     u->has_frame = u->refused = u->stopped = u->wrong = false;

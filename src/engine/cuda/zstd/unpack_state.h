@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 
 /* Launches read from addresses that are multiples of this. */
-#define ALIGNMENT 16
+#define ALIGNMENT ENGINE_PART_ALIGNMENT
 
 /* Results under way: one for each batch that was reduced and not been seen to be. */
 #define MIRRORS 4
@@ -94,9 +94,13 @@ struct engine_unpacker {
     /* Of this input. Positions are those of the decoder's output: of what is decoded, and `shift`
        more. */
     uint64_t shift;
-    uint64_t reduced_to;            /* multiple of ALIGNMENT, but at the end */
-    uint64_t decoded_to;            /* all batches taken */
-    uint64_t frame, frame_position; /* of the frame that was begun last */
+    struct engine_part *parts;        /* of the input */
+    size_t part_count, part_capacity; /* that have been begun */
+    size_t parts_passed;              /* of which a batch has been taken, or of one behind it */
+    uint64_t ahead;                   /* of the last of these */
+    uint64_t reduced_to;              /* multiple of ALIGNMENT, but at the end */
+    uint64_t decoded_to;              /* all batches taken */
+    uint64_t frame, frame_position;   /* of the frame that was begun last */
     bool has_frame;
     bool holding; /* a batch whose content is not all on its way */
     struct zstd_device_output held;

@@ -1,0 +1,151 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "source/packed.h"
+#include "source/packed_state.h"
+#include "source/zstd/decoder.h"
+
+bool packed_rings_make(struct source *s, unsigned count, size_t parts)
+{
+    struct packed_state *p = s->state;
+
+    p->rings = calloc(count, sizeof *p->rings);
+    if (!p->rings)
+        return false;
+    for (p->ring_count = 0; p->ring_count < count; p->ring_count++) {
+        struct packed_ring *r = &p->rings[p->ring_count];
+
+        r->parts = calloc(parts, sizeof *r->parts);
+        if (!r->parts)
+            return false;
+        r->moved = SOURCE_UNKNOWN;
+    }
+    return true;
+}
+
+void packed_rings_free(struct packed_state *p)
+{
+    for (unsigned i = 0; i < p->ring_count; i++) {
+        free(p->rings[i].read);
+        free(p->rings[i].parts);
+    }
+    free(p->rings);
+    free(p->cutter);
+    p->rings = NULL;
+    p->cutter = NULL;
+    p->ring_count = 0;
+}
+
+UNCHECKED void packed_take_all(struct source *s)
+{
+    struct packed_ring *r = &((struct packed_state *)s->state)->rings[0];
+
+    r->part_count = 1;
+    r->known = r->end = s->info.input_bytes;
+    r->content = SOURCE_UNKNOWN;
+}
+
+/* Adds a part to a ring. */
+UNCHECKED static void add_part(struct packed_ring *r, const struct zstd_stretch *stretch)
+{
+    r->parts[r->part_count++] = (struct packed_part){.offset = r->known,
+                                                     .begin = stretch->begin,
+                                                     .position = r->content,
+                                                     .ahead = stretch->position - r->content};
+    r->known += stretch->end - stretch->begin;
+    r->content =
+        stretch->content == SOURCE_UNKNOWN ? SOURCE_UNKNOWN : r->content + stretch->content;
+}
+
+/* Whether elements are wanted that what has not been cut yet decodes to, or it is to be verified.
+ */
+static bool wants_more(const struct source *s, const struct packed_state *p)
+{
+    const uint64_t limit = source_wanted(s), position = p->cutter->position;
+
+    if (limit != SOURCE_UNKNOWN && position > s->data_offset &&
+        (position - s->data_offset) / s->info.element_size > limit)
+        return false;
+    return s->info.elements == s->promised || position < zstd_end_position(s);
+}
+
+void packed_cut_locked(struct source *s, struct packed_ring *r)
+{
+    struct packed_state *p = s->state;
+    struct zstd_stretch stretch;
+    bool found;
+
+    p->cutting = true;
+    waiters_unlock(&p->waiters);
+    found = wants_more(s, p) && zstd_cutter_next(p->cutter, p->part_least, &stretch);
+    waiters_lock(&p->waiters);
+    p->cutting = false;
+    if (found)
+        add_part(r, &stretch);
+    else
+        r->end = r->known;
+}
+
+UNCHECKED bool packed_holds_end(const struct source *s, const struct packed_ring *r)
+{
+    const struct packed_part *last = &r->parts[r->part_count - 1];
+
+    return last->position + last->ahead < zstd_end_position(s) &&
+           r->content + last->ahead >= zstd_end_position(s);
+}
+
+/* Bytes of a part, of which each of `rings` rings is to have several. */
+static uint64_t choose_part(const struct source *s, unsigned rings)
+{
+    const uint64_t bytes = s->info.input_bytes / rings / PACKED_PARTS;
+
+    return bytes > PACKED_PART_MOST    ? PACKED_PART_MOST
+           : bytes < PACKED_PART_LEAST ? PACKED_PART_LEAST
+                                       : bytes;
+}
+
+/* Cuts the first part of each of so many rings; fewer are left where there are fewer parts. False
+   without memory. */
+UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings, unsigned alignment)
+{
+    struct packed_state *p = s->state;
+    struct zstd_stretch stretch;
+    unsigned i = 0;
+
+    p->part_least = choose_part(s, rings);
+    p->cutter = malloc(sizeof *p->cutter);
+    if (!p->cutter ||
+        !packed_rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
+        return false;
+    zstd_cutter_init(p->cutter, s, s->data_offset, alignment);
+    while (i < p->ring_count && wants_more(s, p) &&
+           zstd_cutter_next(p->cutter, p->part_least, &stretch)) {
+        struct packed_ring *r = &p->rings[i++];
+
+        r->end = SOURCE_UNKNOWN;
+        add_part(r, &stretch);
+    }
+    for (; p->ring_count > i; p->ring_count--)
+        free(p->rings[p->ring_count - 1].parts);
+    return true;
+}
+
+UNCHECKED unsigned packed_cut(struct source *s, unsigned rings, unsigned alignment)
+{
+    struct packed_state *p = s->state;
+
+    if (rings == p->ring_count || p->pipe ||
+        (rings > 1 && s->info.input_bytes < 2 * PACKED_PART_LEAST))
+        return p->ring_count;
+    packed_rings_free(p);
+    if (rings > 1 && cut_first_parts(s, rings, alignment) && p->ring_count > 1)
+        return p->ring_count;
+    packed_rings_free(p);
+    if (!packed_rings_make(s, 1, 1)) {
+        source_error(s, "out of memory");
+        return 0;
+    }
+    packed_take_all(s);
+    return 1;
+}

@@ -1,0 +1,100 @@
+/*
+ * The state of a packed source (packed.h): for its files.
+ *
+ *     packed.c       reading, feeding, the end
+ *     packed_cut.c   the rings, and the parts of the input that they take
+ */
+#ifndef GPUREDUCE_SOURCE_PACKED_STATE_H
+#define GPUREDUCE_SOURCE_PACKED_STATE_H
+
+#include "source/reader.h"
+#include "source/waiters.h"
+#include "source/zstd/cutter.h"
+#include "source/zstd/frames.h"
+
+/*
+ * A reader that keeps what it has read, so that it can be read again: what told the format of a
+ * pipe, and later what lies in the ring.
+ */
+struct replay {
+    struct reader base;
+    struct reader *input; /* closed with the source */
+    bool recording;
+    unsigned char *bytes;
+    size_t size, capacity, at;
+    /* Read first: from the ring. */
+    const struct packed_ring *ring;
+    uint64_t from, to;
+};
+
+/* A part of the input that a ring takes. */
+struct packed_part {
+    uint64_t offset;   /* of its first byte in the ring's input */
+    uint64_t begin;    /* the same in the whole input */
+    uint64_t position; /* in what the ring's input decodes to, of the first byte it decodes to */
+    uint64_t ahead;    /* so many bytes farther on that is in what the whole input does */
+};
+
+/* What one engine's decoder takes: its input is all of the source's, or parts of it. Offsets are in
+   the ring's input, but where it is said otherwise. */
+struct packed_ring {
+    /* Fixed by packed_begin. */
+    unsigned char *memory; /* of the ring; PACKED_BEFORE bytes stand before it */
+    uint64_t size;         /* of the ring, bytes */
+    bool *read; /* of each piece of the ring: it is there, though others before it are not */
+
+    /* There is room for all of them; those that are counted stay as they are. */
+    struct packed_part *parts;
+    size_t part_count GUARDED_BY(source_role);
+    uint64_t known GUARDED_BY(source_role);   /* offset behind them; SOURCE_UNKNOWN of a pipe */
+    uint64_t content GUARDED_BY(source_role); /* bytes that they decode to; SOURCE_UNKNOWN where
+                                                 that is not known */
+
+    uint64_t end GUARDED_BY(source_role);     /* of its input; SOURCE_UNKNOWN while not known */
+    uint64_t claimed GUARDED_BY(source_role); /* offset behind what was read or is being read */
+    uint64_t present GUARDED_BY(source_role); /* all before it has been read */
+    uint64_t passed GUARDED_BY(source_role);  /* nothing before it is needed */
+    bool reading GUARDED_BY(source_role);     /* a worker reads the pipe */
+
+    bool complete GUARDED_BY(source_role);  /* all that is wanted of it is decoded */
+    uint64_t total GUARDED_BY(source_role); /* bytes that it decodes to */
+
+    /* Of who feeds the engine. */
+    uint64_t moved; /* offset of what was copied before the ring last */
+    size_t feeding; /* the part that it takes from */
+};
+
+struct packed_state {
+    struct waiters waiters;  /* for its mutex */
+    struct replay *pipe;     /* NULL of a file */
+    struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
+
+    unsigned char *map; /* the file from its beginning on; NULL where it is read */
+    size_t map_size;
+
+    /* Fixed by packed_cut. */
+    struct packed_ring *rings;
+    unsigned ring_count;
+    uint64_t part_least;        /* bytes of a part */
+    struct zstd_cutter *cutter; /* of who cuts; NULL where there is one ring */
+
+    bool cutting GUARDED_BY(source_role); /* a worker cuts the next part */
+    bool refused GUARDED_BY(source_role);
+};
+
+/* Makes rings that can have so many parts each. False without memory. */
+bool packed_rings_make(struct source *s, unsigned count, size_t parts);
+void packed_rings_free(struct packed_state *p);
+
+/* Has the one ring take the whole input. */
+void packed_take_all(struct source *s);
+
+/* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
+   cutting. */
+void packed_cut_locked(struct source *s, struct packed_ring *r) REQUIRES(source_role);
+
+/* At the end: whether the last element that is wanted lies in a ring's input, whose parts are known
+   to hold so much. */
+bool packed_holds_end(const struct source *s, const struct packed_ring *r);
+
+#endif

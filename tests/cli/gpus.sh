@@ -1,0 +1,258 @@
+#!/bin/sh
+# Several GPUs: emulated ones, of which there are four.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if [ -z "${GPUREDUCE_EMULATED-}" ] || [ ! -x "$GPUREDUCE_EMULATED" ]; then
+    skip 'several GPUs' 'no program with emulated GPUs'
+    finish
+fi
+GPUREDUCE=$GPUREDUCE_EMULATED
+ops=--op=sum,min,max,argmin,argmax,count,nan,inf
+
+# Contexts are made side by side: none is ready before all are being made.
+head -c 300000 /dev/urandom >bits
+expected=$("$GPUREDUCE" -q -D cpu -t u16 "$ops" bits)
+environment=GPUREDUCE_EMULATED_TOGETHER=1
+for devices in gpu gpu:0 gpu:0,1 gpu:3,1 gpu:0,1,2,3; do
+    run -q -D $devices -t u16 "$ops" bits
+    is "contexts made side by side, $devices" 0 "$expected"
+done
+
+# A GPU that is not there, or of which one call fails: the reason is the one it would give alone.
+environment=
+run -q -D gpu:1,4,0 -t u16 "$ops" bits
+is 'a GPU that is not there' 3 '' 'gpureduce: no usable GPU: GPU 4 does not exist'
+for i in 1 2 3; do
+    environment="GPUREDUCE_CUDA_FAULT=1+@$i"
+    run -q -D gpu:0,1,2,3 -t u16 "$ops" bits
+    is "GPU $i fails" 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
+    environment="GPUREDUCE_CUDA_FAULT=2@$i"
+    run -q -D gpu:0,1,2,3 -t u16 "$ops" bits
+    is "one call of GPU $i fails" 3 '' 'gpureduce: no usable GPU: creating a context: an error'
+done
+environment=GPUREDUCE_CUDA_FAULT=3@0 # behind the call that counts GPUs
+run -q -D gpu:0,1,2,3 -t u16 "$ops" bits
+is 'one call of GPU 0 fails' 3 '' 'gpureduce: no usable GPU: creating a context: an error'
+environment=GPUREDUCE_CUDA_FAULT=2+
+run -q -D gpu:0,1,2,3 -t u16 "$ops" bits
+is 'all of them fail' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
+environment=
+
+# zstd files of many frames, which several GPUs share. Emulated ones take parts of 4 KiB and more.
+if [ -z "$ZSTD" ]; then
+    skip 'zstd on several GPUs' 'no zstd'
+    finish
+fi
+
+# both NAME [OPTION...] FILE: whether two and four GPUs print what the CPU does, and end with the
+# same status.
+both() {
+    name=$1
+    shift
+    for how in cpu gpu:0,1 gpu:3,1,0,2; do
+        "$GPUREDUCE" -q -D $how --format=raw+zstd "$ops" "$@" >$how.out 2>$how.err
+        echo $? >>$how.out
+        [ "$how" != cpu ] || continue
+        if cmp -s cpu.out $how.out && cmp -s cpu.err $how.err; then
+            pass "$name, $how"
+        else
+            fail "$name, $how"
+            command="gpureduce -D $how $ops $*"
+            for file in cpu.out cpu.err $how.out $how.err; do
+                echo "# $file:"
+                show "$file"
+            done
+        fi
+    done
+}
+
+# unpacked FILE: whether GPUs decode all of it, and nothing is decoded again.
+unpacked() {
+    run -v -D gpu:0,1,2,3 -o count --format=raw+zstd "$1"
+    ok "$1 is decoded by GPUs" test "$status" -eq 0 -a \
+        "$(sed -n 's/^  unpack *[^ ]* *\([0-9]*\) .*/\1/p' err)" = "$size" -a "$(grep -c '^  decode' err)" -eq 0
+}
+
+# part FROM SIZE: these bytes of ./plain.
+part() {
+    tail -c +$(($1 + 1)) plain | head -c "$2"
+}
+
+{
+    head -c 5000 /dev/zero
+    awk 'BEGIN { srand(7); for (i = 0; i < 30000; i++) printf "%08d", rand() * 90000000 }'
+    awk 'BEGIN { for (i = 0; i < 20000; i++) printf "%07d\n", i * i % 99991 }'
+    awk 'BEGIN { srand(3); for (i = 0; i < 30000; i++) printf "%c%c%c@", 33 + rand() * 90, 33 + rand() * 90, 50 + rand() * 4 }'
+} >plain
+size=$(wc -c <plain)
+
+# Frames that end with elements, and frames that do not, with others between them.
+: >even
+: >torn
+: >hinted
+: >lying
+at=0
+frame=0
+while [ $at -lt "$size" ]; do
+    part $at 6400 >piece
+    "$ZSTD" -q -f piece -o piece.zst
+    cp piece.zst "frame$frame"
+    cat piece.zst >>even
+    # As pzstd does: a skippable frame that says how long the next one is.
+    length=$(wc -c <piece.zst)
+    for file in hinted lying; do
+        # One lies: its frame is as long as this one and the next, which has no hint.
+        bytes=$length
+        if [ $file = lying ] && [ $frame -eq 50 ]; then
+            part $((at + 6400)) 6400 >next
+            bytes=$((length + $("$ZSTD" -q -c next | wc -c)))
+        fi
+        if [ $file = hinted ] || [ $frame -ne 51 ]; then
+            printf '\120\052\115\030\004\000\000\000' >>$file
+            # shellcheck disable=SC2059 # the format is made
+            printf "\\$(printf %03o $((bytes % 256)))\\$(printf %03o $((bytes / 256)))\\000\\000" >>$file
+        fi
+        cat piece.zst >>$file
+    done
+    at=$((at + 6400))
+    frame=$((frame + 1))
+done
+frames=$frame
+at=0
+set -- 70001 1 2 3 8192 0 5 4096 131073 3 7001 16384
+while [ $at -lt "$size" ]; do
+    length=$1
+    shift
+    set -- "$@" "$length"
+    part $at "$length" >piece
+    "$ZSTD" -q -c <piece >unstated
+    "$ZSTD" -q -f piece -o piece.zst
+    cat piece.zst >>torn
+    printf '\120\052\115\030\003\000\000\000abc' >>torn
+    at=$((at + length))
+done
+for type in f32 f64 u16 i8 bf16; do
+    both "whole elements, $type" -t $type even
+    both "torn elements, $type" -t $type torn
+done
+unpacked even
+unpacked torn
+unpacked hinted
+both 'hints' hinted
+both 'a hint that lies' lying
+both 'big-endian data' --endian big even
+both 'without checks' --no-check even
+for skip in 4 6400 6404 100000 100004 10000000; do
+    both "$skip bytes left out" --skip $skip even
+    both "$skip bytes left out, torn elements" --skip $skip torn
+    both "$skip bytes left out, and some behind" --skip $skip --length 50000 even
+done
+for length in 0 1 1599 1600 1601 40000 80000; do
+    both "$length elements" --length $length even
+done
+both 'an element that is cut off' --skip 3 even
+cat even unstated even >among
+both 'a frame that does not state its size, among others' among
+if [ -n "$PZSTD" ]; then
+    "$PZSTD" -q -f -p 3 plain -o pz
+    both 'frames of pzstd' pz
+fi
+"$ZSTD" -q -f plain -o one
+both 'one frame' one
+cat one even >among
+both 'one large frame, and small ones' among
+printf "\223NUMPY\001\000\166\000%-117s\n" \
+    "{'descr': '<f4', 'fortran_order': False, 'shape': ($((size / 4)),), }" >header
+for behind in '' behind; do
+    {
+        "$ZSTD" -q -c header
+        cat even
+        printf %s "$behind" | "$ZSTD" -q -c
+    } >array.npy.zst
+    both "an array${behind:+, and more behind it}" --format=zstd array.npy.zst
+done
+
+# The files are shared indeed: each of the GPUs does what can fail.
+for i in 0 1 2 3; do
+    failed=0
+    for call in 350 400 450 500 550 600; do
+        environment="GPUREDUCE_CUDA_FAULT=$call+@$i"
+        run -q -D gpu:0,1,2,3 --format=raw+zstd "$ops" even
+        if [ "$status" -eq 1 ]; then
+            fails_like "GPU $i, call $call" 'even: GPU: .*'
+            failed=$((failed + 1))
+        else
+            is "GPU $i, call $call" 0 "$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" even)"
+        fi
+    done
+    ok "GPU $i failed in the middle of the work $failed times" test "$failed" -gt 0
+done
+environment=
+expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" even)
+for call in 1 5 10 15 20 30 40 60 80 100 130 160 200 250 300; do
+    environment="GPUREDUCE_CUDA_FAULT=$call@1"
+    run -q -D gpu:0,1 --format=raw+zstd "$ops" even
+    if [ "$status" -eq 0 ]; then # it can do without, or another GPU can
+        is "one call of GPU 1 fails, $call" 0 "$expected"
+    elif [ "$status" -eq 3 ]; then
+        ok "one call of GPU 1 fails, $call: one line, and no result" test ! -s out -a "$(wc -l <err)" -eq 1
+    else
+        fails_like "one call of GPU 1 fails, $call" 'even: GPU: .*'
+    fi
+done
+environment=
+
+# Damage, in any of the frames: what is said of it is libzstd's.
+number=0
+while [ $number -lt $frames ]; do
+    before=0
+    i=0
+    while [ $i -lt $number ]; do
+        before=$((before + $(wc -c <"frame$i")))
+        i=$((i + 1))
+    done
+    length=$(wc -c <"frame$number")
+    cp even damaged
+    printf '\245\132' | dd of=damaged bs=1 seek=$((before + length / 2)) conv=notrunc 2>/dev/null
+    both "damage in frame $number" damaged
+    [ $((number % 8)) -ne 0 ] || both "damage in frame $number, without checks" --no-check damaged
+    cp even damaged
+    printf 'abcd' | dd of=damaged bs=1 seek=$((before + length - 4)) conv=notrunc 2>/dev/null
+    both "a wrong checksum of frame $number" damaged
+    [ $((number % 8)) -ne 0 ] || both "a wrong checksum of frame $number, left out" --no-check damaged
+    head -c $((before + length / 2)) even >damaged
+    [ $((number % 8)) -ne 0 ] || both "cut off in frame $number" damaged
+    number=$((number + 5))
+done
+{
+    cat even
+    printf 'garbage'
+} >damaged
+both 'garbage behind the frames' damaged
+
+# NaNs: the first one counts, whoever has found one first.
+for places in 100 200000 '200000 300004' '8 440000'; do
+    cp plain nans
+    for place in $places; do
+        printf '\377\377\377\377' | dd of=nans bs=1 seek="$place" conv=notrunc 2>/dev/null
+    done
+    : >nans.zst
+    at=0
+    while [ $at -lt "$size" ]; do
+        tail -c +$((at + 1)) nans | head -c 32000 >piece
+        "$ZSTD" -q -f piece -o piece.zst
+        cat piece.zst >>nans.zst
+        at=$((at + 32000))
+    done
+    both "NaNs at $places" nans.zst
+    both "NaNs at $places that end it all" --nan=error nans.zst
+done
+
+# One after the other.
+"$GPUREDUCE" -q -D cpu --format=auto "$ops" -t u16 bits even one torn bits hinted >cpu.out
+"$GPUREDUCE" -q -D gpu:0,1,2,3 --format=auto "$ops" -t u16 bits even one torn bits hinted >gpu.out
+ok 'several files' cmp cpu.out gpu.out
+
+finish
