@@ -5,6 +5,14 @@
 #include <math.h>
 #include <string.h>
 
+const struct element_names element_names[ELEMENT_TYPES] = {
+#define ELEMENT_NAMES(CONSTANT, name, size, kind, significant_bits, exponent_min, exponent_max, \
+                      safetensors, ...)                                                         \
+    {#name, safetensors, {__VA_ARGS__}},
+    ELEMENT_TABLE(ELEMENT_NAMES)
+#undef ELEMENT_NAMES
+};
+
 size_t element_size(enum element_type type)
 {
     return element_formats[type].size;
@@ -12,7 +20,7 @@ size_t element_size(enum element_type type)
 
 const char *element_name(enum element_type type)
 {
-    return element_formats[type].name;
+    return element_names[type].name;
 }
 
 bool element_host_is_big(void)
@@ -53,11 +61,11 @@ bool element_parse_numpy(const char *name, enum element_type *type, enum element
     const struct order_prefix prefix = parse_order(name);
 
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        const struct element_format *format = &element_formats[i];
+        const char *const *names = element_names[i].numpy;
 
-        for (int j = 0; format->numpy[j]; j++) {
-            if (strcmp(prefix.name, format->numpy[j]) == 0 &&
-                (!prefix.one_byte || format->size == 1)) {
+        for (int j = 0; names[j]; j++) {
+            if (strcmp(prefix.name, names[j]) == 0 &&
+                (!prefix.one_byte || element_formats[i].size == 1)) {
                 *type = (enum element_type)i;
                 *order = prefix.order;
                 return true;
@@ -79,7 +87,7 @@ bool element_parse(const char *name, enum element_type *type, enum element_order
     const bool bare = prefix.name == name;
 
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        if (strcmp(prefix.name, element_formats[i].name) == 0 && !prefix.one_byte &&
+        if (strcmp(prefix.name, element_names[i].name) == 0 && !prefix.one_byte &&
             (bare || !means_bytes(prefix.name))) {
             *type = (enum element_type)i;
             *order = prefix.order;
@@ -89,7 +97,7 @@ bool element_parse(const char *name, enum element_type *type, enum element_order
     if (element_parse_numpy(name, type, order))
         return true;
     for (int i = 0; bare && i < ELEMENT_TYPES; i++) {
-        if (strcmp(name, element_formats[i].safetensors) == 0) {
+        if (strcmp(name, element_names[i].safetensors) == 0) {
             *type = (enum element_type)i;
             *order = ELEMENT_ORDER_UNSAID;
             return true;

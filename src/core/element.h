@@ -88,23 +88,30 @@ enum element_type {
 
 /* What the table says of a type. */
 struct element_format {
-    const char *name;
     size_t size; /* bytes */
     enum element_kind kind;
     int significant_bits; /* with the hidden one */
     int exponent_min, exponent_max;
+};
+
+/* In the header, so that kernels made for one type have its row as constants. Without pointers,
+   which the loader would have to correct in each file's copy. */
+static const struct element_format element_formats[ELEMENT_TYPES] = {
+#define ELEMENT_FORMAT(CONSTANT, name, size, kind, significant_bits, exponent_min, exponent_max, \
+                       ...)                                                                      \
+    {size, kind, significant_bits, exponent_min, exponent_max},
+    ELEMENT_TABLE(ELEMENT_FORMAT)
+#undef ELEMENT_FORMAT
+};
+
+/* What it is called. */
+struct element_names {
+    const char *name;
     const char *safetensors; /* its name there */
     const char *numpy[4];    /* NumPy's names, up to a NULL */
 };
 
-/* In the header, so that kernels made for one type have its row as constants. */
-static const struct element_format element_formats[ELEMENT_TYPES] = {
-#define ELEMENT_FORMAT(CONSTANT, name, size, kind, significant_bits, exponent_min, exponent_max, \
-                       safetensors, ...)                                                         \
-    {#name, size, kind, significant_bits, exponent_min, exponent_max, safetensors, {__VA_ARGS__}},
-    ELEMENT_TABLE(ELEMENT_FORMAT)
-#undef ELEMENT_FORMAT
-};
+extern const struct element_names element_names[ELEMENT_TYPES];
 
 /* Byte order as a name in an option or a header states it. */
 enum element_order { ELEMENT_ORDER_UNSAID, ELEMENT_ORDER_LITTLE, ELEMENT_ORDER_BIG };

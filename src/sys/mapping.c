@@ -25,6 +25,10 @@ _Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 #define PAGE_USUAL (4 * KIB)
 #define HUGE_PAGE_USUAL (2 * MIB)
 
+/* No system's huge pages have fewer pages (s390 has 256 of 4 KiB). To ask the kernel how large they
+   are takes a hundredth of a run over a file of 1 MiB: less memory is got without. */
+#define HUGE_PAGE_LEAST ((size_t)256)
+
 static size_t page, huge_page;
 
 static bool power_of_two(size_t x)
@@ -46,33 +50,42 @@ static size_t read_huge_page(void)
     return size > 0 && size <= SIZE_MAX / 2 + 1 ? (size_t)size : 0;
 }
 
-static void learn(void)
+static void learn_page(void)
 {
     long said = sysconf(_SC_PAGESIZE);
-    size_t huge = read_huge_page();
 
     page = said > 0 && power_of_two((size_t)said) ? (size_t)said : PAGE_USUAL;
+}
+
+static void learn_huge_page(void)
+{
+    size_t huge = read_huge_page(), least = mapping_page();
+
     huge_page = power_of_two(huge) ? huge : HUGE_PAGE_USUAL;
-    huge_page = huge_page < page ? page : huge_page;
+    huge_page = huge_page < least ? least : huge_page;
 }
 
 size_t mapping_page(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, learn);
+    pthread_once(&once, learn_page);
     return page;
 }
 
 size_t mapping_huge_page(void)
 {
-    (void)mapping_page();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, learn_huge_page);
     return huge_page;
 }
 
 void *mapping_alloc(size_t size)
 {
-    size_t huge = mapping_huge_page(), unit = size < huge ? mapping_page() : huge;
+    const size_t small = HUGE_PAGE_LEAST * mapping_page();
+    const size_t huge = size < small ? SIZE_MAX : mapping_huge_page();
+    const size_t unit = size < huge ? mapping_page() : huge;
     void *memory;
 
     if (size > SIZE_MAX - unit)

@@ -43,7 +43,7 @@ static void fill(struct fuzz_input *in, struct fuzz_bytes *content)
 static void add_header(struct fuzz_input *in, struct fuzz_bytes *bytes,
                        struct fuzz_content *content, size_t data_size)
 {
-    const char *name = element_formats[content->type].numpy[0];
+    const char *name = element_names[content->type].numpy[0];
     uint64_t promised = data_size / element_size(content->type);
     size_t padding = (size_t)fuzz_below(in, 100);
     bool first = fuzz_flag(in);

@@ -210,9 +210,9 @@ static bool read_entry(struct header *h, struct entry *e)
 static bool find_type(const struct entry *e, struct container_array *a, unsigned *bits)
 {
     for (int i = 0; i < ELEMENT_TYPES; i++) {
-        if (strcmp(e->type, element_formats[i].safetensors) == 0) {
+        if (strcmp(e->type, element_names[i].safetensors) == 0) {
             a->type = (enum element_type)i;
-            container_name_type(a, element_formats[i].safetensors);
+            container_name_type(a, element_names[i].safetensors);
             *bits = 8 * (unsigned)element_formats[i].size;
             return true;
         }
