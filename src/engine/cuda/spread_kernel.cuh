@@ -42,27 +42,6 @@ __device__ static __forceinline__ void conclude_spread(Reducer *r, typename Redu
         shared->small.add_to(partial);
 }
 
-/* Has a warp's part of a full tile brought into the level-2 cache, without waiting for it: these
-   kernels compute so long between loads that there would be few on their way. */
-template <typename Reducer>
-__device__ static __forceinline__ void fetch_ahead(const struct job *j, unsigned tile)
-{
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
-    const unsigned lane = threadIdx.x % 32;
-    const size_t load = (size_t)tile * Reducer::UNROLL + lane; /* of a block, of each thread once */
-
-    /* A lane has one load of the warp brought, 512 bytes that lie side by side. */
-    if (lane < Reducer::UNROLL && tile < (unsigned)(j->count / Reducer::TILE))
-        asm volatile("cp.async.bulk.prefetch.L2.global [%0], 512;"
-                     :
-                     : "l"(__cvta_generic_to_global((const uint4 *)j->data + load * THREADS +
-                                                    threadIdx.x / 32 * 32)));
-#else
-    (void)j;
-    (void)tile;
-#endif
-}
-
 template <typename Type, unsigned FINDS>
 __global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS))
     reduce_spread(const __grid_constant__ struct job job)
@@ -78,7 +57,6 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS)
     const unsigned first = contiguous ? blockIdx.x * share : blockIdx.x;
     const unsigned end = contiguous ? min(tiles, first + share) : tiles;
     const unsigned step = contiguous ? 1 : gridDim.x;
-    const unsigned ahead = spread_tuning<Type>::AHEAD * step;
 
     shared.clear();
     __syncthreads();
@@ -86,8 +64,6 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS)
     for (unsigned tile = first; tile < end; tile += step) {
         typename thread_reducer::group g;
 
-        if (ahead > 0 && tile + ahead < end)
-            fetch_ahead<thread_reducer>(&job, tile + ahead);
         fetch<thread_reducer>(&g, &job, tile);
         r.take(&g, tile);
     }

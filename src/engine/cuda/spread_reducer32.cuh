@@ -95,12 +95,12 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     static const int FIELD_MAX = 254;
 
     /*
-     * Elements of 16 bits, and of one byte, are integers in units of 2^(bound - 126 - INTEGER_BITS)
-     * where they do not lie too far below the bound: as above, at exponent field - SPREAD_INTEGER.
-     * They are below 2^29 in magnitude. The sum of squares of a group stays below 2^63, and what it
-     * has below the upper place goes to the lower accumulator.
+     * Where types are added up as integers, elements are such in units of 2^(bound - 126 -
+     * INTEGER_BITS) where they do not lie too far below the bound: as above, at exponent field -
+     * SPREAD_INTEGER. They are below 2^29 in magnitude. The sum of squares of a group stays below
+     * 2^63, and what it has below the upper place goes to the lower accumulator.
      */
-    static const bool INTEGERS = PER_WORD == 2 && GPUREDUCE_SPREAD_INTEGERS != 0;
+    static const bool INTEGERS = spread_tuning<Type>::INTEGERS;
     static const int INTEGER_BITS = 29;
     static const int SPREAD_INTEGER = INTEGER_BITS - format::BITS;
     static const int SUM_SHIFT = 51 - GROUP_LOG2 - INTEGER_BITS;
@@ -110,12 +110,12 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
                   "integers overflow");
 
     /* The least bound. Below the one that is chosen for f16, all f16 are such integers. With 28 the
-       scale that makes integers of bf16 is 2^127, the greatest power of two. */
+       scale that makes integers is 2^127, the greatest power of two. */
     static const int BOUND_MIN = !INTEGERS ? format::LEAST
                                  : format::LEAST + SPREAD_INTEGER < 28
                                      ? 28
                                      : format::LEAST + SPREAD_INTEGER;
-    /* In binary64, for builds without integers: down to where the upper accumulator is enough. */
+    /* In binary64: down to where the upper accumulator is enough. */
     static const int SPREAD_UPPER = PER_WORD == 2 ? (51 - GROUP_LOG2 - 2 * format::BITS) / 2 : 0;
     static const int SPREAD_FAST = INTEGERS ? SPREAD_INTEGER : SPREAD_UPPER;
 

@@ -55,56 +55,26 @@ template <> struct tuning<f8e5m2> : tuned<2, 4, false> {
 };
 
 /* Blocks a multiprocessor of the kernels that also find spread (spread.cuh), and of f64 the loads
-   in flight. To be measured: gpureduce-bench ladder --suite has rows for them, and a build may set
-   each of these (doc/tuning.md). */
-#ifndef GPUREDUCE_SPREAD_F64_LOADS
-#    define GPUREDUCE_SPREAD_F64_LOADS 8
-#endif
-#ifndef GPUREDUCE_SPREAD_F64_BLOCKS
-#    define GPUREDUCE_SPREAD_F64_BLOCKS 2
-#endif
-#ifndef GPUREDUCE_SPREAD_F16_BLOCKS
-#    define GPUREDUCE_SPREAD_F16_BLOCKS 4
-#endif
-#ifndef GPUREDUCE_SPREAD_BF16_BLOCKS
-#    define GPUREDUCE_SPREAD_BF16_BLOCKS 4
-#endif
-/* How many tiles ahead data are brought into the level-2 cache, from compute capability 9.0 on: of
-   f32 and f64, and of f16 and bf16. 0: not at all. */
-#ifndef GPUREDUCE_SPREAD_AHEAD
-#    define GPUREDUCE_SPREAD_AHEAD 1
-#endif
-#ifndef GPUREDUCE_SPREAD_AHEAD_16
-#    define GPUREDUCE_SPREAD_AHEAD_16 0
-#endif
-/* Whether elements of 16 bits are added up as integers (1), or in binary64 (0). */
-#ifndef GPUREDUCE_SPREAD_INTEGERS
-#    define GPUREDUCE_SPREAD_INTEGERS 1
-#endif
-template <int blocks, int ahead, bool bins> struct spread_tuned {
+   in flight. */
+template <int blocks, bool integers, bool bins> struct spread_tuned {
     static const int BLOCKS = blocks;
-    static const unsigned AHEAD = ahead;
+    static const bool INTEGERS =
+        integers;                  /* added up as such, where they fit; in binary64 if not */
     static const bool BINS = bins; /* exponent bins, of 96 KiB a block; for f32 alone */
 };
 template <typename Type> struct spread_tuning;
-template <> struct spread_tuning<f32> : spread_tuned<2, GPUREDUCE_SPREAD_AHEAD, true> {
+template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
 };
-template <>
-struct spread_tuning<f64>
-    : spread_tuned<GPUREDUCE_SPREAD_F64_BLOCKS, GPUREDUCE_SPREAD_AHEAD, false> {
-    static const int UNROLL = GPUREDUCE_SPREAD_F64_LOADS;
+template <> struct spread_tuning<f64> : spread_tuned<2, false, false> {
+    static const int UNROLL = 8;
 };
-template <>
-struct spread_tuning<f16>
-    : spread_tuned<GPUREDUCE_SPREAD_F16_BLOCKS, GPUREDUCE_SPREAD_AHEAD_16, false> {
+template <> struct spread_tuning<f16> : spread_tuned<4, true, false> {
 };
-template <>
-struct spread_tuning<bf16>
-    : spread_tuned<GPUREDUCE_SPREAD_BF16_BLOCKS, GPUREDUCE_SPREAD_AHEAD_16, false> {
+template <> struct spread_tuning<bf16> : spread_tuned<4, false, false> {
 };
-template <> struct spread_tuning<f8e4m3> : spread_tuned<4, 0, false> {
+template <> struct spread_tuning<f8e4m3> : spread_tuned<4, true, false> {
 };
-template <> struct spread_tuning<f8e5m2> : spread_tuned<4, 0, false> {
+template <> struct spread_tuning<f8e5m2> : spread_tuned<4, true, false> {
 };
 
 /* The most threads that a multiprocessor holds: more blocks than that cannot be asked for. */
