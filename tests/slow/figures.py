@@ -15,7 +15,8 @@ It needs Python 3.8; NumPy for the rows that name it, libzstd for zstd.
     --rounds=N       how often each command runs (5)
     --threads=N      at most (all)
     --dir=DIRECTORY  for data, best on a file system in memory (/dev/shm)
-    --devices=LIST   engines, as --device takes them (cpu, and gpu where there is one)
+    --devices=LIST   engines, as --device takes them, separated by blanks: "cpu gpu gpu:0,1" (cpu, and
+                     gpu where there is one)
 """
 
 import argparse
@@ -91,7 +92,7 @@ class Table:
             part = found.get(beside) if beside else None
             part = f"{median / statistics.median(part):.2f}" if isinstance(part, list) else ""
             print(
-                f"| {name} | {median:.2f} | {min(found[name]):.2f} | {max(found[name]):.2f} |"
+                f"| {name} | {median:#.3g} | {min(found[name]):#.3g} | {max(found[name]):#.3g} |"
                 f" {part} | {beside if part else ''} |"
             )
         sys.stdout.flush()
@@ -376,6 +377,11 @@ def gpus():
     size = options.bytes
     path = generate("normal.f32", "normal", "f32", size)
     several = [d for d in options.devices if d != "cpu"]
+    small = generate("small.f32", "normal", "f32", MIB)
+    table = Table("1 MiB, whole processes: how long each takes to begin and to end")
+    for device in ["cpu", *several, "auto"]:
+        table.add(f"-D {device}", MIB, ["-D" + device, "-tf32", small], whole=True)
+    table.print()
     table = Table(f"GPUs: {size >> 20} MiB of f32 that are cached")
     for device in ["cpu", *several, "auto"]:
         table.add(f"-D {device}", size, ["-D" + device, "-tf32", "--json", path])
@@ -383,6 +389,19 @@ def gpus():
     for ops in ("sum,var,zeros", "sum,var,l1,absmin,argmin"):
         for device in several[:1]:
             table.add(f"-D {device} -o {ops}", size, ["-D" + device, "-tf32", "-o" + ops, "--json", path], f"-D {device}")
+    table.print()
+
+    # Frames that state what they hold: those that do not are one GPU's.
+    lib = Zstd()
+    packed = os.path.join(work, "frames.zst")
+    with open(path, "rb") as data, open(packed, "wb") as out, concurrent.futures.ThreadPoolExecutor() as pool:
+        for at in range(0, size, 1 << 30):
+            piece = data.read(1 << 30)
+            out.writelines(pool.map(lambda i, piece=piece: lib.compress(piece[i : i + 8 * MIB], 1), range(0, len(piece), 8 * MIB)))
+    table = Table(f"GPUs: frames of 8 MiB, {size >> 20} MiB when decompressed")
+    for device in several:
+        for check in ([], ["--no-check"]):
+            table.add(" ".join(["-D", device, *check]), size, ["-D" + device, "-tf32", *check, "--json", packed])
     table.print()
 
 
@@ -404,7 +423,7 @@ def main():
     options.program = os.path.abspath(options.program)
     options.bench = os.path.join(os.path.dirname(options.program), "gpureduce-bench")
     probe = subprocess.run([options.program, "-Dgpu", "-q", "-tu8", "-ocount", options.program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    options.devices = options.devices.split(":") if options.devices else ["cpu"] + ["gpu"] * (probe.returncode == 0)
+    options.devices = options.devices.split() if options.devices else ["cpu"] + ["gpu"] * (probe.returncode == 0)
     with tempfile.TemporaryDirectory(dir=options.dir) as work:
         for name in options.section or [n for n in sections if n != "gpus" or len(options.devices) > 1]:
             sections[name]()
