@@ -98,7 +98,7 @@ struct engine_unpack_setup {
     uint64_t begin; /* position, in what the whole input decodes to, of the first element */
     uint64_t end;   /* behind the last; UINT64_MAX while that is not known */
     uint64_t skip; /* bytes that its own input decodes to before the first of its elements: `begin`,
-                      or 0 where its input has no begin of the whole one */
+                      or 0 where its input does not hold the beginning of the whole one */
     bool stop;     /* what lies behind `end` is not to be decoded */
     bool check;    /* checksums are verified, or content of frames that have one comes back */
     size_t before; /* bytes before the ring of input; see packed.h */
@@ -131,7 +131,7 @@ struct engine_part {
     uint64_t offset;   /* of its first byte in the unpacker's input */
     uint64_t position; /* in what that input decodes to, of what the part does; if another one
                           begins there, or in a frame, the part is refused */
-    uint64_t ahead;    /* so many bytes farther on that is in what the whole input does */
+    uint64_t ahead;    /* to be added to such a position to have it in what the whole input does */
 };
 #define ENGINE_PART_ALIGNMENT 16
 

@@ -378,19 +378,19 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         break;
     case UNPACK_REFUSED:
         packed_refuse(s);
-        atomic_store(&x->unpack->given_up, x->unpack->count > 1);
+        if (x->unpack->count > 1)
+            atomic_store(&x->unpack->given_up, true);
         lock(x);
         x->refused = true;
         unlock(x);
         *ended = true;
         break;
     case UNPACK_WRONG:
-        wrong_checksum(x, x->ops->wrong(x->unpacker));
-        end(x);
-        *ended = true;
-        return true;
     case UNPACK_FAILED:
-        engine_failed(x, w);
+        if (status == UNPACK_WRONG)
+            wrong_checksum(x, x->ops->wrong(x->unpacker));
+        else
+            engine_failed(x, w);
         end(x);
         *ended = true;
         return true;
@@ -568,8 +568,8 @@ static void open_feed(void *context, unsigned i)
     x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
 }
 
-/* Makes unpackers ready, as many as the input is for. Where one of several cannot be had, one takes
-   all of the input. False with a reason when there is none. */
+/* Makes unpackers ready, as many as the input is for. Where another than the first cannot be had,
+   the first takes all of the input. False with a reason when the first cannot be had. */
 static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *setup,
                        char reason[ENGINE_REASON_MAX])
 {
@@ -585,10 +585,10 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
     return unpack->count > 0 && unpack->feeds[0].unpacker;
 }
 
-/* For how many devices the input is: no more than there are feeders, which tell of them. */
+/* For how many devices the input is. A NaN has its index from one that has seen all before it. */
 static unsigned choose_count(const struct run *run)
 {
-    const unsigned devices = run->options->device_count;
+    const unsigned devices = run->options->nan == NAN_ERROR ? 1 : run->options->device_count;
 
     return packed_cut(run->source, devices < run->feeders ? devices : run->feeders,
                       ENGINE_PART_ALIGNMENT);

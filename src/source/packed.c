@@ -380,14 +380,10 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
-/* Whether a ring's input came to what the frames in it were said to hold; where no more was wanted,
-   it may be less. */
-UNCHECKED static bool is_true(const struct source *s, const struct packed_ring *r)
+/* Whether a ring's input came to what the frames in it were said to hold. */
+UNCHECKED static bool is_true(const struct packed_ring *r)
 {
-    const bool all = s->info.elements == s->promised;
-
-    return r->content == SOURCE_UNKNOWN || r->total == r->content ||
-           (!all && r->total < r->content && packed_holds_end(s, r));
+    return r->content == SOURCE_UNKNOWN || r->total == r->content;
 }
 
 UNCHECKED static enum source_verdict packed_finish(struct source *s)
@@ -403,7 +399,7 @@ UNCHECKED static enum source_verdict packed_finish(struct source *s)
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
     for (unsigned i = 0; i < p->ring_count; i++)
-        if (!is_true(s, &p->rings[i]))
+        if (!is_true(&p->rings[i]))
             return SOURCE_RETRY;
     return zstd_check_total(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }

@@ -20,8 +20,9 @@
  * part does, there all that the frames before hold has been decoded, and at the end the same of all
  * of it. If not, it is as if a frame had been refused.
  *
- * packed_read may be called by any worker at any time; all else by one thread at a time. Functions
- * that fail have printed why, unless their comment says otherwise.
+ * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
+ * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
+ * thread. Functions that fail have printed why, unless their comment says otherwise.
  */
 #ifndef GPUREDUCE_SOURCE_PACKED_H
 #define GPUREDUCE_SOURCE_PACKED_H
@@ -64,9 +65,10 @@ struct packed_layout packed_layout(const struct source *s);
 #define PACKED_PARTS 8
 
 /* Has the input be for `rings` rings, or fewer: for how many it is then. One takes all of it; so it
-   is without this, and with pipes, and where there is nothing to cut. Parts begin with elements
-   whose offsets, from the first, are multiples of `alignment` bytes, which is one of an element's.
-   Before packed_begin. 0 without memory. */
+   is without this, with pipes, where there is nothing to cut, and where not all elements are
+   wanted: only at its end is it known that each ring had what it was said to have. Parts begin with
+   elements whose offsets, from the first, are multiples of `alignment` bytes, which is one of an
+   element's. Before packed_begin. 0 without memory. */
 unsigned packed_cut(struct source *s, unsigned rings, unsigned alignment);
 
 /* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
@@ -88,7 +90,7 @@ enum packed_read packed_read(struct source *s, unsigned ring);
 struct packed_whereabouts {
     uint64_t offset;   /* of its first byte in that input */
     uint64_t position; /* in what that input decodes to, of the first byte it decodes to */
-    uint64_t ahead;    /* so many bytes farther on that is in what the whole input does */
+    uint64_t ahead;    /* to be added to such a position to have it in what the whole input does */
 };
 
 /* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.

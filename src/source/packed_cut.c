@@ -58,18 +58,6 @@ UNCHECKED static void add_part(struct packed_ring *r, const struct zstd_stretch 
         stretch->content == SOURCE_UNKNOWN ? SOURCE_UNKNOWN : r->content + stretch->content;
 }
 
-/* Whether elements are wanted that what has not been cut yet decodes to, or it is to be verified.
- */
-static bool wants_more(const struct source *s, const struct packed_state *p)
-{
-    const uint64_t limit = source_wanted(s), position = p->cutter->position;
-
-    if (limit != SOURCE_UNKNOWN && position > s->data_offset &&
-        (position - s->data_offset) / s->info.element_size > limit)
-        return false;
-    return s->info.elements == s->promised || position < zstd_end_position(s);
-}
-
 void packed_cut_locked(struct source *s, struct packed_ring *r)
 {
     struct packed_state *p = s->state;
@@ -78,21 +66,13 @@ void packed_cut_locked(struct source *s, struct packed_ring *r)
 
     p->cutting = true;
     waiters_unlock(&p->waiters);
-    found = wants_more(s, p) && zstd_cutter_next(p->cutter, p->part_least, &stretch);
+    found = zstd_cutter_next(p->cutter, p->part_least, &stretch);
     waiters_lock(&p->waiters);
     p->cutting = false;
     if (found)
         add_part(r, &stretch);
     else
         r->end = r->known;
-}
-
-UNCHECKED bool packed_holds_end(const struct source *s, const struct packed_ring *r)
-{
-    const struct packed_part *last = &r->parts[r->part_count - 1];
-
-    return last->position + last->ahead < zstd_end_position(s) &&
-           r->content + last->ahead >= zstd_end_position(s);
 }
 
 /* Bytes of a part, of which each of `rings` rings is to have several. */
@@ -119,8 +99,7 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings, unsigned
         !packed_rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
         return false;
     zstd_cutter_init(p->cutter, s, s->data_offset, alignment);
-    while (i < p->ring_count && wants_more(s, p) &&
-           zstd_cutter_next(p->cutter, p->part_least, &stretch)) {
+    while (i < p->ring_count && zstd_cutter_next(p->cutter, p->part_least, &stretch)) {
         struct packed_ring *r = &p->rings[i++];
 
         r->end = SOURCE_UNKNOWN;
@@ -134,9 +113,10 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings, unsigned
 UNCHECKED unsigned packed_cut(struct source *s, unsigned rings, unsigned alignment)
 {
     struct packed_state *p = s->state;
+    const bool all = s->info.elements == s->promised;
 
     if (rings == p->ring_count || p->pipe ||
-        (rings > 1 && s->info.input_bytes < 2 * PACKED_PART_LEAST))
+        (rings > 1 && (!all || s->info.input_bytes < 2 * PACKED_PART_LEAST)))
         return p->ring_count;
     packed_rings_free(p);
     if (rings > 1 && cut_first_parts(s, rings, alignment) && p->ring_count > 1)

@@ -32,7 +32,7 @@ struct packed_part {
     uint64_t offset;   /* of its first byte in the ring's input */
     uint64_t begin;    /* the same in the whole input */
     uint64_t position; /* in what the ring's input decodes to, of the first byte it decodes to */
-    uint64_t ahead;    /* so many bytes farther on that is in what the whole input does */
+    uint64_t ahead;    /* to be added to such a position to have it in what the whole input does */
 };
 
 /* What one engine's decoder takes: its input is all of the source's, or parts of it. Offsets are in
@@ -92,9 +92,5 @@ void packed_take_all(struct source *s);
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
    cutting. */
 void packed_cut_locked(struct source *s, struct packed_ring *r) REQUIRES(source_role);
-
-/* At the end: whether the last element that is wanted lies in a ring's input, whose parts are known
-   to hold so much. */
-bool packed_holds_end(const struct source *s, const struct packed_ring *r);
 
 #endif

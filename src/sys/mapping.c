@@ -25,8 +25,9 @@ _Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 #define PAGE_USUAL (4 * KIB)
 #define HUGE_PAGE_USUAL (2 * MIB)
 
-/* No system's huge pages have fewer pages (s390 has 256 of 4 KiB). To ask the kernel how large they
-   are takes a hundredth of a run over a file of 1 MiB: less memory is got without. */
+/* Hardly any system's huge pages have fewer pages (s390's have 256 of 4 KiB); where they do, memory
+   of fewer has usual ones. To ask the kernel how large they are takes a hundredth of a run over a
+   file of 1 MiB. */
 #define HUGE_PAGE_LEAST ((size_t)256)
 
 static size_t page, huge_page;

@@ -142,6 +142,14 @@ unpacked torn
 unpacked hinted
 both 'hints' hinted
 both 'a hint that lies' lying
+for length in 40000 79000 82000 85000 100000; do
+    both "a hint that lies, $length elements" --length $length lying
+done
+{
+    cat lying
+    printf '\0\0\300\177' | "$ZSTD" -q -c
+} >nan
+both 'a NaN behind a hint that lies' --nan=error nan
 both 'big-endian data' --endian big even
 both 'without checks' --no-check even
 for skip in 4 6400 6404 100000 100004 10000000; do
