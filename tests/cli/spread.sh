@@ -22,6 +22,18 @@ is 'four elements' 0 "30
 run -q -o var,std --ddof=1 four.f32
 is '--ddof=1' 0 "1.6666666666666667
 1.2909944487358056"
+# Ranges are numbers of the type, halfway cases the even one: 240 + 224 lies between 448 and 480, which
+# f8e4m3 does not have; 57344 + 4096 between 57344 and 65536, which f8e5m2 does not have.
+printf '\167\366' >half.f8e4m3
+printf '\173\354' >half.f8e5m2
+run -q -t f8e4m3 -o max,min,range half.f8e4m3
+is 'a range halfway behind the greatest number, which is even' 0 "240
+-224
+448"
+run -q -t f8e5m2 -o max,min,range half.f8e5m2
+is 'a range halfway behind the greatest number, which is odd' 0 "57344
+-4096
+inf"
 for n in 4 5 9223372036854775807; do
     run -q -o var,std,rms --ddof=$n four.f32
     is "--ddof=$n" 0 "nan

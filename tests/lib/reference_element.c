@@ -233,11 +233,13 @@ void reference_reduce_element(struct reference *e, enum element_type type, const
    infinity, or NaN as it is. */
 static double nearest_of_byte(enum element_type type, double x)
 {
-    const double most = type == ELEMENT_F8E4M3 ? 464 : 61440; /* halfway to what would come next */
+    /* Halfway to what would come next: f8e4m3's greatest, 448, is even, 57344 of f8e5m2 is odd. */
+    const double most = type == ELEMENT_F8E4M3 ? 464 : 61440;
+    const bool beyond = type == ELEMENT_F8E4M3 ? x > most : x >= most;
     unsigned best = 0;
 
-    if (!isfinite(x) || x >= most)
-        return x >= most ? (double)INFINITY : x;
+    if (!isfinite(x) || beyond)
+        return beyond ? (double)INFINITY : x;
     for (unsigned byte = 1; byte < 128; byte++) {
         const unsigned char bytes[] = {(unsigned char)byte, (unsigned char)best};
         const double distance = fabs(reference_value(type, bytes, 0).x - x);
