@@ -42,10 +42,12 @@ static void check_parsed(const struct options *o)
     const struct source_options *input = &o->session.input;
 
     fuzz_check(fuzz_messages.errors == 0, "taken, and an error: %s", fuzz_messages.text);
-    /* With --check, operations and files stand in its file; a histogram may be alone. */
+    /* With --check, operations and files stand in its file; a histogram may be alone, and partial
+       results that are merged into one have none. */
     fuzz_check(o->operation_count <= OPTIONS_OPERATIONS_MAX &&
                    (o->check ? o->operation_count == 0
-                             : o->operation_count > 0 || survey_asked(&o->session.survey)),
+                             : o->operation_count > 0 || survey_asked(&o->session.survey) ||
+                                   (o->merge && o->output == OUTPUT_PARTIAL)),
                "%zu operations", o->operation_count);
     fuzz_check(o->session.threads <= OPTIONS_THREADS_MAX, "%u threads", o->session.threads);
     fuzz_check(o->session.chunk_size <= (size_t)1 << 30, "chunks of %zu bytes",
