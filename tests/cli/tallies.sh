@@ -10,11 +10,7 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 bench=${program%gpureduce}gpureduce-bench
-gpu_programs data/raw/mixed-le.f32
-if [ -z "$programs" ] || [ ! -x "$bench" ]; then
-    skip 'tallies on a GPU' 'no GPU, nor an emulated one, or no gpureduce-bench'
-    finish
-fi
+gpu_programs 'tallies on a GPU' data/raw/mixed-le.f32 "$bench"
 
 # both NAME [OPTION...] FILE...
 both() {

@@ -9,11 +9,7 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 ops=--op=sum,min,max,argmin,argmax,count,nan,inf
-gpu_programs data/waves.f32.zst
-if [ -z "$programs" ] || [ -z "$ZSTD" ]; then
-    skip 'zstd on a GPU' 'no GPU, nor an emulated one, or no zstd'
-    finish
-fi
+gpu_programs 'zstd on a GPU' data/waves.f32.zst "${ZSTD:-zstd}"
 
 # both NAME [OPTION...] FILE...
 both() {

@@ -270,15 +270,20 @@ fails_like() {
 # So a run has as many inputs as it can, and a real GPU has fewer runs than an emulated one.
 #
 
-# gpu_programs FILE: the programs that reduce this file with -D gpu, in $programs: the one that is
-# tested, where there is a GPU; and the one with an emulated GPU, where it was built. A script goes
-# through them with GPUREDUCE.
+# gpu_programs NAME FILE [NEEDED]: the programs that reduce this file with -D gpu, in $programs: the
+# one that is tested, where there is a GPU; and the one with an emulated GPU, where it was built. A
+# script goes through them with GPUREDUCE. Without any, or where the program NEEDED is not there, the
+# script is skipped, as a test of this name.
 gpu_programs() {
     programs=
-    run -q -D gpu -o count "$1"
+    run -q -D gpu -o count "$2"
     [ "$status" -ne 0 ] || programs=$program
     [ -z "${GPUREDUCE_EMULATED-}" ] || [ ! -x "$GPUREDUCE_EMULATED" ] ||
         programs="$programs $GPUREDUCE_EMULATED"
+    if [ -z "$programs" ] || { [ $# -ge 3 ] && ! command -v "$3" >/dev/null; }; then
+        skip "$1" "no GPU, nor an emulated one${3:+, or no ${3##*/}}"
+        finish
+    fi
 }
 
 # emulated: whether the GPU of $GPUREDUCE is. Names of tests begin with $(gpu_label).
