@@ -511,6 +511,7 @@ static enum ways_choice ways_choice(const struct source *s, unsigned workers)
 static struct file_state *file_state(const struct source *s, unsigned workers)
 {
     struct file_state *f = calloc(1, sizeof *f);
+    const enum ways_choice choice = ways_choice(s, workers);
 
     if (!f)
         return NULL;
@@ -527,7 +528,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
     for (unsigned i = 0; i < workers; i++)
-        ways_begin(&f->claims[i].ways, ways_choice(s, workers));
+        ways_begin(&f->claims[i].ways, choice);
     return f;
 }
 
