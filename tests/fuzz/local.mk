@@ -2,7 +2,7 @@
 # make fuzz: the fuzz targets, built by clang with libFuzzer and sanitizers whatever compiler the
 # rest is built with. make fuzz-run runs each for FUZZ_SECONDS, one after the other; the inputs it
 # comes upon stay in fuzz-corpus for the next time, and those that fail in fuzz-failures. Inputs are
-# drawn anew each time, or from FUZZ_SEED where that is given.
+# drawn anew each time, or from FUZZ_SEED where that is given; FUZZ_RUNS of them at most.
 #
 FUZZ_CC = clang
 FUZZ_SANITIZERS = address,undefined
@@ -10,6 +10,7 @@ FUZZ_CFLAGS = -g1 -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	-fsanitize=$(FUZZ_SANITIZERS)
 FUZZ_SECONDS = 60
 FUZZ_SEED =
+FUZZ_RUNS =
 fuzz_programs = \
 	tests/fuzz/fuzz_container \
 	tests/fuzz/fuzz_foreign \
@@ -97,5 +98,6 @@ fuzz:
 	$(MAKE) $(AM_MAKEFLAGS) CC='$(FUZZ_CC)' CFLAGS='$(FUZZ_CFLAGS)' fuzz-programs
 
 fuzz-run: fuzz
-	srcdir='$(srcdir)' FUZZ_SEED='$(FUZZ_SEED)' $(SHELL) $(srcdir)/tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzz_programs)
+	srcdir='$(srcdir)' FUZZ_SEED='$(FUZZ_SEED)' FUZZ_RUNS='$(FUZZ_RUNS)' \
+	  $(SHELL) $(srcdir)/tests/fuzz/run.sh $(FUZZ_SECONDS) $(fuzz_programs)
 

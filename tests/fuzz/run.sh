@@ -5,7 +5,8 @@
 # ./fuzz-failures then, and `PROGRAM FILE` runs it again.
 #
 # From the environment: srcdir is the top of the sources (.); FUZZ_SEED, where it is set, is a number
-# that the inputs are drawn from.
+# that the inputs are drawn from; FUZZ_RUNS, where it is set, is how many inputs each target runs at
+# most. With both, targets of one thread see the same inputs again, however fast the machine is.
 set -u
 : "${srcdir:=.}"
 seconds=$1
@@ -163,7 +164,7 @@ for program; do
     [ -d "$corpus" ] || corpus=
     # A window of 128 MiB, once for each thread and way, is more than the 2 GiB it would allow.
     if "$program" -max_total_time="$seconds" -max_len="$max_length" -rss_limit_mb=4096 -timeout=60 \
-        ${FUZZ_SEED:+"-seed=$FUZZ_SEED"} -print_final_stats=1 -artifact_prefix="fuzz-failures/$target-" \
+        ${FUZZ_SEED:+"-seed=$FUZZ_SEED"} ${FUZZ_RUNS:+"-runs=$FUZZ_RUNS"} -print_final_stats=1 -artifact_prefix="fuzz-failures/$target-" \
         "fuzz-corpus/$target" ${corpus:+"$corpus"} >"$log" 2>&1; then
         echo "$target: $(executions "$log") executions, no failure"
     else
