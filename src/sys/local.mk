@@ -11,6 +11,7 @@ library_sources += \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
 	src/sys/output.c src/sys/output.h \
+	src/sys/processor.h \
 	src/sys/side_by_side.c src/sys/side_by_side.h \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/stdio.c src/sys/stdio.h \

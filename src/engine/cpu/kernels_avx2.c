@@ -8,14 +8,15 @@
 #    include <stdbool.h>
 #    include <stdint.h>
 
+#    include "sys/processor.h"
+
 #    define SIMD_NAME avx2
 #    define SIMD_TARGET __attribute__((target("avx2,f16c,fma,popcnt")))
 #    define SIMD_OP static inline __attribute__((always_inline)) SIMD_TARGET
 
 static bool simd_usable(void)
 {
-    /* Every processor with AVX2 has F16C; all but a few have FMA. */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return processor_has_avx2();
 }
 
 #    define V_LANES 8

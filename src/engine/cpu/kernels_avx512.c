@@ -8,14 +8,15 @@
 #    include <stdbool.h>
 #    include <stdint.h>
 
+#    include "sys/processor.h"
+
 #    define SIMD_NAME avx512
 #    define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
 #    define SIMD_OP static inline __attribute__((always_inline)) SIMD_TARGET
 
 static bool simd_usable(void)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return processor_has_avx512();
 }
 
 #    define V_LANES 16

@@ -149,7 +149,7 @@ static bool decode_one(struct decoding *d)
 static bool decode_most(struct decoding *d)
 {
 #if defined __x86_64__
-    if (zstd_has_bmi2())
+    if (processor_has_bmi2())
         return decode_most_bmi2(d);
 #endif
     return decode_most_plain(d);

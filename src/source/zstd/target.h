@@ -6,7 +6,7 @@
 #ifndef GPUREDUCE_ZSTD_TARGET_H
 #define GPUREDUCE_ZSTD_TARGET_H
 
-#include <stdbool.h>
+#include "sys/processor.h"
 
 /* A function NAME_body that both variants of NAME are made of. */
 #define ZSTD_BODY static inline __attribute__((always_inline))
@@ -15,22 +15,18 @@
    this processor. */
 #if defined __x86_64__
 #    define ZSTD_BMI2 __attribute__((target("bmi,bmi2")))
-static inline bool zstd_has_bmi2(void)
-{
-    return __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-}
-#    define ZSTD_VARIANTS(type, name, parameters, names)                     \
-        static ZSTD_BMI2 type name##_bmi2 parameters                         \
-        {                                                                    \
-            return name##_body names;                                        \
-        }                                                                    \
-        static type name##_plain parameters                                  \
-        {                                                                    \
-            return name##_body names;                                        \
-        }                                                                    \
-        static type name parameters                                          \
-        {                                                                    \
-            return zstd_has_bmi2() ? name##_bmi2 names : name##_plain names; \
+#    define ZSTD_VARIANTS(type, name, parameters, names)                          \
+        static ZSTD_BMI2 type name##_bmi2 parameters                              \
+        {                                                                         \
+            return name##_body names;                                             \
+        }                                                                         \
+        static type name##_plain parameters                                       \
+        {                                                                         \
+            return name##_body names;                                             \
+        }                                                                         \
+        static type name parameters                                               \
+        {                                                                         \
+            return processor_has_bmi2() ? name##_bmi2 names : name##_plain names; \
         }
 #else
 #    define ZSTD_VARIANTS(type, name, parameters, names) \
