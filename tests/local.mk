@@ -228,6 +228,15 @@ check-long:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(long_tests)'
 
 #
+# make check-sanitize: the kernels under compute-sanitizer, on a GPU.
+#
+EXTRA_DIST += tests/slow/sanitize.sh
+
+.PHONY: check-sanitize
+check-sanitize: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/slow/sanitize.sh check_PROGRAMS= check_LIBRARIES=
+
+#
 # make check-valgrind: the tests under valgrind's memcheck, where every program is slower by a factor
 # of 20 to 50; TESTS chooses some of them, and STRESS_RUNS are fewer. valgrind knows no AVX-512 and
 # tells programs so: what is looked at is AVX2, and portable code. What it finds makes a test fail,

@@ -1,0 +1,150 @@
+#!/bin/sh
+# The GPU's kernels under compute-sanitizer: by each tool, every type and every family of kernels, a
+# command each, which must print what the CPU does and be clean. Minutes, and a GPU: not part of make
+# check (make check-sanitize).
+#
+# From the environment: SANITIZE_TOOLS, those to use (memcheck racecheck initcheck synccheck);
+# SANITIZE_JOBS, how many commands run at a time (4); SANITIZER, the program (compute-sanitizer),
+# or nothing for the same commands without it; CHECK_SHARE=1/3, every third command.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+: "${SANITIZE_TOOLS=memcheck racecheck initcheck synccheck}" "${SANITIZE_JOBS:=4}"
+: "${SANITIZER=compute-sanitizer}" "${CHECK_SHARE:=1/1}"
+bench=${program%gpureduce*}gpureduce-bench
+
+run -q -D gpu -o count data/raw/mixed-le.f32
+if [ "$status" -ne 0 ] || { [ "$SANITIZER" ] && ! command -v "$SANITIZER" >/dev/null; } ||
+    [ ! -x "$bench" ]; then
+    skip 'compute-sanitizer' "no GPU, no ${SANITIZER:-GPU} or no gpureduce-bench"
+    finish
+fi
+
+#
+# The commands, a line each.
+#
+: >cases
+most="--op=sum,mean,min,max,argmin,argmax,count,nan,inf"
+parts="--op=l1,l2,std,absmin,absmax,range,zeros,negatives,subnormals"
+
+# generate TYPE DISTRIBUTION: makes a file of some tiles and a part of one, whose name goes behind
+# $files. Not every type has every distribution.
+generate() {
+    "$bench" generate -q -t "$1" -d "$2" -b 1000000 >"$2.$1" 2>/dev/null || return 0
+    head -c 1000000 "$2.$1" | tail -c 999960 >"$2.$1.part" && mv "$2.$1.part" "$2.$1"
+    files="$files $2.$1"
+}
+
+floats='f32 f64 f16 bf16 f8e4m3 f8e5m2'
+for type in $floats i8 u8 i16 u16 i32 u32 i64 u64 bool; do
+    files=
+    for distribution in normal wide full sparse uniform; do
+        generate "$type" "$distribution"
+    done
+    case $type in
+    f*|bf16) ;;
+    *) head -c 999960 /dev/urandom >"bits.$type" && files="$files bits.$type" ;;
+    esac
+    [ "$type" != bool ] || files='uniform.bool'
+    for ops in --op=sum "$most" "$parts" --op=summary; do
+        echo "-t $type $ops $files" >>cases
+    done
+    case $type in
+    f32 | f64 | f16 | bf16 | f8e4m3 | i32 | u64 | u8)
+        echo "-t $type --histogram=100 $files" >>cases
+        case $type in
+        f* | bf16) echo "-t $type --histogram=exponent $files" >>cases ;;
+        esac
+        ;;
+    esac
+    # Slices, of which GPUs have floats. 999960 is 8 * 195 * 641.
+    case $type in
+    f64) columns=195 ;;
+    f32) columns=390 ;;
+    f16 | bf16) columns=780 ;;
+    *) continue ;;
+    esac
+    for axis in 0 1; do
+        for distribution in normal full; do
+            slices="--axis=$axis --shape=641,$columns --op=sum,mean,min,max,count,nan,inf"
+            echo "-t $type $slices $distribution.$type" >>cases
+        done
+    done
+done
+
+# Elements of any bits: NaNs, infinities, subnormals.
+head -c 999960 /dev/urandom >bits
+for type in $floats; do
+    echo "-t $type --nan=skip $most,$parts bits" | sed 's/,--op=/,/' >>cases
+done
+
+# zstd: each kind of block, frames of all sorts, and what is damaged.
+if [ "$ZSTD" ]; then
+    {
+        "$bench" generate -q -d field -b 1500000
+        head -c 700000 /dev/zero
+        head -c 300000 /dev/urandom
+        "$bench" generate -q -d image -b 1500000
+    } >plain
+    files=
+    for level in -1 -3 '-3 --no-check' --fast=9 -19 '-12 --long=20' '-3 --no-compress-literals'; do
+        # shellcheck disable=SC2086 # several words
+        "$ZSTD" -q -c $level plain >"zstd$(printf %s "$level" | tr -d ' ').zst"
+        files="$files zstd$(printf %s "$level" | tr -d ' ').zst"
+    done
+    split -b 100004 plain frame.
+    cat frame.* | cmp -s - plain || fatal 'split(1) lost something'
+    for frame in frame.*; do
+        "$ZSTD" -q -c <"$frame" >>frames.zst
+    done
+    files="$files frames.zst"
+    [ -z "$PZSTD" ] || { "$PZSTD" -q -p 3 -c plain >pzstd.zst && files="$files pzstd.zst"; }
+    head -c 300000 zstd-3.zst >cut.zst
+    { head -c 200000 zstd-3.zst && printf 'gpureduce' && tail -c +200010 zstd-3.zst; } >damaged.zst
+    {
+        echo "-t f32 $most $files"
+        echo "-t f32 --no-check --op=summary $files"
+        echo "-t f64 --op=std $files"
+        echo "-t f32 $most cut.zst"
+        echo "-t f32 $most damaged.zst"
+    } >>cases
+else
+    skip 'zstd' 'no zstd program'
+fi
+
+#
+# Each by the CPU; then under each tool.
+#
+one=${CHECK_SHARE%/*} of=${CHECK_SHARE#*/}
+awk -v one="$one" -v of="$of" 'NR % of == one % of { print }' cases >chosen
+# shellcheck disable=SC2016 # for the inner shell
+each() { # COMMAND: for every line, N the number of which $1 is.
+    awk '{ print NR }' chosen | xargs -P "$SANITIZE_JOBS" -I{} sh -c "
+        line=\$(sed -n \"\$1p\" chosen); $1" sh {}
+}
+each "gpureduce -q -D cpu \$line >cpu.\$1 2>cpu.err.\$1; echo \$? >cpu.status.\$1"
+[ "$(cat cpu.err.* | wc -l)" -le 10 ] || fatal "not what was meant: $(sort cpu.err.* | uniq -c)"
+
+for tool in $SANITIZE_TOOLS; do
+    under=
+    [ -z "$SANITIZER" ] ||
+        under="$SANITIZER --tool $tool --error-exitcode 99 --print-limit 5 --log-file log.\$1"
+    each "$under gpureduce -q -D gpu \$line >out.\$1 2>err.\$1; echo \$? >status.\$1"
+    number=0
+    while read -r line; do
+        number=$((number + 1))
+        if cmp -s cpu.$number out.$number && cmp -s cpu.err.$number err.$number &&
+            cmp -s cpu.status.$number status.$number; then
+            pass "$tool: $line"
+        else
+            fail "$tool: $line"
+            echo "# exit status $(cat status.$number), by the CPU $(cat cpu.status.$number)"
+            [ ! -e log.$number ] || show log.$number
+            diff cpu.$number out.$number >compare.diff
+            diff cpu.err.$number err.$number >>compare.diff
+            show compare.diff 10
+        fi
+    done <chosen
+done
+finish
