@@ -63,6 +63,21 @@ is 'f16' 0 "2
 run -q -j 1 -t f16 -o q0.6,q0.59999,median --histogram=2,0,2 --json many.f16
 ok 'f16, many of a value' grep -qF '"q0.6": 1.05859375, "q0.59999": 0, "median": 0' out
 ok 'f16, a histogram of them' grep -qF '"counts": [300000, 200001]' out
+{
+    head -c 4000000 /dev/zero
+    head -c 2000000 /dev/zero | tr '\0' '<'
+} >many
+# The bytes are 0.0115 as f32, 1.53e-18 as f64.
+for bins in f32,1000000,500000,0.02 f64,500000,250000,2e-18; do
+    type=${bins%%,*} counts=${bins#*,}
+    run -q -j 1 -t "$type" --histogram="2,0,${counts##*,}" --json many
+    ok "$type, bins of many" grep -qF "\"counts\": [$(echo "${counts%,*}" | sed 's/,/, /')]" out
+    run -q -j 1 -t "$type" --histogram="6000,0,${counts##*,}" --json many
+    ok "$type, more bins of many" grep -q "\"counts\": \[${counts%%,*}, 0, .* 0, $(echo "${counts%,*}" | sed 's/.*,//'), 0" out
+done
+# Bounds that are subnormal are looked up for each element.
+run -q -j 1 -t f64 --histogram=2,-1e-320,1e-320 --json many
+ok 'f64, subnormal bins of many' grep -qF '"counts": [0, 500000]' out
 shell 'gpureduce -q -t f16 -o median <three.f16'
 is 'f16 from a file as standard input' 0 2
 shell 'cat three.f16 | gpureduce -q -t f16 -o median'

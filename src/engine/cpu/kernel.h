@@ -41,10 +41,14 @@ struct tally;
 struct tally_plan;
 
 /* Neighbouring elements have counters of their own: adding to one counter twice has to wait for
-   memory. */
+   memory. Small counters, of 16 bits, leave more of the level-1 cache to the data. */
 #define CPU_COUNTER_SETS 4
 struct cpu_counters {
-    uint32_t *set[CPU_COUNTER_SETS];
+    bool small;
+    union {
+        uint16_t *small_set[CPU_COUNTER_SETS];
+        uint32_t *set[CPU_COUNTER_SETS];
+    };
 };
 
 /* What tallies (core/tally.h) need vectors for, by the size of elements: 4 and 8 bytes. They take n

@@ -289,6 +289,17 @@ static SIMD_TARGET bool tally_bins32(const struct tally *t, const void *data, si
    number that has only just been stored has to be waited for. */
 #define COUNT_PART ((size_t)256)
 
+/* Counts elements, a multiple of the sets, by the numbers of their bins. */
+#define COUNT_BINS(set, bin, count)                              \
+    do {                                                         \
+        for (size_t j = 0; j < (count); j += CPU_COUNTER_SETS) { \
+            (set)[0][(bin)[j]]++;                                \
+            (set)[1][(bin)[j + 1]]++;                            \
+            (set)[2][(bin)[j + 2]]++;                            \
+            (set)[3][(bin)[j + 3]]++;                            \
+        }                                                        \
+    } while (0)
+
 /* The same in binary32, and counts the bins. The processor adds to counters, which takes a cycle
    each, while it computes the next places. */
 static SIMD_TARGET void tally_count32(const struct tally *t, const void *data, size_t n,
@@ -299,8 +310,6 @@ static SIMD_TARGET void tally_count32(const struct tally *t, const void *data, s
     const vecf first = f_set1(-0.25F), last = f_set1((float)plan->bins + 0.25F);
     const vecf half = f_set1(0.5F), rounder = f_set1(PLACE_ROUNDER32);
     const vecf near = f_set1(0.5F - plan->margin32);
-    uint32_t *set0 = counters.set[0], *set1 = counters.set[1];
-    uint32_t *set2 = counters.set[2], *set3 = counters.set[3];
     const unsigned char *x = data;
 
     for (size_t from = 0; from < n; from += COUNT_PART) {
@@ -319,12 +328,10 @@ static SIMD_TARGET void tally_count32(const struct tally *t, const void *data, s
             if (v_some(far))
                 cpu_correct_bins(plan, at, bin + i, V_LANES);
         }
-        for (size_t j = 0; j < count; j += CPU_COUNTER_SETS) {
-            set0[bin[j]]++;
-            set1[bin[j + 1]]++;
-            set2[bin[j + 2]]++;
-            set3[bin[j + 3]]++;
-        }
+        if (counters.small)
+            COUNT_BINS(counters.small_set, bin, count);
+        else
+            COUNT_BINS(counters.set, bin, count);
     }
 }
 

@@ -10,23 +10,39 @@
 /* Elements of a block: it stays in the level-1 cache. */
 #define BLOCK ((size_t)1 << CPU_BLOCK64_LOG2)
 
-/* Counters of 32 bits are added up before so many elements have come to them. */
-#define COUNTED_MAX ((uint64_t)1 << 31)
-
 /* Four sets of counters where they are few enough to stay in the level-1 cache, otherwise two. */
 #define SETS CPU_COUNTER_SETS
 #define FOUR_SETS_MAX 4098
 
 /* What counting needs beside the tally: the sets of counters, one after the other. */
 struct counters {
-    uint64_t taken; /* elements, since they were zero */
-    uint32_t count[];
+    uint64_t most; /* elements that a set has taken since it was zero, at most */
+    union {        /* the first counter */
+        uint16_t small;
+        uint32_t wide;
+    } first[];
 };
 
 static size_t sets(const struct tally *t)
 {
     return tally_size(t->plan) <= FOUR_SETS_MAX ? SETS : SETS / 2;
 }
+
+/* Whether counters have 16 bits: bins of floats, of which vectors find many a cycle, and so few
+   that it costs little to add them up often. */
+static bool has_small_counters(const struct tally *t)
+{
+    return t->plan->kind == TALLY_BINS && !element_is_integer(t->plan->type) && sets(t) == SETS;
+}
+
+static size_t counter_size(const struct tally *t)
+{
+    return has_small_counters(t) ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+/* Elements that are counted at a time, so that small counters need not be added up in between. */
+#define COUNTED_MAX ((size_t)1 << 17)
+_Static_assert(COUNTED_MAX / SETS < UINT16_MAX, "a set has its part of them");
 
 /* Counters of all values of 16 bits have 16 bits themselves: then those of the values that are
    common stay in the level-1 cache. When one comes to zero again, the tally's own count is given
@@ -58,35 +74,53 @@ static void empty_narrow_counters(struct tally *t)
     memset(narrow, 0, NARROW_SETS * NARROW_COUNTERS * sizeof *narrow);
 }
 
+/* Adds up sets of counters of this type. */
+#define ADD_COUNTERS(counter)                             \
+    do {                                                  \
+        const counter *count = (const counter *)c->first; \
+                                                          \
+        for (size_t set = 0; set < sets(t); set++)        \
+            for (size_t i = 0; i < size; i++)             \
+                t->counts[i] += count[set * size + i];    \
+    } while (0)
+
 static void empty_counters(struct tally *t)
 {
     struct counters *c = t->scratch;
     const size_t size = tally_size(t->plan);
 
-    for (size_t set = 0; set < sets(t); set++)
-        for (size_t i = 0; i < size; i++)
-            t->counts[i] += c->count[set * size + i];
-    memset(c->count, 0, sets(t) * size * sizeof *c->count);
-    c->taken = 0;
+    if (has_small_counters(t))
+        ADD_COUNTERS(uint16_t);
+    else
+        ADD_COUNTERS(uint32_t);
+    memset(c->first, 0, sets(t) * size * counter_size(t));
+    c->most = 0;
 }
 
-/* Finds the sets of counters, with room for n more elements. False without memory. */
-static bool open_counters(struct tally *t, size_t n, uint32_t *set[SETS])
+/* Finds the sets of counters, with room for n more elements, at most COUNTED_MAX, that take turns.
+   False without memory. */
+static bool open_counters(struct tally *t, size_t n, struct cpu_counters *counters)
 {
+    const bool small = has_small_counters(t);
     const size_t size = tally_size(t->plan);
+    const uint64_t most = n / sets(t) + 1;
     struct counters *c = t->scratch;
 
     if (!c) {
-        c = t->scratch = calloc(1, sizeof *c + sets(t) * size * sizeof *c->count);
+        c = t->scratch = calloc(1, sizeof *c + sets(t) * size * counter_size(t));
         t->failed = !c;
         if (!c)
             return false;
     }
-    if (c->taken + n > COUNTED_MAX)
+    if (c->most + most > (small ? UINT16_MAX : UINT32_MAX))
         empty_counters(t);
-    c->taken += n;
+    c->most += most;
+    counters->small = small;
     for (size_t i = 0; i < SETS; i++)
-        set[i] = c->count + i % sets(t) * size;
+        if (small)
+            counters->small_set[i] = (uint16_t *)c->first + i * size;
+        else
+            counters->set[i] = (uint32_t *)c->first + i % sets(t) * size;
     return true;
 }
 
@@ -213,13 +247,14 @@ static bool take_words(struct tally *t, const unsigned char *x, size_t count)
     const enum element_type type = t->plan->type;
     const unsigned shift = t->plan->shift;
     const size_t size = element_size(type), sign = tally_size(t->plan) / 2;
-    uint32_t *set[SETS];
+    struct cpu_counters counters;
+    uint32_t *const *const set = counters.set;
     uint32_t zeros = 0;
     size_t i = 0;
 
     if (has_narrow_counters(t))
         return take_narrow_words(t, x, count);
-    if (!open_counters(t, count, set))
+    if (!open_counters(t, count, &counters))
         return false;
     for (size_t j = 0; j < sets(t); j++)
         zeros += set[j][0] + set[j][sign];
@@ -238,7 +273,7 @@ static bool take_words(struct tally *t, const unsigned char *x, size_t count)
         break;
     }
     for (; i < count; i++)
-        set[0][order_load(type, x + i * size) >> shift]++;
+        set[i % SETS][order_load(type, x + i * size) >> shift]++;
     /* Zeros are rare, or so many that the words of subnormals come in any case. */
     for (size_t j = 0; j < sets(t); j++)
         zeros -= set[j][0] + set[j][sign];
@@ -276,17 +311,33 @@ static uint32_t place_bin(const double *place, size_t i)
     return (uint32_t)bits;
 }
 
-/* Counts n elements, a multiple of SETS, whose bins are certain. */
-static void count_places(uint32_t *const set[SETS], const double *place, size_t n)
+/* Adds to the counter that an element has in its set. */
+static inline void count_bin(const struct cpu_counters *counters, size_t set, uint32_t bin)
 {
-    uint32_t *set0 = set[0], *set1 = set[1], *set2 = set[2], *set3 = set[3];
+    if (counters->small)
+        counters->small_set[set][bin]++;
+    else
+        counters->set[set][bin]++;
+}
 
-    for (size_t i = 0; i < n; i += SETS) {
-        set0[place_bin(place, i)]++;
-        set1[place_bin(place, i + 1)]++;
-        set2[place_bin(place, i + 2)]++;
-        set3[place_bin(place, i + 3)]++;
-    }
+/* A loop for each type of counters. */
+#define COUNT_PLACES(set)                        \
+    do {                                         \
+        for (size_t i = 0; i < n; i += SETS) {   \
+            (set)[0][place_bin(place, i)]++;     \
+            (set)[1][place_bin(place, i + 1)]++; \
+            (set)[2][place_bin(place, i + 2)]++; \
+            (set)[3][place_bin(place, i + 3)]++; \
+        }                                        \
+    } while (0)
+
+/* Counts n elements, a multiple of SETS, whose bins are certain. */
+static void count_places(struct cpu_counters counters, const double *place, size_t n)
+{
+    if (counters.small)
+        COUNT_PLACES(counters.small_set);
+    else
+        COUNT_PLACES(counters.set);
 }
 
 /* The bin of a value, which may be `bin`, the next one or the one before it: the bounds decide. A
@@ -306,7 +357,7 @@ void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uin
 }
 
 /* Counts n elements, whose bins may be the next ones: the bounds decide. */
-static void compare_places(uint32_t *const set[SETS], const double *place, size_t n,
+static void compare_places(const struct cpu_counters *counters, const double *place, size_t n,
                            const struct tally_plan *plan, const unsigned char *x)
 {
     const size_t size = element_size(plan->type);
@@ -314,7 +365,7 @@ static void compare_places(uint32_t *const set[SETS], const double *place, size_
     for (size_t i = 0; i < n; i++) {
         const double value = element_load(plan->type, x + i * size);
 
-        set[i % SETS][correct_bin(plan, value, place_bin(place, i))]++;
+        count_bin(counters, i % SETS, correct_bin(plan, value, place_bin(place, i)));
     }
 }
 
@@ -327,25 +378,24 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     const size_t whole = nearest ? count - count % CPU_LANES_MAX : 0;
     const size_t counted = plan->margin32 > 0 ? whole : 0;
     double place[BLOCK];
-    uint32_t *set[SETS];
+    struct cpu_counters counters;
 
-    if (!open_counters(t, count, set))
+    if (!open_counters(t, count, &counters))
         return false;
     if (counted > 0)
-        kernels->tally.count32(t, x, counted,
-                               (struct cpu_counters){{set[0], set[1], set[2], set[3]}});
+        kernels->tally.count32(t, x, counted, counters);
     for (size_t i = counted; i < whole; i += BLOCK) {
         const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
         const unsigned char *block = x + i * size;
 
         if (wide ? kernels->tally.bins64(t, block, n, place)
                  : kernels->tally.bins32(t, block, n, place))
-            count_places(set, place, n);
+            count_places(counters, place, n);
         else
-            compare_places(set, place, n, plan, block);
+            compare_places(&counters, place, n, plan, block);
     }
     for (size_t i = whole; i < count; i++)
-        set[0][search_bounds(plan, element_load(plan->type, x + i * size))]++;
+        count_bin(&counters, i % SETS, search_bounds(plan, element_load(plan->type, x + i * size)));
     return true;
 }
 
@@ -380,9 +430,10 @@ static inline uint32_t integer_bin(const struct tally_plan *plan, uint64_t key)
 static bool take_integer_bins(struct tally *t, const unsigned char *x, size_t count)
 {
     const uint64_t flip = order_key(t->plan->type, 0);
-    uint32_t *set[SETS];
+    struct cpu_counters counters;
+    uint32_t *const *const set = counters.set;
 
-    if (!open_counters(t, count, set))
+    if (!open_counters(t, count, &counters))
         return false;
     if (element_size(t->plan->type) == 8)
         COUNT_INTEGERS(uint64_t, flip);
@@ -391,20 +442,35 @@ static bool take_integer_bins(struct tally *t, const unsigned char *x, size_t co
     return true;
 }
 
+/* Counts elements, at most COUNTED_MAX. */
+static bool count_elements(struct tally *t, const struct cpu_kernels *kernels,
+                           const unsigned char *x, size_t count)
+{
+    if (t->plan->kind == TALLY_WORDS)
+        return take_words(t, x, count);
+    if (element_is_integer(t->plan->type))
+        return take_integer_bins(t, x, count);
+    return take_bins(t, kernels, x, count);
+}
+
 bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
                     size_t count, bool nans)
 {
+    const unsigned char *x = data;
+    const size_t size = element_size(t->plan->type);
+
     switch (t->plan->kind) {
     case TALLY_CELLS:
-        return take_cells(t, kernels, data, count, nans);
+        return take_cells(t, kernels, x, count, nans);
     case TALLY_WORDS:
-        return take_words(t, data, count);
     case TALLY_BINS:
-        if (element_is_integer(t->plan->type))
-            return take_integer_bins(t, data, count);
-        return take_bins(t, kernels, data, count);
+        break;
     }
-    return false;
+    for (size_t i = 0; i < count; i += COUNTED_MAX)
+        if (!count_elements(t, kernels, x + i * size,
+                            count - i < COUNTED_MAX ? count - i : COUNTED_MAX))
+            return false;
+    return true;
 }
 
 void cpu_tally_settle(struct tally *t)
