@@ -60,9 +60,10 @@ static double estimate(const uint32_t *xy, const uint32_t *xx, const uint32_t *y
     const double product = leading(xy, &xy_exponent);
     const double squares = leading(xx, &xx_exponent) * leading(yy, &yy_exponent);
     const int exponent = xx_exponent + yy_exponent;
-    const double c = product / sqrt(exponent % 2 ? 2 * squares : squares);
+    const double c = ldexp(product / sqrt(exponent % 2 ? 2 * squares : squares),
+                           xy_exponent - (exponent - (exponent % 2 != 0)) / 2);
 
-    return fmin(ldexp(c, xy_exponent - (exponent - (exponent % 2 != 0)) / 2), 1);
+    return c < 1 ? c : 1;
 }
 
 /* How xy^2 / (xx yy), which is dividend / divisor, compares with the square of what lies in the

@@ -338,6 +338,15 @@ static double element_max(enum element_type type)
                  format->exponent_max + 1 - format->significant_bits);
 }
 
+/* The nearest integer, ties to even: what nearbyint comes to in the default mode, which nothing
+   here changes. From 2^52 on there are integers alone; below, the addition rounds to one. */
+static double nearest_integer(double x)
+{
+    const double size = fabs(x);
+
+    return size < 0x1p52 ? copysign(size + 0x1p52 - 0x1p52, x) : x;
+}
+
 double element_round(enum element_type type, double x)
 {
     const struct element_format *format = &element_formats[type];
@@ -350,9 +359,8 @@ double element_round(enum element_type type, double x)
     if (shift - 1 < format->exponent_min)
         shift = format->exponent_min + 1; /* subnormals have the last bit of the least normal */
     shift -= format->significant_bits;
-    /* The element's last bit weighs 2^shift. nearbyint rounds ties to even in the default mode,
-       which nothing here changes. */
-    rounded = ldexp(nearbyint(ldexp(x, -shift)), shift);
+    /* The element's last bit weighs 2^shift. */
+    rounded = ldexp(nearest_integer(ldexp(x, -shift)), shift);
     return fabs(rounded) > element_max(type) ? copysign(INFINITY, x) : rounded;
 }
 

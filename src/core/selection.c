@@ -2,7 +2,6 @@
 
 #include "core/selection.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,9 +107,23 @@ void selection_close(struct selection *s)
  * The sample.
  */
 
+/* The cube root of n, rounded down; 2^21 - 1 at most. */
+static uint64_t cube_root(uint64_t n)
+{
+    uint64_t root = 0;
+
+    for (uint64_t bit = UINT64_C(1) << 20; bit > 0; bit /= 2) {
+        const uint64_t next = root + bit;
+
+        if (next * next * next <= n)
+            root = next;
+    }
+    return root;
+}
+
 struct selection_runs selection_runs(const struct selection *s)
 {
-    double count = cbrt((double)s->elements);
+    double count = (double)cube_root(s->elements);
 
     if (s->elements == UINT64_MAX || s->elements <= KEPT_WHOLE)
         return (struct selection_runs){0, 0};

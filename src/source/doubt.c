@@ -133,7 +133,7 @@ static bool counting(const struct view *v)
         double x = load(v, i);
         size_t k = 0;
 
-        if (!(fabs(x) < 1 << 20) || x != nearbyint(x))
+        if (!(fabs(x) < 1 << 20) || x != (double)(int32_t)x)
             return false;
         most = fabs(x) > most ? fabs(x) : most;
         while (k < different && seen[k] != x)
