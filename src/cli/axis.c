@@ -46,13 +46,16 @@ static size_t put_place(char *to, const struct axis_plan *plan, uint64_t k)
     return used;
 }
 
-/* Writes the value of operation j of a slice, as report_value does. */
+/* Writes the value of operation j of a slice, as report_value does. Readers of JSON take numbers
+   for binary64, which decimals of a narrower type are not exact in. */
 static void put_value(char text[NUMBER_MAX], const struct options *options,
                       const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
     const struct operation *op = plan->operations[j];
     const struct reduction like = {.type = plan->type};
+    const enum element_type type =
+        options->output == OUTPUT_JSON ? ELEMENT_F64 : report_type(op, &like);
     const union axis_values values = batch->values[j];
     double number = 0;
 
@@ -75,7 +78,7 @@ static void put_value(char text[NUMBER_MAX], const struct options *options,
     }
     switch (options->number) {
     case NUMBER_DECIMAL:
-        number_format(text, number, report_type(op, &like));
+        number_format(text, number, type);
         break;
     case NUMBER_HEX:
         number_format_hex(text, number);

@@ -111,6 +111,11 @@ printf '\000\000\200\077\000\000\300\177\000\000\200\377\000\000\000\100' >odd.f
 run --axis=1 --shape=2,2 --json -o sum,min,argmin,nan odd.f32
 is 'no numbers' 0 '{"file": "odd.f32", "index": [0], "sum": null, "min": null, "argmin": 1, "nan": 1, "nonfinite": {"sum": "nan", "min": "nan"}}
 {"file": "odd.f32", "index": [1], "sum": null, "min": null, "argmin": 0, "nan": 0, "nonfinite": {"sum": "-inf", "min": "-inf"}}'
+printf '\315\314\314\075' >tenth.f32
+run --axis=0 --shape=1 --json -o max,range,mean tenth.f32
+is 'JSON has the digits of binary64' 0 '{"file": "tenth.f32", "index": [], "max": 0.10000000149011612, "range": 0, "mean": 0.10000000149011612}'
+run --axis=0 --shape=1 -q -o max tenth.f32
+is 'and text those of the type' 0 0.1
 run -q --axis=0 --shape=2,2 --nan=skip -o sum,max,count odd.f32
 is '--nan=skip' 0 "-inf${tab}1${tab}2
 2${tab}2${tab}1"
