@@ -150,7 +150,9 @@ static size_t put_object(char *line, const struct output *out, const struct axis
                                 is_json_number(batch, j, i) ? text : "null", hex ? "\"" : "");
     }
     for (size_t j = 0; j < plan->operation_count; j++) {
-        if (report_repeated(options, j) || is_json_number(batch, j, i))
+        /* An index where there is none is no number that JSON lacks. */
+        if (report_repeated(options, j) || is_json_number(batch, j, i) ||
+            plan->operations[j]->kind == OPERATION_COUNT)
             continue;
         put_value(text, options, batch, j, i);
         used += (size_t)sprintf(line + used, "%s\"%s\": \"%s\"",

@@ -131,6 +131,8 @@ nan${tab}nan"
 run -q --axis=1 -o sum,count,argmax --shape=2,0 -t i32 /dev/null
 is 'an axis of no elements' 0 "0${tab}0${tab}nan
 0${tab}0${tab}nan"
+run --axis=1 -o argmin,min --json --shape=1,0 -t i32 /dev/null
+is 'which is no number that JSON lacks' 0 '{"file": "/dev/null", "index": [0], "argmin": null, "min": null, "nonfinite": {"min": "nan"}}'
 run -q --axis=0 --shape=2,0 /dev/null
 is 'no slices' 0 ''
 run -q --axis=1 -o min,mean --shape=1,0 /dev/null
