@@ -261,28 +261,39 @@ bool option_parse_device(const struct arguments *a, const struct argument *x, co
     return true;
 }
 
+/* Of --json and --tsv the last one counts; --partial goes with neither. */
+static bool choose_output(const struct arguments *a, struct options *options,
+                          enum options_output output)
+{
+    const bool json = options->output == OUTPUT_JSON || output == OUTPUT_JSON;
+
+    if (options->output != OUTPUT_TEXT &&
+        (options->output == OUTPUT_PARTIAL) != (output == OUTPUT_PARTIAL))
+        return arguments_wrong(a, "option %s does not go with --partial",
+                               json ? "--json" : "--tsv");
+    options->output = output;
+    return true;
+}
+
 bool option_parse_json(const struct arguments *a, const struct argument *x, const char *text,
                        void *target)
 {
-    (void)a, (void)x, (void)text;
-    ((struct options *)target)->output = OUTPUT_JSON;
-    return true;
+    (void)x, (void)text;
+    return choose_output(a, target, OUTPUT_JSON);
 }
 
 bool option_parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
                       void *target)
 {
-    (void)a, (void)x, (void)text;
-    ((struct options *)target)->output = OUTPUT_TSV;
-    return true;
+    (void)x, (void)text;
+    return choose_output(a, target, OUTPUT_TSV);
 }
 
 bool option_parse_partial(const struct arguments *a, const struct argument *x, const char *text,
                           void *target)
 {
-    (void)a, (void)x, (void)text;
-    ((struct options *)target)->output = OUTPUT_PARTIAL;
-    return true;
+    (void)x, (void)text;
+    return choose_output(a, target, OUTPUT_PARTIAL);
 }
 
 const char *option_number_word(size_t i)
