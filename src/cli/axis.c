@@ -363,11 +363,26 @@ static void reduce_arrays(struct output *out)
         source_close(s);
 }
 
+/* Whether --output can be written, and is none of the files that are read. */
+static bool output_good(const struct options *options)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    for (int i = 0; i < options->file_count; i++) {
+        if (!output_is_input(options->axis_output, options->files[i]))
+            continue;
+        message_error(EXIT_FAILED, "%s: is the input, which --output would overwrite",
+                      message_quote(quoted, options->axis_output));
+        return false;
+    }
+    return output_possible(options->axis_output);
+}
+
 void axis_files(const struct options *options)
 {
     struct output out = {.options = options, .first = true};
 
-    if ((options->axis_output && !output_possible(options->axis_output)) ||
+    if ((options->axis_output && !output_good(options)) ||
         !axis_open_gpu(&options->session, &out.gpu))
         return;
     for (int i = 0; i < options->file_count; i++) {

@@ -158,7 +158,15 @@ ok 'of one slice' test "$(header both.npy)" = \
     "{'descr': [('max', '<f4'), ('nan', '<i8'), ], 'fortran_order': False, 'shape': (), }"
 run -q --axis=1 -o argmin --shape=1,0 --output=none.npy /dev/null
 ok 'an index that there is none of' test "$(tail -c 8 none.npy | od -An -td8 | tr -d ' ')" = -1
+cp sum.npy kept.npy
+ln -s sum.npy link.npy
 run -q --axis=0 -o sum --output=sum.npy sum.npy
+is 'the input' 1 '' 'gpureduce: sum.npy: is the input, which --output would overwrite'
+shell 'gpureduce -q --axis=0 -o sum --output=link.npy <sum.npy'
+is 'also by another name' 1 '' 'gpureduce: link.npy: is the input, which --output would overwrite'
+ok 'which is left as it was' cmp sum.npy kept.npy
+run -q --axis=0 -o sum --output=/dev/null /dev/null --shape=0
+is 'a device may be both' 0 ''
 printf '\377\377\377\377\377\377\377\177\001\000\000\000\000\000\000\000' >big.i64
 run -q --axis=0 --shape=2 -t i64 -o sum big.i64
 is 'a sum of 65 bits' 0 9223372036854775808
