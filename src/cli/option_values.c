@@ -333,25 +333,30 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
-/* One of ulp:N, abs:X and rel:X. */
+/* One of ulp:N, abs:X and rel:X. Of several of a kind it suffices to be within one: the greatest.
+ */
 static bool parse_tolerance(const char *text, struct difference_tolerance *t)
 {
     const char *number = strchr(text, ':');
+    uint64_t ulps;
     double x;
 
     if (strncmp(text, "ulp:", 4) == 0) {
+        if (!number_parse_count(number + 1, &ulps))
+            return false;
         t->by_ulps = true;
-        return number_parse_count(number + 1, &t->ulps);
+        t->ulps = ulps > t->ulps ? ulps : t->ulps;
+        return true;
     }
     if (!number || !number_parse(number + 1, ELEMENT_F64, &x) || !isfinite(x) || signbit(x))
         return false;
     if (strncmp(text, "abs:", 4) == 0) {
         t->by_absolute = true;
-        t->absolute = x;
+        t->absolute = x > t->absolute ? x : t->absolute;
         return true;
     }
     t->by_relative = true;
-    t->relative = x;
+    t->relative = x > t->relative ? x : t->relative;
     return strncmp(text, "rel:", 4) == 0;
 }
 
