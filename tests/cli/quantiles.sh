@@ -203,6 +203,13 @@ ok '--plot: the exponents' grep -qx '1 2 0' plot.exponent
 run -q --histogram=exponent --plot=plot.svg empty
 environment=
 is '--plot: nothing to draw' 1 '' 'gpureduce: plot.svg: there is nothing to plot'
+printf '\0\0\300\177' >nan.f32
+safetensors nan.safetensors x:F32:1:nan.f32
+environment=PATH=$work/plotting:$PATH
+run --json --histogram=1 --plot=plot.svg --nan=error nan.safetensors
+environment=
+ok '--plot: an array that cannot be reduced' test "$status:$(cat out err)" = '1:{"file": "nan.safetensors", "array": "x", "error": "element 0 is a NaN"}
+gpureduce: nan.safetensors: array x: element 0 is a NaN'
 if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
     run -q --histogram=4 --plot=plot.svg four.f32
     ok '--plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
