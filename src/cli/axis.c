@@ -354,13 +354,53 @@ static void reduce_arrays(struct output *out)
     struct source *s = source_open(out->path, &out->options->session.input, 1);
     const struct source_info *info = s ? source_info(s) : NULL;
 
-    if (s && out->options->axis_output && info->pick_count != 1)
-        source_error(s, "--output is for one array: name it with --array");
-    else if (s)
-        for (size_t k = 0; k < info->pick_count; k++)
-            reduce(out, info->picks[k].array);
+    for (size_t k = 0; s && k < info->pick_count; k++)
+        reduce(out, info->picks[k].array);
     if (s)
         source_close(s);
+}
+
+/* Reduces the one array of one or more containers that --output is for. */
+static void reduce_only_array(struct output *out)
+{
+    const struct options *options = out->options;
+    struct source *only = NULL;
+    bool good = true;
+
+    for (int i = 0; i < options->file_count && good; i++) {
+        struct source *s = source_open(options->files[i], &options->session.input, 1);
+        const size_t count = s ? source_info(s)->pick_count : 0;
+
+        good = s;
+        if (s &&
+            (count > 1 || (count == 1 && only) || (count == 0 && options->wanted.count == 0))) {
+            source_error(s, "--output is for one array: name it with --array");
+            good = false;
+        }
+        if (good && count == 1) {
+            out->path = options->files[i];
+            only = s;
+        } else if (s) {
+            source_close(s);
+        }
+    }
+    if (good && only)
+        reduce(out, source_info(only)->picks[0].array);
+    if (only)
+        source_close(only);
+}
+
+static void reduce_files(struct output *out)
+{
+    const struct options *options = out->options;
+
+    for (int i = 0; i < options->file_count; i++) {
+        out->path = options->files[i];
+        if (source_is_container(out->path, &options->session.input))
+            reduce_arrays(out);
+        else
+            reduce(out, NULL);
+    }
 }
 
 /* Whether --output can be written, and is none of the files that are read. */
@@ -385,12 +425,11 @@ void axis_files(const struct options *options)
     if ((options->axis_output && !output_good(options)) ||
         !axis_open_gpu(&options->session, &out.gpu))
         return;
-    for (int i = 0; i < options->file_count; i++) {
-        out.path = options->files[i];
-        if (source_is_container(out.path, &options->session.input))
-            reduce_arrays(&out);
-        else
-            reduce(&out, NULL);
-    }
+    /* A directory of them stands for several files. */
+    if (options->axis_output && options->file_count > 0 &&
+        source_is_container(options->files[0], &options->session.input))
+        reduce_only_array(&out);
+    else
+        reduce_files(&out);
     axis_close_gpu(out.gpu);
 }

@@ -252,6 +252,21 @@ is 'one of them' 0 '{"file": "two.safetensors", "array": "y", "index": [0], "sum
 {"file": "two.safetensors", "array": "y", "index": [2], "sum": 38}'
 run --axis=1 --output=x.npy -o sum two.safetensors
 is 'which --output needs' 1 '' 'gpureduce: two.safetensors: --output is for one array: name it with --array'
+mkdir model
+safetensors model/1.safetensors a:I32:12:twelve.i32
+safetensors model/2.safetensors b:I32:3,4:twelve.i32
+for name in a b; do
+    run -q --axis=0 --output=of-$name.npy -o sum --array=$name model
+    is "array $name of a directory" 0 ''
+done
+ok 'each is the one that was asked for' test "$(header of-a.npy):$(header of-b.npy)" = \
+    "{'descr': '<i8', 'fortran_order': False, 'shape': (), }:{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
+cp of-a.npy kept.npy
+run -q --axis=0 --output=of-a.npy -o sum --array='?' model
+is 'a directory has two arrays' 1 '' 'gpureduce: model/2.safetensors: --output is for one array: name it with --array'
+ok 'of which neither is written' cmp of-a.npy kept.npy
+run -q --axis=0 --output=of-a.npy -o sum --array=c model
+is 'nor that it has not' 1 '' 'gpureduce: --array=c matches no array'
 
 # More threads than the C library keeps the stacks of: each is waited for once.
 head -c 65536 /dev/zero >zeros
