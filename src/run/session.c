@@ -515,9 +515,13 @@ static bool reduce_one_by_one(struct session *session, const char *path,
                               struct reduction *reduction)
 {
     const struct source_info *info = source_info(session->container);
+    const struct source_wanted *wanted = session->options->input.wanted;
+    /* The one that is wanted may be in another file. */
+    const bool elsewhere = info->pick_count == 0 && wanted && wanted->count > 0;
     struct reduction one;
 
-    if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1) {
+    if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1 &&
+        !elsewhere) {
         source_error(session->container, "a histogram is of one array: name it with --array");
         note_error(path, NULL, reduction);
         return false;

@@ -92,6 +92,14 @@ run -q --histogram=exponent small.safetensors
 fails 'a histogram of several' 'small.safetensors: a histogram is of one array: name it with --array'
 run -q --histogram=2 --array w.weight small.safetensors
 ok 'a histogram of one' test "$status" -eq 0
+mkdir histogram
+safetensors histogram/1.safetensors a:F32:3:three.f32 b:F32:3:three.f32
+safetensors histogram/2.safetensors c:F32:3:three.f32
+run -q --histogram=1,0,4 --array=c histogram
+is 'a histogram of one of a directory' 0 '0
+3
+0
+0'
 run -q -o sum -t f64 small.safetensors
 is 'a type beside the header' 0 '6
 nan
