@@ -213,6 +213,8 @@ gpureduce: nan.safetensors: array x: element 0 is a NaN'
 if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
     run -q --histogram=4 --plot=plot.svg four.f32
     ok '--plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
+    run -q --histogram=4 --plot=plot.svg ones.f32
+    ok '--plot: one value' test "$status:$(grep -c 'empty x range' err)" = 0:0
     run -q --histogram=exponent --plot plot.png four.f32
     ok '--plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
 else
