@@ -22,10 +22,19 @@ const char *option_operation_word(size_t i)
     return i < operation_group_count ? operation_groups[i].name : NULL;
 }
 
-/* Adds one; `list`, which begins with it, is for the message. */
+bool option_quantiles_full(const struct arguments *a, const char *list)
+{
+    _Static_assert(RESULT_QUANTILES_MAX == 32, "as the message says, beside the median");
+    return arguments_wrong(a, "too many quantiles at %s: there may be 31, and the median", list);
+}
+
+/* Adds one, or says that it is a quantile too many where it is NULL; `list`, which begins with it,
+   is for the message. */
 static bool add_operation(const struct arguments *a, const struct operation *op, const char *list,
                           struct options *options)
 {
+    if (!op)
+        return option_quantiles_full(a, list);
     if (options->operation_count == OPTIONS_OPERATIONS_MAX)
         return arguments_wrong(a, "too many operations at %s", list);
     options->operations[options->operation_count++] = op;
@@ -54,6 +63,8 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
         const struct operation *op = operation_find(list, length);
         const struct operation_group *group = operation_group_find(list, length);
 
+        if (operation_beyond(list, length))
+            return option_quantiles_full(a, list);
         if (!op && !group) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);

@@ -58,6 +58,9 @@ bool option_ask_progress(const struct arguments *a, const struct argument *x, co
 bool option_refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
                             void *target);
 
+/* Says that there is no room for the quantile that `list` begins with. Returns false. */
+bool option_quantiles_full(const struct arguments *a, const char *list);
+
 /* Adds the operations that `list` names, separated by commas; `a` and `x` are for the message. */
 bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
                            struct options *options);

@@ -312,6 +312,11 @@ static const char *unchecked(const char *key)
     return NULL;
 }
 
+static bool beyond(const struct reading *r, const char *quantile)
+{
+    return wrong(r, "%s: there are more than 31 quantiles", quantile);
+}
+
 static bool read_member(struct reading *r, struct json_reader *json, struct record_line *line)
 {
     char key[64];
@@ -321,6 +326,8 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
     json_read_key(json, key, sizeof key);
     why = unchecked(key);
     op = find(key);
+    if (operation_beyond(key, strlen(key)))
+        return beyond(r, key);
     if (op) {
         return read_value(r, json, op, line->value[op - operations]);
     } else if (strcmp(key, "file") == 0) {
@@ -432,6 +439,8 @@ static bool read_heading(struct reading *r)
         const char *field = cut_field(&rest);
         const struct operation *op = find(field);
 
+        if (operation_beyond(field, strlen(field)))
+            return beyond(r, field);
         if (strcmp(field, "array") == 0)
             return wrong(r, "%s", arrays_unchecked);
         if (op && !note(&seen, op))

@@ -44,6 +44,8 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     key->field = ROW_OPERATION;
     key->op = operation_find(name, length);
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
+    if (operation_beyond(name, length))
+        return option_quantiles_full(a, shown);
     return key->op || arguments_unknown_word(a, x, shown);
 }
 

@@ -184,6 +184,32 @@ else
     skip 'bars on a terminal' 'no terminal'
 fi
 
+# As many as there may be, and one more.
+many=$(for i in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40; do printf 'q0.%d,' $i; done)
+run -q -o "${many}median" four.f32
+ok '31 quantiles' test "$status:$(wc -l <out | tr -d ' ')" = 0:32
+for more in q0.5 q0.5,sum; do
+    run -q -o "$many$more" four.f32
+    is "32 quantiles, $more" 2 '' "gpureduce: too many quantiles at '$more': there may be 31, and the median (try 'gpureduce --help')"
+done
+run -q -o "${many}summary" four.f32
+is '31 and a summary' 2 '' "gpureduce: too many quantiles at 'q0.75': there may be 31, and the median (try 'gpureduce --help')"
+run -q -o "${many%,}" --sort=q0.5 four.f32
+is '31 and --sort' 2 '' "gpureduce: too many quantiles at 'q0.5': there may be 31, and the median (try 'gpureduce --help')"
+run -q -o "${many%,}" --where='p50>1' four.f32
+is '31 and --where' 2 '' "gpureduce: too many quantiles at 'p50': there may be 31, and the median (try 'gpureduce --help')"
+{
+    run --json -o "${many%,}" four.f32
+    cat out
+    run --json -o q0.9 four.f32
+    sed 's/"q0.9": [0-9.]*/"q0.9": 0/' out
+} >record
+run --check=record
+fails 'as many in a record' 'record: line 2: q0.9: there are more than 31 quantiles'
+{ printf 'file\t%s\tq0.9\nfour.f32' "$(echo "${many%,}" | tr , '\t')" && printf '\t%.0s0' $(seq 32) && echo; } >record
+run --check=record
+fails 'also as TSV' 'record: line 1: q0.9: there are more than 31 quantiles'
+
 #
 # Plots. This gnuplot keeps the script that it should run.
 #
