@@ -102,7 +102,8 @@ static const struct argument table[] = {
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_where,
      .what = "result",
-     .word = option_row_word,
+     .word = option_condition_word,
+     .other = "a quantile such as q0.25 or p99.9",
      .help =
          "print only files and arrays of which CONDITION holds: the name of a result, elements or "
          "bytes, then < <= = != > or >=, then a number, such as nan>0; repeated, those of "

@@ -67,6 +67,7 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
 
 /* What --sort and --where compare, by place; and their values. */
 const char *option_row_word(size_t i);
+const char *option_condition_word(size_t i);
 bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
                        void *target);
 bool option_parse_where(const struct arguments *a, const struct argument *x, const char *text,
