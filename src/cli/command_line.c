@@ -282,7 +282,7 @@ static const struct argument table[] = {
 static struct arguments arguments = {
     .program = "gpureduce",
     .usage = "[OPTION]... [FILE]...",
-    .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
+    .summary = "Reduce large binary files of numbers to their exact sum, min, max and mean.\n"
                "\n"
                "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files,\n"
                "either of them compressed by zstd, and safetensors, .npz, GGUF and HDF5 files,\n"
