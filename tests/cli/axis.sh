@@ -146,6 +146,8 @@ run --axis=0 -o sum --output=sum.npy c.npy
 is 'sums into a .npy' 0 '' '*'
 ok 'its header' test "$(header sum.npy)" = "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
 ok 'its numbers' test "$(tail -c 32 sum.npy | od -An -td8 | tr -s ' \n' ' ')" = ' 12 15 18 21 '
+run -q --axis=0 -o sum,sum --output=twice.npy c.npy
+ok 'one operation, twice' cmp twice.npy sum.npy
 run -q --axis=1 -o min,mean,argmax --output=three.npy cube-f.npy
 is 'several operations' 0 ''
 ok 'their header' test "$(header three.npy)" = \
