@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct output {
     FILE *npy;                /* NULL: lines on standard output */
     bool failed;              /* it could not be written to, as an error has said */
     struct engine_state *gpu; /* NULL where the CPU does it */
+    _Atomic bool beyond;      /* an integer was too large for the .npy, as an error has said */
     bool first;               /* no heading stands on standard output yet */
     char *front;              /* of each line: what stands before the index, in JSON or TSV */
 };
@@ -163,11 +165,13 @@ static size_t put_object(char *line, const struct output *out, const struct axis
     return used + (size_t)sprintf(line + used, "%s}\n", *separator ? "}" : "");
 }
 
-/* Says which integer the .npy has no room for. */
-static void say_beyond(const struct output *out, const struct axis_batch *batch, size_t j, size_t i)
+/* Says which integer the .npy has no room for: one, of all that threads find. */
+static void say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
+    if (atomic_exchange(&out->beyond, true))
+        return;
     (void)put_place(place, batch->plan, batch->first + i);
     put_value(text, out->options, batch, j, i);
     message_error(EXIT_FAILED,
@@ -178,7 +182,7 @@ static void say_beyond(const struct output *out, const struct axis_batch *batch,
 
 static bool render(void *context, const struct axis_batch *batch, struct axis_bytes *bytes)
 {
-    const struct output *out = context;
+    struct output *out = context;
     const size_t most = LINE_MAX_LENGTH + strlen(out->front);
 
     if (out->npy) {

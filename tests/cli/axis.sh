@@ -174,6 +174,11 @@ run -q --axis=0 --shape=2 -t i64 -o sum big.i64
 is 'a sum of 65 bits' 0 9223372036854775808
 run -q --axis=0 --shape=2 -t i64 -o sum --output=big.npy big.i64
 is 'which no int64 is' 1 '' "gpureduce: big.i64: the sum of slice [] is 9223372036854775808, which is no 64-bit integer: leave --output out"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    cat big.i64 big.i64 big.i64 big.i64
+done >many.i64
+run -q --axis=1 --shape=40,2 -t i64 -o sum --output=big.npy -j 4 --chunk-size=16 many.i64
+ok 'nor one of many, which is said once' test "$status:$(grep -c 'is 9223372036854775808, which is no 64-bit integer' err):$(wc -l <err | tr -d ' ')" = 1:1:1
 run -q --axis=1 --shape=1,0 -t i64 -o min --output=big.npy /dev/null
 is 'no integer stands for nothing' 1 '' "gpureduce: /dev/null: there is no min of no elements, and no integer stands for that: leave --output out"
 run -q --axis=0 -o sum --output=/dev/full c.npy
