@@ -409,6 +409,11 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     if (!rows_go_with(&arguments, options) ||
         (options->diff && !diff_goes_with(options, &operands)))
         return COMMAND_LINE_WRONG;
+    /* What it looks for is not looked at. */
+    if (options->list && options->fail_on && !options->axis.asked) {
+        (void)arguments_wrong(&arguments, "option %s does not go with --list", "--fail-on");
+        return COMMAND_LINE_WRONG;
+    }
     if (!options->diff && has_tolerance(options)) {
         (void)arguments_wrong(&arguments, "option %s goes with --diff only", "--tolerance");
         return COMMAND_LINE_WRONG;

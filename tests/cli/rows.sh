@@ -144,6 +144,7 @@ for option in --where='sum>1' --sort=sum; do
     refused "option '$name' does not go with --histogram" "$option" --histogram=3
     refused "with --list there are no results, such as 'sum': rows have a name, dtype, elements and bytes" "$option" --list
 done
+refused "option '--fail-on' does not go with --list" --list --fail-on=nan
 refused "partial results have no quantiles: leave them out of '--where'" --merge --where='median>1'
 refused "partial results have no quantiles: leave them out of '--sort and --where'" --merge --sort=median
 syntax='must be a name, one of < <= = == != > >=, and a number'
