@@ -323,6 +323,11 @@ static bool check_goes_with(struct options *options, const struct operands *oper
                         : options->wanted.count > 0              ? "--array"
                         : options->list                          ? "--list"
                         : options->axis.asked                    ? "--axis"
+                        : options->axis.shape.known              ? "--shape"
+                        : options->axis_output                   ? "--output"
+                        : options->shard.of > 0                  ? "--shard"
+                        : options->label                         ? "--label"
+                        : options->allow_gaps                    ? "--allow-gaps"
                                                                  : NULL;
 
     if (other)

@@ -356,7 +356,7 @@ run --check=nowhere
 fails 'a record that is missing' 'nowhere: No such file or directory'
 run --check=.
 fails 'a record that is a directory' '.: Is a directory'
-for words in '--op=sum' '--json' '--tsv' '--total'; do
+for words in --op=sum --json --tsv --total --shard=1/2 --label=x --allow-gaps --shape=3 --output=x; do
     # shellcheck disable=SC2086 # several words
     run --check=record $words
     is "--check with $words" 2 '' \
