@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct output {
     FILE *npy;                /* NULL: lines on standard output */
     bool failed;              /* it could not be written to, as an error has said */
     struct engine_state *gpu; /* NULL where the CPU does it */
+    _Atomic bool beyond;      /* an integer was too large for the .npy, as an error has said */
     bool first;               /* no heading stands on standard output yet */
     char *front;              /* of each line: what stands before the index, in JSON or TSV */
 };
@@ -46,13 +48,16 @@ static size_t put_place(char *to, const struct axis_plan *plan, uint64_t k)
     return used;
 }
 
-/* Writes the value of operation j of a slice, as report_value does. */
+/* Writes the value of operation j of a slice, as report_value does. Readers of JSON take numbers
+   for binary64, which decimals of a narrower type are not exact in. */
 static void put_value(char text[NUMBER_MAX], const struct options *options,
                       const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
     const struct operation *op = plan->operations[j];
     const struct reduction like = {.type = plan->type};
+    const enum element_type type =
+        options->output == OUTPUT_JSON ? ELEMENT_F64 : report_type(op, &like);
     const union axis_values values = batch->values[j];
     double number = 0;
 
@@ -75,7 +80,7 @@ static void put_value(char text[NUMBER_MAX], const struct options *options,
     }
     switch (options->number) {
     case NUMBER_DECIMAL:
-        number_format(text, number, report_type(op, &like));
+        number_format(text, number, type);
         break;
     case NUMBER_HEX:
         number_format_hex(text, number);
@@ -147,7 +152,9 @@ static size_t put_object(char *line, const struct output *out, const struct axis
                                 is_json_number(batch, j, i) ? text : "null", hex ? "\"" : "");
     }
     for (size_t j = 0; j < plan->operation_count; j++) {
-        if (report_repeated(options, j) || is_json_number(batch, j, i))
+        /* An index where there is none is no number that JSON lacks. */
+        if (report_repeated(options, j) || is_json_number(batch, j, i) ||
+            plan->operations[j]->kind == OPERATION_COUNT)
             continue;
         put_value(text, options, batch, j, i);
         used += (size_t)sprintf(line + used, "%s\"%s\": \"%s\"",
@@ -158,11 +165,13 @@ static size_t put_object(char *line, const struct output *out, const struct axis
     return used + (size_t)sprintf(line + used, "%s}\n", *separator ? "}" : "");
 }
 
-/* Says which integer the .npy has no room for. */
-static void say_beyond(const struct output *out, const struct axis_batch *batch, size_t j, size_t i)
+/* Says which integer the .npy has no room for: one, of all that threads find. */
+static void say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
+    if (atomic_exchange(&out->beyond, true))
+        return;
     (void)put_place(place, batch->plan, batch->first + i);
     put_value(text, out->options, batch, j, i);
     message_error(EXIT_FAILED,
@@ -173,7 +182,7 @@ static void say_beyond(const struct output *out, const struct axis_batch *batch,
 
 static bool render(void *context, const struct axis_batch *batch, struct axis_bytes *bytes)
 {
-    const struct output *out = context;
+    struct output *out = context;
     const size_t most = LINE_MAX_LENGTH + strlen(out->front);
 
     if (out->npy) {
@@ -349,28 +358,82 @@ static void reduce_arrays(struct output *out)
     struct source *s = source_open(out->path, &out->options->session.input, 1);
     const struct source_info *info = s ? source_info(s) : NULL;
 
-    if (s && out->options->axis_output && info->pick_count != 1)
-        source_error(s, "--output is for one array: name it with --array");
-    else if (s)
-        for (size_t k = 0; k < info->pick_count; k++)
-            reduce(out, info->picks[k].array);
+    for (size_t k = 0; s && k < info->pick_count; k++)
+        reduce(out, info->picks[k].array);
     if (s)
         source_close(s);
+}
+
+/* Reduces the one array of one or more containers that --output is for. */
+static void reduce_only_array(struct output *out)
+{
+    const struct options *options = out->options;
+    struct source *only = NULL;
+    bool good = true;
+
+    for (int i = 0; i < options->file_count && good; i++) {
+        struct source *s = source_open(options->files[i], &options->session.input, 1);
+        const size_t count = s ? source_info(s)->pick_count : 0;
+
+        good = s;
+        if (s &&
+            (count > 1 || (count == 1 && only) || (count == 0 && options->wanted.count == 0))) {
+            source_error(s, "--output is for one array: name it with --array");
+            good = false;
+        }
+        if (good && count == 1) {
+            out->path = options->files[i];
+            only = s;
+        } else if (s) {
+            source_close(s);
+        }
+    }
+    if (good && only)
+        reduce(out, source_info(only)->picks[0].array);
+    if (only)
+        source_close(only);
+}
+
+static void reduce_files(struct output *out)
+{
+    const struct options *options = out->options;
+
+    for (int i = 0; i < options->file_count; i++) {
+        out->path = options->files[i];
+        if (source_is_container(out->path, &options->session.input))
+            reduce_arrays(out);
+        else
+            reduce(out, NULL);
+    }
+}
+
+/* Whether --output can be written, and is none of the files that are read. */
+static bool output_good(const struct options *options)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    for (int i = 0; i < options->file_count; i++) {
+        if (!output_is_input(options->axis_output, options->files[i]))
+            continue;
+        message_error(EXIT_FAILED, "%s: is the input, which --output would overwrite",
+                      message_quote(quoted, options->axis_output));
+        return false;
+    }
+    return output_possible(options->axis_output);
 }
 
 void axis_files(const struct options *options)
 {
     struct output out = {.options = options, .first = true};
 
-    if ((options->axis_output && !output_possible(options->axis_output)) ||
+    if ((options->axis_output && !output_good(options)) ||
         !axis_open_gpu(&options->session, &out.gpu))
         return;
-    for (int i = 0; i < options->file_count; i++) {
-        out.path = options->files[i];
-        if (source_is_container(out.path, &options->session.input))
-            reduce_arrays(&out);
-        else
-            reduce(&out, NULL);
-    }
+    /* A directory of them stands for several files. */
+    if (options->axis_output && options->file_count > 0 &&
+        source_is_container(options->files[0], &options->session.input))
+        reduce_only_array(&out);
+    else
+        reduce_files(&out);
     axis_close_gpu(out.gpu);
 }

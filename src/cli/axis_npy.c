@@ -72,6 +72,15 @@ static bool repeated(const struct axis_plan *plan, size_t i)
     return false;
 }
 
+/* Whether there is more than one operation, however often each was asked for. */
+static bool is_several(const struct axis_plan *plan)
+{
+    for (size_t i = 1; i < plan->operation_count; i++)
+        if (!repeated(plan, i))
+            return true;
+    return false;
+}
+
 /* The header's dictionary is padded so that the numbers begin at a multiple of this. */
 #define ALIGNMENT 64
 /* Bytes before the dictionary. */
@@ -82,7 +91,7 @@ bool axis_npy_header(const struct axis_plan *plan, struct axis_bytes *bytes)
 {
     static const char magic[] = "\x93NUMPY\x01";
     const struct source_shape *shape = &plan->layout->result;
-    const bool records = plan->operation_count > 1;
+    const bool records = is_several(plan);
     char text[DICTIONARY_MAX], type[8];
     size_t used = 0, size;
     unsigned char *to;
@@ -91,9 +100,11 @@ bool axis_npy_header(const struct axis_plan *plan, struct axis_bytes *bytes)
     ADD("{'descr': %s", records ? "[" : "");
     for (size_t i = 0; i < plan->operation_count; i++) {
         name_type(type, field_of(plan->operations[i], plan->type));
+        if (repeated(plan, i))
+            continue;
         if (!records)
             ADD("'%s'", type);
-        else if (!repeated(plan, i))
+        else
             ADD("('%s', '%s'), ", plan->operations[i]->name, type);
     }
     ADD("%s, 'fortran_order': %s, 'shape': (", records ? "]" : "",

@@ -102,7 +102,8 @@ static const struct argument table[] = {
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_where,
      .what = "result",
-     .word = option_row_word,
+     .word = option_condition_word,
+     .other = "a quantile such as q0.25 or p99.9",
      .help =
          "print only files and arrays of which CONDITION holds: the name of a result, elements or "
          "bytes, then < <= = != > or >=, then a number, such as nan>0; repeated, those of "
@@ -281,7 +282,7 @@ static const struct argument table[] = {
 static struct arguments arguments = {
     .program = "gpureduce",
     .usage = "[OPTION]... [FILE]...",
-    .summary = "Reduce large binary files of floats to their exact sum, min, max and mean.\n"
+    .summary = "Reduce large binary files of numbers to their exact sum, min, max and mean.\n"
                "\n"
                "With no FILE, or when FILE is -, read standard input. Raw numbers, .npy files,\n"
                "either of them compressed by zstd, and safetensors, .npz, GGUF and HDF5 files,\n"
@@ -322,6 +323,11 @@ static bool check_goes_with(struct options *options, const struct operands *oper
                         : options->wanted.count > 0              ? "--array"
                         : options->list                          ? "--list"
                         : options->axis.asked                    ? "--axis"
+                        : options->axis.shape.known              ? "--shape"
+                        : options->axis_output                   ? "--output"
+                        : options->shard.of > 0                  ? "--shard"
+                        : options->label                         ? "--label"
+                        : options->allow_gaps                    ? "--allow-gaps"
                                                                  : NULL;
 
     if (other)
@@ -408,6 +414,11 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     if (!rows_go_with(&arguments, options) ||
         (options->diff && !diff_goes_with(options, &operands)))
         return COMMAND_LINE_WRONG;
+    /* What it looks for is not looked at. */
+    if (options->list && options->fail_on && !options->axis.asked) {
+        (void)arguments_wrong(&arguments, "option %s does not go with --list", "--fail-on");
+        return COMMAND_LINE_WRONG;
+    }
     if (!options->diff && has_tolerance(options)) {
         (void)arguments_wrong(&arguments, "option %s goes with --diff only", "--tolerance");
         return COMMAND_LINE_WRONG;

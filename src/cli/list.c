@@ -23,6 +23,14 @@ struct item {
     uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN: not known; of the offset: none */
 };
 
+static void print_member(const char *key, uint64_t value)
+{
+    if (value == SOURCE_UNKNOWN)
+        printf(", \"%s\": null", key);
+    else
+        printf(", \"%s\": %" PRIu64, key, value);
+}
+
 static void print_json(const char *path, const struct item *item)
 {
     fputs("{\"file\": ", stdout);
@@ -37,16 +45,10 @@ static void print_json(const char *path, const struct item *item)
     printf(", \"readable\": %s, \"endian\": \"%s\"", item->readable ? "true" : "false",
            item->big_endian ? "big" : "little");
     report_json_shape(&item->shape);
-    printf(", \"skip\": ");
-    if (item->offset == SOURCE_UNKNOWN)
-        printf("null");
-    else
-        printf("%" PRIu64, item->offset);
-    printf(", \"elements\": ");
-    if (item->elements == SOURCE_UNKNOWN)
-        puts("null, \"bytes\": null}");
-    else
-        printf("%" PRIu64 ", \"bytes\": %" PRIu64 "}\n", item->elements, item->bytes);
+    print_member("skip", item->offset);
+    print_member("elements", item->elements);
+    print_member("bytes", item->bytes);
+    puts("}");
 }
 
 /* The columns of a line. */
@@ -79,9 +81,10 @@ static void print_line(const struct list *list, const char *path, const struct i
 
     if (item->offset != SOURCE_UNKNOWN)
         (void)number_write(offset, item->offset);
+    if (item->bytes != SOURCE_UNKNOWN)
+        (void)number_write(bytes, item->bytes);
     if (item->elements != SOURCE_UNKNOWN) {
         (void)number_write(elements, item->elements);
-        (void)number_write(bytes, item->bytes);
         (void)report_shape(shape, &item->shape, item->elements);
     }
     if (list->table) {
@@ -161,8 +164,10 @@ static void list_container(const struct list *list, const char *path,
         item.readable = !a->unreadable;
         item.big_endian = a->big_endian;
         item.elements = a->elements;
-        item.bytes = a->length;
-        item.offset = a->tiles ? SOURCE_UNKNOWN : a->offset;
+        /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody
+           has asked. */
+        item.bytes = a->unreadable && a->offset == 0 ? SOURCE_UNKNOWN : a->length;
+        item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
         item.shape.known = true;
         item.shape.fortran_order = a->fortran_order;
         item.shape.dimensions = a->dimensions;

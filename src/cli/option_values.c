@@ -22,10 +22,19 @@ const char *option_operation_word(size_t i)
     return i < operation_group_count ? operation_groups[i].name : NULL;
 }
 
-/* Adds one; `list`, which begins with it, is for the message. */
+bool option_quantiles_full(const struct arguments *a, const char *list)
+{
+    _Static_assert(RESULT_QUANTILES_MAX == 32, "as the message says, beside the median");
+    return arguments_wrong(a, "too many quantiles at %s: there may be 31, and the median", list);
+}
+
+/* Adds one, or says that it is a quantile too many where it is NULL; `list`, which begins with it,
+   is for the message. */
 static bool add_operation(const struct arguments *a, const struct operation *op, const char *list,
                           struct options *options)
 {
+    if (!op)
+        return option_quantiles_full(a, list);
     if (options->operation_count == OPTIONS_OPERATIONS_MAX)
         return arguments_wrong(a, "too many operations at %s", list);
     options->operations[options->operation_count++] = op;
@@ -54,6 +63,8 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
         const struct operation *op = operation_find(list, length);
         const struct operation_group *group = operation_group_find(list, length);
 
+        if (operation_beyond(list, length))
+            return option_quantiles_full(a, list);
         if (!op && !group) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
@@ -261,28 +272,39 @@ bool option_parse_device(const struct arguments *a, const struct argument *x, co
     return true;
 }
 
+/* Of --json and --tsv the last one counts; --partial goes with neither. */
+static bool choose_output(const struct arguments *a, struct options *options,
+                          enum options_output output)
+{
+    const bool json = options->output == OUTPUT_JSON || output == OUTPUT_JSON;
+
+    if (options->output != OUTPUT_TEXT &&
+        (options->output == OUTPUT_PARTIAL) != (output == OUTPUT_PARTIAL))
+        return arguments_wrong(a, "option %s does not go with --partial",
+                               json ? "--json" : "--tsv");
+    options->output = output;
+    return true;
+}
+
 bool option_parse_json(const struct arguments *a, const struct argument *x, const char *text,
                        void *target)
 {
-    (void)a, (void)x, (void)text;
-    ((struct options *)target)->output = OUTPUT_JSON;
-    return true;
+    (void)x, (void)text;
+    return choose_output(a, target, OUTPUT_JSON);
 }
 
 bool option_parse_tsv(const struct arguments *a, const struct argument *x, const char *text,
                       void *target)
 {
-    (void)a, (void)x, (void)text;
-    ((struct options *)target)->output = OUTPUT_TSV;
-    return true;
+    (void)x, (void)text;
+    return choose_output(a, target, OUTPUT_TSV);
 }
 
 bool option_parse_partial(const struct arguments *a, const struct argument *x, const char *text,
                           void *target)
 {
-    (void)a, (void)x, (void)text;
-    ((struct options *)target)->output = OUTPUT_PARTIAL;
-    return true;
+    (void)x, (void)text;
+    return choose_output(a, target, OUTPUT_PARTIAL);
 }
 
 const char *option_number_word(size_t i)
@@ -322,25 +344,30 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
-/* One of ulp:N, abs:X and rel:X. */
+/* One of ulp:N, abs:X and rel:X. Of several of a kind it suffices to be within one: the greatest.
+ */
 static bool parse_tolerance(const char *text, struct difference_tolerance *t)
 {
     const char *number = strchr(text, ':');
+    uint64_t ulps;
     double x;
 
     if (strncmp(text, "ulp:", 4) == 0) {
+        if (!number_parse_count(number + 1, &ulps))
+            return false;
         t->by_ulps = true;
-        return number_parse_count(number + 1, &t->ulps);
+        t->ulps = ulps > t->ulps ? ulps : t->ulps;
+        return true;
     }
     if (!number || !number_parse(number + 1, ELEMENT_F64, &x) || !isfinite(x) || signbit(x))
         return false;
     if (strncmp(text, "abs:", 4) == 0) {
         t->by_absolute = true;
-        t->absolute = x;
+        t->absolute = x > t->absolute ? x : t->absolute;
         return true;
     }
     t->by_relative = true;
-    t->relative = x;
+    t->relative = x > t->relative ? x : t->relative;
     return strncmp(text, "rel:", 4) == 0;
 }
 

@@ -58,12 +58,16 @@ bool option_ask_progress(const struct arguments *a, const struct argument *x, co
 bool option_refuse_progress(const struct arguments *a, const struct argument *x, const char *text,
                             void *target);
 
+/* Says that there is no room for the quantile that `list` begins with. Returns false. */
+bool option_quantiles_full(const struct arguments *a, const char *list);
+
 /* Adds the operations that `list` names, separated by commas; `a` and `x` are for the message. */
 bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
                            struct options *options);
 
 /* What --sort and --where compare, by place; and their values. */
 const char *option_row_word(size_t i);
+const char *option_condition_word(size_t i);
 bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,
                        void *target);
 bool option_parse_where(const struct arguments *a, const struct argument *x, const char *text,

@@ -27,6 +27,7 @@ struct reading {
     /* Of the object that is being read. Of operations, a bit for each. */
     bool named;         /* "file" has been seen */
     bool header;        /* the file had one, which says where its elements begin */
+    bool histogram;     /* there is one, which is not compared */
     uint64_t seen;      /* these have */
     uint64_t null;      /* and are null */
     uint64_t nonfinite; /* these stand in "nonfinite" */
@@ -289,22 +290,53 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
     return true;
 }
 
-/* What is said of a record that container's arrays are in. */
+/* What is said of a record that container's arrays are in, or nothing but a histogram. */
 static const char arrays_unchecked[] = "results of the arrays of a file cannot be checked";
+static const char histogram_unchecked[] = "a histogram cannot be checked";
+
+/* Why an object with this key is no record: it is not of the results of a file, or not of those
+   alone. NULL for any other key. */
+static const char *unchecked(const char *key)
+{
+    static const struct {
+        const char *key, *why;
+    } table[] = {
+        {"array", arrays_unchecked},
+        {"index", "results along an axis cannot be checked"},
+        {"differs", "what --diff printed cannot be checked"},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(key, table[i].key) == 0)
+            return table[i].why;
+    return NULL;
+}
+
+static bool beyond(const struct reading *r, const char *quantile)
+{
+    return wrong(r, "%s: there are more than 31 quantiles", quantile);
+}
 
 static bool read_member(struct reading *r, struct json_reader *json, struct record_line *line)
 {
     char key[64];
     const struct operation *op;
+    const char *why;
 
     json_read_key(json, key, sizeof key);
+    why = unchecked(key);
     op = find(key);
+    if (operation_beyond(key, strlen(key)))
+        return beyond(r, key);
     if (op) {
         return read_value(r, json, op, line->value[op - operations]);
     } else if (strcmp(key, "file") == 0) {
         return read_file(r, json, line);
-    } else if (strcmp(key, "array") == 0) {
-        return json_read_null(json) || json->failed || wrong(r, "%s", arrays_unchecked);
+    } else if (why) {
+        return json_read_null(json) || json->failed || wrong(r, "%s", why);
+    } else if (strcmp(key, "histogram") == 0) {
+        r->histogram = true;
+        json_read_skip(json);
     } else if (strcmp(key, "nonfinite") == 0) {
         return read_nonfinite(r, json, line);
     } else if (strcmp(key, "error") == 0) {
@@ -318,6 +350,15 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
     return true;
 }
 
+/* Whether there are results beside the counts that every object has. */
+static bool has_more_than_counts(const struct record_line *line)
+{
+    for (size_t i = 0; i < operation_count; i++)
+        if (operations[i].wants != 0 && line->value[i][0])
+            return true;
+    return false;
+}
+
 static bool read_json(struct reading *r)
 {
     struct record_line *line = add_line(r);
@@ -325,7 +366,7 @@ static bool read_json(struct reading *r)
 
     if (!line)
         return false;
-    r->named = r->header = false;
+    r->named = r->header = r->histogram = false;
     r->seen = r->null = r->nonfinite = 0;
     line->binary64 = true;
     json_read(&json, r->text);
@@ -339,6 +380,8 @@ static bool read_json(struct reading *r)
         return wrong(r, "there is no \"file\" in it");
     if (r->nonfinite & ~r->null)
         return wrong(r, "\"nonfinite\" has a value for what is not null");
+    if (r->histogram && !has_more_than_counts(line))
+        return wrong(r, "%s", histogram_unchecked);
     if (r->header)
         line->input.skip = 0;
     return accept_line(r, line);
@@ -389,10 +432,15 @@ static bool read_heading(struct reading *r)
     r->heading = strdup(r->text);
     if (!r->heading)
         return out_of_memory(r);
+    if (strcmp(r->text, "file\tfrom\tto\tcount") == 0 ||
+        strcmp(r->text, "file\tsign\tclass\texponent\tcount") == 0)
+        return wrong(r, "%s", histogram_unchecked);
     while (rest) {
         const char *field = cut_field(&rest);
         const struct operation *op = find(field);
 
+        if (operation_beyond(field, strlen(field)))
+            return beyond(r, field);
         if (strcmp(field, "array") == 0)
             return wrong(r, "%s", arrays_unchecked);
         if (op && !note(&seen, op))

@@ -303,7 +303,8 @@ void report(const struct options *options, const char *path, const struct reduct
     (void)stdio_flush();
     if (wants_stats(options, reduction))
         report_stats(options, path, reduction);
-    if (options->plot && !reduction->error[0])
+    /* An array that cannot be reduced, or that another file has, leaves nothing to draw. */
+    if (options->plot && !reduction->error[0] && reduction->histogram)
         report_plot(options, path, reduction);
     report_fail_on(options, path, reduction);
 }

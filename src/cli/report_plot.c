@@ -68,6 +68,15 @@ static void write_title(FILE *script, const struct histogram *h, const char *pat
     putc('\n', script);
 }
 
+/* All elements are equal: of an axis without a width gnuplot would warn. */
+static void write_width(FILE *script, double value)
+{
+    const double margin = value == 0 ? 1 : fabs(value) / 100;
+
+    if (isfinite(value - margin) && isfinite(value + margin))
+        fprintf(script, "set xrange [%.17g:%.17g]\n", value - margin, value + margin);
+}
+
 /* Writes the script. False when there is nothing to draw. */
 static bool write_script(FILE *script, const char *format, const char *path,
                          const struct reduction *reduction)
@@ -87,6 +96,8 @@ static bool write_script(FILE *script, const char *format, const char *path,
     fputs("set style fill solid noborder\nset grid ytics\nset border 3\nset xtics nomirror\n"
           "set ytics nomirror\nset ylabel \"elements\"\nset yrange [0:*]\n",
           script);
+    if (bins && h->range.low == h->range.high)
+        write_width(script, h->range.low);
     if (bins)
         fputs("set key off\nset xlabel \"value\"\n"
               "plot $rows using (($1 + $2) / 2):(0):1:2:(0):3 with boxxyerror "

@@ -29,6 +29,12 @@ const char *option_row_word(size_t i)
     return i < operation_count ? operations[i].name : NULL;
 }
 
+const char *option_condition_word(size_t i)
+{
+    _Static_assert(ROW_NAME == 1 && ROW_DTYPE == 2, "which are not compared with numbers");
+    return option_row_word(i + 2);
+}
+
 /* Reads what rows are compared by, the first `length` characters of `name`. */
 static bool parse_key(const struct arguments *a, const struct argument *x, const char *name,
                       size_t length, struct row_key *key)
@@ -44,6 +50,8 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     key->field = ROW_OPERATION;
     key->op = operation_find(name, length);
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
+    if (operation_beyond(name, length))
+        return option_quantiles_full(a, shown);
     return key->op || arguments_unknown_word(a, x, shown);
 }
 

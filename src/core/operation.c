@@ -76,6 +76,14 @@ const struct operation *operation_find(const char *name, size_t length)
     return add_quantile(name, length);
 }
 
+bool operation_beyond(const char *name, size_t length)
+{
+    struct quantile quantile;
+
+    return operation_count == MEDIAN + RESULT_QUANTILES_MAX && !operation_find(name, length) &&
+           length <= NAME_MAX_LENGTH && quantile_parse(name, length, &quantile);
+}
+
 uint32_t operation_quantile(const struct operation *op)
 {
     const size_t number = (size_t)(op - operations);

@@ -42,6 +42,9 @@ extern size_t operation_count;
    so only one thread may look for names. */
 const struct operation *operation_find(const char *name, size_t length);
 
+/* Whether these characters are a quantile, but operation_find has no room for it. */
+bool operation_beyond(const char *name, size_t length);
+
 /* Several operations that are asked for by one name: `list` has theirs, separated by commas. Its
    quantiles are left out where they cannot be had. */
 struct operation_group {

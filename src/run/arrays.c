@@ -16,7 +16,8 @@ MUTEX_ROLE(arrays_role);
 /* What there is of an array. */
 struct found {
     struct result result;
-    uint32_t quantiles; /* as in struct reduction */
+    uint32_t quantiles; /* as in struct reduction, as is the next */
+    unsigned readings;
     bool done;
     char *error; /* why there is no result; NULL where there is one */
 };
@@ -58,6 +59,7 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
                   &(struct spread_terms){
                       .skip_nan = skip_nan, .ddof = a->options->ddof, .type = type, .types = types},
                   &found->result);
+    found->readings = 1; /* all arrays are read together, once */
     found->done = true;
 }
 
@@ -160,6 +162,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     }
     found->result = reduction->result;
     found->quantiles = reduction->quantiles;
+    found->readings = reduction->readings;
     a->partials[k] = reduction->partial;
 }
 
@@ -219,6 +222,7 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
     one->result = a->found[k].result;
     one->quantiles = a->found[k].quantiles;
+    one->readings = a->found[k].readings;
     if (a->options->keep_partials) /* others are not asked for, and their memory is not touched */
         one->partial = a->partials[k];
     one->type = array->type;

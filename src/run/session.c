@@ -342,11 +342,22 @@ enum attempt {
     ATTEMPT_IN_ORDER
 };
 
+/* Whether containers are taken that can only be read in order, and once: by the CPU, where whatever
+   takes another reading may be left out. */
+static bool takes_in_order(const struct session *session)
+{
+    struct survey_request needed = session->options->survey;
+
+    survey_leave_out(&needed);
+    return !survey_asked(&needed) && session->options->device != DEVICE_GPU;
+}
+
 /* Whether the arrays of a container are reduced in a run each: only so a GPU reduces them, and only
    so they can be read again. */
-static bool one_by_one(const struct session *session)
+static bool one_by_one(const struct session *session, const struct source_info *container)
 {
-    return survey_asked(&session->options->survey) || session->options->device == DEVICE_GPU;
+    return container->parallel &&
+           (survey_asked(&session->options->survey) || session->options->device == DEVICE_GPU);
 }
 
 /* Keeps a container that has been opened for this run. False without memory. */
@@ -368,7 +379,7 @@ static enum source_verdict reduce_arrays(struct session *session, struct run *ru
 
     if (!keep_container(session, run))
         return SOURCE_BROKEN;
-    if (one_by_one(session))
+    if (one_by_one(session, run->info))
         return SOURCE_COMPLETE;
     run->arrays = session->arrays;
     verdict = run_workers(run, &none);
@@ -410,7 +421,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
 
     memset(reduction, 0, sizeof *reduction);
     input.array = array;
-    input.arrays_in_order = !array && !one_by_one(session);
+    input.arrays_in_order = !array && takes_in_order(session);
     input.packed = attempt == ATTEMPT_PACKED;
     input.in_order = attempt == ATTEMPT_IN_ORDER;
     input.doubt = input.doubt && first; /* what is opened again has been doubted before */
@@ -515,9 +526,13 @@ static bool reduce_one_by_one(struct session *session, const char *path,
                               struct reduction *reduction)
 {
     const struct source_info *info = source_info(session->container);
+    const struct source_wanted *wanted = session->options->input.wanted;
+    /* The one that is wanted may be in another file. */
+    const bool elsewhere = info->pick_count == 0 && wanted && wanted->count > 0;
     struct reduction one;
 
-    if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1) {
+    if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1 &&
+        !elsewhere) {
         source_error(session->container, "a histogram is of one array: name it with --array");
         note_error(path, NULL, reduction);
         return false;
@@ -542,7 +557,7 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
 
     forget_arrays(session);
     good = reduce_input(session, path, NULL, reduction);
-    if (good && session->container && one_by_one(session))
+    if (good && session->container && one_by_one(session, source_info(session->container)))
         good = reduce_one_by_one(session, path, reduction);
     session->inputs--;
     return good;

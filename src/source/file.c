@@ -543,7 +543,7 @@ static bool wants_direct(void)
 bool file_layout(struct source *s, const struct source_options *options)
 {
     struct reader *reader = input_reader_open(s);
-    uint64_t available;
+    uint64_t available, behind = 0;
     bool ok = reader && formats_layout(s, options, reader);
 
     if (reader)
@@ -551,9 +551,11 @@ bool file_layout(struct source *s, const struct source_options *options)
     if (!ok || !source_check_end(s, s->info.input_bytes))
         return false;
     available = (s->info.input_bytes - s->data_offset) / s->info.element_size;
-    if (s->promised != SOURCE_UNKNOWN && s->promised < available)
-        message_warning("%s: ignoring %" PRIu64 " bytes after the array", s->name,
-                        s->info.input_bytes - s->data_offset - s->promised * s->info.element_size);
+    if (s->promised != SOURCE_UNKNOWN && s->promised <= available)
+        behind = s->info.input_bytes - s->data_offset - s->promised * s->info.element_size;
+    if (behind > 0)
+        message_warning("%s: ignoring %" PRIu64 " byte%s after the array", s->name, behind,
+                        behind == 1 ? "" : "s");
     if (s->info.elements > available)
         s->info.elements = available;
     /* What was read to detect the format counts no more than once. */

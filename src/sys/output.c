@@ -69,6 +69,17 @@ bool output_possible(const char *path)
     return true;
 }
 
+bool output_is_input(const char *path, const char *input)
+{
+    struct stat to, from;
+
+    if (stat(path, &to) < 0 || !S_ISREG(to.st_mode))
+        return false;
+    if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &from) : stat(input, &from)) < 0)
+        return false;
+    return to.st_dev == from.st_dev && to.st_ino == from.st_ino;
+}
+
 FILE *output_open(const char *path)
 {
     FILE *out = fopen(path, "we");

@@ -15,6 +15,10 @@ void output_error(const char *path);
    nothing: an old file stays as it is, and no new file is left behind. */
 bool output_possible(const char *path);
 
+/* Whether both names are those of one regular file, which opening it for writing would empty.
+   `input` of "-" is standard input. Prints nothing. */
+bool output_is_input(const char *path, const char *input);
+
 /* Writes all of it to the descriptor. False on failure, which it leaves to the caller to print:
    errno says what it was. */
 bool output_write(int fd, const void *bytes, size_t size);

@@ -88,10 +88,34 @@ safetensors both.safetensors a:I32:3:three.f32 b:F32:3:three.f32
 run -q -o median both.safetensors
 is 'quantiles of several types' 0 '1073741824
 2'
+run --json -o median --array=a both.safetensors
+ok 'readings for them' grep -q '"readings": 1}$' out
+shell 'gpureduce --json --op=summary --array=a <both.safetensors; cat both.safetensors | gpureduce --json --op=summary --array=a'
+ok 'also in a pipe' test "$(grep -c '"readings": 1}$' out)" = 2
+shell 'cat both.safetensors | gpureduce -q --op=summary --array=b'
+is 'a summary leaves quantiles of a pipe out' 0 "3
+0
+0
+0
+1
+3
+2
+0.816496580927726
+NA
+NA
+NA"
 run -q --histogram=exponent small.safetensors
 fails 'a histogram of several' 'small.safetensors: a histogram is of one array: name it with --array'
 run -q --histogram=2 --array w.weight small.safetensors
 ok 'a histogram of one' test "$status" -eq 0
+mkdir histogram
+safetensors histogram/1.safetensors a:F32:3:three.f32 b:F32:3:three.f32
+safetensors histogram/2.safetensors c:F32:3:three.f32
+run -q --histogram=1,0,4 --array=c histogram
+is 'a histogram of one of a directory' 0 '0
+3
+0
+0'
 run -q -o sum -t f64 small.safetensors
 is 'a type beside the header' 0 '6
 nan
@@ -226,10 +250,10 @@ is 'too late for a heading' 1 "file${tab}sum
 three.f32${tab}6" 'gpureduce: standard input: holds arrays, for which the lines before have no columns: name it first'
 for option in -omedian --axis=0; do
     shell "cat $file | gpureduce $option -"
-    fails_like "not for $option" 'standard input: a safetensors file; one that is neither in a pipe nor compressed is read .*'
+    fails_like "not for $option" 'standard input: a safetensors file; for what is asked it must be neither in a pipe nor compressed .*'
 done
 shell "cat $file | gpureduce --diff $file -"
-is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; one that is neither in a pipe nor compressed is read (--format=raw takes it for raw numbers)'
+is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; for what is asked it must be neither in a pipe nor compressed (--format=raw takes it for raw numbers)'
 shell 'cat data/containers/stored.npz | gpureduce --format=npz'
 fails 'an .npz in a pipe' 'standard input: a .npz file is read from a file that is not compressed: save it as such'
 # Every end of it but the right one.
@@ -289,7 +313,7 @@ nan
     run -q -o count --format=raw+zstd -t u8 small.safetensors.zst
     is 'compressed, and said to be none' 0 "$(wc -c <small.safetensors)" '*'
     run -q -o median small.safetensors.zst
-    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; for what is asked it must be neither in a pipe nor compressed (--format=raw+zstd takes it for raw numbers)'
     "$ZSTD" -q -c data/containers/stored.npz >stored.npz.zst
     run -q -o sum stored.npz.zst
     fails_like 'a compressed .npz' 'stored.npz.zst: a .npz archive, .*'

@@ -111,6 +111,11 @@ printf '\000\000\200\077\000\000\300\177\000\000\200\377\000\000\000\100' >odd.f
 run --axis=1 --shape=2,2 --json -o sum,min,argmin,nan odd.f32
 is 'no numbers' 0 '{"file": "odd.f32", "index": [0], "sum": null, "min": null, "argmin": 1, "nan": 1, "nonfinite": {"sum": "nan", "min": "nan"}}
 {"file": "odd.f32", "index": [1], "sum": null, "min": null, "argmin": 0, "nan": 0, "nonfinite": {"sum": "-inf", "min": "-inf"}}'
+printf '\315\314\314\075' >tenth.f32
+run --axis=0 --shape=1 --json -o max,range,mean tenth.f32
+is 'JSON has the digits of binary64' 0 '{"file": "tenth.f32", "index": [], "max": 0.10000000149011612, "range": 0, "mean": 0.10000000149011612}'
+run --axis=0 --shape=1 -q -o max tenth.f32
+is 'and text those of the type' 0 0.1
 run -q --axis=0 --shape=2,2 --nan=skip -o sum,max,count odd.f32
 is '--nan=skip' 0 "-inf${tab}1${tab}2
 2${tab}2${tab}1"
@@ -126,6 +131,8 @@ nan${tab}nan"
 run -q --axis=1 -o sum,count,argmax --shape=2,0 -t i32 /dev/null
 is 'an axis of no elements' 0 "0${tab}0${tab}nan
 0${tab}0${tab}nan"
+run --axis=1 -o argmin,min --json --shape=1,0 -t i32 /dev/null
+is 'which is no number that JSON lacks' 0 '{"file": "/dev/null", "index": [0], "argmin": null, "min": null, "nonfinite": {"min": "nan"}}'
 run -q --axis=0 --shape=2,0 /dev/null
 is 'no slices' 0 ''
 run -q --axis=1 -o min,mean --shape=1,0 /dev/null
@@ -139,6 +146,8 @@ run --axis=0 -o sum --output=sum.npy c.npy
 is 'sums into a .npy' 0 '' '*'
 ok 'its header' test "$(header sum.npy)" = "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
 ok 'its numbers' test "$(tail -c 32 sum.npy | od -An -td8 | tr -s ' \n' ' ')" = ' 12 15 18 21 '
+run -q --axis=0 -o sum,sum --output=twice.npy c.npy
+ok 'one operation, twice' cmp twice.npy sum.npy
 run -q --axis=1 -o min,mean,argmax --output=three.npy cube-f.npy
 is 'several operations' 0 ''
 ok 'their header' test "$(header three.npy)" = \
@@ -151,12 +160,25 @@ ok 'of one slice' test "$(header both.npy)" = \
     "{'descr': [('max', '<f4'), ('nan', '<i8'), ], 'fortran_order': False, 'shape': (), }"
 run -q --axis=1 -o argmin --shape=1,0 --output=none.npy /dev/null
 ok 'an index that there is none of' test "$(tail -c 8 none.npy | od -An -td8 | tr -d ' ')" = -1
+cp sum.npy kept.npy
+ln -s sum.npy link.npy
 run -q --axis=0 -o sum --output=sum.npy sum.npy
+is 'the input' 1 '' 'gpureduce: sum.npy: is the input, which --output would overwrite'
+shell 'gpureduce -q --axis=0 -o sum --output=link.npy <sum.npy'
+is 'also by another name' 1 '' 'gpureduce: link.npy: is the input, which --output would overwrite'
+ok 'which is left as it was' cmp sum.npy kept.npy
+run -q --axis=0 -o sum --output=/dev/null /dev/null --shape=0
+is 'a device may be both' 0 ''
 printf '\377\377\377\377\377\377\377\177\001\000\000\000\000\000\000\000' >big.i64
 run -q --axis=0 --shape=2 -t i64 -o sum big.i64
 is 'a sum of 65 bits' 0 9223372036854775808
 run -q --axis=0 --shape=2 -t i64 -o sum --output=big.npy big.i64
 is 'which no int64 is' 1 '' "gpureduce: big.i64: the sum of slice [] is 9223372036854775808, which is no 64-bit integer: leave --output out"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    cat big.i64 big.i64 big.i64 big.i64
+done >many.i64
+run -q --axis=1 --shape=40,2 -t i64 -o sum --output=big.npy -j 4 --chunk-size=16 many.i64
+ok 'nor one of many, which is said once' test "$status:$(grep -c 'is 9223372036854775808, which is no 64-bit integer' err):$(wc -l <err | tr -d ' ')" = 1:1:1
 run -q --axis=1 --shape=1,0 -t i64 -o min --output=big.npy /dev/null
 is 'no integer stands for nothing' 1 '' "gpureduce: /dev/null: there is no min of no elements, and no integer stands for that: leave --output out"
 run -q --axis=0 -o sum --output=/dev/full c.npy
@@ -237,6 +259,21 @@ is 'one of them' 0 '{"file": "two.safetensors", "array": "y", "index": [0], "sum
 {"file": "two.safetensors", "array": "y", "index": [2], "sum": 38}'
 run --axis=1 --output=x.npy -o sum two.safetensors
 is 'which --output needs' 1 '' 'gpureduce: two.safetensors: --output is for one array: name it with --array'
+mkdir model
+safetensors model/1.safetensors a:I32:12:twelve.i32
+safetensors model/2.safetensors b:I32:3,4:twelve.i32
+for name in a b; do
+    run -q --axis=0 --output=of-$name.npy -o sum --array=$name model
+    is "array $name of a directory" 0 ''
+done
+ok 'each is the one that was asked for' test "$(header of-a.npy):$(header of-b.npy)" = \
+    "{'descr': '<i8', 'fortran_order': False, 'shape': (), }:{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
+cp of-a.npy kept.npy
+run -q --axis=0 --output=of-a.npy -o sum --array='?' model
+is 'a directory has two arrays' 1 '' 'gpureduce: model/2.safetensors: --output is for one array: name it with --array'
+ok 'of which neither is written' cmp of-a.npy kept.npy
+run -q --axis=0 --output=of-a.npy -o sum --array=c model
+is 'nor that it has not' 1 '' 'gpureduce: --array=c matches no array'
 
 # More threads than the C library keeps the stacks of: each is waited for once.
 head -c 65536 /dev/zero >zeros

@@ -292,6 +292,11 @@ run -q -o sum,count data/npy/trailing.npy
 is 'bytes after the array' 0 "$(grep "^npy/trailing.npy${tab}none${tab}sum${tab}" data/expected.tsv |
     cut -f 4)
 100" 'gpureduce: warning: data/npy/trailing.npy: ignoring 9 bytes after the array'
+for more in '1 byte' '3 bytes'; do
+    head -c "${more%% *}" /dev/zero | cat data/npy/v1-f4.npy - >few.npy
+    run -q -o count few.npy
+    is "$more after the array" 0 105 "gpureduce: warning: few.npy: ignoring $more after the array"
+done
 shell 'cat data/npy/trailing.npy | gpureduce -q -o count'
 is 'bytes after the array, in a pipe' 0 100 \
     'gpureduce: warning: standard input: ignoring the bytes after the array'

@@ -313,6 +313,28 @@ wrong 'a value cut within a character' "file\\tsum\\nthree.f32\\t$(printf %059d 
 wrong 'a column that stands twice' 'file\tsum\tmin\tsum\nthree.f32\t6\t1\t7\n' 'line 1: "sum" stands twice'
 wrong 'a total of nothing' 'file\tsum\ntotal\t6\n' 'line 2: a total of no files'
 wrong 'JSON without a file' '{"sum": 6}\n' 'line 1: there is no "file" in it'
+for options in --json --tsv; do
+    run $options --histogram=2 three.f32
+    cp out record
+    run --check=record
+    fails "a histogram, $options" 'record: line 1: a histogram cannot be checked'
+done
+run --json --histogram=exponent -o sum three.f32
+cp out record
+run --check=record
+is 'what is beside a histogram can' 0 'three.f32: OK'
+run --tsv --histogram=exponent three.f32
+cp out record
+run --check=record
+fails 'exponents, TSV' 'record: line 1: a histogram cannot be checked'
+run --json --axis=0 --shape=3 three.f32
+cp out record
+run --check=record
+fails 'slices' 'record: line 1: results along an axis cannot be checked'
+run --json --diff three.f32 data/raw/zeros.f32
+cp out record
+run --check=record
+fails 'differences' 'record: line 1: what --diff printed cannot be checked'
 wrong 'JSON with two' '{"file": "a", "file": "b"}\n' 'line 1: "file" stands twice'
 wrong 'JSON with two values' '{"file": "a", "sum": 6, "sum": 7}\n' 'line 1: "sum" stands twice'
 wrong 'JSON with a value of no characters' '{"file": "a", "sum": "", "min": 1}\n' "line 1: bad value of sum: ''"
@@ -334,7 +356,7 @@ run --check=nowhere
 fails 'a record that is missing' 'nowhere: No such file or directory'
 run --check=.
 fails 'a record that is a directory' '.: Is a directory'
-for words in '--op=sum' '--json' '--tsv' '--total'; do
+for words in --op=sum --json --tsv --total --shard=1/2 --label=x --allow-gaps --shape=3 --output=x; do
     # shellcheck disable=SC2086 # several words
     run --check=record $words
     is "--check with $words" 2 '' \

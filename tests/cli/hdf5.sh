@@ -91,6 +91,11 @@ gpureduce: warning: made/others.h5: array virtual is left out: it is virtual: it
 run --list -q made/others.h5
 ok 'it is listed' test "$(cut -f 2,3,4 out | tr '\t\n' ': ')" = \
     'complex:compound:[3] empty:f32:[0] enum:enum:[2] long:float:[3] lzf:f64:[9] same:i16:[9] scaled:i64:[9] text:string:[] virtual:i16:[9] '
+ok 'but not where it is, nor how large' test "$(cut -f 2,6,7 out | grep -v '^same' | cut -f 2,3 | sort -u)" = "NA${tab}NA"
+run --list -q --where='bytes!=18' --where='bytes!=0' --array=text --array=same made/others.h5
+ok 'which --where knows' test "$(cut -f 2 out)" = text
+run --list -q --json --array=text made/others.h5
+ok 'nor has JSON' grep -q '"skip": null, "elements": [0-9]*, "bytes": null}$' out
 run --list -q --json --array=wide --array=scalar made/old.h5
 ok 'chunks have no offset' grep -q '"array": "wide", .*"skip": null, "elements": 280000, "bytes": 1120000}' out
 ok 'others do' grep -q '"array": "scalar", .*"skip": [1-9][0-9]*, "elements": 1, "bytes": 8}' out

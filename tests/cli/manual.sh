@@ -1,5 +1,5 @@
 #!/bin/sh
-# What --help and the manual page say of the same things is the same.
+# What --help and the manual page say of the same things is the same; and the README's examples are so.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
@@ -47,5 +47,27 @@ for number in 0 1 2 3; do
         "$(sed -n '/^Exit status/,/^$/p' help | grep -c "\<$number\>")" -ge 1 -a \
         "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$manual" | grep -c "^\.B $number\$")" -eq 1
 done
+
+# The README's examples, which begin with a $, print what stands below them; but for times and rates.
+mkdir src readme
+ln -s "$GPUREDUCE" src/gpureduce
+awk '/^```/ { block = !block; name = ""; next }
+     block && /^\$ / { name = sprintf("readme/%02d", ++n); sub(/^\$ /, ""); sub(/  +# .*/, ""); print >(name ".command"); next }
+     name { print >(name ".expected") }' "$sources/README.md"
+three >x.f32
+gzip -n x.f32
+for example in readme/*.command; do
+    wanted=${example%.command}.expected
+    [ -f "$wanted" ] || : >"$wanted"
+    if [ -z "$ZSTD" ] && grep -q '^zstd ' "$example"; then
+        skip "README: $(cat "$example")" 'there is no zstd'
+        continue
+    fi
+    sh "$example" >readme/printed 2>&1
+    normalise readme/printed >readme/normal
+    normalise "$wanted" >readme/wanted
+    ok "README: $(cat "$example")" diff readme/normal readme/wanted
+done
+ok 'it has some' test -f readme/10.command
 
 finish

@@ -394,6 +394,9 @@ wrong --partial --list m.safetensors
 wrong --partial --label=x large one
 wrong --partial -o median large
 wrong --partial --histogram=4 large
+wrong --partial --json large
+wrong --tsv --partial large
+wrong --merge --partial --tsv one
 wrong --merge --histogram=4 one
 wrong --merge -o p50 one
 wrong --merge -t f64 one

@@ -199,6 +199,32 @@ else
     skip 'bars on a terminal' 'no terminal'
 fi
 
+# As many as there may be, and one more.
+many=$(for i in 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40; do printf 'q0.%d,' $i; done)
+run -q -o "${many}median" four.f32
+ok '31 quantiles' test "$status:$(wc -l <out | tr -d ' ')" = 0:32
+for more in q0.5 q0.5,sum; do
+    run -q -o "$many$more" four.f32
+    is "32 quantiles, $more" 2 '' "gpureduce: too many quantiles at '$more': there may be 31, and the median (try 'gpureduce --help')"
+done
+run -q -o "${many}summary" four.f32
+is '31 and a summary' 2 '' "gpureduce: too many quantiles at 'q0.75': there may be 31, and the median (try 'gpureduce --help')"
+run -q -o "${many%,}" --sort=q0.5 four.f32
+is '31 and --sort' 2 '' "gpureduce: too many quantiles at 'q0.5': there may be 31, and the median (try 'gpureduce --help')"
+run -q -o "${many%,}" --where='p50>1' four.f32
+is '31 and --where' 2 '' "gpureduce: too many quantiles at 'p50': there may be 31, and the median (try 'gpureduce --help')"
+{
+    run --json -o "${many%,}" four.f32
+    cat out
+    run --json -o q0.9 four.f32
+    sed 's/"q0.9": [0-9.]*/"q0.9": 0/' out
+} >record
+run --check=record
+fails 'as many in a record' 'record: line 2: q0.9: there are more than 31 quantiles'
+{ printf 'file\t%s\tq0.9\nfour.f32' "$(echo "${many%,}" | tr , '\t')" && printf '\t%.0s0' $(seq 32) && echo; } >record
+run --check=record
+fails 'also as TSV' 'record: line 1: q0.9: there are more than 31 quantiles'
+
 #
 # Plots. This gnuplot keeps the script that it should run.
 #
@@ -218,9 +244,18 @@ ok '--plot: the exponents' grep -qx '1 2 0' plot.exponent
 run -q --histogram=exponent --plot=plot.svg empty
 environment=
 is '--plot: nothing to draw' 1 '' 'gpureduce: plot.svg: there is nothing to plot'
+printf '\0\0\300\177' >nan.f32
+safetensors nan.safetensors x:F32:1:nan.f32
+environment=PATH=$work/plotting:$PATH
+run --json --histogram=1 --plot=plot.svg --nan=error nan.safetensors
+environment=
+ok '--plot: an array that cannot be reduced' test "$status:$(cat out err)" = '1:{"file": "nan.safetensors", "array": "x", "error": "element 0 is a NaN"}
+gpureduce: nan.safetensors: array x: element 0 is a NaN'
 if command -v gnuplot >/dev/null && gnuplot --version >/dev/null 2>&1; then
     run -q --histogram=4 --plot=plot.svg four.f32
     ok '--plot: SVG' test "$status:$(grep -c '<svg' plot.svg)" = 0:1
+    run -q --histogram=4 --plot=plot.svg ones.f32
+    ok '--plot: one value' test "$status:$(grep -c 'empty x range' err)" = 0:0
     run -q --histogram=exponent --plot plot.png four.f32
     ok '--plot: PNG' test "$status:$(head -c 4 plot.png | tail -c 3)" = 0:PNG
 else

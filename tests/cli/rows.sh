@@ -144,16 +144,18 @@ for option in --where='sum>1' --sort=sum; do
     refused "option '$name' does not go with --histogram" "$option" --histogram=3
     refused "with --list there are no results, such as 'sum': rows have a name, dtype, elements and bytes" "$option" --list
 done
+refused "option '--fail-on' does not go with --list" --list --fail-on=nan
 refused "partial results have no quantiles: leave them out of '--where'" --merge --where='median>1'
 refused "partial results have no quantiles: leave them out of '--sort and --where'" --merge --sort=median
 syntax='must be a name, one of < <= = == != > >=, and a number'
 for condition in '' sum 'sum>' 'sum>x' 'sum>+1' 'sum~1' '=1' 'sum><1' 'sum>1 '; do
     run --where="$condition" a.safetensors
     case $condition in
-    =1) ok 'no name' grep -q "^gpureduce: unknown result '': must be name, dtype," err ;;
+    =1) ok 'no name' grep -q "^gpureduce: unknown result '': must be elements, bytes," err ;;
     *) is "a condition $condition" 2 '' "gpureduce: bad condition '$condition': $syntax (try 'gpureduce --help')" ;;
     esac
 done
+refused "unknown result 'x': must be elements, bytes, sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, median or a quantile such as q0.25 or p99.9" --where='x=1'
 refused "bad condition 'sum=nan': nan is equal to no number; nan>0 finds NaNs" --where='sum=nan'
 refused "bad condition 'name=1': names are not compared with numbers; --array chooses by name" --where='name=1'
 run --sort=sums a.safetensors
