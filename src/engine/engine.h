@@ -231,7 +231,7 @@ struct engine_slices {
        *parts to how many parts each slice has been cut into: of rows, those of a row stand side by
        side in what is returned, and of columns part by part. 0, if the caller does it as soon. NULL
        on failure. What is returned lives until the next call. At most `bytes`; and at most
-       ENGINE_SLICES_MAX slices. */
+       ENGINE_SLICES_MAX rows that are slices. */
     const struct engine_slice *(*reduce)(struct engine_slicer *, bool columns, const void *data,
                                          size_t rows, size_t length, size_t *parts);
 

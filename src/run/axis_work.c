@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "run/axis_state.h"
+#include "sys/align.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
 
@@ -86,6 +87,16 @@ static bool open_gpu(struct axis_worker *w)
     return w->gpu;
 }
 
+size_t axis_chunk_bytes(const struct axis_run *run)
+{
+    const size_t bytes = run->options->chunk_size  ? run->options->chunk_size
+                         : run->info->buffer_bytes ? run->info->buffer_bytes
+                         : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
+                                                   : engine_cpu.chunk_bytes;
+
+    return align_up(bytes, ALIGNMENT);
+}
+
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number)
 {
     const struct axis_plan *plan = run->plan;
@@ -98,13 +109,10 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     w->run = run;
     w->number = number;
     task_thread_init(&w->thread);
-    w->buffer_size = run->options->chunk_size  ? run->options->chunk_size
-                     : run->info->buffer_bytes ? run->info->buffer_bytes
-                     : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
-                                               : engine_cpu.chunk_bytes;
-    if (run->way == AXIS_STRIPS)
-        w->buffer_size = AXIS_READ_ROWS * run->group_slices * run->info->element_size;
-    w->buffer_size = (w->buffer_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    w->buffer_size = axis_chunk_bytes(run);
+    if (run->way == AXIS_STRIPS && !run->gpu)
+        w->buffer_size =
+            align_up(AXIS_READ_ROWS * run->group_slices * run->info->element_size, ALIGNMENT);
     if (run->gpu && !open_gpu(w))
         return false;
     if (!run->gpu)
@@ -179,7 +187,9 @@ struct take {
     struct cpu_slices *slices;
     size_t first;
     const unsigned char *data;
-    size_t rows, columns; /* of slices that are rows, their number and the elements of each */
+    /* Of slices that are rows, their number and the elements of each. Rows lie one behind the
+       other. */
+    size_t rows, columns;
     uint64_t index;
 };
 
@@ -193,8 +203,7 @@ static void take(void *argument)
                         t->index);
     else
         cpu_slicer_columns(&t->worker->slicer, t->slices, t->first, t->data,
-                           run->group_slices * run->info->element_size, t->rows, t->columns,
-                           t->index);
+                           t->columns * run->info->element_size, t->rows, t->columns, t->index);
 }
 
 /* Has the CPU take slice i of those that t is about. */
@@ -208,7 +217,7 @@ static void take_one(const struct take *t, size_t i)
                         t->data + i * t->columns * size, 1, t->columns, t->index);
     else
         cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size,
-                           run->group_slices * size, t->rows, 1, t->index);
+                           t->columns * size, t->rows, 1, t->index);
 }
 
 /* Has the GPU take elements; what it does not find, the CPU does. */
@@ -259,6 +268,15 @@ static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struc
         return false;
     }
     return !w->slicer.failed || fail(w);
+}
+
+bool axis_take_tile(struct axis_worker *w, size_t rows, size_t columns, uint64_t index)
+{
+    const struct chunk chunk = {.mapped = false};
+    struct take t = {
+        .slices = &w->slices, .data = w->buffer, .rows = rows, .columns = columns, .index = index};
+
+    return guarded_take(w, &chunk, &t);
 }
 
 /* Takes `count` elements at `data`, from the one number `at` of its group on, into the slices of

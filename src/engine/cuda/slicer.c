@@ -15,6 +15,11 @@
 #    define SLICES_LEAST ((size_t)64 << 10)
 #endif
 
+/* Nor where more bytes would come back than this, of so many that go there. */
+#ifndef SLICES_BACK
+#    define SLICES_BACK(bytes) ((bytes) / 2)
+#endif
+
 /* Elements of a part of a row, which a warp takes. */
 #define PART ((size_t)1024)
 
@@ -59,7 +64,10 @@ void slicer_close(struct engine_slicer *s)
    elements; or those of columns. */
 static size_t parts_most(enum element_type type, size_t bytes)
 {
-    return ENGINE_SLICES_MAX + bytes / element_size(type) / PART + THREADS_WANTED;
+    const size_t rows = ENGINE_SLICES_MAX + bytes / element_size(type) / PART;
+    const size_t columns = SLICES_BACK(bytes) / sizeof(struct engine_slice) + THREADS_WANTED;
+
+    return rows > columns ? rows : columns;
 }
 
 struct engine_slicer *slicer_open(const struct feeder_device *device, struct pinned_arena *arena,
@@ -116,14 +124,15 @@ const struct engine_slice *slicer_reduce(struct engine_slicer *s, bool columns, 
                                          size_t rows, size_t length, size_t *parts)
 {
     const size_t bytes = rows * length * element_size(s->launch.type);
+    const size_t slices = columns ? length : rows;
     struct cuda_slice_launch *l = &s->launch;
     size_t found;
 
     *parts = 0;
-    if (bytes < SLICES_LEAST)
+    if (bytes < SLICES_LEAST || slices * sizeof *s->found > SLICES_BACK(bytes))
         return s->found;
     *parts = columns ? column_parts(rows, length) : (length + PART - 1) / PART;
-    found = *parts * (columns ? length : rows);
+    found = *parts * slices;
     if (bytes > s->bytes || found > s->room) {
         snprintf(s->error, sizeof s->error, "internal error: too many slices");
         return NULL;
