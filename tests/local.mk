@@ -143,6 +143,7 @@ tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 if HAVE_CUDA
 test_programs += tests/unit/test_reduce_kernels tests/unit/test_reduce_cuda
 test_programs += tests/unit/test_tally_kernels tests/unit/test_tally_cuda
+test_programs += tests/unit/test_slice_kernels tests/unit/test_slice_cuda
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
@@ -158,6 +159,13 @@ tests_unit_test_tally_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_tally_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_tally_cuda_SOURCES = tests/unit/test_tally_kernels.c
 tests_unit_test_tally_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_slice_kernels_SOURCES = \
+	tests/unit/test_slice_kernels.c \
+	tests/lib/slice_emulated.cu tests/lib/tally_emulated.h tests/lib/cuda_emulated.cuh
+tests_unit_test_slice_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_slice_kernels_LDADD = tests/libemulated.a $(LDADD)
+tests_unit_test_slice_cuda_SOURCES = tests/unit/test_slice_kernels.c
+tests_unit_test_slice_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po \
 	tests/lib/$(DEPDIR)/slice_emulated.Po
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)

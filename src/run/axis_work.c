@@ -78,8 +78,8 @@ static bool open_gpu(struct axis_worker *w)
     const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
     char reason[ENGINE_REASON_MAX] = "";
 
-    w->gpu =
-        ops->open(run->gpu, run->plan->type, run->info->swap, w->buffer_size, w->number, reason);
+    w->gpu = ops->open(run->gpu, run->plan->type, run->plan->wants, run->info->swap, w->buffer_size,
+                       w->number, reason);
     if (w->gpu)
         w->buffer = ops->buffer(w->gpu);
     else
@@ -220,37 +220,64 @@ static void take_one(const struct take *t, size_t i)
                            t->columns * size, t->rows, 1, t->index);
 }
 
+/* Whether the slices that t is about have no other elements, and their sums need not be exact. */
+static bool rounded_will_do(const struct axis_run *run, const struct take *t)
+{
+    const size_t length = run->way == AXIS_ROWS ? t->columns : t->rows;
+
+    return length == run->layout->length && !axis_needs_exact_sums(run->plan);
+}
+
+/* Makes nothing of slices of which a part has not been found. */
+static void drop_missing(const struct engine_found *found, size_t slices, bool columns)
+{
+    const size_t step = columns ? slices : 1;
+
+    for (size_t i = 0; i < slices && found->parts > 1; i++) {
+        double *high = found->high + (columns ? i : i * found->parts);
+        bool all = true;
+
+        for (size_t part = 0; part < found->parts; part++)
+            all = all && !isnan(high[part * step]);
+        for (size_t part = 0; part < found->parts && !all; part++)
+            high[part * step] = NAN;
+    }
+}
+
 /* Has the GPU take elements; what it does not find, the CPU does. */
 static bool take_on_gpu(struct axis_worker *w, struct take *t)
 {
     const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
     const bool columns = w->run->way != AXIS_ROWS;
     const size_t slices = columns ? t->columns : t->rows;
-    size_t parts;
-    const struct engine_slice *found =
-        ops->reduce(w->gpu, columns, t->data, t->rows, t->columns, &parts);
+    const size_t key =
+        w->run->info->element_size < sizeof(double) ? sizeof(int32_t) : sizeof(int64_t);
+    struct engine_found found;
 
-    if (!found) {
+    if (!ops->reduce(w->gpu, columns, rounded_will_do(w->run, t), t->data, t->rows, t->columns,
+                     &found)) {
         source_error(w->run->source, "GPU: %s", ops->error(w->gpu));
         w->failed = true;
         return false;
     }
-    if (parts == 0)
+    if (found.parts == 0)
         take(t);
-    for (size_t i = 0; i < slices && parts > 0; i++) {
-        const size_t first = columns ? i : i * parts, step = columns ? slices : 1;
-        bool all = true;
+    else
+        drop_missing(&found, slices, columns);
+    for (size_t part = 0; part < found.parts; part++) {
+        const size_t at = part * (columns ? slices : 1);
 
-        for (size_t part = 0; part < parts; part++)
-            all = all && !isnan(found[first + part * step].high);
-        for (size_t part = 0; part < parts && all; part++) {
-            const struct engine_slice *f = &found[first + part * step];
-
-            cpu_slicer_put(&w->slicer, t->slices, t->first + i, f->high, f->low, f->min, f->max);
-        }
-        if (!all)
-            take_one(t, i);
+        cpu_slicer_put(
+            &w->slicer, t->slices, t->first, slices,
+            &(struct cpu_slices_found){.high = found.high + at,
+                                       .low = found.low ? found.low + at : NULL,
+                                       .min = found.min ? (const char *)found.min + at * key : NULL,
+                                       .max = found.max ? (const char *)found.max + at * key : NULL,
+                                       .step = columns ? 1 : found.parts});
     }
+    for (size_t i = 0; i < slices && found.parts > 0; i++)
+        if (isnan(found.high[columns ? i : i * found.parts]))
+            take_one(t, i);
     return !w->slicer.failed || fail(w);
 }
 
