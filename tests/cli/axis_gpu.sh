@@ -124,6 +124,12 @@ for GPUREDUCE in $programs; do
     both 'many columns, blocks of them' -j 3 -o sum,min,nan --shape=2,10,-1 --axis=1 wide_odd
     both 'many columns of chunks that hold few elements' -j 2 --chunk-size=4096 -o sum --shape=2,-1 \
         --axis=0 normal wide_small
+    for options in '-o argmin' '-o sum -t u8' '-o max -t f8e4m3'; do
+        # shellcheck disable=SC2086 # as above
+        run -D gpu $options --shape=20,-1 --axis=0 wide_normal
+        fails_like "$label, many columns, $options" \
+            'wide_normal: the GPU has no kernels for these operations on slices of [a-z0-9]*: .*'
+    done
     both 'many columns, --nan=error' --nan=error -o sum --shape=20,-1 --axis=0 wide_odd
     both 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
     cp wide_odd piped

@@ -29,7 +29,7 @@
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
-#    define ELEMENTS_MAX ((size_t)1 << 20)
+#    define ELEMENTS_MAX ((size_t)1 << 18)
 #    define RUNS 300
 #else
 #    include "lib/tally_emulated.h"
