@@ -134,7 +134,7 @@ tests_gpureduce_emulated_SOURCES = \
 	src/source/packed.c \
 	src/source/packed_cut.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
-	-DFAULTS=1 -DSLICES_LEAST=100 -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
+	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' \
 	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
@@ -143,6 +143,7 @@ tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 if HAVE_CUDA
 test_programs += tests/unit/test_reduce_kernels tests/unit/test_reduce_cuda
 test_programs += tests/unit/test_tally_kernels tests/unit/test_tally_cuda
+test_programs += tests/unit/test_slice_kernels tests/unit/test_slice_cuda
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
@@ -158,6 +159,13 @@ tests_unit_test_tally_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_test_tally_kernels_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_tally_cuda_SOURCES = tests/unit/test_tally_kernels.c
 tests_unit_test_tally_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
+tests_unit_test_slice_kernels_SOURCES = \
+	tests/unit/test_slice_kernels.c \
+	tests/lib/slice_emulated.cu tests/lib/tally_emulated.h tests/lib/cuda_emulated.cuh
+tests_unit_test_slice_kernels_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_test_slice_kernels_LDADD = tests/libemulated.a $(LDADD)
+tests_unit_test_slice_cuda_SOURCES = tests/unit/test_slice_kernels.c
+tests_unit_test_slice_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tally_emulated.Po \
 	tests/lib/$(DEPDIR)/slice_emulated.Po
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)

@@ -207,12 +207,17 @@ struct engine_unpack {
  */
 struct engine_slicer;
 
-/* A part of a slice. */
-struct engine_slice {
-    double high, low; /* their sum is that of the elements, exactly; NaN, where it has not been
-                         found, or where elements are no numbers */
-    int64_t min, max; /* keys of the extremes: of f64 exact_key's, else those of binary32, which are
-                         its bits, or, of a negative one, all but the sign inverted */
+/* What has been found of parts of slices: arrays. */
+struct engine_found {
+    size_t parts; /* that each slice has been cut into: of rows, those of a row stand side by side,
+                     and of columns part by part. 0: the caller takes the elements as soon */
+    /* The sum of both is that of a part's elements, exactly; `high` is NaN where it has not been
+       found, or where elements are no numbers. `low` is NULL where `high` is the rounded sum. */
+    double *high, *low;
+    /* Keys of the extremes, NULL where they are not wanted: of f64 exact_key's, int64_t; else those
+       of binary32, int32_t, which are its bits, or, of a negative one, all but the sign inverted.
+     */
+    void *min, *max;
 };
 
 struct engine_slices {
@@ -220,20 +225,20 @@ struct engine_slices {
     bool (*finds)(enum element_type type, unsigned wants);
 
     /* For chunks of up to `bytes`; number counts from 0, and spreads slicers over the devices. */
-    struct engine_slicer *(*open)(struct engine_state *, enum element_type type, bool swap,
-                                  size_t bytes, unsigned number, char reason[ENGINE_REASON_MAX]);
+    struct engine_slicer *(*open)(struct engine_state *, enum element_type type, unsigned wants,
+                                  bool swap, size_t bytes, unsigned number,
+                                  char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_slicer *);
 
     /* Where chunks are best put: `bytes`, aligned to pages. */
     void *(*buffer)(struct engine_slicer *);
 
-    /* Reduces `rows` rows of `length` elements at `data`, or as many columns of such rows. Sets
-       *parts to how many parts each slice has been cut into: of rows, those of a row stand side by
-       side in what is returned, and of columns part by part. 0, if the caller does it as soon. NULL
-       on failure. What is returned lives until the next call. At most `bytes`; and at most
-       ENGINE_SLICES_MAX slices. */
-    const struct engine_slice *(*reduce)(struct engine_slicer *, bool columns, const void *data,
-                                         size_t rows, size_t length, size_t *parts);
+    /* Reduces `rows` rows of `length` elements at `data`, or as many columns of such rows; with
+       `rounded`, rounded sums of slices that are not cut will do. What is found lives until the
+       next call; the caller may change it. At most `bytes`; and at most ENGINE_SLICES_MAX rows that
+       are slices. */
+    bool (*reduce)(struct engine_slicer *, bool columns, bool rounded, const void *data,
+                   size_t rows, size_t length, struct engine_found *found);
 
     const char *(*error)(const struct engine_slicer *);
 };

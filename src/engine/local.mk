@@ -58,6 +58,7 @@ cuda_sources = \
 	src/engine/cuda/slice_kernels.cu \
 	src/engine/cuda/slice_kernels.cuh \
 	src/engine/cuda/slice_launch.h \
+	src/engine/cuda/slice_types.cuh \
 	src/engine/cuda/slicer.c src/engine/cuda/slicer.h \
 	src/engine/cuda/spread.cuh \
 	src/engine/cuda/spread_f32.cu \

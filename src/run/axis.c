@@ -28,6 +28,13 @@
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 256
 
+/* Columns that a GPU reduces together: as many as fit a chunk with all their rows, so that what was
+   found of each comes back once. At most ENGINE_SLICES_MAX, and, of long columns, so many at least:
+   then runs of a row are long, and of a chunk's bytes few come back. Fewer, down to the last, where
+   there would not be work for all workers. */
+#define STRIP_COLUMNS_GPU ((uint64_t)16384)
+#define STRIP_COLUMNS_GPU_LEAST ((uint64_t)2048)
+
 static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
 static void unlock(struct axis_run *run) RELEASE(axis_run_role);
 
@@ -41,12 +48,27 @@ UNCHECKED static void unlock(struct axis_run *run)
     mutex_unlock(&run->mutex);
 }
 
+/* How many columns a GPU reduces together. */
+static size_t gpu_piece(const struct axis_run *run, unsigned workers)
+{
+    const struct axis_layout *layout = run->layout;
+    const uint64_t chunk = axis_chunk_bytes(run) / run->info->element_size;
+    uint64_t columns = chunk / layout->length;
+
+    columns = columns < STRIP_COLUMNS_GPU ? STRIP_COLUMNS_GPU : columns;
+    columns = columns > ENGINE_SLICES_MAX ? ENGINE_SLICES_MAX : columns;
+    while (columns > STRIP_COLUMNS_GPU_LEAST &&
+           layout->inner / columns * layout->outer < (uint64_t)2 * workers)
+        columns /= 2;
+    return (size_t)(columns > chunk ? chunk : columns);
+}
+
 /* Divides columns into strips, some for each worker. */
 static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece)
 {
     const uint64_t inner = run->layout->inner;
     const uint64_t most = STRIP_BYTES / run->info->element_size;
-    uint64_t columns = inner / workers / 4 / piece * piece;
+    uint64_t columns = run->gpu ? piece : inner / workers / 4 / piece * piece;
 
     columns = columns > most ? most : columns < piece ? piece : columns;
     run->strip_columns = columns;
@@ -58,7 +80,9 @@ static void choose_way(struct axis_run *run, unsigned workers)
 {
     const struct axis_layout *layout = run->layout;
     const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
-    const size_t piece = fast ? STRIP_PIECE_BYTES / run->info->element_size : STRIP_PIECE_SLOW;
+    const size_t piece = run->gpu ? gpu_piece(run, workers)
+                         : fast   ? STRIP_PIECE_BYTES / run->info->element_size
+                                  : STRIP_PIECE_SLOW;
     const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
     const uint64_t most = OWN_COLUMNS_MOST / OWN_COLUMNS * own;
     const bool random = source_is_random(run->source);
@@ -70,7 +94,8 @@ static void choose_way(struct axis_run *run, unsigned workers)
     few = run->strips * layout->outer < (uint64_t)2 * workers;
     if (layout->inner == 1) {
         run->way = AXIS_ROWS;
-    } else if (run->gpu || layout->inner <= own || (random && few && layout->inner <= most)) {
+    } else if (run->gpu ? layout->inner <= ENGINE_SLICES_MAX
+                        : layout->inner <= own || (random && few && layout->inner <= most)) {
         run->way = AXIS_BLOCKS;
     } else if (!random) {
         run->way = AXIS_SHARED;
@@ -308,13 +333,6 @@ static bool gpu_can(const struct axis_run *run)
                      "the GPU has no kernels for these operations on slices of %s: leave --device "
                      "out, or give --device=cpu",
                      element_name(type));
-        return false;
-    }
-    if (run->layout->inner > ENGINE_SLICES_MAX) {
-        source_error(run->source,
-                     "the GPU has no kernels for more than %zu columns: leave --device out, or "
-                     "give --device=cpu",
-                     ENGINE_SLICES_MAX);
         return false;
     }
     return true;

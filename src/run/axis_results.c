@@ -17,6 +17,14 @@ enum axis_kind axis_kind(const struct operation *op, enum element_type type)
     return op->integer != 0 && element_is_integer(type) ? AXIS_INTEGER : AXIS_NUMBER;
 }
 
+bool axis_needs_exact_sums(const struct axis_plan *plan)
+{
+    for (size_t i = 0; i < plan->operation_count; i++)
+        if (plan->operations[i]->member == MEMBER(mean))
+            return true;
+    return false;
+}
+
 static size_t value_size(enum axis_kind kind)
 {
     switch (kind) {

@@ -54,6 +54,9 @@ struct axis_batch {
     uint64_t refused_index; /* of the first NaN in it */
 };
 
+/* Whether it takes more than the rounded sum of each slice to finish what is asked for. */
+bool axis_needs_exact_sums(const struct axis_plan *plan);
+
 /* Makes room for the results of so many slices. False without memory; then, too, it has to be
    closed. */
 bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room);

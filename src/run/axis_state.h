@@ -17,7 +17,8 @@
 MUTEX_ROLE(axis_run_role);
 MUTEX_ROLE(axis_group_role);
 
-/* Rows of a strip that are read together where they are not mapped. */
+/* Rows of a strip that are read together, on the CPU, where they are not mapped: so many at least.
+ */
 #define AXIS_READ_ROWS 16
 
 /* How the input is shared out. */
@@ -78,9 +79,12 @@ struct axis_worker {
     struct cpu_slices part;
     uint64_t part_group, part_taken;
 
-    unsigned char *buffer; /* for chunks; of strips, for the rows of one */
+    unsigned char *buffer; /* for chunks; of strips, for rows of one */
     size_t buffer_size;
 };
+
+/* Bytes of the chunks of an input, a multiple of 64. */
+size_t axis_chunk_bytes(const struct axis_run *run);
 
 /* Makes the worker ready. False without memory; it has to be closed then, too. */
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number);
@@ -91,6 +95,11 @@ void axis_worker_run(struct axis_worker *w);
 
 /* The same for strips of columns. */
 void axis_strips_run(struct axis_worker *w);
+
+/* Takes `rows` rows of `columns` elements that lie one behind the other in the worker's buffer:
+   parts of its first slices, which are columns, in which they have the indices from `index` on.
+   False on failure. */
+bool axis_take_tile(struct axis_worker *w, size_t rows, size_t columns, uint64_t index);
 
 /* Hands in the results of `count` slices that are complete, from the one number `from` of s on. The
    first is number `first` of all. False on failure, or where nobody needs more. */

@@ -11,7 +11,6 @@ struct take {
     struct axis_worker *worker;
     const unsigned char *data;
     size_t stride, rows, columns;
-    uint64_t index;
 };
 
 static void take(void *argument)
@@ -19,7 +18,7 @@ static void take(void *argument)
     const struct take *t = argument;
 
     cpu_slicer_columns(&t->worker->slicer, &t->worker->slices, 0, t->data, t->stride, t->rows,
-                       t->columns, t->index);
+                       t->columns, 0);
 }
 
 /* Takes columns of a block that is mapped: all rows. */
@@ -46,24 +45,19 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
     const struct axis_run *run = w->run;
     const struct axis_layout *layout = run->layout;
     const size_t width = columns * run->info->element_size;
-    const uint64_t most = AXIS_READ_ROWS;
+    const uint64_t most = w->buffer_size / width;
 
     for (uint64_t row = 0; row < layout->length; row += most) {
         const uint64_t left = layout->length - row;
         const size_t rows = (size_t)(left < most ? left : most);
-        struct take t = {.worker = w,
-                         .data = w->buffer,
-                         .stride = width,
-                         .rows = rows,
-                         .columns = columns,
-                         .index = row};
 
         for (size_t i = 0; i < rows; i++)
             if (!source_read_range(run->source,
                                    (block * layout->length + row + i) * layout->inner + column,
                                    columns, w->buffer + i * width))
                 return false;
-        take(&t);
+        if (!axis_take_tile(w, rows, columns, row))
+            return false;
     }
     return true;
 }
@@ -97,7 +91,9 @@ static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
     const uint64_t first = strip * run->strip_columns, left = layout->inner - first;
     const uint64_t columns = left < run->strip_columns ? left : run->strip_columns;
     struct chunk chunk = {.index = block * run->group_elements};
-    const bool mapped = source_lend(run->source, chunk.index, (size_t)run->group_elements, &chunk);
+    /* A GPU's copies begin in its buffer. */
+    const bool mapped =
+        !w->gpu && source_lend(run->source, chunk.index, (size_t)run->group_elements, &chunk);
     bool good = true;
 
     for (uint64_t i = 0; i < columns && good; i += run->group_slices) {

@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "run/axis_state.h"
+#include "sys/align.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
 
@@ -77,13 +78,23 @@ static bool open_gpu(struct axis_worker *w)
     const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
     char reason[ENGINE_REASON_MAX] = "";
 
-    w->gpu =
-        ops->open(run->gpu, run->plan->type, run->info->swap, w->buffer_size, w->number, reason);
+    w->gpu = ops->open(run->gpu, run->plan->type, run->plan->wants, run->info->swap, w->buffer_size,
+                       w->number, reason);
     if (w->gpu)
         w->buffer = ops->buffer(w->gpu);
     else
         source_error(run->source, "GPU: %s", reason);
     return w->gpu;
+}
+
+size_t axis_chunk_bytes(const struct axis_run *run)
+{
+    const size_t bytes = run->options->chunk_size  ? run->options->chunk_size
+                         : run->info->buffer_bytes ? run->info->buffer_bytes
+                         : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
+                                                   : engine_cpu.chunk_bytes;
+
+    return align_up(bytes, ALIGNMENT);
 }
 
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number)
@@ -98,13 +109,10 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     w->run = run;
     w->number = number;
     task_thread_init(&w->thread);
-    w->buffer_size = run->options->chunk_size  ? run->options->chunk_size
-                     : run->info->buffer_bytes ? run->info->buffer_bytes
-                     : run->gpu                ? engine_get(ENGINE_CUDA)->chunk_bytes
-                                               : engine_cpu.chunk_bytes;
-    if (run->way == AXIS_STRIPS)
-        w->buffer_size = AXIS_READ_ROWS * run->group_slices * run->info->element_size;
-    w->buffer_size = (w->buffer_size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    w->buffer_size = axis_chunk_bytes(run);
+    if (run->way == AXIS_STRIPS && !run->gpu)
+        w->buffer_size =
+            align_up(AXIS_READ_ROWS * run->group_slices * run->info->element_size, ALIGNMENT);
     if (run->gpu && !open_gpu(w))
         return false;
     if (!run->gpu)
@@ -179,7 +187,9 @@ struct take {
     struct cpu_slices *slices;
     size_t first;
     const unsigned char *data;
-    size_t rows, columns; /* of slices that are rows, their number and the elements of each */
+    /* Of slices that are rows, their number and the elements of each. Rows lie one behind the
+       other. */
+    size_t rows, columns;
     uint64_t index;
 };
 
@@ -193,8 +203,7 @@ static void take(void *argument)
                         t->index);
     else
         cpu_slicer_columns(&t->worker->slicer, t->slices, t->first, t->data,
-                           run->group_slices * run->info->element_size, t->rows, t->columns,
-                           t->index);
+                           t->columns * run->info->element_size, t->rows, t->columns, t->index);
 }
 
 /* Has the CPU take slice i of those that t is about. */
@@ -208,7 +217,31 @@ static void take_one(const struct take *t, size_t i)
                         t->data + i * t->columns * size, 1, t->columns, t->index);
     else
         cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size,
-                           run->group_slices * size, t->rows, 1, t->index);
+                           t->columns * size, t->rows, 1, t->index);
+}
+
+/* Whether the slices that t is about have no other elements, and their sums need not be exact. */
+static bool rounded_will_do(const struct axis_run *run, const struct take *t)
+{
+    const size_t length = run->way == AXIS_ROWS ? t->columns : t->rows;
+
+    return length == run->layout->length && !axis_needs_exact_sums(run->plan);
+}
+
+/* Makes nothing of slices of which a part has not been found. */
+static void drop_missing(const struct engine_found *found, size_t slices, bool columns)
+{
+    const size_t step = columns ? slices : 1;
+
+    for (size_t i = 0; i < slices && found->parts > 1; i++) {
+        double *high = found->high + (columns ? i : i * found->parts);
+        bool all = true;
+
+        for (size_t part = 0; part < found->parts; part++)
+            all = all && !isnan(high[part * step]);
+        for (size_t part = 0; part < found->parts && !all; part++)
+            high[part * step] = NAN;
+    }
 }
 
 /* Has the GPU take elements; what it does not find, the CPU does. */
@@ -217,31 +250,34 @@ static bool take_on_gpu(struct axis_worker *w, struct take *t)
     const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
     const bool columns = w->run->way != AXIS_ROWS;
     const size_t slices = columns ? t->columns : t->rows;
-    size_t parts;
-    const struct engine_slice *found =
-        ops->reduce(w->gpu, columns, t->data, t->rows, t->columns, &parts);
+    const size_t key =
+        w->run->info->element_size < sizeof(double) ? sizeof(int32_t) : sizeof(int64_t);
+    struct engine_found found;
 
-    if (!found) {
+    if (!ops->reduce(w->gpu, columns, rounded_will_do(w->run, t), t->data, t->rows, t->columns,
+                     &found)) {
         source_error(w->run->source, "GPU: %s", ops->error(w->gpu));
         w->failed = true;
         return false;
     }
-    if (parts == 0)
+    if (found.parts == 0)
         take(t);
-    for (size_t i = 0; i < slices && parts > 0; i++) {
-        const size_t first = columns ? i : i * parts, step = columns ? slices : 1;
-        bool all = true;
+    else
+        drop_missing(&found, slices, columns);
+    for (size_t part = 0; part < found.parts; part++) {
+        const size_t at = part * (columns ? slices : 1);
 
-        for (size_t part = 0; part < parts; part++)
-            all = all && !isnan(found[first + part * step].high);
-        for (size_t part = 0; part < parts && all; part++) {
-            const struct engine_slice *f = &found[first + part * step];
-
-            cpu_slicer_put(&w->slicer, t->slices, t->first + i, f->high, f->low, f->min, f->max);
-        }
-        if (!all)
-            take_one(t, i);
+        cpu_slicer_put(
+            &w->slicer, t->slices, t->first, slices,
+            &(struct cpu_slices_found){.high = found.high + at,
+                                       .low = found.low ? found.low + at : NULL,
+                                       .min = found.min ? (const char *)found.min + at * key : NULL,
+                                       .max = found.max ? (const char *)found.max + at * key : NULL,
+                                       .step = columns ? 1 : found.parts});
     }
+    for (size_t i = 0; i < slices && found.parts > 0; i++)
+        if (isnan(found.high[columns ? i : i * found.parts]))
+            take_one(t, i);
     return !w->slicer.failed || fail(w);
 }
 
@@ -259,6 +295,15 @@ static bool guarded_take(struct axis_worker *w, const struct chunk *chunk, struc
         return false;
     }
     return !w->slicer.failed || fail(w);
+}
+
+bool axis_take_tile(struct axis_worker *w, size_t rows, size_t columns, uint64_t index)
+{
+    const struct chunk chunk = {.mapped = false};
+    struct take t = {
+        .slices = &w->slices, .data = w->buffer, .rows = rows, .columns = columns, .index = index};
+
+    return guarded_take(w, &chunk, &t);
 }
 
 /* Takes `count` elements at `data`, from the one number `at` of its group on, into the slices of

@@ -39,6 +39,21 @@ head -c 480000 /dev/zero >zeros
     tail -c +40033 normal
 } >odd
 
+# 20 rows of 70001 columns of f32; and 2 of 75000, which chunks hold few rows of.
+"$bench" generate -q -d normal -t f32 -b 5600080 >wide_normal
+"$bench" generate -q -d full -t f32 -b 5600080 >wide_full
+head -c 600000 wide_normal >wide_small
+{
+    head -c 2600000 wide_normal
+    tail -c +40001 odd | head -c 32
+    tail -c +2600033 wide_normal
+} >wide_odd
+{
+    printf abc
+    tail -c 4000 wide_full
+    cat wide_normal
+} >wide_skewed
+
 for GPUREDUCE in $programs; do
     label=$(gpu_label)
     kinds='normal wide full sparse cancel zeros odd'
@@ -93,9 +108,36 @@ for GPUREDUCE in $programs; do
     run -D gpu -o sum -t i32 --shape=-1,100 --axis=0 normal
     is "$label, other types" 1 '' \
         'gpureduce: normal: the GPU has no kernels for these operations on slices of i32: leave --device out, or give --device=cpu'
-    run -D gpu -o sum --shape=1,-1 --axis=0 normal
-    is "$label, many columns" 1 '' \
-        'gpureduce: normal: the GPU has no kernels for more than 65536 columns: leave --device out, or give --device=cpu'
+
+    # More columns than workers have accumulators for: in strips, of a file; and in order.
+    wide_kinds='wide_normal wide_odd'
+    ! emulated || wide_kinds="$wide_kinds wide_full"
+    for kind in $wide_kinds; do
+        for options in '-j 1' '-j 4 --chunk-size=400000' '-t f64' '-t >f2 -j 3'; do
+            # shellcheck disable=SC2086 # several options
+            both "many columns, $kind, $options" $options -o sum,mean,min,max --shape=20,-1 --axis=0 \
+                $kind
+        done
+    done
+    both 'many columns, few rows' -j 2 -o sum,max --shape=3,-1 --axis=0 wide_odd
+    both 'many columns, one row' -j 2 -o sum,min --shape=1,-1 --axis=0 wide_normal
+    both 'many columns, blocks of them' -j 3 -o sum,min,nan --shape=2,10,-1 --axis=1 wide_odd
+    both 'many columns of chunks that hold few elements' -j 2 --chunk-size=4096 -o sum --shape=2,-1 \
+        --axis=0 normal wide_small
+    for options in '-o argmin' '-o sum -t u8' '-o max -t f8e4m3'; do
+        # shellcheck disable=SC2086 # as above
+        run -D gpu $options --shape=20,-1 --axis=0 wide_normal
+        fails_like "$label, many columns, $options" \
+            'wide_normal: the GPU has no kernels for these operations on slices of [a-z0-9]*: .*'
+    done
+    both 'many columns, --nan=error' --nan=error -o sum --shape=20,-1 --axis=0 wide_odd
+    both 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
+    cp wide_odd piped
+    both 'many columns, a pipe' -j 3 -o sum,min --shape=20,70001 --axis=0 -
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q -f wide_odd -o wide.zst
+        both 'many columns, compressed' -j 3 -o sum,max --shape=20,-1 --axis=0 wide.zst
+    fi
 
     emulated || continue
     # Every call of CUDA fails once, alone and with all that follow it.
@@ -116,6 +158,21 @@ for GPUREDUCE in $programs; do
             fi
         done
         call=$((call + 1))
+    done
+    # The same with strips of columns.
+    expected=$("$GPUREDUCE" -q -D cpu -o sum --shape=20,-1 --axis=0 wide_odd | cksum)
+    call=1
+    while [ $call -le 45 ]; do
+        for fault in $call $call+; do
+            environment="GPUREDUCE_CUDA_FAULT=$fault"
+            run -q -D gpu -j 2 -o sum --shape=20,-1 --axis=0 wide_odd
+            case $status in
+            0) ok "$label, strips, call $fault" test "$(cksum <out)" = "$expected" ;;
+            3) ok "$label, strips, call $fault: no result" test ! -s out -a "$(wc -l <err)" -eq 1 ;;
+            *) ok "$label, strips, call $fault: the GPU has failed" grep -q '^gpureduce: wide_odd: GPU: ' err ;;
+            esac
+        done
+        call=$((call + 3))
     done
     environment=
     ok "$label, a GPU failed in the middle of the work $failed times" test "$failed" -gt 10

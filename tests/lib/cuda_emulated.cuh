@@ -186,6 +186,8 @@ __attribute__((unused)) static double emulated_directed(double a, double b, doub
 {
     const double sum = a + b, b_seen = sum - a, rest = (a - (sum - b_seen)) + (b - b_seen);
 
+    if (isinf(a) || isinf(b))
+        return sum;
     return rest != 0 && (rest > 0) == (towards > 0) ? nextafter(sum, towards) : sum;
 }
 __attribute__((unused)) static float emulated_directed_float(float a, float b, float towards)

@@ -33,19 +33,18 @@ static const uint32_t last_lanes32[2 * CPU_LANES_MAX] = {[CPU_LANES_MAX... 2 * C
 static const uint64_t last_lanes64[CPU_LANES_MAX] = {[CPU_LANES_MAX / 2 ... CPU_LANES_MAX - 1] =
                                                          UINT64_MAX};
 
-/* The last step of a row, which its length is no multiple of: a place with as many elements as a
-   step, of which the last are those that are wanted, and the others some of the row. */
+/* The same for the first n lanes: they begin n before the middle. */
+static const uint32_t first_lanes32[2 * CPU_LANES_MAX] = {[0 ... CPU_LANES_MAX - 1] = UINT32_MAX};
+
+/* The last step of a row that is a step long at least, but of no multiple of steps: the last of its
+   elements are those that are wanted, the others have been before. Of a shorter row, all that there
+   is: the first are its elements, the others some of others. */
 INLINE_TARGET const unsigned char *row_end(const unsigned char *row, size_t length,
-                                           unsigned char *buffer, enum element_type type)
+                                           enum element_type type)
 {
     const size_t size = element_formats[type].size, step = STEP(type);
 
-    if (length >= step)
-        return row + (length - step) * size;
-    for (size_t i = 0; i < step - length; i++)
-        memcpy(buffer + i * size, row, size);
-    memcpy(buffer + (step - length) * size, row, length * size);
-    return buffer;
+    return length >= step ? row + (length - step) * size : row;
 }
 
 /* The keys of lanes, as exact_keys, and their values. */
@@ -116,25 +115,30 @@ INLINE_TARGET vecd row_plain(const unsigned char *row, size_t length, struct bou
         }
     }
     if (whole < length) {
-        unsigned char buffer[V_LANES * sizeof(double)];
-        const vec bits = step_bits(row_end(row, length, buffer, type), type);
-        const vec last =
-            v_and(bits, v_load_f32(last_lanes32 + CPU_LANES_MAX - V_LANES + (length - whole)));
+        const vec wanted =
+            whole == 0 ? v_load_f32(first_lanes32 + CPU_LANES_MAX - length)
+                       : v_load_f32(last_lanes32 + CPU_LANES_MAX - V_LANES + (length - whole));
+        const vec all = step_bits(row_end(row, length, type), type), bits = v_and(all, wanted);
 
         bounds_take(bounds, bits);
-        sum = d_add(sum, v_low(last));
-        other = d_add(other, v_high(last));
-        if (extremes) {
-            min = v_min_s(min, v_order(bits));
-            max = v_max_s(max, v_order(bits));
+        sum = d_add(sum, v_low(bits));
+        other = d_add(other, v_high(bits));
+        if (extremes) { /* of lanes that are not wanted, infinities: no row that has one is plain */
+            const vec last = v_set1(INFINITY32), first = v_set1(~INFINITY32);
+            const vec order = v_order(all);
+
+            min = v_min_s(min, v_xor(v_and(v_xor(order, last), wanted), last));
+            max = v_max_s(max, v_xor(v_and(v_xor(order, first), wanted), first));
         }
     }
     if (extremes) { /* an order of an order is the bits */
-        *keys = row_keys_none();
-        row_keys_take(keys, v_low(v_order(min)));
-        row_keys_take(keys, v_high(v_order(min)));
-        row_keys_take(keys, v_low(v_order(max)));
-        row_keys_take(keys, v_high(v_order(max)));
+        const wvec low[2] = {w_order(d_bits(v_low(v_order(min)))),
+                             w_order(d_bits(v_low(v_order(max))))};
+        const wvec high[2] = {w_order(d_bits(v_high(v_order(min)))),
+                              w_order(d_bits(v_high(v_order(max))))};
+
+        keys->min = w_min_s(low[0], high[0]);
+        keys->max = w_max_s(low[1], high[1]);
     }
     return d_add(sum, other);
 }
@@ -163,14 +167,14 @@ INLINE_TARGET void rows_plain(const unsigned char *const row[W_LANES], size_t le
     }
 }
 
-/* Adds elements of each row, the vectors of which have been turned, from the one number `first` on.
- */
+/* Adds elements of each row, the vectors of which have been turned, from the one number `first` on,
+   up to before number `end`. */
 INLINE_TARGET void add_turned(struct sums *s, struct row_keys *keys, const vecd *turned,
-                              size_t first, bool extremes)
+                              size_t first, size_t end, bool extremes)
 {
     UNROLL_INLINED(8)
     for (size_t k = 0; k < W_LANES; k++) {
-        if (k < first)
+        if (k < first || k >= end)
             continue;
         sums_add(s, turned[k]);
         if (extremes)
@@ -191,14 +195,14 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
 
     for (size_t j = 0; j < length; j += step) {
         const bool end = length - j < step;
-        const size_t drop = end ? step - (length - j) : 0; /* of the elements of the last step */
-        unsigned char buffer[V_LANES * sizeof(double)];
+        /* Of the elements of a last step, those from `wanted` on, up to before `behind`, are. */
+        const size_t wanted = end && length >= step ? step - (length - j) : 0;
+        const size_t behind = length < step ? length : step;
 
         UNROLL_INLINED(8)
         for (int k = 0; k < W_LANES; k++) {
             prefetch_rows(row[k] + j * size);
-            step_values(values, end ? row_end(row[k], length, buffer, type) : row[k] + j * size,
-                        type);
+            step_values(values, end ? row_end(row[k], length, type) : row[k] + j * size, type);
             for (int half = 0; half < HALVES(type); half++)
                 turned[half][k] = values[half];
         }
@@ -206,7 +210,8 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
             const size_t before = (size_t)half * W_LANES;
 
             d_transpose(turned[half]);
-            add_turned(&s, &keys, turned[half], drop > before ? drop - before : 0, extremes);
+            add_turned(&s, &keys, turned[half], wanted > before ? wanted - before : 0,
+                       behind > before ? behind - before : 0, extremes);
         }
     }
     d_store(to->high + i, s.high);
@@ -218,11 +223,26 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
         bad[i + k] = exact_bits(left[k]) != 0;
 }
 
+/* Where to load a row from, which is number i: a step of a row that is shorter must not reach
+   behind the last of `rows`. `place` has room for one step. */
+INLINE_TARGET const unsigned char *row_place(const unsigned char *x, size_t i, size_t rows,
+                                             size_t length, unsigned char *place,
+                                             enum element_type type)
+{
+    const size_t size = element_formats[type].size, bytes = length * size;
+    const unsigned char *row = x + i * bytes;
+
+    if (length >= STEP(type) || (rows - i) * bytes >= STEP(type) * size)
+        return row;
+    memcpy(place, row, bytes);
+    return place;
+}
+
 INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length,
                               const struct cpu_slice_results *to, bool *bad, enum element_type type,
                               bool extremes)
 {
-    const size_t bytes = length * element_formats[type].size;
+    unsigned char places[W_LANES][V_LANES * sizeof(double)] = {{0}};
     const size_t fit = GROUP_ELEMENTS / length / W_LANES * W_LANES;
     const size_t group = fit < W_LANES ? W_LANES : fit < GROUP_ROWS ? fit : GROUP_ROWS;
 
@@ -237,7 +257,7 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
                 const size_t n = end - i < W_LANES ? end - i : W_LANES;
 
                 for (size_t k = 0; k < W_LANES; k++) /* the last one stands in for those behind */
-                    row[k] = x + (i + (k < n ? k : n - 1)) * bytes;
+                    row[k] = row_place(x, i + (k < n ? k : n - 1), rows, length, places[k], type);
                 if (pass == 0)
                     rows_plain(row, length, &bounds, to, i, type, extremes);
                 else

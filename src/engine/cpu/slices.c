@@ -2,6 +2,7 @@
 
 #include "engine/cpu/slices.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -598,28 +599,47 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     }
 }
 
-void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t i, double high, double low,
-                    int64_t min, int64_t max)
+/* Clears rows up to before number `end`, which nothing has cleared. */
+static void begin_rows(struct cpu_slices *s, size_t end)
 {
-    int32_t narrow[2] = {(int32_t)min, (int32_t)max};
-    int64_t wide[2] = {min, max};
-    struct cpu_slices one = {.high = &high, .low = &low};
-
-    if (element_size(z->given) < sizeof(double)) {
-        wide[0] = wide_key(narrow[0]);
-        wide[1] = wide_key(narrow[1]);
-    }
-    one.min = s->key_size == sizeof *narrow ? (void *)&narrow[0] : &wide[0];
-    one.max = s->key_size == sizeof *narrow ? (void *)&narrow[1] : &wide[1];
-    if (s->kind == CPU_SLICES_ROWS && i >= s->filled) {
+    for (size_t i = s->filled; i < end; i++) {
         s->high[i] = s->low[i] = 0;
         if (s->min) {
             ((int64_t *)s->min)[i] = INT64_MAX;
             ((int64_t *)s->max)[i] = INT64_MIN;
         }
-        s->filled = i + 1;
     }
-    add_slice(z, s, i, &one, 0);
+    s->filled = s->filled < end ? end : s->filled;
+}
+
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
+                    const struct cpu_slices_found *found)
+{
+    const bool narrow = element_size(z->given) < sizeof(double);
+    int64_t wide[2] = {0, 0};
+    double high, low = 0;
+    struct cpu_slices one = {.high = &high, .low = &low, .min = &wide[0], .max = &wide[1]};
+
+    if (s->kind == CPU_SLICES_ROWS)
+        begin_rows(s, first + count);
+    for (size_t i = 0, at = 0; i < count; i++, at += found->step) {
+        high = found->high[at];
+        if (isnan(high))
+            continue;
+        if (found->low)
+            low = found->low[at];
+        if (s->min && narrow && s->key_size == sizeof(int32_t)) {
+            memcpy(one.min, (const int32_t *)found->min + at, sizeof(int32_t));
+            memcpy(one.max, (const int32_t *)found->max + at, sizeof(int32_t));
+        } else if (s->min && narrow) {
+            wide[0] = wide_key(((const int32_t *)found->min)[at]);
+            wide[1] = wide_key(((const int32_t *)found->max)[at]);
+        } else if (s->min) {
+            wide[0] = ((const int64_t *)found->min)[at];
+            wide[1] = ((const int64_t *)found->max)[at];
+        }
+        add_slice(z, s, first + i, &one, 0);
+    }
 }
 
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,

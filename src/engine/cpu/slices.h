@@ -94,10 +94,18 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count);
 
-/* Adds what a GPU has found of a part of slice i (struct engine_slice), of elements of the slicer's
-   type, a float of 16 bits or more. Of rows, slices begin in order. */
-void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t i, double high, double low,
-                    int64_t min, int64_t max);
+/* What a GPU has found of slices, as struct engine_found has it, of elements of the slicer's type,
+   a float of 16 bits or more: arrays that have one of them every `step` numbers. */
+struct cpu_slices_found {
+    const double *high, *low;
+    const void *min, *max;
+    size_t step;
+};
+
+/* Adds what was found of `count` slices, from the one number `first` on; nothing of those whose
+   `high` is NaN. Of rows, slices begin in order, and these have begun then. */
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
+                    const struct cpu_slices_found *found);
 
 /* Whether nothing of the slice needed a partial result: then *sum is that of its elements, rounded,
    and *rest what that left, exactly. */

@@ -243,11 +243,11 @@ static struct engine_unpacker *cuda_unpack_begin(struct engine_state *engine, un
 }
 
 static struct engine_slicer *cuda_slicer_open(struct engine_state *engine, enum element_type type,
-                                              bool swap, size_t bytes, unsigned number,
-                                              char reason[ENGINE_REASON_MAX])
+                                              unsigned wants, bool swap, size_t bytes,
+                                              unsigned number, char reason[ENGINE_REASON_MAX])
 {
-    return slicer_open(&engine->devices[number % engine->device_count], &engine->arena, type, swap,
-                       bytes, reason);
+    return slicer_open(&engine->devices[number % engine->device_count], &engine->arena, type, wants,
+                       swap, bytes, reason);
 }
 
 static const struct engine_slices cuda_slice_engine = {

@@ -1,93 +1,46 @@
 /*
  * The kernels of slices, without their launch. A sum is kept as two numbers, high + low, as on the
- * CPU (engine/cpu/kernel_slices.h): an element is added by two two-sums, and where the second
- * leaves something, or is no number, nothing is said of the slice, and the CPU takes its elements.
- * So whatever the order of additions is, what is found is exact.
+ * CPU (engine/cpu/kernel_slices.h): a number is added by two two-sums, and where the second leaves
+ * something, or is no number, nothing is said of the slice, and the CPU takes its elements. So
+ * whatever the order of additions is, what is found is exact.
+ *
+ * Elements of up to 32 bits are added up plainly before that, a few of a slice at a time: in
+ * binary64, once rounding down and once rounding up. The two are the same just when nothing was
+ * rounded (reducer32.cuh); if they are not, these elements are added one by one.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_KERNELS_CUH
 #define GPUREDUCE_CUDA_SLICE_KERNELS_CUH
 
 #include "engine/cuda/slice_launch.h"
-#include "engine/cuda/types.cuh"
+#include "engine/cuda/slice_types.cuh"
 
-static const unsigned SLICE_THREADS = 256, SLICE_ALL_LANES = 0xffffffffu;
+/* Threads of a block, and blocks of a multiprocessor: as many as there are registers for. With 128
+   bytes of each thread 64 KiB are in flight. */
+static const unsigned SLICE_THREADS = 128, SLICE_BLOCKS = 4;
 
-/* How elements are loaded: their bits, in the machine's byte order; the value, and the key that
-   extremes are found by, which is that of binary32 or of binary64. */
-template <typename Type> struct slice_element;
+static const unsigned SLICE_ALL_LANES = 0xffffffffu;
 
-template <> struct slice_element<f32> {
-    typedef uint32_t word;
-    typedef int32_t key;
-    __device__ static __forceinline__ word swap(word w)
-    {
-        return __byte_perm(w, 0, 0x0123);
-    }
-    __device__ static __forceinline__ float value(word w)
-    {
-        return __uint_as_float(w);
-    }
-};
-
-template <typename Type> struct slice_element16 {
-    typedef uint16_t word;
-    typedef int32_t key;
-    __device__ static __forceinline__ word swap(word w)
-    {
-        return (word)__byte_perm(w, 0, 0x4401);
-    }
-    __device__ static __forceinline__ float value(word w)
-    {
-        return Type::element(w, 0);
-    }
-};
-
-template <> struct slice_element<f16> : slice_element16<f16> {
-};
-template <> struct slice_element<bf16> : slice_element16<bf16> {
-};
-
-template <> struct slice_element<f64> {
-    typedef uint64_t word;
-    typedef int64_t key;
-    __device__ static __forceinline__ word swap(word w)
-    {
-        return (word)__byte_perm((uint32_t)w, 0, 0x0123) << 32 |
-               __byte_perm((uint32_t)(w >> 32), 0, 0x0123);
-    }
-    __device__ static __forceinline__ double value(word w)
-    {
-        return __longlong_as_double((long long)w);
-    }
-};
-
-/* What is known of elements. */
-template <typename Key> struct slice_state {
+/* A sum. */
+struct slice_sum {
     double high, low;
-    Key min, max;
     bool left; /* something could not be added */
 
     __device__ __forceinline__ void clear()
     {
         high = low = 0;
-        min = limits<Key>::ORDER_MAX;
-        max = (Key)~limits<Key>::ORDER_MAX;
         left = false;
     }
 
-    template <typename Value> __device__ __forceinline__ void take(Value x)
+    __device__ __forceinline__ void add(double x)
     {
-        const Key key = order_of(x);
         double error, rest;
 
-        high = exact_two_sum(high, (double)x, &error);
+        high = exact_two_sum(high, x, &error);
         low = exact_two_sum(low, error, &rest);
         left = left || !(rest == 0); /* NaN, too */
-        min = key < min ? key : min;
-        max = key > max ? key : max;
     }
 
-    __device__ __forceinline__ void merge(const slice_state &other)
+    __device__ __forceinline__ void merge(const slice_sum &other)
     {
         double error, low_error, rest;
 
@@ -95,72 +48,360 @@ template <typename Key> struct slice_state {
         low = exact_two_sum(low, other.low, &low_error);
         low = exact_two_sum(low, error, &rest);
         left = left || other.left || !(rest == 0) || !(low_error == 0);
-        min = other.min < min ? other.min : min;
-        max = other.max > max ? other.max : max;
-    }
-
-    __device__ __forceinline__ void put(struct engine_slice *to) const
-    {
-        to->high = left ? __longlong_as_double(0x7ff8000000000000ll) : high;
-        to->low = low;
-        to->min = min;
-        to->max = max;
     }
 };
 
-template <typename Type>
-__device__ static __forceinline__ auto slice_load(const struct cuda_slice_launch *job, size_t i)
-    -> decltype(slice_element<Type>::value(0))
-{
-    typedef slice_element<Type> element;
-    const typename element::word w = ((const typename element::word *)job->data)[i];
+/* Adds up plainly: all so far, rounded down and rounded up. */
+template <typename Type> struct slice_plain {
+    double down, up;
 
-    return element::value(job->swap ? element::swap(w) : w);
-}
-
-/* LANES neighbouring threads, a power of two of a warp, take a part of a row. */
-template <typename Type, unsigned LANES>
-__global__ void __launch_bounds__(SLICE_THREADS)
-    slice_rows(const __grid_constant__ struct cuda_slice_launch job)
-{
-    const size_t number = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / LANES;
-    const bool any = number < job.rows * job.parts;
-    const size_t row = any ? number / job.parts : 0, part = any ? number % job.parts : 0;
-    const size_t begin = part * job.part;
-    const size_t end = !any ? 0 : job.length - begin < job.part ? job.length : begin + job.part;
-    slice_state<typename slice_element<Type>::key> s, other;
-
-    s.clear();
-    for (size_t i = begin + threadIdx.x % LANES; i < end; i += LANES)
-        s.take(slice_load<Type>(&job, row * job.length + i));
-    for (unsigned distance = LANES / 2; distance > 0; distance /= 2) {
-        other.high = __shfl_xor_sync(SLICE_ALL_LANES, s.high, distance);
-        other.low = __shfl_xor_sync(SLICE_ALL_LANES, s.low, distance);
-        other.min = __shfl_xor_sync(SLICE_ALL_LANES, s.min, distance);
-        other.max = __shfl_xor_sync(SLICE_ALL_LANES, s.max, distance);
-        other.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)s.left, distance) != 0;
-        s.merge(other);
+    __device__ __forceinline__ void begin(double x)
+    {
+        down = up = x;
     }
-    if (any && threadIdx.x % LANES == 0)
-        s.put(&job.found[number]);
+    __device__ __forceinline__ void add(double x)
+    {
+        add(x, x);
+    }
+    __device__ __forceinline__ void add(double other_down, double other_up)
+    {
+        down = __dadd_rd(down, other_down);
+        if (!slice_type<Type>::FITS)
+            up = __dadd_ru(up, other_up);
+    }
+    /* Whether nothing was rounded. Infinities may be in it; of a NaN it is not true where a type
+       does not always fit. */
+    __device__ __forceinline__ bool fits() const
+    {
+        return slice_type<Type>::FITS || down == up;
+    }
+};
+
+/* Adds element j of each vector to a sum. */
+template <typename Type, int N, int COUNT, bool PLAIN> struct slice_adder {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+
+    __device__ static __forceinline__ void add(slice_sum *sum, const words *v, int j)
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            sum->add(type::template value<N>(v[i], j));
+    }
+};
+template <typename Type, int N, int COUNT> struct slice_adder<Type, N, COUNT, true> {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+
+    __device__ static __forceinline__ void add(slice_sum *sum, const words *v, int j)
+    {
+        slice_plain<Type> plain;
+
+        plain.begin(type::template value<N>(v[0], j));
+#pragma unroll
+        for (int i = 1; i < COUNT; i++)
+            plain.add(type::template value<N>(v[i], j));
+        if (plain.fits())
+            sum->add(plain.down);
+        else
+            slice_adder<Type, N, COUNT, false>::add(sum, v, j);
+    }
+};
+
+/* Stores N neighbours; the first is aligned as all of them, up to 16 bytes. */
+template <int N, typename Word>
+__device__ static __forceinline__ void slice_store(Word *to, const Word (&x)[N])
+{
+    struct alignas(N * sizeof(Word) < 16 ? N * sizeof(Word) : 16) all {
+        Word x[N];
+    } words;
+
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        words.x[j] = x[j];
+    *(struct all *)to = words;
 }
 
-/* A thread takes a part of a column: neighbouring threads load neighbouring elements, whatever the
-   number of columns is. */
-template <typename Type>
-__global__ void __launch_bounds__(SLICE_THREADS)
+/* Puts what was found of slices number i to i + N - 1. */
+template <int N, typename Key>
+__device__ static __forceinline__ void slice_put(const struct cuda_slice_launch *job, size_t i,
+                                                 const slice_sum (&sum)[N], const Key (&min)[N],
+                                                 const Key (&max)[N])
+{
+    double high[N], low[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        high[j] = job->low ? sum[j].high : __dadd_rn(sum[j].high, sum[j].low);
+        if (sum[j].left || !(fabs(high[j]) < __longlong_as_double(0x7ff0000000000000ll)))
+            high[j] = __longlong_as_double(0x7ff8000000000000ll);
+        low[j] = sum[j].low;
+    }
+    slice_store<N>(job->high + i, high);
+    if (job->low)
+        slice_store<N>(job->low + i, low);
+    if (job->min) {
+        slice_store<N>((Key *)job->min + i, min);
+        slice_store<N>((Key *)job->max + i, max);
+    }
+}
+
+/* Columns: a thread takes a part of N neighbouring ones, and its neighbours the next ones, whatever
+   the number of columns is. */
+template <typename Type, int N> struct slice_column_state {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+
+    slice_sum sum[N];
+    typename type::template extremes<N> extremes;
+
+    /* Takes COUNT rows. */
+    template <int COUNT>
+    __device__ __forceinline__ const unsigned char *take(const unsigned char *from, size_t stride,
+                                                         bool swap)
+    {
+        words v[COUNT];
+
+#pragma unroll
+        for (int i = 0; i < COUNT; i++, from += stride)
+            v[i].load(from);
+        if (swap)
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                type::template swap<N>(&v[i]);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            extremes.take(v[i]);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            slice_adder<Type, N, COUNT, type::PLAIN>::add(&sum[j], v, j);
+        return from;
+    }
+};
+
+template <typename Type, int N>
+__global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     slice_columns(const __grid_constant__ struct cuda_slice_launch job)
 {
-    const size_t number = (size_t)blockIdx.x * SLICE_THREADS + threadIdx.x;
-    const size_t step = job.parts * job.length, end = job.rows * job.length;
-    slice_state<typename slice_element<Type>::key> s;
+    typedef slice_type<Type> type;
+    const size_t number = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) * N;
+    const size_t step = job.parts * job.length, stride = step * type::SIZE;
+    const size_t all = job.rows / job.parts; /* rows that every part has */
+    const unsigned char *from = (const unsigned char *)job.data + number * type::SIZE;
+    slice_column_state<Type, N> state;
+    typename type::key min[N], max[N];
+    size_t left; /* elements behind these */
 
+    static_assert(type::GROUP == 8 || type::GROUP == 16, "as below");
     if (number >= step)
         return;
-    s.clear();
-    for (size_t i = number; i < end; i += step)
-        s.take(slice_load<Type>(&job, i));
-    s.put(&job.found[number]);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        state.sum[j].clear();
+    state.extremes.clear();
+#pragma unroll 1
+    for (unsigned i = (unsigned)(all / type::GROUP); i > 0; i--)
+        from = state.template take<type::GROUP>(from, stride, job.swap);
+    if (type::GROUP == 16 && (all & 8))
+        from = state.template take<8>(from, stride, job.swap);
+    if (all & 4)
+        from = state.template take<4>(from, stride, job.swap);
+    if (all & 2)
+        from = state.template take<2>(from, stride, job.swap);
+    if (all & 1)
+        from = state.template take<1>(from, stride, job.swap);
+    left = job.rows * job.length - all * step;
+    left = left > number ? left - number : 0;
+    if (left >= N) {
+        (void)state.template take<1>(from, stride, job.swap);
+    } else if (left > 0) {
+        typename type::template words<N> v = {};
+
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if ((size_t)j < left)
+                type::template place<N>(&v, j, from + j * type::SIZE);
+        if (job.swap)
+            type::template swap<N>(&v);
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if ((size_t)j < left) {
+                state.sum[j].add(type::template value<N>(v, j));
+                state.extremes.take_one(v, j);
+            }
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        min[j] = state.extremes.least(j);
+        max[j] = state.extremes.greatest(j);
+    }
+    slice_put<N>(&job, number, state.sum, min, max);
+}
+
+/* The sum and the extremes of what several threads have of a row. Both are those of each lane's
+   neighbour, too, then. */
+template <typename Key>
+__device__ static __forceinline__ void slice_exchange_keys(Key *min, Key *max, unsigned distance)
+{
+    const Key other_min = __shfl_xor_sync(SLICE_ALL_LANES, *min, distance);
+    const Key other_max = __shfl_xor_sync(SLICE_ALL_LANES, *max, distance);
+
+    *min = other_min < *min ? other_min : *min;
+    *max = other_max > *max ? other_max : *max;
+}
+
+__device__ static __forceinline__ void slice_exchange_sums(slice_sum *sum, unsigned distance)
+{
+    slice_sum other;
+
+    other.high = __shfl_xor_sync(SLICE_ALL_LANES, sum->high, distance);
+    other.low = __shfl_xor_sync(SLICE_ALL_LANES, sum->low, distance);
+    other.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)sum->left, distance) != 0;
+    sum->merge(other);
+}
+
+/* What a thread has of parts of rows: VECTORS vectors of N elements of each of PARTS parts. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_row_state {
+    typedef slice_type<Type> type;
+    typedef typename type::template words<N> words;
+    typedef typename type::key key;
+
+    words v[PARTS][VECTORS];
+    bool in[PARTS][VECTORS]; /* there is such a vector */
+
+    /* Loads those of a part from element `first` on; of vectors that there are not, zeros. */
+    __device__ __forceinline__ void load(const struct cuda_slice_launch *job, int part,
+                                         const unsigned char *from, size_t first, size_t end)
+    {
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++) {
+            const size_t at = first + (size_t)(i * LANES + threadIdx.x % LANES) * N;
+
+            v[part][i] = {};
+            in[part][i] = at < end;
+            if (in[part][i])
+                v[part][i].load(from + at * type::SIZE);
+            if (job->swap)
+                type::template swap<N>(&v[part][i]);
+        }
+    }
+
+    __device__ __forceinline__ void find_keys(int part, key *min, key *max) const
+    {
+        typename type::template extremes<N> extremes;
+
+        extremes.clear();
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+            if (in[part][i])
+                extremes.take(v[part][i]);
+        *min = extremes.least();
+        *max = extremes.greatest();
+    }
+
+    /* Adds up a part plainly, over all its lanes. The warp decides together whether that is good.
+     */
+    __device__ __forceinline__ bool add_plain(int part, slice_sum *sum) const
+    {
+        slice_plain<Type> plain;
+
+        if (!type::PLAIN)
+            return false;
+        plain.begin(type::template value<N>(v[part][0], 0));
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+#pragma unroll
+            for (int j = i == 0; j < N; j++)
+                plain.add(type::template value<N>(v[part][i], j));
+#pragma unroll
+        for (unsigned distance = LANES / 2; distance > 0; distance /= 2) {
+            const double down = __shfl_xor_sync(SLICE_ALL_LANES, plain.down, distance);
+
+            plain.add(down, slice_type<Type>::FITS
+                                ? down
+                                : __shfl_xor_sync(SLICE_ALL_LANES, plain.up, distance));
+        }
+        sum->high = plain.down;
+        sum->low = 0;
+        sum->left = !(fabs(plain.down) < __longlong_as_double(0x7ff0000000000000ll));
+        return !__any_sync(SLICE_ALL_LANES, !plain.fits());
+    }
+
+    /* Adds the elements of a part one by one. */
+    __device__ __forceinline__ void add_each(int part, slice_sum *sum) const
+    {
+#pragma unroll
+        for (int i = 0; i < VECTORS; i++)
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                sum->add(type::template value<N>(v[part][i], j));
+    }
+};
+
+/* LANES neighbouring threads, a power of two of a warp, take PARTS parts of rows at a time, as many
+   as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
+   not cut. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
+__global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
+    slice_rows(const __grid_constant__ struct cuda_slice_launch job)
+{
+    typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;
+    const size_t parts = WHOLE ? job.rows : job.rows * job.parts,
+                 groups = (parts + PARTS - 1) / PARTS;
+    const size_t group = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / LANES;
+    row_state state;
+
+    static_assert(TURNS == 1 || (PARTS == 1 && !slice_type<Type>::PLAIN),
+                  "what is added up plainly stays in registers; sums are of one part");
+    size_t first[PARTS], end[PARTS];
+    slice_sum sum[1];
+    typename row_state::key min[1], max[1], turn_min, turn_max;
+
+#pragma unroll
+    for (int k = 0; k < PARTS; k++) {
+        const size_t number = group + k * groups;
+        const bool any = group < groups && number < parts;
+
+        if (WHOLE) {
+            first[k] = any ? number * job.length : 0;
+            end[k] = any ? first[k] + job.length : 0;
+        } else {
+            const size_t row = any ? number / job.parts : 0;
+            const size_t begin = (any ? number - row * job.parts : 0) * job.part;
+
+            first[k] = row * job.length + begin;
+            end[k] = !any                            ? first[k]
+                     : job.length - begin < job.part ? first[k] - begin + job.length
+                                                     : first[k] + job.part;
+        }
+        state.load(&job, k, (const unsigned char *)job.data, first[k], end[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < PARTS; k++) {
+        const size_t number = group + k * groups;
+
+        state.find_keys(k, min, max);
+        if (!state.add_plain(k, sum)) {
+            sum->clear();
+            state.add_each(k, sum);
+            for (int turn = 1; turn < TURNS; turn++) {
+                state.load(&job, k, (const unsigned char *)job.data,
+                           first[k] + (size_t)turn * LANES * VECTORS * N, end[k]);
+                state.add_each(k, sum);
+                state.find_keys(k, &turn_min, &turn_max);
+                *min = turn_min < *min ? turn_min : *min;
+                *max = turn_max > *max ? turn_max : *max;
+            }
+#pragma unroll
+            for (unsigned distance = LANES / 2; distance > 0; distance /= 2)
+                slice_exchange_sums(sum, distance);
+        }
+#pragma unroll
+        for (unsigned distance = LANES / 2; distance > 0; distance /= 2)
+            slice_exchange_keys(min, max, distance);
+        if (first[k] < end[k] && threadIdx.x % LANES == 0)
+            slice_put<1>(&job, number, sum, min, max);
+    }
 }
 
 /* The kernel of a launch, and how many threads it needs. */
@@ -169,20 +410,52 @@ struct slice_choice {
     size_t threads;
 };
 
+/* Rows: lanes of a part; elements of a vector, and vectors that a lane has of a part; parts that it
+   has of all, more than one only of rows that are not cut; and turns. */
+template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS>
+static struct slice_choice slice_choose_lanes(const struct cuda_slice_launch *l)
+{
+    return {slice_rows<Type, LANES, N, VECTORS, PARTS, TURNS, PARTS != 1>,
+            (l->rows * l->parts + PARTS - 1) / PARTS * LANES};
+}
+
+/* The longest parts, whose vectors of N elements a warp has in its registers, if that can be. */
+template <typename Type, int N>
+static struct slice_choice slice_choose_long(const struct cuda_slice_launch *l)
+{
+    const int vectors = CUDA_SLICE_PART / 32 / N, turns = slice_type<Type>::PLAIN ? 1 : vectors / 8;
+
+    return slice_choose_lanes<Type, 32, N, vectors / turns, 1, turns>(l);
+}
+
 template <typename Type>
 static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
 {
-    const size_t all = l->rows * l->parts, most = l->length < l->part ? l->length : l->part;
+    typedef slice_type<Type> type;
+    const size_t most = l->length < l->part ? l->length : l->part;
 
+    if (l->columns && l->parts * l->length % type::COLUMNS == 0)
+        return {slice_columns<Type, type::COLUMNS>, l->parts * l->length / type::COLUMNS};
     if (l->columns)
-        return {slice_columns<Type>, l->parts * l->length};
-    if (most < 4)
-        return {slice_rows<Type, 1>, all};
-    if (most < 16)
-        return {slice_rows<Type, 4>, 4 * all};
-    if (most < 64)
-        return {slice_rows<Type, 8>, 8 * all};
-    return {slice_rows<Type, 32>, 32 * all};
+        return {slice_columns<Type, 1>, l->parts * l->length};
+    const bool whole = l->parts == 1;
+
+    if (l->length % type::ROW != 0) {
+        if (whole && most <= 4)
+            return slice_choose_lanes<Type, 1, 1, 4, 4, 1>(l);
+        if (whole && most <= 64)
+            return slice_choose_lanes<Type, 8, 1, 8, 2, 1>(l);
+        if (whole && most <= 256)
+            return slice_choose_lanes<Type, 32, 1, 8, 2, 1>(l);
+        return slice_choose_long<Type, 1>(l);
+    }
+    if (whole && most <= 4 * type::ROW)
+        return slice_choose_lanes<Type, 4, type::ROW, 1, 4, 1>(l);
+    if (whole && most <= 16 * type::ROW)
+        return slice_choose_lanes<Type, 8, type::ROW, 2, 4, 1>(l);
+    if (whole && most <= 64 * type::ROW)
+        return slice_choose_lanes<Type, 32, type::ROW, 2, 4, 1>(l);
+    return slice_choose_long<Type, type::ROW>(l);
 }
 
 static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)

@@ -21,14 +21,22 @@ struct cuda_slice_launch {
     bool swap;              /* elements are not in the machine's byte order */
     bool columns;
     const void *data;    /* device memory, aligned to 16 bytes */
-    size_t rows, length; /* of rows; or rows of so many columns. Fewer than 2^30 elements */
-    /* Of rows, the parts that each is cut into, of `part` elements but for the last. Of columns,
-       part number i of each has every so manyth row, from the i-th on. */
+    size_t rows, length; /* of rows; or rows of so many columns */
+    /* Of rows, the parts that each is cut into, of `part` elements, a multiple of 16 and
+       CUDA_SLICE_PART at most, but for the last. Of columns, part number i of each has every so
+       manyth row, from the i-th on: each has some. Those of columns are fastest where all parts
+       together have a multiple of CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
-       of each part. */
-    struct engine_slice *found;
+       of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum.
+       Aligned to 16 bytes where all parts of columns together have a multiple of
+       CUDA_SLICE_COLUMNS columns, of f64 of two. */
+    double *high, *low;
+    void *min, *max;
 };
+
+#define CUDA_SLICE_PART 1024
+#define CUDA_SLICE_COLUMNS 4
 
 /* Finds sums and extremes of slices on the device: asynchronous, on the stream and the device that
    is current. */

@@ -15,8 +15,10 @@
 #    define SLICES_LEAST ((size_t)64 << 10)
 #endif
 
-/* Elements of a part of a row, which a warp takes. */
-#define PART ((size_t)1024)
+/* Nor where more bytes would come back than this, of so many that go there. */
+#ifndef SLICES_BACK
+#    define SLICES_BACK(bytes) ((bytes) / 2)
+#endif
 
 /* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
 #define THREADS_WANTED ((size_t)32768)
@@ -26,11 +28,12 @@ struct engine_slicer {
     const struct feeder_device *gpu;
     struct pinned_arena *arena;
     struct cuda_slice_launch launch;
-    size_t bytes, room; /* of a chunk; and parts of slices */
+    bool extremes;      /* they are wanted */
+    size_t bytes, room; /* of a chunk; and of what is found */
     cudaStream_t stream;
     cudaEvent_t done;
     struct pinned_piece pinned; /* the buffer, and behind it what was found */
-    struct engine_slice *found; /* in it */
+    unsigned char *found;       /* in it */
     unsigned char *device;      /* of the same layout */
     char error[ENGINE_REASON_MAX];
 };
@@ -55,15 +58,28 @@ void slicer_close(struct engine_slicer *s)
     free(s);
 }
 
-/* The most parts of slices that a call has: those of rows that are not cut, and one for so many
-   elements; or those of columns. */
-static size_t parts_most(enum element_type type, size_t bytes)
+/* Bytes of what is found of a part. */
+static size_t state_bytes(const struct engine_slicer *s, bool rounded)
 {
-    return ENGINE_SLICES_MAX + bytes / element_size(type) / PART + THREADS_WANTED;
+    const bool wide = element_size(s->launch.type) == sizeof(double);
+    const size_t key = wide ? sizeof(int64_t) : sizeof(int32_t);
+
+    return (rounded ? 1 : 2) * sizeof(double) + (s->extremes ? 2 * key : 0);
+}
+
+/* Bytes of all that a call finds at most: of parts of rows, those that are not cut, and one for so
+   many elements; or of those of columns. */
+static size_t found_most(const struct engine_slicer *s, size_t bytes)
+{
+    const size_t part = CUDA_SLICE_PART * element_size(s->launch.type);
+    const size_t rows = (ENGINE_SLICES_MAX + bytes / part) * state_bytes(s, false);
+    const size_t columns = SLICES_BACK(bytes) + THREADS_WANTED * state_bytes(s, false);
+
+    return rows > columns ? rows : columns;
 }
 
 struct engine_slicer *slicer_open(const struct feeder_device *device, struct pinned_arena *arena,
-                                  enum element_type type, bool swap, size_t bytes,
+                                  enum element_type type, unsigned wants, bool swap, size_t bytes,
                                   char reason[ENGINE_REASON_MAX])
 {
     struct engine_slicer *s = calloc(1, sizeof *s);
@@ -76,9 +92,11 @@ struct engine_slicer *slicer_open(const struct feeder_device *device, struct pin
     s->gpu = device;
     s->arena = arena;
     s->bytes = bytes;
-    s->room = parts_most(type, bytes);
+    s->extremes = wants & PARTIAL_EXTREMES;
+    s->launch = (struct cuda_slice_launch){.type = type, .swap = swap, .part = CUDA_SLICE_PART};
+    s->room = found_most(s, bytes);
     buffer = align_up(bytes, mapping_page());
-    all = align_up(buffer + s->room * sizeof *s->found, mapping_page());
+    all = align_up(buffer + s->room, mapping_page());
     if (!cuda_check(cudaSetDevice((int)device->index), "choosing the GPU", reason) ||
         !pinned_piece_open(&s->pinned, arena, all, reason) ||
         !cuda_check(cudaMalloc((void **)&s->device, all), "device memory", reason) ||
@@ -89,12 +107,8 @@ struct engine_slicer *slicer_open(const struct feeder_device *device, struct pin
         slicer_close(s);
         return NULL;
     }
-    s->found = (void *)(s->pinned.memory + buffer);
-    s->launch = (struct cuda_slice_launch){.type = type,
-                                           .swap = swap,
-                                           .data = s->device,
-                                           .found = (void *)(s->device + buffer),
-                                           .part = PART};
+    s->found = s->pinned.memory + buffer;
+    s->launch.data = s->device;
     return s;
 }
 
@@ -109,41 +123,65 @@ static size_t column_parts(size_t rows, size_t columns)
     size_t parts = THREADS_WANTED / columns;
 
     parts = parts > rows / ROWS_LEAST ? rows / ROWS_LEAST : parts;
+    if (parts > CUDA_SLICE_COLUMNS)
+        parts = parts / CUDA_SLICE_COLUMNS * CUDA_SLICE_COLUMNS;
     return parts > 0 ? parts : 1;
 }
 
-const struct engine_slice *slicer_reduce(struct engine_slicer *s, bool columns, const void *data,
-                                         size_t rows, size_t length, size_t *parts)
+/* Where what is found of `count` parts lies: arrays, one behind the other. */
+static struct engine_found lay_out(const struct engine_slicer *s, unsigned char *memory,
+                                   size_t count, bool rounded)
+{
+    const bool wide = element_size(s->launch.type) == sizeof(double);
+    const size_t key = wide ? sizeof(int64_t) : sizeof(int32_t);
+    unsigned char *const keys = memory + count * (rounded ? 1 : 2) * sizeof(double);
+
+    return (struct engine_found){.high = (void *)memory,
+                                 .low = rounded ? NULL : (double *)(void *)memory + count,
+                                 .min = s->extremes ? keys : NULL,
+                                 .max = s->extremes ? keys + count * key : NULL};
+}
+
+bool slicer_reduce(struct engine_slicer *s, bool columns, bool rounded, const void *data,
+                   size_t rows, size_t length, struct engine_found *found)
 {
     const size_t bytes = rows * length * element_size(s->launch.type);
+    const size_t slices = columns ? length : rows;
+    const size_t parts =
+        columns ? column_parts(rows, length) : (length + CUDA_SLICE_PART - 1) / CUDA_SLICE_PART;
     struct cuda_slice_launch *l = &s->launch;
-    size_t found;
+    struct engine_found there;
+    size_t back;
 
-    *parts = 0;
-    if (bytes < SLICES_LEAST)
-        return s->found;
-    *parts = columns ? column_parts(rows, length) : (length + PART - 1) / PART;
-    found = *parts * (columns ? length : rows);
-    if (bytes > s->bytes || found > s->room) {
+    rounded = rounded && parts == 1;
+    *found = (struct engine_found){.parts = 0};
+    if (bytes < SLICES_LEAST || slices * state_bytes(s, rounded) > SLICES_BACK(bytes))
+        return true;
+    back = parts * slices * state_bytes(s, rounded);
+    if (bytes > s->bytes || back > s->room) {
         snprintf(s->error, sizeof s->error, "internal error: too many slices");
-        return NULL;
+        return false;
     }
+    there = lay_out(s, s->device + (s->found - s->pinned.memory), parts * slices, rounded);
     l->columns = columns;
     l->rows = rows;
     l->length = length;
-    l->parts = *parts;
+    l->parts = parts;
+    l->high = there.high;
+    l->low = there.low;
+    l->min = there.min;
+    l->max = there.max;
+    *found = lay_out(s, s->found, parts * slices, rounded);
+    found->parts = parts;
     /* It may have been opened by another thread. */
-    if (cuda_check(cudaSetDevice((int)s->gpu->index), "choosing the GPU", s->error) &&
-        cuda_check(cudaMemcpyAsync(s->device, data, bytes, cudaMemcpyHostToDevice, s->stream),
-                   "copying a chunk", s->error) &&
-        cuda_check(cuda_slices(l, s->stream), "starting a kernel", s->error) &&
-        cuda_check(cudaMemcpyAsync(s->found, l->found, found * sizeof *s->found,
-                                   cudaMemcpyDeviceToHost, s->stream),
-                   "copying a result", s->error) &&
-        cuda_check(cudaEventRecord(s->done, s->stream), "recording an event", s->error) &&
-        cuda_check(cudaEventSynchronize(s->done), "reducing a chunk", s->error))
-        return s->found;
-    return NULL;
+    return cuda_check(cudaSetDevice((int)s->gpu->index), "choosing the GPU", s->error) &&
+           cuda_check(cudaMemcpyAsync(s->device, data, bytes, cudaMemcpyHostToDevice, s->stream),
+                      "copying a chunk", s->error) &&
+           cuda_check(cuda_slices(l, s->stream), "starting a kernel", s->error) &&
+           cuda_check(cudaMemcpyAsync(s->found, l->high, back, cudaMemcpyDeviceToHost, s->stream),
+                      "copying a result", s->error) &&
+           cuda_check(cudaEventRecord(s->done, s->stream), "recording an event", s->error) &&
+           cuda_check(cudaEventSynchronize(s->done), "reducing a chunk", s->error);
 }
 
 const char *slicer_error(const struct engine_slicer *s)

@@ -10,12 +10,12 @@
 
 bool slicer_finds(enum element_type type, unsigned wants);
 struct engine_slicer *slicer_open(const struct feeder_device *device, struct pinned_arena *arena,
-                                  enum element_type type, bool swap, size_t bytes,
+                                  enum element_type type, unsigned wants, bool swap, size_t bytes,
                                   char reason[ENGINE_REASON_MAX]);
 void slicer_close(struct engine_slicer *s);
 void *slicer_buffer(struct engine_slicer *s);
-const struct engine_slice *slicer_reduce(struct engine_slicer *s, bool columns, const void *data,
-                                         size_t rows, size_t length, size_t *parts);
+bool slicer_reduce(struct engine_slicer *s, bool columns, bool rounded, const void *data,
+                   size_t rows, size_t length, struct engine_found *found);
 const char *slicer_error(const struct engine_slicer *s);
 
 #endif

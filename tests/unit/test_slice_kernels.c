@@ -1,0 +1,432 @@
+/*
+ * The GPU's kernels for slices by themselves: rows and columns of every type they take, in both
+ * byte orders and any number of parts. What they find of the parts of a slice must come to what the
+ * oracle says of it, bit for bit; and of data that are easy to add up nothing may be left.
+ *
+ * Built twice: run on the host, a thread at a time (lib/slice_emulated.cu), where nvcc is; and with
+ * TEST_CUDA on a GPU, with more data; that skips where there is none.
+ *
+ * With `time [MIB]` as arguments the latter measures instead: rows and columns of data on the
+ * device, beside the kernel that finds sum and extremes of all, which is `1`.
+ *
+ * From the environment: KERNELS_RUNS is how many random arrays of a type, CHECK_SEED the seed.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/cuda/kernels.h"
+#include "engine/cuda/slice_launch.h"
+#include "engine/engine.h"
+#include "lib/data_gen.h"
+#include "lib/kernel_memory.h"
+#include "lib/oracle.h"
+#include "lib/reference.h"
+#include "lib/tap.h"
+
+#ifdef TEST_CUDA
+#    define ELEMENTS_MAX ((size_t)1 << 18)
+#    define RUNS 300
+#else
+#    include "lib/tally_emulated.h"
+#    define ELEMENTS_MAX ((size_t)40000)
+#    define RUNS 120
+#endif
+
+#define BYTES_MAX (ELEMENTS_MAX * 8)
+/* Of what is found: two doubles and two keys of each part, of which there are no more than
+ * elements.
+ */
+#define FOUND_BYTES (ELEMENTS_MAX * 32)
+
+static struct rng rng;
+static unsigned char *memory, *found;             /* the kernels' */
+static unsigned char *data, *swapped, *come_back; /* the host's */
+
+static size_t below(size_t bound)
+{
+    return (size_t)rng_below(&rng, bound);
+}
+
+static bool run_kernel(const struct cuda_slice_launch *launch)
+{
+#ifdef TEST_CUDA
+    return kernel_ran(cuda_slices(launch, NULL));
+#else
+    emulated_slices(launch);
+    return true;
+#endif
+}
+
+/* Where what is found of `count` parts lies, from `base` on: arrays, one behind the other. */
+static struct engine_found lay_out(unsigned char *base, enum element_type type, size_t count,
+                                   bool low, bool extremes)
+{
+    const size_t key = element_size(type) == 8 ? 8 : 4;
+    struct engine_found f = {.high = (double *)(void *)base};
+
+    base += count * sizeof(double);
+    f.low = low ? (double *)(void *)base : NULL;
+    base += low ? count * sizeof(double) : 0;
+    f.min = extremes ? base : NULL;
+    f.max = extremes ? base + count * key : NULL;
+    return f;
+}
+
+/* The value of a key, as struct engine_found has them. */
+static double key_value(enum element_type type, const void *keys, size_t i)
+{
+    int64_t bits64;
+    int32_t bits32;
+    double wide;
+    float narrow;
+
+    if (element_size(type) == 8) {
+        memcpy(&bits64, (const char *)keys + 8 * i, 8);
+        bits64 = bits64 < 0 ? (int64_t)(~(uint64_t)bits64 ^ UINT64_C(1) << 63) : bits64;
+        memcpy(&wide, &bits64, sizeof wide);
+        return wide;
+    }
+    memcpy(&bits32, (const char *)keys + 4 * i, 4);
+    bits32 = bits32 < 0 ? (int32_t)(~(uint32_t)bits32 ^ UINT32_C(1) << 31) : bits32;
+    memcpy(&narrow, &bits32, sizeof narrow);
+    return (double)narrow;
+}
+
+/* Whether all parts of a slice have been found. */
+static bool is_found(const struct engine_found *f, size_t first, size_t step, size_t parts)
+{
+    for (size_t p = 0; p < parts; p++)
+        if (isnan(f->high[first + p * step]))
+            return false;
+    return true;
+}
+
+/* The element number `at` of a slice. */
+static const unsigned char *element_of(const struct cuda_slice_launch *l, size_t slice, size_t at)
+{
+    const size_t i = l->columns ? at * l->length + slice : slice * l->length + at;
+
+    return data + i * element_size(l->type);
+}
+
+/* Compares what has been found of a slice. */
+static void compare(struct tap_family *family, const struct cuda_slice_launch *l,
+                    const struct engine_found *f, size_t slice, const char *what)
+{
+    const size_t size = element_size(l->type), count = l->columns ? l->rows : l->length;
+    const size_t slices = l->columns ? l->length : l->rows;
+    const size_t first = l->columns ? slice : slice * l->parts, step = l->columns ? slices : 1;
+    unsigned char *elements = allocate(count * size);
+    double min = INFINITY, max = -INFINITY;
+    struct reference e;
+    struct partial p;
+    struct result got;
+    bool finite = true;
+
+    partial_clear(&p);
+    for (size_t at = 0; at < count; at++) {
+        memcpy(elements + at * size, element_of(l, slice, at), size);
+        finite = finite && isfinite(element_load(l->type, elements + at * size));
+    }
+    reference_reduce(&e, l->type, elements, count, 0);
+    if (is_found(f, first, step, l->parts)) {
+        for (size_t i = first, part = 0; part < l->parts; part++, i += step) {
+            exact_add(&p.sum, f->high[i]);
+            if (f->low)
+                exact_add(&p.sum, f->low[i]);
+            if (f->min) {
+                const double low = key_value(l->type, f->min, i);
+                const double high = key_value(l->type, f->max, i);
+
+                min = low < min || (low == min && signbit(low)) ? low : min;
+                max = high > max || (high == max && !signbit(high)) ? high : max;
+            }
+        }
+        p.count = count;
+        partial_finish(&p, false, &got);
+        tap_case(family, finite && oracle_same(got.sum, e.policy[0].sum),
+                 "%s, %s: slice %zu of %zu, %zu elements, %zu parts: sum %a, not %a",
+                 element_name(l->type), what, slice, slices, count, l->parts, got.sum,
+                 e.policy[0].sum);
+        if (f->min)
+            tap_case(family, oracle_same(min, e.policy[0].min) && oracle_same(max, e.policy[0].max),
+                     "%s, %s: slice %zu of %zu, %zu elements, %zu parts: %a to %a, not %a to %a",
+                     element_name(l->type), what, slice, slices, count, l->parts, min, max,
+                     e.policy[0].min, e.policy[0].max);
+    }
+    free(elements);
+}
+
+/* Whether every slice of such data adds up in two numbers, as long as they are finite. */
+static bool is_easy(enum data_kind kind)
+{
+    return kind == DATA_UNIFORM || kind == DATA_RANGE20 || kind == DATA_INTEGERS ||
+           kind == DATA_CONSTANT || kind == DATA_ZEROS || kind == DATA_NEGATIVE_ZERO;
+}
+
+static void check_array(struct tap_family *family, struct cuda_slice_launch *l, enum data_kind kind)
+{
+    const size_t size = element_size(l->type), n = l->rows * l->length;
+    const size_t slices = l->columns ? l->length : l->rows, parts = slices * l->parts;
+    const bool low = l->parts > 1 || below(2), extremes = below(3) > 0;
+    struct engine_found f = lay_out(found, l->type, parts, low, extremes);
+    size_t specials = below(4) ? 0 : 1 + below(9), left = 0;
+    const unsigned char *end;
+    char what[120];
+
+    data_fill(kind, l->type, data, n, rng_next(&rng));
+    for (size_t i = 0; i < specials; i++)
+        data_put_special(l->type, data, below(n), (enum data_special)below(DATA_SPECIALS));
+    if (l->swap)
+        element_swap(swapped, data, n, size);
+    snprintf(what, sizeof what, "%s, %s of %zu x %zu%s%s", data_kind_name(kind),
+             l->columns ? "columns" : "rows", l->rows, l->length, l->swap ? ", swapped" : "",
+             low ? "" : ", rounded");
+    l->data = memory;
+    l->high = f.high;
+    l->low = f.low;
+    l->min = f.min;
+    l->max = f.max;
+    memset(come_back, 0xa5, FOUND_BYTES);
+    if (!tap_case(family,
+                  copy_in(memory, l->swap ? swapped : data, n * size) &&
+                      copy_in(found, come_back, FOUND_BYTES) && run_kernel(l) &&
+                      copy_out(come_back, found, FOUND_BYTES),
+                  "%s, %s", element_name(l->type), what))
+        return;
+    f = lay_out(come_back, l->type, parts, low, extremes);
+    /* The oracle takes its time. */
+    for (size_t slice = 0; slice < slices; slice += 1 + (slices > 200 ? below(slices / 50) : 0))
+        compare(family, l, &f, slice, what);
+    for (size_t slice = 0; slice < slices; slice++)
+        left +=
+            !is_found(&f, l->columns ? slice : slice * l->parts, l->columns ? slices : 1, l->parts);
+    tap_case(family, !is_easy(kind) || left <= specials, "%s, %s: %zu slices left",
+             element_name(l->type), what, left);
+    end = f.max   ? (unsigned char *)f.max + parts * (size == 8 ? 8 : 4)
+          : f.low ? (unsigned char *)(f.low + parts)
+                  : (unsigned char *)(f.high + parts);
+    while (end < come_back + FOUND_BYTES && *end == 0xa5)
+        end++;
+    tap_case(family, end == come_back + FOUND_BYTES, "%s, %s: bytes behind all that is found",
+             element_name(l->type), what);
+}
+
+/* A length, mostly short, or near the places where kernels change their ways. */
+static size_t draw_length(void)
+{
+    static const size_t around[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+
+    if (below(3) == 0)
+        return 1 + below(40);
+    if (below(3) == 0)
+        return around[below(sizeof around / sizeof *around)];
+    return around[below(sizeof around / sizeof *around)] - 2 + below(5);
+}
+
+static void check_type(enum element_type type, unsigned runs)
+{
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        struct cuda_slice_launch l = {
+            .type = type, .swap = below(4) == 0, .columns = below(2), .part = CUDA_SLICE_PART};
+        size_t most;
+
+        l.length = draw_length();
+        most = ELEMENTS_MAX / l.length;
+        l.rows = below(4) ? draw_length() : 1 + below(most < 3000 ? most : 3000);
+        l.rows = l.rows < most ? l.rows : most;
+        l.parts = !l.columns   ? (l.length + l.part - 1) / l.part
+                  : below(3)   ? 1
+                  : below(2)   ? 1 + below(l.rows)
+                  : l.rows > 4 ? (1 + below(l.rows / 4)) * 4
+                               : 1;
+        if (!l.columns && below(3) == 0) {
+            l.part = 16 + 16 * below(CUDA_SLICE_PART / 16);
+            l.parts = (l.length + l.part - 1) / l.part;
+        }
+        check_array(&family, &l, (enum data_kind)(run % DATA_KINDS));
+    }
+    tap_family_end(&family, "%s", element_name(type));
+}
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+#ifdef TEST_CUDA
+/*
+ * Measuring.
+ */
+
+#    define TIMES 21
+
+static cudaEvent_t events[2];
+static cudaStream_t stream;
+
+/* The median of some runs, milliseconds; one run goes before. Negative on failure. */
+static double median_time(const struct cuda_launch *reduce, const struct cuda_slice_launch *slices)
+{
+    float times[TIMES];
+
+    for (int i = -1; i < TIMES; i++) {
+        cudaError_t error = cudaEventRecord(events[0], stream);
+        float time;
+        int at = i;
+
+        if (!error)
+            error = slices ? cuda_slices(slices, stream) : cuda_reduce(reduce, stream);
+        if (error || cudaEventRecord(events[1], stream) || cudaEventSynchronize(events[1]) ||
+            cudaEventElapsedTime(&time, events[0], events[1]))
+            return -1;
+        for (; at > 0 && times[at - 1] > time; at--)
+            times[at] = times[at - 1];
+        if (i >= 0)
+            times[at] = time;
+    }
+    return times[TIMES / 2];
+}
+
+/* Prints a line for sums alone, rounded where that can be, and one for sums and extremes. `sum` is
+   the time that a sum of all takes. */
+static void measure_launch(struct cuda_slice_launch *l, unsigned char *room, double sum)
+{
+    const size_t size = element_size(l->type), bytes = l->rows * l->length * size;
+    const size_t parts = l->parts * (l->columns ? l->length : l->rows);
+
+    for (int extremes = 0; extremes < 2; extremes++) {
+        const bool low = l->parts > 1 || extremes;
+        const struct engine_found f = lay_out(room, l->type, parts, low, extremes);
+        const size_t back = parts * (8 + (low ? 8 : 0) + (extremes ? size == 8 ? 16 : 8 : 0));
+        double time;
+
+        l->high = f.high;
+        l->low = f.low;
+        l->min = f.min;
+        l->max = f.max;
+        time = median_time(NULL, l);
+        printf("    %-7s %10zu x %-10zu %7zu parts, %-17s %8.3f ms  %7.1f GB/s, with results "
+               "%7.1f  %6.3f\n",
+               l->columns ? "columns" : "rows", l->rows, l->length, l->parts,
+               extremes ? "sums and extremes"
+               : low    ? "sums"
+                        : "rounded sums",
+               time, (double)bytes / 1e6 / time, (double)(bytes + back) / 1e6 / time, sum / time);
+    }
+}
+
+static void measure_shape(struct cuda_slice_launch *l, unsigned char *room, double sum)
+{
+    const size_t threads_most = (size_t)1 << 21;
+
+    l->columns = false;
+    l->part = CUDA_SLICE_PART;
+    l->parts = (l->length + l->part - 1) / l->part;
+    measure_launch(l, room, sum);
+    l->columns = true;
+    /* As many threads as there are columns, or some numbers of them. */
+    for (size_t threads = (size_t)1 << 15; threads <= threads_most; threads *= 4) {
+        l->parts = threads * CUDA_SLICE_COLUMNS / l->length;
+        l->parts = l->parts > l->rows / 16 ? l->rows / 16 : l->parts;
+        l->parts = l->parts > 4 ? l->parts / 4 * 4 : 1;
+        if (l->parts > 1 || threads == threads_most)
+            measure_launch(l, room, sum);
+    }
+}
+
+static void measure_type(enum element_type type, unsigned char *device, unsigned char *room,
+                         size_t bytes)
+{
+    const size_t size = element_size(type), n = bytes / size;
+    struct cuda_scratch *scratch = NULL;
+    struct partial *partial = NULL, none;
+    struct cuda_launch reduce = {
+        .type = type, .wants = PARTIAL_SUM | PARTIAL_EXTREMES, .data = device, .count = n};
+    const size_t lengths[] = {1024, 1023, 256, 100, 16, 3, n / 16, n / 16 - 1};
+    double sum;
+    bool good;
+
+    partial_clear(&none);
+    data_fill(DATA_NORMAL, type, data, BYTES_MAX / size, 1);
+    good = cudaDeviceGetAttribute(&reduce.multiprocessors, cudaDevAttrMultiProcessorCount, 0) ==
+               cudaSuccess &&
+           cudaMalloc((void **)&scratch, sizeof *scratch) == cudaSuccess &&
+           cudaMalloc((void **)&partial, sizeof *partial) == cudaSuccess &&
+           cudaMemset(scratch, 0, sizeof *scratch) == cudaSuccess &&
+           copy_in(partial, &none, sizeof none);
+    for (size_t at = 0; at < bytes && good; at += BYTES_MAX)
+        good = copy_in(device + at, data, BYTES_MAX < bytes - at ? BYTES_MAX : bytes - at);
+    reduce.partial = partial;
+    reduce.scratch = scratch;
+    sum = good ? median_time(&reduce, NULL) : -1;
+    printf("%s, %zu elements: sum and extremes of all %.3f ms, %.1f GB/s\n", element_name(type), n,
+           sum, (double)bytes / 1e6 / sum);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        measure_shape(
+            &(struct cuda_slice_launch){
+                .type = type, .data = device, .rows = n / lengths[i], .length = lengths[i]},
+            room, sum);
+    (void)cudaFree(scratch);
+    (void)cudaFree(partial);
+}
+
+/* Prints lines for each shape. */
+static int measure(size_t bytes)
+{
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_F16, ELEMENT_BF16};
+    unsigned char *device, *room;
+
+    /* Rows of three f16 have the most to be found of: 24 bytes of 6. */
+    if (cudaMalloc((void **)&device, bytes) || cudaMalloc((void **)&room, 4 * bytes + 4096) ||
+        cudaStreamCreate(&stream) || cudaEventCreate(&events[0]) || cudaEventCreate(&events[1])) {
+        fprintf(stderr, "%s\n", cudaGetErrorString(cudaGetLastError()));
+        return EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        measure_type(types[i], device, room, bytes);
+    return EXIT_SUCCESS;
+}
+#endif
+
+int main(int argc, char *argv[])
+{
+    const unsigned runs = (unsigned)from_environment("KERNELS_RUNS", RUNS);
+    const uint64_t seed = from_environment("CHECK_SEED", 1);
+    char reason[ENGINE_REASON_MAX] = "";
+
+    if (!kernel_open(reason))
+        return tap_skip_all(reason);
+    memory = kernel_allocate(BYTES_MAX, reason);
+    found = kernel_allocate(FOUND_BYTES, reason);
+    if (!memory || !found)
+        return tap_skip_all(reason);
+    rng_seed(&rng, seed);
+    data = allocate(BYTES_MAX);
+    swapped = allocate(BYTES_MAX);
+    come_back = allocate(FOUND_BYTES);
+#ifdef TEST_CUDA
+    if (argc > 1 && strcmp(argv[1], "time") == 0)
+        return measure((argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 2048) << 20);
+#else
+    (void)argc;
+    (void)argv;
+#endif
+    tap_note("seed %" PRIu64, seed);
+    check_type(ELEMENT_F32, runs);
+    check_type(ELEMENT_F64, runs);
+    check_type(ELEMENT_F16, runs);
+    check_type(ELEMENT_BF16, runs);
+    free(data);
+    free(swapped);
+    free(come_back);
+    return tap_done();
+}
