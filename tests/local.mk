@@ -130,6 +130,7 @@ tests_gpureduce_emulated_SOURCES = \
 	src/run/run.c \
 	src/run/session.c \
 	src/run/unpack.c \
+	src/run/unpack_hash.c \
 	src/source/common.c \
 	src/source/packed.c \
 	src/source/packed_cut.c
