@@ -478,7 +478,9 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     pthread_cond_destroy(&run->ended);
     mutex_destroy(&run->mutex);
     verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
-    if (run->unpack && verdict == SOURCE_RETRY)
+    if (run->unpack && verdict == SOURCE_RETRY) {
+        run->unpack_alone = run->unpack_alone || packed_torn(run->source);
         run->unpack_skipped = "it does not decode all of the input";
+    }
     return verdict;
 }

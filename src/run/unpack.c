@@ -118,24 +118,45 @@ static void engine_failed(struct feed *x, struct worker *w)
     w->failed = true;
 }
 
+/* Tells the source what parts have decoded to. False when that makes the work useless. */
+static bool pass_parts(struct feed *x)
+{
+    uint64_t content;
+    bool good = true;
+
+    while (good && x->unpack->count > 1 &&
+           (content = x->ops->part_content(x->unpacker, x->parts)) != UINT64_MAX) {
+        good = packed_pass_part(x->run->source, x->number, content);
+        x->parts++;
+    }
+    if (!good)
+        atomic_store(&x->unpack->given_up, true);
+    return good;
+}
+
 /* Has the unpacker do one thing. Whether it did; *ended: it does nothing more. */
 static bool feed_once(struct feed *x, struct worker *w, bool *ended)
 {
     struct source *s = x->run->source;
     const struct packed_bytes b = packed_bytes(s, x->number, x->ops->wanted(x->unpacker));
-    const struct engine_input input = {
-        .bytes = b.bytes,
-        .size = b.size,
-        .room = b.room,
-        .full = b.full,
-        .last = b.last,
-        .part_ends = b.part_ends,
-        .part = {.offset = b.part.offset, .position = b.part.position, .ahead = b.part.ahead}};
+    const struct engine_input input = {.bytes = b.bytes,
+                                       .size = b.size,
+                                       .room = b.room,
+                                       .full = b.full,
+                                       .last = b.last,
+                                       .part_ends = b.part_ends,
+                                       .part = {.offset = b.part.offset,
+                                                .position = b.part.position,
+                                                .provisional = b.part.provisional}};
     struct engine_content content;
     enum engine_unpack_status status = x->ops->advance(x->unpacker, &input, &content);
 
     packed_pass(s, x->number, x->ops->taken(x->unpacker));
     note_reduced(x, w);
+    if (!pass_parts(x)) {
+        *ended = true;
+        return true;
+    }
     if (b.last && !x->input_ended)
         phases_note_end(&x->run->phases, clock_now());
     x->input_ended = b.last;
@@ -350,7 +371,7 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
     for (unsigned i = 1; i < unpack->count; i++)
         all = all && unpack->feeds[i].unpacker;
     if (!all)
-        unpack->count = packed_cut(unpack->feeds[0].run->source, 1, ENGINE_PART_ALIGNMENT);
+        unpack->count = packed_cut(unpack->feeds[0].run->source, 1);
     memcpy(reason, opening.reasons[0], ENGINE_REASON_MAX);
     return unpack->count > 0 && unpack->feeds[0].unpacker;
 }
@@ -358,10 +379,10 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
 /* For how many devices the input is. A NaN has its index from one that has seen all before it. */
 static unsigned choose_count(const struct run *run)
 {
-    const unsigned devices = run->options->nan == NAN_ERROR ? 1 : run->options->device_count;
+    const bool one = run->unpack_alone || run->options->nan == NAN_ERROR;
+    const unsigned devices = one ? 1 : run->options->device_count;
 
-    return packed_cut(run->source, devices < run->feeders ? devices : run->feeders,
-                      ENGINE_PART_ALIGNMENT);
+    return packed_cut(run->source, devices < run->feeders ? devices : run->feeders);
 }
 
 UNCHECKED static void begin_feed(struct feed *x)

@@ -58,6 +58,7 @@ struct feed {
 
     /* Of who feeds it. */
     uint64_t reduced; /* elements */
+    size_t parts;     /* that have been passed to the source */
     bool input_ended;
     bool failed; /* the engine has */
 };

@@ -297,7 +297,7 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
     waiters_unlock(&p->waiters);
     b.part = (struct packed_whereabouts){.offset = r->parts[r->feeding].offset,
                                          .position = r->parts[r->feeding].position,
-                                         .ahead = r->parts[r->feeding].ahead};
+                                         .provisional = r->parts[r->feeding].provisional};
     b.last = present == end;
     if (present > part_end) {
         present = part_end;
@@ -380,28 +380,50 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
-/* Whether a ring's input came to what the frames in it were said to hold. */
-UNCHECKED static bool is_true(const struct packed_ring *r)
+/* Of several rings, all of whose input is decoded. */
+UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
-    return r->content == SOURCE_UNKNOWN || r->total == r->content;
+    struct packed_state *p = s->state;
+    enum source_verdict verdict = SOURCE_RETRY;
+
+    for (unsigned i = 0; i < p->ring_count; i++)
+        if (p->rings[i].parts_done < p->rings[i].part_count)
+            return SOURCE_RETRY;
+    if (zstd_index_resolve(&p->index, SOURCE_UNKNOWN))
+        verdict = zstd_finish_total(s, zstd_index_total(&p->index), p->index.count == 0);
+    p->torn = verdict == SOURCE_RETRY;
+    return verdict;
 }
 
 UNCHECKED static enum source_verdict packed_finish(struct source *s)
 {
     const struct packed_state *p = s->state;
-    uint64_t total = 0;
 
-    for (unsigned i = 0; i < p->ring_count; i++) {
+    for (unsigned i = 0; i < p->ring_count; i++)
         if (!p->rings[i].complete || p->refused)
             return SOURCE_RETRY;
-        total += p->rings[i].total;
-    }
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
-    for (unsigned i = 0; i < p->ring_count; i++)
-        if (!is_true(&p->rings[i]))
-            return SOURCE_RETRY;
-    return zstd_check_total(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+    return p->ring_count > 1 ? finish_parts(s) : zstd_finish_total(s, p->rings[0].total, true);
+}
+
+/* The true index of an element. */
+UNCHECKED static uint64_t packed_index(const struct source *s, uint64_t element)
+{
+    const struct packed_state *p = s->state;
+
+    return zstd_index_true(&p->index, element);
+}
+
+bool packed_torn(struct source *s)
+{
+    struct packed_state *p = s->state;
+    bool torn;
+
+    waiters_lock(&p->waiters);
+    torn = p->torn && !p->refused;
+    waiters_unlock(&p->waiters);
+    return torn;
 }
 
 static void free_state(void *state)
@@ -508,7 +530,8 @@ static bool read_layout(struct source *s, const struct source_options *options,
 UNCHECKED bool packed_source_open(struct source *s, const struct source_options *options,
                                   struct reader *pipe)
 {
-    static const struct source_ops ops = {.finish = packed_finish, .close = packed_close};
+    static const struct source_ops ops = {
+        .finish = packed_finish, .index = packed_index, .close = packed_close};
     struct packed_state *p = calloc(1, sizeof *p);
 
     if (!p) {

@@ -17,8 +17,12 @@
  * parts of the file, cut between frames. Whoever asks next has the next part, so that all end
  * together; elements are whole in their parts. Then offsets are in a ring's input: its parts one
  * behind the other. That the parts are what they were taken for is checked: a frame ends where a
- * part does, there all that the frames before hold has been decoded, and at the end the same of all
- * of it. If not, it is as if a frame had been refused.
+ * part does, and each part decodes to what its frames state. If not, it is as if a frame had been
+ * refused.
+ *
+ * Where frames do not state what they hold, elements are numbered by provisional positions
+ * (zstd/index.h) until all parts are decoded. That a part begins with an element is then taken for
+ * granted, and found out: where one does not, all is to be read again for one engine (packed_torn).
  *
  * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
  * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
@@ -66,10 +70,9 @@ struct packed_layout packed_layout(const struct source *s);
 
 /* Has the input be for `rings` rings, or fewer: for how many it is then. One takes all of it; so it
    is without this, with pipes, where there is nothing to cut, and where not all elements are
-   wanted: only at its end is it known that each ring had what it was said to have. Parts begin with
-   elements whose offsets, from the first, are multiples of `alignment` bytes, which is one of an
-   element's. Before packed_begin. 0 without memory. */
-unsigned packed_cut(struct source *s, unsigned rings, unsigned alignment);
+   wanted: only at its end is it known that each ring had what it was said to have. Before
+   packed_begin. 0 without memory. */
+unsigned packed_cut(struct source *s, unsigned rings);
 
 /* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
    source. Before any other worker. */
@@ -89,8 +92,8 @@ enum packed_read packed_read(struct source *s, unsigned ring);
 /* Where a part stands in a ring's input, and what it decodes to. */
 struct packed_whereabouts {
     uint64_t offset;   /* of its first byte in that input */
-    uint64_t position; /* in what that input decodes to, of the first byte it decodes to */
-    uint64_t ahead;    /* to be added to such a position to have it in what the whole input does */
+    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
+    bool provisional;  /* that is more than its true position, which is not known yet */
 };
 
 /* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.
@@ -124,6 +127,14 @@ struct packed_place {
 /* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
    how far it came. */
 void packed_complete(struct source *s, unsigned ring, uint64_t total);
+
+/* Where there are several rings: the next part of this one is decoded, to `content` bytes. False
+   when that shows that all has to be decoded once more. */
+bool packed_pass_part(struct source *s, unsigned ring, uint64_t content);
+
+/* After the verdict SOURCE_RETRY: whether one ring could have all of it, where several could not.
+ */
+bool packed_torn(struct source *s);
 
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
 void packed_refuse(struct source *s);
