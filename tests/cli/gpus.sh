@@ -440,6 +440,78 @@ for i in 0 1 2 3; do
 done
 environment=
 
+# auto: cores begin with a file of many frames, and a GPU has parts of it when it is ready. Here it is
+# waited for, so that it has some.
+export GPUREDUCE_CALL_GPU=1
+shared() {
+    name=$1
+    shift
+    for how in cpu auto; do
+        "$GPUREDUCE" -q -D $how --format=raw+zstd "$ops" "$@" >$how.out 2>$how.err
+        echo $? >>$how.out
+    done
+    if cmp -s cpu.out auto.out && cmp -s cpu.err auto.err; then
+        pass "cores and a GPU, $name"
+    else
+        fail "cores and a GPU, $name"
+        for file in cpu.out cpu.err auto.out auto.err; do
+            echo "# $file:"
+            show "$file"
+        done
+    fi
+}
+for file in even torn hinted lying silent silent_words silent_torn silent_late silent_small mingled \
+    mingled_hints mingled_lies long among damaged behind nans.zst one; do
+    shared "$file, one thread" -j 1 $file
+    shared "$file, four threads, f64" -j 4 -t f64 $file
+done
+[ -z "$PZSTD" ] || shared 'frames of pzstd' -j 4 pz
+shared 'without checks' --no-check even
+for skip in 4 3 6400 100000; do
+    shared "$skip bytes left out" --skip $skip silent
+    shared "$skip bytes left out, and some behind" --skip $skip --length 50000 even
+done
+shared 'a NaN that ends it all' --nan=error nans.zst
+shared 'an array, and more behind it' --format=zstd array.npy.zst
+for place in 4 20000 60000 100000; do
+    cp even damaged
+    printf '\245\132\245' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    shared "damage at byte $place" -j 3 damaged
+    head -c $place even >damaged
+    shared "cut off at byte $place" -j 3 damaged
+done
+length=$(wc -c <frame0)
+for place in $((length - 4)) $((length / 2)); do # of the frame that a core has for certain
+    cp even damaged
+    printf 'abcd' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    shared "damage at byte $place, a core's" -j 2 damaged
+done
+for file in even silent mingled_hints; do
+    run -v -j 2 --format=raw+zstd -o count $file
+    ok "$file: cores and GPU have had all of it together" test "$status" -eq 0 -a \
+        "$(sed -n '/^  cpu  /{n;s/^ *\([0-9]*\) bytes.*/\1/p;}' err)" -gt 0 -a \
+        "$(sed -n '/^  cpu  /,/phase/s/^ *\([0-9]*\) bytes, .*/\1/p' err | awk '{ sum += $1 } END { print sum }')" -eq "$size" -a \
+        "$(sed -n 's/^  unpack *[^ ]* *\([0-9]*\) .*/\1/p' err)" -gt $((size / 2))
+done
+run -v -j 2 --json --format=raw+zstd -o count silent
+ok 'the JSON of it has what each of them decoded' \
+    grep -q '"decode": {"bytes": [1-9].*"unpack": {"bytes": [1-9]' out
+
+# The GPU fails: cores do its part once more.
+expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" silent)
+failed=0
+for call in 1 60 130 200 300 400 500 700 900 1200 1500; do
+    for fault in $call $call+; do
+        environment="GPUREDUCE_CUDA_FAULT=$fault"
+        run -q -j 4 --format=raw+zstd "$ops" silent
+        is "cores and a GPU, call $fault" 0 "$expected" '*'
+        grep -q 'silent: GPU failed: .*; continuing on the CPU' err && failed=$((failed + 1))
+    done
+done
+environment=
+ok "beside cores it failed $failed times in the middle of the work" test "$failed" -gt 5
+unset GPUREDUCE_CALL_GPU
+
 # One after the other.
 "$GPUREDUCE" -q -D cpu --format=auto "$ops" -t u16 bits even one torn bits hinted >cpu.out
 "$GPUREDUCE" -q -D gpu:0,1,2,3 --format=auto "$ops" -t u16 bits even one torn bits hinted >gpu.out
