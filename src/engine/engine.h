@@ -125,15 +125,15 @@ struct engine_content {
 };
 
 /* What an unpacker's input may be made of: parts of the whole input, one behind the other, of whole
-   frames. Parts but the first begin with elements whose offsets, from the first one of the whole
-   input, are multiples of ENGINE_PART_ALIGNMENT bytes. */
+   frames: one that begins in a frame is refused. Parts begin with elements, but for the first, if
+   the unpacker's input holds the beginning of the whole one. Whether they do is for the caller to
+   find out, from what each of them has decoded to (part_content). */
 struct engine_part {
     uint64_t offset;   /* of its first byte in the unpacker's input */
-    uint64_t position; /* in what that input decodes to, of what the part does; if another one
-                          begins there, or in a frame, the part is refused */
-    uint64_t ahead;    /* to be added to such a position to have it in what the whole input does */
+    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to: by
+                          it elements are numbered */
+    bool provisional;  /* that is more than its true position: `end` says nothing of it */
 };
-#define ENGINE_PART_ALIGNMENT 16
 
 /* Compressed bytes, from the offset that wanted() gave. They are of one part. */
 struct engine_input {
@@ -188,6 +188,10 @@ struct engine_unpack {
     uint64_t (*total)(const struct engine_unpacker *);     /* bytes decoded */
     uint64_t (*reduced)(const struct engine_unpacker *);   /* elements that have been given to it */
     uint64_t (*first_nan)(const struct engine_unpacker *); /* as an engine's */
+
+    /* Bytes that a part decoded to, by its number in the unpacker's input; UINT64_MAX while that is
+       not known: before the next one has begun, or UNPACK_ENDED. */
+    uint64_t (*part_content)(const struct engine_unpacker *, size_t part);
 
     /* After UNPACK_WRONG: the frame's offset in the input. */
     uint64_t (*wrong)(const struct engine_unpacker *);

@@ -392,12 +392,18 @@ static enum source_verdict reduce_arrays(struct session *session, struct run *ru
     return verdict;
 }
 
+/* What a reading of an input leaves to the next one. */
+struct again {
+    uint64_t started_at; /* when it was first read, 0 before: the clock goes on */
+    const char *skipped; /* as unpack_skipped and unpack_alone in struct run */
+    bool alone;
+};
+
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
- *started_at is when it was first read, 0 before; when it is read again, the clock goes on. */
+ */
 static enum source_verdict reduce_once(struct session *session, const char *path,
                                        const struct container_array *array, enum attempt attempt,
-                                       bool first, const char **skipped, uint64_t *started_at,
-                                       struct reduction *reduction)
+                                       bool first, struct again *again, struct reduction *reduction)
 {
     const struct session_options *options = session->options;
     struct source_options input = options->input;
@@ -413,8 +419,9 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .cpu_tallies = cpu_tally_count(session),
                       .last = session->inputs <= 1,
                       .called_at = session->called_at,
-                      .started_at = *started_at,
-                      .unpack_skipped = *skipped,
+                      .started_at = again->started_at,
+                      .unpack_skipped = again->skipped,
+                      .unpack_alone = again->alone,
                       .opened_at = clock_now()};
     enum source_verdict verdict;
     struct partial partial;
@@ -451,8 +458,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     if (verdict == SOURCE_COMPLETE && !session->readings.more && !session->readings.inputs)
         conclude(&run, &partial, &session->readings, reduction);
     readings_pause(&session->readings);
-    *started_at = phases_started_at(&run.phases);
-    *skipped = run.unpack_skipped;
+    *again = (struct again){phases_started_at(&run.phases), run.unpack_skipped, run.unpack_alone};
     dismiss_workers(session);
     source_close(run.source);
     return verdict;
@@ -499,20 +505,20 @@ static enum attempt first_attempt(const struct session *session, const char *pat
 static bool reduce_input(struct session *session, const char *path,
                          const struct container_array *array, struct reduction *reduction)
 {
-    uint64_t started_at = 0;
+    struct again again = {0};
     enum source_verdict verdict;
-    bool first = true;
-    const char *skipped = NULL;
+    bool first = true, alone;
     int attempt = first_attempt(session, path);
 
     message_forget_error();
     readings_close(&session->readings);
     readings_open(&session->readings, &session->options->survey);
     do {
-        verdict = reduce_once(session, path, array, (enum attempt)attempt, first, &skipped,
-                              &started_at, reduction);
+        alone = again.alone;
+        verdict =
+            reduce_once(session, path, array, (enum attempt)attempt, first, &again, reduction);
         first = false;
-    } while ((verdict == SOURCE_RETRY && attempt++ < ATTEMPT_IN_ORDER) ||
+    } while ((verdict == SOURCE_RETRY && (again.alone != alone || attempt++ < ATTEMPT_IN_ORDER)) ||
              (verdict == SOURCE_COMPLETE && session->readings.more));
     session->called_at = clock_now();
     if (verdict != SOURCE_COMPLETE)
@@ -599,14 +605,13 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 
     for (int i = 0; i < inputs->count && verdict == SOURCE_COMPLETE; i++) {
         struct reduction reduction;
-        const char *skipped = NULL;
-        uint64_t started_at = 0;
+        struct again again = {0};
 
         if (inputs->prepare)
             inputs->prepare(inputs->context, i);
         verdict = reduce_once(session, inputs->paths[i], NULL,
-                              in_order[i] ? ATTEMPT_IN_ORDER : ATTEMPT_PARALLEL, false, &skipped,
-                              &started_at, &reduction);
+                              in_order[i] ? ATTEMPT_IN_ORDER : ATTEMPT_PARALLEL, false, &again,
+                              &reduction);
         if (verdict == SOURCE_RETRY && !in_order[i])
             in_order[i] = true;
         else if (verdict == SOURCE_RETRY)

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "run/unpack_feed.h"
 #include "run/work.h"
 #include "source/packed.h"
-#include "source/zstd/xxh64.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 #include "sys/side_by_side.h"
@@ -19,79 +19,14 @@
 #define MOMENT 20000
 #define LONGER (CLOCK_SECOND / 1000)
 
-/* What a worker hashes at a time, unless a single frame is longer. Bytes. */
-#define HASH_BYTES ((size_t)512 << 10)
-
-MUTEX_ROLE(unpack_role);
-
-/* A piece of content. */
-struct job {
-    struct engine_content content;
-    size_t next;  /* segment that nobody has claimed */
-    size_t left;  /* segments whose hashing has not ended */
-    bool goes_on; /* its first segment goes on with the last one of the piece before */
-    bool head_claimed, head_done;
-    bool open;         /* the frame of its last segment goes on behind it */
-    bool tail_done;    /* as far as that segment goes, it is hashed: */
-    struct xxh64 tail; /* to this */
-};
-
-/* An unpacker, and what workers do for it. */
-struct feed {
-    struct run *run;
-    struct unpack *unpack; /* it is one of this one's */
-    const struct engine_unpack *ops;
-    struct engine_unpacker *unpacker; /* of who feeds it */
-    unsigned number;                  /* of the device, and of the source's ring */
-
-    struct mutex mutex;
-    pthread_cond_t changed;
-    bool feeding GUARDED_BY(unpack_role); /* a worker does */
-    bool polling GUARDED_BY(unpack_role); /* a worker looks again soon */
-    bool ended GUARDED_BY(unpack_role);   /* nothing more comes out of the unpacker */
-    bool over GUARDED_BY(unpack_role);    /* nor is there anything left to do */
-    bool refused GUARDED_BY(unpack_role); /* the unpacker has refused a frame */
-
-    struct job jobs[ENGINE_CONTENT_MAX] GUARDED_BY(unpack_role); /* from first_job on */
-    uint64_t first_job GUARDED_BY(unpack_role);
-    uint64_t job_end GUARDED_BY(unpack_role);
-    uint64_t hashed GUARDED_BY(unpack_role);    /* bytes */
-    uint64_t hash_time GUARDED_BY(unpack_role); /* nanoseconds, of all workers */
-    /* Of that, in pieces that a frame goes through: one after the other. */
-    uint64_t hash_time_in_turn GUARDED_BY(unpack_role);
-
-    /* Of who feeds it. */
-    uint64_t reduced; /* elements */
-    bool input_ended;
-    bool failed; /* the engine has */
-};
-
-struct unpack {
-    unsigned count;
-    _Atomic unsigned next; /* feed that the next worker begins with */
-    _Atomic bool given_up; /* a feed has come to what makes the others' work useless */
-
-    /* Of the session's thread. */
-    bool going_on; /* a worker has libzstd go on with a pipe */
-
-    struct feed feeds[]; /* of a device each */
-};
-
-static void lock(struct feed *x) ACQUIRE(unpack_role);
-static void unlock(struct feed *x) RELEASE(unpack_role);
 static void wait_locked(struct feed *x) REQUIRES(unpack_role);
-static struct job *job_locked(struct feed *x, uint64_t number) REQUIRES(unpack_role);
-static void push_job_locked(struct feed *x, const struct engine_content *content)
-    REQUIRES(unpack_role);
-static void pop_jobs_locked(struct feed *x) REQUIRES(unpack_role);
-static void end_locked(struct feed *x) REQUIRES(unpack_role);
 
-UNCHECKED static void lock(struct feed *x)
+UNCHECKED void feed_lock(struct feed *x)
 {
     mutex_lock(&x->mutex);
 }
 
-UNCHECKED static void unlock(struct feed *x)
+UNCHECKED void feed_unlock(struct feed *x)
 {
     mutex_unlock(&x->mutex);
 }
@@ -106,8 +41,7 @@ UNCHECKED static void wait_locked(struct feed *x)
     (void)mutex_wait_until(&x->mutex, &x->changed, &t);
 }
 
-/* Nothing is left to do. */
-static void end_locked(struct feed *x)
+void feed_end_locked(struct feed *x)
 {
     x->ended = x->over = true;
     pthread_cond_broadcast(&x->changed);
@@ -115,140 +49,12 @@ static void end_locked(struct feed *x)
 
 static void end(struct feed *x)
 {
-    lock(x);
-    end_locked(x);
-    unlock(x);
+    feed_lock(x);
+    feed_end_locked(x);
+    feed_unlock(x);
 }
 
-/*
- * Checksums.
- */
-
-static struct job *job_locked(struct feed *x, uint64_t number)
-{
-    return &x->jobs[number % ENGINE_CONTENT_MAX];
-}
-
-static void push_job_locked(struct feed *x, const struct engine_content *content)
-{
-    struct job *job = job_locked(x, x->job_end);
-    const struct engine_segment *segments = content->segments;
-
-    *job = (struct job){.content = *content,
-                        .left = content->segment_count,
-                        .goes_on = !segments[0].first,
-                        .open = !segments[content->segment_count - 1].last};
-    job->next = job->goes_on;
-    job->head_claimed = job->head_done = !job->goes_on;
-    x->job_end++;
-    pthread_cond_signal(&x->changed);
-}
-
-/* Forgets pieces that are done, once what goes on behind them does not need them. */
-static void pop_jobs_locked(struct feed *x)
-{
-    while (x->first_job < x->job_end) {
-        const struct job *job = job_locked(x, x->first_job);
-
-        if (job->left > 0 || (job->open && (x->first_job + 1 == x->job_end ||
-                                            !job_locked(x, x->first_job + 1)->head_done)))
-            return;
-        x->ops->content_free(x->unpacker, job->content.piece);
-        x->first_job++;
-    }
-}
-
-/* Segments of a piece that a worker has claimed. */
-struct claim {
-    uint64_t number; /* of the job */
-    const struct engine_content *content;
-    size_t first, end;
-    struct xxh64 hash; /* to begin with, where the first segment goes on, or that of the last */
-    bool open;         /* the last segment's frame goes on behind the piece */
-    bool wrong;        /* a checksum is */
-    uint64_t frame;    /* of that frame */
-};
-
-static bool claim_locked(struct feed *x, struct claim *claim) REQUIRES(unpack_role);
-static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
-    REQUIRES(unpack_role);
-static void end_claim_locked(struct feed *x, const struct claim *claim) REQUIRES(unpack_role);
-
-/* Claims the first segment of a piece, which goes on with the one before it, if that is hashed. */
-static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
-{
-    struct job *job = job_locked(x, number), *before = job_locked(x, number - 1);
-
-    if (job->head_claimed || number == x->first_job || !before->tail_done)
-        return false;
-    job->head_claimed = true;
-    claim->hash = before->tail;
-    claim->first = 0;
-    claim->end = 1;
-    return true;
-}
-
-/* Claims some segments, oldest first. */
-static bool claim_locked(struct feed *x, struct claim *claim)
-{
-    for (uint64_t number = x->first_job; number < x->job_end; number++) {
-        struct job *job = job_locked(x, number);
-        const struct engine_content *content = &job->content;
-        bool claimed = claim_head_locked(x, number, claim);
-
-        if (!claimed && job->next < content->segment_count) {
-            size_t bytes = 0;
-
-            claim->first = claim->end = job->next;
-            while (claim->end < content->segment_count && bytes < HASH_BYTES)
-                bytes += content->segments[claim->end++].size;
-            job->next = claim->end;
-            claimed = true;
-        }
-        if (claimed) {
-            claim->number = number;
-            claim->content = content;
-            claim->open = job->open && claim->end == content->segment_count;
-            claim->wrong = false;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Hashes what was claimed. */
-static void hash(struct claim *claim)
-{
-    for (size_t i = claim->first; i < claim->end && !claim->wrong; i++) {
-        const struct engine_segment *s = &claim->content->segments[i];
-
-        if (s->first)
-            xxh64_begin(&claim->hash);
-        xxh64_add(&claim->hash, claim->content->bytes + s->begin, s->size);
-        if (s->last && (uint32_t)xxh64_end(&claim->hash) != s->checksum) {
-            claim->wrong = true;
-            claim->frame = s->frame;
-        }
-    }
-}
-
-static void end_claim_locked(struct feed *x, const struct claim *claim)
-{
-    struct job *job = job_locked(x, claim->number);
-
-    job->left -= claim->end - claim->first;
-    if (claim->first == 0)
-        job->head_done = true;
-    if (claim->open) {
-        job->tail = claim->hash;
-        job->tail_done = true;
-    }
-    pop_jobs_locked(x);
-    pthread_cond_signal(&x->changed);
-}
-
-/* A checksum is wrong. */
-static void wrong_checksum(struct feed *x, uint64_t frame)
+void feed_wrong_checksum(struct feed *x, uint64_t frame)
 {
     struct source *s = x->run->source;
 
@@ -256,36 +62,6 @@ static void wrong_checksum(struct feed *x, uint64_t frame)
         packed_wrong_checksum(s, frame);
     packed_refuse(s);
     atomic_store(&x->unpack->given_up, true);
-}
-
-/* Hashes content, where there is some that nobody hashes. Whether there was. */
-static bool hash_some(struct feed *x)
-{
-    struct claim claim;
-    uint64_t begun, time;
-    bool claimed;
-
-    lock(x);
-    claimed = !x->over && claim_locked(x, &claim);
-    unlock(x);
-    if (!claimed)
-        return false;
-    begun = clock_now();
-    hash(&claim);
-    time = clock_since(begun);
-    if (claim.wrong)
-        wrong_checksum(x, claim.frame);
-    lock(x);
-    x->hash_time += time;
-    if (claim.open && !claim.content->segments[claim.first].first)
-        x->hash_time_in_turn += time;
-    for (size_t i = claim.first; i < claim.end; i++)
-        x->hashed += claim.content->segments[i].size;
-    end_claim_locked(x, &claim);
-    if (claim.wrong)
-        end_locked(x);
-    unlock(x);
-    return true;
 }
 
 /*
@@ -306,7 +82,7 @@ static void note_reduced(struct feed *x, struct worker *w)
     stats->phase_elements[phase] += reduced - x->reduced;
     if (stats->first_chunk_at == 0)
         stats->first_chunk_at = now;
-    if (x->reduced == 0)
+    if (x->reduced == 0 && !x->run->sharing)
         phases_note_ramped(&x->run->phases, 1);
     x->reduced = reduced;
 }
@@ -335,11 +111,30 @@ static void engine_failed(struct feed *x, struct worker *w)
     if (run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason);
         message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
-        packed_refuse(run->source);
+        if (run->sharing)
+            packed_return(run->source);
+        else
+            packed_refuse(run->source);
         return;
     }
     source_error(run->source, "GPU: %s", reason);
     w->failed = true;
+}
+
+/* Tells the source what parts have decoded to. False when that makes the work useless. */
+static bool pass_parts(struct feed *x)
+{
+    uint64_t content;
+    bool good = true;
+
+    while (good && (x->unpack->count > 1 || x->run->sharing) &&
+           (content = x->ops->part_content(x->unpacker, x->parts)) != UINT64_MAX) {
+        good = packed_pass_part(x->run->source, x->number, content);
+        x->parts++;
+    }
+    if (!good)
+        atomic_store(&x->unpack->given_up, true);
+    return good;
 }
 
 /* Has the unpacker do one thing. Whether it did; *ended: it does nothing more. */
@@ -347,19 +142,24 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
 {
     struct source *s = x->run->source;
     const struct packed_bytes b = packed_bytes(s, x->number, x->ops->wanted(x->unpacker));
-    const struct engine_input input = {
-        .bytes = b.bytes,
-        .size = b.size,
-        .room = b.room,
-        .full = b.full,
-        .last = b.last,
-        .part_ends = b.part_ends,
-        .part = {.offset = b.part.offset, .position = b.part.position, .ahead = b.part.ahead}};
+    const struct engine_input input = {.bytes = b.bytes,
+                                       .size = b.size,
+                                       .room = b.room,
+                                       .full = b.full,
+                                       .last = b.last,
+                                       .part_ends = b.part_ends,
+                                       .part = {.offset = b.part.offset,
+                                                .position = b.part.position,
+                                                .provisional = b.part.provisional}};
     struct engine_content content;
     enum engine_unpack_status status = x->ops->advance(x->unpacker, &input, &content);
 
     packed_pass(s, x->number, x->ops->taken(x->unpacker));
     note_reduced(x, w);
+    if (!pass_parts(x)) {
+        *ended = true;
+        return true;
+    }
     if (b.last && !x->input_ended)
         phases_note_end(&x->run->phases, clock_now());
     x->input_ended = b.last;
@@ -368,9 +168,9 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
     case UNPACK_AGAIN:
         break;
     case UNPACK_CONTENT:
-        lock(x);
-        push_job_locked(x, &content);
-        unlock(x);
+        feed_lock(x);
+        unpack_hash_push_locked(x, &content);
+        feed_unlock(x);
         break;
     case UNPACK_ENDED:
         packed_complete(s, x->number, x->ops->total(x->unpacker));
@@ -378,17 +178,17 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         break;
     case UNPACK_REFUSED:
         packed_refuse(s);
-        if (x->unpack->count > 1)
+        if (x->unpack->count > 1 || x->run->sharing)
             atomic_store(&x->unpack->given_up, true);
-        lock(x);
+        feed_lock(x);
         x->refused = true;
-        unlock(x);
+        feed_unlock(x);
         *ended = true;
         break;
     case UNPACK_WRONG:
     case UNPACK_FAILED:
         if (status == UNPACK_WRONG)
-            wrong_checksum(x, x->ops->wrong(x->unpacker));
+            feed_wrong_checksum(x, x->ops->wrong(x->unpacker));
         else
             engine_failed(x, w);
         end(x);
@@ -407,20 +207,20 @@ static bool feed(struct feed *x, struct worker *w)
 {
     bool did = false, ended = false, mine;
 
-    lock(x);
+    feed_lock(x);
     mine = !x->feeding && !x->ended;
     if (mine)
         x->feeding = true;
-    unlock(x);
+    feed_unlock(x);
     if (!mine)
         return false;
     while (!ended && feed_once(x, w, &ended))
         did = true;
-    lock(x);
+    feed_lock(x);
     x->feeding = false;
     x->ended |= ended;
     pthread_cond_signal(&x->changed);
-    unlock(x);
+    feed_unlock(x);
     return did;
 }
 
@@ -433,18 +233,12 @@ static bool is_over(struct feed *x)
 {
     bool over;
 
-    lock(x);
-    if (!x->over && x->ended && !x->feeding) {
-        bool open = false;
-
-        for (uint64_t number = x->first_job; number < x->job_end; number++)
-            open |= job_locked(x, number)->left > 0;
-        /* Of a frame that was refused, or is not wanted to its end, the rest will not come. */
-        if (!open)
-            end_locked(x);
-    }
+    feed_lock(x);
+    /* Of a frame that was refused, or is not wanted to its end, the rest will not come. */
+    if (!x->over && x->ended && !x->feeding && !unpack_hash_under_way_locked(x))
+        feed_end_locked(x);
     over = x->over;
-    unlock(x);
+    feed_unlock(x);
     return over;
 }
 
@@ -454,19 +248,19 @@ static void rest(struct feed *x)
     const struct timespec moment = {0, MOMENT};
     bool poll;
 
-    lock(x);
+    feed_lock(x);
     poll = !x->polling && !x->over;
     if (poll)
         x->polling = true;
     else if (!x->over)
         wait_locked(x);
-    unlock(x);
+    feed_unlock(x);
     if (!poll)
         return;
     nanosleep(&moment, NULL);
-    lock(x);
+    feed_lock(x);
     x->polling = false;
-    unlock(x);
+    feed_unlock(x);
 }
 
 /* What all workers do for an unpacker until there is nothing left. */
@@ -482,7 +276,7 @@ static void take_part(struct feed *x, struct worker *w)
         bool did = feed(x, w);
 
         /* Content stays with who has begun to hash: a frame that goes on is not handed over. */
-        while (hash_some(x))
+        while (unpack_hash_some(x))
             did = true;
         if (!did && more_input) {
             switch (packed_read(x->run->source, x->number)) {
@@ -525,6 +319,15 @@ static bool go_on(struct feed *x, struct worker *w)
     return packed_resume(s, &place) && work_on_cpu(w);
 }
 
+/* The same for all of them, in turns. */
+static void take_part_in_all(struct unpack *unpack, struct worker *w)
+{
+    const unsigned first = atomic_fetch_add(&unpack->next, 1);
+
+    for (unsigned i = 0; i < unpack->count && !w->failed; i++)
+        take_part(&unpack->feeds[(first + i) % unpack->count], w);
+}
+
 void unpack_run_work(struct worker *w)
 {
     struct unpack *unpack = w->run->unpack;
@@ -535,14 +338,10 @@ void unpack_run_work(struct worker *w)
         stats->started_at = clock_now();
         phases_note_start(&w->run->phases, stats->started_at);
     }
-    if (unpack->going_on) {
+    if (unpack->going_on)
         w->failed = !go_on(&unpack->feeds[0], w);
-    } else {
-        const unsigned first = atomic_fetch_add(&unpack->next, 1);
-
-        for (unsigned i = 0; i < unpack->count && !w->failed; i++)
-            take_part(&unpack->feeds[(first + i) % unpack->count], w);
-    }
+    else
+        take_part_in_all(unpack, w);
     stats->ended_at = clock_now();
     stats->cpu_time += clock_thread() - cpu_time;
 }
@@ -564,7 +363,7 @@ static void open_feed(void *context, unsigned i)
     struct feed *x = &opening->unpack->feeds[i];
     struct engine_unpack_setup setup = opening->setup;
 
-    setup.skip = i == 0 ? setup.begin : 0;
+    setup.skip = i == 0 && !x->run->sharing ? setup.begin : 0;
     x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
 }
 
@@ -580,7 +379,7 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
     for (unsigned i = 1; i < unpack->count; i++)
         all = all && unpack->feeds[i].unpacker;
     if (!all)
-        unpack->count = packed_cut(unpack->feeds[0].run->source, 1, ENGINE_PART_ALIGNMENT);
+        unpack->count = packed_cut(unpack->feeds[0].run->source, 1);
     memcpy(reason, opening.reasons[0], ENGINE_REASON_MAX);
     return unpack->count > 0 && unpack->feeds[0].unpacker;
 }
@@ -588,10 +387,10 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
 /* For how many devices the input is. A NaN has its index from one that has seen all before it. */
 static unsigned choose_count(const struct run *run)
 {
-    const unsigned devices = run->options->nan == NAN_ERROR ? 1 : run->options->device_count;
+    const bool one = run->unpack_alone || run->sharing || run->options->nan == NAN_ERROR;
+    const unsigned devices = one ? 1 : run->options->device_count;
 
-    return packed_cut(run->source, devices < run->feeders ? devices : run->feeders,
-                      ENGINE_PART_ALIGNMENT);
+    return packed_cut(run->source, devices < run->feeders ? devices : run->feeders);
 }
 
 UNCHECKED static void begin_feed(struct feed *x)
@@ -648,6 +447,33 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
     return unpack;
 }
 
+bool unpack_run_help(struct worker *w)
+{
+    struct run *run = w->run;
+
+    if (atomic_load(&run->helping))
+        take_part_in_all(run->unpack, w);
+    return !w->failed && packed_left(run->source);
+}
+
+void unpack_run_share(struct worker *w, unsigned helpers)
+{
+    struct run *run = w->run;
+    char reason[ENGINE_REASON_MAX];
+
+    run->unpack = unpack_run_begin(run, reason);
+    if (run->unpack) {
+        atomic_store(&run->helping, true);
+        packed_call(run->source, helpers);
+        unpack_run_work(w);
+    } else {
+        run->unpack_skipped = "it does not decode the input";
+        packed_return(run->source);
+    }
+    if (!w->failed && packed_left(run->source))
+        w->failed = !work_on_cpu(w);
+}
+
 unsigned unpack_run_devices(const struct unpack *unpack)
 {
     return unpack->count;
@@ -669,8 +495,10 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
 
     if (!x->ops->finish(x->unpacker, &partial, &times) && !x->failed)
         engine_failed(x, first);
-    partial_merge(&first->partial, &partial);
-    w->stats.elements += partial.count;
+    if (!x->run->sharing || !x->failed) { /* otherwise cores have done it once more */
+        partial_merge(&first->partial, &partial);
+        w->stats.elements += partial.count;
+    }
     w->stats.times.device = times.device;
     timeline_join(&w->stats.times.copies, &times.copies);
     timeline_join(&w->stats.times.kernels, &times.kernels);
@@ -679,7 +507,7 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     x->run->checked.bytes += x->hashed;
     x->run->checked.time += x->hash_time;
     x->run->checked.time_in_turn += x->hash_time_in_turn;
-    if (x->reduced == 0 && x->unpack->count > 1)
+    if (x->reduced == 0 && x->unpack->count > 1 && !x->run->sharing)
         phases_note_ramped(&x->run->phases, 1);
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);

@@ -17,8 +17,15 @@
  * parts of the file, cut between frames. Whoever asks next has the next part, so that all end
  * together; elements are whole in their parts. Then offsets are in a ring's input: its parts one
  * behind the other. That the parts are what they were taken for is checked: a frame ends where a
- * part does, there all that the frames before hold has been decoded, and at the end the same of all
- * of it. If not, it is as if a frame had been refused.
+ * part does, and each part decodes to what its frames state. If not, it is as if a frame had been
+ * refused.
+ *
+ * Where frames do not state what they hold, elements are numbered by provisional positions
+ * (zstd/index.h) until all parts are decoded. That a part begins with an element is then taken for
+ * granted, and found out: where one does not, all is to be read again for one engine (packed_torn).
+ *
+ * Cores can decode parts of such a file, too, beside one engine, which may join in later, or not at
+ * all (packed_share): they get elements by source_next, as from other sources.
  *
  * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
  * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
@@ -66,10 +73,29 @@ struct packed_layout packed_layout(const struct source *s);
 
 /* Has the input be for `rings` rings, or fewer: for how many it is then. One takes all of it; so it
    is without this, with pipes, where there is nothing to cut, and where not all elements are
-   wanted: only at its end is it known that each ring had what it was said to have. Parts begin with
-   elements whose offsets, from the first, are multiples of `alignment` bytes, which is one of an
-   element's. Before packed_begin. 0 without memory. */
-unsigned packed_cut(struct source *s, unsigned rings, unsigned alignment);
+   wanted: only at its end is it known that each ring had what it was said to have. Before
+   packed_begin. 0 without memory. */
+unsigned packed_cut(struct source *s, unsigned rings);
+
+/* Has a file be for one ring, and for `workers` workers beside it who decode parts by source_next.
+   They begin; `hold`: but for the first part, only when packed_call says that the ring does.
+   False where it is not for them: where all is one part, or its first frames are large. Before any
+   worker. */
+bool packed_share(struct source *s, unsigned workers, bool hold);
+
+/* Then: the ring takes parts, too, and the first `helpers` workers are to help with it: source_next
+   ends for them. Any thread. */
+void packed_call(struct source *s, unsigned helpers);
+
+/* Then: the ring's engine has failed, or does not begin. What it has decoded does not count: its
+   parts are handed out by source_next, for all workers. Any thread, any number of times. */
+void packed_return(struct source *s);
+
+/* Then: whether there is more to hand out by source_next, to workers for whom it has ended. */
+bool packed_left(struct source *s);
+
+/* Then: what the input decodes to by its own size, as far as parts have been decoded; 0 before. */
+double packed_ratio(struct source *s);
 
 /* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
    source. Before any other worker. */
@@ -89,8 +115,8 @@ enum packed_read packed_read(struct source *s, unsigned ring);
 /* Where a part stands in a ring's input, and what it decodes to. */
 struct packed_whereabouts {
     uint64_t offset;   /* of its first byte in that input */
-    uint64_t position; /* in what that input decodes to, of the first byte it decodes to */
-    uint64_t ahead;    /* to be added to such a position to have it in what the whole input does */
+    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
+    bool provisional;  /* that is more than its true position, which is not known yet */
 };
 
 /* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.
@@ -124,6 +150,14 @@ struct packed_place {
 /* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
    how far it came. */
 void packed_complete(struct source *s, unsigned ring, uint64_t total);
+
+/* Where there are several rings: the next part of this one is decoded, to `content` bytes. False
+   when that shows that all has to be decoded once more. */
+bool packed_pass_part(struct source *s, unsigned ring, uint64_t content);
+
+/* After the verdict SOURCE_RETRY: whether one ring could have all of it, where several could not.
+ */
+bool packed_torn(struct source *s);
 
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
 void packed_refuse(struct source *s);

@@ -258,6 +258,260 @@ for places in 100 200000 '200000 300004' '8 440000'; do
     both "NaNs at $places that end it all" --nan=error nans.zst
 done
 
+# Frames that do not state what they hold: GPUs take them as they are found, and where they stand is
+# known at the end.
+
+# unstated FILE FIRST LENGTH... : writes ./FILE: frames of ./plain of so many bytes, in turns, none
+# of which states them; the first of FIRST bytes.
+unstated() {
+    file=$1
+    at=0
+    length=$2
+    shift 2
+    : >"$file"
+    while [ $at -lt "$size" ]; do
+        part $at "$length" | "$ZSTD" -q -c >>"$file"
+        at=$((at + length))
+        length=$1
+        shift
+        set -- "$@" "$length"
+    done
+}
+unstated silent 6400 6400
+unstated silent_words 6404 6404 6400 4 12
+unstated silent_torn 6401 6401
+unstated silent_late 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6400 6401
+unstated silent_small 100 40000
+for type in f32 f64 u16 i8 f16; do
+    for file in silent silent_words silent_torn silent_late silent_small; do
+        both "frames that do not state what they hold, $file, $type" -t $type $file
+    done
+done
+for file in silent silent_words silent_torn silent_late silent_small; do
+    unpacked $file
+done
+for skip in 4 3 100 6400 6404 100000 10000000; do
+    both "$skip bytes left out of frames that do not state what they hold" --skip $skip silent
+done
+for length in 0 1600 1601 80000; do
+    both "$length elements of frames that do not state what they hold" --length $length silent
+done
+both 'threads, frames that do not state what they hold' -j 1 silent
+both 'more threads, frames that do not state what they hold' -j 7 silent_words
+
+# With others between them, and frames that do state it.
+at=0
+frame=0
+: >mingled
+: >mingled_hints
+: >mingled_lies
+while [ $at -lt "$size" ]; do
+    part $at 8000 >piece
+    if [ $((frame % 3)) -eq 0 ]; then
+        "$ZSTD" -q -f piece -o piece.zst
+    else
+        "$ZSTD" -q -c <piece >piece.zst
+    fi
+    cat piece.zst >>mingled
+    length=$(wc -c <piece.zst)
+    for file in mingled_hints mingled_lies; do
+        bytes=$length
+        [ $file = mingled_hints ] || [ $((frame % 11)) -ne 7 ] || bytes=$((length + 9))
+        {
+            printf '\120\052\115\030\004\000\000\000'
+            # shellcheck disable=SC2059 # the format is made
+            printf "\\$(printf %03o $((bytes % 256)))\\$(printf %03o $((bytes / 256)))\\000\\000"
+            cat piece.zst
+        } >>$file
+    done
+    at=$((at + 8000))
+    frame=$((frame + 1))
+done
+both 'frames some of which state what they hold' mingled
+both 'frames some of which state what they hold, f64' -t f64 mingled
+both 'hints before frames' mingled_hints
+both 'hints that lie before frames' mingled_lies
+unpacked mingled
+unpacked mingled_hints
+
+# A frame of 300 blocks: to walk through it is not worth it where it takes much of the input.
+long=$(awk 'BEGIN { for (i = 0; i < 300; i++) printf "%sabcd%04dijklmnop", i < 299 ? "\\200\\000\\000" : "\\201\\000\\000", i }')
+{
+    printf '\050\265\057\375\000\060'
+    # shellcheck disable=SC2059 # the format is made
+    printf "$long"
+} >blocks
+for count in 1 3 12; do
+    : >long
+    i=0
+    while [ $i -lt $count ]; do
+        cat blocks >>long
+        i=$((i + 1))
+    done
+    both "$count frames of many blocks" long
+done
+cat silent long silent >among
+both 'frames of many blocks, among others' among
+if [ -n "$PZSTD" ]; then
+    for workers in 1 2 8; do
+        "$PZSTD" -q -f -p $workers plain -o pz
+        for type in f32 f64 u8; do
+            both "frames of pzstd -p $workers, $type" -t $type pz
+        done
+    done
+    unpacked pz
+fi
+
+# Arrays inside: their end is where the header says.
+for behind in '' behind; do
+    {
+        "$ZSTD" -q -c <header
+        cat silent
+        printf %s "$behind" | "$ZSTD" -q -c
+    } >array.npy.zst
+    both "an array in such frames${behind:+, and more behind it}" --format=zstd array.npy.zst
+    { cat header && part 0 6272; } >piece
+    {
+        "$ZSTD" -q -c <piece
+        part 6272 "$size" >piece
+        split -b 6400 piece rest.
+        for piece in rest.*; do
+            "$ZSTD" -q -c <"$piece"
+        done
+        printf %s "$behind" | "$ZSTD" -q -c
+    } >array.npy.zst
+    both "an array behind the header's frame${behind:+, and more behind it}" --format=zstd array.npy.zst
+done
+
+# The first extremes, and the first NaN, whoever comes upon one first.
+for places in 100 200000 '200000 300004' '8 440000' '440000 440008' '6396 6400'; do
+    cp plain nans
+    for place in $places; do
+        printf '\377\377\377\377' | dd of=nans bs=1 seek="$place" conv=notrunc 2>/dev/null
+        printf '\377\377\177\177' | dd of=nans bs=1 seek=$((place + 8)) conv=notrunc 2>/dev/null
+    done
+    rm -f rest.*
+    split -b 6400 nans rest.
+    for piece in rest.*; do
+        "$ZSTD" -q -c <"$piece"
+    done >nans.zst
+    both "NaNs in such frames at $places" nans.zst
+    both "NaNs in such frames at $places, left out" --nan=skip nans.zst
+    both "NaNs in such frames at $places that end it all" --nan=error nans.zst
+done
+
+# Damage, in the first, the last, and frames between: what is said of it is libzstd's.
+length=$(wc -c <silent)
+for tenth in 0 1 3 5 7 9 10; do
+    place=$((4 + (length - 20) * tenth / 10))
+    cp silent damaged
+    printf '\245\132\245' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    both "damage at byte $place of such frames" damaged
+    both "damage at byte $place of such frames, without checks" --no-check damaged
+    head -c $place silent >damaged
+    both "such frames, cut off at byte $place" damaged
+done
+{
+    head -c $((length - 4)) silent
+    printf 'abcd'
+} >damaged
+both 'a wrong checksum of the last of such frames' damaged
+{
+    cat damaged silent
+    printf 'garbage'
+} >behind
+both 'a wrong checksum among such frames, and garbage' behind
+
+# A GPU that fails in the middle of it.
+expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" silent)
+for i in 0 1 2 3; do
+    failed=0
+    for call in 350 450 550; do
+        environment="GPUREDUCE_CUDA_FAULT=$call+@$i"
+        run -q -D gpu:0,1,2,3 --format=raw+zstd "$ops" silent
+        if [ "$status" -eq 1 ]; then
+            fails_like "GPU $i, such frames, call $call" 'silent: GPU: .*'
+            failed=$((failed + 1))
+        else
+            is "GPU $i, such frames, call $call" 0 "$expected"
+        fi
+    done
+    ok "GPU $i failed $failed times in the middle of such frames" test "$failed" -gt 0
+done
+environment=
+
+# auto: cores begin with a file of many frames, and a GPU has parts of it when it is ready. Here it is
+# waited for, so that it has some.
+export GPUREDUCE_CALL_GPU=1
+shared() {
+    name=$1
+    shift
+    for how in cpu auto; do
+        "$GPUREDUCE" -q -D $how --format=raw+zstd "$ops" "$@" >$how.out 2>$how.err
+        echo $? >>$how.out
+    done
+    if cmp -s cpu.out auto.out && cmp -s cpu.err auto.err; then
+        pass "cores and a GPU, $name"
+    else
+        fail "cores and a GPU, $name"
+        for file in cpu.out cpu.err auto.out auto.err; do
+            echo "# $file:"
+            show "$file"
+        done
+    fi
+}
+for file in even torn hinted lying silent silent_words silent_torn silent_late silent_small mingled \
+    mingled_hints mingled_lies long among damaged behind nans.zst one; do
+    shared "$file, one thread" -j 1 $file
+    shared "$file, four threads, f64" -j 4 -t f64 $file
+done
+[ -z "$PZSTD" ] || shared 'frames of pzstd' -j 4 pz
+shared 'without checks' --no-check even
+for skip in 4 3 6400 100000; do
+    shared "$skip bytes left out" --skip $skip silent
+    shared "$skip bytes left out, and some behind" --skip $skip --length 50000 even
+done
+shared 'a NaN that ends it all' --nan=error nans.zst
+shared 'an array, and more behind it' --format=zstd array.npy.zst
+for place in 4 20000 60000 100000; do
+    cp even damaged
+    printf '\245\132\245' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    shared "damage at byte $place" -j 3 damaged
+    head -c $place even >damaged
+    shared "cut off at byte $place" -j 3 damaged
+done
+length=$(wc -c <frame0)
+for place in $((length - 4)) $((length / 2)); do # of the frame that a core has for certain
+    cp even damaged
+    printf 'abcd' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    shared "damage at byte $place, a core's" -j 2 damaged
+done
+for file in even silent mingled_hints; do
+    run -v -j 2 --format=raw+zstd -o count $file
+    ok "$file: cores and GPU have had all of it together" test "$status" -eq 0 -a \
+        "$(sed -n '/^  cpu  /{n;s/^ *\([0-9]*\) bytes.*/\1/p;}' err)" -gt 0 -a \
+        "$(sed -n '/^  cpu  /,/phase/s/^ *\([0-9]*\) bytes, .*/\1/p' err | awk '{ sum += $1 } END { print sum }')" -eq "$size" -a \
+        "$(sed -n 's/^  unpack *[^ ]* *\([0-9]*\) .*/\1/p' err)" -gt $((size / 2))
+done
+run -v -j 2 --json --format=raw+zstd -o count silent
+ok 'the JSON of it has what each of them decoded' \
+    grep -q '"decode": {"bytes": [1-9].*"unpack": {"bytes": [1-9]' out
+
+# The GPU fails: cores do its part once more.
+expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" silent)
+failed=0
+for call in 1 60 130 200 300 400 500 700 900 1200 1500; do
+    for fault in $call $call+; do
+        environment="GPUREDUCE_CUDA_FAULT=$fault"
+        run -q -j 4 --format=raw+zstd "$ops" silent
+        is "cores and a GPU, call $fault" 0 "$expected" '*'
+        grep -q 'silent: GPU failed: .*; continuing on the CPU' err && failed=$((failed + 1))
+    done
+done
+environment=
+ok "beside cores it failed $failed times in the middle of the work" test "$failed" -gt 5
+unset GPUREDUCE_CALL_GPU
+
 # One after the other.
 "$GPUREDUCE" -q -D cpu --format=auto "$ops" -t u16 bits even one torn bits hinted >cpu.out
 "$GPUREDUCE" -q -D gpu:0,1,2,3 --format=auto "$ops" -t u16 bits even one torn bits hinted >gpu.out

@@ -313,9 +313,9 @@ class Zstd:
             getattr(self.lib, f).restype = ctypes.c_size_t
         self.lib.ZSTD_createCCtx.restype = ctypes.c_void_p
 
-    def compress(self, data, level=3, checksum=True, workers=0):
+    def compress(self, data, level=3, checksum=True, workers=0, stated=True):
         context = ctypes.c_void_p(self.lib.ZSTD_createCCtx())
-        for parameter, value in ((100, level), (201, int(checksum)), (400, workers)):
+        for parameter, value in ((100, level), (200, int(stated)), (201, int(checksum)), (400, workers)):
             self.lib.ZSTD_CCtx_setParameter(context, parameter, value)
         room = self.lib.ZSTD_compressBound(ctypes.c_size_t(len(data)))
         out = ctypes.create_string_buffer(room)
@@ -391,18 +391,34 @@ def gpus():
             table.add(f"-D {device} -o {ops}", size, ["-D" + device, "-tf32", "-o" + ops, "--json", path], f"-D {device}")
     table.print()
 
-    # Frames that state what they hold: those that do not are one GPU's.
+    # Frames that state what they hold; those of pzstd, which do not, behind its hints; and those of
+    # streams, without hints.
     lib = Zstd()
-    packed = os.path.join(work, "frames.zst")
-    with open(path, "rb") as data, open(packed, "wb") as out, concurrent.futures.ThreadPoolExecutor() as pool:
+    packed = {name: os.path.join(work, f"frames-{name}.zst") for name in ("stated", "pzstd", "streams")}
+    with open(path, "rb") as data, concurrent.futures.ThreadPoolExecutor() as pool:
         for at in range(0, size, 1 << 30):
             piece = data.read(1 << 30)
-            out.writelines(pool.map(lambda i, piece=piece: lib.compress(piece[i : i + 8 * MIB], 1), range(0, len(piece), 8 * MIB)))
-    table = Table(f"GPUs: frames of 8 MiB, {size >> 20} MiB when decompressed")
-    for device in several:
-        for check in ([], ["--no-check"]):
-            table.add(" ".join(["-D", device, *check]), size, ["-D" + device, "-tf32", *check, "--json", packed])
-    table.print()
+            for name, file in packed.items():
+                if name != "streams":
+                    def compress(i, piece=piece, stated=name == "stated"):
+                        return lib.compress(piece[i : i + 8 * MIB], 1, stated=stated)
+                    frames = list(pool.map(compress, range(0, len(piece), 8 * MIB)))
+                with open(file, "ab") as out:
+                    for frame in frames:
+                        if name == "pzstd":
+                            out.write(struct.pack("<III", 0x184D2A50, 4, len(frame)))
+                        out.write(frame)
+    for name, file in packed.items():
+        table = Table(f"GPUs: frames of 8 MiB, {name}, {size >> 20} MiB when decompressed")
+        for device in several:
+            for check in ([], ["--no-check"]):
+                row = ["-D" + device, "-tf32", *check, "--json", file]
+                beside = " ".join(["-D", several[0], *check])
+                table.add(" ".join(["-D", device, *check]), size, row, beside)
+        # Cores alone, and with a GPU where auto makes one ready: whole processes, for its end counts.
+        for device in ("cpu", "auto"):
+            table.add(f"-D {device}, whole process", size, ["-D" + device, "-tf32", file], "-D cpu, whole process", whole=True)
+        table.print()
 
 
 def main():

@@ -269,6 +269,7 @@ static const struct engine_unpack cuda_unpack = {
     .total = unpack_total,
     .reduced = unpack_reduced,
     .first_nan = unpack_first_nan,
+    .part_content = unpack_part_content,
     .wrong = unpack_wrong,
     .refused = unpack_refused,
     .finish = unpack_finish,

@@ -1,12 +1,16 @@
 /*
  * The cutter: cuts a zstd file between frames, from its front to its end, into stretches for
- * several decoders, each of which needs to know where in what is decoded its stretch begins.
+ * several decoders.
+ *
+ * A stretch of frames that state what they hold ends where an element may begin. What others hold
+ * (those of pzstd, and of streams) is known when they are decoded: then the next stretch may begin
+ * within an element, which whoever decodes them finds out.
  *
  * It looks no farther ahead than it has been asked: finding the frames of a whole file may take
- * longer than decoding those of its begin. Where it cannot tell how much a frame holds, or that
- * takes long, or something is wrong, the rest of the file is one stretch. Frames are where a finder
- * (finder.h) finds them, so what hints say may be wrong: whoever decodes a stretch finds out that
- * it does not end with a frame, or holds another number of bytes.
+ * longer than decoding those of its begin. Where a frame takes most of the file, or something is
+ * wrong, the rest of the file is one stretch. Frames are where a finder (finder.h) finds them, so
+ * what hints say may be wrong: whoever decodes a stretch finds out that it does not end with a
+ * frame, or holds another number of bytes.
  *
  * A cutter belongs to one thread at a time.
  */
@@ -15,12 +19,14 @@
 
 #include "source/zstd/finder.h"
 
+/* Inputs of more bytes are not to be cut: positions would not have 64 bits. */
+#define ZSTD_CUTTER_INPUT_MAX ((uint64_t)1 << 46)
+
 /* Frames in a row. Offsets and positions are in bytes, of the input and of what it decodes to. */
 struct zstd_stretch {
     uint64_t begin, end; /* offsets */
-    uint64_t position;   /* of the first byte that it decodes to */
-    uint64_t content; /* bytes that it decodes to; SOURCE_UNKNOWN where that is not known, and then
-                         it reaches to the input's end */
+    uint64_t content;    /* bytes that it decodes to; SOURCE_UNKNOWN where that is not known */
+    uint64_t most;       /* bytes that it decodes to at most; less than 2^63 for all together */
 };
 
 struct zstd_cutter {
@@ -28,7 +34,9 @@ struct zstd_cutter {
     uint64_t first;     /* stretches begin at positions from here on, */
     unsigned alignment; /* by multiples of so many bytes from there */
     uint64_t begin;     /* offset of the next stretch; the input's end when there is none */
-    uint64_t position;  /* of its first byte */
+    uint64_t position;  /* of its first byte; from the first stretch on whose content is not known,
+                           what could be one */
+    uint64_t most;      /* bytes that all stretches before it hold at most */
 };
 
 /* Begins at the input's first byte. What it steps over does not count as read. */

@@ -28,8 +28,7 @@
  * Hints.
  */
 
-/* What blocks can hold at most that take this many bytes. */
-static uint64_t most_of(uint64_t bytes)
+uint64_t zstd_most_of(uint64_t bytes)
 {
     return (bytes / BLOCK_BYTES_MIN + 1) * ZSTD_BLOCK_CONTENT_MAX;
 }
@@ -43,7 +42,7 @@ static bool credible(struct zstd_finder *f, uint64_t size, uint64_t content)
     size_t got;
 
     if (end < f->frame.position || end > f->view.source->info.input_bytes ||
-        (content != SOURCE_UNKNOWN && content > most_of(size)))
+        (content != SOURCE_UNKNOWN && content > zstd_most_of(size)))
         return false;
     if (end == f->view.source->info.input_bytes)
         return true;
@@ -214,8 +213,9 @@ static uint64_t frame_most(const struct zstd_frame *frame)
 {
     if (frame->content != SOURCE_UNKNOWN)
         return frame->content;
-    return frame->blocks > 0 ? frame->blocks * ZSTD_BLOCK_CONTENT_MAX
-                             : most_of(frame->end - frame->position); /* not walked, for a hint */
+    return frame->blocks > 0
+               ? frame->blocks * ZSTD_BLOCK_CONTENT_MAX
+               : zstd_most_of(frame->end - frame->position); /* not walked, for a hint */
 }
 
 /* Compressed bytes to put into one batch. */

@@ -69,6 +69,9 @@ struct zstd_finder {
     unsigned char buffer[ZSTD_FINDER_BUFFER];
 };
 
+/* What blocks can hold at most that take this many bytes, less than 2^46. */
+uint64_t zstd_most_of(uint64_t bytes);
+
 /* Begins at the input's first byte. `map` is the mapped input, or NULL. `small_max`: frames that
    can hold more bytes are handed out as large, before their end is known. For `workers` workers
    batches are made small enough towards the end. */

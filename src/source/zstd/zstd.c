@@ -21,19 +21,15 @@ static bool more_than_promised(const struct source *s, uint64_t total)
            total > s->data_offset + s->promised * s->info.element_size;
 }
 
-bool zstd_check_total(struct source *s, uint64_t total)
+enum source_verdict zstd_finish_total(struct source *s, uint64_t total, bool true_positions)
 {
-    if (more_than_promised(s, total))
-        message_warning("%s: ignoring the bytes after the array", s->name);
-    return source_check_end(s, total);
-}
+    const bool more = more_than_promised(s, total);
 
-/* The same of provisional positions, too. */
-static enum source_verdict check_total(struct source *s, uint64_t total, bool true_positions)
-{
-    if (!true_positions && more_than_promised(s, total))
+    if (!true_positions && more)
         return SOURCE_RETRY; /* what lies behind the array was handed out, too */
-    return zstd_check_total(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
+    if (more)
+        message_warning("%s: ignoring the bytes after the array", s->name);
+    return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
 }
 
 static enum source_verdict zstd_finish(struct source *s)
@@ -51,7 +47,7 @@ static enum source_verdict zstd_finish(struct source *s)
     if (s->part.cut) /* how much there is was known when it was opened; positions are true */
         return SOURCE_COMPLETE;
     if (limit == SOURCE_UNKNOWN)
-        return check_total(s, zstd_index_total(index), index->count == 0);
+        return zstd_finish_total(s, zstd_index_total(index), index->count == 0);
     /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
        array of a .npy can only be told from true positions. */
     return index->count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_RETRY : SOURCE_COMPLETE;

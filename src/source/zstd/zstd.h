@@ -25,8 +25,9 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t
    so far, to the ends of all frames before. */
 void zstd_reader_mark(struct reader *r, uint64_t begin, uint64_t offset, uint64_t content);
 
-/* Whether the whole input, which decodes to `total` bytes, is what its header promises; says so
-   where it holds more. */
-bool zstd_check_total(struct source *s, uint64_t total);
+/* The verdict on the whole input, which decodes to `total` bytes: whether that is what its header
+   promises. Where it holds more, it says so; or, if elements were numbered by provisional positions
+   (index.h), it is to be read again, since what lies behind was handed out, too. */
+enum source_verdict zstd_finish_total(struct source *s, uint64_t total, bool true_positions);
 
 #endif

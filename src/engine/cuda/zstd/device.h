@@ -66,6 +66,11 @@ uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, siz
 /* Whether ranges up to number `range` can be overwritten; with `wait`, waits for that. */
 bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait);
 
+/* Has what is given next begin at a multiple of ZSTD_DEVICE_ALIGNMENT of the output: up to so many
+   bytes before it stand for nothing. It begins with a frame. */
+void zstd_device_align(struct zstd_device *d);
+#define ZSTD_DEVICE_ALIGNMENT 16
+
 /* Bytes of the range that no batch has taken. */
 size_t zstd_device_left(const struct zstd_device *d);
 

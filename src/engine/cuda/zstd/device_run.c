@@ -44,6 +44,7 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
     d->bytes = NULL;
     d->size = d->room = d->at = 0;
     d->origin = d->passed = 0;
+    d->align = false;
     d->copied = d->fed;
 }
 
@@ -65,6 +66,11 @@ uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, siz
     d->origin = origin;
     d->on_device = on_device;
     return d->range;
+}
+
+void zstd_device_align(struct zstd_device *d)
+{
+    d->align = true;
 }
 
 bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait)
@@ -250,6 +256,8 @@ enum zstd_step zstd_device_step(struct zstd_device *d)
     s->source_used = d->on_device ? d->on_device + begin - ZSTD_SOURCE_BEFORE : s->source;
     if (!queue_copies(d, s, d->bytes + begin, d->at - begin) || !queue_entropy(d, s))
         return ZSTD_STEP_FAILED;
+    s->aligned = d->align;
+    d->align = false;
     s->state = SLOT_FED;
     s->input_begin = d->origin + begin;
     s->input_end = zstd_device_next(d);
@@ -370,6 +378,9 @@ static bool size_batch(struct zstd_device *d, struct slot *s)
     s->placed = zstd_plan_place(&s->plan, refused < s->plan.blocks ? refused : s->plan.blocks,
                                 s->results.host, &d->carry);
     s->size = zstd_plan_size(&s->plan);
+    if (s->aligned)
+        d->position +=
+            (ZSTD_DEVICE_ALIGNMENT - d->position % ZSTD_DEVICE_ALIGNMENT) % ZSTD_DEVICE_ALIGNMENT;
     s->position = d->position;
     s->state = SLOT_SIZED;
     if (s->placed == s->plan.blocks)

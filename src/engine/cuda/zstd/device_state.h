@@ -34,6 +34,7 @@ struct slot {
     cudaEvent_t copied, literals_done, sequences_done, executed, done, released;
     cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
     bool release_awaited; /* what overwrites it has not been told to wait yet */
+    bool aligned;         /* it begins where zstd_device_align says */
     uint64_t position, size;
     uint64_t input_begin, input_end; /* offsets in the input */
     uint32_t placed;                 /* blocks */
@@ -65,6 +66,7 @@ struct zstd_device {
     const unsigned char *bytes, *on_device;
     size_t size, room, at;
     uint64_t origin;
+    bool align;      /* the next batch is to be aligned */
     uint64_t passed; /* see zstd_device_passed */
     uint64_t range;  /* its number */
     cudaEvent_t range_copied[RANGES];

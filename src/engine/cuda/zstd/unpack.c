@@ -90,7 +90,7 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
             .swap = u->setup.swap,
             .wants = u->setup.wants,
             .data = data,
-            .index = (u->reduced_to - u->shift + u->ahead - u->setup.begin) / size,
+            .index = (u->reduced_to - u->part_begin + u->part.position - u->setup.begin) / size,
             .partial = u->partial,
             .scratch = u->scratch,
             .multiprocessors = u->device->multiprocessors,
@@ -100,6 +100,7 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
         launch.count = piece / size;
         good = unpack_check(u, cuda_reduce(&launch, u->stream), "starting a kernel");
         u->reduced_to += launch.count * size;
+        u->elements += launch.count;
     }
     return good &&
            unpack_check(u,
@@ -111,9 +112,11 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
 
 uint64_t unpack_wanted_end(const struct engine_unpacker *u)
 {
-    const uint64_t end = u->setup.end > u->ahead ? u->setup.end - u->ahead : 0;
+    const uint64_t position = u->part.position;
+    const uint64_t in_part = u->setup.end > position ? u->setup.end - position : 0;
 
-    return u->setup.end < UINT64_MAX - u->shift ? end + u->shift : UINT64_MAX;
+    return u->part.provisional || in_part > UINT64_MAX - u->part_begin ? UINT64_MAX
+                                                                       : u->part_begin + in_part;
 }
 
 /* Reduces what has been decoded. Before the end what makes no ALIGNMENT bytes is left for later. */
@@ -150,18 +153,43 @@ static void note_refusal(struct engine_unpacker *u, uint64_t frame)
         (u->has_frame && frame == u->frame ? u->frame_position : u->decoded_to) - u->shift;
 }
 
-/* Goes on to the part that a batch is of. False where the parts before it have not come to what
-   they were said to. */
+/* Begins with the next part: all of the one before has been taken. Reduces what is left of that.
+   What the part decodes to begins at the next multiple of ALIGNMENT. */
+static bool pass_part(struct engine_unpacker *u)
+{
+    const uint64_t padding = (ALIGNMENT - u->decoded_to % ALIGNMENT) % ALIGNMENT;
+
+    if (u->parts_passed > 0) {
+        if (!reduce_decoded(u, true))
+            return false;
+        u->parts[u->parts_passed - 1].content = u->decoded_to - u->part_begin;
+        u->padding += padding;
+        u->decoded_to += padding;
+        u->part_begin = u->reduced_to = u->decoded_to;
+    }
+    u->part = u->parts[u->parts_passed++].part;
+    return true;
+}
+
+/* Goes on to the part that a batch is of. */
 static bool pass_parts(struct engine_unpacker *u, const struct zstd_device_output *o)
 {
-    while (u->parts_passed < u->part_count && u->parts[u->parts_passed].offset <= o->input_begin) {
-        const struct engine_part *part = &u->parts[u->parts_passed++];
-
-        if (o->position != part->position + u->shift)
+    while (u->parts_passed < u->part_count &&
+           u->parts[u->parts_passed].part.offset <= o->input_begin)
+        if (!pass_part(u))
             return false;
-        u->ahead = part->ahead;
-    }
     return true;
+}
+
+/* All has been taken: reduces what is left, and ends all parts. */
+static bool end_parts(struct engine_unpacker *u)
+{
+    while (u->parts_passed < u->part_count)
+        if (!pass_part(u))
+            return false;
+    if (u->parts_passed > 0)
+        u->parts[u->parts_passed - 1].content = u->decoded_to - u->part_begin;
+    return reduce_decoded(u, true);
 }
 
 /* Takes the oldest batch, which is decoded, and reduces it. */
@@ -179,7 +207,7 @@ static bool take_batch(struct engine_unpacker *u)
     unpack_note(&u->times.copies, u, o->copy_begun, o->copied, o->input_end - o->input_begin);
     unpack_note(&u->times.unpack, u, o->begun, o->done, o->size);
     if (!u->refused && !u->stopped && !pass_parts(u, o))
-        note_refusal(u, o->frame);
+        return false;
     if (!u->refused && !u->stopped) {
         u->decoded_to = o->position + o->size;
         note_frames(u, o);
@@ -249,7 +277,7 @@ static bool give_more(struct engine_unpacker *u, const struct engine_input *inpu
 /* Whether the input is of a part that has not been begun. */
 static bool is_new_part(const struct engine_unpacker *u, const struct engine_input *input)
 {
-    return u->part_count == 0 || input->part.offset > u->parts[u->part_count - 1].offset;
+    return u->part_count == 0 || input->part.offset > u->parts[u->part_count - 1].part.offset;
 }
 
 /* Begins the part that the input is of. False without memory. */
@@ -257,7 +285,7 @@ static bool begin_part(struct engine_unpacker *u, const struct engine_input *inp
 {
     if (u->part_count == u->part_capacity) {
         const size_t capacity = 2 * u->part_capacity + 8;
-        struct engine_part *larger = realloc(u->parts, capacity * sizeof *larger);
+        struct part *larger = realloc(u->parts, capacity * sizeof *larger);
 
         if (!larger) {
             snprintf(u->error, sizeof u->error, "out of memory");
@@ -267,7 +295,9 @@ static bool begin_part(struct engine_unpacker *u, const struct engine_input *inp
         u->parts = larger;
         u->part_capacity = capacity;
     }
-    u->parts[u->part_count++] = input->part;
+    u->parts[u->part_count++] = (struct part){.part = input->part, .content = UINT64_MAX};
+    if (u->part_count > 1)
+        zstd_device_align(u->decoder);
     return true;
 }
 
@@ -369,7 +399,7 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
         return UNPACK_IDLE;
     if (status == UNPACK_ENDED || (at_rest(u) && u->stopped && !u->refused)) {
         u->stopped = true;
-        return reduce_decoded(u, true) ? UNPACK_ENDED : UNPACK_FAILED;
+        return end_parts(u) ? UNPACK_ENDED : UNPACK_FAILED;
     }
     if (at_rest(u))
         return UNPACK_REFUSED;
@@ -392,17 +422,22 @@ uint64_t unpack_taken(const struct engine_unpacker *u)
 
 uint64_t unpack_total(const struct engine_unpacker *u)
 {
-    return u->decoded_to - u->shift;
+    return u->decoded_to - u->padding - u->shift;
 }
 
 uint64_t unpack_reduced(const struct engine_unpacker *u)
 {
-    return (u->reduced_to - u->shift - u->setup.skip) / element_size(u->setup.type);
+    return u->elements;
 }
 
 uint64_t unpack_first_nan(const struct engine_unpacker *u)
 {
     return u->good.first_nan;
+}
+
+uint64_t unpack_part_content(const struct engine_unpacker *u, size_t part)
+{
+    return part < u->part_count ? u->parts[part].content : UINT64_MAX;
 }
 
 uint64_t unpack_wrong(const struct engine_unpacker *u)

@@ -8,6 +8,7 @@
  * Elements begin at a multiple of 16 bytes of the decoder's output: its first byte is placed so. Of
  * each batch as many bytes are reduced as make a multiple of 16; the rest is found in front of the
  * next batch. At the end the last elements, fewer than 16 bytes of them, are reduced by themselves.
+ * Where the input is made of parts, each of them ends and begins so.
  *
  * The functions are those of struct engine_unpack (engine.h).
  */
@@ -38,6 +39,7 @@ uint64_t unpack_taken(const struct engine_unpacker *u);
 uint64_t unpack_total(const struct engine_unpacker *u);
 uint64_t unpack_reduced(const struct engine_unpacker *u);
 uint64_t unpack_first_nan(const struct engine_unpacker *u);
+uint64_t unpack_part_content(const struct engine_unpacker *u, size_t part);
 uint64_t unpack_wrong(const struct engine_unpacker *u);
 bool unpack_refused(struct engine_unpacker *u, struct engine_refusal *refusal);
 bool unpack_finish(struct engine_unpacker *u, struct partial *partial, struct engine_times *times);

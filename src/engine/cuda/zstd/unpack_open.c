@@ -207,7 +207,9 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
     u->setup = *setup;
     u->shift = (ALIGNMENT - setup->skip % ALIGNMENT) % ALIGNMENT;
     u->part_count = u->parts_passed = 0;
-    u->ahead = 0;
+    u->part = (struct engine_part){0};
+    u->part_begin = u->shift;
+    u->padding = u->elements = 0;
     u->reduced_to = u->shift + setup->skip;
     u->decoded_to = u->frame_position = u->shift;
     u->frame = 0;

@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 
 /* Launches read from addresses that are multiples of this. */
-#define ALIGNMENT ENGINE_PART_ALIGNMENT
+#define ALIGNMENT ZSTD_DEVICE_ALIGNMENT
 
 /* Results under way: one for each batch that was reduced and not been seen to be. */
 #define MIRRORS 4
@@ -61,6 +61,12 @@ struct mirror {
     bool busy;
 };
 
+/* A part of the input. */
+struct part {
+    struct engine_part part;
+    uint64_t content; /* bytes that it decoded to; UINT64_MAX while not known */
+};
+
 struct engine_unpacker {
     const struct feeder_device *device;
     struct pinned_arena *arena;
@@ -92,13 +98,16 @@ struct engine_unpacker {
     unsigned next_out, next_piece; /* that comes back next; to be filled next */
 
     /* Of this input. Positions are those of the decoder's output: of what is decoded, and `shift`
-       more. */
+       more, and what aligns parts. */
     uint64_t shift;
-    struct engine_part *parts;        /* of the input */
-    size_t part_count, part_capacity; /* that have been begun */
+    struct part *parts;               /* of the input */
+    size_t part_count, part_capacity; /* that have been begun to be fed */
     size_t parts_passed;              /* of which a batch has been taken, or of one behind it */
-    uint64_t ahead;                   /* of the last of these */
-    uint64_t reduced_to;              /* multiple of ALIGNMENT, but at the end */
+    struct engine_part part;          /* the last of these */
+    uint64_t part_begin;              /* position of what it decodes to */
+    uint64_t padding;                 /* bytes between parts, so far */
+    uint64_t elements;                /* that have been reduced */
+    uint64_t reduced_to;              /* multiple of ALIGNMENT, but at the end of a part */
     uint64_t decoded_to;              /* all batches taken */
     uint64_t frame, frame_position;   /* of the frame that was begun last */
     bool has_frame;
