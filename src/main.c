@@ -90,8 +90,8 @@ int main(int argc, char **argv)
         progress.several = options.file_count > 1;
         if (options.progress)
             options.session.progress = &observer;
-        axis_files(&options);
-        report_end(&options);
+        if (axis_files(&options))
+            report_end(&options);
     } else if (action == COMMAND_LINE_RUN && options.list) {
         list_files(&options);
         report_end(&options);

@@ -375,16 +375,15 @@ static void reduce_only_array(struct output *out)
         struct source *s = source_open(options->files[i], &options->session.input, 1);
         const size_t count = s ? source_info(s)->pick_count : 0;
 
-        good = s;
-        if (s &&
-            (count > 1 || (count == 1 && only) || (count == 0 && options->wanted.count == 0))) {
+        if (!s)
+            continue;
+        good = count == 1 ? !only : count == 0 && options->wanted.count > 0;
+        if (!good)
             source_error(s, "--output is for one array: name it with --array");
-            good = false;
-        }
         if (good && count == 1) {
             out->path = options->files[i];
             only = s;
-        } else if (s) {
+        } else {
             source_close(s);
         }
     }
@@ -422,13 +421,13 @@ static bool output_good(const struct options *options)
     return output_possible(options->axis_output);
 }
 
-void axis_files(const struct options *options)
+bool axis_files(const struct options *options)
 {
     struct output out = {.options = options, .first = true};
 
     if ((options->axis_output && !output_good(options)) ||
         !axis_open_gpu(&options->session, &out.gpu))
-        return;
+        return false;
     /* A directory of them stands for several files. */
     if (options->axis_output && options->file_count > 0 &&
         source_is_container(options->files[0], &options->session.input))
@@ -436,4 +435,5 @@ void axis_files(const struct options *options)
     else
         reduce_files(&out);
     axis_close_gpu(out.gpu);
+    return true;
 }

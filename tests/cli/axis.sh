@@ -274,6 +274,16 @@ is 'a directory has two arrays' 1 '' 'gpureduce: model/2.safetensors: --output i
 ok 'of which neither is written' cmp of-a.npy kept.npy
 run -q --axis=0 --output=of-a.npy -o sum --array=c model
 is 'nor that it has not' 1 '' 'gpureduce: --array=c matches no array'
+mkdir broken
+head -c 20 model/1.safetensors >broken/1.safetensors
+cp model/2.safetensors broken
+run -q --axis=0 --output=found.npy -o sum --array=b broken
+fails_like 'a container that cannot be read' 'broken/1.safetensors: .*'
+ok 'does not hide one behind it' cmp found.npy of-b.npy
+run -q --axis=0 --output=broken/2.safetensors -o sum --array=b broken
+is 'an array of what would be overwritten' 1 '' \
+    'gpureduce: broken/2.safetensors: is the input, which --output would overwrite'
+ok 'which is left as well' cmp broken/2.safetensors model/2.safetensors
 
 # More threads than the C library keeps the stacks of: each is waited for once.
 head -c 65536 /dev/zero >zeros
