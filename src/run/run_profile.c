@@ -34,7 +34,7 @@ static const char *describe(const struct run *run, enum engine_id id)
 static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
 {
     /* Whoever takes part where a GPU decodes does so for it. */
-    const enum engine_id id = run->unpack && !run->sharing ? ENGINE_CUDA : w->engine;
+    const enum engine_id id = run->unpack ? ENGINE_CUDA : w->engine;
     struct reduction_share *share = &reduction->shares[id];
     const struct worker_stats *stats = &w->stats;
 

@@ -3,7 +3,6 @@
  *
  *     packed.c       reading, feeding, the end
  *     packed_cut.c   the rings, and the parts of the input that they take
- *     packed_share.c cores that decode parts, too
  */
 #ifndef GPUREDUCE_SOURCE_PACKED_STATE_H
 #define GPUREDUCE_SOURCE_PACKED_STATE_H
@@ -33,7 +32,6 @@ struct replay {
 struct packed_part {
     uint64_t offset;   /* of its first byte in the ring's input */
     uint64_t begin;    /* the same in the whole input */
-    uint64_t end;      /* behind it, in the whole input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
     bool provisional;  /* that is more than its true position */
     bool last;         /* it is the input's last part */
@@ -88,12 +86,6 @@ struct packed_state {
     bool cutting GUARDED_BY(source_role);            /* a worker cuts the next part */
     bool refused GUARDED_BY(source_role);
     bool torn GUARDED_BY(source_role); /* a part does not begin with an element */
-    /* Parts that have been cut, and those of which is known what they decode to; and of these,
-       bytes of input and of content. */
-    size_t parts_cut GUARDED_BY(source_role), parts_noted GUARDED_BY(source_role);
-    uint64_t noted_input GUARDED_BY(source_role), noted_content GUARDED_BY(source_role);
-
-    struct packed_share *share; /* where cores decode, too; otherwise NULL */
 };
 
 /* Makes rings that can have so many parts each. False without memory. */
@@ -102,27 +94,6 @@ void packed_rings_free(struct packed_state *p);
 
 /* Has the one ring take the whole input. */
 void packed_take_all(struct source *s);
-
-/* Whether the input may be cut at all. */
-bool packed_can_cut(const struct source *s);
-
-/* Makes one ring, which gets parts as it asks for them. False without memory. */
-bool packed_cut_ring(struct source *s);
-
-/* Cuts the next part, of `least` bytes at least. False when there is none, or without memory. Drops
-   the mutex meanwhile. Nobody else is cutting. */
-bool packed_cut_part_locked(struct source *s, uint64_t least, struct packed_part *part)
-    REQUIRES(source_role);
-
-/* A part has been decoded, to `content` bytes. False when that shows that all has to be decoded
-   once more. */
-bool packed_note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
-    REQUIRES(source_role);
-
-/* source_next, where cores decode, too. */
-enum source_status packed_next(struct source *s, const struct source_request *request,
-                               struct chunk *chunk);
-void packed_share_free(struct packed_state *p);
 
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
    cutting. */
