@@ -7,6 +7,8 @@ tests_libtests_a_SOURCES = \
 	tests/lib/allocate.h \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
 	tests/lib/engine_workers.h \
+	tests/lib/cuda_timing.h \
+	tests/lib/environment.h \
 	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \

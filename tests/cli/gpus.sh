@@ -182,22 +182,31 @@ for behind in '' behind; do
     both "an array${behind:+, and more behind it}" --format=zstd array.npy.zst
 done
 
-# The files are shared indeed: each of the GPUs does what can fail.
-for i in 0 1 2 3; do
-    failed=0
-    for call in 350 400 450 500 550 600; do
-        environment="GPUREDUCE_CUDA_FAULT=$call+@$i"
-        run -q -D gpu:0,1,2,3 --format=raw+zstd "$ops" even
-        if [ "$status" -eq 1 ]; then
-            fails_like "GPU $i, call $call" 'even: GPU: .*'
-            failed=$((failed + 1))
-        else
-            is "GPU $i, call $call" 0 "$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" even)"
-        fi
+# fails_amid LABEL FILE CALL...: whether each of the GPUs fails at some of these calls, in the middle of
+# its work: then there is one error, and otherwise the CPU's results.
+fails_amid() {
+    amid=$1 amid_file=$2
+    shift 2
+    expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" "$amid_file")
+    for i in 0 1 2 3; do
+        failed=0
+        for call; do
+            environment="GPUREDUCE_CUDA_FAULT=$call+@$i"
+            run -q -D gpu:0,1,2,3 --format=raw+zstd "$ops" "$amid_file"
+            if [ "$status" -eq 1 ]; then
+                fails_like "GPU $i, $amid, call $call" "$amid_file: GPU: .*"
+                failed=$((failed + 1))
+            else
+                is "GPU $i, $amid, call $call" 0 "$expected"
+            fi
+        done
+        ok "GPU $i failed $failed times in the middle of $amid" test "$failed" -gt 0
     done
-    ok "GPU $i failed in the middle of the work $failed times" test "$failed" -gt 0
-done
-environment=
+    environment=
+}
+
+# The files are shared indeed: each of the GPUs does what can fail.
+fails_amid 'the work' even 350 400 450 500 550 600
 expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" even)
 for call in 1 5 10 15 20 30 40 60 80 100 130 160 200 250 300; do
     environment="GPUREDUCE_CUDA_FAULT=$call@1"
@@ -421,22 +430,7 @@ cat damaged silent >amid
 both 'a wrong checksum among such frames' amid
 
 # A GPU that fails in the middle of it.
-expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" silent)
-for i in 0 1 2 3; do
-    failed=0
-    for call in 350 450 550; do
-        environment="GPUREDUCE_CUDA_FAULT=$call+@$i"
-        run -q -D gpu:0,1,2,3 --format=raw+zstd "$ops" silent
-        if [ "$status" -eq 1 ]; then
-            fails_like "GPU $i, such frames, call $call" 'silent: GPU: .*'
-            failed=$((failed + 1))
-        else
-            is "GPU $i, such frames, call $call" 0 "$expected"
-        fi
-    done
-    ok "GPU $i failed $failed times in the middle of such frames" test "$failed" -gt 0
-done
-environment=
+fails_amid 'such frames' silent 350 450 550
 
 # One after the other.
 "$GPUREDUCE" -q -D cpu --format=auto "$ops" -t u16 bits even one torn bits hinted >cpu.out

@@ -19,6 +19,7 @@
 #include "engine/cuda/kernels.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
+#include "lib/environment.h"
 #include "lib/kernel_memory.h"
 #include "lib/tap.h"
 
@@ -351,13 +352,6 @@ static void check_long(enum element_type type)
         check_wants(&family, type, PARTIAL_ALL, LENGTH_LONG, 1, 1, "rests of squares, far apart");
     }
     tap_family_end(&family, "%s, many elements for one block", element_name(type));
-}
-
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
 int main(void)

@@ -23,12 +23,14 @@
 #include "engine/cuda/slice_launch.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
+#include "lib/environment.h"
 #include "lib/kernel_memory.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
+#    include "lib/cuda_timing.h"
 #    define ELEMENTS_MAX ((size_t)1 << 18)
 #    define RUNS 300
 #else
@@ -256,44 +258,16 @@ static void check_type(enum element_type type, unsigned runs)
     tap_family_end(&family, "%s", element_name(type));
 }
 
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 #ifdef TEST_CUDA
 /*
  * Measuring.
  */
 
-#    define TIMES 21
+static struct cuda_timing timing;
 
-static cudaEvent_t events[2];
-static cudaStream_t stream;
-
-/* The median of some runs, milliseconds; one run goes before. Negative on failure. */
-static double median_time(const struct cuda_launch *reduce, const struct cuda_slice_launch *slices)
+static cudaError_t timed(const void *launch, cudaStream_t stream)
 {
-    float times[TIMES];
-
-    for (int i = -1; i < TIMES; i++) {
-        cudaError_t error = cudaEventRecord(events[0], stream);
-        float time;
-        int at = i;
-
-        if (!error)
-            error = slices ? cuda_slices(slices, stream) : cuda_reduce(reduce, stream);
-        if (error || cudaEventRecord(events[1], stream) || cudaEventSynchronize(events[1]) ||
-            cudaEventElapsedTime(&time, events[0], events[1]))
-            return -1;
-        for (; at > 0 && times[at - 1] > time; at--)
-            times[at] = times[at - 1];
-        if (i >= 0)
-            times[at] = time;
-    }
-    return times[TIMES / 2];
+    return cuda_slices(launch, stream);
 }
 
 /* Prints a line for sums alone, rounded where that can be, and one for sums and extremes. `sum` is
@@ -313,7 +287,7 @@ static void measure_launch(struct cuda_slice_launch *l, unsigned char *room, dou
         l->low = f.low;
         l->min = f.min;
         l->max = f.max;
-        time = median_time(NULL, l);
+        time = cuda_timing_median(&timing, timed, l);
         printf("    %-7s %10zu x %-10zu %7zu parts, %-17s %8.3f ms  %7.1f GB/s, with results "
                "%7.1f  %6.3f\n",
                l->columns ? "columns" : "rows", l->rows, l->length, l->parts,
@@ -367,7 +341,7 @@ static void measure_type(enum element_type type, unsigned char *device, unsigned
         good = copy_in(device + at, data, BYTES_MAX < bytes - at ? BYTES_MAX : bytes - at);
     reduce.partial = partial;
     reduce.scratch = scratch;
-    sum = good ? median_time(&reduce, NULL) : -1;
+    sum = good ? cuda_timing_median(&timing, cuda_timed_reduce, &reduce) : -1;
     printf("%s, %zu elements: sum and extremes of all %.3f ms, %.1f GB/s\n", element_name(type), n,
            sum, (double)bytes / 1e6 / sum);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
@@ -387,7 +361,7 @@ static int measure(size_t bytes)
 
     /* Rows of three f16 have the most to be found of: 24 bytes of 6. */
     if (cudaMalloc((void **)&device, bytes) || cudaMalloc((void **)&room, 4 * bytes + 4096) ||
-        cudaStreamCreate(&stream) || cudaEventCreate(&events[0]) || cudaEventCreate(&events[1])) {
+        !cuda_timing_open(&timing)) {
         fprintf(stderr, "%s\n", cudaGetErrorString(cudaGetLastError()));
         return EXIT_FAILURE;
     }

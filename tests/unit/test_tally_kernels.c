@@ -26,10 +26,12 @@
 #include "engine/cuda/tallies.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
+#include "lib/environment.h"
 #include "lib/kernel_memory.h"
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
+#    include "lib/cuda_timing.h"
 #    define LENGTH_MAX ((size_t)1 << 21)
 #    define GREAT_ONE_IN 12
 #    define RUNS 300
@@ -434,44 +436,16 @@ static void check_many(void)
     tap_family_end(&family, "many of few values");
 }
 
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 #ifdef TEST_CUDA
 /*
  * Measuring.
  */
 
-#    define TIMES 21
+static struct cuda_timing timing;
 
-static cudaEvent_t events[2];
-static cudaStream_t stream;
-
-/* The median of some runs, milliseconds; one run goes before. Negative on failure. */
-static double median_time(const struct cuda_launch *reduce, const struct cuda_tally_launch *tally)
+static cudaError_t timed(const void *launch, cudaStream_t stream)
 {
-    float times[TIMES];
-
-    for (int i = -1; i < TIMES; i++) {
-        cudaError_t error = cudaEventRecord(events[0], stream);
-        float time;
-        int at = i;
-
-        if (!error)
-            error = tally ? cuda_tally(tally, stream) : cuda_reduce(reduce, stream);
-        if (error || cudaEventRecord(events[1], stream) || cudaEventSynchronize(events[1]) ||
-            cudaEventElapsedTime(&time, events[0], events[1]))
-            return -1;
-        for (; at > 0 && times[at - 1] > time; at--)
-            times[at] = times[at - 1];
-        if (i >= 0)
-            times[at] = time;
-    }
-    return times[TIMES / 2];
+    return cuda_tally(launch, stream);
 }
 
 static void measure_plan(const struct cuda_launch *reduce, struct cuda_tally_launch *tally,
@@ -485,7 +459,7 @@ static void measure_plan(const struct cuda_launch *reduce, struct cuda_tally_lau
         printf("%s: failed\n", what);
         return;
     }
-    time = median_time(NULL, tally);
+    time = cuda_timing_median(&timing, timed, tally);
     printf("    %-28s %8.3f ms  %8.1f GB/s  %6.3f\n", what, time, gigabytes / time * 1e3,
            sum / time);
 }
@@ -545,7 +519,7 @@ static void measure_data(enum element_type type, enum data_kind kind, unsigned c
     tally.shared = shared_most;
     reduce.partial = partial;
     reduce.scratch = scratch;
-    sum = good ? median_time(&reduce, NULL) : -1;
+    sum = good ? cuda_timing_median(&timing, cuda_timed_reduce, &reduce) : -1;
     printf("%s, %s, %zu elements: sum and extremes %.3f ms, %.1f GB/s\n", element_name(type),
            data_kind_name(kind), reduce.count, sum, (double)bytes / 1e6 / sum);
     plan_words(&plan, type);
@@ -578,8 +552,7 @@ static int measure(size_t bytes)
     static const enum data_kind kinds[] = {DATA_NORMAL, DATA_SPARSE, DATA_CONSTANT};
     unsigned char *device;
 
-    if (cudaMalloc((void **)&device, bytes) || cudaStreamCreate(&stream) ||
-        cudaEventCreate(&events[0]) || cudaEventCreate(&events[1])) {
+    if (cudaMalloc((void **)&device, bytes) || !cuda_timing_open(&timing)) {
         fprintf(stderr, "%s\n", cudaGetErrorString(cudaGetLastError()));
         return EXIT_FAILURE;
     }

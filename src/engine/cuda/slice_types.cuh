@@ -51,10 +51,13 @@ template <> struct slice_words<2> {
  *   SIZE           bytes of an element
  *   COLUMNS, ROW   neighbours that a thread takes together, of columns and of rows
  *   GROUP          elements of a column that a thread loads before it adds them up, 8 or 16:
- * together with its neighbours 128 bytes PLAIN, FITS    whether elements are added up plainly
- * first, and whether that always is exact key            what extremes are told by words          N
- * neighbours swap, place    turns the bytes of each; loads one of them value          of one of
- * them extremes       of N columns; take takes one element of each
+ *                  together with its neighbours 128 bytes
+ *   PLAIN, FITS    whether elements are added up plainly first; whether that always is exact
+ *   key            what extremes are told by
+ *   words          N neighbours
+ *   swap, place    turns the bytes of each; loads one of them
+ *   value          of one of them
+ *   extremes       of N columns; take takes one element of each
  */
 template <typename Type> struct slice_type;
 
