@@ -292,7 +292,7 @@ emulated() {
 }
 gpu_label() {
     if emulated; then
-        echo 'emulated GPU'
+        echo "${GPUREDUCE_EMULATED_FAST:+fast }emulated GPU"
     else
         echo GPU
     fi

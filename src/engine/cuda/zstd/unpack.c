@@ -395,6 +395,8 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
     status = step(u, input);
     if (u->failed)
         return UNPACK_FAILED;
+    if (u->wrong) /* what was released above may have been hashed by then */
+        return UNPACK_WRONG;
     if (status == UNPACK_ENDED && unpack_content_copying(u))
         return UNPACK_IDLE;
     if (status == UNPACK_ENDED || (at_rest(u) && u->stopped && !u->refused)) {
