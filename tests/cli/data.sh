@@ -21,13 +21,14 @@ for name in portable avx2 avx512; do
 done
 ok 'there is a portable version' test -n "$sets"
 environment=
-program=$GPUREDUCE gpu_program=$GPUREDUCE
+program=$GPUREDUCE gpu_program=${GPUREDUCE_EMULATED-} devices=auto
 run -q -o sum -D gpu three.f32
 if [ "$status" = 3 ]; then
     skip 'samples on a GPU' 'no GPU'
-    gpu_program=${GPUREDUCE_EMULATED-}
+    [ ! -x "$gpu_program" ] || sets="$sets gpu"
+else # it takes a second to begin with: as few runs as there can be
+    devices='auto gpu'
 fi
-[ ! -x "$gpu_program" ] || sets="$sets gpu"
 
 # The runs: rows of number, options, operations and files; the values that a run prints, those of all
 # its files, stand in values/NUMBER. Files with the same options and operations go into one run: it
@@ -126,9 +127,11 @@ done <by-set
 environment=
 while IFS=$tab read -r number options operations files; do
     [ "$options" != none ] || options=
-    # shellcheck disable=SC2086 # words
-    run -q -o "$operations" $options $files
-    check "$files" "$options" "$operations" "$number" 'whatever device'
+    for device in $devices; do
+        # shellcheck disable=SC2086 # words
+        run -q -D $device -o "$operations" $options $files
+        check "$files" "$options" "$operations" "$number" "-D $device"
+    done
 done <default
 while IFS=$tab read -r number options operations file; do
     [ "$options" != none ] || options=
@@ -164,5 +167,6 @@ done <arrays
 read -r groups all <counts
 # shellcheck disable=SC2086 # words
 set -- $sets
-ok 'all samples were put to the test, in all ways' test "$checked" -eq $((groups * $# + all * 2))
+ways=$(($(echo "$devices" | wc -w) + 1))
+ok 'all samples were put to the test, in all ways' test "$checked" -eq $((groups * $# + all * ways))
 finish

@@ -1,16 +1,17 @@
 #!/bin/sh
 # The GPU's kernels under compute-sanitizer: by each tool, every type and every family of kernels, a
-# command each, which must print what the CPU does and be clean. Minutes, and a GPU: not part of make
-# check (make check-sanitize).
+# few dozen commands, which must print what the CPU does and be clean. Minutes, and a GPU: not part of
+# make check (make check-sanitize).
 #
 # From the environment: SANITIZE_TOOLS, those to use (memcheck racecheck initcheck synccheck);
-# SANITIZE_JOBS, how many commands run at a time (4); SANITIZER, the program (compute-sanitizer),
-# or nothing for the same commands without it; CHECK_SHARE=1/3, every third command.
+# SANITIZE_JOBS, how many commands run at a time (2: the driver lets programs begin one after the
+# other); SANITIZER, the program (compute-sanitizer), or nothing for the same commands without it;
+# CHECK_SHARE=1/3, every third command.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
-: "${SANITIZE_TOOLS=memcheck racecheck initcheck synccheck}" "${SANITIZE_JOBS:=4}"
+: "${SANITIZE_TOOLS=memcheck racecheck initcheck synccheck}" "${SANITIZE_JOBS:=2}"
 : "${SANITIZER=compute-sanitizer}" "${CHECK_SHARE:=1/1}"
 bench=${program%gpureduce*}gpureduce-bench
 
@@ -28,54 +29,81 @@ fi
 most="--op=sum,mean,min,max,argmin,argmax,count,nan,inf"
 parts="--op=l1,l2,std,absmin,absmax,range,zeros,negatives,subnormals"
 
-# generate TYPE DISTRIBUTION: makes a file of some tiles and a part of one, whose name goes behind
-# $files. Not every type has every distribution.
+# A GPU takes a second to begin with, so a command has many files. Those of types that .npy has are
+# arrays, of two axes; 999960 bytes are 8 * 195 * 641.
+# generate TYPE NAME DISTRIBUTION: makes a file of some tiles and a part of one, whose name goes behind
+# $files; where NAME, of .npy, is none, it has no header. Not every type has every distribution.
 generate() {
-    "$bench" generate -q -t "$1" -d "$2" -b 1000000 >"$2.$1" 2>/dev/null || return 0
-    head -c 1000000 "$2.$1" | tail -c 999960 >"$2.$1.part" && mv "$2.$1.part" "$2.$1"
-    files="$files $2.$1"
+    if [ "$3" = bits ]; then
+        head -c 1000000 /dev/urandom
+    else
+        "$bench" generate -q -t "$1" -d "$3" -b 1000000 2>/dev/null
+    fi >elements || return 0
+    if [ "$2" = none ]; then
+        head -c 999960 elements >"$3.$1"
+    else
+        columns=$((1560 / ${2#??}))
+        {
+            header="{'descr': '$2', 'fortran_order': False, 'shape': (641, $columns), }"
+            printf '\223NUMPY\001\000\166\000%-117s\n' "$header"
+            head -c 999960 elements
+        } >"$3.$1"
+    fi
+    files="$files $3.$1"
 }
 
-floats='f32 f64 f16 bf16 f8e4m3 f8e5m2'
-for type in $floats i8 u8 i16 u16 i32 u32 i64 u64 bool; do
+# commands OPTION... FILE...: those for elements of any type.
+commands() {
+    for ops in --op=sum "$most" "$parts" --op=summary; do
+        echo "$ops $*" >>cases
+    done
+}
+
+files=
+for type in f32:'<f4' f64:'<f8' f16:'<f2'; do
+    for distribution in normal wide full sparse uniform; do
+        generate "${type%:*}" "${type#*:}" $distribution
+    done
+done
+floats=$files
+files=
+for type in i8:'|i1' u8:'|u1' i16:'<i2' u16:'<u2' i32:'<i4' u32:'<u4' i64:'<i8' u64:'<u8'; do
+    for distribution in normal full uniform bits; do
+        generate "${type%:*}" "${type#*:}" $distribution
+    done
+done
+integers=$files
+generate bool '|b1' uniform
+# shellcheck disable=SC2086 # several names, here and below
+{
+    commands $floats
+    commands $files
+    {
+        echo "--histogram=100 $floats $integers"
+        echo "--histogram=exponent $floats"
+        # Slices, of which GPUs have floats.
+        for axis in 0 1; do
+            echo "--axis=$axis --op=sum,mean,min,max,count,nan,inf $floats"
+        done
+    } >>cases
+}
+for type in bf16 f8e4m3 f8e5m2; do
     files=
     for distribution in normal wide full sparse uniform; do
-        generate "$type" "$distribution"
+        generate $type none $distribution
     done
-    case $type in
-    f*|bf16) ;;
-    *) head -c 999960 /dev/urandom >"bits.$type" && files="$files bits.$type" ;;
-    esac
-    [ "$type" != bool ] || files='uniform.bool'
-    for ops in --op=sum "$most" "$parts" --op=summary; do
-        echo "-t $type $ops $files" >>cases
-    done
-    case $type in
-    f32 | f64 | f16 | bf16 | f8e4m3 | i32 | u64 | u8)
-        echo "-t $type --histogram=100 $files" >>cases
-        case $type in
-        f* | bf16) echo "-t $type --histogram=exponent $files" >>cases ;;
-        esac
-        ;;
-    esac
-    # Slices, of which GPUs have floats. 999960 is 8 * 195 * 641.
-    case $type in
-    f64) columns=195 ;;
-    f32) columns=390 ;;
-    f16 | bf16) columns=780 ;;
-    *) continue ;;
-    esac
-    for axis in 0 1; do
-        for distribution in normal full; do
-            slices="--axis=$axis --shape=641,$columns --op=sum,mean,min,max,count,nan,inf"
-            echo "-t $type $slices $distribution.$type" >>cases
-        done
-    done
+    # shellcheck disable=SC2086 # several names
+    commands -t $type $files
+    echo "-t $type --histogram=100 $files" >>cases
+    echo "-t $type --histogram=exponent $files" >>cases
+done
+for axis in 0 1; do
+    echo "-t bf16 --axis=$axis --shape=641,780 --op=sum,mean,min,max,count,nan,inf normal.bf16 full.bf16" >>cases
 done
 
 # Elements of any bits: NaNs, infinities, subnormals.
 head -c 999960 /dev/urandom >bits
-for type in $floats; do
+for type in f32 f64 f16 bf16 f8e4m3 f8e5m2; do
     echo "-t $type --nan=skip $most,$parts bits" | sed 's/,--op=/,/' >>cases
 done
 
