@@ -118,22 +118,30 @@ static unsigned start_workers(struct run *run, enum engine_id id, unsigned count
     return started;
 }
 
+/* Bytes of an input that are worth a CPU worker of their own: a core has added up fewer before a
+   thread has started. doc/tuning.md has the times. */
+#define WORKER_BYTES ((uint64_t)1 << 20)
+
 /* Workers for the input: as many as asked for, but no more than it can keep busy. */
 static unsigned worker_count(const struct run *run, enum engine_id id)
 {
     const struct session_options *options = run->options;
     const struct source_info *info = run->info;
     const struct engine *engine = engine_get(id);
-    uint64_t chunk = options->chunk_size ? options->chunk_size : engine->chunk_bytes;
+    uint64_t share = engine->chunk_bytes;
     unsigned count = id == ENGINE_CUDA ? run->feeders : options->threads;
 
     if (count == 0)
         count = info->uncached > MOSTLY ? READERS_UNCACHED : engine->workers(0, run->cores);
+    if (options->chunk_size)
+        share = options->chunk_size;
+    else if (id == ENGINE_CPU && !info->compressed)
+        share = WORKER_BYTES;
     if (info->compressed)
-        chunk = chunk / COMPRESSION + 1;
-    if (info->input_bytes != SOURCE_UNKNOWN && info->input_bytes / chunk + 1 < count)
-        count = (unsigned)(info->input_bytes / chunk) + 1;
-    return count;
+        share = share / COMPRESSION + 1;
+    if (info->input_bytes != SOURCE_UNKNOWN && info->input_bytes / share < count)
+        count = (unsigned)(info->input_bytes / share) + (info->input_bytes % share > 0);
+    return count > 0 ? count : 1;
 }
 
 /* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4.5 GB/s
@@ -311,11 +319,12 @@ static void watch(struct run *run)
         progress->end(progress->context);
 }
 
-/* Whether the input is so small that a thread of its own would take longer to wake than to work. */
+/* Whether the input is so small that a thread of its own would take longer to wake than to work. A
+   GPU that tests call in takes part with threads alone. */
 static bool runs_inline(const struct run *run, enum engine_id id, unsigned workers)
 {
     return id == ENGINE_CPU && workers == 1 && !run->info->compressed &&
-           run->info->input_bytes <= engine_cpu.chunk_bytes;
+           run->info->input_bytes <= WORKER_BYTES && !faults_call_gpu();
 }
 
 /* Sets up what workers and the session's thread share. */
