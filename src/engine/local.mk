@@ -70,6 +70,7 @@ cuda_sources = \
 	src/engine/cuda/spread_narrow.cu \
 	src/engine/cuda/spread_reducer32.cuh \
 	src/engine/cuda/spread_reducer64.cuh \
+	src/engine/cuda/spread_skim.cuh \
 	src/engine/cuda/spread_state.cuh \
 	src/engine/cuda/square_accumulator.cuh \
 	src/engine/cuda/square_bins.cuh \

@@ -30,6 +30,7 @@
 #    define RUNS 400
 #    define RUNS_ALL true
 #    define LENGTH_TWO ((size_t)3 << 20)
+#    define LENGTH_FULL LENGTH_TWO
 #else
 #    include "lib/reduce_emulated.h"
 #    define LENGTH_MAX ((size_t)1 << 15)
@@ -38,6 +39,7 @@
 #    define RUNS 60
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #    define LENGTH_TWO ((size_t)5 << 14)
+#    define LENGTH_FULL ((size_t)5 << 16)
 #endif
 
 /* LENGTH_TWO elements in one launch of one block are so many tiles that a GPU takes two kernels. */
@@ -354,11 +356,14 @@ static void fill_fields(size_t begin, size_t end, unsigned field, unsigned count
     }
 }
 
-/* Elements of one sign that are the greatest of bins far apart. */
-static void fill_greatest(unsigned sign)
+/* The greatest elements of exponents far apart, which bins of the second kernel put fourth (fields
+   3 and 251) or second (1 and 249) of their four: of one sign, so that the sums of such bins are
+   full before their squares are or just then; or of both, so that only the squares are. */
+static void fill_greatest(size_t n, unsigned field, bool both, unsigned sign)
 {
-    for (size_t i = 0; i < LENGTH_TWO; i++)
-        data_put_fields(ELEMENT_F32, data, i, sign, i % 2 == i / 4096 % 2 ? 3 : 251, 0x7fffff);
+    for (size_t i = 0; i < n; i++)
+        data_put_fields(ELEMENT_F32, data, i, both ? (unsigned)(i / 2 % 2) : sign,
+                        i % 2 == i / 4096 % 2 ? field : field + 248, 0x7fffff);
 }
 
 /* So many f32 that there are two kernels: exponents as far apart as each way to add them up takes,
@@ -388,10 +393,12 @@ static void check_two(void)
         fill_fields(0, LENGTH_TWO / 16, 0, 255);
         check_wants(&family, ELEMENT_F32, all_wants[3], LENGTH_TWO, 1, 1, "any exponents first");
     }
-    for (unsigned sign = 0; sign < 2; sign++) {
-        fill_greatest(sign);
-        check_wants(&family, ELEMENT_F32, all_wants[3], LENGTH_TWO, 1, 1, "full bins");
-    }
+    for (unsigned sign = 0; sign < 2; sign++)
+        for (unsigned field = 1; field < 4; field += 2)
+            for (unsigned both = 0; both < 2; both++) {
+                fill_greatest(LENGTH_FULL, field, both != 0, sign);
+                check_wants(&family, ELEMENT_F32, all_wants[3], LENGTH_FULL, 1, 1, "full bins");
+            }
     fill_ones(ELEMENT_F32, LENGTH_TWO);
     check_wants(&family, ELEMENT_F32, PARTIAL_ALL, LENGTH_TWO, 1, 1, "ones");
     tap_family_end(&family, "f32, two kernels");

@@ -49,6 +49,21 @@ struct exponents {
     int least, greatest;
 };
 
+/* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
+   such bytes, too: __dp4a adds up products of four. */
+__device__ static __forceinline__ int spread_signs(uint32_t first, uint32_t second)
+{
+#ifdef __CUDA_ARCH__
+    uint32_t signs;
+
+    /* Bytes 1, 3, 5 and 7, of each of which it takes the sign alone. */
+    asm("prmt.b32 %0, %1, %2, 0xfdb9;" : "=r"(signs) : "r"(first), "r"(second));
+    return (int)signs;
+#else
+    return (int)((__byte_perm(first, second, 0x7531) >> 7 & 0x01010101u) * 255);
+#endif
+}
+
 /* Reducer is the one of the type's groups. */
 template <typename Type, typename Reducer> struct spread_look {
     typedef typename Reducer::group group;
@@ -153,21 +168,6 @@ template <typename Type, typename Reducer> struct spread_look {
     __device__ static __forceinline__ bool is_negative(uint32_t word, int half)
     {
         return (word >> (PER_WORD == 1 || half ? 31 : 15) & 1) != 0;
-    }
-
-    /* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
-       such bytes, too: __dp4a adds up products of four. */
-    __device__ static __forceinline__ int signs_of(uint32_t first, uint32_t second)
-    {
-#ifdef __CUDA_ARCH__
-        uint32_t signs;
-
-        /* Bytes 1, 3, 5 and 7, of each of which it takes the sign alone. */
-        asm("prmt.b32 %0, %1, %2, 0xfdb9;" : "=r"(signs) : "r"(first), "r"(second));
-        return (int)signs;
-#else
-        return (int)((__byte_perm(first, second, 0x7531) >> 7 & 0x01010101u) * 255);
-#endif
     }
 };
 

@@ -17,6 +17,7 @@
 #include "engine/cuda/reducer8.cuh"
 #include "engine/cuda/spread_bins.cuh"
 #include "engine/cuda/spread_look.cuh"
+#include "engine/cuda/spread_skim.cuh"
 #include "engine/cuda/spread_state.cuh"
 #include "engine/cuda/square_bins.cuh"
 
@@ -161,6 +162,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     int tiles_to_bin;   /* tiles that go to the bins without another look */
     fine_bins all_bins; /* of the second kernel */
     bool leaving;       /* the other tiles are left to the second kernel */
+    spread_skim seen;   /* of the second kernel */
 
     __device__ void begin(memory *of_block, size_t elements, void *dynamic)
     {
@@ -169,6 +171,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         leaving = false;
         if (ALL_BINS)
             all_bins.begin(dynamic);
+        seen.begin();
         if (bins != NULL) {
             sum_bins.begin(bins->sums);
             bins_of_squares.begin(bins->squares);
@@ -502,6 +505,20 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
 
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
+        const bool skims = ALL_BINS && SPREAD_SKIMS && tiles_to_bin > 0;
+        struct exponents e = {FIELD_MAX, 0};
+
+        if (!skims || !seen.skim(g->words, &small)) {
+            e = take_group(g, tile);
+            if (skims)
+                seen.note(this->least.order, ~this->greatest.order, smallest);
+        }
+        add(g, e);
+    }
+
+    /* Takes all but the sums of a group; what is not finite becomes zeros. */
+    __device__ __forceinline__ struct exponents take_group(group *g, unsigned tile)
+    {
         typename Type::pair low = Type::view(g->words[0]), high = low;
         typename Type::pair least = magnitude_of<typename Type::pair>(g->words[0]);
         unsigned negative = 0;
@@ -518,7 +535,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
                 negative =
                     PER_WORD == 1
                         ? negative + (g->words[i] >> 31)
-                        : (unsigned)__dp4a(looks::signs_of(g->words[i], g->words[i + PER_WORD - 1]),
+                        : (unsigned)__dp4a(spread_signs(g->words[i], g->words[i + PER_WORD - 1]),
                                            ~0, (int)negative);
 
         const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
@@ -567,7 +584,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             small.negative += negative;
             this->take_extremes(order_of(lowest), ~order_of(highest), tile);
         }
-        add(g, e);
+        return e;
     }
 
     /* A better bound for the next groups, where this one lies far below: with it the first levels

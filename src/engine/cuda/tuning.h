@@ -75,7 +75,7 @@ template <typename Type> struct spread_tuning;
 template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
 };
 #ifndef GPUREDUCE_SPREAD_VARIANT
-#    define GPUREDUCE_SPREAD_VARIANT 1
+#    define GPUREDUCE_SPREAD_VARIANT 3
 #endif
 template <>
 struct spread_tuning<f32_first>
@@ -83,6 +83,8 @@ struct spread_tuning<f32_first>
     static const bool LEVELS = GPUREDUCE_SPREAD_VARIANT != 2;
     static const bool AHEAD = GPUREDUCE_SPREAD_VARIANT != 2; /* loads run a tile ahead */
 };
+/* Whether the second one looks for extremes in the upper halves of elements first. */
+static const bool SPREAD_SKIMS = GPUREDUCE_SPREAD_VARIANT != 1;
 template <> struct spread_tuning<f32_left> : spread_tuned<1, false, false> {
     static const bool LEVELS = true;
 };
