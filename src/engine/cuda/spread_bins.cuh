@@ -3,9 +3,10 @@
  * thread adds up by exponent, in shared memory.
  *
  * Bin i takes elements of biased exponents from 4 i to 4 i + 3. In units of 2^(4 i - 150) they are
- * integers m below 2^27 in magnitude. A bin is one integer of 96 bits that begins at 2^94, to which
- * m 2^61 + m^2 is added: 2^6 squares come to less than 2^60 and leave the sum alone, and so many m
- * to less than 2^33, as which the sum has 35 bits. doc/numerics.md counts on.
+ * integers m below 2^27 in magnitude. A bin is one integer of 96 bits that begins at 2^94; to it
+ * m 2^61 + m^2 is added. Squares may come to 2^61 before they reach the sum of m, and that to 2^34
+ * either way. A warp empties its bins behind a group after which squares of one have reached 2^60,
+ * or a sum 2^33. A group of 2^5 elements adds half of that at most.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_BINS_CUH
 #define GPUREDUCE_CUDA_SPREAD_BINS_CUH

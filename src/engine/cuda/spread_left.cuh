@@ -9,23 +9,6 @@
 
 #include "engine/cuda/spread_kernel.cuh"
 
-/* Finds the first tile that any warp of the first kernel's `blocks` left; ~0 if none did. `first`
-   is in shared memory. All threads of the block together. */
-__device__ static __forceinline__ void find_first_tile_left(unsigned *first, const unsigned *left,
-                                                            unsigned blocks)
-{
-    unsigned least = ~0u;
-
-    if (threadIdx.x == 0)
-        *first = ~0u;
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS)
-        least = min(least, left[i]);
-    if (least != ~0u)
-        atomicMin(first, least);
-    __syncthreads();
-}
-
 /* Each block takes its tiles in turn, and loads run a tile ahead. */
 template <unsigned FINDS>
 __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BLOCKS))
@@ -85,7 +68,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const unsigned full = (unsigned)(job.count / thread_reducer::TILE);
     const unsigned *const left_by_warp = job.scratch->left + threadIdx.x / 32;
 
-    find_first_tile_left(&first_left, job.scratch->left, blocks);
+    find_first_left(&first_left, job.scratch->left, blocks);
     if (first_left >= tiles)
         return;
 

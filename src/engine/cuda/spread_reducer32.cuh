@@ -8,7 +8,9 @@
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
  * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
  * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
- * doc/numerics.md counts the bits.
+ * Where there are two kernels (spread_left.cuh), there are two more accumulators for squares and
+ * one for elements, each of which takes what the one before cuts off: they reach three times as far
+ * down. doc/numerics.md counts the bits.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
