@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
 
     if (ahead && tile < full)
         thread_reducer::load(&next, job.data, tile);
+#pragma unroll(SPREAD_TURNS)
     for (; tile < full && !r.leaves(); tile += gridDim.x) {
         typename thread_reducer::group g;
 
@@ -91,6 +92,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (mine && tile < full)
         thread_reducer::load(&next, job.data, tile);
     turn();
+#pragma unroll(SPREAD_TURNS)
     while (tile < full) {
         typename thread_reducer::group g = next;
         const bool had = mine;

@@ -507,7 +507,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
 
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
-        const bool skims = ALL_BINS && SPREAD_SKIMS && tiles_to_bin > 0;
+        const bool skims = ALL_BINS && tiles_to_bin > 0;
         struct exponents e = {FIELD_MAX, 0};
 
         if (!skims || !seen.skim(g->words, &small)) {
