@@ -7,10 +7,10 @@
 
 #include "cuda_emulated.cuh"
 
-#define DYNAMIC_SHARED(name) alignas(16) static unsigned char name[96 << 10]
+#define DYNAMIC_SHARED(name) alignas(16) static unsigned char name[192 << 10]
 
 #include "engine/cuda/integer_kernel.cuh"
-#include "engine/cuda/spread_kernel.cuh"
+#include "engine/cuda/spread_left.cuh"
 
 template <typename Type, unsigned FINDS> static void run_spread(const void *argument)
 {
@@ -23,6 +23,39 @@ template <typename Type> static void emulate(const struct job *job, unsigned wan
         emulation_run(blocks, 1, THREADS, run_spread<Type, SPREAD_FINDS>, job);
     else
         emulation_run(blocks, 1, THREADS, run_spread<Type, CUDA_FINDS>, job);
+}
+
+/* The two kernels for f32; the second has fewer blocks. */
+template <unsigned FINDS> static void run_first(const void *argument)
+{
+    spread_first<FINDS>(*(const struct job *)argument);
+}
+static unsigned first_blocks;
+template <unsigned FINDS> static void run_left(const void *argument)
+{
+    spread_left<FINDS>(*(const struct job *)argument, first_blocks);
+}
+template <unsigned FINDS> static void emulate_pair(const struct job *job, unsigned blocks)
+{
+    first_blocks = blocks;
+    emulation_run(blocks, 1, THREADS, run_first<FINDS>, job);
+    emulated_grid.x = (blocks + 1) / 2;
+    emulation_run(emulated_grid.x, 1, THREADS, run_left<FINDS>, job);
+}
+
+bool emulated_reduce_pair(const struct cuda_launch *l, unsigned blocks)
+{
+    const struct job job = {l->data,    l->count, l->index,     l->partial,
+                            l->scratch, true,     l->swap != 0, true};
+
+    if (l->type != ELEMENT_F32 || (l->wants & SPREAD_WANTS) == 0)
+        return false;
+    emulated_grid.x = blocks;
+    if ((l->wants & ~SPREAD_FINDS) == 0)
+        emulate_pair<SPREAD_FINDS>(&job, blocks);
+    else
+        emulate_pair<CUDA_FINDS>(&job, blocks);
+    return true;
 }
 
 template <typename Type> static void run_integers(const void *argument)

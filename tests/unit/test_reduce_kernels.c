@@ -29,6 +29,8 @@
 #    define GREAT_ONE_IN 8
 #    define RUNS 400
 #    define RUNS_ALL true
+#    define LENGTH_TWO ((size_t)3 << 20)
+#    define LENGTH_FULL LENGTH_TWO
 #else
 #    include "lib/reduce_emulated.h"
 #    define LENGTH_MAX ((size_t)1 << 15)
@@ -36,7 +38,11 @@
 #    define GREAT_ONE_IN 4
 #    define RUNS 60
 #    define RUNS_ALL false /* not what floats have other kernels for */
+#    define LENGTH_TWO ((size_t)5 << 14)
+#    define LENGTH_FULL ((size_t)5 << 16)
 #endif
+
+/* LENGTH_TWO elements in one launch of one block are so many tiles that a GPU takes two kernels. */
 
 /* Elements that are 16 tiles at least: what a warp knows of its first tiles decides how it looks at
    the others. */
@@ -74,12 +80,25 @@ static bool open_device(char reason[ENGINE_REASON_MAX])
     return memory && partial && scratch && kernel_clear(scratch, sizeof *scratch);
 }
 
+#ifndef TEST_CUDA
+/* Whether f32 with spread are given to two kernels; by turns where `kernels` is 0. */
+static unsigned kernels;
+
+static bool two_kernels(void)
+{
+    return kernels == 0 ? rng_below(&rng, 2) != 0 : kernels == 2;
+}
+#endif
+
 static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
 {
 #ifdef TEST_CUDA
     (void)blocks;
     return kernel_ran(cuda_reduce(launch, NULL));
 #else
+    /* A GPU decides by the number of elements whether there is a second kernel. */
+    if (launch->type == ELEMENT_F32 && (launch->wants & SPREAD_WANTS) && two_kernels())
+        return emulated_reduce_pair(launch, blocks);
     return emulated_reduce(launch, blocks);
 #endif
 }
@@ -326,6 +345,68 @@ static void check_others(enum element_type type, unsigned runs)
     tap_family_end(&family, "%s, any bits", element_name(type));
 }
 
+/* Random signs and fractions of `count` exponents from `field` on. */
+static void fill_fields(size_t begin, size_t end, unsigned field, unsigned count)
+{
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t bits = rng_next(&rng);
+
+        data_put_fields(ELEMENT_F32, data, i, (unsigned)(bits >> 63),
+                        field + (unsigned)(bits >> 24) % count, bits & 0x7fffff);
+    }
+}
+
+/* The greatest elements of exponents far apart, which bins of the second kernel put fourth (fields
+   3 and 251) or second (1 and 249) of their four: of one sign, so that the sums of such bins are
+   full before their squares are or just then; or of both, so that only the squares are. */
+static void fill_greatest(size_t n, unsigned field, bool both, unsigned sign)
+{
+    for (size_t i = 0; i < n; i++)
+        data_put_fields(ELEMENT_F32, data, i, both ? (unsigned)(i / 2 % 2) : sign,
+                        i % 2 == i / 4096 % 2 ? field : field + 248, 0x7fffff);
+}
+
+/* So many f32 that there are two kernels: exponents as far apart as each way to add them up takes,
+   and one more; and what goes from one to the other midway. */
+static void check_two(void)
+{
+    static const unsigned widths[] = {1, 8, 22, 23, 24, 60, 69, 70, 71, 80, 128, 255};
+    struct tap_family family = {0};
+
+#ifndef TEST_CUDA
+    kernels = 2;
+#endif
+    for (unsigned i = 0; i < sizeof widths / sizeof *widths; i++) {
+        const unsigned first = (unsigned)rng_below(&rng, 256 - widths[i]);
+
+        fill_fields(0, LENGTH_TWO, first, widths[i]);
+        check_wants(&family, ELEMENT_F32, i % 2 ? PARTIAL_ALL : all_wants[3], LENGTH_TWO, 1, 1,
+                    "exponents of a window");
+        fill_fields(LENGTH_TWO / 4, LENGTH_TWO / 2, 0, 255);
+        if (i % 3 == 0)
+            put_specials(ELEMENT_F32, LENGTH_TWO);
+        check_wants(&family, ELEMENT_F32, i % 2 ? all_wants[3] : PARTIAL_ALL, LENGTH_TWO, 1, 1,
+                    "any exponents in between");
+    }
+    for (unsigned field = 0; field < 255; field += 23) {
+        fill_fields(0, LENGTH_TWO, field, 1);
+        fill_fields(0, LENGTH_TWO / 16, 0, 255);
+        check_wants(&family, ELEMENT_F32, all_wants[3], LENGTH_TWO, 1, 1, "any exponents first");
+    }
+    for (unsigned sign = 0; sign < 2; sign++)
+        for (unsigned field = 1; field < 4; field += 2)
+            for (unsigned both = 0; both < 2; both++) {
+                fill_greatest(LENGTH_FULL, field, both != 0, sign);
+                check_wants(&family, ELEMENT_F32, all_wants[3], LENGTH_FULL, 1, 1, "full bins");
+            }
+    fill_ones(ELEMENT_F32, LENGTH_TWO);
+    check_wants(&family, ELEMENT_F32, PARTIAL_ALL, LENGTH_TWO, 1, 1, "ones");
+    tap_family_end(&family, "f32, two kernels");
+#ifndef TEST_CUDA
+    kernels = 0;
+#endif
+}
+
 /* The fraction of the greatest f32 whose square, as an integer, is 249 modulo 512: exponent bins
    cut off nine bits of the squares of their greatest exponent, and this leaves as much as is
    possible. */
@@ -368,7 +449,14 @@ int main(void)
     swapped = allocate(LENGTH_LONG * 8);
     for (int t = 0; t < ELEMENT_FLOATS; t++)
         check_floats((enum element_type)t, runs);
+    check_two();
+#ifndef TEST_CUDA
+    kernels = 1;
+#endif
     check_long(ELEMENT_F32);
+#ifndef TEST_CUDA
+    kernels = 0;
+#endif
     check_long(ELEMENT_F64);
     for (int t = ELEMENT_FLOATS; t < (int)ELEMENT_TYPES; t++)
         check_others((enum element_type)t, runs);

@@ -41,6 +41,23 @@ __device__ static __forceinline__ void fetch(typename Reducer::group *g, const s
     Reducer::arrange(g, j->swap);
 }
 
+/* Finds the first tile that any warp of the first kernel's `blocks` left; ~0 if none did. `first`
+   is in shared memory. All threads of the block together. */
+__device__ static __forceinline__ void find_first_left(unsigned *first, const unsigned *left,
+                                                       unsigned blocks)
+{
+    unsigned least = ~0u;
+
+    if (threadIdx.x == 0)
+        *first = ~0u;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS)
+        least = min(least, left[i]);
+    if (least != ~0u)
+        atomicMin(first, least);
+    __syncthreads();
+}
+
 /* Merges an extreme over a warp: into that of lane 0, or of all lanes. */
 template <bool WHERE> __device__ static void merge_warp(struct extreme<int32_t> *e)
 {

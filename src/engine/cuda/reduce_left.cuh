@@ -14,23 +14,6 @@ template <typename Reducer> struct staged {
     bool left; /* the first kernel's warp left it */
 };
 
-/* Finds the first tile that any warp of the first kernel's `blocks` left; ~0 if none did. `first`
-   is in shared memory. All threads of the block together. */
-__device__ static __forceinline__ void find_first_left(unsigned *first, const unsigned *left,
-                                                       unsigned blocks)
-{
-    unsigned least = ~0u;
-
-    if (threadIdx.x == 0)
-        *first = ~0u;
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS)
-        least = min(least, left[i]);
-    if (least != ~0u)
-        atomicMin(first, least);
-    __syncthreads();
-}
-
 /* The first kernel had `blocks` blocks, which took the tiles in turn. A multiprocessor has few
    threads here, so loads run a tile ahead. Those of the last tile, which may not be full, do not:
    where two ways of loading meet, the compiler would wait for both. */

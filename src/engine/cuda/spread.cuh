@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "engine/cuda/spread_kernel.cuh"
+#include "engine/cuda/spread_left.cuh"
 
 /* Whether there is the shared memory for exponent bins, which the kernel gets along without. */
 template <typename Type, unsigned FINDS> static bool has_bins()
@@ -23,9 +23,44 @@ template <typename Type, unsigned FINDS> static bool has_bins()
     return false;
 }
 
+/* Whether there are two kernels for so many tiles of the type, in so many blocks; then launches
+   them. */
+template <typename Type, unsigned FINDS> struct spread_pair {
+    static bool launch(const struct cuda_launch *, cudaStream_t)
+    {
+        return false;
+    }
+};
+template <unsigned FINDS> struct spread_pair<f32, FINDS> {
+    static bool launch(const struct cuda_launch *l, cudaStream_t stream)
+    {
+        const size_t tile = spread_reducer<f32_first, FINDS>::TILE;
+        const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
+        const size_t most =
+            std::min(processors * spread_tuning<f32_first>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
+        const size_t bytes = sizeof(struct fine_bins::memory);
+        const struct job job = {l->data,    l->count, l->index,     l->partial,
+                                l->scratch, true,     l->swap != 0, true};
+
+        if (tiles < most * TILES_TO_LEAVE)
+            return false;
+        if (cudaFuncSetAttribute(spread_left<FINDS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 bytes) != cudaSuccess) {
+            (void)cudaGetLastError(); /* it is no failure */
+            return false;
+        }
+        spread_first<FINDS><<<(unsigned)most, THREADS, 0, stream>>>(job);
+        spread_left<FINDS><<<(unsigned)processors, THREADS, bytes, stream>>>(job, (unsigned)most);
+        return true;
+    }
+};
+
 template <typename Type, unsigned FINDS>
 static void launch_spread(const struct cuda_launch *l, cudaStream_t stream)
 {
+    if (spread_pair<Type, FINDS>::launch(l, stream))
+        return;
+
     const size_t tile = spread_reducer<Type, FINDS>::TILE;
     const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
     const size_t most = std::min(processors * spread_tuning<Type>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);

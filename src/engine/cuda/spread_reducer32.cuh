@@ -8,34 +8,20 @@
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
  * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
  * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
- * doc/numerics.md counts the bits.
+ * Where there are two kernels (spread_left.cuh), there are two more accumulators for squares and
+ * one for elements, each of which takes what the one before cuts off: they reach three times as far
+ * down. doc/numerics.md counts the bits.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer8.cuh"
+#include "engine/cuda/spread_bins.cuh"
+#include "engine/cuda/spread_look.cuh"
+#include "engine/cuda/spread_skim.cuh"
 #include "engine/cuda/spread_state.cuh"
 #include "engine/cuda/square_bins.cuh"
-
-/* The significant bits of a type, and the biased binary32 exponent of its least normal number. */
-template <typename Type> struct narrow_format;
-template <> struct narrow_format<f32> {
-    static const int BITS = 24, LEAST = 1;
-};
-template <> struct narrow_format<f16> {
-    static const int BITS = 11, LEAST = 113;
-};
-template <> struct narrow_format<bf16> {
-    static const int BITS = 8, LEAST = 1;
-};
-
-template <> struct narrow_format<f8e4m3> {
-    static const int BITS = 4, LEAST = 121;
-};
-template <> struct narrow_format<f8e5m2> {
-    static const int BITS = 3, LEAST = 113;
-};
 
 /* The exponent bins of a block, in dynamic shared memory, for types that have them. */
 struct spread_bins {
@@ -46,6 +32,18 @@ struct spread_bins {
 /* So many elements of a group are set aside one by one; more of them have the warp use bins. */
 static const int ASIDE_MAX = 4;
 
+/* Whether a reducer leaves groups that do not fit to a second kernel, or is that of the second
+   kernel: it has more accumulators, for more exponents, and bins for all exponents. */
+template <typename Type> struct spread_turn {
+    static const bool FIRST = false, SECOND = false;
+};
+template <> struct spread_turn<f32_first> {
+    static const bool FIRST = true, SECOND = false;
+};
+template <> struct spread_turn<f32_left> {
+    static const bool FIRST = false, SECOND = true;
+};
+
 template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, false, false> {
     typedef reducer<Type, false, false> base;
     typedef thread_state<int32_t> state;
@@ -53,14 +51,23 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     typedef typename base::order order;
     typedef typename base::sum_accumulator sum_accumulator;
     typedef narrow_format<Type> format;
+    typedef spread_look<Type, base> looks;
     static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
     static const bool BINS = spread_tuning<Type>::BINS;
+    static const bool LEAVES = spread_turn<Type>::FIRST, ALL_BINS = spread_turn<Type>::SECOND;
+    static const bool LEVELS = spread_tuning<Type>::LEVELS;
     static const int PER_WORD = Type::PER_WORD;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
     /* Totals are multiples of 2^-343, and below 2^305. */
     typedef square_accumulator<56, 24> squares_accumulator;
-    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+    enum { REST_SUM, REST_THIRD, REST_FOURTH, REST_ABSOLUTE, RESTS_MOST };
+    static const int RESTS = ABSOLUTE ? RESTS_MOST : REST_ABSOLUTE;
+
+    struct memory : spread_memory<sum_accumulator, squares_accumulator> {
+        /* What the totals of a thread leave, in last places: rarely used, and registers are few. */
+        int64_t rests[LEVELS ? RESTS : 1][LEVELS ? THREADS : 1];
+    };
 
     /*
      * Exponents of last places. All that is added to an accumulator in a group of 2^5 comes to at
@@ -81,6 +88,20 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     {
         return upper_place(field) + GROUP_LOG2 - 52;
     }
+    /* What a lower accumulator leaves, at most half of its last place, goes to the next one. */
+    static const int LEVEL_PLACES = 52 - GROUP_LOG2;
+    __device__ static __forceinline__ constexpr int sum_rest_place(int field)
+    {
+        return sum_place(field) - LEVEL_PLACES;
+    }
+    __device__ static __forceinline__ constexpr int third_place(int field)
+    {
+        return upper_place(field) - 2 * LEVEL_PLACES;
+    }
+    __device__ static __forceinline__ constexpr int fourth_place(int field)
+    {
+        return upper_place(field) - 3 * LEVEL_PLACES;
+    }
     /* The exponent field that a constant has whose last place that is. */
     __device__ static __forceinline__ constexpr int field_of(int place)
     {
@@ -90,9 +111,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     /* How many exponents elements may reach down from the bound: the last bit of the square of one
        of exponent field - SPREAD, 2 (field - SPREAD - 126 - BITS), is not below the lower place, or
        not even below the upper one. The sum, whose last bit is no square's, reaches as far. */
-    static const int SPREAD = (2 * (51 - GROUP_LOG2) + 1 - 2 * format::BITS) / 2;
-    static_assert(SPREAD + format::BITS <= 51 - GROUP_LOG2, "the sum is rounded");
-    static const int FIELD_MAX = 254;
+    static const int SPREAD_TWO = (2 * LEVEL_PLACES - 1 - 2 * format::BITS) / 2;
+    static const int SPREAD = ((LEVELS ? 4 : 2) * LEVEL_PLACES - 1 - 2 * format::BITS) / 2;
+    static_assert(SPREAD + format::BITS <= (LEVELS ? 2 : 1) * LEVEL_PLACES - 1,
+                  "the sum is rounded");
+    static const int FIELD_MAX = looks::FIELD_MAX;
 
     /*
      * Where types are added up as integers, elements are such in units of 2^(bound - 126 -
@@ -109,9 +132,16 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     static_assert(2 * INTEGER_BITS + GROUP_LOG2 <= 63 && SUM_SHIFT >= 0 && LOWER_SHIFT >= 0,
                   "integers overflow");
 
-    /* The least bound. Below the one that is chosen for f16, all f16 are such integers. With 28 the
-       scale that makes integers is 2^127, the greatest power of two. */
-    static const int BOUND_MIN = !INTEGERS ? format::LEAST
+    /* The least bound. With levels, so that the last place is one that squares_accumulator has; the
+       least exponent lies within SPREAD of it. Below the one that is chosen for f16, all f16 are
+       such integers. With 28 the scale that makes integers is 2^127, the greatest power of two. */
+    static const int LEVELS_BOUND_MIN = 48;
+    static_assert(!LEVELS || (2 * (LEVELS_BOUND_MIN - 126) + GROUP_LOG2 - 51 - 3 * LEVEL_PLACES >=
+                                  32 * 56 + EXACT_WIDE_LSB_EXPONENT &&
+                              LEVELS_BOUND_MIN - SPREAD <= format::LEAST),
+                  "a place below the last");
+    static const int BOUND_MIN = LEVELS      ? LEVELS_BOUND_MIN
+                                 : !INTEGERS ? format::LEAST
                                  : format::LEAST + SPREAD_INTEGER < 28
                                      ? 28
                                      : format::LEAST + SPREAD_INTEGER;
@@ -131,12 +161,19 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     struct spread_bins *bins; /* of the block; NULL where there are none */
     exponent_bins_f32 sum_bins;
     square_bins bins_of_squares;
-    int tiles_to_bin; /* tiles that go to the bins without another look */
+    int tiles_to_bin;   /* tiles that go to the bins without another look */
+    fine_bins all_bins; /* of the second kernel */
+    bool leaving;       /* the other tiles are left to the second kernel */
+    spread_skim seen;   /* of the second kernel */
 
     __device__ void begin(memory *of_block, size_t elements, void *dynamic)
     {
         bins = BINS ? (struct spread_bins *)dynamic : NULL;
         tiles_to_bin = 0;
+        leaving = false;
+        if (ALL_BINS)
+            all_bins.begin(dynamic);
+        seen.begin();
         if (bins != NULL) {
             sum_bins.begin(bins->sums);
             bins_of_squares.begin(bins->squares);
@@ -161,6 +198,9 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         bound = field;
         groups = 0;
         sum_total = absolute_total = upper_total = lower_total = 0;
+        if (LEVELS)
+            for (int i = 0; i < RESTS; i++)
+                shared->rests[i][threadIdx.x] = 0;
     }
 
     /* What has been added up beside a bound, in last places. */
@@ -179,20 +219,31 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         warp_total(t.lower).add_to_squares(&shared->squares, lower_place(bound));
     }
 
+    /* The same of the other levels. */
+    __device__ __noinline__ static void empty_rests(memory *shared, int bound)
+    {
+        const int sum = sum_rest_place(bound);
+
+        warp_total(shared->rests[REST_SUM][threadIdx.x]).add_to(&shared->accumulator, sum);
+        if (ABSOLUTE)
+            warp_total(shared->rests[REST_ABSOLUTE][threadIdx.x]).add_to(&shared->absolute, sum);
+        warp_total(shared->rests[REST_THIRD][threadIdx.x])
+            .add_to_squares(&shared->squares, third_place(bound));
+        warp_total(shared->rests[REST_FOURTH][threadIdx.x])
+            .add_to_squares(&shared->squares, fourth_place(bound));
+    }
+
     __device__ __forceinline__ void flush()
     {
         empty(shared, bound, totals{sum_total, absolute_total, upper_total, lower_total});
+        if (LEVELS)
+            empty_rests(shared, bound);
     }
 
-    /* The exponents of a group's numbers that are not zero, as biased binary32 ones: the greatest
-       is none, 0, where there is no such number. */
-    struct exponents {
-        int least, greatest;
-    };
-
-    __device__ static __forceinline__ int field(uint32_t magnitude)
+    /* Whether the warp leaves its other tiles. */
+    __device__ __forceinline__ bool leaves() const
     {
-        return max((int)(magnitude >> 23), format::LEAST);
+        return leaving;
     }
 
     __device__ static void add_magnitude(memory *shared, float x)
@@ -236,16 +287,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
                 const float x = Type::element(g->words[i], half);
                 const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
 
-                if (bits == 0 || field(bits) >= bound - SPREAD)
+                if (bits == 0 || looks::field(bits) >= bound - SPREAD)
                     continue;
                 add_alone(shared, x);
-                clear_element(g, i, half);
+                looks::clear_element(g, i, half);
             }
-    }
-
-    __device__ static __forceinline__ void clear_element(group *g, int word, int half)
-    {
-        g->words[word] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
     }
 
     /* Some of the warp's groups, which have these exponents, do not fit the bound: finds a better
@@ -262,9 +308,12 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             flush();
             set_bound(next);
         }
-        if (BINS && bins != NULL && __any_sync(ALL_LANES, count_aside(g) > ASIDE_MAX)) {
-            tiles_to_bin = TILES_BINNED;
-            return false;
+        if ((LEAVES || ALL_BINS || (BINS && bins != NULL)) &&
+            __any_sync(ALL_LANES, count_aside(g) > ASIDE_MAX)) {
+            leaving = LEAVES;
+            tiles_to_bin = ALL_BINS ? TILES_LEFT_BINNED : TILES_BINNED;
+            if (!LEAVES)
+                return false;
         }
         if (e.least < bound - SPREAD) {
             group copy = *g;
@@ -283,7 +332,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         for (int i = 0; i < GROUP_WORDS; i++) {
             const uint32_t bits = g->words[i] & 0x7fffffffu;
 
-            count += bits != 0 && field(bits) < bound - SPREAD;
+            count += bits != 0 && looks::field(bits) < bound - SPREAD;
         }
         return count;
     }
@@ -291,6 +340,15 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     /* Puts a group into the bins. The warp does that together. */
     __device__ __forceinline__ void bin_group(const group *g)
     {
+        if (ALL_BINS) {
+            all_bins.take_group(g->words, &shared->accumulator, &shared->squares);
+            if (ABSOLUTE) {
+                const group copy = *g;
+
+                add_magnitudes(shared, &copy);
+            }
+            return;
+        }
         sum_bins.reserve(GROUP, &shared->accumulator);
         bins_of_squares.reserve(GROUP, &shared->squares);
 #pragma unroll
@@ -339,6 +397,53 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     __device__ __noinline__ static struct totals add_up_whole(const group *g, int bound)
     {
         return add_up<true>(g, bound);
+    }
+
+    /* Takes a number to an accumulator of some level: what that leaves of it. */
+    __device__ static __forceinline__ double take_level(double *level, double x)
+    {
+        const double next = __dadd_rn(*level, x), taken = __dadd_rn(next, -*level);
+
+        *level = next;
+        return __dadd_rn(x, -taken);
+    }
+
+    /* Adds up a group by levels, of which each takes what the one before left. */
+    __device__ __forceinline__ void add_levels(const group *g)
+    {
+        const double sum_begin = extraction_at(field_of(sum_place(bound)));
+        const double sum_rest_begin = extraction_at(field_of(sum_rest_place(bound)));
+        const double upper_begin = power_at(field_of(upper_place(bound)));
+        const double lower_begin = extraction_at(field_of(lower_place(bound)));
+        const double third_begin = extraction_at(field_of(third_place(bound)));
+        const double fourth_begin = extraction_at(field_of(fourth_place(bound)));
+        double sum = sum_begin, absolute = sum_begin, upper = upper_begin, lower = lower_begin;
+        double sum_rest = sum_rest_begin, absolute_rest = sum_rest_begin;
+        double third = third_begin, fourth = fourth_begin;
+
+#pragma unroll
+        for (int i = 0; i < GROUP_WORDS; i++) {
+            const double x = (double)Type::element(g->words[i], 0);
+            const double next = __fma_rn(x, x, upper);
+            const double rest = __fma_rn(x, x, upper - next);
+
+            upper = next;
+            fourth += take_level(&third, take_level(&lower, rest));
+            sum_rest += take_level(&sum, x);
+            if (ABSOLUTE)
+                absolute_rest += take_level(&absolute, fabs(x));
+        }
+        sum_total += places_added(sum, sum_begin);
+        shared->rests[REST_SUM][threadIdx.x] += places_added(sum_rest, sum_rest_begin);
+        if (ABSOLUTE) {
+            absolute_total += places_added(absolute, sum_begin);
+            shared->rests[REST_ABSOLUTE][threadIdx.x] +=
+                places_added(absolute_rest, sum_rest_begin);
+        }
+        upper_total += places_added(upper, upper_begin);
+        lower_total += places_added(lower, lower_begin);
+        shared->rests[REST_THIRD][threadIdx.x] += places_added(third, third_begin);
+        shared->rests[REST_FOURTH][threadIdx.x] += places_added(fourth, fourth_begin);
     }
 
     /* The same of elements that are integers in the unit of INTEGER_BITS. */
@@ -392,129 +497,48 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         lower_total += t.lower;
     }
 
-    /* What a closer look finds in a group. */
-    struct look {
-        group g; /* zeros take the place of what is not finite */
-        struct counts counts;
-        struct small_counts small;
-        order low, high; /* as take_extremes has them */
-        uint32_t smallest;
-        struct exponents e;
-    };
-
-    __device__ __noinline__ static void examine(struct look *l, unsigned tile, size_t count)
+    /* The subnormal numbers of a group without zeros. */
+    __device__ __forceinline__ void count_subnormal(const group *g)
     {
-        uint32_t low = ~0u, high = 0;
-
-        l->counts.clear();
-        l->small.clear();
-        l->low = l->high = INT32_MAX;
-        l->smallest = ~0u;
-#pragma unroll 1
-        for (int i = 0; i < GROUP_WORDS; i++)
-#pragma unroll 1
-            for (int half = 0; half < PER_WORD; half++) {
-                const float x = Type::element(l->g.words[i], half);
-                const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
-
-                if (bits > 0x7f800000u) {
-                    const uint64_t at = base::place(tile, i, half);
-
-                    if (at < count) {
-                        l->counts.nan++;
-                        l->counts.take_nan(at);
-                    }
-                    clear_element(&l->g, i, half);
-                    continue;
-                }
-                l->low = min(l->low, order_of(x));
-                l->high = min(l->high, ~order_of(x));
-                l->smallest = min(l->smallest, bits);
-                l->small.zeros += bits == 0;
-                l->small.subnormal += bits != 0 && bits >> 23 < (uint32_t)format::LEAST;
-                l->small.negative += x < 0;
-                if (bits == 0x7f800000u) {
-                    l->counts.positive_infinity += x > 0;
-                    l->counts.negative_infinity += x < 0;
-                    clear_element(&l->g, i, half);
-                } else if (bits != 0) {
-                    low = min(low, bits);
-                    high = max(high, bits);
-                }
-            }
-        l->e = high == 0 ? exponents{FIELD_MAX, 0} : exponents{field(low), field(high)};
-    }
-
-    /* The zeros and subnormal numbers of a group of numbers, and the least magnitude that is not
-       zero. What the signs of zeros have added to the negative ones is taken off. */
-    struct small_look {
-        struct small_counts counts;
-        uint32_t least;
-    };
-
-    __device__ __noinline__ static struct small_look count_small(const group *g)
-    {
-        struct small_look l;
-
-        l.counts.clear();
-        l.least = ~0u;
 #pragma unroll
         for (int i = 0; i < GROUP_WORDS; i++)
-#pragma unroll
-            for (int half = 0; half < PER_WORD; half++) {
-                const uint32_t bits =
-                    __float_as_uint(Type::element(g->words[i], half)) & 0x7fffffffu;
-
-                /* Less one, zero is the greatest of all. */
-                l.least = min(l.least, bits - 1);
-                l.counts.zeros += bits == 0;
-                l.counts.subnormal += bits - 1 < ((uint32_t)format::LEAST << 23) - 1;
-                l.counts.negative -= bits == 0 && is_negative(g->words[i], half);
-            }
-        l.least++;
-        return l;
-    }
-
-    __device__ static __forceinline__ bool is_negative(uint32_t word, int half)
-    {
-        return (word >> (PER_WORD == 1 || half ? 31 : 15) & 1) != 0;
-    }
-
-    /* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
-       such bytes, too: __dp4a adds up products of four. */
-    __device__ static __forceinline__ int signs_of(uint32_t first, uint32_t second)
-    {
-#ifdef __CUDA_ARCH__
-        uint32_t signs;
-
-        /* Bytes 1, 3, 5 and 7, of each of which it takes the sign alone. */
-        asm("prmt.b32 %0, %1, %2, 0xfdb9;" : "=r"(signs) : "r"(first), "r"(second));
-        return (int)signs;
-#else
-        return (int)((__byte_perm(first, second, 0x7531) >> 7 & 0x01010101u) * 255);
-#endif
+            small.subnormal += fabsf(Type::element(g->words[i], 0)) < 0x1p-126f;
     }
 
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
-        const uint32_t magnitudes = PER_WORD == 1 ? 0x7fffffffu : 0x7fff7fffu;
+        const bool skims = ALL_BINS && tiles_to_bin > 0;
+        struct exponents e = {FIELD_MAX, 0};
+
+        if (!skims || !seen.skim(g->words, &small)) {
+            e = take_group(g, tile);
+            if (skims)
+                seen.note(this->least.order, ~this->greatest.order, smallest);
+        }
+        add(g, e);
+    }
+
+    /* Takes all but the sums of a group; what is not finite becomes zeros. */
+    __device__ __forceinline__ struct exponents take_group(group *g, unsigned tile)
+    {
         typename Type::pair low = Type::view(g->words[0]), high = low;
-        typename Type::pair least = Type::view(g->words[0] & magnitudes);
+        typename Type::pair least = magnitude_of<typename Type::pair>(g->words[0]);
         unsigned negative = 0;
 
 #pragma unroll
         for (int i = 1; i < GROUP_WORDS; i++) {
             low = Type::least(low, Type::view(g->words[i]));
             high = Type::greatest(high, Type::view(g->words[i]));
-            least = Type::least(least, Type::view(g->words[i] & magnitudes));
+            least = Type::least(least, magnitude_of<typename Type::pair>(g->words[i]));
         }
         if (FINDS & PARTIAL_NEGATIVE)
 #pragma unroll
             for (int i = 0; i < GROUP_WORDS; i += PER_WORD)
-                negative = PER_WORD == 1
-                               ? negative + (g->words[i] >> 31)
-                               : (unsigned)__dp4a(signs_of(g->words[i], g->words[i + PER_WORD - 1]),
-                                                  ~0, (int)negative);
+                negative =
+                    PER_WORD == 1
+                        ? negative + (g->words[i] >> 31)
+                        : (unsigned)__dp4a(spread_signs(g->words[i], g->words[i + PER_WORD - 1]),
+                                           ~0, (int)negative);
 
         const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
         const uint32_t s = *(const uint32_t *)&least;
@@ -532,10 +556,10 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         struct exponents e;
 
         if (special) {
-            struct look l;
+            struct looks::look l;
 
             l.g = *g;
-            examine(&l, tile, this->count);
+            looks::examine(&l, tile, this->count);
             *g = l.g;
             e = l.e;
             this->counts.take(&l.counts);
@@ -547,38 +571,58 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
                 __float_as_uint(f32::greatest(highest, -lowest)) & 0x7fffffffu;
             uint32_t least_number = bits;
 
-            if (bits >> 23 < (uint32_t)format::LEAST) {
+            if ((LEAVES || ALL_BINS) && bits != 0 && bits >> 23 < (uint32_t)format::LEAST) {
+                count_subnormal(g);
+            } else if (bits >> 23 < (uint32_t)format::LEAST) {
                 const group copy = *g;
-                const struct small_look l = count_small(&copy);
+                const struct looks::small_look l = looks::count_small(&copy);
 
                 small.take(&l.counts);
                 least_number = l.least;
             }
-            e = greatest == 0 ? exponents{FIELD_MAX, 0}
-                              : exponents{field(least_number), field(greatest)};
+            e = greatest == 0 ? exponents{looks::FIELD_MAX, 0}
+                              : exponents{looks::field(least_number), looks::field(greatest)};
             smallest = min(smallest, bits);
             small.negative += negative;
             this->take_extremes(order_of(lowest), ~order_of(highest), tile);
         }
-        add(g, e);
+        return e;
+    }
+
+    /* A better bound for the next groups, where this one lies far below: with it the first levels
+       may be enough. */
+    __device__ __forceinline__ void lower_bound(int greatest_of_thread)
+    {
+        const int next = max(1 - min_of_warp(-greatest_of_thread), BOUND_MIN);
+
+        if (next < bound - SPREAD_TWO / 4) {
+            flush();
+            set_bound(next);
+        }
     }
 
     /* Adds a group with these exponents. */
     __device__ __forceinline__ void add(group *g, struct exponents e)
     {
-        bool binned = BINS && tiles_to_bin > 0;
+        bool binned = (BINS || ALL_BINS) && tiles_to_bin > 0;
 
         if (binned)
             tiles_to_bin--;
         else if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
             binned = !adapt(g, e);
-        if (BINS && binned) {
+        if ((BINS || ALL_BINS) && binned) {
             bin_group(g);
             return;
         }
         if (groups == GROUPS_MAX) {
             flush();
             set_bound(bound);
+        }
+        if (LEVELS && __any_sync(ALL_LANES, e.least < bound - SPREAD_TWO)) {
+            lower_bound(e.greatest);
+            groups++;
+            add_levels(g);
+            return;
         }
         groups++;
         add_group(g, e.least);
@@ -592,6 +636,8 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             sum_bins.finish(bins->sums, &shared->accumulator);
             bins_of_squares.finish(&shared->squares);
         }
+        if (ALL_BINS)
+            all_bins.finish(&shared->accumulator, &shared->squares);
         shared->small.take(&small, smallest == ~0u ? NO_MAGNITUDE
                                                    : exact_key((double)__uint_as_float(smallest)));
     }

@@ -54,16 +54,42 @@ template <> struct tuning<f8e4m3> : tuned<2, 4, false> {
 template <> struct tuning<f8e5m2> : tuned<2, 4, false> {
 };
 
+/* Those of f32 that find spread, where there are two (spread_left.cuh): as f32. */
+struct f32_first;
+struct f32_left;
+template <> struct tuning<f32_first> : tuned<8, 3, false> {
+};
+template <> struct tuning<f32_left> : tuned<8, 3, false> {
+};
+
 /* Blocks a multiprocessor of the kernels that also find spread (spread.cuh), and of f64 the loads
    in flight. */
 template <int blocks, bool integers, bool bins> struct spread_tuned {
     static const int BLOCKS = blocks;
     static const bool INTEGERS =
-        integers;                  /* added up as such, where they fit; in binary64 if not */
-    static const bool BINS = bins; /* exponent bins, of 96 KiB a block; for f32 alone */
+        integers;                     /* added up as such, where they fit; in binary64 if not */
+    static const bool BINS = bins;    /* exponent bins, of 96 KiB a block; for f32 alone */
+    static const bool LEVELS = false; /* more accumulators, for elements further apart */
 };
 template <typename Type> struct spread_tuning;
 template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
+};
+/* Which of three ways is compiled, until they have been measured: doc/tuning.md says what each is.
+ */
+#ifndef GPUREDUCE_SPREAD_VARIANT
+#    define GPUREDUCE_SPREAD_VARIANT 3
+#endif
+template <>
+struct spread_tuning<f32_first>
+    : spread_tuned<GPUREDUCE_SPREAD_VARIANT == 2 ? 3 : 2, false, false> {
+    static const bool LEVELS = GPUREDUCE_SPREAD_VARIANT != 2;
+    static const bool AHEAD = GPUREDUCE_SPREAD_VARIANT != 2; /* loads run a tile ahead */
+};
+/* Turns of their loops that follow each other in the code: with two the group that comes next need
+   not be moved to where the one before was. */
+static const int SPREAD_TURNS = GPUREDUCE_SPREAD_VARIANT == 1 ? 2 : 1;
+template <> struct spread_tuning<f32_left> : spread_tuned<1, false, false> {
+    static const bool LEVELS = true;
 };
 template <> struct spread_tuning<f64> : spread_tuned<2, false, false> {
     static const int UNROLL = 8;
@@ -92,6 +118,7 @@ static constexpr int resident(int blocks)
    thread to the superaccumulator, without another try. For data that never add up, failed tries
    cost a part of the rest of the time, about one in so many. */
 static const int TILES_BINNED = 15;
+static const int TILES_LEFT_BINNED = 63; /* in the second kernel for spread of f32 */
 static const int TILES_ACCUMULATED = 63;
 
 /* From so many tiles of a block on, a warp leaves binary64 elements whose exponents lie too far

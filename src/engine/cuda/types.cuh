@@ -73,6 +73,12 @@ struct f32 {
     }
 };
 
+/* f32 in two kernels that find spread: elements of the first, and those that it leaves. */
+struct f32_first : f32 {
+};
+struct f32_left : f32 {
+};
+
 /* The types of 16 bits. */
 template <typename Pair> struct halves {
     static const int PER_WORD = 2;
