@@ -54,6 +54,10 @@ head -c 600000 wide_normal >wide_small
     cat wide_normal
 } >wide_skewed
 
+# Operations that take more than sums and extremes, and the types that they are asked for.
+more=argmin,argmax,absmin,zeros,negatives,subnormals,l1
+types='f32 f64 f16 bf16 >f4 >f8 >f2'
+
 for GPUREDUCE in $programs; do
     label=$(gpu_label)
     kinds='normal wide full sparse cancel zeros odd'
@@ -102,6 +106,38 @@ for GPUREDUCE in $programs; do
     both 'no elements' -o sum --shape=0,5 --axis=0 /dev/null
     both 'more than its shape has' -o sum --shape=100,100 --axis=0 normal
     both 'fewer than its shape has' -o sum --shape=100000,100 --axis=0 normal
+
+    # What is more than sums and extremes: records.
+    for type in $types; do
+        for axis in 0 1; do
+            # shellcheck disable=SC2086 # several names
+            both "records, $type, axis $axis" -t "$type" -o "$more" --shape=-1,100 --axis=$axis $kinds
+        done
+    done
+    lengths='16 257 1025'
+    ! emulated || lengths='1 3 15 16 17 255 256 257 1023 1024 1025'
+    for length in $lengths; do
+        for kind in normal full odd; do
+            head -c $((480000 - 480000 % (4 * length))) $kind >piece
+            for axis in 0 1; do
+                both "records, $length a row, $kind, axis $axis" -o "$more" --shape="-1,$length" \
+                    --axis=$axis piece
+            done
+        done
+        for options in '-j 4 --chunk-size=5000' '-j 1 --chunk-size=70000'; do
+            # shellcheck disable=SC2086 # several options
+            both "records, $length in several chunks, $options" $options -o argmin,absmin,l1,sum,zeros \
+                --shape="$length,-1" --axis=0 piece
+        done
+    done
+    for operation in $(echo "$more" | tr , ' '); do
+        both "$operation alone" -o "$operation" --shape=-1,100 --axis=0 normal odd
+        both "$operation alone, rows" --nan=skip -o "$operation" --shape=-1,100 --axis=1 normal odd
+    done
+    both 'records, --nan=error' --nan=error -o l1 --shape=-1,50 --axis=1 odd
+    both 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
+    cp normal piped
+    both 'records, a pipe' -j 3 -o l1,argmax --shape=1200,100 --axis=0 -
     run -D gpu -o sum,var --shape=-1,100 --axis=0 normal
     is "$label, other operations" 1 '' \
         'gpureduce: normal: the GPU has no kernels for these operations on slices of f32: leave --device out, or give --device=cpu'
@@ -124,7 +160,10 @@ for GPUREDUCE in $programs; do
     both 'many columns, blocks of them' -j 3 -o sum,min,nan --shape=2,10,-1 --axis=1 wide_odd
     both 'many columns of chunks that hold few elements' -j 2 --chunk-size=4096 -o sum --shape=2,-1 \
         --axis=0 normal wide_small
-    for options in '-o argmin' '-o sum -t u8' '-o max -t f8e4m3'; do
+    for kind in wide_normal wide_odd; do
+        both "many columns, $kind, records" -j 3 -o sum,argmax,l1,zeros --shape=20,-1 --axis=0 $kind
+    done
+    for options in '-o std' '-o sum -t u8' '-o max -t f8e4m3'; do
         # shellcheck disable=SC2086 # as above
         run -D gpu $options --shape=20,-1 --axis=0 wide_normal
         fails_like "$label, many columns, $options" \
@@ -134,6 +173,7 @@ for GPUREDUCE in $programs; do
     both 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
     cp wide_odd piped
     both 'many columns, a pipe' -j 3 -o sum,min --shape=20,70001 --axis=0 -
+    both 'many columns, a pipe, records' -j 3 -o argmin,l1 --shape=20,70001 --axis=0 -
     if [ -n "$ZSTD" ]; then
         "$ZSTD" -q -f wide_odd -o wide.zst
         both 'many columns, compressed' -j 3 -o sum,max --shape=20,-1 --axis=0 wide.zst

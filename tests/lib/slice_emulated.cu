@@ -8,6 +8,7 @@
 #include "cuda_emulated.cuh"
 
 #include "engine/cuda/slice_kernels.cuh"
+#include "engine/cuda/slice_record_floats.cu"
 
 static void run(const void *argument)
 {

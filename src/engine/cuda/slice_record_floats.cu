@@ -1,0 +1,20 @@
+/*
+ * The kernels of records of floats.
+ */
+#include "config.h"
+
+#include "engine/cuda/slice_record.cuh"
+
+struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l)
+{
+    switch (l->type) {
+#define CHOOSE(CONSTANT, name, ...) \
+    case ELEMENT_##CONSTANT:        \
+        return slice_choose_record<name>(l);
+        ELEMENT_FLOAT_TABLE(CHOOSE)
+#undef CHOOSE
+        ELEMENT_CASES_BEHIND_FLOATS
+        break; /* nobody asks for those */
+    }
+    return {nullptr, 0};
+}
