@@ -27,6 +27,7 @@ library_sources += \
 	src/engine/cpu/simd.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
 	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
+	src/engine/cpu/slices_keys.h \
 	src/engine/cpu/slices_record.c src/engine/cpu/slices_record.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h
 
@@ -62,6 +63,7 @@ cuda_sources = \
 	src/engine/cuda/slice_launch.h \
 	src/engine/cuda/slice_record.cuh \
 	src/engine/cuda/slice_record_floats.cu \
+	src/engine/cuda/slice_record_integers.cu \
 	src/engine/cuda/slice_sum.cuh \
 	src/engine/cuda/slice_types.cuh \
 	src/engine/cuda/slicer.c src/engine/cuda/slicer.h \
@@ -95,6 +97,7 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce_integers.Po \
 	src/engine/cuda/$(DEPDIR)/slice_kernels.Po \
 	src/engine/cuda/$(DEPDIR)/slice_record_floats.Po \
+	src/engine/cuda/$(DEPDIR)/slice_record_integers.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f64.Po \
 	src/engine/cuda/$(DEPDIR)/spread_narrow.Po \

@@ -23,8 +23,10 @@ make() {
 }
 make normal normal
 head -c 4000 normal >small
+head -c 80000 normal >few_normal
 make wide wide
 make full full
+head -c 80000 full >few_full
 make sparse sparse
 make cancel cancel
 head -c 480000 /dev/zero >zeros
@@ -56,7 +58,8 @@ head -c 600000 wide_normal >wide_small
 
 # Operations that take more than sums and extremes, and the types that they are asked for.
 more=argmin,argmax,absmin,zeros,negatives,subnormals,l1
-types='f32 f64 f16 bf16 >f4 >f8 >f2'
+types='f32 f64 f16 bf16 >f4 >f8 >f2 f8e4m3 f8e5m2 i8 u8 bool i16 u16 i32 u32 i64 u64 >i2 >u4 >i8 >u8'
+others='f8e4m3 f8e5m2 i8 u8 bool i16 u16 i32 u32 i64 u64 >i2 >u4 >i8'
 
 for GPUREDUCE in $programs; do
     label=$(gpu_label)
@@ -110,17 +113,24 @@ for GPUREDUCE in $programs; do
     # What is more than sums and extremes: records.
     for type in $types; do
         for axis in 0 1; do
-            # shellcheck disable=SC2086 # several names
-            both "records, $type, axis $axis" -t "$type" -o "$more" --shape=-1,100 --axis=$axis $kinds
+            both "records, $type, axis $axis" -t "$type" -o "$more" --shape=-1,100 --axis=$axis few_*
         done
+    done
+    # Sums and extremes of integers, and of floats of one byte.
+    for type in $others; do
+        for axis in 0 1 2; do
+            both "$type, axis $axis" -t "$type" -o sum,mean,min,max,range --shape=-1,20,50 --axis=$axis \
+                few_*
+        done
+        both "$type, chunks" -j 3 --chunk-size=30000 -t "$type" -o sum,min --shape=-1,100 --axis=0 normal
     done
     lengths='16 257 1025'
     ! emulated || lengths='1 3 15 16 17 255 256 257 1023 1024 1025'
     for length in $lengths; do
-        for kind in normal full odd; do
-            head -c $((480000 - 480000 % (4 * length))) $kind >piece
+        for kind in normal odd; do
+            head -c $((100000 - 100000 % (4 * length))) $kind >piece
             for axis in 0 1; do
-                both "records, $length a row, $kind, axis $axis" -o "$more" --shape="-1,$length" \
+                both "records, $length a row, $kind, axis $axis" -o "$more" --shape=-1,"$length" \
                     --axis=$axis piece
             done
         done
@@ -131,8 +141,8 @@ for GPUREDUCE in $programs; do
         done
     done
     for operation in $(echo "$more" | tr , ' '); do
-        both "$operation alone" -o "$operation" --shape=-1,100 --axis=0 normal odd
-        both "$operation alone, rows" --nan=skip -o "$operation" --shape=-1,100 --axis=1 normal odd
+        both "$operation alone" -o "$operation" --shape=-1,100 --axis=0 odd
+        both "$operation alone, rows" --nan=skip -o "$operation" --shape=-1,100 --axis=1 odd
     done
     both 'records, --nan=error' --nan=error -o l1 --shape=-1,50 --axis=1 odd
     both 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
@@ -141,9 +151,6 @@ for GPUREDUCE in $programs; do
     run -D gpu -o sum,var --shape=-1,100 --axis=0 normal
     is "$label, other operations" 1 '' \
         'gpureduce: normal: the GPU has no kernels for these operations on slices of f32: leave --device out, or give --device=cpu'
-    run -D gpu -o sum -t i32 --shape=-1,100 --axis=0 normal
-    is "$label, other types" 1 '' \
-        'gpureduce: normal: the GPU has no kernels for these operations on slices of i32: leave --device out, or give --device=cpu'
 
     # More columns than workers have accumulators for: in strips, of a file; and in order.
     wide_kinds='wide_normal wide_odd'
@@ -163,7 +170,10 @@ for GPUREDUCE in $programs; do
     for kind in wide_normal wide_odd; do
         both "many columns, $kind, records" -j 3 -o sum,argmax,l1,zeros --shape=20,-1 --axis=0 $kind
     done
-    for options in '-o std' '-o sum -t u8' '-o max -t f8e4m3'; do
+    for type in u8 f8e4m3 '>i4'; do
+        both "many columns, $type" -j 3 -t "$type" -o sum,max,argmin --shape=20,-1 --axis=0 wide_normal
+    done
+    for options in '-o std' '-o rms -t u8' '-o l2 -t f8e4m3'; do
         # shellcheck disable=SC2086 # as above
         run -D gpu $options --shape=20,-1 --axis=0 wide_normal
         fails_like "$label, many columns, $options" \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/cpu/slices_convert.h"
+#include "engine/cpu/slices_keys.h"
 
 /* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
 #define SCRATCH_BYTES ((size_t)64 << 10)
@@ -36,20 +37,6 @@ static bool wants_extremes(unsigned wants)
     return wants & PARTIAL_EXTREMES;
 }
 
-/* The key that any other is less than, or more. */
-static void clear_keys(void *keys, size_t count, size_t size, bool min)
-{
-    int32_t *narrow = keys;
-    int64_t *wide = keys;
-
-    if (size == sizeof *narrow)
-        for (size_t i = 0; i < count; i++)
-            narrow[i] = min ? INT32_MAX : INT32_MIN;
-    else
-        for (size_t i = 0; i < count; i++)
-            wide[i] = min ? INT64_MAX : INT64_MIN;
-}
-
 /* Clears what kernels of rows need not find cleared. */
 static void clear_found(struct cpu_slices *s, size_t count)
 {
@@ -58,8 +45,8 @@ static void clear_found(struct cpu_slices *s, size_t count)
         memset(s->low, 0, count * sizeof *s->low);
     }
     if (s->min) {
-        clear_keys(s->min, count, s->key_size, true);
-        clear_keys(s->max, count, s->key_size, false);
+        slices_clear_keys(s->min, count, s->key_size, true);
+        slices_clear_keys(s->max, count, s->key_size, false);
     }
 }
 
@@ -149,23 +136,6 @@ void cpu_slicer_close(struct cpu_slicer *z)
     free(z->scratch);
 }
 
-/* The key of a v_order of binary32, as an exact_key. */
-static int64_t wide_key(int32_t order)
-{
-    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
-    const uint32_t bits = (uint32_t)order ^ ((uint32_t)(order >> 31) >> 1);
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return exact_key((double)x);
-}
-
-static int64_t key_of(const void *keys, size_t i, size_t size)
-{
-    return size == sizeof(int32_t) ? wide_key(((const int32_t *)keys)[i])
-                                   : ((const int64_t *)keys)[i];
-}
-
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
 static int64_t found_key(const struct cpu_slices *s, int64_t key)
 {
@@ -174,12 +144,12 @@ static int64_t found_key(const struct cpu_slices *s, int64_t key)
 
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
 {
-    return found_key(s, key_of(s->min, i, s->key_size));
+    return found_key(s, slices_key(s->min, i, s->key_size));
 }
 
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
 {
-    return found_key(s, key_of(s->max, i, s->key_size));
+    return found_key(s, slices_key(s->max, i, s->key_size));
 }
 
 /* Whether a key of extremes is one, of elements. */
@@ -638,16 +608,20 @@ static void add_record(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
 static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void *to,
                     const struct engine_found *found, const void *keys, size_t i)
 {
-    const bool narrow = !found->element_keys && element_size(z->given) < sizeof(double);
+    const bool narrow = s->key_size == sizeof(int32_t);
+    int32_t order;
+    int64_t key;
 
-    if (narrow && s->key_size == sizeof(int32_t)) {
-        memcpy(to, (const int32_t *)keys + i, sizeof(int32_t));
-        return;
+    if (found->element_keys || element_size(z->given) == sizeof(double)) {
+        key = ((const int64_t *)keys)[i];
+        if (s->integers)
+            key = exact_key((double)key);
+        order = narrow ? slices_narrow_key(key) : 0;
+    } else {
+        order = ((const int32_t *)keys)[i];
+        key = narrow ? 0 : slices_wide_key(order);
     }
-    if (narrow)
-        *(int64_t *)to = wide_key(((const int32_t *)keys)[i]);
-    else
-        memcpy(to, (const int64_t *)keys + i, sizeof(int64_t));
+    memcpy(to, narrow ? (const void *)&order : &key, s->key_size);
 }
 
 void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,

@@ -20,5 +20,6 @@ struct slice_choice {
 
 /* The kernel of a launch that needs records (slice_record.cuh): of the types that are named. */
 struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l);
+struct slice_choice slice_choose_integers(const struct cuda_slice_launch *l);
 
 #endif

@@ -409,7 +409,7 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
 static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)
 {
     if (cuda_slices_are_records(l->type, l->wants))
-        return slice_choose_floats(l);
+        return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
     switch (l->type) {
 #define CHOOSE(CONSTANT, name, ...) \
 case ELEMENT_##CONSTANT:            \

@@ -8,6 +8,7 @@
 #define GPUREDUCE_CUDA_SLICE_RECORD_CUH
 
 #include "core/partial.h"
+#include "engine/cuda/integer_reducer.cuh"
 #include "engine/cuda/slice_sum.cuh"
 #include "engine/cuda/spread_reducer32.cuh"
 #include "engine/cuda/types.cuh"
@@ -136,6 +137,14 @@ template <typename Type> __device__ static __forceinline__ float slice_value(uin
 {
     return Type::element(raw, 0);
 }
+template <> __device__ __forceinline__ float slice_value<f8e4m3>(uint32_t raw)
+{
+    return f8e4m3::element(f8e4m3::widen(raw << 8), 0);
+}
+template <> __device__ __forceinline__ float slice_value<f8e5m2>(uint32_t raw)
+{
+    return f8e5m2::element(f8e5m2::widen(raw << 8), 0);
+}
 
 /* Floats. Value is binary32 or binary64. What is neither a number nor finite is left. */
 template <typename Raw, typename Value, typename Key> struct slice_float_taker {
@@ -204,11 +213,97 @@ template <> struct slice_taker<f16> : slice_narrow_taker<f16, uint16_t> {
 };
 template <> struct slice_taker<bf16> : slice_narrow_taker<bf16, uint16_t> {
 };
+template <> struct slice_taker<f8e4m3> : slice_narrow_taker<f8e4m3, uint8_t> {
+};
+template <> struct slice_taker<f8e5m2> : slice_narrow_taker<f8e5m2, uint8_t> {
+};
 template <> struct slice_taker<f64> : slice_float_taker<uint64_t, double, int64_t> {
     __device__ __forceinline__ int64_t take(uint64_t raw, unsigned wants)
     {
         return take_value(__longlong_as_double((long long)raw), power_at(1), wants);
     }
+};
+
+/* Integers: whatever is wanted, sums are added up as those of a whole array are. */
+template <int BYTES> struct slice_raw;
+template <> struct slice_raw<1> {
+    typedef uint8_t type;
+};
+template <> struct slice_raw<2> {
+    typedef uint16_t type;
+};
+template <> struct slice_raw<4> {
+    typedef uint32_t type;
+};
+template <> struct slice_raw<8> {
+    typedef uint64_t type;
+};
+
+/* Adds an integer of 128 bits, below 2^100 in magnitude, to a sum: nothing is left. */
+__device__ static __forceinline__ void slice_add_integer(slice_sum *sum, const uint64_t x[2])
+{
+    sum->add((double)(int64_t)x[1] * 0x1p64);
+    sum->add((double)(x[0] >> 32) * 0x1p32);
+    sum->add((double)(x[0] & 0xffffffffu));
+}
+
+template <typename Type> struct slice_integer_taker {
+    typedef integer_reducer<Type> reducer;
+    typedef typename slice_raw<reducer::SIZE>::type raw;
+    typedef int64_t key;
+
+    reducer r;
+
+    __device__ __forceinline__ void begin()
+    {
+        r.begin(nullptr, 0);
+    }
+
+    __device__ __forceinline__ int64_t take(raw bits, unsigned)
+    {
+        typedef typename Type::element element;
+        const element x = Type::TRUTH ? (element)(bits != 0) : (element)bits;
+        typename reducer::group_sums s = {0, 0, 0, 0};
+
+        r.take_sums(&s, x);
+        r.add_sums(&s);
+        r.small.zeros += x == 0;
+        r.small.negative += reducer::is_negative(x);
+        r.smallest = min(r.smallest, reducer::magnitude(x));
+        return reducer::order_of_element(x);
+    }
+
+    __device__ __forceinline__ void finish(struct slice_record *record) const
+    {
+        record->sum.clear();
+        record->absolute.clear();
+        slice_add_integer(&record->sum, r.sum);
+        slice_add_integer(&record->absolute, r.absolute);
+        record->least = reducer::magnitude_key(r.smallest);
+        record->small = r.small;
+    }
+    __device__ static __forceinline__ int64_t key_of(int64_t key)
+    {
+        return key;
+    }
+};
+template <> struct slice_taker<i8> : slice_integer_taker<i8> {
+};
+template <> struct slice_taker<i16> : slice_integer_taker<i16> {
+};
+template <> struct slice_taker<i32> : slice_integer_taker<i32> {
+};
+template <> struct slice_taker<i64> : slice_integer_taker<i64> {
+};
+template <> struct slice_taker<u8> : slice_integer_taker<u8> {
+};
+template <> struct slice_taker<u16> : slice_integer_taker<u16> {
+};
+template <> struct slice_taker<u32> : slice_integer_taker<u32> {
+};
+template <> struct slice_taker<u64> : slice_integer_taker<u64> {
+};
+template <> struct slice_taker<truth> : slice_integer_taker<truth> {
 };
 
 /* An element in the other byte order. */

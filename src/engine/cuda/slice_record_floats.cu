@@ -12,8 +12,11 @@ struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l)
     case ELEMENT_##CONSTANT:        \
         return slice_choose_record<name>(l);
         ELEMENT_FLOAT_TABLE(CHOOSE)
+        ELEMENT_FLOAT8_TABLE(CHOOSE)
 #undef CHOOSE
-        ELEMENT_CASES_BEHIND_FLOATS
+#define CHOOSE(CONSTANT, name, ...) case ELEMENT_##CONSTANT:
+        ELEMENT_INTEGER_TABLE(CHOOSE)
+#undef CHOOSE
         break; /* nobody asks for those */
     }
     return {nullptr, 0};
