@@ -211,13 +211,17 @@ struct engine_unpack {
  */
 struct engine_slicer;
 
+/* Numbers that a sum of squares is kept in. */
+#define ENGINE_SLICE_SQUARES 5
+
 /* What has been found of parts of slices beside sums and extremes: arrays, as in struct
    engine_found; NULL where it is not wanted. */
 struct engine_found_more {
     uint32_t *min_index, *max_index; /* where the extremes are first, counted from the first element
                                         of the slice that the call was given */
     double *absolute, *absolute_low; /* the sum of both is that of the magnitudes */
-    int64_t *least;                  /* the least magnitude, as struct partial has it */
+    double *squares[ENGINE_SLICE_SQUARES];  /* the sum of all is that of the squares */
+    int64_t *least;                         /* the least magnitude, as struct partial has it */
     uint32_t *zeros, *negative, *subnormal; /* counts */
 };
 
@@ -238,9 +242,6 @@ struct engine_found {
 };
 
 struct engine_slices {
-    /* Whether there are kernels. */
-    bool (*finds)(enum element_type type, unsigned wants);
-
     /* For chunks of up to `bytes`; number counts from 0, and spreads slicers over the devices. */
     struct engine_slicer *(*open)(struct engine_state *, enum element_type type, unsigned wants,
                                   bool swap, size_t bytes, unsigned number,

@@ -330,24 +330,6 @@ void axis_close_gpu(struct engine_state *gpu)
         engine_get(ENGINE_CUDA)->close(gpu);
 }
 
-/* Whether the GPU that is demanded, if it is, can do what is wanted; an error says what it lacks.
- */
-static bool gpu_can(const struct axis_run *run)
-{
-    const enum element_type type = run->info->type;
-
-    if (!run->gpu)
-        return true;
-    if (!engine_get(ENGINE_CUDA)->slices->finds(type, run->plan->wants)) {
-        source_error(run->source,
-                     "the GPU has no kernels for these operations on slices of %s: leave --device "
-                     "out, or give --device=cpu",
-                     element_name(type));
-        return false;
-    }
-    return true;
-}
-
 /* Reduces an open source. False on failure. */
 static bool reduce_source(struct axis_run *run, const struct axis_request *request,
                           struct axis_plan *plan, unsigned workers, struct axis_outcome *outcome)
@@ -363,8 +345,6 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         source_error(run->source, "%s", reason);
         return false;
     }
-    if (!gpu_can(run))
-        return false;
     outcome->elements = layout->elements;
     outcome->type = run->info->type;
     outcome->bytes = layout->elements * run->info->element_size;

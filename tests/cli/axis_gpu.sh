@@ -9,6 +9,7 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 bench=${program%gpureduce}gpureduce-bench
+python=$(command -v python3)
 gpu_programs 'slices on a GPU' data/raw/mixed-le.f32 "$bench"
 
 # both NAME [OPTION...] FILE...
@@ -57,7 +58,7 @@ head -c 600000 wide_normal >wide_small
 } >wide_skewed
 
 # Operations that take more than sums and extremes, and the types that they are asked for.
-more=argmin,argmax,absmin,zeros,negatives,subnormals,l1
+more=argmin,argmax,absmin,zeros,negatives,subnormals,l1,sumsq,var,std,rms,l2
 types='f32 f64 f16 bf16 >f4 >f8 >f2 f8e4m3 f8e5m2 i8 u8 bool i16 u16 i32 u32 i64 u64 >i2 >u4 >i8 >u8'
 others='f8e4m3 f8e5m2 i8 u8 bool i16 u16 i32 u32 i64 u64 >i2 >u4 >i8'
 
@@ -148,9 +149,11 @@ for GPUREDUCE in $programs; do
     both 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
     cp normal piped
     both 'records, a pipe' -j 3 -o l1,argmax --shape=1200,100 --axis=0 -
-    run -D gpu -o sum,var --shape=-1,100 --axis=0 normal
-    is "$label, other operations" 1 '' \
-        'gpureduce: normal: the GPU has no kernels for these operations on slices of f32: leave --device out, or give --device=cpu'
+    both 'var and std of samples' --ddof=1 -o var,std --shape=-1,100 --axis=0 normal odd
+    # Squares beyond what a binary64 holds, and below it.
+    both 'squares of every size' -t f64 -o sumsq,std --shape=-1,40 --axis=1 full
+    both 'squares of every size, columns' -j 2 -t f64 -o sumsq,std --shape=-1,40 --axis=0 full
+    both 'quantiles' -o median --shape=-1,100 --axis=0 normal
 
     # More columns than workers have accumulators for: in strips, of a file; and in order.
     wide_kinds='wide_normal wide_odd'
@@ -173,12 +176,6 @@ for GPUREDUCE in $programs; do
     for type in u8 f8e4m3 '>i4'; do
         both "many columns, $type" -j 3 -t "$type" -o sum,max,argmin --shape=20,-1 --axis=0 wide_normal
     done
-    for options in '-o std' '-o rms -t u8' '-o l2 -t f8e4m3'; do
-        # shellcheck disable=SC2086 # as above
-        run -D gpu $options --shape=20,-1 --axis=0 wide_normal
-        fails_like "$label, many columns, $options" \
-            'wide_normal: the GPU has no kernels for these operations on slices of [a-z0-9]*: .*'
-    done
     both 'many columns, --nan=error' --nan=error -o sum --shape=20,-1 --axis=0 wide_odd
     both 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
     cp wide_odd piped
@@ -190,6 +187,19 @@ for GPUREDUCE in $programs; do
     fi
 
     emulated || continue
+    # Several GPUs.
+    for axis in 0 1; do
+        expected=$("$GPUREDUCE" -q -D cpu -o std,argmin,sum --shape=-1,100 --axis=$axis odd)
+        run -q -D gpu:0,1,3 -j 4 --chunk-size=20000 -o std,argmin,sum --shape=-1,100 --axis=$axis odd
+        is "$label, several GPUs, axis $axis" 0 "$expected"
+    done
+    # By exact arithmetic, which is not the program's.
+    if [ -n "$python" ]; then
+        ok "$label, arrays of all types and shapes" "$python" "$sources/tests/lib/axis_check.py" \
+            "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-150}" -D gpu
+    else
+        skip "$label, arrays of all types and shapes" 'there is no python3'
+    fi
     # Every call of CUDA fails once, alone and with all that follow it.
     expected=$("$GPUREDUCE" -q -D cpu -o sum,max --shape=-1,40 --axis=0 full)
     failed=0

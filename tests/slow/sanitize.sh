@@ -58,17 +58,23 @@ for type in $floats i8 u8 i16 u16 i32 u32 i64 u64 bool; do
         esac
         ;;
     esac
-    # Slices, of which GPUs have floats. 999960 is 8 * 195 * 641.
+    # Slices: sums and extremes, and records. 999960 is 8 * 195 * 641.
     case $type in
-    f64) columns=195 ;;
-    f32) columns=390 ;;
-    f16 | bf16) columns=780 ;;
-    *) continue ;;
+    ?64) columns=195 ;;
+    ?32) columns=390 ;;
+    *16) columns=780 ;;
+    *) columns=1560 ;;
+    esac
+    case $type in
+    f* | bf16) distributions='normal full' ;;
+    bool) distributions=uniform ;;
+    *) distributions=bits ;;
     esac
     for axis in 0 1; do
-        for distribution in normal full; do
-            slices="--axis=$axis --shape=641,$columns --op=sum,mean,min,max,count,nan,inf"
-            echo "-t $type $slices $distribution.$type" >>cases
+        for distribution in $distributions; do
+            slices="-t $type --axis=$axis --shape=641,$columns"
+            echo "$slices --op=sum,mean,min,max,count,nan,inf $distribution.$type" >>cases
+            echo "$slices $parts,argmin,argmax $distribution.$type" >>cases
         done
     done
 done

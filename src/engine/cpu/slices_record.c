@@ -34,6 +34,8 @@ void cpu_slice_record_set(struct cpu_slice_record *r, const struct engine_found 
         r->absolute[0] = more->absolute[i];
         r->absolute[1] = more->absolute_low[i];
     }
+    for (size_t k = 0; more->squares[0] && k < ENGINE_SLICE_SQUARES; k++)
+        r->squares[k] = more->squares[k][i];
     if (more->least) {
         r->least_magnitude = more->least[i];
         r->zeros = more->zeros[i];
@@ -61,7 +63,8 @@ bool cpu_slice_record_merge(struct cpu_slice_record *r, const struct cpu_slice_r
 {
     struct cpu_slice_record s = *r;
 
-    if (!add_numbers(s.sum, other->sum, 2) || !add_numbers(s.absolute, other->absolute, 2))
+    if (!add_numbers(s.sum, other->sum, 2) || !add_numbers(s.absolute, other->absolute, 2) ||
+        !add_numbers(s.squares, other->squares, ENGINE_SLICE_SQUARES))
         return false;
     if (other->min_key < s.min_key ||
         (other->min_key == s.min_key && other->min_index < s.min_index)) {
@@ -86,6 +89,9 @@ void cpu_slice_record_add_to(const struct cpu_slice_record *r, struct partial *p
 {
     exact_add_all(&p->sum, r->sum, 2);
     exact_add_all(&p->absolute, r->absolute, 2);
+    for (size_t k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        if (r->squares[k] != 0)
+            exact_wide_add(&p->squares, r->squares[k]);
     partial_take_min(p, r->min_key, r->min_index);
     partial_take_max(p, r->max_key, r->max_index);
     if (r->least_magnitude < p->least_magnitude)

@@ -13,8 +13,8 @@
 #include "engine/engine.h"
 
 struct cpu_slice_record {
-    /* The exact sum of the numbers is that of the elements, or of the magnitudes. */
-    double sum[2], absolute[2];
+    /* The exact sum of the numbers is that of the elements, the magnitudes or the squares. */
+    double sum[2], absolute[2], squares[ENGINE_SLICE_SQUARES];
     /* As in struct partial. */
     int64_t min_key, max_key, least_magnitude;
     uint64_t min_index, max_index;

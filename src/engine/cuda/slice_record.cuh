@@ -43,8 +43,12 @@ template <typename Key> struct slice_extreme {
     }
 };
 
+typedef slice_long_sum<ENGINE_SLICE_SQUARES> slice_squares;
+
 struct slice_record {
-    slice_sum sum, absolute; /* where `left` is true in one of them, nothing is said of the part */
+    /* Where `left` is true in one of them, nothing is said of the part. */
+    slice_sum sum, absolute;
+    slice_squares squares;
     struct slice_extreme<int64_t> min, max; /* element_key's */
     int64_t least;                          /* as struct partial has it */
     struct small_counts small;
@@ -76,6 +80,8 @@ __device__ static __forceinline__ void slice_exchange_records(struct slice_recor
     slice_exchange_sums(&r->sum, distance);
     if (wants & PARTIAL_ABSOLUTE)
         slice_exchange_sums(&r->absolute, distance);
+    if (wants & PARTIAL_SQUARES)
+        r->squares.exchange(distance);
     if (wants & PARTIAL_EXTREMES) {
         slice_exchange_extremes<0>(&r->min, distance);
         slice_exchange_extremes<-1>(&r->max, distance);
@@ -94,7 +100,7 @@ __device__ static __forceinline__ void slice_exchange_records(struct slice_recor
 __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_launch *job,
                                                         size_t i, const struct slice_record *r)
 {
-    const bool left = r->sum.left || r->absolute.left;
+    const bool left = r->sum.left || r->absolute.left || r->squares.left;
 
     job->high[i] = left ? __longlong_as_double(0x7ff8000000000000ll) : r->sum.high;
     if (job->low)
@@ -111,6 +117,10 @@ __device__ static __forceinline__ void slice_put_record(const struct cuda_slice_
         job->more.absolute[i] = r->absolute.high;
         job->more.absolute_low[i] = r->absolute.low;
     }
+    if (job->more.squares[0])
+#pragma unroll
+        for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+            job->more.squares[k][i] = r->squares.part[k];
     if (job->more.least) {
         job->more.least[i] = r->least;
         job->more.zeros[i] = r->small.zeros;
@@ -152,6 +162,7 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
     typedef Key key;
 
     slice_sum sum, absolute;
+    slice_squares squares;
     key least; /* of the magnitudes; ORDER_MAX, of no number, where there is none */
     struct small_counts small;
 
@@ -159,6 +170,7 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
     {
         sum.clear();
         absolute.clear();
+        squares.clear();
         least = limits<Key>::ORDER_MAX;
         small.clear();
     }
@@ -174,6 +186,12 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
             sum.add(x);
         if (wants & PARTIAL_ABSOLUTE)
             absolute.add(magnitude);
+        if (wants & PARTIAL_SQUARES) {
+            if (sizeof(Value) == sizeof(double))
+                squares.add_square(x);
+            else
+                squares.add_narrow_square(x);
+        }
         if (wants & PARTIAL_SMALL) {
             const key order = order_of((Value)magnitude);
 
@@ -186,10 +204,11 @@ template <typename Raw, typename Value, typename Key> struct slice_float_taker {
         return order_of(value);
     }
 
-    __device__ __forceinline__ void finish(struct slice_record *r) const
+    __device__ __forceinline__ void finish(struct slice_record *r, unsigned) const
     {
         r->sum = sum;
         r->absolute = absolute;
+        r->squares = squares;
         r->least = least == limits<Key>::ORDER_MAX ? NO_MAGNITUDE : ::key_of(least);
         r->small = small;
     }
@@ -239,12 +258,21 @@ template <> struct slice_raw<8> {
     typedef uint64_t type;
 };
 
-/* Adds an integer of 128 bits, below 2^100 in magnitude, to a sum: nothing is left. */
-__device__ static __forceinline__ void slice_add_integer(slice_sum *sum, const uint64_t x[2])
+/* Adds an integer of 64 PARTS bits, of which the upper half of the last part is only a sign, to a
+   sum: nothing is left. */
+template <int PARTS, typename Sum>
+__device__ static __forceinline__ void slice_add_integer(Sum *sum, const uint64_t x[PARTS])
 {
-    sum->add((double)(int64_t)x[1] * 0x1p64);
-    sum->add((double)(x[0] >> 32) * 0x1p32);
-    sum->add((double)(x[0] & 0xffffffffu));
+    double unit = PARTS == 2 ? 0x1p64 : 0x1p128;
+
+    sum->add((double)(int64_t)x[PARTS - 1] * unit);
+#pragma unroll
+    for (int i = PARTS - 2; i >= 0; i--) {
+        unit *= 0x1p-32;
+        sum->add((double)(x[i] >> 32) * unit);
+        unit *= 0x1p-32;
+        sum->add((double)(x[i] & 0xffffffffu) * unit);
+    }
 }
 
 template <typename Type> struct slice_integer_taker {
@@ -273,12 +301,17 @@ template <typename Type> struct slice_integer_taker {
         return reducer::order_of_element(x);
     }
 
-    __device__ __forceinline__ void finish(struct slice_record *record) const
+    __device__ __forceinline__ void finish(struct slice_record *record, unsigned wants) const
     {
         record->sum.clear();
         record->absolute.clear();
-        slice_add_integer(&record->sum, r.sum);
-        slice_add_integer(&record->absolute, r.absolute);
+        record->squares.clear();
+        if (wants & PARTIAL_SUM)
+            slice_add_integer<2>(&record->sum, r.sum);
+        if (wants & PARTIAL_ABSOLUTE)
+            slice_add_integer<2>(&record->absolute, r.absolute);
+        if (wants & PARTIAL_SQUARES)
+            slice_add_integer<3>(&record->squares, r.squares);
         record->least = reducer::magnitude_key(r.smallest);
         record->small = r.small;
     }
@@ -418,7 +451,7 @@ __device__ static __forceinline__ void slice_take_share(const struct cuda_slice_
         at += SLICE_RECORD_GROUP * share->step;
         left -= some;
     }
-    t.finish(r);
+    t.finish(r, job->wants);
     r->min.key = taker::key_of(min.key);
     r->min.index = min.index;
     r->max.key = taker::key_of(max.key);

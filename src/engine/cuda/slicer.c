@@ -42,12 +42,6 @@ struct engine_slicer {
     char error[ENGINE_REASON_MAX];
 };
 
-bool slicer_finds(enum element_type type, unsigned wants)
-{
-    (void)type;
-    return !(wants & PARTIAL_SQUARES);
-}
-
 void slicer_close(struct engine_slicer *s)
 {
     /* Nothing here can be helped when it fails. What is still on its way uses the memory. */
@@ -85,6 +79,8 @@ static size_t state_bytes(const struct engine_slicer *s, bool rounded)
         bytes += 2 * key_bytes(s);
     if (s->wants & PARTIAL_ABSOLUTE)
         bytes += 2 * sizeof(double);
+    if (s->wants & PARTIAL_SQUARES)
+        bytes += ENGINE_SLICE_SQUARES * sizeof(double);
     if (s->wants & PARTIAL_SMALL)
         bytes += sizeof(int64_t) + 2 * sizeof(uint32_t);
     if (s->wants & PARTIAL_WHERE)
@@ -185,6 +181,8 @@ static struct engine_found lay_out(const struct engine_slicer *s, unsigned char 
     f.max = place_array(&memory, extremes, keys);
     f.more.absolute = place_array(&memory, absolute, eight);
     f.more.absolute_low = place_array(&memory, absolute, eight);
+    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        f.more.squares[k] = place_array(&memory, s->wants & PARTIAL_SQUARES, eight);
     f.more.least = place_array(&memory, small, eight);
     f.more.zeros = place_array(&memory, small, four);
     f.more.subnormal = place_array(&memory, small, four);
