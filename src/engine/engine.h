@@ -206,28 +206,42 @@ struct engine_unpack {
 };
 
 /*
- * Slices: the elements along one axis of an array. A slicer finds the sums and extremes of all
- * slices of a chunk. It belongs to one thread. Functions that fail leave a reason.
+ * Slices: the elements along one axis of an array. A slicer finds what is wanted of all slices of a
+ * chunk. It belongs to one thread. Functions that fail leave a reason.
  */
 struct engine_slicer;
+
+/* Numbers that a sum of squares is kept in. */
+#define ENGINE_SLICE_SQUARES 5
+
+/* What has been found of parts of slices beside sums and extremes: arrays, as in struct
+   engine_found; NULL where it is not wanted. */
+struct engine_found_more {
+    uint32_t *min_index, *max_index; /* where the extremes are first, counted from the first element
+                                        of the slice that the call was given */
+    double *absolute, *absolute_low; /* the sum of both is that of the magnitudes */
+    double *squares[ENGINE_SLICE_SQUARES];  /* the sum of all is that of the squares */
+    int64_t *least;                         /* the least magnitude, as struct partial has it */
+    uint32_t *zeros, *negative, *subnormal; /* counts */
+};
 
 /* What has been found of parts of slices: arrays. */
 struct engine_found {
     size_t parts; /* that each slice has been cut into: of rows, those of a row stand side by side,
                      and of columns part by part. 0: the caller takes the elements as soon */
     /* The sum of both is that of a part's elements, exactly; `high` is NaN where it has not been
-       found, or where elements are no numbers. `low` is NULL where `high` is the rounded sum. */
+       found, or where elements are no numbers. `low` is NULL where `high` is the rounded sum, or,
+       but for NaNs, nothing. */
     double *high, *low;
-    /* Keys of the extremes, NULL where they are not wanted: of f64 exact_key's, int64_t; else those
-       of binary32, int32_t, which are its bits, or, of a negative one, all but the sign inverted.
-     */
+    /* Keys of the extremes, NULL where they are not wanted: int64_t, element_key's, where
+       `element_keys` is true, and exact_key's of f64; else those of binary32, int32_t, which are
+       its bits, or, of a negative one, all but the sign inverted. */
     void *min, *max;
+    bool element_keys;
+    struct engine_found_more more;
 };
 
 struct engine_slices {
-    /* Whether there are kernels. */
-    bool (*finds)(enum element_type type, unsigned wants);
-
     /* For chunks of up to `bytes`; number counts from 0, and spreads slicers over the devices. */
     struct engine_slicer *(*open)(struct engine_state *, enum element_type type, unsigned wants,
                                   bool swap, size_t bytes, unsigned number,

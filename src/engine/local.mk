@@ -27,6 +27,8 @@ library_sources += \
 	src/engine/cpu/simd.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
 	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
+	src/engine/cpu/slices_keys.h \
+	src/engine/cpu/slices_record.c src/engine/cpu/slices_record.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h
 
 EXTRA_DIST += src/engine/cuda/configure.m4
@@ -55,9 +57,14 @@ cuda_sources = \
 	src/engine/cuda/reducer32.cuh \
 	src/engine/cuda/reducer64.cuh \
 	src/engine/cuda/reducer8.cuh \
+	src/engine/cuda/slice_choice.cuh \
 	src/engine/cuda/slice_kernels.cu \
 	src/engine/cuda/slice_kernels.cuh \
 	src/engine/cuda/slice_launch.h \
+	src/engine/cuda/slice_record.cuh \
+	src/engine/cuda/slice_record_floats.cu \
+	src/engine/cuda/slice_record_integers.cu \
+	src/engine/cuda/slice_sum.cuh \
 	src/engine/cuda/slice_types.cuh \
 	src/engine/cuda/slicer.c src/engine/cuda/slicer.h \
 	src/engine/cuda/spread.cuh \
@@ -93,6 +100,8 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce_f64.Po \
 	src/engine/cuda/$(DEPDIR)/reduce_integers.Po \
 	src/engine/cuda/$(DEPDIR)/slice_kernels.Po \
+	src/engine/cuda/$(DEPDIR)/slice_record_floats.Po \
+	src/engine/cuda/$(DEPDIR)/slice_record_integers.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
 	src/engine/cuda/$(DEPDIR)/spread_f64.Po \
 	src/engine/cuda/$(DEPDIR)/spread_narrow.Po \

@@ -34,6 +34,8 @@
    there would not be work for all workers. */
 #define STRIP_COLUMNS_GPU ((uint64_t)16384)
 #define STRIP_COLUMNS_GPU_LEAST ((uint64_t)2048)
+/* The most columns of a GPU's workers where each may come to have a whole partial result. */
+#define COLUMNS_GPU_SLOW ((uint64_t)4096)
 
 static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
 static void unlock(struct axis_run *run) RELEASE(axis_run_role);
@@ -48,15 +50,23 @@ UNCHECKED static void unlock(struct axis_run *run)
     mutex_unlock(&run->mutex);
 }
 
+/* The most columns that a GPU reduces together. */
+static uint64_t gpu_columns_most(const struct axis_run *run)
+{
+    return cpu_slices_are_fast(run->plan->type, run->plan->wants) ? ENGINE_SLICES_MAX
+                                                                  : COLUMNS_GPU_SLOW;
+}
+
 /* How many columns a GPU reduces together. */
 static size_t gpu_piece(const struct axis_run *run, unsigned workers)
 {
+    const uint64_t most = gpu_columns_most(run);
     const struct axis_layout *layout = run->layout;
     const uint64_t chunk = axis_chunk_bytes(run) / run->info->element_size;
     uint64_t columns = chunk / layout->length;
 
     columns = columns < STRIP_COLUMNS_GPU ? STRIP_COLUMNS_GPU : columns;
-    columns = columns > ENGINE_SLICES_MAX ? ENGINE_SLICES_MAX : columns;
+    columns = columns > most ? most : columns;
     while (columns > STRIP_COLUMNS_GPU_LEAST &&
            layout->inner / columns * layout->outer < (uint64_t)2 * workers)
         columns /= 2;
@@ -94,7 +104,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
     few = run->strips * layout->outer < (uint64_t)2 * workers;
     if (layout->inner == 1) {
         run->way = AXIS_ROWS;
-    } else if (run->gpu ? layout->inner <= ENGINE_SLICES_MAX
+    } else if (run->gpu ? layout->inner <= gpu_columns_most(run)
                         : layout->inner <= own || (random && few && layout->inner <= most)) {
         run->way = AXIS_BLOCKS;
     } else if (!random) {
@@ -320,24 +330,6 @@ void axis_close_gpu(struct engine_state *gpu)
         engine_get(ENGINE_CUDA)->close(gpu);
 }
 
-/* Whether the GPU that is demanded, if it is, can do what is wanted; an error says what it lacks.
- */
-static bool gpu_can(const struct axis_run *run)
-{
-    const enum element_type type = run->info->type;
-
-    if (!run->gpu)
-        return true;
-    if (!engine_get(ENGINE_CUDA)->slices->finds(type, run->plan->wants)) {
-        source_error(run->source,
-                     "the GPU has no kernels for these operations on slices of %s: leave --device "
-                     "out, or give --device=cpu",
-                     element_name(type));
-        return false;
-    }
-    return true;
-}
-
 /* Reduces an open source. False on failure. */
 static bool reduce_source(struct axis_run *run, const struct axis_request *request,
                           struct axis_plan *plan, unsigned workers, struct axis_outcome *outcome)
@@ -353,8 +345,6 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         source_error(run->source, "%s", reason);
         return false;
     }
-    if (!gpu_can(run))
-        return false;
     outcome->elements = layout->elements;
     outcome->type = run->info->type;
     outcome->bytes = layout->elements * run->info->element_size;

@@ -58,9 +58,10 @@ static enum cpu_slices_kind kind_of(const struct axis_run *run)
 /* How many slices a worker reduces together. */
 static size_t batch_room(const struct axis_run *run)
 {
-    const size_t most = run->gpu                                                 ? ENGINE_SLICES_MAX
-                        : cpu_slices_are_fast(run->plan->type, run->plan->wants) ? BATCH_ROWS
-                                                                                 : BATCH_ROWS_SLOW;
+    const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
+    const size_t most = run->gpu ? (fast ? ENGINE_SLICES_MAX : BATCH_ROWS)
+                        : fast   ? BATCH_ROWS
+                                 : BATCH_ROWS_SLOW;
     const uint64_t fit =
         (run->gpu ? BATCH_BYTES_GPU : BATCH_BYTES) / run->info->element_size / run->layout->length;
     size_t room = fit < 1 ? 1 : fit < most ? (size_t)fit : most;
@@ -206,18 +207,38 @@ static void take(void *argument)
                            t->columns * run->info->element_size, t->rows, t->columns, t->index);
 }
 
-/* Has the CPU take slice i of those that t is about. */
-static void take_one(const struct take *t, size_t i)
+/* Has the CPU take `count` slices of those that t is about, from the one number i on. */
+static void take_some(const struct take *t, size_t i, size_t count)
 {
     const struct axis_run *run = t->worker->run;
     const size_t size = run->info->element_size;
 
     if (run->way == AXIS_ROWS)
         cpu_slicer_rows(&t->worker->slicer, t->slices, t->first + i,
-                        t->data + i * t->columns * size, 1, t->columns, t->index);
+                        t->data + i * t->columns * size, count, t->columns, t->index);
     else
         cpu_slicer_columns(&t->worker->slicer, t->slices, t->first + i, t->data + i * size,
-                           t->columns * size, t->rows, 1, t->index);
+                           t->columns * size, t->rows, count, t->index);
+}
+
+/* Has it take those of which not all has been found: neighbours together. */
+static void take_missing(const struct take *t, const struct engine_found *found, size_t slices,
+                         bool columns)
+{
+    const size_t step = columns ? 1 : found->parts;
+    size_t missing = 0;
+
+    for (size_t i = 0; i < slices; i++) {
+        if (isnan(found->high[i * step])) {
+            missing++;
+            continue;
+        }
+        if (missing > 0)
+            take_some(t, i - missing, missing);
+        missing = 0;
+    }
+    if (missing > 0)
+        take_some(t, slices - missing, missing);
 }
 
 /* Whether the slices that t is about have no other elements, and their sums need not be exact. */
@@ -250,8 +271,6 @@ static bool take_on_gpu(struct axis_worker *w, struct take *t)
     const struct engine_slices *ops = engine_get(ENGINE_CUDA)->slices;
     const bool columns = w->run->way != AXIS_ROWS;
     const size_t slices = columns ? t->columns : t->rows;
-    const size_t key =
-        w->run->info->element_size < sizeof(double) ? sizeof(int32_t) : sizeof(int64_t);
     struct engine_found found;
 
     if (!ops->reduce(w->gpu, columns, rounded_will_do(w->run, t), t->data, t->rows, t->columns,
@@ -264,20 +283,11 @@ static bool take_on_gpu(struct axis_worker *w, struct take *t)
         take(t);
     else
         drop_missing(&found, slices, columns);
-    for (size_t part = 0; part < found.parts; part++) {
-        const size_t at = part * (columns ? slices : 1);
-
-        cpu_slicer_put(
-            &w->slicer, t->slices, t->first, slices,
-            &(struct cpu_slices_found){.high = found.high + at,
-                                       .low = found.low ? found.low + at : NULL,
-                                       .min = found.min ? (const char *)found.min + at * key : NULL,
-                                       .max = found.max ? (const char *)found.max + at * key : NULL,
-                                       .step = columns ? 1 : found.parts});
-    }
-    for (size_t i = 0; i < slices && found.parts > 0; i++)
-        if (isnan(found.high[columns ? i : i * found.parts]))
-            take_one(t, i);
+    for (size_t part = 0; part < found.parts; part++)
+        cpu_slicer_put(&w->slicer, t->slices, t->first, slices, &found,
+                       part * (columns ? slices : 1), columns ? 1 : found.parts, t->index);
+    if (found.parts > 0)
+        take_missing(t, &found, slices, columns);
     return !w->slicer.failed || fail(w);
 }
 

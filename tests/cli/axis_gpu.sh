@@ -2,18 +2,23 @@
 # --axis on a GPU: the same bytes as the CPU's, whatever the shape and the elements are. By a GPU,
 # where there is one, and by the program with an emulated GPU, whose kernels run on the host.
 #
-# The emulated GPU has every combination. The real one has a part of them, where each type, each kind
-# of data and each option is.
+# The emulated GPU has every combination. The real one, which takes a second to begin with, has every
+# fourth, from CHECK_SEED on; the unit test test_slice_cuda has its kernels.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 bench=${program%gpureduce}gpureduce-bench
+python=$(command -v python3)
 gpu_programs 'slices on a GPU' data/raw/mixed-le.f32 "$bench"
 
 # both NAME [OPTION...] FILE...
+combination=${CHECK_SEED:-0}
 both() {
-    gpu_as_cpu -q "$@"
+    combination=$((combination + 1))
+    if emulated || [ $((combination % 4)) -eq 0 ]; then
+        gpu_as_cpu -q "$@"
+    fi
 }
 
 # 480000 bytes each: 120000 elements of f32, 60000 of f64, 240000 of f16.
@@ -23,8 +28,10 @@ make() {
 }
 make normal normal
 head -c 4000 normal >small
+head -c 80000 normal >few_normal
 make wide wide
 make full full
+head -c 80000 full >few_full
 make sparse sparse
 make cancel cancel
 head -c 480000 /dev/zero >zeros
@@ -53,6 +60,11 @@ head -c 600000 wide_normal >wide_small
     tail -c 4000 wide_full
     cat wide_normal
 } >wide_skewed
+
+# Operations that take more than sums and extremes, and the types that they are asked for.
+more=argmin,argmax,absmin,zeros,negatives,subnormals,l1,sumsq,var,std,rms,l2
+types='f32 f64 f16 bf16 >f4 >f8 >f2 f8e4m3 f8e5m2 i8 u8 bool i16 u16 i32 u32 i64 u64 >i2 >u4 >i8 >u8'
+others='f8e4m3 f8e5m2 i8 u8 bool i16 u16 i32 u32 i64 u64 >i2 >u4 >i8'
 
 for GPUREDUCE in $programs; do
     label=$(gpu_label)
@@ -102,12 +114,50 @@ for GPUREDUCE in $programs; do
     both 'no elements' -o sum --shape=0,5 --axis=0 /dev/null
     both 'more than its shape has' -o sum --shape=100,100 --axis=0 normal
     both 'fewer than its shape has' -o sum --shape=100000,100 --axis=0 normal
-    run -D gpu -o sum,var --shape=-1,100 --axis=0 normal
-    is "$label, other operations" 1 '' \
-        'gpureduce: normal: the GPU has no kernels for these operations on slices of f32: leave --device out, or give --device=cpu'
-    run -D gpu -o sum -t i32 --shape=-1,100 --axis=0 normal
-    is "$label, other types" 1 '' \
-        'gpureduce: normal: the GPU has no kernels for these operations on slices of i32: leave --device out, or give --device=cpu'
+
+    # What is more than sums and extremes: records.
+    for type in $types; do
+        for axis in 0 1; do
+            both "records, $type, axis $axis" -t "$type" -o "$more" --shape=-1,100 --axis=$axis few_*
+        done
+    done
+    # Sums and extremes of integers, and of floats of one byte.
+    for type in $others; do
+        for axis in 0 1 2; do
+            both "$type, axis $axis" -t "$type" -o sum,mean,min,max,range --shape=-1,20,50 --axis=$axis \
+                few_*
+        done
+        both "$type, chunks" -j 3 --chunk-size=30000 -t "$type" -o sum,min --shape=-1,100 --axis=0 normal
+    done
+    lengths='16 257 1025'
+    ! emulated || lengths='1 3 15 16 17 255 256 257 1023 1024 1025'
+    for length in $lengths; do
+        for kind in normal odd; do
+            head -c $((100000 - 100000 % (4 * length))) $kind >piece
+            for axis in 0 1; do
+                both "records, $length a row, $kind, axis $axis" -o "$more" --shape=-1,"$length" \
+                    --axis=$axis piece
+            done
+        done
+        for options in '-j 4 --chunk-size=5000' '-j 1 --chunk-size=70000'; do
+            # shellcheck disable=SC2086 # several options
+            both "records, $length in several chunks, $options" $options -o argmin,absmin,l1,sum,zeros \
+                --shape="$length,-1" --axis=0 piece
+        done
+    done
+    for operation in $(echo "$more" | tr , ' '); do
+        both "$operation alone" -o "$operation" --shape=-1,100 --axis=0 odd
+        both "$operation alone, rows" --nan=skip -o "$operation" --shape=-1,100 --axis=1 odd
+    done
+    both 'records, --nan=error' --nan=error -o l1 --shape=-1,50 --axis=1 odd
+    both 'records, elements at odd places' -o argmax --skip=3 --shape=-1,100 --axis=1 skewed
+    cp normal piped
+    both 'records, a pipe' -j 3 -o l1,argmax --shape=1200,100 --axis=0 -
+    both 'var and std of samples' --ddof=1 -o var,std --shape=-1,100 --axis=0 normal odd
+    # Squares beyond what a binary64 holds, and below it.
+    both 'squares of every size' -t f64 -o sumsq,std --shape=-1,40 --axis=1 full
+    both 'squares of every size, columns' -j 2 -t f64 -o sumsq,std --shape=-1,40 --axis=0 full
+    both 'quantiles' -o median --shape=-1,100 --axis=0 normal
 
     # More columns than workers have accumulators for: in strips, of a file; and in order.
     wide_kinds='wide_normal wide_odd'
@@ -124,22 +174,36 @@ for GPUREDUCE in $programs; do
     both 'many columns, blocks of them' -j 3 -o sum,min,nan --shape=2,10,-1 --axis=1 wide_odd
     both 'many columns of chunks that hold few elements' -j 2 --chunk-size=4096 -o sum --shape=2,-1 \
         --axis=0 normal wide_small
-    for options in '-o argmin' '-o sum -t u8' '-o max -t f8e4m3'; do
-        # shellcheck disable=SC2086 # as above
-        run -D gpu $options --shape=20,-1 --axis=0 wide_normal
-        fails_like "$label, many columns, $options" \
-            'wide_normal: the GPU has no kernels for these operations on slices of [a-z0-9]*: .*'
+    for kind in wide_normal wide_odd; do
+        both "many columns, $kind, records" -j 3 -o sum,argmax,l1,zeros --shape=20,-1 --axis=0 $kind
+    done
+    for type in u8 f8e4m3 '>i4'; do
+        both "many columns, $type" -j 3 -t "$type" -o sum,max,argmin --shape=20,-1 --axis=0 wide_normal
     done
     both 'many columns, --nan=error' --nan=error -o sum --shape=20,-1 --axis=0 wide_odd
     both 'many columns at odd places' -o sum --skip=4003 --shape=20,-1 --axis=0 wide_skewed
     cp wide_odd piped
     both 'many columns, a pipe' -j 3 -o sum,min --shape=20,70001 --axis=0 -
+    both 'many columns, a pipe, records' -j 3 -o argmin,l1 --shape=20,70001 --axis=0 -
     if [ -n "$ZSTD" ]; then
         "$ZSTD" -q -f wide_odd -o wide.zst
         both 'many columns, compressed' -j 3 -o sum,max --shape=20,-1 --axis=0 wide.zst
     fi
 
     emulated || continue
+    # Several GPUs.
+    for axis in 0 1; do
+        expected=$("$GPUREDUCE" -q -D cpu -o std,argmin,sum --shape=-1,100 --axis=$axis odd)
+        run -q -D gpu:0,1,3 -j 4 --chunk-size=20000 -o std,argmin,sum --shape=-1,100 --axis=$axis odd
+        is "$label, several GPUs, axis $axis" 0 "$expected"
+    done
+    # By exact arithmetic, which is not the program's.
+    if [ -n "$python" ]; then
+        ok "$label, arrays of all types and shapes" "$python" "$sources/tests/lib/axis_check.py" \
+            "$GPUREDUCE" "${CHECK_SEED:-1}" "${AXIS_ARRAYS:-150}" -D gpu
+    else
+        skip "$label, arrays of all types and shapes" 'there is no python3'
+    fi
     # Every call of CUDA fails once, alone and with all that follow it.
     expected=$("$GPUREDUCE" -q -D cpu -o sum,max --shape=-1,40 --axis=0 full)
     failed=0

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Reductions along an axis, compared with exact arithmetic in fractions.
 
-usage: axis_check.py PROGRAM SEED COUNT
+usage: axis_check.py PROGRAM SEED COUNT [OPTION...]
 
 Makes COUNT arrays of all types, in either byte order and either order of elements, with any shape,
 and has PROGRAM reduce each along an axis: from a file, a pipe, or raw numbers, and into lines or a
-.npy, which is read here. Nothing but Python itself is needed. Prints what differs; the exit status is
+.npy, which is read here. The options go to PROGRAM. Nothing but Python itself is needed. Prints what differs; the exit status is
 1 then.
 """
 
@@ -26,7 +26,7 @@ TYPES = {
 }
 RAW = {'f2': 'f16', 'f4': 'f32', 'f8': 'f64', 'b1': 'bool'}
 OPERATIONS = ('sum', 'mean', 'min', 'max', 'argmin', 'argmax', 'count', 'nan', 'inf', 'zeros',
-              'negatives', 'sumsq', 'l1', 'var')
+              'negatives', 'absmin', 'absmax', 'sumsq', 'l1', 'l2', 'rms', 'var', 'std')
 
 
 def to_float(fraction):
@@ -34,6 +34,16 @@ def to_float(fraction):
         return float(fraction)
     except OverflowError:
         return math.inf if fraction > 0 else -math.inf
+
+
+def root(fraction):
+    """The square root, rounded once: more of its bits are worked out than matter, and whether any are left."""
+    if fraction == 0:
+        return 0.0
+    shift = max(0, 140 - fraction.numerator.bit_length() + fraction.denominator.bit_length()) // 2
+    whole, rest = divmod(fraction.numerator << 2 * shift, fraction.denominator)
+    digits = math.isqrt(whole)
+    return to_float(Fraction(2 * digits + (rest > 0 or digits * digits < whole), 2 << shift))
 
 
 def special(values, kind):
@@ -79,7 +89,11 @@ def expected(operation, row, skip):
         if not taken or (nans and not skip):
             return NAN
         return (min if operation == 'min' else max)(taken, key=key)
-    kind = 'var' if operation == 'var' else 'sum' if operation in ('sum', 'mean') else 'size'
+    if operation in ('absmin', 'absmax'):
+        if not taken or (nans and not skip):
+            return NAN
+        return (min if operation == 'absmin' else max)(abs(v) for v in taken)
+    kind = 'var' if operation in ('var', 'std') else 'sum' if operation in ('sum', 'mean') else 'size'
     other = special(taken, kind)
     if other is not None:
         return other
@@ -88,13 +102,19 @@ def expected(operation, row, skip):
         return sum(taken) if integers else to_float(sum(exact))
     if operation == 'sumsq':
         return to_float(sum(x * x for x in exact))
+    if operation == 'l2':
+        return root(sum((x * x for x in exact), Fraction(0)))
     if operation == 'l1':
         return to_float(sum(abs(x) for x in exact))
     if not exact:
         return NAN
     if operation == 'mean':
         return to_float(sum(exact) / len(exact))
-    return to_float(sum(x * x for x in exact) / len(exact) - (sum(exact) / len(exact)) ** 2)
+    squares = sum(x * x for x in exact) / len(exact)
+    if operation == 'rms':
+        return root(squares)
+    variance = squares - (sum(exact) / len(exact)) ** 2
+    return root(variance) if operation == 'std' else to_float(variance)
 
 
 def same(got, wanted):
@@ -132,7 +152,9 @@ def draw_shape(rng):
         sizes = [rng.choice((1, 2, 3, 5, 8, 16, 17, 40)) for _ in range(rng.randint(1, 4))]
     else:
         sizes = rng.choice(([rng.randint(1, 6), rng.randint(200, 600)],
-                            [rng.randint(200, 600), rng.randint(1, 6)]))
+                            [rng.randint(200, 600), rng.randint(1, 6)],
+                            [rng.randint(1, 2), rng.choice((15, 31, 255, 256, 257, 1023, 1024, 1025))],
+                            [rng.choice((255, 256, 257, 1023, 1024, 1025)), rng.randint(1, 2)]))
     while math.prod(sizes) > 2500:
         sizes.pop()
     return sizes
@@ -172,7 +194,7 @@ class Failure(Exception):
     pass
 
 
-def check(program, rng, where):
+def check(program, options, rng, where):
     name = rng.choice(sorted(TYPES) + ['f4', 'f8', 'f2'])
     sizes, fortran = draw_shape(rng), rng.random() < .3
     axis = rng.randrange(len(sizes))
@@ -183,7 +205,7 @@ def check(program, rng, where):
     operations = rng.choice((('sum',), ('sum', 'min', 'max', 'mean'), ('argmin', 'argmax', 'count'),
                              ('min', 'max'), tuple(rng.sample(OPERATIONS, 4))))
     skip = rng.random() < .3
-    command = [program, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
+    command = [program, *options, '-q', '-o', ','.join(operations), '--number=hex', '-j%d' % rng.randint(1, 3),
                '--axis=%d' % (axis - rng.choice((0, len(sizes)))),
                '--chunk-size=%d' % rng.choice((1, 100, 1000, 10000))]
     command += ['--nan=skip'] if skip else []
@@ -237,11 +259,11 @@ def check(program, rng, where):
 
 
 def main():
-    program, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    program, seed, count, options = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
     failures = 0
     for i in range(count):
         try:
-            check(program, random.Random(seed * 1000003 + i), '.')
+            check(program, options, random.Random(seed * 1000003 + i), '.')
         except Failure as failure:
             failures += 1
             print('seed %d, array %d: %s' % (seed, i, failure))

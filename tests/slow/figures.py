@@ -194,6 +194,15 @@ def axis():
                      "-osum", f"--output={out}", path],
                     "sum of all", whole=True,
                 )
+        rows, columns = shapes[0]
+        for operation, dtype, wider in (("std", "f32", 1), ("argmax", "f32", 1), ("sum", "i32", 1), ("sum", "u8", 4)):
+            for n in (0, 1):
+                table.add(
+                    f"{operation} of {dtype}, {rows} x {columns * wider}, axis {n}", size,
+                    ["-D" + device, "-t" + dtype, f"-j{options.threads}", f"--shape={rows},{columns * wider}",
+                     f"--axis={n}", "-o" + operation, f"--output={out}", path],
+                    f"{rows} x {columns}, axis {n}", whole=True,
+                )
         if device == "cpu":
             try:
                 import numpy

@@ -81,9 +81,12 @@ generate bool '|b1' uniform
     {
         echo "--histogram=100 $floats $integers"
         echo "--histogram=exponent $floats"
-        # Slices, of which GPUs have floats.
+        # Slices: sums and extremes, and records.
         for axis in 0 1; do
-            echo "--axis=$axis --op=sum,mean,min,max,count,nan,inf $floats"
+            for slices in "$floats" "$integers $files"; do
+                echo "--axis=$axis --op=sum,mean,min,max,count,nan,inf $slices"
+                echo "--axis=$axis $parts,argmin,argmax $slices"
+            done
         done
     } >>cases
 }
@@ -98,7 +101,11 @@ for type in bf16 f8e4m3 f8e5m2; do
     echo "-t $type --histogram=exponent $files" >>cases
 done
 for axis in 0 1; do
-    echo "-t bf16 --axis=$axis --shape=641,780 --op=sum,mean,min,max,count,nan,inf normal.bf16 full.bf16" >>cases
+    for type in bf16:780 f8e4m3:1560; do
+        slices="-t ${type%:*} --axis=$axis --shape=641,${type#*:}"
+        echo "$slices --op=sum,mean,min,max,count,nan,inf normal.${type%:*} full.${type%:*}" >>cases
+        echo "$slices $parts,argmin,argmax normal.${type%:*} full.${type%:*}" >>cases
+    done
 done
 
 # Elements of any bits: NaNs, infinities, subnormals.

@@ -1,7 +1,8 @@
 /*
  * The GPU's kernels for slices by themselves: rows and columns of every type they take, in both
- * byte orders and any number of parts. What they find of the parts of a slice must come to what the
- * oracle says of it, bit for bit; and of data that are easy to add up nothing may be left.
+ * byte orders and any number of parts; sums and extremes, and records, which hold all else. What
+ * they find of the parts of a slice must come to what the oracle says of it, bit for bit; and of
+ * data that are easy to add up nothing may be left.
  *
  * Built twice: run on the host, a thread at a time (lib/slice_emulated.cu), where nvcc is; and with
  * TEST_CUDA on a GPU, with more data; that skips where there is none.
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/spread.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/slice_launch.h"
 #include "engine/engine.h"
@@ -40,10 +42,13 @@
 #endif
 
 #define BYTES_MAX (ELEMENTS_MAX * 8)
-/* Of what is found: two doubles and two keys of each part, of which there are no more than
- * elements.
- */
+/* Of what is found of a part, of which there are no more than elements: two doubles and two keys;
+   or a record. */
 #define FOUND_BYTES (ELEMENTS_MAX * 32)
+#define RECORD_BYTES 160
+#define RECORDS_BYTES (ELEMENTS_MAX * RECORD_BYTES)
+/* Behind records that many bytes must stay as they are. */
+#define BEHIND 4096
 
 static struct rng rng;
 static unsigned char *memory, *found;             /* the kernels' */
@@ -231,6 +236,26 @@ static size_t draw_length(void)
     return around[below(sizeof around / sizeof *around)] - 2 + below(5);
 }
 
+/* Draws the shape and the parts of a launch. */
+static void draw_shape(struct cuda_slice_launch *l)
+{
+    size_t most;
+
+    l->length = draw_length();
+    most = ELEMENTS_MAX / l->length;
+    l->rows = below(4) ? draw_length() : 1 + below(most < 3000 ? most : 3000);
+    l->rows = l->rows < most ? l->rows : most;
+    l->parts = !l->columns   ? (l->length + l->part - 1) / l->part
+               : below(3)    ? 1
+               : below(2)    ? 1 + below(l->rows)
+               : l->rows > 4 ? (1 + below(l->rows / 4)) * 4
+                             : 1;
+    if (!l->columns && below(3) == 0) {
+        l->part = 16 + 16 * below(CUDA_SLICE_PART / 16);
+        l->parts = (l->length + l->part - 1) / l->part;
+    }
+}
+
 static void check_type(enum element_type type, unsigned runs)
 {
     struct tap_family family = {0};
@@ -238,24 +263,288 @@ static void check_type(enum element_type type, unsigned runs)
     for (unsigned run = 0; run < runs; run++) {
         struct cuda_slice_launch l = {
             .type = type, .swap = below(4) == 0, .columns = below(2), .part = CUDA_SLICE_PART};
-        size_t most;
 
-        l.length = draw_length();
-        most = ELEMENTS_MAX / l.length;
-        l.rows = below(4) ? draw_length() : 1 + below(most < 3000 ? most : 3000);
-        l.rows = l.rows < most ? l.rows : most;
-        l.parts = !l.columns   ? (l.length + l.part - 1) / l.part
-                  : below(3)   ? 1
-                  : below(2)   ? 1 + below(l.rows)
-                  : l.rows > 4 ? (1 + below(l.rows / 4)) * 4
-                               : 1;
-        if (!l.columns && below(3) == 0) {
-            l.part = 16 + 16 * below(CUDA_SLICE_PART / 16);
-            l.parts = (l.length + l.part - 1) / l.part;
-        }
+        draw_shape(&l);
         check_array(&family, &l, (enum data_kind)(run % DATA_KINDS));
     }
     tap_family_end(&family, "%s", element_name(type));
+}
+
+/*
+ * Records.
+ */
+
+/* Where an array of `count` numbers lies, behind those before it; NULL where it is not wanted. */
+static void *place(unsigned char **end, bool wanted, size_t count, size_t size)
+{
+    unsigned char *const at = *end;
+
+    if (!wanted)
+        return NULL;
+    *end += count * size;
+    return at;
+}
+
+/* Where records of `count` parts lie, from `base` on; *end is behind them. */
+static struct engine_found lay_out_records(unsigned char *base, unsigned wants, size_t count,
+                                           unsigned char **end)
+{
+    const bool extremes = wants & PARTIAL_EXTREMES, where = wants & PARTIAL_WHERE;
+    const bool absolute = wants & PARTIAL_ABSOLUTE, small = wants & PARTIAL_SMALL;
+    struct engine_found f = {.element_keys = true};
+
+    *end = base;
+    f.high = place(end, true, count, 8);
+    f.low = place(end, wants & PARTIAL_SUM, count, 8);
+    f.min = place(end, extremes, count, 8);
+    f.max = place(end, extremes, count, 8);
+    f.more.absolute = place(end, absolute, count, 8);
+    f.more.absolute_low = place(end, absolute, count, 8);
+    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        f.more.squares[k] = place(end, wants & PARTIAL_SQUARES, count, 8);
+    f.more.least = place(end, small, count, 8);
+    f.more.min_index = place(end, where, count, 4);
+    f.more.max_index = place(end, where, count, 4);
+    f.more.zeros = place(end, small, count, 4);
+    f.more.subnormal = place(end, small, count, 4);
+    f.more.negative = place(end, wants & PARTIAL_NEGATIVE, count, 4);
+    return f;
+}
+
+/* Adds the record of part i to a partial result. */
+static void add_record(struct partial *p, const struct engine_found *f, size_t i)
+{
+    exact_add(&p->sum, f->high[i]);
+    if (f->low)
+        exact_add(&p->sum, f->low[i]);
+    if (f->min) {
+        partial_take_min(p, ((const int64_t *)f->min)[i],
+                         f->more.min_index ? f->more.min_index[i] : PARTIAL_NO_INDEX);
+        partial_take_max(p, ((const int64_t *)f->max)[i],
+                         f->more.max_index ? f->more.max_index[i] : PARTIAL_NO_INDEX);
+    }
+    if (f->more.absolute) {
+        exact_add(&p->absolute, f->more.absolute[i]);
+        exact_add(&p->absolute, f->more.absolute_low[i]);
+    }
+    for (int k = 0; k < ENGINE_SLICE_SQUARES && f->more.squares[0]; k++)
+        exact_wide_add(&p->squares, f->more.squares[k][i]);
+    if (f->more.least) {
+        if (f->more.least[i] < p->least_magnitude)
+            p->least_magnitude = f->more.least[i];
+        p->zeros += f->more.zeros[i];
+        p->subnormal += f->more.subnormal[i];
+    }
+    if (f->more.negative)
+        p->negative += f->more.negative[i];
+}
+
+/* Compares what records say of a slice that has been found with the oracle's results, and, digit by
+   digit, with its elements taken one by one, which test_spread compares with the oracle. */
+static void compare_record(struct tap_family *family, const struct cuda_slice_launch *l,
+                           const struct engine_found *f, size_t slice, const char *what)
+{
+    const size_t size = element_size(l->type), count = l->columns ? l->rows : l->length;
+    const size_t slices = l->columns ? l->length : l->rows;
+    const size_t first = l->columns ? slice : slice * l->parts, step = l->columns ? slices : 1;
+    const struct partial_types types = partial_types_of(l->type);
+    const struct spread_terms terms = {.ddof = below(2), .type = l->type, .types = types};
+    unsigned char *elements = allocate(count * size);
+    struct partial one, p;
+    struct reference e;
+    struct result got;
+    const char *differs;
+
+    partial_clear(&one);
+    partial_clear(&p);
+    for (size_t at = 0; at < count; at++) {
+        memcpy(elements + at * size, element_of(l, slice, at), size);
+        partial_take_element(&one, l->type, elements + at * size, at);
+        spread_take_element(&one, l->type, elements + at * size);
+    }
+    for (size_t part = 0; part < l->parts; part++)
+        add_record(&p, f, first + part * step);
+    p.count = count;
+    partial_finish_types(&p, &types, false, &got);
+    reference_reduce(&e, l->type, elements, count, 0);
+    /* What is no number counts in neither of the two. */
+    differs = result_difference(&got, &e.policy[0],
+                                l->wants & (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE));
+    if (!differs)
+        differs = reference_spread_differs(&p, &one, l->wants);
+    /* The oracle takes its time. */
+    if (!differs && reference_spread_is_known(l->type) && count < 300 && below(100) == 0) {
+        reference_spread(&e, l->type, elements, count, terms.ddof);
+        spread_finish(&p, &terms, &got);
+        differs = spread_difference(&got, &e.policy[0], l->wants);
+    }
+    tap_case(family, !differs,
+             "%s, %s: slice %zu of %zu, %zu elements, %zu parts, wants %u: %s\n%s\nexpected\n%s",
+             element_name(l->type), what, slice, slices, count, l->parts, l->wants, differs,
+             reference_show(&got), reference_show(&e.policy[0]));
+    free(elements);
+}
+
+/* Elements of the types that data_fill does not know: bits of any kind. */
+static void fill_bits(enum element_type type, unsigned kind, size_t n)
+{
+    const size_t size = element_size(type);
+    const uint64_t sign = UINT64_C(1) << (8 * size - 1), constant = rng_next(&rng);
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t any = rng_next(&rng);
+        const uint64_t kinds[] = {
+            any,
+            constant,
+            any % 7 - 3,
+            any & UINT64_C(0xbbbbbbbbbbbbbbbb), /* finite */
+            sign,                               /* the least integers */
+            sign - 1,                           /* the greatest */
+            any % 2 ? sign : sign - 1,
+            UINT64_MAX, /* the greatest without a sign */
+        };
+        const uint64_t bits = kinds[kind % (sizeof kinds / sizeof *kinds)];
+
+        for (size_t b = 0; b < size; b++)
+            data[i * size + (element_host_is_big() ? size - 1 - b : b)] =
+                (unsigned char)(bits >> 8 * b);
+    }
+}
+
+/* Whether all elements of a slice are finite. */
+static bool slice_is_finite(const struct cuda_slice_launch *l, size_t slice)
+{
+    const size_t count = l->columns ? l->rows : l->length;
+    unsigned char element[8];
+
+    for (size_t at = 0; at < count; at++) {
+        memcpy(element, element_of(l, slice, at), element_size(l->type));
+        if (!isfinite(element_load(l->type, element)))
+            return false;
+    }
+    return true;
+}
+
+static void check_records_of(struct tap_family *family, struct cuda_slice_launch *l,
+                             enum data_kind kind)
+{
+    const bool easy = !element_is_float(l->type) || is_easy(kind);
+    const size_t size = element_size(l->type), n = l->rows * l->length;
+    const size_t slices = l->columns ? l->length : l->rows, parts = slices * l->parts;
+    const size_t specials = !element_is_float(l->type) || below(4) ? 0 : 1 + below(9);
+    unsigned char *end;
+    struct engine_found f = lay_out_records(found, l->wants, parts, &end);
+    const size_t bytes = (size_t)(end - found) + BEHIND;
+    size_t left = 0;
+    bool intact = true;
+    char what[120];
+
+    if (element_is_float(l->type))
+        data_fill(kind, l->type, data, n, rng_next(&rng));
+    else
+        fill_bits(l->type, (unsigned)kind, n);
+    for (size_t i = 0; i < specials; i++)
+        data_put_special(l->type, data, below(n), (enum data_special)below(DATA_SPECIALS));
+    if (l->swap)
+        element_swap(swapped, data, n, size);
+    snprintf(what, sizeof what, "records of %s, %s of %zu x %zu%s", data_kind_name(kind),
+             l->columns ? "columns" : "rows", l->rows, l->length, l->swap ? ", swapped" : "");
+    l->data = memory;
+    l->high = f.high;
+    l->low = f.low;
+    l->min = f.min;
+    l->max = f.max;
+    l->more = f.more;
+    memset(come_back, 0xa5, bytes);
+    if (!tap_case(family,
+                  copy_in(memory, l->swap ? swapped : data, n * size) &&
+                      copy_in(found, come_back, bytes) && run_kernel(l) &&
+                      copy_out(come_back, found, bytes),
+                  "%s, %s", element_name(l->type), what))
+        return;
+    f = lay_out_records(come_back, l->wants, parts, &end);
+    for (size_t slice = 0; slice < slices; slice++) {
+        const size_t first = l->columns ? slice : slice * l->parts;
+
+        if (!is_found(&f, first, l->columns ? slices : 1, l->parts))
+            left += easy && slice_is_finite(l, slice);
+        else if (slices <= 200 || below(slices / 50) == 0)
+            compare_record(family, l, &f, slice, what);
+    }
+    tap_case(family, left == 0, "%s, %s: %zu slices left", element_name(l->type), what, left);
+    for (size_t i = 0; i < BEHIND; i++)
+        intact = intact && end[i] == 0xa5;
+    tap_case(family, intact, "%s, %s: bytes behind all that is found", element_name(l->type), what);
+}
+
+/* Squares of f64 at the ends of the range: a row for each exponent. Those of most are found, and
+   none is wrong. */
+static void check_square_range(void)
+{
+    enum { LENGTH = 16, BIAS = 1023, LOW = -500, HIGH = 514, FOUND_LOW = -485, FOUND_HIGH = 508 };
+    struct tap_family family = {0};
+    struct cuda_slice_launch l = {.type = ELEMENT_F64,
+                                  .wants = PARTIAL_SUM | PARTIAL_SQUARES,
+                                  .data = memory,
+                                  .rows = HIGH - LOW + 1,
+                                  .length = LENGTH,
+                                  .parts = 1,
+                                  .part = CUDA_SLICE_PART};
+    unsigned char *end;
+    struct engine_found f = lay_out_records(found, l.wants, l.rows, &end);
+    const size_t bytes = (size_t)(end - found);
+
+    for (size_t i = 0; i < l.rows * LENGTH; i++)
+        data_put_fields(ELEMENT_F64, data, i, below(2), (unsigned)(BIAS + LOW + (int)(i / LENGTH)),
+                        rng_next(&rng) >> 12);
+    l.high = f.high;
+    l.low = f.low;
+    l.more = f.more;
+    tap_case(&family,
+             copy_in(memory, data, l.rows * LENGTH * sizeof(double)) && run_kernel(&l) &&
+                 copy_out(come_back, found, bytes),
+             "running");
+    f = lay_out_records(come_back, l.wants, l.rows, &end);
+    for (size_t row = 0; row < l.rows; row++) {
+        const int exponent = LOW + (int)row;
+
+        if (is_found(&f, row, 1, 1))
+            compare_record(&family, &l, &f, row, "squares");
+        else
+            tap_case(&family, exponent < FOUND_LOW || exponent > FOUND_HIGH,
+                     "squares of numbers of 2^%d are left", exponent);
+    }
+    tap_family_end(&family, "f64, squares of every size");
+}
+
+static void check_records(enum element_type type, unsigned runs)
+{
+    static const unsigned all_wants[] = {
+        PARTIAL_EXTREMES | PARTIAL_WHERE,
+        PARTIAL_ALL,
+        PARTIAL_SMALL,
+        PARTIAL_ABSOLUTE,
+        PARTIAL_NEGATIVE,
+        PARTIAL_SQUARES,
+        PARTIAL_SUM | PARTIAL_SQUARES,
+        PARTIAL_SUM | PARTIAL_SMALL | PARTIAL_NEGATIVE,
+        PARTIAL_EXTREMES | PARTIAL_ABSOLUTE,
+        /* Of floats these take no records. */
+        PARTIAL_SUM,
+        PARTIAL_SUM | PARTIAL_EXTREMES,
+    };
+    const size_t choices = sizeof all_wants / sizeof *all_wants - (element_is_float(type) ? 2 : 0);
+    struct tap_family family = {0};
+
+    for (unsigned run = 0; run < runs; run++) {
+        struct cuda_slice_launch l = {
+            .type = type, .swap = below(4) == 0, .columns = below(2), .part = CUDA_SLICE_PART};
+
+        l.wants = all_wants[below(2) ? 1 : below(choices)];
+        draw_shape(&l);
+        check_records_of(&family, &l, (enum data_kind)(run % DATA_KINDS));
+    }
+    tap_family_end(&family, "%s, records", element_name(type));
 }
 
 #ifdef TEST_CUDA
@@ -270,32 +559,53 @@ static cudaError_t timed(const void *launch, cudaStream_t stream)
     return cuda_slices(launch, stream);
 }
 
-/* Prints a line for sums alone, rounded where that can be, and one for sums and extremes. `sum` is
-   the time that a sum of all takes. */
-static void measure_launch(struct cuda_slice_launch *l, unsigned char *room, double sum)
+/* Prints a line for a launch that brings so many bytes back. `sum` is the time that a sum of all
+   takes. */
+static void measure_launch(const struct cuda_slice_launch *l, const char *what, size_t back,
+                           double sum)
+{
+    const size_t bytes = l->rows * l->length * element_size(l->type);
+    const double time = cuda_timing_median(&timing, timed, l);
+
+    printf("    %-7s %10zu x %-10zu %7zu parts, %-17s %8.3f ms  %7.1f GB/s, with results "
+           "%7.1f  %6.3f\n",
+           l->columns ? "columns" : "rows", l->rows, l->length, l->parts, what, time,
+           (double)bytes / 1e6 / time, (double)(bytes + back) / 1e6 / time, sum / time);
+}
+
+/* Lines for sums alone, rounded where that can be; for sums and extremes; and for sums and squares,
+   which take records, where four times the bytes have room for them. */
+static void measure_launches(struct cuda_slice_launch *l, unsigned char *room, double sum)
 {
     const size_t size = element_size(l->type), bytes = l->rows * l->length * size;
     const size_t parts = l->parts * (l->columns ? l->length : l->rows);
+    struct engine_found f;
+    unsigned char *end;
 
     for (int extremes = 0; extremes < 2; extremes++) {
         const bool low = l->parts > 1 || extremes;
-        const struct engine_found f = lay_out(room, l->type, parts, low, extremes);
-        const size_t back = parts * (8 + (low ? 8 : 0) + (extremes ? size == 8 ? 16 : 8 : 0));
-        double time;
 
+        f = lay_out(room, l->type, parts, low, extremes);
+        l->wants = 0;
         l->high = f.high;
         l->low = f.low;
         l->min = f.min;
         l->max = f.max;
-        time = cuda_timing_median(&timing, timed, l);
-        printf("    %-7s %10zu x %-10zu %7zu parts, %-17s %8.3f ms  %7.1f GB/s, with results "
-               "%7.1f  %6.3f\n",
-               l->columns ? "columns" : "rows", l->rows, l->length, l->parts,
-               extremes ? "sums and extremes"
-               : low    ? "sums"
-                        : "rounded sums",
-               time, (double)bytes / 1e6 / time, (double)(bytes + back) / 1e6 / time, sum / time);
+        measure_launch(l,
+                       extremes ? "sums and extremes"
+                       : low    ? "sums"
+                                : "rounded sums",
+                       parts * (8 + (low ? 8 : 0) + (extremes ? size == 8 ? 16 : 8 : 0)), sum);
     }
+    l->wants = PARTIAL_SUM | PARTIAL_SQUARES;
+    f = lay_out_records(room, l->wants, parts, &end);
+    if ((size_t)(end - room) > 4 * bytes)
+        return;
+    l->high = f.high;
+    l->low = f.low;
+    l->min = l->max = NULL;
+    l->more = f.more;
+    measure_launch(l, "sums and squares", (size_t)(end - room), sum);
 }
 
 static void measure_shape(struct cuda_slice_launch *l, unsigned char *room, double sum)
@@ -305,7 +615,7 @@ static void measure_shape(struct cuda_slice_launch *l, unsigned char *room, doub
     l->columns = false;
     l->part = CUDA_SLICE_PART;
     l->parts = (l->length + l->part - 1) / l->part;
-    measure_launch(l, room, sum);
+    measure_launches(l, room, sum);
     l->columns = true;
     /* As many threads as there are columns, or some numbers of them. */
     for (size_t threads = (size_t)1 << 15; threads <= threads_most; threads *= 4) {
@@ -313,7 +623,7 @@ static void measure_shape(struct cuda_slice_launch *l, unsigned char *room, doub
         l->parts = l->parts > l->rows / 16 ? l->rows / 16 : l->parts;
         l->parts = l->parts > 4 ? l->parts / 4 * 4 : 1;
         if (l->parts > 1 || threads == threads_most)
-            measure_launch(l, room, sum);
+            measure_launches(l, room, sum);
     }
 }
 
@@ -380,13 +690,13 @@ int main(int argc, char *argv[])
     if (!kernel_open(reason))
         return tap_skip_all(reason);
     memory = kernel_allocate(BYTES_MAX, reason);
-    found = kernel_allocate(FOUND_BYTES, reason);
+    found = kernel_allocate(RECORDS_BYTES + BEHIND, reason);
     if (!memory || !found)
         return tap_skip_all(reason);
     rng_seed(&rng, seed);
     data = allocate(BYTES_MAX);
     swapped = allocate(BYTES_MAX);
-    come_back = allocate(FOUND_BYTES);
+    come_back = allocate(RECORDS_BYTES + BEHIND);
 #ifdef TEST_CUDA
     if (argc > 1 && strcmp(argv[1], "time") == 0)
         return measure((argc > 2 ? (size_t)strtoull(argv[2], NULL, 10) : 2048) << 20);
@@ -399,6 +709,9 @@ int main(int argc, char *argv[])
     check_type(ELEMENT_F64, runs);
     check_type(ELEMENT_F16, runs);
     check_type(ELEMENT_BF16, runs);
+    for (int t = 0; t < ELEMENT_TYPES; t++)
+        check_records((enum element_type)t, runs / 2 + 1);
+    check_square_range();
     free(data);
     free(swapped);
     free(come_back);

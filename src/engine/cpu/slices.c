@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/cpu/slices_convert.h"
+#include "engine/cpu/slices_keys.h"
 
 /* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
 #define SCRATCH_BYTES ((size_t)64 << 10)
@@ -36,20 +37,6 @@ static bool wants_extremes(unsigned wants)
     return wants & PARTIAL_EXTREMES;
 }
 
-/* The key that any other is less than, or more. */
-static void clear_keys(void *keys, size_t count, size_t size, bool min)
-{
-    int32_t *narrow = keys;
-    int64_t *wide = keys;
-
-    if (size == sizeof *narrow)
-        for (size_t i = 0; i < count; i++)
-            narrow[i] = min ? INT32_MAX : INT32_MIN;
-    else
-        for (size_t i = 0; i < count; i++)
-            wide[i] = min ? INT64_MAX : INT64_MIN;
-}
-
 /* Clears what kernels of rows need not find cleared. */
 static void clear_found(struct cpu_slices *s, size_t count)
 {
@@ -58,8 +45,8 @@ static void clear_found(struct cpu_slices *s, size_t count)
         memset(s->low, 0, count * sizeof *s->low);
     }
     if (s->min) {
-        clear_keys(s->min, count, s->key_size, true);
-        clear_keys(s->max, count, s->key_size, false);
+        slices_clear_keys(s->min, count, s->key_size, true);
+        slices_clear_keys(s->max, count, s->key_size, false);
     }
 }
 
@@ -69,6 +56,8 @@ void cpu_slices_clear(struct cpu_slices *s, size_t count)
     s->filled = 0;
     if (s->kind == CPU_SLICES_COLUMNS)
         clear_found(s, count);
+    for (size_t i = 0; s->records && i < count; i++)
+        cpu_slice_record_clear(&s->records[i]);
 }
 
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
@@ -114,6 +103,7 @@ void cpu_slices_close(struct cpu_slices *s)
     free(s->low);
     free(s->min);
     free(s->max);
+    free(s->records);
     memset(s, 0, sizeof *s);
 }
 
@@ -146,23 +136,6 @@ void cpu_slicer_close(struct cpu_slicer *z)
     free(z->scratch);
 }
 
-/* The key of a v_order of binary32, as an exact_key. */
-static int64_t wide_key(int32_t order)
-{
-    /* cppcheck-suppress shiftTooManyBitsSigned ; all compilers for this shift signs in */
-    const uint32_t bits = (uint32_t)order ^ ((uint32_t)(order >> 31) >> 1);
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return exact_key((double)x);
-}
-
-static int64_t key_of(const void *keys, size_t i, size_t size)
-{
-    return size == sizeof(int32_t) ? wide_key(((const int32_t *)keys)[i])
-                                   : ((const int64_t *)keys)[i];
-}
-
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
 static int64_t found_key(const struct cpu_slices *s, int64_t key)
 {
@@ -171,12 +144,12 @@ static int64_t found_key(const struct cpu_slices *s, int64_t key)
 
 int64_t cpu_slices_min_key(const struct cpu_slices *s, size_t i)
 {
-    return found_key(s, key_of(s->min, i, s->key_size));
+    return found_key(s, slices_key(s->min, i, s->key_size));
 }
 
 int64_t cpu_slices_max_key(const struct cpu_slices *s, size_t i)
 {
-    return found_key(s, key_of(s->max, i, s->key_size));
+    return found_key(s, slices_key(s->max, i, s->key_size));
 }
 
 /* Whether a key of extremes is one, of elements. */
@@ -209,6 +182,8 @@ void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, st
     else
         partial_clear(p);
     add_found(s, i, p);
+    if (s->records)
+        cpu_slice_record_add_to(&s->records[i], p);
     p->count = count;
 }
 
@@ -612,31 +587,67 @@ static void begin_rows(struct cpu_slices *s, size_t end)
     s->filled = s->filled < end ? end : s->filled;
 }
 
-void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
-                    const struct cpu_slices_found *found)
+/* Adds a record to that of a slice. */
+static void add_record(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
+                       const struct cpu_slice_record *record)
 {
-    const bool narrow = element_size(z->given) < sizeof(double);
-    int64_t wide[2] = {0, 0};
-    double high, low = 0;
-    struct cpu_slices one = {.high = &high, .low = &low, .min = &wide[0], .max = &wide[1]};
+    struct partial *p;
 
-    if (s->kind == CPU_SLICES_ROWS)
+    if (!s->records) {
+        s->records = malloc(s->room * sizeof *s->records);
+        for (size_t j = 0; s->records && j < s->room; j++)
+            cpu_slice_record_clear(&s->records[j]);
+    }
+    if (!s->records)
+        z->failed = true;
+    else if (!cpu_slice_record_merge(&s->records[i], record) && (p = partial_of(z, s, i)))
+        cpu_slice_record_add_to(record, p);
+}
+
+/* Sets a key of the slices from one of a GPU's, of the slicer's type. */
+static void set_key(const struct cpu_slicer *z, const struct cpu_slices *s, void *to,
+                    const struct engine_found *found, const void *keys, size_t i)
+{
+    const bool narrow = s->key_size == sizeof(int32_t);
+    int32_t order;
+    int64_t key;
+
+    if (found->element_keys || element_size(z->given) == sizeof(double)) {
+        key = ((const int64_t *)keys)[i];
+        if (s->integers)
+            key = exact_key((double)key);
+        order = narrow ? slices_narrow_key(key) : 0;
+    } else {
+        order = ((const int32_t *)keys)[i];
+        key = narrow ? 0 : slices_wide_key(order);
+    }
+    memcpy(to, narrow ? (const void *)&order : &key, s->key_size);
+}
+
+void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
+                    const struct engine_found *found, size_t at, size_t step, uint64_t index)
+{
+    int64_t keys[2] = {0, 0};
+    double high, low = 0;
+    struct cpu_slices one = {.high = &high, .low = &low, .min = &keys[0], .max = &keys[1]};
+    struct cpu_slice_record record;
+
+    if (s->kind == CPU_SLICES_ROWS && s->fast)
         begin_rows(s, first + count);
-    for (size_t i = 0, at = 0; i < count; i++, at += found->step) {
+    for (size_t i = 0; i < count; i++, at += step) {
         high = found->high[at];
         if (isnan(high))
             continue;
+        if (!s->fast) {
+            cpu_slice_record_set(&record, found, at, index);
+            add_record(z, s, first + i, &record);
+            continue;
+        }
         if (found->low)
             low = found->low[at];
-        if (s->min && narrow && s->key_size == sizeof(int32_t)) {
-            memcpy(one.min, (const int32_t *)found->min + at, sizeof(int32_t));
-            memcpy(one.max, (const int32_t *)found->max + at, sizeof(int32_t));
-        } else if (s->min && narrow) {
-            wide[0] = wide_key(((const int32_t *)found->min)[at]);
-            wide[1] = wide_key(((const int32_t *)found->max)[at]);
-        } else if (s->min) {
-            wide[0] = ((const int64_t *)found->min)[at];
-            wide[1] = ((const int64_t *)found->max)[at];
+        if (s->min) {
+            set_key(z, s, &keys[0], found, found->min, at);
+            set_key(z, s, &keys[1], found, found->max, at);
         }
         add_slice(z, s, first + i, &one, 0);
     }
@@ -650,6 +661,8 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
 
         if (s->fast)
             add_slice(z, s, first + i, other, from + i);
+        if (other->records)
+            add_record(z, s, first + i, &other->records[from + i]);
         if (!other->used[from + i])
             continue;
         p = partial_of(z, s, first + i);

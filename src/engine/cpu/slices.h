@@ -5,11 +5,12 @@
  *
  *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts: J.
  * R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two extremes;
+ *   - where more is wanted, and a GPU has found it, its record;
  *   - where that will not do, a partial result as well. It takes the elements that are no numbers,
  *     those whose sum does not fit the two, and all elements where more is wanted than kernels
  * have.
  *
- * The two together are exact, whatever went where. doc/numerics.md says why.
+ * They together are exact, whatever went where. doc/numerics.md says why.
  *
  * Slices belong to one thread at a time. Nothing here prints anything.
  */
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "engine/cpu/kernel.h"
+#include "engine/cpu/slices_record.h"
 
 /* How slices come. */
 enum cpu_slices_kind {
@@ -40,6 +42,8 @@ struct cpu_slices {
     double *high, *low;
     void *min, *max;
     size_t key_size; /* bytes */
+
+    struct cpu_slice_record *records; /* NULL before there is one */
 
     struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
     bool *used;
@@ -94,18 +98,12 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count);
 
-/* What a GPU has found of slices, as struct engine_found has it, of elements of the slicer's type,
-   a float of 16 bits or more: arrays that have one of them every `step` numbers. */
-struct cpu_slices_found {
-    const double *high, *low;
-    const void *min, *max;
-    size_t step;
-};
-
-/* Adds what was found of `count` slices, from the one number `first` on; nothing of those whose
-   `high` is NaN. Of rows, slices begin in order, and these have begun then. */
+/* Adds what a GPU has found of parts of slices, of elements of the slicer's type: of `count`
+   slices, from the one number `first` on, the parts from the one number `at` on that are `step`
+   apart. Elements had the indices from `index` on. Nothing of those whose `high` is NaN. Of rows,
+   slices begin in order, and these have begun then. */
 void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
-                    const struct cpu_slices_found *found);
+                    const struct engine_found *found, size_t at, size_t step, uint64_t index);
 
 /* Whether nothing of the slice needed a partial result: then *sum is that of its elements, rounded,
    and *rest what that left, exactly. */

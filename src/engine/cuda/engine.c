@@ -251,7 +251,6 @@ static struct engine_slicer *cuda_slicer_open(struct engine_state *engine, enum 
 }
 
 static const struct engine_slices cuda_slice_engine = {
-    .finds = slicer_finds,
     .open = cuda_slicer_open,
     .close = slicer_close,
     .buffer = slicer_buffer,

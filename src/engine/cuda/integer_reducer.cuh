@@ -410,6 +410,12 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
         }
     }
 
+    /* The element_key of a magnitude as an ELEMENT_U64. */
+    __device__ static __forceinline__ int64_t magnitude_key(uint64_t magnitude)
+    {
+        return (int64_t)(magnitude ^ UINT64_C(1) << 63);
+    }
+
     __device__ void finish(memory *)
     {
         shared->sum.add(0, sum[0]);
@@ -418,8 +424,8 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
         shared->absolute.add(1, absolute[1]);
         for (int i = 0; i < 3; i++)
             shared->squares.add(i, squares[i]);
-        /* As the element_key of an ELEMENT_U64; that of the greatest changes nothing. */
-        shared->small.take(&small, (int64_t)(smallest ^ UINT64_C(1) << 63));
+        /* That of the greatest changes nothing. */
+        shared->small.take(&small, magnitude_key(smallest));
     }
 
     __device__ static unsigned find(const struct group *g, order wanted)

@@ -1,8 +1,8 @@
 /*
- * The kernels of slices, without their launch. A sum is kept as two numbers, high + low, as on the
- * CPU (engine/cpu/kernel_slices.h): a number is added by two two-sums, and where the second leaves
- * something, or is no number, nothing is said of the slice, and the CPU takes its elements. So
- * whatever the order of additions is, what is found is exact.
+ * The kernels of sums and extremes of slices of floats, without their launch. A sum is kept as two
+ * numbers, high + low, as on the CPU (engine/cpu/kernel_slices.h): a number is added by two
+ * two-sums, and where the second leaves something, or is no number, nothing is said of the slice,
+ * and the CPU takes its elements. So whatever the order of additions is, what is found is exact.
  *
  * Elements of up to 32 bits are added up plainly before that, a few of a slice at a time: in
  * binary64, once rounding down and once rounding up. The two are the same just when nothing was
@@ -11,45 +11,9 @@
 #ifndef GPUREDUCE_CUDA_SLICE_KERNELS_CUH
 #define GPUREDUCE_CUDA_SLICE_KERNELS_CUH
 
-#include "engine/cuda/slice_launch.h"
+#include "engine/cuda/slice_choice.cuh"
+#include "engine/cuda/slice_sum.cuh"
 #include "engine/cuda/slice_types.cuh"
-
-/* Threads of a block, and blocks of a multiprocessor: as many as there are registers for. With 128
-   bytes of each thread 64 KiB are in flight. */
-static const unsigned SLICE_THREADS = 128, SLICE_BLOCKS = 4;
-
-static const unsigned SLICE_ALL_LANES = 0xffffffffu;
-
-/* A sum. */
-struct slice_sum {
-    double high, low;
-    bool left; /* something could not be added */
-
-    __device__ __forceinline__ void clear()
-    {
-        high = low = 0;
-        left = false;
-    }
-
-    __device__ __forceinline__ void add(double x)
-    {
-        double error, rest;
-
-        high = exact_two_sum(high, x, &error);
-        low = exact_two_sum(low, error, &rest);
-        left = left || !(rest == 0); /* NaN, too */
-    }
-
-    __device__ __forceinline__ void merge(const slice_sum &other)
-    {
-        double error, low_error, rest;
-
-        high = exact_two_sum(high, other.high, &error);
-        low = exact_two_sum(low, other.low, &low_error);
-        low = exact_two_sum(low, error, &rest);
-        left = left || other.left || !(rest == 0) || !(low_error == 0);
-    }
-};
 
 /* Adds up plainly: all so far, rounded down and rounded up. */
 template <typename Type> struct slice_plain {
@@ -238,8 +202,8 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     slice_put<N>(&job, number, state.sum, min, max);
 }
 
-/* The sum and the extremes of what several threads have of a row. Both are those of each lane's
-   neighbour, too, then. */
+/* The extremes of what several threads have of a row: those of each lane's neighbour, too, then.
+ */
 template <typename Key>
 __device__ static __forceinline__ void slice_exchange_keys(Key *min, Key *max, unsigned distance)
 {
@@ -248,16 +212,6 @@ __device__ static __forceinline__ void slice_exchange_keys(Key *min, Key *max, u
 
     *min = other_min < *min ? other_min : *min;
     *max = other_max > *max ? other_max : *max;
-}
-
-__device__ static __forceinline__ void slice_exchange_sums(slice_sum *sum, unsigned distance)
-{
-    slice_sum other;
-
-    other.high = __shfl_xor_sync(SLICE_ALL_LANES, sum->high, distance);
-    other.low = __shfl_xor_sync(SLICE_ALL_LANES, sum->low, distance);
-    other.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)sum->left, distance) != 0;
-    sum->merge(other);
 }
 
 /* What a thread has of parts of rows: VECTORS vectors of N elements of each of PARTS parts. */
@@ -404,12 +358,6 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     }
 }
 
-/* The kernel of a launch, and how many threads it needs. */
-struct slice_choice {
-    void (*kernel)(const struct cuda_slice_launch);
-    size_t threads;
-};
-
 /* Rows: lanes of a part; elements of a vector, and vectors that a lane has of a part; parts that it
    has of all, more than one only of rows that are not cut; and turns. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS>
@@ -460,6 +408,8 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
 
 static inline struct slice_choice slice_choose(const struct cuda_slice_launch *l)
 {
+    if (cuda_slices_are_records(l->type, l->wants))
+        return element_is_integer(l->type) ? slice_choose_integers(l) : slice_choose_floats(l);
     switch (l->type) {
 #define CHOOSE(CONSTANT, name, ...) \
 case ELEMENT_##CONSTANT:            \

@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 struct cuda_slice_launch {
-    enum element_type type; /* a float of 16 bits or more */
-    bool swap;              /* elements are not in the machine's byte order */
+    enum element_type type;
+    bool swap; /* elements are not in the machine's byte order */
     bool columns;
     const void *data;    /* device memory, aligned to 16 bytes */
     size_t rows, length; /* of rows; or rows of so many columns */
@@ -33,12 +33,24 @@ struct cuda_slice_launch {
        CUDA_SLICE_COLUMNS columns, of f64 of two. */
     double *high, *low;
     void *min, *max;
+
+    /* For records alone: what is wanted (partial_want bits), and where the rest of it goes. Then
+       there are fewer than 2^32 elements. */
+    unsigned wants;
+    struct engine_found_more more;
 };
+
+/* Whether it takes records to find this: not sums and extremes of floats alone. All that is kept of
+   a part of a slice is its record. */
+static inline bool cuda_slices_are_records(enum element_type type, unsigned wants)
+{
+    return !element_is_float(type) || (wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
+}
 
 #define CUDA_SLICE_PART 1024
 #define CUDA_SLICE_COLUMNS 4
 
-/* Finds sums and extremes of slices on the device: asynchronous, on the stream and the device that
+/* Finds what is wanted of slices on the device: asynchronous, on the stream and the device that
    is current. */
 cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t stream);
 

@@ -23,12 +23,16 @@
 /* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
 #define THREADS_WANTED ((size_t)32768)
 #define ROWS_LEAST ((size_t)16)
+/* The same of parts that come back as records: several threads share one (slice_record.cuh). */
+#define RECORDS_WANTED ((size_t)4096)
+#define RECORD_ROWS_LEAST ((size_t)128)
 
 struct engine_slicer {
     const struct feeder_device *gpu;
     struct pinned_arena *arena;
     struct cuda_slice_launch launch;
-    bool extremes;      /* they are wanted */
+    unsigned wants;     /* partial_want bits */
+    bool records;       /* it takes records to find them */
     size_t bytes, room; /* of a chunk; and of what is found */
     cudaStream_t stream;
     cudaEvent_t done;
@@ -37,11 +41,6 @@ struct engine_slicer {
     unsigned char *device;      /* of the same layout */
     char error[ENGINE_REASON_MAX];
 };
-
-bool slicer_finds(enum element_type type, unsigned wants)
-{
-    return element_is_float(type) && !(wants & ~(unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES));
-}
 
 void slicer_close(struct engine_slicer *s)
 {
@@ -58,13 +57,35 @@ void slicer_close(struct engine_slicer *s)
     free(s);
 }
 
+/* Bytes of a key of extremes. */
+static size_t key_bytes(const struct engine_slicer *s)
+{
+    return s->records || element_size(s->launch.type) == sizeof(double) ? sizeof(int64_t)
+                                                                        : sizeof(int32_t);
+}
+
+/* Whether the sums of parts come back as two numbers. */
+static bool has_low(const struct engine_slicer *s, bool rounded)
+{
+    return s->records ? (s->wants & PARTIAL_SUM) != 0 : !rounded;
+}
+
 /* Bytes of what is found of a part. */
 static size_t state_bytes(const struct engine_slicer *s, bool rounded)
 {
-    const bool wide = element_size(s->launch.type) == sizeof(double);
-    const size_t key = wide ? sizeof(int64_t) : sizeof(int32_t);
+    size_t bytes = (has_low(s, rounded) ? 2 : 1) * sizeof(double);
 
-    return (rounded ? 1 : 2) * sizeof(double) + (s->extremes ? 2 * key : 0);
+    if (s->wants & PARTIAL_EXTREMES)
+        bytes += 2 * key_bytes(s);
+    if (s->wants & PARTIAL_ABSOLUTE)
+        bytes += 2 * sizeof(double);
+    if (s->wants & PARTIAL_SQUARES)
+        bytes += ENGINE_SLICE_SQUARES * sizeof(double);
+    if (s->wants & PARTIAL_SMALL)
+        bytes += sizeof(int64_t) + 2 * sizeof(uint32_t);
+    if (s->wants & PARTIAL_WHERE)
+        bytes += 2 * sizeof(uint32_t);
+    return s->wants & PARTIAL_NEGATIVE ? bytes + sizeof(uint32_t) : bytes;
 }
 
 /* Bytes of all that a call finds at most: of parts of rows, those that are not cut, and one for so
@@ -92,8 +113,10 @@ struct engine_slicer *slicer_open(const struct feeder_device *device, struct pin
     s->gpu = device;
     s->arena = arena;
     s->bytes = bytes;
-    s->extremes = wants & PARTIAL_EXTREMES;
-    s->launch = (struct cuda_slice_launch){.type = type, .swap = swap, .part = CUDA_SLICE_PART};
+    s->wants = wants;
+    s->records = cuda_slices_are_records(type, wants);
+    s->launch = (struct cuda_slice_launch){
+        .type = type, .swap = swap, .part = CUDA_SLICE_PART, .wants = wants};
     s->room = found_most(s, bytes);
     buffer = align_up(bytes, mapping_page());
     all = align_up(buffer + s->room, mapping_page());
@@ -118,28 +141,55 @@ void *slicer_buffer(struct engine_slicer *s)
 }
 
 /* How many parts columns are cut into. */
-static size_t column_parts(size_t rows, size_t columns)
+static size_t column_parts(const struct engine_slicer *s, size_t rows, size_t columns)
 {
-    size_t parts = THREADS_WANTED / columns;
+    const size_t least = s->records ? RECORD_ROWS_LEAST : ROWS_LEAST;
+    size_t parts = (s->records ? RECORDS_WANTED : THREADS_WANTED) / columns;
 
-    parts = parts > rows / ROWS_LEAST ? rows / ROWS_LEAST : parts;
+    parts = parts > rows / least ? rows / least : parts;
     if (parts > CUDA_SLICE_COLUMNS)
         parts = parts / CUDA_SLICE_COLUMNS * CUDA_SLICE_COLUMNS;
     return parts > 0 ? parts : 1;
 }
 
-/* Where what is found of `count` parts lies: arrays, one behind the other. */
+/* The place of an array of so many bytes, which goes behind those before it; NULL where it is not
+   wanted. */
+static void *place_array(unsigned char **end, bool wanted, size_t bytes)
+{
+    unsigned char *const place = *end;
+
+    if (!wanted)
+        return NULL;
+    *end += bytes;
+    return place;
+}
+
+/* Where what is found of `count` parts lies: arrays, one behind the other, those of 8 bytes first.
+ */
 static struct engine_found lay_out(const struct engine_slicer *s, unsigned char *memory,
                                    size_t count, bool rounded)
 {
-    const bool wide = element_size(s->launch.type) == sizeof(double);
-    const size_t key = wide ? sizeof(int64_t) : sizeof(int32_t);
-    unsigned char *const keys = memory + count * (rounded ? 1 : 2) * sizeof(double);
+    const bool extremes = s->wants & PARTIAL_EXTREMES, where = s->wants & PARTIAL_WHERE;
+    const bool absolute = s->wants & PARTIAL_ABSOLUTE, small = s->wants & PARTIAL_SMALL;
+    const size_t eight = count * sizeof(double), four = count * sizeof(uint32_t);
+    const size_t keys = count * key_bytes(s);
+    struct engine_found f = {.element_keys = s->records};
 
-    return (struct engine_found){.high = (void *)memory,
-                                 .low = rounded ? NULL : (double *)(void *)memory + count,
-                                 .min = s->extremes ? keys : NULL,
-                                 .max = s->extremes ? keys + count * key : NULL};
+    f.high = place_array(&memory, true, eight);
+    f.low = place_array(&memory, has_low(s, rounded), eight);
+    f.min = place_array(&memory, extremes, keys);
+    f.max = place_array(&memory, extremes, keys);
+    f.more.absolute = place_array(&memory, absolute, eight);
+    f.more.absolute_low = place_array(&memory, absolute, eight);
+    for (int k = 0; k < ENGINE_SLICE_SQUARES; k++)
+        f.more.squares[k] = place_array(&memory, s->wants & PARTIAL_SQUARES, eight);
+    f.more.least = place_array(&memory, small, eight);
+    f.more.zeros = place_array(&memory, small, four);
+    f.more.subnormal = place_array(&memory, small, four);
+    f.more.min_index = place_array(&memory, where, four);
+    f.more.max_index = place_array(&memory, where, four);
+    f.more.negative = place_array(&memory, s->wants & PARTIAL_NEGATIVE, four);
+    return f;
 }
 
 bool slicer_reduce(struct engine_slicer *s, bool columns, bool rounded, const void *data,
@@ -148,14 +198,15 @@ bool slicer_reduce(struct engine_slicer *s, bool columns, bool rounded, const vo
     const size_t bytes = rows * length * element_size(s->launch.type);
     const size_t slices = columns ? length : rows;
     const size_t parts =
-        columns ? column_parts(rows, length) : (length + CUDA_SLICE_PART - 1) / CUDA_SLICE_PART;
+        columns ? column_parts(s, rows, length) : (length + CUDA_SLICE_PART - 1) / CUDA_SLICE_PART;
     struct cuda_slice_launch *l = &s->launch;
     struct engine_found there;
     size_t back;
 
     rounded = rounded && parts == 1;
     *found = (struct engine_found){.parts = 0};
-    if (bytes < SLICES_LEAST || slices * state_bytes(s, rounded) > SLICES_BACK(bytes))
+    if (bytes < SLICES_LEAST || slices * state_bytes(s, rounded) > SLICES_BACK(bytes) ||
+        (s->records && rows * length > UINT32_MAX))
         return true;
     back = parts * slices * state_bytes(s, rounded);
     if (bytes > s->bytes || back > s->room) {
@@ -171,6 +222,7 @@ bool slicer_reduce(struct engine_slicer *s, bool columns, bool rounded, const vo
     l->low = there.low;
     l->min = there.min;
     l->max = there.max;
+    l->more = there.more;
     *found = lay_out(s, s->found, parts * slices, rounded);
     found->parts = parts;
     /* It may have been opened by another thread. */

@@ -8,7 +8,6 @@
 
 #include "engine/cuda/feeder.h"
 
-bool slicer_finds(enum element_type type, unsigned wants);
 struct engine_slicer *slicer_open(const struct feeder_device *device, struct pinned_arena *arena,
                                   enum element_type type, unsigned wants, bool swap, size_t bytes,
                                   char reason[ENGINE_REASON_MAX]);

@@ -1,0 +1,25 @@
+/*
+ * What the files of kernels of slices share: the shape of a block, and how a kernel is chosen.
+ */
+#ifndef GPUREDUCE_CUDA_SLICE_CHOICE_CUH
+#define GPUREDUCE_CUDA_SLICE_CHOICE_CUH
+
+#include "engine/cuda/slice_launch.h"
+
+/* Threads of a block, and blocks of a multiprocessor: as many as there are registers for. With 128
+   bytes of each thread 64 KiB are in flight. */
+static const unsigned SLICE_THREADS = 128, SLICE_BLOCKS = 4;
+
+static const unsigned SLICE_ALL_LANES = 0xffffffffu;
+
+/* The kernel of a launch, and how many threads it needs. */
+struct slice_choice {
+    void (*kernel)(const struct cuda_slice_launch);
+    size_t threads;
+};
+
+/* The kernel of a launch that needs records (slice_record.cuh): of the types that are named. */
+struct slice_choice slice_choose_floats(const struct cuda_slice_launch *l);
+struct slice_choice slice_choose_integers(const struct cuda_slice_launch *l);
+
+#endif
