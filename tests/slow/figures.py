@@ -415,6 +415,9 @@ def gpus():
                 row = ["-D" + device, "-tf32", *check, "--json", file]
                 beside = " ".join(["-D", several[0], *check])
                 table.add(" ".join(["-D", device, *check]), size, row, beside)
+        # Cores alone, and with a GPU where auto makes one ready: whole processes, for its end counts.
+        for device in ("cpu", "auto"):
+            table.add(f"-D {device}, whole process", size, ["-D" + device, "-tf32", file], "-D cpu, whole process", whole=True)
         table.print()
 
 
