@@ -81,10 +81,12 @@ static void note_reduced(struct feed *x, struct worker *w)
     stats->chunks++;
     phase = phases_note_chunk(&x->run->phases, stats->chunks, now);
     stats->phase_elements[phase] += reduced - x->reduced;
-    if (stats->first_chunk_at == 0)
-        stats->first_chunk_at = now;
-    if (x->reduced == 0 && !x->run->sharing)
+    if (x->reduced == 0)
+        x->first_at = now;
+    if (x->run->sharing ? w->first && stats->chunks == 1 : x->reduced == 0)
         phases_note_ramped(&x->run->phases, 1);
+    if (stats->first_chunk_at == 0 && !x->run->sharing) /* otherwise it is the GPU's (end_feed) */
+        stats->first_chunk_at = now;
     x->reduced = reduced;
 }
 
@@ -511,6 +513,8 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     if (!x->run->sharing || !x->failed) { /* otherwise cores have done it once more */
         partial_merge(&first->partial, &partial);
         w->stats.elements += partial.count;
+        if (x->run->sharing)
+            w->stats.first_chunk_at = x->first_at;
     }
     w->stats.times.device = times.device;
     timeline_join(&w->stats.times.copies, &times.copies);

@@ -454,7 +454,7 @@ shared() {
         fi
     done
 }
-hang=300
+hang=120
 for file in even torn hinted lying silent silent_words silent_torn silent_late silent_small mingled \
     mingled_hints mingled_lies long among damaged amid nans.zst one; do
     shared "$file, one thread" -j 1 $file
@@ -490,10 +490,13 @@ of_cpu() {
 of_all() {
     sed -n '/^  cpu  /,/phase/s/^ *\([0-9]*\) bytes, .*/\1/p' err | awk '{ sum += $1 } END { print sum }'
 }
+of_decoders() {
+    awk '$1 == "unpack" || $1 == "decode" { sum += $3 } END { print sum + 0 }' err
+}
 for file in even silent mingled_hints; do
     for threads in 1 2 5; do
         for when in amid first last; do
-            environment="GPUREDUCE_CALL_GPU=$when"
+            environment="GPUREDUCE_CALL_GPU=$when timeout $hang"
             run -v -j $threads --format=raw+zstd -o count $file
             case $when,$threads in
             last,*) least=$size most=$size ;;
@@ -502,21 +505,22 @@ for file in even silent mingled_hints; do
             esac
             ok "$file, $threads threads, $when: cores and GPU have had all of it together" \
                 test "$status" -eq 0 -a "$(of_all)" -eq "$size" -a "$(of_cpu)" -ge "$least" -a "$(of_cpu)" -le "$most"
-            ok "$file, $threads threads, $when: nothing was decoded twice" test \
-                $(($(sed -n 's/^  unpack *[^ ]* *\([0-9]*\) .*/\1/p' err) + $(sed -n 's/^  decode *[^ ]* *\([0-9]*\) .*/\1/p' err))) -eq "$size"
+            ok "$file, $threads threads, $when: nothing was decoded twice" test "$(of_decoders)" -eq "$size"
         done
     done
 done
-environment=GPUREDUCE_CALL_GPU=amid
+environment="GPUREDUCE_CALL_GPU=amid timeout $hang"
 run -v -j 2 --json --format=raw+zstd -o count silent
 ok 'the JSON of it has what each of them decoded' \
     grep -q '"decode": {"bytes": [1-9].*"unpack": {"bytes": [1-9]' out
+ok 'and when the GPU joined in, whoever fed it' \
+    grep -q '"engine": "gpu".*"joined_seconds": [0.]*[1-9][0-9.]*, "source_seconds"' out
 
 # The GPU fails: cores do its part once more. The first call that is not of making it ready is looked
 # for: one that has nothing to do makes few others.
 expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" silent)
 fails_beside_cores() { # WHEN THREADS FAULT: sets $failed if it does, and with a warning
-    environment="GPUREDUCE_CALL_GPU=$1 GPUREDUCE_CUDA_FAULT=$3"
+    environment="GPUREDUCE_CALL_GPU=$1 GPUREDUCE_CUDA_FAULT=$3 timeout $hang"
     run -q -j "$2" --format=raw+zstd "$ops" silent
     is "cores and a GPU, $1, $2 threads, call $3" 0 "$expected" '*'
     failed=$(grep -c 'silent: GPU failed: .*; continuing on the CPU' err)
