@@ -454,9 +454,9 @@ static bool wants_sharing(struct run *run)
 {
     const struct unpack_observation o = observe_packed(run);
     const unsigned workers = run->cpu_workers + run->feeders;
-    const enum packed_hold hold = !o.forced                   ? PACKED_HOLD_NONE
-                                  : faults_gpu_comes("first") ? PACKED_HOLD_ALL
-                                                              : PACKED_HOLD_REST;
+    const enum packed_hold hold = !o.forced || faults_gpu_comes("soon") ? PACKED_HOLD_NONE
+                                  : faults_gpu_comes("first")           ? PACKED_HOLD_ALL
+                                                                        : PACKED_HOLD_REST;
 
     if (run->unpack_alone || run->options->nan == NAN_ERROR || gpu_policy_share_begins(&o) ||
         !packed_share(run->source, workers, hold))

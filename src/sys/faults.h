@@ -52,7 +52,8 @@ static inline bool faults_call_gpu(void)
 
 /* Of a file that cores share with a GPU that is called in so: whether the GPU is to come `when`.
    GPUREDUCE_CALL_GPU is "first": before the cores begin; "last": when they have left nothing;
-   otherwise it comes when the cores have had a part. */
+   "soon": as soon as it is ready, and nobody waits for it; otherwise they wait when they have had
+   a part. */
 static inline bool faults_gpu_comes(const char *when)
 {
 #ifdef FAULTS
