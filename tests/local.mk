@@ -9,6 +9,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/engine_workers.h \
 	tests/lib/cuda_timing.h \
 	tests/lib/environment.h \
+	tests/lib/explore.c tests/lib/explore.h \
 	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
@@ -48,6 +49,7 @@ test_programs = \
 	tests/unit/test_npy \
 	tests/unit/test_number \
 	tests/unit/test_oracle \
+	tests/unit/test_packed_share \
 	tests/unit/test_partial \
 	tests/unit/test_partial_text \
 	tests/unit/test_profile \
@@ -77,6 +79,15 @@ tests_unit_test_generated_cuda_SOURCES = tests/unit/test_generated.c
 tests_unit_test_generated_cuda_LDADD = $(tests_unit_test_generated_LDADD)
 tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_limits_read_LDADD = src/libbench.a $(LDADD)
+# Compiled so that the test is called where a worker waits, or cuts a part.
+tests_unit_test_packed_share_SOURCES = \
+	tests/unit/test_packed_share.c \
+	src/source/packed.c \
+	src/source/packed_cut.c \
+	src/source/packed_share.c
+tests_unit_test_packed_share_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -Dnanosleep=play_wait \
+	-Dzstd_cutter_next=play_cut -DPACKED_PIECE='((size_t)256)' \
+	-DPACKED_PART_LEAST='((uint64_t)300)' -DPACKED_CORE_PART='((uint64_t)1)'
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)
@@ -135,11 +146,12 @@ tests_gpureduce_emulated_SOURCES = \
 	src/run/unpack_hash.c \
 	src/source/common.c \
 	src/source/packed.c \
-	src/source/packed_cut.c
+	src/source/packed_cut.c \
+	src/source/packed_share.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
-	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' \
+	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_CORE_PART='((uint64_t)1 << 10)' -DPACKED_WORKERS=2U \
 	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.

@@ -58,6 +58,17 @@
 #define DECODER_START_UP (SECOND * 70 / 100)
 #define DECODER_END (SECOND * 35 / 100)
 
+/* The part of that which is left when the context is there. */
+#define DECODER_MEMORY (DECODER_START_UP / 2)
+
+/* Cores that feed the GPU, and decode nothing meanwhile: as PACKED_WORKERS in run.c. And what each
+   of them copies into pinned memory. */
+#define CORES_FEED 16
+#define CORE_FEEDS 4.5
+
+/* A GPU beside cores is to make the rest faster by this factor, for the rates are estimates. */
+#define SHARE_GAIN 1.1
+
 static double least(double x, double y)
 {
     return x < y ? x : y;
@@ -93,6 +104,51 @@ const char *gpu_policy_unpack(const struct unpack_observation *o)
         return "";
     }
     return content / gpu + start_up < content / cpu ? NULL : "the CPU decompresses it as soon";
+}
+
+enum gpu_action gpu_policy_share(const struct share_observation *o)
+{
+    const bool ready = o->gpu == GPU_READY;
+    const double start_up = (double)(ready ? DECODER_MEMORY : DECODER_START_UP);
+    const unsigned feed = o->workers < CORES_FEED ? o->workers : CORES_FEED;
+    const double beside = o->workers > 0 ? o->rate * (o->workers - feed) / o->workers : 0;
+    double alone, gpu, left, together;
+
+    if (o->fed || o->no_kernels || o->gpu == GPU_OPENING || o->gpu == GPU_FAILED)
+        return GPU_WAIT;
+    if (!o->forced) {
+        if (o->rate <= 0 || o->ratio <= 0 || o->waits_for_storage)
+            return GPU_WAIT;
+        gpu = least((o->checked ? GPU_VERIFIES : GPU_DECODES) / o->ratio,
+                    least(LINK_CARRIES, CORE_FEEDS * feed));
+        alone = (double)o->left / o->rate;
+        left = (double)o->left - o->rate * start_up;
+        together = start_up + left / (gpu + beside) + (double)DECODER_END;
+        if (left <= 0 || SHARE_GAIN * together >= alone)
+            return GPU_WAIT;
+    }
+    return ready ? GPU_FEED : GPU_OPEN;
+}
+
+const char *gpu_policy_share_begins(const struct unpack_observation *o)
+{
+    const struct share_observation share = {
+        .gpu = GPU_UNUSED,
+        .forced = o->forced,
+        .workers = o->cores,
+        .rate = CORE_DECODES * o->cores,
+        .ratio = 1,
+        .left = o->input,
+        .checked = o->checked,
+    };
+
+    if (o->no_kernels)
+        return "it has no kernels for these operations";
+    if (o->gpu == GPU_FAILED)
+        return "";
+    if (o->gpu == GPU_READY)
+        return "it can begin as soon as the cores";
+    return gpu_policy_share(&share) == GPU_WAIT ? "the CPU decompresses it as soon" : NULL;
 }
 
 /* Why the GPU would not help, as far as the run shows; NULL when it might. */

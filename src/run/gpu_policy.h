@@ -6,8 +6,10 @@
  * the CPU's work. So it is opened when the rest of the work ends sooner for it, start-up counted.
  * Then feeders are put on trial: they stay if the whole got faster.
  *
- * What a GPU decompresses it has from the beginning, and the cores do not decode beside it: so that
- * is decided before anything is read, from what the file says of itself.
+ * Of a compressed file of one frame, or of large ones, a GPU has all or nothing: that is decided
+ * before anything is read, from what the file says of itself. So it is where the GPU is ready. With
+ * a file of many frames for which one would have to be made ready, the cores begin; as soon as it
+ * is known how fast they are, it is opened if both together end sooner.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -81,6 +83,29 @@ struct unpack_observation {
 /* Whether a GPU should decode and reduce the file, all of it: NULL if so, otherwise why not, in a
    few words. */
 const char *gpu_policy_unpack(const struct unpack_observation *o);
+
+/* What is known of a compressed file of many frames that cores decode. Bytes are those of the file,
+   unless it is said otherwise. */
+struct share_observation {
+    bool no_kernels;
+    enum gpu_state gpu;
+    bool fed; /* the GPU has a part already */
+    bool forced;
+    unsigned workers; /* that decode */
+    double rate;      /* of the cores, bytes a nanosecond; 0 while it is not known */
+    double ratio;     /* of what is decoded to what it is decoded from; 0 while it is not known */
+    uint64_t left;    /* bytes that have not been read */
+    bool waits_for_storage; /* the cores do, most of the time */
+    bool checked;           /* frames have checksums, which are to be verified */
+};
+
+/* What to do now: GPU_OPEN, or GPU_FEED, if cores and GPU together end sooner than the cores alone,
+   start-up counted; otherwise GPU_WAIT. */
+enum gpu_action gpu_policy_share(const struct share_observation *o);
+
+/* Whether to begin so with a file, of which is known what `o` says: NULL, or why not. A GPU that is
+   ready has nothing to gain from cores that begin before it. */
+const char *gpu_policy_share_begins(const struct unpack_observation *o);
 
 /* Why the GPU was not used, in a few words, after a run with this last observation. `reason` is
    that of a GPU that failed. */

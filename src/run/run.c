@@ -28,6 +28,13 @@
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
 
+/* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4.5 GB/s
+   from the page cache, into memory that is in no cache, so it takes more of them to fill a link
+   than where buffers are small. doc/tuning.md has the rates. */
+#ifndef PACKED_WORKERS
+#    define PACKED_WORKERS 16
+#endif
+
 static void lock(struct run *run) ACQUIRE(run_role);
 static void unlock(struct run *run) RELEASE(run_role);
 
@@ -51,10 +58,14 @@ static void worker_task(void *worker)
     struct worker *w = worker;
     struct run *run = w->run;
 
-    if (run->unpack)
+    if (run->sharing && w->engine == ENGINE_CUDA)
+        unpack_run_share(w, PACKED_WORKERS);
+    else if (run->sharing)
+        work_run(w, unpack_run_help);
+    else if (run->unpack)
         unpack_run_work(w);
     else
-        work_run(w);
+        work_run(w, NULL);
     if (w->first && w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
     lock(run);
@@ -144,11 +155,6 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
     return count > 0 ? count : 1;
 }
 
-/* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4.5 GB/s
-   from the page cache, into memory that is in no cache, so it takes more of them to fill a link
-   than where buffers are small. doc/tuning.md has the rates. */
-#define PACKED_WORKERS 16
-
 /* Workers for a packed input; no more than there are pieces of it. */
 static unsigned worker_count_packed(const struct run *run)
 {
@@ -230,19 +236,42 @@ static void observe(struct run *run, uint64_t now)
 
 static void start_feeders(struct run *run, uint64_t now)
 {
-    run->feeders_state = FEEDERS_TRIAL;
+    run->feeders_state = run->sharing ? FEEDERS_KEPT : FEEDERS_TRIAL;
     run->fed_since = now;
     run->read_before_it = source_stats(run->source).input_read;
     run->rate_before_it = run->observed.rate;
     join_workers(run, ENGINE_CUDA, run->feeders, false);
-    start_workers(run, ENGINE_CUDA, run->feeders);
+    if (start_workers(run, ENGINE_CUDA, run->feeders) == 0 && run->sharing)
+        packed_return(run->source);
+}
+
+/* What to do about a GPU beside cores that decompress. */
+static enum gpu_action judge_sharing(const struct run *run)
+{
+    const struct gpu_observation *seen = &run->observed;
+    const struct share_observation o = {
+        .no_kernels = seen->no_kernels,
+        .gpu = seen->gpu,
+        .fed = seen->feeders != FEEDERS_NONE,
+        .forced = seen->forced,
+        .workers = cpu_workers_at_work(run),
+        .rate = seen->rate,
+        .ratio = packed_ratio(run->source),
+        .left = seen->left,
+        .waits_for_storage = seen->waits_for_storage,
+        .checked = packed_layout(run->source).checked,
+    };
+
+    return gpu_policy_share(&o);
 }
 
 /* Observes, and does what the policy says. */
 static void mind_gpu(struct run *run, uint64_t now)
 {
     observe(run, now);
-    switch (gpu_policy(&run->observed)) {
+    if (run->sharing && run->observed.gpu == GPU_FAILED)
+        packed_return(run->source);
+    switch (run->sharing ? judge_sharing(run) : gpu_policy(&run->observed)) {
     case GPU_WAIT:
         break;
     case GPU_OPEN:
@@ -307,7 +336,7 @@ static void watch(struct run *run)
     if (progress)
         progress->begin(progress->context, run->info->name, input_total(run->info), now);
     observe(run, now);
-    gpu = gpu && gpu_policy_possible(&run->observed);
+    gpu = gpu && (run->sharing || gpu_policy_possible(&run->observed));
     do {
         now = clock_now();
         if (progress)
@@ -365,7 +394,9 @@ static bool work_alone(struct run *run, enum engine_id id, unsigned count)
     struct worker *w = &run->workers[id == ENGINE_CPU ? 0 : run->cpu_workers];
 
     phases_note_ramped(&run->phases, count - 1);
-    work_run(w);
+    if (run->sharing)
+        packed_return(run->source);
+    work_run(w, run->sharing ? unpack_run_help : NULL);
     if (w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
     observe(run, clock_now());
@@ -410,11 +441,12 @@ static void run_unpack(struct run *run, unsigned count)
     unpack_run_end(run->unpack, first);
 }
 
-/* Whether auto has a GPU decode the input; opens it for that. */
-static bool wants_unpack(struct run *run)
+/* What is known of packed input before any of it is decoded. */
+static struct unpack_observation observe_packed(struct run *run)
 {
     const struct packed_layout layout = packed_layout(run->source);
-    const struct unpack_observation o = {
+
+    return (struct unpack_observation){
         .no_kernels = !engine_finds(&engine_cuda, run->setup.type, run->setup.wants),
         .gpu = gpu_state(run->gpu),
         .forced = faults_call_gpu(),
@@ -423,6 +455,29 @@ static bool wants_unpack(struct run *run)
         .content = layout.content,
         .checked = layout.checked,
     };
+}
+
+/* Whether cores decode the input, and perhaps a GPU beside them. A NaN that ends it all has its
+   index from who has seen all before it. */
+static bool wants_sharing(struct run *run)
+{
+    const struct unpack_observation o = observe_packed(run);
+    const unsigned workers = run->cpu_workers + run->feeders;
+    const enum packed_hold hold = !o.forced || faults_gpu_comes("soon") ? PACKED_HOLD_NONE
+                                  : faults_gpu_comes("first")           ? PACKED_HOLD_ALL
+                                                                        : PACKED_HOLD_REST;
+
+    if (run->unpack_alone || run->options->nan == NAN_ERROR || gpu_policy_share_begins(&o) ||
+        !packed_share(run->source, workers, hold))
+        return false;
+    run->unpack_skipped = "the CPU decompresses it as soon";
+    return true;
+}
+
+/* Whether auto has a GPU decode the input; opens it for that. */
+static bool wants_unpack(struct run *run)
+{
+    const struct unpack_observation o = observe_packed(run);
 
     run->unpack_skipped = gpu_policy_unpack(&o);
     if (run->unpack_skipped)
@@ -441,6 +496,9 @@ static bool prepare_packed(struct run *run, bool *failed)
 
     *failed = false;
     if (!run->info->packed)
+        return true;
+    run->sharing = run->options->device == DEVICE_AUTO && wants_sharing(run);
+    if (run->sharing)
         return true;
     if (run->options->device == DEVICE_AUTO && !wants_unpack(run))
         return false;
@@ -483,11 +541,13 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
         phases_note_ramped(&run->phases, count - started);
         watch(run);
     }
+    if (run->sharing && run->unpack)
+        unpack_run_end(run->unpack, &run->workers[run->cpu_workers]);
     gain_experience(run);
     pthread_cond_destroy(&run->ended);
     mutex_destroy(&run->mutex);
     verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
-    if (run->unpack && verdict == SOURCE_RETRY) {
+    if ((run->unpack || run->sharing) && verdict == SOURCE_RETRY) {
         run->unpack_alone = run->unpack_alone || packed_torn(run->source);
         run->unpack_skipped = "it does not decode all of the input";
     }

@@ -60,6 +60,9 @@ struct run {
                                    NULL where that is no question */
     bool unpack_alone;     /* one GPU is to have all of packed input: several did not agree on where
                               elements begin */
+    bool sharing;          /* cores decode packed input from the beginning on, and a GPU beside them
+                              when it is ready */
+    _Atomic bool helping;  /* then: it is, and `unpack` is there */
     struct unpack *unpack; /* where packed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run

@@ -11,6 +11,7 @@
 #include "run/work.h"
 #include "source/packed.h"
 #include "sys/clock.h"
+#include "sys/faults.h"
 #include "sys/message.h"
 #include "sys/side_by_side.h"
 
@@ -80,10 +81,12 @@ static void note_reduced(struct feed *x, struct worker *w)
     stats->chunks++;
     phase = phases_note_chunk(&x->run->phases, stats->chunks, now);
     stats->phase_elements[phase] += reduced - x->reduced;
-    if (stats->first_chunk_at == 0)
-        stats->first_chunk_at = now;
     if (x->reduced == 0)
+        x->first_at = now;
+    if (x->run->sharing ? w->first && stats->chunks == 1 : x->reduced == 0)
         phases_note_ramped(&x->run->phases, 1);
+    if (stats->first_chunk_at == 0 && !x->run->sharing) /* otherwise it is the GPU's (end_feed) */
+        stats->first_chunk_at = now;
     x->reduced = reduced;
 }
 
@@ -111,7 +114,10 @@ static void engine_failed(struct feed *x, struct worker *w)
     if (run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason);
         message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
-        packed_refuse(run->source);
+        if (run->sharing)
+            packed_return(run->source);
+        else
+            packed_refuse(run->source);
         return;
     }
     source_error(run->source, "GPU: %s", reason);
@@ -124,7 +130,7 @@ static bool pass_parts(struct feed *x)
     uint64_t content;
     bool good = true;
 
-    while (good && x->unpack->count > 1 &&
+    while (good && (x->unpack->count > 1 || x->run->sharing) &&
            (content = x->ops->part_content(x->unpacker, x->parts)) != UINT64_MAX) {
         good = packed_pass_part(x->run->source, x->number, content);
         x->parts++;
@@ -175,7 +181,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         break;
     case UNPACK_REFUSED:
         packed_refuse(s);
-        if (x->unpack->count > 1)
+        if (x->unpack->count > 1 || x->run->sharing)
             atomic_store(&x->unpack->given_up, true);
         feed_lock(x);
         x->refused = true;
@@ -316,6 +322,15 @@ static bool go_on(struct feed *x, struct worker *w)
     return packed_resume(s, &place) && work_on_cpu(w);
 }
 
+/* The same for all of them, in turns. */
+static void take_part_in_all(struct unpack *unpack, struct worker *w)
+{
+    const unsigned first = atomic_fetch_add(&unpack->next, 1);
+
+    for (unsigned i = 0; i < unpack->count && !w->failed; i++)
+        take_part(&unpack->feeds[(first + i) % unpack->count], w);
+}
+
 void unpack_run_work(struct worker *w)
 {
     struct unpack *unpack = w->run->unpack;
@@ -326,14 +341,10 @@ void unpack_run_work(struct worker *w)
         stats->started_at = clock_now();
         phases_note_start(&w->run->phases, stats->started_at);
     }
-    if (unpack->going_on) {
+    if (unpack->going_on)
         w->failed = !go_on(&unpack->feeds[0], w);
-    } else {
-        const unsigned first = atomic_fetch_add(&unpack->next, 1);
-
-        for (unsigned i = 0; i < unpack->count && !w->failed; i++)
-            take_part(&unpack->feeds[(first + i) % unpack->count], w);
-    }
+    else
+        take_part_in_all(unpack, w);
     stats->ended_at = clock_now();
     stats->cpu_time += clock_thread() - cpu_time;
 }
@@ -355,7 +366,7 @@ static void open_feed(void *context, unsigned i)
     struct feed *x = &opening->unpack->feeds[i];
     struct engine_unpack_setup setup = opening->setup;
 
-    setup.skip = i == 0 ? setup.begin : 0;
+    setup.skip = i == 0 && !x->run->sharing ? setup.begin : 0;
     x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
 }
 
@@ -379,7 +390,7 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
 /* For how many devices the input is. A NaN has its index from one that has seen all before it. */
 static unsigned choose_count(const struct run *run)
 {
-    const bool one = run->unpack_alone || run->options->nan == NAN_ERROR;
+    const bool one = run->unpack_alone || run->sharing || run->options->nan == NAN_ERROR;
     const unsigned devices = one ? 1 : run->options->device_count;
 
     return packed_cut(run->source, devices < run->feeders ? devices : run->feeders);
@@ -439,6 +450,45 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
     return unpack;
 }
 
+bool unpack_run_help(struct worker *w)
+{
+    struct run *run = w->run;
+
+    if (atomic_load(&run->helping))
+        take_part_in_all(run->unpack, w);
+    return !w->failed && packed_left(run->source);
+}
+
+/* For tests: has the cores take all before the GPU begins. */
+static void let_cores_take_all(struct run *run)
+{
+    const struct timespec moment = {0, MOMENT};
+
+    packed_call(run->source, 0);
+    while (packed_left(run->source))
+        nanosleep(&moment, NULL);
+}
+
+void unpack_run_share(struct worker *w, unsigned helpers)
+{
+    struct run *run = w->run;
+    char reason[ENGINE_REASON_MAX];
+
+    if (faults_gpu_comes("last"))
+        let_cores_take_all(run);
+    run->unpack = unpack_run_begin(run, reason);
+    if (run->unpack) {
+        atomic_store(&run->helping, true);
+        packed_call(run->source, helpers);
+        unpack_run_work(w);
+    } else {
+        run->unpack_skipped = "it does not decode the input";
+        packed_return(run->source);
+    }
+    if (!w->failed && packed_left(run->source))
+        w->failed = !work_on_cpu(w);
+}
+
 unsigned unpack_run_devices(const struct unpack *unpack)
 {
     return unpack->count;
@@ -460,8 +510,12 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
 
     if (!x->ops->finish(x->unpacker, &partial, &times) && !x->failed)
         engine_failed(x, first);
-    partial_merge(&first->partial, &partial);
-    w->stats.elements += partial.count;
+    if (!x->run->sharing || !x->failed) { /* otherwise cores have done it once more */
+        partial_merge(&first->partial, &partial);
+        w->stats.elements += partial.count;
+        if (x->run->sharing)
+            w->stats.first_chunk_at = x->first_at;
+    }
     w->stats.times.device = times.device;
     timeline_join(&w->stats.times.copies, &times.copies);
     timeline_join(&w->stats.times.kernels, &times.kernels);
@@ -470,7 +524,7 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     x->run->checked.bytes += x->hashed;
     x->run->checked.time += x->hash_time;
     x->run->checked.time_in_turn += x->hash_time_in_turn;
-    if (x->reduced == 0 && x->unpack->count > 1)
+    if (x->reduced == 0 && x->unpack->count > 1 && !x->run->sharing)
         phases_note_ramped(&x->run->phases, 1);
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);

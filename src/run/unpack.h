@@ -33,6 +33,18 @@ unsigned unpack_run_devices(const struct unpack *unpack);
 /* What a worker does. run->unpack is what unpack_run_begin has returned. */
 void unpack_run_work(struct worker *w);
 
+/*
+ * Where cores decode beside a GPU (run->sharing; packed_share).
+ */
+
+/* What the worker that feeds the GPU does, from the time that the GPU is ready: it makes the engine
+   ready for the input, and has the first `helpers` CPU workers help. Sets run->unpack. */
+void unpack_run_share(struct worker *w, unsigned helpers);
+
+/* What a CPU worker does that has nothing to decode: it helps, until the GPU needs none. Whether
+   there is something to decode by then. */
+bool unpack_run_help(struct worker *w);
+
 /* When no worker works any more: whether one is to go on with a pipe from which a frame was
    refused. It then calls unpack_run_work once more. */
 bool unpack_run_goes_on(struct unpack *unpack);

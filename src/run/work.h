@@ -11,8 +11,9 @@
 #include "run/worker.h"
 
 /* All of the worker's part, on the thread that calls it: until the input ends or fails. w->failed
-   says whether it failed, and why has been printed. */
-void work_run(struct worker *w);
+   says whether it failed, and why has been printed. `again`, unless it is NULL, is called when the
+   source has nothing more for the worker: whether it has by then. */
+void work_run(struct worker *w, bool (*again)(struct worker *));
 
 /* The same by the CPU, in the place of what reduced the input so far. False when it failed. */
 bool work_on_cpu(struct worker *w);

@@ -294,10 +294,10 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
     part_end = r->feeding + 1 < r->part_count ? r->parts[r->feeding + 1].offset : r->known;
     present = r->present;
     end = r->end;
-    waiters_unlock(&p->waiters);
     b.part = (struct packed_whereabouts){.offset = r->parts[r->feeding].offset,
                                          .position = r->parts[r->feeding].position,
                                          .provisional = r->parts[r->feeding].provisional};
+    waiters_unlock(&p->waiters);
     b.last = present == end;
     if (present > part_end) {
         present = part_end;
@@ -380,15 +380,14 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
-/* Of several rings, all of whose input is decoded. */
+/* Of parts, all of which have been decoded. */
 UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
     struct packed_state *p = s->state;
     enum source_verdict verdict = SOURCE_RETRY;
 
-    for (unsigned i = 0; i < p->ring_count; i++)
-        if (p->rings[i].parts_done < p->rings[i].part_count)
-            return SOURCE_RETRY;
+    if (p->parts_noted < p->parts_cut || p->cutter->begin < s->info.input_bytes)
+        return SOURCE_RETRY;
     if (zstd_index_resolve(&p->index, SOURCE_UNKNOWN))
         verdict = zstd_finish_total(s, zstd_index_total(&p->index), p->index.count == 0);
     p->torn = verdict == SOURCE_RETRY;
@@ -399,12 +398,15 @@ UNCHECKED static enum source_verdict packed_finish(struct source *s)
 {
     const struct packed_state *p = s->state;
 
-    for (unsigned i = 0; i < p->ring_count; i++)
-        if (!p->rings[i].complete || p->refused)
+    if (p->refused || p->torn)
+        return SOURCE_RETRY;
+    for (unsigned i = 0; i < p->ring_count; i++) /* one beside cores may not have been begun with */
+        if (!p->rings[i].complete && !(p->share && p->rings[i].part_count == 0))
             return SOURCE_RETRY;
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
-    return p->ring_count > 1 ? finish_parts(s) : zstd_finish_total(s, p->rings[0].total, true);
+    return p->ring_count > 1 || p->share ? finish_parts(s)
+                                         : zstd_finish_total(s, p->rings[0].total, true);
 }
 
 /* The true index of an element. */
@@ -433,6 +435,7 @@ static void free_state(void *state)
     replay_free(p->pipe);
     if (p->map)
         munmap(p->map, p->map_size);
+    packed_share_free(p);
     packed_rings_free(p);
     waiters_destroy(&p->waiters);
     free(p);
@@ -531,7 +534,7 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
                                   struct reader *pipe)
 {
     static const struct source_ops ops = {
-        .finish = packed_finish, .index = packed_index, .close = packed_close};
+        .next = packed_next, .finish = packed_finish, .index = packed_index, .close = packed_close};
     struct packed_state *p = calloc(1, sizeof *p);
 
     if (!p) {

@@ -24,6 +24,9 @@
  * (zstd/index.h) until all parts are decoded. That a part begins with an element is then taken for
  * granted, and found out: where one does not, all is to be read again for one engine (packed_torn).
  *
+ * Cores can decode parts of such a file, too, beside one engine, which may join in later, or not at
+ * all (packed_share): they get elements by source_next, as from other sources.
+ *
  * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
  * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
  * thread. Functions that fail have printed why, unless their comment says otherwise.
@@ -73,6 +76,33 @@ struct packed_layout packed_layout(const struct source *s);
    wanted: only at its end is it known that each ring had what it was said to have. Before
    packed_begin. 0 without memory. */
 unsigned packed_cut(struct source *s, unsigned rings);
+
+/* What is not handed out by source_next before packed_call or packed_return. */
+enum packed_hold {
+    PACKED_HOLD_NONE,
+    PACKED_HOLD_REST, /* all but the first part */
+    PACKED_HOLD_ALL
+};
+
+/* Has a file be for one ring, and for `workers` workers beside it who decode parts by source_next.
+   They begin, but for what `hold` says. The first part is never the ring's. False where it is not
+   for them: where all is one part, or its first frames are large. Before any worker. */
+bool packed_share(struct source *s, unsigned workers, enum packed_hold hold);
+
+/* Then: the ring takes parts, too, and the first `helpers` workers are to help with it: source_next
+   ends for them, but not before the first part has been taken, nor when the ring takes no more. Any
+   thread. */
+void packed_call(struct source *s, unsigned helpers);
+
+/* Then: the ring's engine has failed, or does not begin. What it has decoded does not count: its
+   parts are handed out by source_next, for all workers. Any thread, any number of times. */
+void packed_return(struct source *s);
+
+/* Then: whether there is more to hand out by source_next, to workers for whom it has ended. */
+bool packed_left(struct source *s);
+
+/* Then: what the input decodes to by its own size, as far as parts have been decoded; 0 before. */
+double packed_ratio(struct source *s);
 
 /* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
    source. Before any other worker. */

@@ -6,9 +6,6 @@
 #include "source/packed_state.h"
 #include "source/zstd/decoder.h"
 
-static bool add_part_locked(struct source *s, struct packed_ring *r,
-                            const struct zstd_stretch *stretch) REQUIRES(source_role);
-
 bool packed_rings_make(struct source *s, unsigned count, size_t parts)
 {
     struct packed_state *p = s->state;
@@ -37,6 +34,7 @@ UNCHECKED void packed_rings_free(struct packed_state *p)
     free(p->cutter);
     zstd_index_free(&p->index);
     p->index = (struct zstd_index){0};
+    p->parts_cut = p->parts_noted = 0;
     p->rings = NULL;
     p->cutter = NULL;
     p->ring_count = 0;
@@ -50,30 +48,7 @@ UNCHECKED void packed_take_all(struct source *s)
     r->known = r->end = s->info.input_bytes;
 }
 
-/* Adds a part to a ring. False without memory. */
-static bool add_part_locked(struct source *s, struct packed_ring *r,
-                            const struct zstd_stretch *stretch)
-{
-    struct packed_state *p = s->state;
-    struct packed_part part = {.offset = r->known,
-                               .position = p->index.next,
-                               .provisional = p->index.count > 0,
-                               .begin = stretch->begin,
-                               .content = stretch->content,
-                               .most = stretch->most,
-                               .last = stretch->end == s->info.input_bytes};
-
-    if (!zstd_index_begin(&p->index, stretch->content, &part.number)) {
-        source_error(s, "out of memory");
-        return false;
-    }
-    zstd_index_advance(&p->index, stretch->content, stretch->most);
-    r->parts[r->part_count++] = part;
-    r->known += stretch->end - stretch->begin;
-    return true;
-}
-
-void packed_cut_locked(struct source *s, struct packed_ring *r)
+bool packed_cut_part_locked(struct source *s, uint64_t least, struct packed_part *part)
 {
     struct packed_state *p = s->state;
     struct zstd_stretch stretch;
@@ -81,31 +56,66 @@ void packed_cut_locked(struct source *s, struct packed_ring *r)
 
     p->cutting = true;
     waiters_unlock(&p->waiters);
-    found = zstd_cutter_next(p->cutter, p->part_least, &stretch);
+    found = zstd_cutter_next(p->cutter, least, &stretch);
     waiters_lock(&p->waiters);
     p->cutting = false;
-    if (!found || !add_part_locked(s, r, &stretch))
-        r->end = r->known;
+    if (!found)
+        return false;
+    *part = (struct packed_part){.begin = stretch.begin,
+                                 .end = stretch.end,
+                                 .position = p->index.next,
+                                 .provisional = p->index.count > 0,
+                                 .last = stretch.end == s->info.input_bytes,
+                                 .content = stretch.content,
+                                 .most = stretch.most};
+    if (!zstd_index_begin(&p->index, stretch.content, &part->number)) {
+        source_error(s, "out of memory");
+        return false;
+    }
+    zstd_index_advance(&p->index, stretch.content, stretch.most);
+    p->parts_cut++;
+    return true;
 }
 
-bool packed_pass_part(struct source *s, unsigned ring, uint64_t content)
+void packed_cut_locked(struct source *s, struct packed_ring *r)
 {
     struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[ring];
-    const struct packed_part *part;
-    uint64_t end;
-    bool good;
+    struct packed_part part;
 
-    waiters_lock(&p->waiters);
-    part = &r->parts[r->parts_done++];
-    end = part->position + content;
+    if (p->refused || p->torn || !packed_cut_part_locked(s, p->part_least, &part)) {
+        r->end = r->known;
+        return;
+    }
+    part.offset = r->known;
+    r->parts[r->part_count++] = part;
+    r->known += part.end - part.begin;
+}
+
+bool packed_note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
+{
+    struct packed_state *p = s->state;
+    const uint64_t end = part->position + content;
+
+    p->parts_noted++;
+    p->noted_input += part->end - part->begin;
+    p->noted_content += content;
     zstd_index_set_length(&p->index, part->number, content);
     if (content > part->most || (part->content != SOURCE_UNKNOWN && part->content != content))
         p->refused = true;
     else if (part->content == SOURCE_UNKNOWN && !part->last &&
              (end < s->data_offset || !zstd_index_is_boundary(&p->index, end)))
         p->torn = true;
-    good = !p->refused && !p->torn;
+    return !p->refused && !p->torn;
+}
+
+bool packed_pass_part(struct source *s, unsigned ring, uint64_t content)
+{
+    struct packed_state *p = s->state;
+    struct packed_ring *r = &p->rings[ring];
+    bool good;
+
+    waiters_lock(&p->waiters);
+    good = packed_note_content_locked(s, &r->parts[r->parts_done++], content);
     waiters_unlock(&p->waiters);
     return good;
 }
@@ -120,42 +130,59 @@ static uint64_t choose_part(const struct source *s, unsigned rings)
                                        : bytes;
 }
 
-/* Cuts the first part of each of so many rings; fewer are left where there are fewer parts. False
-   without memory. */
-UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
+/* Makes rings whose parts are cut as they are asked for. False without memory. */
+UNCHECKED static bool make_rings(struct source *s, unsigned rings, unsigned sharers)
 {
     struct packed_state *p = s->state;
-    struct zstd_stretch stretch;
-    unsigned i = 0;
 
-    p->part_least = choose_part(s, rings);
+    p->part_least = choose_part(s, sharers);
     p->cutter = malloc(sizeof *p->cutter);
     if (!p->cutter ||
         !packed_rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
         return false;
     zstd_cutter_init(p->cutter, s, s->data_offset, (unsigned)s->info.element_size);
     zstd_index_init(&p->index, s->data_offset, s->info.element_size);
-    while (i < p->ring_count && zstd_cutter_next(p->cutter, p->part_least, &stretch)) {
-        struct packed_ring *r = &p->rings[i++];
+    for (unsigned i = 0; i < rings; i++)
+        p->rings[i].end = SOURCE_UNKNOWN;
+    return true;
+}
 
-        r->end = SOURCE_UNKNOWN;
-        if (!add_part_locked(s, r, &stretch))
-            return false;
+bool packed_cut_ring(struct source *s)
+{
+    return make_rings(s, 1, 2);
+}
+
+/* Cuts the first part of each of so many rings; fewer are left where there are fewer parts. False
+   without memory. */
+UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
+{
+    struct packed_state *p = s->state;
+    unsigned i = 0;
+
+    if (!make_rings(s, rings, rings))
+        return false;
+    waiters_lock(&p->waiters);
+    while (i < rings && p->rings[i].end == SOURCE_UNKNOWN) {
+        packed_cut_locked(s, &p->rings[i]);
+        i += p->rings[i].part_count;
     }
+    waiters_unlock(&p->waiters);
     for (; p->ring_count > i; p->ring_count--)
         free(p->rings[p->ring_count - 1].parts);
     return true;
 }
 
+bool packed_can_cut(const struct source *s)
+{
+    return s->info.elements == s->promised && s->info.input_bytes >= 2 * PACKED_PART_LEAST &&
+           s->info.input_bytes <= ZSTD_CUTTER_INPUT_MAX && s->data_offset <= SOURCE_UNKNOWN / 4;
+}
+
 UNCHECKED unsigned packed_cut(struct source *s, unsigned rings)
 {
     struct packed_state *p = s->state;
-    const bool all = s->info.elements == s->promised;
 
-    if (rings == p->ring_count || p->pipe ||
-        (rings > 1 &&
-         (!all || s->info.input_bytes < 2 * PACKED_PART_LEAST ||
-          s->info.input_bytes > ZSTD_CUTTER_INPUT_MAX || s->data_offset > SOURCE_UNKNOWN / 4)))
+    if (rings == p->ring_count || p->pipe || (rings > 1 && !packed_can_cut(s)))
         return p->ring_count;
     packed_rings_free(p);
     if (rings > 1 && cut_first_parts(s, rings) && p->ring_count > 1)

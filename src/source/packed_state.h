@@ -3,6 +3,7 @@
  *
  *     packed.c       reading, feeding, the end
  *     packed_cut.c   the rings, and the parts of the input that they take
+ *     packed_share.c cores that decode parts, too
  */
 #ifndef GPUREDUCE_SOURCE_PACKED_STATE_H
 #define GPUREDUCE_SOURCE_PACKED_STATE_H
@@ -12,6 +13,7 @@
 #include "source/zstd/cutter.h"
 #include "source/zstd/frames.h"
 #include "source/zstd/index.h"
+#include "source/zstd/small.h"
 
 /*
  * A reader that keeps what it has read, so that it can be read again: what told the format of a
@@ -32,6 +34,7 @@ struct replay {
 struct packed_part {
     uint64_t offset;   /* of its first byte in the ring's input */
     uint64_t begin;    /* the same in the whole input */
+    uint64_t end;      /* behind it, in the whole input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
     bool provisional;  /* that is more than its true position */
     bool last;         /* it is the input's last part */
@@ -68,6 +71,28 @@ struct packed_ring {
     size_t feeding; /* the part that it takes from */
 };
 
+/* What a worker decodes. */
+struct packed_core {
+    struct zstd_small small;
+    struct packed_part part;
+};
+
+/* Of cores that decode beside a ring. */
+struct packed_share {
+    struct zstd_shared shared;
+    struct packed_part first; /* that is for a core */
+    bool has_first GUARDED_BY(source_role);
+    /* Until packed_call or packed_return, cores do not take the first, or any other. */
+    bool hold_first GUARDED_BY(source_role), hold GUARDED_BY(source_role);
+    unsigned helpers GUARDED_BY(source_role);
+    bool returning GUARDED_BY(source_role);  /* the ring's parts are for the cores: from the one */
+    size_t returned GUARDED_BY(source_role); /* of this number on */
+    uint64_t small_max;                      /* bytes of a frame that a core decodes */
+    uint64_t extra; /* bytes of input that a core may have present (small.h) */
+    unsigned count;
+    struct packed_core cores[];
+};
+
 struct packed_state {
     struct waiters waiters;  /* for its mutex */
     struct replay *pipe;     /* NULL of a file */
@@ -86,6 +111,12 @@ struct packed_state {
     bool cutting GUARDED_BY(source_role);            /* a worker cuts the next part */
     bool refused GUARDED_BY(source_role);
     bool torn GUARDED_BY(source_role); /* a part does not begin with an element */
+    /* Parts that have been cut, and those of which is known what they decode to; and of these,
+       bytes of input and of content. */
+    size_t parts_cut GUARDED_BY(source_role), parts_noted GUARDED_BY(source_role);
+    uint64_t noted_input GUARDED_BY(source_role), noted_content GUARDED_BY(source_role);
+
+    struct packed_share *share; /* where cores decode, too; otherwise NULL */
 };
 
 /* Makes rings that can have so many parts each. False without memory. */
@@ -94,6 +125,27 @@ void packed_rings_free(struct packed_state *p);
 
 /* Has the one ring take the whole input. */
 void packed_take_all(struct source *s);
+
+/* Whether the input may be cut at all. */
+bool packed_can_cut(const struct source *s);
+
+/* Makes one ring, which gets parts as it asks for them. False without memory. */
+bool packed_cut_ring(struct source *s);
+
+/* Cuts the next part, of `least` bytes at least. False when there is none, or without memory. Drops
+   the mutex meanwhile. Nobody else is cutting. */
+bool packed_cut_part_locked(struct source *s, uint64_t least, struct packed_part *part)
+    REQUIRES(source_role);
+
+/* A part has been decoded, to `content` bytes. False when that shows that all has to be decoded
+   once more. */
+bool packed_note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
+    REQUIRES(source_role);
+
+/* source_next, where cores decode, too. */
+enum source_status packed_next(struct source *s, const struct source_request *request,
+                               struct chunk *chunk);
+void packed_share_free(struct packed_state *p);
 
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
    cutting. */

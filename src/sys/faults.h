@@ -1,6 +1,6 @@
 /*
  * Failures on purpose, for tests/cli/cuda_faults.sh. Only a build that was configured with
- * --enable-faults has them; in any other, both functions are constant.
+ * --enable-faults has them; in any other, all functions are constant.
  */
 #ifndef GPUREDUCE_FAULTS_H
 #define GPUREDUCE_FAULTS_H
@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Whether the CUDA call whose result is looked at now is to count as failed. GPUREDUCE_CUDA_FAULT
    is the number of that call, from 1; with a + behind it all that follow fail as well, as they do
@@ -45,6 +46,22 @@ static inline bool faults_call_gpu(void)
 #ifdef FAULTS
     return getenv("GPUREDUCE_CALL_GPU") != NULL;
 #else
+    return false;
+#endif
+}
+
+/* Of a file that cores share with a GPU that is called in so: whether the GPU is to come `when`.
+   GPUREDUCE_CALL_GPU is "first": before the cores begin; "last": when they have left nothing;
+   "soon": as soon as it is ready, and nobody waits for it; otherwise they wait when they have had
+   a part. */
+static inline bool faults_gpu_comes(const char *when)
+{
+#ifdef FAULTS
+    const char *call = getenv("GPUREDUCE_CALL_GPU");
+
+    return call && strcmp(call, when) == 0;
+#else
+    (void)when;
     return false;
 #endif
 }

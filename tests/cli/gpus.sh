@@ -432,6 +432,120 @@ both 'a wrong checksum among such frames' amid
 # A GPU that fails in the middle of it.
 fails_amid 'such frames' silent 350 450 550
 
+# auto: cores and a GPU share a file of many frames. Here the GPU comes when a core has had the first
+# part; or first, so that cores are late; or last, when nothing is left. One that waits for ever
+# fails.
+shared() {
+    name=$1
+    shift
+    "$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" "$@" >cpu.out 2>cpu.err
+    echo $? >>cpu.out
+    for when in amid first last; do
+        GPUREDUCE_CALL_GPU=$when timeout $hang "$GPUREDUCE" -q -D auto --format=raw+zstd "$ops" "$@" >auto.out 2>auto.err
+        echo $? >>auto.out
+        if cmp -s cpu.out auto.out && cmp -s cpu.err auto.err; then
+            pass "cores and a GPU, $when, $name"
+        else
+            fail "cores and a GPU, $when, $name"
+            for file in cpu.out cpu.err auto.out auto.err; do
+                echo "# $file:"
+                show "$file"
+            done
+        fi
+    done
+}
+hang=120
+for file in even torn hinted lying silent silent_words silent_torn silent_late silent_small mingled \
+    mingled_hints mingled_lies long among damaged amid nans.zst one; do
+    shared "$file, one thread" -j 1 $file
+    shared "$file, four threads, f64" -j 4 -t f64 $file
+done
+[ -z "$PZSTD" ] || shared 'frames of pzstd' -j 4 pz
+shared 'without checks' --no-check even
+for skip in 4 3 6400 100000; do
+    shared "$skip bytes left out" --skip $skip silent
+    shared "$skip bytes left out, and some behind" --skip $skip --length 50000 even
+done
+shared 'a NaN that ends it all' --nan=error nans.zst
+shared 'an array, and more behind it' --format=zstd array.npy.zst
+shared 'more threads than parts' -j 7 silent_small
+for place in 4 20000 60000 100000; do
+    cp even damaged
+    printf '\245\132\245' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    shared "damage at byte $place" -j 3 damaged
+    head -c $place even >damaged
+    shared "cut off at byte $place" -j 3 damaged
+done
+length=$(wc -c <frame0)
+for place in $((length - 4)) $((length / 2)); do # of the frame that a core has for certain
+    cp even damaged
+    printf 'abcd' | dd of=damaged bs=1 seek=$place conv=notrunc 2>/dev/null
+    shared "damage at byte $place, a core's" -j 2 damaged
+done
+
+# What each of them has had. Two threads help with the GPU, so that it has all but the first part.
+of_cpu() {
+    sed -n '/^  cpu  /{n;s/^ *\([0-9]*\) bytes.*/\1/p;}' err
+}
+of_all() {
+    sed -n '/^  cpu  /,/phase/s/^ *\([0-9]*\) bytes, .*/\1/p' err | awk '{ sum += $1 } END { print sum }'
+}
+of_decoders() {
+    awk '$1 == "unpack" || $1 == "decode" { sum += $3 } END { print sum + 0 }' err
+}
+for file in even silent mingled_hints; do
+    for threads in 1 2 5; do
+        for when in amid first last; do
+            environment="GPUREDUCE_CALL_GPU=$when timeout $hang"
+            run -v -j $threads --format=raw+zstd -o count $file
+            case $when,$threads in
+            last,*) least=$size most=$size ;;
+            *,5) least=1 most=$size ;;
+            *) least=1 most=$((size / 20)) ;;
+            esac
+            ok "$file, $threads threads, $when: cores and GPU have had all of it together" \
+                test "$status" -eq 0 -a "$(of_all)" -eq "$size" -a "$(of_cpu)" -ge "$least" -a "$(of_cpu)" -le "$most"
+            ok "$file, $threads threads, $when: nothing was decoded twice" test "$(of_decoders)" -eq "$size"
+        done
+    done
+done
+environment="GPUREDUCE_CALL_GPU=amid timeout $hang"
+run -v -j 2 --json --format=raw+zstd -o count silent
+ok 'the JSON of it has what each of them decoded' \
+    grep -q '"decode": {"bytes": [1-9].*"unpack": {"bytes": [1-9]' out
+ok 'and when the GPU joined in, whoever fed it' \
+    grep -q '"engine": "gpu".*"joined_seconds": [0.]*[1-9][0-9.]*, "source_seconds"' out
+
+# The GPU fails: cores do its part once more. The first call that is not of making it ready is looked
+# for: one that has nothing to do makes few others.
+expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" silent)
+fails_beside_cores() { # WHEN THREADS FAULT: sets $failed if it does, and with a warning
+    environment="GPUREDUCE_CALL_GPU=$1 GPUREDUCE_CUDA_FAULT=$3 timeout $hang"
+    run -q -j "$2" --format=raw+zstd "$ops" silent
+    is "cores and a GPU, $1, $2 threads, call $3" 0 "$expected" '*'
+    failed=$(grep -c 'silent: GPU failed: .*; continuing on the CPU' err)
+}
+ready=1 begun=500
+while [ $((begun - ready)) -gt 1 ]; do
+    fails_beside_cores amid 1 $(((ready + begun) / 2))+
+    [ "$failed" -eq 1 ] && begun=$(((ready + begun) / 2)) || ready=$(((ready + begun) / 2))
+done
+for when in amid first last; do
+    for threads in 1 4; do
+        count=0
+        for call in 1 2 3 40 130 $((begun - 1)) "$begun" $((begun + 1)) $((begun + 2)) $((begun + 9)) \
+            $((begun + 30)) $((begun + 100)) $((begun + 250)) $((begun + 600)) $((begun + 1200)); do
+            for fault in "$call" "$call+"; do
+                fails_beside_cores $when $threads "$fault"
+                count=$((count + failed))
+            done
+        done
+        ok "$when, $threads threads, beside cores it failed $count times in the middle of the work" \
+            test $count -gt 3
+    done
+done
+environment=
+
 # One after the other.
 "$GPUREDUCE" -q -D cpu --format=auto "$ops" -t u16 bits even one torn bits hinted >cpu.out
 "$GPUREDUCE" -q -D gpu:0,1,2,3 --format=auto "$ops" -t u16 bits even one torn bits hinted >gpu.out

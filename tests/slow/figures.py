@@ -6,7 +6,7 @@ its rate in GB/s (10^9 bytes of elements a second) with the lowest and the highe
 it is compared with. Rates are those that the program prints (from the first read to the result), or
 for whole processes, whose rows say so, from start to end.
 
-Sections: cores, quantiles, axis, arrays, diff, zstd, gpus. Without any: all that this machine can run.
+Sections: cores, quantiles, axis, arrays, diff, zstd, gpus, share. Without any: all that this machine can run.
 It needs Python 3.8; NumPy for the rows that name it, libzstd for zstd.
 
     --program=PATH   gpureduce (src/gpureduce); gpureduce-bench is looked for beside it
@@ -15,6 +15,8 @@ It needs Python 3.8; NumPy for the rows that name it, libzstd for zstd.
     --rounds=N       how often each command runs (5)
     --threads=N      at most (all)
     --dir=DIRECTORY  for data, best on a file system in memory (/dev/shm)
+    --faults=PATH    gpureduce of a build configured with --enable-faults: for rows of share where a GPU
+                     is called in whatever auto thinks of it
     --devices=LIST   engines, as --device takes them, separated by blanks: "cpu gpu gpu:0,1" (cpu, and
                      gpu where there is one)
 """
@@ -39,10 +41,10 @@ options = None
 work = None
 
 
-def rate(command, size, whole=False):
+def rate(command, size, whole=False, **environment):
     """Runs a command; its rate in GB/s, or the text of what went wrong."""
     began = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environment})
     took = time.perf_counter() - began
     if done.returncode not in (0, 1) or (done.returncode and done.stderr):
         return (done.stderr.decode(errors="replace").strip().split("\n") or ["failed"])[-1][:90]
@@ -75,6 +77,7 @@ class Table:
                 )
 
     def print(self):
+        """Returns the medians, by the names of the rows; of rows that failed there are none."""
         found = {}
         for turn in range(options.rounds + 1):
             for name, run, _ in self.rows:
@@ -96,6 +99,7 @@ class Table:
                 f" {part} | {beside if part else ''} |"
             )
         sys.stdout.flush()
+        return {name: statistics.median(values) for name, values in found.items() if isinstance(values, list)}
 
 
 def generate(name, kind, dtype, size):
@@ -424,12 +428,75 @@ def gpus():
                 row = ["-D" + device, "-tf32", *check, "--json", file]
                 beside = " ".join(["-D", several[0], *check])
                 table.add(" ".join(["-D", device, *check]), size, row, beside)
+        # Cores alone, and with a GPU where auto makes one ready: whole processes, for its end counts.
+        for device in ("cpu", "auto"):
+            table.add(f"-D {device}, whole process", size, ["-D" + device, "-tf32", file], "-D cpu, whole process", whole=True)
         table.print()
+
+
+def who_decoded(command):
+    """What --json says of who had how much, in a few words."""
+    done = subprocess.run([*command, "-v", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        found = json.loads(done.stdout.decode().split("\n")[0])
+        had = [f"{e['engine']} {e['percent']:.0f} %, from {e['joined_seconds']:.2f} s on" for e in found["engines"]]
+        return "; ".join(had) + (f"; no GPU: {found['gpu_absence']}" if found["gpu_absence"] else "")
+    except (ValueError, KeyError, TypeError):
+        return "it failed"
+
+
+def share():
+    """Files of many frames, as pzstd makes them, by cores, by a GPU, and as auto shares them. Whole
+    processes, for the beginning and the end of a GPU count."""
+    lib = Zstd()
+    gib = 1 << 30
+    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    most = options.bytes if options.given else min(32 * gib, available // 2, shutil.disk_usage(work).free // 5 * 4)
+    sizes = [size for size in (4 * gib, 8 * gib, 16 * gib, 32 * gib) if size <= most] or [most]
+    slower = []
+    for kind in ("normal", "field"):
+        path = generate(f"share-{kind}.f32", kind, "f32", sizes[0])
+        base, file = os.path.join(work, f"base-{kind}.zst"), os.path.join(work, f"share-{kind}.zst")
+        with open(path, "rb") as data, open(base, "wb") as out, concurrent.futures.ThreadPoolExecutor() as pool:
+            while piece := data.read(gib):
+                def compress(at, piece=piece):
+                    return lib.compress(piece[at : at + 8 * MIB], 1, stated=False)
+                for frame in pool.map(compress, range(0, len(piece), 8 * MIB)):
+                    out.write(struct.pack("<III", 0x184D2A50, 4, len(frame)))
+                    out.write(frame)
+        os.unlink(path)
+        done = 0
+        for size in sizes:
+            with open(file, "ab") as out:  # larger ones hold the same frames several times
+                while done < size:
+                    with open(base, "rb") as again:
+                        shutil.copyfileobj(again, out, 16 * MIB)
+                    done += sizes[0]
+            ratio = size / os.path.getsize(file)
+            table = Table(f"Cores and a GPU: {kind} f32 in pzstd's frames of 8 MiB, {size >> 20} MiB, ratio {ratio:.2f}, whole processes")
+            engines = [f"-D {device}" for device in options.devices if device in ("cpu", "gpu")]
+            command = {name: ["-D" + name.split()[1], "-tf32", file] for name in (*engines, "-D auto")}
+            for name in command:
+                table.add(name, size, command[name], "-D cpu", whole=True)
+            if options.faults:
+                def soon(file=file, size=size):
+                    return rate([options.faults, "-Dauto", "-tf32", file], size, True, GPUREDUCE_CALL_GPU="soon")
+                table.add("-D auto, the GPU called in at once", size, soon, "-D cpu")
+            medians = table.print()
+            single = [medians[name] for name in engines if name in medians]
+            if "-D auto" in medians and single:
+                part = medians["-D auto"] / max(single)
+                print(f"\nauto comes to {part:.2f} of the better engine. It had: {who_decoded([options.program, *command['-D auto']])}")
+                if part < 0.97:
+                    slower.append(f"{kind}, {size >> 20} MiB: {part:.2f}")
+        os.unlink(base)
+        os.unlink(file)
+    print("\nWhere auto is slower than the better engine alone, by more than 3 %:", "; ".join(slower) or "nowhere")
 
 
 def main():
     global options, work
-    sections = {f.__name__: f for f in (cores, quantiles, axis, arrays, diff, zstd, gpus)}
+    sections = {f.__name__: f for f in (cores, quantiles, axis, arrays, diff, zstd, gpus, share)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("--program", default="src/gpureduce")
     parser.add_argument("--old")
@@ -437,17 +504,20 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--dir", default="/dev/shm")
+    parser.add_argument("--faults")
     parser.add_argument("--devices")
     parser.add_argument("section", nargs="*", choices=[[], *sections])
     options = parser.parse_args()
     available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    options.given = bool(options.bytes)
     options.bytes = options.bytes * MIB if options.bytes else max(256 * MIB, min(16 << 30, available // 8 >> 28 << 28))
     options.program = os.path.abspath(options.program)
+    options.faults = options.faults and os.path.abspath(options.faults)
     options.bench = os.path.join(os.path.dirname(options.program), "gpureduce-bench")
     probe = subprocess.run([options.program, "-Dgpu", "-q", "-tu8", "-ocount", options.program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     options.devices = options.devices.split() if options.devices else ["cpu"] + ["gpu"] * (probe.returncode == 0)
     with tempfile.TemporaryDirectory(dir=options.dir) as work:
-        for name in options.section or [n for n in sections if n != "gpus" or len(options.devices) > 1]:
+        for name in options.section or [n for n in sections if n not in ("gpus", "share") or len(options.devices) > 1]:
             sections[name]()
 
 

@@ -239,8 +239,113 @@ static const struct {
     {"a test wants it", {.cores = 64, .input = 1, .content = 1, .forced = true}, NULL},
 };
 
+/* Compressed files of many frames that cores decode, and what is to be done about a GPU. */
+static const struct {
+    const char *name;
+    struct share_observation o;
+    enum gpu_action action;
+} shares[] = {
+    {"16 cores, nothing known yet", {.workers = 16, .left = 64 * GB}, GPU_WAIT},
+    {"16 cores at 10 GB/s, 64 GB to go",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 64 * GB},
+     GPU_OPEN},
+    {"the same, and what they make of it is not known",
+     {.workers = 16, .rate = 10, .left = 64 * GB},
+     GPU_WAIT},
+    {"5 GB to go: the cores are done before it could begin",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 5 * GB},
+     GPU_WAIT},
+    {"9 GB to go: it could begin, and its end takes longer than it saves",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 9 * GB},
+     GPU_WAIT},
+    {"20 GB to go", {.workers = 16, .rate = 10, .ratio = 1.08, .left = 20 * GB}, GPU_OPEN},
+    {"20 GB to go, and it is being opened",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 20 * GB, .gpu = GPU_OPENING},
+     GPU_WAIT},
+    {"20 GB to go, and it is ready",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 20 * GB, .gpu = GPU_READY},
+     GPU_FEED},
+    {"6 GB to go, and it is ready",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 6 * GB, .gpu = GPU_READY},
+     GPU_WAIT},
+    {"20 GB to go, and it has a part",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 20 * GB, .gpu = GPU_READY, .fed = true},
+     GPU_WAIT},
+    {"20 GB to go, and it has failed",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 20 * GB, .gpu = GPU_FAILED},
+     GPU_WAIT},
+    {"20 GB to go, and it has no kernels for it",
+     {.workers = 16, .rate = 10, .ratio = 1.08, .left = 20 * GB, .no_kernels = true},
+     GPU_WAIT},
+    {"20 GB to go, on a disk",
+     {.workers = 16, .rate = 2, .ratio = 1.08, .left = 20 * GB, .waits_for_storage = true},
+     GPU_WAIT},
+    {"20 GB to go that decode to 25 times as much: the GPU's decoder is no faster",
+     {.workers = 64, .rate = 2, .ratio = 25, .left = 20 * GB},
+     GPU_OPEN},
+    {"the same, cores that decode as fast as the GPU, all of which feed it",
+     {.workers = 16, .rate = 2, .ratio = 25, .left = 20 * GB},
+     GPU_WAIT},
+    {"64 cores at 40 GB/s, 64 GB to go: three quarters of them go on",
+     {.workers = 64, .rate = 40, .ratio = 1.08, .left = 64 * GB},
+     GPU_WAIT},
+    {"four times as much", {.workers = 64, .rate = 40, .ratio = 1.08, .left = 256 * GB}, GPU_OPEN},
+    {"one core at 0.6 GB/s, which feeds more than it decodes",
+     {.workers = 1, .rate = 0.6, .ratio = 1.08, .left = 2 * GB},
+     GPU_OPEN},
+    {"forced, nothing known", {.forced = true, .left = 1}, GPU_OPEN},
+    {"forced, and it is ready", {.forced = true, .gpu = GPU_READY}, GPU_FEED},
+    {"forced, and it has failed", {.forced = true, .gpu = GPU_FAILED}, GPU_WAIT},
+};
+
+/* Whether to begin so. */
+static const struct {
+    const char *name;
+    struct unpack_observation o;
+    const char *not_so; /* NULL: it is begun */
+} share_begins[] = {
+    {"16 GB, 16 cores", {.cores = 16, .input = 16 * GB, .content = GB / 1000}, NULL},
+    {"8 GB, 16 cores",
+     {.cores = 16, .input = 8 * GB, .content = GB / 1000},
+     "the CPU decompresses it as soon"},
+    {"8 GB, 4 cores", {.cores = 4, .input = 8 * GB, .content = UINT64_MAX}, NULL},
+    {"the GPU is being opened",
+     {.cores = 16, .input = 16 * GB, .content = GB / 1000, .gpu = GPU_OPENING},
+     NULL},
+    {"the GPU is ready",
+     {.cores = 16, .input = 16 * GB, .content = GB / 1000, .gpu = GPU_READY},
+     "it can begin as soon as the cores"},
+    {"no GPU", {.cores = 16, .input = 16 * GB, .content = GB / 1000, .gpu = GPU_FAILED}, ""},
+    {"what the GPU has no kernels for",
+     {.cores = 16, .input = 16 * GB, .content = GB / 1000, .no_kernels = true},
+     "it has no kernels for these operations"},
+    {"a test wants it", {.cores = 64, .input = 1, .content = 1, .forced = true}, NULL},
+};
+
+static void check_shares(void)
+{
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        enum gpu_action action = gpu_policy_share(&shares[i].o);
+
+        tap_ok(action == shares[i].action, "frames for cores, %s: %s", shares[i].name,
+               actions[shares[i].action]);
+        if (action != shares[i].action)
+            tap_note("it is to %s", actions[action]);
+    }
+    for (size_t i = 0; i < sizeof share_begins / sizeof *share_begins; i++) {
+        const char *found = gpu_policy_share_begins(&share_begins[i].o);
+        const char *expected = share_begins[i].not_so;
+        bool same = (!found && !expected) || (found && expected && strcmp(found, expected) == 0);
+
+        tap_ok(same, "cores begin, %s: %s", share_begins[i].name, expected ? expected : "yes");
+        if (!same)
+            tap_note("%s", found ? found : "yes");
+    }
+}
+
 int main(void)
 {
+    check_shares();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const char *skipped = gpu_policy_unpack(&files[i].o), *expected = files[i].skipped;
         bool same =
