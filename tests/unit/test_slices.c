@@ -6,9 +6,11 @@
 
 #include "engine/cpu/slices.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/spread.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
@@ -262,9 +264,89 @@ static void check_merge(void)
     }
 }
 
+/* Records of parts as a GPU finds them. The numbers of each hold its sums; those of two do not hold
+   both, and what they lack, the last of a sum and the last of a square, decides how these are
+   rounded. A part that has not been found counts nothing. */
+static void check_records(enum cpu_slices_kind kind)
+{
+    enum { PARTS = 4, SQUARES = ENGINE_SLICE_SQUARES };
+    static double high[PARTS] = {0x1p60, 0x1p100, NAN, 0}, low[PARTS] = {0x1p-20, 0x1p47, 1, 0};
+    static double squares[SQUARES][PARTS] = {{0x1p200, 0x1p147, 1, -0x1p90},
+                                             {0x1p90, 0, 1, -0x1p30},
+                                             {0x1p30, 0, 1, -0x1p-30},
+                                             {0x1p-30, 0, 1, 0},
+                                             {0x1p-90, 0, 1, 0}};
+    static int64_t min[PARTS] = {5, -7, -9, -7}, max[PARTS] = {5, 5, 9, 4},
+                   least[PARTS] = {4, 3, 0, 5};
+    static uint32_t min_index[PARTS] = {1, 2, 0, 3}, max_index[PARTS] = {3, 1, 0, 2};
+    static uint32_t zeros[PARTS] = {1, 2, 99, 4}, negative[PARTS] = {8, 16, 99, 32};
+    static uint32_t subnormal[PARTS] = {1, 1, 99, 1};
+    static double absolute[PARTS] = {3, 4, 99, 5}, absolute_low[PARTS] = {0x1p-60, 0, 99, 0};
+    const struct engine_found found = {
+        .high = high,
+        .low = low,
+        .min = min,
+        .max = max,
+        .element_keys = true,
+        .more = {.min_index = min_index,
+                 .max_index = max_index,
+                 .absolute = absolute,
+                 .absolute_low = absolute_low,
+                 .squares = {squares[0], squares[1], squares[2], squares[3], squares[4]},
+                 .least = least,
+                 .zeros = zeros,
+                 .negative = negative,
+                 .subnormal = subnormal}};
+    const double sums[] = {0x1p60, 0x1p-20, 0x1p100, 0x1p47}, all[] = {0x1p200, 0x1p147, 0x1p-90};
+    const struct partial_types types = partial_types_of(ELEMENT_F64);
+    const struct spread_terms terms = {.type = ELEMENT_F64, .types = types};
+
+    /* All into one slice; or the first into another, which is merged. */
+    for (int shared = 0; shared < 2; shared++) {
+        struct cpu_slices s, other;
+        struct cpu_slicer z;
+        struct result result;
+        struct partial p;
+
+        if (!cpu_slicer_open(&z, cpu_kernels_choose(), ELEMENT_F64, PARTIAL_ALL, false) ||
+            !cpu_slices_open(&s, kind, ELEMENT_F64, PARTIAL_ALL, 3) ||
+            !cpu_slices_open(&other, kind, ELEMENT_F64, PARTIAL_ALL, 3))
+            abort();
+        /* Slice 1, of the indices from 100, 200 and so on, later ones first. */
+        for (size_t part = PARTS; part > 0; part--)
+            cpu_slicer_put(&z, part == 1 && shared ? &other : &s, 1, 1, &found, part - 1, 1,
+                           100 * part);
+        tap_ok(shared || s.used[1], "records: a partial result takes what numbers do not hold");
+        if (shared)
+            cpu_slicer_merge(&z, &s, 0, &other, 0, 3);
+        cpu_slices_partial(&s, 1, 1000, &p);
+        partial_finish(&p, false, &result);
+        spread_finish(&p, &terms, &result);
+        tap_ok(oracle_same(result.sum, oracle_sum(sums, 4)), "records: sum %a", result.sum);
+        tap_ok(oracle_same(result.sumsq, oracle_sum(all, 3)) && result.sumsq > 0x1p200,
+               "records: sum of squares %a", result.sumsq);
+        tap_ok(result.l1 == 12, "records: sum of magnitudes %a", result.l1);
+        tap_ok(p.min_key == -7 && p.min_index == 202 && p.max_key == 5 && p.max_index == 103,
+               "records: extremes and where they are first");
+        tap_ok(p.least_magnitude == 3 && p.zeros == 7 && p.negative == 56 && p.subnormal == 3,
+               "records: counts");
+        cpu_slices_partial(&s, 0, 0, &p);
+        tap_ok(p.zeros == 0 && p.min_index == PARTIAL_NO_INDEX, "records: other slices have none");
+        cpu_slices_clear(&s, 3);
+        cpu_slices_partial(&s, 1, 0, &p);
+        tap_ok(p.zeros == 0 && p.squares.pending == 0, "records: cleared");
+        tap_ok(!z.failed, "records: memory");
+        cpu_slices_close(&other);
+        cpu_slices_close(&s);
+        cpu_slicer_close(&z);
+    }
+}
+
 int main(void)
 {
     check_merge();
+    check_records(CPU_SLICES_ROWS);
+    check_records(CPU_SLICES_COLUMNS);
     for (int t = 0; t < ELEMENT_FLOATS; t++) {
         check_type((enum element_type)t, CPU_SLICES_ROWS);
         check_type((enum element_type)t, CPU_SLICES_COLUMNS);
