@@ -17,7 +17,6 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
     typedef struct spread_reducer<f32_first, FINDS> thread_reducer;
     __shared__ typename thread_reducer::memory shared;
     thread_reducer r;
-    const bool ahead = spread_tuning<f32_first>::AHEAD;
     const unsigned full = (unsigned)(job.count / thread_reducer::TILE);
     unsigned tile = blockIdx.x;
 
@@ -26,17 +25,13 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
     r.begin(&shared, job.count, NULL);
     typename thread_reducer::group next;
 
-    if (ahead && tile < full)
+    if (tile < full)
         thread_reducer::load(&next, job.data, tile);
-#pragma unroll(SPREAD_TURNS)
+#pragma unroll 1
     for (; tile < full && !r.leaves(); tile += gridDim.x) {
-        typename thread_reducer::group g;
+        typename thread_reducer::group g = next;
 
-        if (ahead)
-            g = next;
-        else
-            thread_reducer::load(&g, job.data, tile);
-        if (ahead && tile + gridDim.x < full)
+        if (tile + gridDim.x < full)
             thread_reducer::load(&next, job.data, tile + gridDim.x);
         thread_reducer::arrange(&g, job.swap);
         r.take(&g, tile);
@@ -92,7 +87,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (mine && tile < full)
         thread_reducer::load(&next, job.data, tile);
     turn();
-#pragma unroll(SPREAD_TURNS)
+#pragma unroll 1
     while (tile < full) {
         typename thread_reducer::group g = next;
         const bool had = mine;

@@ -74,20 +74,9 @@ template <int blocks, bool integers, bool bins> struct spread_tuned {
 template <typename Type> struct spread_tuning;
 template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
 };
-/* Which of three ways is compiled, until they have been measured: doc/tuning.md says what each is.
- */
-#ifndef GPUREDUCE_SPREAD_VARIANT
-#    define GPUREDUCE_SPREAD_VARIANT 3
-#endif
-template <>
-struct spread_tuning<f32_first>
-    : spread_tuned<GPUREDUCE_SPREAD_VARIANT == 2 ? 3 : 2, false, false> {
-    static const bool LEVELS = GPUREDUCE_SPREAD_VARIANT != 2;
-    static const bool AHEAD = GPUREDUCE_SPREAD_VARIANT != 2; /* loads run a tile ahead */
+template <> struct spread_tuning<f32_first> : spread_tuned<2, false, false> {
+    static const bool LEVELS = true;
 };
-/* Turns of their loops that follow each other in the code: with two the group that comes next need
-   not be moved to where the one before was. */
-static const int SPREAD_TURNS = GPUREDUCE_SPREAD_VARIANT == 1 ? 2 : 1;
 template <> struct spread_tuning<f32_left> : spread_tuned<1, false, false> {
     static const bool LEVELS = true;
 };
