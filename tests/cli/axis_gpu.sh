@@ -2,8 +2,8 @@
 # --axis on a GPU: the same bytes as the CPU's, whatever the shape and the elements are. By a GPU,
 # where there is one, and by the program with an emulated GPU, whose kernels run on the host.
 #
-# The emulated GPU has every combination. The real one, which takes a second to begin with, has every
-# fourth, from CHECK_SEED on; the unit test test_slice_cuda has its kernels.
+# The emulated GPU has every combination. The real one has some; the unit test test_slice_cuda has its
+# kernels.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
@@ -13,12 +13,8 @@ python=$(command -v python3)
 gpu_programs 'slices on a GPU' data/raw/mixed-le.f32 "$bench"
 
 # both NAME [OPTION...] FILE...
-combination=${CHECK_SEED:-0}
 both() {
-    combination=$((combination + 1))
-    if emulated || [ $((combination % 4)) -eq 0 ]; then
-        gpu_as_cpu -q "$@"
-    fi
+    gpu_as_cpu -q "$@"
 }
 
 # 480000 bytes each: 120000 elements of f32, 60000 of f64, 240000 of f16.
@@ -71,8 +67,7 @@ for GPUREDUCE in $programs; do
     kinds='normal wide full sparse cancel zeros odd'
 
     # Each shape and each type, of each kind of data.
-    shapes='-1,1 -1,3 -1,40 -1,1000 3,-1 4,-1,2,5'
-    ! emulated || shapes="$shapes -1,2 -1,16 2,-1 30,-1,20"
+    shapes='-1,1 -1,3 -1,40 -1,1000 3,-1 4,-1,2,5 -1,2 -1,16 2,-1 30,-1,20'
     for axis in 0 1; do
         for shape in $shapes; do
             # shellcheck disable=SC2086 # several names
@@ -88,10 +83,8 @@ for GPUREDUCE in $programs; do
             size=${chunks%:*} threads=${chunks#*:}
             both "chunks of $size, $threads threads, axis $axis" -j "$threads" \
                 --chunk-size="$size" -o sum,max --shape=20,-1,60 --axis=$axis normal
-            [ $chunks = 256:4 ] || emulated &&
-                both "chunks of $size, $threads threads, axis $axis, odd" -j "$threads" \
-                    --chunk-size="$size" -o sum,min,count,nan --shape=3,-1,8 --axis=$axis odd
-            [ $chunks != 70000:4 ] || emulated || break
+            both "chunks of $size, $threads threads, axis $axis, odd" -j "$threads" \
+                --chunk-size="$size" -o sum,min,count,nan --shape=3,-1,8 --axis=$axis odd
         done
     done
     for nan in propagate skip error; do
@@ -129,9 +122,7 @@ for GPUREDUCE in $programs; do
         done
         both "$type, chunks" -j 3 --chunk-size=30000 -t "$type" -o sum,min --shape=-1,100 --axis=0 normal
     done
-    lengths='16 257 1025'
-    ! emulated || lengths='1 3 15 16 17 255 256 257 1023 1024 1025'
-    for length in $lengths; do
+    for length in 1 3 15 16 17 255 256 257 1023 1024 1025; do
         for kind in normal odd; do
             head -c $((100000 - 100000 % (4 * length))) $kind >piece
             for axis in 0 1; do
@@ -160,9 +151,7 @@ for GPUREDUCE in $programs; do
     both 'quantiles' -o median --shape=-1,100 --axis=0 normal
 
     # More columns than workers have accumulators for: in strips, of a file; and in order.
-    wide_kinds='wide_normal wide_odd'
-    ! emulated || wide_kinds="$wide_kinds wide_full"
-    for kind in $wide_kinds; do
+    for kind in wide_normal wide_odd wide_full; do
         for options in '-j 1' '-j 4 --chunk-size=400000' '-t f64' '-t >f2 -j 3'; do
             # shellcheck disable=SC2086 # several options
             both "many columns, $kind, $options" $options -o sum,mean,min,max --shape=20,-1 --axis=0 \

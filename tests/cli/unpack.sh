@@ -2,8 +2,6 @@
 # zstd that a GPU decodes and reduces: the same bits, words and exit statuses as the CPU's, whatever
 # the input is. By a GPU, where there is one, and by the program with an emulated GPU, whose batches
 # are so small that these files have many.
-#
-# The emulated GPU has every file by a pipe as well; the real one has one of each group by a pipe.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
@@ -16,7 +14,7 @@ both() {
     gpu_as_cpu "-q $ops" "$@"
 }
 
-# piped NAME OPTIONS FILE...: the same, each file by a pipe, of which a real GPU has the first.
+# piped NAME OPTIONS FILE...: the same, each file by a pipe.
 piped() {
     piped_name=$1 piped_options=$2
     shift 2
@@ -24,7 +22,6 @@ piped() {
         cp "$piped_file" piped
         # shellcheck disable=SC2086 # several words, or none
         both "$piped_name: $piped_file by a pipe" $piped_options -
-        emulated || break
     done
 }
 

@@ -149,37 +149,62 @@ else
 fi
 
 #
-# Each by the CPU; then under each tool.
+# Each by the CPU; then under each tool, so many at a time. What has run is said at once.
 #
 one=${CHECK_SHARE%/*} of=${CHECK_SHARE#*/}
 awk -v one="$one" -v of="$of" 'NR % of == one % of { print }' cases >chosen
-# shellcheck disable=SC2016 # for the inner shell
-each() { # COMMAND: for every line, N the number of which $1 is.
-    awk '{ print NR }' chosen | xargs -P "$SANITIZE_JOBS" -I{} sh -c "
-        line=\$(sed -n \"\$1p\" chosen); $1" sh {}
+
+# by OUT ERR STATUS COMMAND...: the command's output, messages and exit status.
+by() {
+    by_out=$1 by_err=$2 by_status=$3
+    shift 3
+    "$@" >"$by_out" 2>"$by_err"
+    echo $? >"$by_status"
 }
-each "gpureduce -q -D cpu \$line >cpu.\$1 2>cpu.err.\$1; echo \$? >cpu.status.\$1"
+
+number=0
+while read -r line; do
+    number=$((number + 1))
+    # shellcheck disable=SC2086 # several words
+    by cpu.$number cpu.err.$number cpu.status.$number gpureduce -q -D cpu $line
+done <chosen
 [ "$(cat cpu.err.* | wc -l)" -le 10 ] || fatal "not what was meant: $(sort cpu.err.* | uniq -c)"
 
+# tell TOOL NUMBER: what became of a command.
+tell() {
+    line=$(sed -n "$2p" chosen)
+    if cmp -s "cpu.$2" "out.$2" && cmp -s "cpu.err.$2" "err.$2" &&
+        cmp -s "cpu.status.$2" "status.$2"; then
+        pass "$1: $line"
+    else
+        fail "$1: $line"
+        echo "# exit status $(cat "status.$2"), by the CPU $(cat "cpu.status.$2")"
+        [ ! -e "log.$2" ] || show "log.$2"
+        diff "cpu.$2" "out.$2" >compare.diff
+        diff "cpu.err.$2" "err.$2" >>compare.diff
+        show compare.diff 10
+    fi
+}
+
+count=$(wc -l <chosen)
 for tool in $SANITIZE_TOOLS; do
-    under=
-    [ -z "$SANITIZER" ] ||
-        under="$SANITIZER --tool $tool --error-exitcode 99 --print-limit 5 --log-file log.\$1"
-    each "$under gpureduce -q -D gpu \$line >out.\$1 2>err.\$1; echo \$? >status.\$1"
     number=0
-    while read -r line; do
-        number=$((number + 1))
-        if cmp -s cpu.$number out.$number && cmp -s cpu.err.$number err.$number &&
-            cmp -s cpu.status.$number status.$number; then
-            pass "$tool: $line"
-        else
-            fail "$tool: $line"
-            echo "# exit status $(cat status.$number), by the CPU $(cat cpu.status.$number)"
-            [ ! -e log.$number ] || show log.$number
-            diff cpu.$number out.$number >compare.diff
-            diff cpu.err.$number err.$number >>compare.diff
-            show compare.diff 10
-        fi
-    done <chosen
+    while [ $number -lt "$count" ]; do
+        begun=$number
+        while [ $number -lt "$count" ] && [ $number -lt $((begun + SANITIZE_JOBS)) ]; do
+            number=$((number + 1))
+            under=
+            [ -z "$SANITIZER" ] ||
+                under="$SANITIZER --tool $tool --error-exitcode 99 --print-limit 5 --log-file log.$number"
+            # shellcheck disable=SC2046,SC2086 # several words
+            by out.$number err.$number status.$number \
+                $under "$GPUREDUCE" -q -D gpu $(sed -n "${number}p" chosen) &
+        done
+        wait
+        while [ $begun -lt $number ]; do
+            begun=$((begun + 1))
+            tell "$tool" $begun
+        done
+    done
 done
 finish
