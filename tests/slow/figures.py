@@ -6,7 +6,7 @@ its rate in GB/s (10^9 bytes of elements a second) with the lowest and the highe
 it is compared with. Rates are those that the program prints (from the first read to the result), or
 for whole processes, whose rows say so, from start to end.
 
-Sections: cores, quantiles, axis, arrays, diff, zstd, gpus, share. Without any: all that this machine can run.
+Sections: cores, quantiles, axis, arrays, diff, zstd, gpus, share, ladder. Without any: all that this machine can run.
 It needs Python 3.8; NumPy for the rows that name it, libzstd for zstd.
 
     --program=PATH   gpureduce (src/gpureduce); gpureduce-bench is looked for beside it
@@ -494,9 +494,43 @@ def share():
     print("\nWhere auto is slower than the better engine alone, by more than 3 %:", "; ".join(slower) or "nowhere")
 
 
+def ladder():
+    """The kernels, as parts of CUB's sum in the same run; with --old, both programs' in turns."""
+    programs = {"": options.bench}
+    if options.old:
+        programs["old"] = os.path.join(os.path.dirname(options.old), "gpureduce-bench")
+    rates = {}
+    for _ in range(options.rounds):
+        for which, bench in programs.items():
+            done = subprocess.run(
+                [bench, "ladder", "--suite", "-n", "2^28", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            if done.returncode:
+                print(f"ladder: {bench}: {done.stderr.decode(errors='replace').strip()[-200:]}")
+                return
+            for row in json.loads(done.stdout)["rows"]:
+                key = row["dtype"], row["dist"], row["elements"]
+                found = rates.setdefault(key, {}).setdefault(which, [])
+                found.append((row["gigabytes_per_second"], row["ratio_to_cub"]))
+    print("\n## Kernels on data of the device: sum and extremes\n")
+    print("| what | GB/s | from | to | of CUB | old GB/s | of old |\n|---|---|---|---|---|---|---|")
+    for (dtype, dist, elements), found in rates.items():
+        now, of_cub = zip(*found[""]) if "" in found else ((), ())
+        before = [rate for rate, _ in found.get("old", [])]
+        if not now or None in now or None in before:
+            continue
+        median = statistics.median(now)
+        old = f"{statistics.median(before):.0f} | {median / statistics.median(before):.3f}" if before else " | "
+        print(
+            f"| {dtype}, {dist}, {elements} | {median:.0f} | {min(now):.0f} | {max(now):.0f} |"
+            f" {statistics.median(of_cub):.3f} | {old} |"
+        )
+    sys.stdout.flush()
+
+
 def main():
     global options, work
-    sections = {f.__name__: f for f in (cores, quantiles, axis, arrays, diff, zstd, gpus, share)}
+    sections = {f.__name__: f for f in (cores, quantiles, axis, arrays, diff, zstd, gpus, share, ladder)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
     parser.add_argument("--program", default="src/gpureduce")
     parser.add_argument("--old")
@@ -517,7 +551,7 @@ def main():
     probe = subprocess.run([options.program, "-Dgpu", "-q", "-tu8", "-ocount", options.program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     options.devices = options.devices.split() if options.devices else ["cpu"] + ["gpu"] * (probe.returncode == 0)
     with tempfile.TemporaryDirectory(dir=options.dir) as work:
-        for name in options.section or [n for n in sections if n not in ("gpus", "share") or len(options.devices) > 1]:
+        for name in options.section or [n for n in sections if n not in ("gpus", "share", "ladder") or len(options.devices) > 1]:
             sections[name]()
 
 
