@@ -156,9 +156,9 @@ tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA
-test_programs += tests/unit/test_reduce_kernels tests/unit/test_reduce_cuda
-test_programs += tests/unit/test_tally_kernels tests/unit/test_tally_cuda
-test_programs += tests/unit/test_slice_kernels tests/unit/test_slice_cuda
+kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda
+test_programs += $(kernel_tests_cuda)
+test_programs += tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
@@ -257,7 +257,8 @@ EXTRA_DIST += tests/slow/sanitize.sh
 
 .PHONY: check-sanitize
 check-sanitize: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/slow/sanitize.sh check_PROGRAMS= check_LIBRARIES=
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS=tests/slow/sanitize.sh check_LIBRARIES= \
+	  check_PROGRAMS='$(kernel_tests_cuda)'
 
 #
 # make check-valgrind: the tests under valgrind's memcheck, where every program is slower by a factor

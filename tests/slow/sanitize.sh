@@ -186,8 +186,34 @@ tell() {
     fi
 }
 
+# unit TOOL PROGRAM: a unit test of kernels, with a few of its runs: it has what files so small do not
+# lead to, as the two kernels for much f32.
+unit() {
+    log=log.${2##*/} under=
+    [ -z "$SANITIZER" ] || under="$SANITIZER --tool $1 --error-exitcode 99 --print-limit 5 --log-file $log"
+    # shellcheck disable=SC2086 # several words
+    by out err status env KERNELS_RUNS=3 $under "$2"
+    case $(cat status) in
+    0) pass "$1: ${2##*/}" ;;
+    77) skip "$1: ${2##*/}" 'no GPU' ;;
+    *)
+        fail "$1: ${2##*/}"
+        grep '^not ok' out | sed 's/^/# /'
+        [ ! -e "$log" ] || show "$log"
+        ;;
+    esac
+}
+
 count=$(wc -l <chosen)
 for tool in $SANITIZE_TOOLS; do
+    for kernels in reduce slice tally; do
+        unit_test=${GPUREDUCE%src/*}tests/unit/test_${kernels}_cuda
+        if [ -x "$unit_test" ]; then
+            unit "$tool" "$unit_test"
+        else
+            skip "$tool: ${unit_test##*/}" 'it was not built'
+        fi
+    done
     number=0
     while [ $number -lt "$count" ]; do
         begun=$number
