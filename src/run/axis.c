@@ -301,7 +301,7 @@ static struct source *open_source(const struct session_options *options, const c
     if (source && source_info(source)->compressed && source_info(source)->parallel) {
         source_close(source);
         input.in_order = true;
-        input.doubt = false;
+        input.reopened = true;
         source = source_open(path, &input, *workers);
     }
     return source;

@@ -106,7 +106,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
         if (diff_file_info(d, side, i) == item->sides[side].info)
             path = d->files[side][i].path;
     input.array = item->sides[side].array;
-    input.doubt = false;
+    input.reopened = true;
     input.consecutive = DIFF_SIDES * d->worker_count;
     p->sides[side].own = source_open(path, &input, 1);
     p->sides[side].source = p->sides[side].own;

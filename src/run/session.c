@@ -431,7 +431,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     input.arrays_in_order = !array && takes_in_order(session);
     input.packed = attempt == ATTEMPT_PACKED;
     input.in_order = attempt == ATTEMPT_IN_ORDER;
-    input.doubt = input.doubt && first; /* what is opened again has been doubted before */
+    input.reopened = !first;
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
     if (first && !array)
         forget_to_come(session, run.source, path);
@@ -587,7 +587,7 @@ static bool sample_inputs(struct session *session, const struct session_inputs *
             inputs->prepare(inputs->context, i);
         input = session->options->input;
         input.in_order = in_order[i];
-        input.doubt = false;
+        input.reopened = true;
         source = source_open(inputs->paths[i], &input, session->cpu_workers);
         good = source && readings_sample(&session->readings, source);
         if (source)

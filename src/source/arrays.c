@@ -213,7 +213,7 @@ static void warn_overridden(const struct source *s, const struct source_options 
                         : options->skip > 0                      ? "--skip"
                                                                  : NULL;
 
-    if (given)
+    if (given && !options->reopened)
         message_warning("%s: the %s header overrides %s", s->name, s->container->format->name,
                         given);
 }

@@ -32,8 +32,7 @@ static bool layout_raw(struct source *s, const struct source_options *options,
     s->info.type = options->type;
     s->info.swap = big != element_host_is_big();
     s->data_offset = options->skip;
-    /* What is opened again has been doubted before. */
-    if (options->doubt && !options->in_order && options->skip < had) {
+    if (options->doubt && !options->reopened && options->skip < had) {
         const unsigned char *first = prefix + options->skip;
         size_t size = had - (size_t)options->skip;
 
@@ -102,8 +101,7 @@ static void warn_overridden(const struct source *s, const struct source_options 
         list_add(list, sizeof list, "--endian (it says %s)", big_endian ? "big" : "little");
     if (options->skip > 0 && options->skip != s->data_offset)
         list_add(list, sizeof list, "--skip (it says %" PRIu64 ")", s->data_offset);
-    /* An input that is read again has been warned of. */
-    if (*list && !options->in_order)
+    if (*list && !options->reopened)
         message_warning("%s: the .npy header overrides %s", s->name, list);
 }
 

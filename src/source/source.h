@@ -83,6 +83,7 @@ struct source_options {
     bool type_given;              /* the user has asked for it */
     enum element_order order;     /* likewise; ELEMENT_ORDER_UNSAID means little */
     bool doubt;                   /* warn where raw elements look like those of another type */
+    bool reopened;                /* it was opened before: warn of nothing once more */
     uint64_t skip;                /* bytes to leave out at the start of raw input */
     uint64_t length;              /* elements to reduce at most; SOURCE_UNKNOWN for all */
     size_t chunk_size;            /* bytes to hand out at a time in place; 0: the source chooses */

@@ -329,6 +329,16 @@ run -q -o sum -t f64 good.npy good.npy
 is 'a warning for each file' 0 "6
 6" 'gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)
 gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)'
+run -q --total -o sum,median -t f64 good.npy good.npy
+is 'quantiles of a total: a warning for each file' 0 '6
+2
+6
+2
+12
+2' 'gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)
+gpureduce: warning: good.npy: the .npy header overrides --dtype (it says f32)'
+run -q --diff -t f64 good.npy good.npy
+ok 'a comparison: a warning for each side' test "$(grep -c 'good.npy: the .npy header overrides' err)" -eq 2
 # One that is read again: it goes on behind the array, in frames that do not state their lengths.
 if [ -n "$ZSTD" ]; then
     { npy 1 "$(npy_header '<f4' '(600000,)')" && head -c 2400000 /dev/zero && three; } >again.npy

@@ -115,6 +115,10 @@ header="{'descr': '>f4', 'fortran_order': False, 'shape': (90000,), }"
 } >array.npy
 "$ZSTD" -q -f array.npy -o array.npy.zst
 {
+    head -c -4 array.npy.zst
+    printf 'abcd'
+} >wrong.npy.zst
+{
     cat array.npy
     printf 'behind'
 } | "$ZSTD" -q -c >more.npy.zst
@@ -199,6 +203,7 @@ decode_all() {
     both 'an array that is cut off' less.npy.zst
     piped 'an array' '' $arrays
     both 'a part of an array' --length 12345 array.npy.zst
+    both 'one warning of a damaged array' -t f64 wrong.npy.zst
     both 'several files' x many less.npy.zst x unstated
 
     # What is wrong. From a pipe, too: the frame is still in memory then.
