@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "sys/message.h"
+
 static void lock(struct axis_order *o) ACQUIRE(axis_order_role);
 static void unlock(struct axis_order *o) RELEASE(axis_order_role);
 static void write_locked(struct axis_order *o) REQUIRES(axis_order_role);
@@ -106,6 +108,8 @@ bool axis_order_put(struct axis_order *o, const struct axis_piece *piece)
         if (!o->writing)
             write_locked(o);
     } else {
+        if (!o->failed)
+            message_error(EXIT_FAILED, "out of memory");
         o->failed = true;
         free(piece->bytes.data);
         free(kept);

@@ -58,7 +58,8 @@ struct axis_order {
 void axis_order_open(struct axis_order *o);
 void axis_order_close(struct axis_order *o);
 
-/* Hands in a piece. False once something has failed: nobody needs more of them. */
+/* Hands in a piece. False once something has failed, of which has been told: nobody needs more of
+   them. */
 bool axis_order_put(struct axis_order *o, const struct axis_piece *piece);
 
 /* Makes it one in which something has failed. */

@@ -123,6 +123,8 @@ run -q --axis=1 --shape=2,2 --nan=error -o sum odd.f32
 is '--nan=error, a row' 1 '' "gpureduce: odd.f32: element 0,1 is a NaN"
 run -q --axis=0 --shape=2,2 --nan=error -o sum odd.f32
 is '--nan=error, a column' 1 '-inf' "gpureduce: odd.f32: element 0,1 is a NaN"
+run -q --axis=1 --shape=2,2 --nan=error -o sum --output=refused.npy odd.f32
+is '--nan=error, a row that is the first of an --output' 1 '' "gpureduce: odd.f32: element 0,1 is a NaN"
 run -q --axis=0 --shape=2,2 --number=hex -o sum,max odd.f32
 is '--number=hex' 0 "-inf${tab}0x1p+0
 nan${tab}nan"
