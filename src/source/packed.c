@@ -468,7 +468,10 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
     if (!reader)
         return false;
     if (place->good < place->begin) {
-        tail = (size_t)(place->begin - place->good);
+        /* It is longer behind the last element alone, where a byte says that more is there. */
+        tail = place->begin - place->good <= sizeof place->tail
+                   ? (size_t)(place->begin - place->good)
+                   : 1;
         reader_push(reader, place->tail, tail);
     }
     return serial_source_resume(s, reader, place->good, tail > 0 ? 0 : place->good - place->begin,

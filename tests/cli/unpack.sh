@@ -157,6 +157,12 @@ for at in $(seq 0 7001 693099); do
 done
 cat before after >small
 content=700100
+cat damaged700 small small >early
+{
+    "$ZSTD" -q -c array.npy
+    head -c 20000 /dev/zero | "$ZSTD" -q -c
+    printf 'garbage'
+} >far.npy.zst
 part 0 8000 | "$ZSTD" -q -c | head -c -4 >wrong_small
 printf 'abcd' >>wrong_small
 cat wrong_small small >first_wrong
@@ -201,7 +207,7 @@ decode_all() {
     both 'arrays' $arrays array.npy.zst
     both 'an array, and more behind it' more.npy.zst
     both 'an array that is cut off' less.npy.zst
-    piped 'an array' '' $arrays
+    piped 'an array' '' $arrays far.npy.zst
     both 'a part of an array' --length 12345 array.npy.zst
     both 'one warning of a damaged array' -t f64 wrong.npy.zst
     both 'several files' x many less.npy.zst x unstated
@@ -273,6 +279,24 @@ for GPUREDUCE in $programs; do
             run -q "$ops" mixed
             is "$label, auto, call $fault" 0 "$expected" '*'
             grep -q 'mixed: GPU failed: .*; continuing on the CPU' err && failed=$((failed + 1))
+        done
+    done
+    # The same behind what a GPU refuses, and behind the last element that is wanted: nobody waits for
+    # what does not come.
+    for arguments in early '--length 2000 small'; do
+        # shellcheck disable=SC2086 # several words
+        expected=$("$GPUREDUCE" -q -D cpu "$ops" $raw $arguments 2>/dev/null)
+        for call in $(seq 500 9 950); do
+            environment="GPUREDUCE_CUDA_FAULT=$call timeout 60"
+            # shellcheck disable=SC2086 # several words
+            run -q -D gpu -j 1 "$ops" $raw $arguments
+            if [ "$status" -gt 1 ]; then
+                ok "$label, $arguments, call $call: one line, and no result" \
+                    test "$status" -eq 3 -a ! -s out -a "$(wc -l <err)" -eq 1
+            else
+                ok "$label, $arguments, call $call" eval \
+                    "grep -q '^gpureduce: [a-z]*: GPU: ' err || [ \"\$(cat out)\" = '$expected' ]"
+            fi
         done
     done
     environment=

@@ -192,6 +192,13 @@ static bool end_parts(struct engine_unpacker *u)
     return reduce_decoded(u, true);
 }
 
+/* The decoder has failed. */
+static void decoder_failed(struct engine_unpacker *u)
+{
+    memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
+    u->failed = true;
+}
+
 /* Takes the oldest batch, which is decoded, and reduces it. */
 static bool take_batch(struct engine_unpacker *u)
 {
@@ -200,7 +207,7 @@ static bool take_batch(struct engine_unpacker *u)
 
     if (!zstd_device_take(u->decoder, o, &none)) {
         if (!none)
-            memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
+            decoder_failed(u);
         u->failed = true;
         return false;
     }
@@ -353,8 +360,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
     case ZSTD_STEP_REFUSED:
         return refuse_next(u);
     case ZSTD_STEP_FAILED:
-        memcpy(u->error, zstd_device_error(u->decoder), sizeof u->error);
-        u->failed = true;
+        decoder_failed(u);
         return UNPACK_FAILED;
     }
     return UNPACK_IDLE;
@@ -391,6 +397,12 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
         if (!take_batch(u))
             return UNPACK_FAILED;
         done = true;
+    }
+    /* A decoder that has failed is never ready, and is not asked for a step where all is refused or
+       nothing more is wanted. */
+    if (!zstd_device_pump(u->decoder)) {
+        decoder_failed(u);
+        return UNPACK_FAILED;
     }
     status = step(u, input);
     if (u->failed)
