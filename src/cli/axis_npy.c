@@ -226,8 +226,6 @@ bool axis_npy_values(const struct axis_batch *batch, struct axis_bytes *bytes, s
     unsigned char *to;
 
     *slice = batch->count;
-    if (batch->count == 0) /* its first slice is refused */
-        return true;
     for (size_t j = 0; j < plan->operation_count; j++)
         if (!repeated(plan, j))
             step += field_of(plan->operations[j], plan->type).size;

@@ -23,8 +23,10 @@ UNCHECKED static void unlock(struct axis_order *o)
 
 void *axis_bytes_extend(struct axis_bytes *b, size_t more)
 {
-    if (b->room - b->size < more) {
-        const size_t room = 2 * b->room > b->size + more ? 2 * b->room : b->size + more;
+    if (!b->data || b->room - b->size < more) {
+        const size_t least =
+            b->size + more > 0 ? b->size + more : 1; /* NULL says no memory alone */
+        const size_t room = 2 * b->room > least ? 2 * b->room : least;
         unsigned char *data = realloc(b->data, room);
 
         if (!data)

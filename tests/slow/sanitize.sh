@@ -83,7 +83,7 @@ generate bool '|b1' uniform
         echo "--histogram=exponent $floats"
         # Slices: sums and extremes, and records.
         for axis in 0 1; do
-            for slices in "$floats" "$integers $files"; do
+            for slices in "$floats" "$files"; do
                 echo "--axis=$axis --op=sum,mean,min,max,count,nan,inf $slices"
                 echo "--axis=$axis $parts,argmin,argmax $slices"
             done
@@ -186,13 +186,18 @@ tell() {
     fi
 }
 
+# under TOOL LOG: the sanitizer with its options, or nothing.
+under() {
+    [ -z "$SANITIZER" ] ||
+        echo "$SANITIZER --tool $1 --error-exitcode 99 --print-limit 5 --log-file $2"
+}
+
 # unit TOOL PROGRAM: a unit test of kernels, with a few of its runs: it has what files so small do not
 # lead to, as the two kernels for much f32.
 unit() {
-    log=log.${2##*/} under=
-    [ -z "$SANITIZER" ] || under="$SANITIZER --tool $1 --error-exitcode 99 --print-limit 5 --log-file $log"
-    # shellcheck disable=SC2086 # several words
-    by out err status env KERNELS_RUNS=3 $under "$2"
+    log=log.${2##*/}
+    # shellcheck disable=SC2046 # several words
+    by out err status env KERNELS_RUNS=3 $(under "$1" "$log") "$2"
     case $(cat status) in
     0) pass "$1: ${2##*/}" ;;
     77) skip "$1: ${2##*/}" 'no GPU' ;;
@@ -219,12 +224,9 @@ for tool in $SANITIZE_TOOLS; do
         begun=$number
         while [ $number -lt "$count" ] && [ $number -lt $((begun + SANITIZE_JOBS)) ]; do
             number=$((number + 1))
-            under=
-            [ -z "$SANITIZER" ] ||
-                under="$SANITIZER --tool $tool --error-exitcode 99 --print-limit 5 --log-file log.$number"
-            # shellcheck disable=SC2046,SC2086 # several words
-            by out.$number err.$number status.$number \
-                $under "$GPUREDUCE" -q -D gpu $(sed -n "${number}p" chosen) &
+            # shellcheck disable=SC2046 # several words
+            by out.$number err.$number status.$number $(under "$tool" log.$number) \
+                "$GPUREDUCE" -q -D gpu $(sed -n "${number}p" chosen) &
         done
         wait
         while [ $begun -lt $number ]; do

@@ -176,6 +176,38 @@ static bool is_easy(enum data_kind kind)
            kind == DATA_CONSTANT || kind == DATA_ZEROS || kind == DATA_NEGATIVE_ZERO;
 }
 
+/* Puts special elements into the data, and swaps it where the launch asks for that. */
+static void prepare_data(const struct cuda_slice_launch *l, size_t specials)
+{
+    const size_t n = l->rows * l->length;
+
+    for (size_t i = 0; i < specials; i++)
+        data_put_special(l->type, data, below(n), (enum data_special)below(DATA_SPECIALS));
+    if (l->swap)
+        element_swap(swapped, data, n, element_size(l->type));
+}
+
+/* Runs the kernel on the data, with room for what `f` lays out, `bytes` in all, which come back.
+   False when that failed: it has been told. */
+static bool run_on_data(struct tap_family *family, struct cuda_slice_launch *l,
+                        const struct engine_found *f, size_t bytes, const char *what)
+{
+    const size_t size = l->rows * l->length * element_size(l->type);
+
+    l->data = memory;
+    l->high = f->high;
+    l->low = f->low;
+    l->min = f->min;
+    l->max = f->max;
+    l->more = f->more;
+    memset(come_back, 0xa5, bytes);
+    return tap_case(family,
+                    copy_in(memory, l->swap ? swapped : data, size) &&
+                        copy_in(found, come_back, bytes) && run_kernel(l) &&
+                        copy_out(come_back, found, bytes),
+                    "%s, %s", element_name(l->type), what);
+}
+
 static void check_array(struct tap_family *family, struct cuda_slice_launch *l, enum data_kind kind)
 {
     const size_t size = element_size(l->type), n = l->rows * l->length;
@@ -187,24 +219,11 @@ static void check_array(struct tap_family *family, struct cuda_slice_launch *l, 
     char what[120];
 
     data_fill(kind, l->type, data, n, rng_next(&rng));
-    for (size_t i = 0; i < specials; i++)
-        data_put_special(l->type, data, below(n), (enum data_special)below(DATA_SPECIALS));
-    if (l->swap)
-        element_swap(swapped, data, n, size);
+    prepare_data(l, specials);
     snprintf(what, sizeof what, "%s, %s of %zu x %zu%s%s", data_kind_name(kind),
              l->columns ? "columns" : "rows", l->rows, l->length, l->swap ? ", swapped" : "",
              low ? "" : ", rounded");
-    l->data = memory;
-    l->high = f.high;
-    l->low = f.low;
-    l->min = f.min;
-    l->max = f.max;
-    memset(come_back, 0xa5, FOUND_BYTES);
-    if (!tap_case(family,
-                  copy_in(memory, l->swap ? swapped : data, n * size) &&
-                      copy_in(found, come_back, FOUND_BYTES) && run_kernel(l) &&
-                      copy_out(come_back, found, FOUND_BYTES),
-                  "%s, %s", element_name(l->type), what))
+    if (!run_on_data(family, l, &f, FOUND_BYTES, what))
         return;
     f = lay_out(come_back, l->type, parts, low, extremes);
     /* The oracle takes its time. */
@@ -429,7 +448,7 @@ static void check_records_of(struct tap_family *family, struct cuda_slice_launch
                              enum data_kind kind)
 {
     const bool easy = !element_is_float(l->type) || is_easy(kind);
-    const size_t size = element_size(l->type), n = l->rows * l->length;
+    const size_t n = l->rows * l->length;
     const size_t slices = l->columns ? l->length : l->rows, parts = slices * l->parts;
     const size_t specials = !element_is_float(l->type) || below(4) ? 0 : 1 + below(9);
     unsigned char *end;
@@ -443,24 +462,10 @@ static void check_records_of(struct tap_family *family, struct cuda_slice_launch
         data_fill(kind, l->type, data, n, rng_next(&rng));
     else
         fill_bits(l->type, (unsigned)kind, n);
-    for (size_t i = 0; i < specials; i++)
-        data_put_special(l->type, data, below(n), (enum data_special)below(DATA_SPECIALS));
-    if (l->swap)
-        element_swap(swapped, data, n, size);
+    prepare_data(l, specials);
     snprintf(what, sizeof what, "records of %s, %s of %zu x %zu%s", data_kind_name(kind),
              l->columns ? "columns" : "rows", l->rows, l->length, l->swap ? ", swapped" : "");
-    l->data = memory;
-    l->high = f.high;
-    l->low = f.low;
-    l->min = f.min;
-    l->max = f.max;
-    l->more = f.more;
-    memset(come_back, 0xa5, bytes);
-    if (!tap_case(family,
-                  copy_in(memory, l->swap ? swapped : data, n * size) &&
-                      copy_in(found, come_back, bytes) && run_kernel(l) &&
-                      copy_out(come_back, found, bytes),
-                  "%s, %s", element_name(l->type), what))
+    if (!run_on_data(family, l, &f, bytes, what))
         return;
     f = lay_out_records(come_back, l->wants, parts, &end);
     for (size_t slice = 0; slice < slices; slice++) {

@@ -134,6 +134,8 @@ bool zstd_device_pump(struct zstd_device *d);
 const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t position,
                                        uint64_t *in_one_piece);
 
+/* Whether the device has failed, and why. */
+bool zstd_device_failed(const struct zstd_device *d);
 const char *zstd_device_error(const struct zstd_device *d);
 
 /* How many batches there are at a time, and of how many bytes: for reports. */

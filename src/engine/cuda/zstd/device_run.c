@@ -518,6 +518,11 @@ const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t pos
     return d->ring + at;
 }
 
+bool zstd_device_failed(const struct zstd_device *d)
+{
+    return d->failed;
+}
+
 const char *zstd_device_error(const struct zstd_device *d)
 {
     return d->error;

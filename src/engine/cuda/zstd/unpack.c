@@ -400,7 +400,7 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
     }
     /* A decoder that has failed is never ready, and is not asked for a step where all is refused or
        nothing more is wanted. */
-    if (!zstd_device_pump(u->decoder)) {
+    if (zstd_device_failed(u->decoder)) {
         decoder_failed(u);
         return UNPACK_FAILED;
     }
