@@ -59,7 +59,7 @@ gzip -n x.f32
 for example in readme/*.command; do
     wanted=${example%.command}.expected
     [ -f "$wanted" ] || : >"$wanted"
-    if [ -z "$ZSTD" ] && grep -q '^zstd ' "$example"; then
+    if grep -q '^zstd ' "$example" && ! command -v zstd >command.log; then
         skip "README: $(cat "$example")" 'there is no zstd'
         continue
     fi

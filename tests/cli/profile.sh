@@ -56,7 +56,9 @@ shell 'cat raw | gpureduce -t f16 --json -v -o count'
 holds 'it adds up: a pipe' "$sums"
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q raw -o one.zst
-    shell 'cat raw raw | split -b 5M --filter="zstd -qc" - >many.zst'
+    export ZSTD
+    # shellcheck disable=SC2016 # for the shell that runs it
+    shell 'cat raw raw | split -b 5M --filter="$ZSTD -qc" - >many.zst'
     for file in one many; do
         run -t f16 --json -v -o count "$file.zst"
         holds "it adds up: $file.zst" "$sums"

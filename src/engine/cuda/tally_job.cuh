@@ -75,21 +75,50 @@ template <int SIZE, int LOADS> struct tally_group {
         return SIZE >= 4 ? __byte_perm(w, 0, 0x0123) : SIZE == 2 ? __byte_perm(w, 0, 0x2301) : w;
     }
 
+    /* The first `count` elements of 16 bytes, and zeros: nothing behind them is read. */
+    __device__ static __forceinline__ uint4 fetch_part(const uint4 *from, unsigned count)
+    {
+        uint32_t word[4] = {0, 0, 0, 0};
+
+#pragma unroll
+        for (int i = 0; i < PER_LOAD; i++) {
+            if ((unsigned)i >= count)
+                continue;
+            if (SIZE >= 4)
+#pragma unroll
+                for (int w = i * SIZE / 4; w < (i + 1) * SIZE / 4; w++)
+                    word[w] = ((const uint32_t *)from)[w];
+            else if (SIZE == 2)
+                word[i / 2] |= (uint32_t)((const uint16_t *)from)[i] << i % 2 * 16;
+            else
+                word[i / 4] |= (uint32_t)((const uint8_t *)from)[i] << i % 4 * 8;
+        }
+        return make_uint4(word[0], word[1], word[2], word[3]);
+    }
+
     /* `tile` is below 2^30, and so is the number of elements. */
     __device__ __forceinline__ void fetch(const struct tally_job *job, unsigned tile)
     {
-#pragma unroll
-        for (int j = 0; j < LOADS; j++) {
-            const uint64_t at = (uint64_t)tile * (TALLY_THREADS * LOADS) +
-                                (unsigned)j * TALLY_THREADS + threadIdx.x;
-            const uint64_t first = at * PER_LOAD;
+        const uint64_t load_0 = (uint64_t)tile * (TALLY_THREADS * LOADS) + threadIdx.x;
 
-            valid[j] = first >= job->count              ? 0
-                       : job->count - first >= PER_LOAD ? PER_LOAD
-                                                        : (unsigned)(job->count - first);
-            load[j] = make_uint4(0, 0, 0, 0);
-            if (valid[j] > 0)
-                load[j] = job->data[at];
+        /* Which of them it is, all threads agree on. */
+        if (job->count >= ((uint64_t)tile + 1) * TILE) {
+#pragma unroll
+            for (int j = 0; j < LOADS; j++) {
+                valid[j] = PER_LOAD;
+                load[j] = job->data[load_0 + (unsigned)j * TALLY_THREADS];
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < LOADS; j++) {
+                const uint64_t at = load_0 + (unsigned)j * TALLY_THREADS;
+                const uint64_t first = at * PER_LOAD;
+
+                valid[j] = first >= job->count              ? 0
+                           : job->count - first >= PER_LOAD ? PER_LOAD
+                                                            : (unsigned)(job->count - first);
+                load[j] = fetch_part(job->data + at, valid[j]);
+            }
         }
         if (!job->swap)
             return;
