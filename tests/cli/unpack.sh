@@ -255,7 +255,7 @@ for GPUREDUCE in $programs; do
     environment=GPUREDUCE_CALL_GPU=1
     run -v "$ops" x
     ok "$label, auto has it" grep -q "^  unpack .* $size " err
-    run -v "$ops" wide_among
+    run -v -j 1 "$ops" wide_among
     ok "$label, auto leaves to the CPU what the GPU does not decode" \
         grep -q '^  gpu       not used: it does not decode all of the input' err
     cpu_many=$("$GPUREDUCE" -q -D cpu "$ops" x many wrong x 2>/dev/null)
