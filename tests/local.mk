@@ -140,9 +140,11 @@ tests_gpureduce_emulated_SOURCES = \
 	src/engine/cuda/zstd/unpack_checks.c \
 	src/engine/cuda/zstd/unpack_content.c \
 	src/engine/cuda/zstd/unpack_open.c \
+	src/engine/cuda/zstd/unpack_state.c \
 	src/run/run.c \
 	src/run/session.c \
 	src/run/unpack.c \
+	src/run/unpack_feed.c \
 	src/run/unpack_hash.c \
 	src/source/common.c \
 	src/source/packed.c \

@@ -24,7 +24,7 @@ library_sources += \
 	src/cli/report_histogram.c \
 	src/cli/report_json.c \
 	src/cli/report_partial.c \
-	src/cli/report_parts.h \
+	src/cli/report_parts.c src/cli/report_parts.h \
 	src/cli/report_plot.c \
 	src/cli/report_stats.c \
 	src/cli/report_table.c \

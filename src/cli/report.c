@@ -8,104 +8,10 @@
 
 #include "cli/report_parts.h"
 #include "cli/rows.h"
-#include "profile/machine_limits.h"
 #include "run/arrays.h"
 #include "sys/gnuplot.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
-
-double report_rate(uint64_t bytes, double seconds)
-{
-    return seconds > 0 ? (double)bytes / seconds / 1e9 : 0;
-}
-
-double report_percent(uint64_t some, uint64_t all)
-{
-    return all ? 100 * (double)some / (double)all : 0;
-}
-
-double report_seconds(uint64_t nanoseconds)
-{
-    return (double)nanoseconds / 1e9;
-}
-
-const char *report_policy(enum nan_policy policy)
-{
-    switch (policy) {
-    case NAN_PROPAGATE:
-        return "propagate";
-    case NAN_SKIP:
-        return "skip";
-    case NAN_ERROR:
-        return "error";
-    }
-    return NULL;
-}
-
-enum element_type report_type(const struct operation *op, const struct reduction *reduction)
-{
-    if (op->kind != OPERATION_ELEMENT || element_is_integer(reduction->type))
-        return ELEMENT_F64;
-    /* The shortest decimals of types of one byte have a digit or two: 448 would be 450. */
-    return element_size(reduction->type) == 1 ? ELEMENT_F32 : reduction->type;
-}
-
-void report_value(char text[NUMBER_MAX], const struct operation *op,
-                  const struct reduction *reduction, enum element_type type, enum number_form form)
-{
-    const struct integer *full = operation_exact_integer(op, &reduction->result);
-    uint64_t integer;
-
-    if (report_left_out(op, reduction)) {
-        snprintf(text, NUMBER_MAX, "%s", REPORT_MISSING);
-        return;
-    }
-    if (full) {
-        number_format_integer(text, full);
-        return;
-    }
-    if (op->kind == OPERATION_COUNT) {
-        integer = operation_integer(op, &reduction->result);
-        if (integer == PARTIAL_NO_INDEX)
-            snprintf(text, NUMBER_MAX, "nan");
-        else
-            (void)number_write(text, integer);
-        return;
-    }
-    switch (form) {
-    case NUMBER_DECIMAL:
-        number_format(text, operation_number(op, &reduction->result), type);
-        break;
-    case NUMBER_HEX:
-        number_format_hex(text, operation_number(op, &reduction->result));
-        break;
-    }
-}
-
-bool report_left_out(const struct operation *op, const struct reduction *reduction)
-{
-    return operation_quantile(op) & ~reduction->quantiles;
-}
-
-bool report_repeated(const struct options *options, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (options->operations[j] == options->operations[i])
-            return true;
-    return false;
-}
-
-double report_limit(const struct options *options, const struct reduction *reduction,
-                    const struct bottleneck *bottleneck)
-{
-    const struct reduction_share *gpus = &reduction->shares[ENGINE_CUDA];
-    const char *refused;
-    const struct machine *m = machine_recorded(&refused);
-
-    if (refused && options->verbose)
-        message_line("  recorded limits ignored: %s", refused);
-    return bottleneck_limit(bottleneck, m, gpus->engine ? gpus->description : NULL);
-}
 
 bool report_possible(const struct options *options)
 {

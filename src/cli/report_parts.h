@@ -1,5 +1,5 @@
 /*
- * The parts of report.h, a file each, and what they share.
+ * The parts of report.h, a file each; and what they share, which is in report_parts.c.
  */
 #ifndef GPUREDUCE_REPORT_PARTS_H
 #define GPUREDUCE_REPORT_PARTS_H
@@ -42,14 +42,6 @@ struct rows;
 /* The same of rows that are of several files, but for the files that failed. */
 void report_table_rows(const struct options *options, const struct rows *rows);
 
-/* Room for a shape as text; longer ones are cut. */
-#define REPORT_SHAPE_MAX 256
-
-/* Writes a shape, as [2,3]; without a header that states one, as that of so many elements. Returns
-   `text`. */
-const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
-                         uint64_t elements);
-
 /* The histogram, if there is one: as lines of text, or, on a terminal, as bars. Without a result,
    what stands for it. */
 void report_histogram(const struct options *options, const struct reduction *reduction);
@@ -65,14 +57,6 @@ void report_histogram_json(const struct options *options, const struct reduction
 /* Draws it into options->plot. A failure is printed. */
 void report_plot(const struct options *options, const char *path,
                  const struct reduction *reduction);
-
-/* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
-void report_tsv_name(const char *name);
-void report_tsv_name_to(FILE *out, const char *name);
-
-/* The same of any other field. */
-void report_tsv_field(const char *text);
-void report_tsv_field_to(FILE *out, const char *text);
 
 /* An object of JSON, on a line of standard output; of an input, and of the total. */
 void report_json(const struct options *options, const char *path,
@@ -95,6 +79,10 @@ void report_json_shape(const struct source_shape *shape);
 /* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction);
+
+/*
+ * What they share.
+ */
 
 /* The name of a NaN policy, as --nan takes it. */
 const char *report_policy(enum nan_policy policy);
@@ -119,6 +107,22 @@ bool report_repeated(const struct options *options, size_t i);
    a record that had to be ignored is told about on standard error, once. */
 double report_limit(const struct options *options, const struct reduction *reduction,
                     const struct bottleneck *bottleneck);
+
+/* Room for a shape as text; longer ones are cut. */
+#define REPORT_SHAPE_MAX 256
+
+/* Writes a shape, as [2,3]; without a header that states one, as that of so many elements. Returns
+   `text`. */
+const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
+                         uint64_t elements);
+
+/* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
+void report_tsv_name(const char *name);
+void report_tsv_name_to(FILE *out, const char *name);
+
+/* The same of any other field. */
+void report_tsv_field(const char *text);
+void report_tsv_field_to(FILE *out, const char *text);
 
 /* GB/s. 0 when there was no time. */
 double report_rate(uint64_t bytes, double seconds);

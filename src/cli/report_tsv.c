@@ -5,24 +5,6 @@
 
 #include "cli/report_parts.h"
 
-const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
-                         uint64_t elements)
-{
-    char *end = text;
-
-    *end++ = '[';
-    if (!shape->known)
-        end = number_write(end, elements);
-    for (unsigned i = 0;
-         shape->known && i < shape->dimensions && end < text + REPORT_SHAPE_MAX - 24; i++) {
-        if (i > 0)
-            *end++ = ',';
-        end = number_write(end, shape->sizes[i]);
-    }
-    memcpy(end, "]", 2);
-    return text;
-}
-
 void report_tsv_heading(const struct options *options, bool arrays)
 {
     if (options->session.survey.histogram.kind != HISTOGRAM_NONE) {
@@ -34,45 +16,6 @@ void report_tsv_heading(const struct options *options, bool arrays)
         if (!report_repeated(options, i))
             printf("\t%s", options->operations[i]->name);
     putchar('\n');
-}
-
-/* What separates fields and lines is escaped; all else is left as it is. */
-void report_tsv_field_to(FILE *out, const char *text)
-{
-    static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
-
-    for (;;) {
-        const size_t plain = strcspn(text, special);
-
-        fwrite(text, 1, plain, out);
-        text += plain;
-        if (!*text)
-            return;
-        fprintf(out, "\\%c", letters[strchr(special, *text) - special]);
-        text++;
-    }
-}
-
-void report_tsv_field(const char *text)
-{
-    report_tsv_field_to(stdout, text);
-}
-
-void report_tsv_name_to(FILE *out, const char *name)
-{
-    if (!name) {
-        fputs("total", out);
-        return;
-    }
-    /* The total has this name. */
-    if (strcmp(name, "total") == 0)
-        fputs("./", out);
-    report_tsv_field_to(out, name);
-}
-
-void report_tsv_name(const char *name)
-{
-    report_tsv_name_to(stdout, name);
 }
 
 /* The columns of arrays: the name, which a file that is one array has not, the type and the shape,

@@ -22,16 +22,6 @@
 
 static void wait_locked(struct feed *x) REQUIRES(unpack_role);
 
-UNCHECKED void feed_lock(struct feed *x)
-{
-    mutex_lock(&x->mutex);
-}
-
-UNCHECKED void feed_unlock(struct feed *x)
-{
-    mutex_unlock(&x->mutex);
-}
-
 /* Waits until something has changed, or for a while. Drops the mutex meanwhile. */
 UNCHECKED static void wait_locked(struct feed *x)
 {
@@ -42,27 +32,11 @@ UNCHECKED static void wait_locked(struct feed *x)
     (void)mutex_wait_until(&x->mutex, &x->changed, &t);
 }
 
-void feed_end_locked(struct feed *x)
-{
-    x->ended = x->over = true;
-    pthread_cond_broadcast(&x->changed);
-}
-
 static void end(struct feed *x)
 {
     feed_lock(x);
     feed_end_locked(x);
     feed_unlock(x);
-}
-
-void feed_wrong_checksum(struct feed *x, uint64_t frame)
-{
-    struct source *s = x->run->source;
-
-    if (x->run->info->input_bytes == SOURCE_UNKNOWN)
-        packed_wrong_checksum(s, frame);
-    packed_refuse(s);
-    atomic_store(&x->unpack->given_up, true);
 }
 
 /*

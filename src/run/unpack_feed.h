@@ -3,6 +3,7 @@
  *
  *     unpack.c        feeds unpackers, reads for them, begins and ends
  *     unpack_hash.c   verifies the checksums of content that comes back
+ *     unpack_feed.c   what these have in common
  */
 #ifndef GPUREDUCE_UNPACK_FEED_H
 #define GPUREDUCE_UNPACK_FEED_H

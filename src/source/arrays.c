@@ -48,11 +48,8 @@ const struct container_format *arrays_recognise(const struct source *s,
 static bool read_input(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct source *s = in->context;
-    ptrdiff_t got = source_pread(s, buffer, size, s->start + offset);
 
-    if (got >= 0 && (size_t)got < size)
-        source_became_shorter(s, s->start + offset + (uint64_t)got);
-    return got >= 0 && (size_t)got == size;
+    return source_pread_all(s, buffer, size, s->start + offset);
 }
 
 /* Whether the array is wanted. Notes which patterns it matches. */

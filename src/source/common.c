@@ -99,6 +99,15 @@ ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t off
     return source_pread_from(s, s->fd, buffer, size, offset);
 }
 
+bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset)
+{
+    const ptrdiff_t got = source_pread(s, buffer, size, offset);
+
+    if (got >= 0 && (size_t)got < size)
+        source_became_shorter(s, offset + (uint64_t)got);
+    return got >= 0 && (size_t)got == size;
+}
+
 unsigned char *source_map(const struct source *s, size_t *size)
 {
     struct stat status;
@@ -166,11 +175,8 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
 {
     const size_t size = s->info.element_size;
     const uint64_t offset = s->start + s->data_offset + index * size;
-    ptrdiff_t got = source_pread(s, elements, count * size, offset);
 
-    if (got >= 0 && (size_t)got < count * size)
-        source_became_shorter(s, offset + count * size);
-    return got >= 0 && (size_t)got == count * size;
+    return source_pread_all(s, elements, count * size, offset);
 }
 
 bool source_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk)

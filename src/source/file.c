@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "source/file.h"
-#include "source/file_impl.h"
+#include "source/file_state.h"
 #include "source/formats.h"
 #include "source/inflate.h"
 #include "source/tiles.h"
@@ -81,15 +81,6 @@ static uint64_t element_place(const struct source *s, size_t array, uint64_t ind
 /*
  * Copied, and direct.
  */
-
-bool file_read_elements(struct source *s, void *buffer, uint64_t offset, size_t size)
-{
-    ptrdiff_t got = source_pread(s, buffer, size, offset);
-
-    if (got >= 0 && (size_t)got < size)
-        source_became_shorter(s, offset + (uint64_t)got);
-    return got >= 0 && (size_t)got == size;
-}
 
 /* A buffer for what is not cached: one of the worker's own, as large as the ranges that it takes in
    place; or the request's, where the worker holds other chunks. *size: its bytes. NULL without
@@ -286,7 +277,7 @@ static bool copy(struct source *s, struct claim *claim, const struct source_requ
     capacity = size / claim->size;
     chunk->count = (size_t)(claim->count < capacity ? claim->count : capacity);
     chunk->data = buffer;
-    return file_read_elements(s, buffer, claim->offset, chunk->count * claim->size);
+    return source_pread_all(s, buffer, chunk->count * claim->size, claim->offset);
 }
 
 /* Whether the page cache lacks any of what has been claimed, as far as a few probes tell. */
@@ -464,7 +455,7 @@ static void file_lost(struct source *s, const struct chunk *chunk)
     bool good = buffer != NULL;
 
     for (size_t i = 0; good && i < size; i += capacity)
-        good = file_read_elements(s, buffer, offset + i, size - i < capacity ? size - i : capacity);
+        good = source_pread_all(s, buffer, size - i < capacity ? size - i : capacity, offset + i);
     free(buffer);
 }
 

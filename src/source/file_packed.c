@@ -6,14 +6,14 @@
 
 #include <inttypes.h>
 
-#include "source/file_impl.h"
+#include "source/file_state.h"
 #include "source/inflate.h"
 #include "sys/clock.h"
 
 /* Where a decoder's compressed bytes come from. */
 static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
 {
-    return file_read_elements(context, buffer, offset, size);
+    return source_pread_all(context, buffer, size, offset);
 }
 
 /* Prints what is wrong with compressed data. Returns false. */

@@ -12,7 +12,7 @@ library_sources += \
 	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
 	src/source/container/safetensors.c \
 	src/source/doubt.c src/source/doubt.h \
-	src/source/file.c src/source/file.h src/source/file_impl.h src/source/file_packed.c \
+	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_packed.c \
 	src/source/foreign.c src/source/foreign.h src/source/foreign_input.h \
 	src/source/foreign_archive.c src/source/foreign_bytes.h src/source/foreign_data.c \
 	src/source/foreign_format.h \
@@ -49,7 +49,8 @@ library_sources += \
 	src/source/zstd/reader.c \
 	src/source/zstd/ring.c src/source/zstd/ring.h \
 	src/source/zstd/schedule.c src/source/zstd/schedule.h \
-	src/source/zstd/schedule_find.c src/source/zstd/schedule_impl.h src/source/zstd/schedule_slots.c \
+	src/source/zstd/schedule_find.c src/source/zstd/schedule_state.h \
+	src/source/zstd/schedule_queue.c src/source/zstd/schedule_slots.c \
 	src/source/zstd/seek_table.c src/source/zstd/seek_table.h \
 	src/source/zstd/sequences.c src/source/zstd/sequences.h \
 	src/source/zstd/sequences_loop.h \
@@ -57,6 +58,6 @@ library_sources += \
 	src/source/zstd/target.h \
 	src/source/zstd/team.c src/source/zstd/team.h \
 	src/source/zstd/team_content.c src/source/zstd/team_decode.c \
-	src/source/zstd/team_impl.h \
+	src/source/zstd/team_state.h src/source/zstd/team_state.c \
 	src/source/zstd/xxh64.c src/source/zstd/xxh64.h src/source/zstd/xxh64_arithmetic.h \
 	src/source/zstd/zstd.c src/source/zstd/zstd.h

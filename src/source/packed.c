@@ -364,11 +364,7 @@ void packed_complete(struct source *s, unsigned ring, uint64_t total)
 
 void packed_refuse(struct source *s)
 {
-    struct packed_state *p = s->state;
-
-    waiters_lock(&p->waiters);
-    p->refused = true;
-    waiters_unlock(&p->waiters);
+    packed_note_refused(s->state);
 }
 
 void packed_wrong_checksum(struct source *s, uint64_t frame)

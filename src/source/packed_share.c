@@ -183,7 +183,7 @@ static bool end_part(struct source *s, struct packed_core *core)
 
     core->small.state = ZSTD_SMALL_FREE;
     if (!decoded || atomic_load(&p->share->shared.retry) || source_failed(s)) {
-        packed_refuse(s);
+        packed_note_refused(p);
         return false;
     }
     waiters_lock(&p->waiters);
@@ -224,7 +224,7 @@ enum source_status packed_next(struct source *s, const struct source_request *re
         switch (claimed) {
         case CLAIMED:
             if (!begin_part(s, core))
-                packed_refuse(s);
+                packed_note_refused(p);
             break;
         case CLAIM_BUSY:
             wait_a_moment();

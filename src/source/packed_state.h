@@ -142,6 +142,14 @@ bool packed_cut_part_locked(struct source *s, uint64_t least, struct packed_part
 bool packed_note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
     REQUIRES(source_role);
 
+/* Notes that the parts cannot be decoded as they were cut, or not by an engine. Any thread. */
+static inline void packed_note_refused(struct packed_state *p)
+{
+    waiters_lock(&p->waiters);
+    p->refused = true;
+    waiters_unlock(&p->waiters);
+}
+
 /* source_next, where cores decode, too. */
 enum source_status packed_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk);

@@ -123,9 +123,13 @@ unsigned source_uncached(const unsigned char *map, uint64_t offset, uint64_t siz
    on failure. Counts what it read. */
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset);
 
-/* The same through `fd`: s->fd, or a descriptor of the same file with O_DIRECT. For the latter,
-   buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the file cannot be
-   read directly: nothing is printed, since source_pread may still succeed. */
+/* Reads exactly `size` bytes at `offset`. False on failure, or where the file ends first: it has
+   become shorter. The reason has been printed. Any thread. */
+bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset);
+
+/* As source_pread, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT. For the
+   latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the file
+   cannot be read directly: nothing is printed, since source_pread may still succeed. */
 #define SOURCE_REFUSED (-2)
 ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 

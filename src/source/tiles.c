@@ -268,17 +268,13 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
     const uint32_t mask = applied(t, tile);
     size_t size = tile->packed;
     unsigned at = 0;
-    ptrdiff_t got;
     bool moved;
 
     if (!make_room(&t->space[0], size > bytes ? size : bytes)) {
         (void)wrong(s, t, tile, "out of memory");
         return NULL;
     }
-    got = source_pread(s, t->space[0].bytes, size, s->start + tile->offset);
-    if (got >= 0 && (size_t)got < size)
-        source_became_shorter(s, s->start + tile->offset + (uint64_t)got);
-    if (got < 0 || (size_t)got < size)
+    if (!source_pread_all(s, t->space[0].bytes, size, s->start + tile->offset))
         return NULL;
     for (unsigned i = tiles->filter_count; i-- > 0;) {
         if (!(mask >> i & 1))

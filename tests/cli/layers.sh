@@ -1,7 +1,7 @@
 #!/bin/sh
 # How the code is laid out, as far as a machine can see it: which folder may include from which, that
-# nothing includes in a circle, and what every file begins with. What is planted in a copy of the
-# sources at the end shows that each rule is enforced.
+# nothing includes or calls in a circle, and what every file begins with. What is planted in a copy of
+# the sources at the end shows that each rule is enforced.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
@@ -225,5 +225,40 @@ lines 'core/new: in a circle of includes with core/new
 core/other: in a circle of includes with core/new' >wanted
 ok 'a circle of a source and its header with another' cmp wanted new
 cmp -s wanted new || show new
+
+#
+# Calls: which object takes a name that another defines. nm(1) tells; two objects may have one name.
+#
+# circles <LISTING: the objects of nm's listing that call each other in a circle, a line each.
+circles() {
+    awk '
+        NF == 1 && /:$/ { object = ++objects; name[object] = substr($1, 1, length($1) - 1) }
+        NF == 3 && $2 ~ /^[TDBR]$/ { defines[$3] = object }
+        NF == 2 && $1 == "U" { takes[object, $2] = 1 }
+        END {
+            for (pair in takes) {
+                split(pair, part, SUBSEP)
+                if (part[2] in defines && defines[part[2]] != part[1])
+                    print part[1] ":" name[part[1]], defines[part[2]] ":" name[defines[part[2]]]
+            }
+        }' >pairs
+    tsort pairs 2>&1 >/dev/null | sed -n 's/^tsort: [0-9]*:\(.*\)/\1/p'
+}
+
+library=${program%gpureduce}libgpureduce.a
+if nm "$library" >listing 2>nm.log && grep -q ' T ' listing; then
+    circles <listing >found
+    ok 'nothing calls in a circle' cmp /dev/null found
+    show found
+    ok 'there are calls' test "$(wc -l <pairs)" -gt 300
+else
+    skip 'nothing calls in a circle' 'nm cannot list the library'
+fi
+printf '%s\n' 'one.o:' '0 T one' ' U two' '' 'two.o:' '0 T two' ' U one' ' U three' '' 'three.o:' '0 T three' |
+    circles | LC_ALL=C sort >found
+lines 'one.o
+two.o' >wanted
+ok 'a circle of calls' cmp wanted found
+cmp -s wanted found || show found
 
 finish

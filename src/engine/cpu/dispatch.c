@@ -37,15 +37,3 @@ const struct cpu_kernels *cpu_kernels_choose(void)
         best++;
     return cpu_kernels_all[best];
 }
-
-cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_type type,
-                             unsigned wants)
-{
-    const unsigned needed = wants & ~(unsigned)PARTIAL_WHERE;
-    size_t row = 0;
-
-    while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)
-        row++;
-    /* cppcheck-suppress CastIntegerToAddressAtReturn ; they are pointers to functions */
-    return kernels->rows[row].kernel[type];
-}

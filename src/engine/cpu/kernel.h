@@ -17,6 +17,7 @@
 #include "core/element.h"
 #include "core/partial.h"
 #include "core/spread.h"
+#include "core/tally.h"
 
 /* Elements of a block, of up to 32 bits and of 64: 8 KiB of f32 or f64, which leaves the level-1
    cache room for the scratch. Blocks this small keep the exponents of ordinary data within the
@@ -38,7 +39,6 @@ struct cpu_kernel_row {
 };
 
 struct tally;
-struct tally_plan;
 
 /* Neighbouring elements have counters of their own: adding to one counter twice has to wait for
    memory. Small counters, of 16 bits, leave more of the level-1 cache to the data. */
@@ -242,8 +242,16 @@ void cpu_take_spread(struct cpu_reducer *r, const unsigned char *block, size_t c
 /* Makes room for n more integers, n at most CPU_INTEGERS_MAX, and counts them. */
 void cpu_reserve_integers(struct cpu_reducer *r, size_t n);
 
-/* Corrects the bins of n elements of binary32, counted from 1, each of which may be the next one or
-   the one before it (tally.c). */
+/* The bin of a value, which may be `bin`, the next one or the one before it: the bounds decide. A
+   NaN reaches none. */
+static inline uint32_t cpu_correct_bin(const struct tally_plan *plan, double value, uint32_t bin)
+{
+    if (bin > 0 && !(value >= plan->bound[bin - 1]))
+        return bin - 1;
+    return bin + (bin <= plan->bins && value >= plan->bound[bin]);
+}
+
+/* The same of n elements of binary32. */
 void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
                       size_t n);
 

@@ -40,6 +40,18 @@ void cpu_take_first_nan(struct cpu_reducer *r, const unsigned char *block, size_
             r->partial.first_nan = index + i;
 }
 
+cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_type type,
+                             unsigned wants)
+{
+    const unsigned needed = wants & ~(unsigned)PARTIAL_WHERE;
+    size_t row = 0;
+
+    while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)
+        row++;
+    /* cppcheck-suppress CastIntegerToAddressAtReturn ; they are pointers to functions */
+    return kernels->rows[row].kernel[type];
+}
+
 bool cpu_reducer_restart(struct cpu_reducer *r, const struct cpu_kernels *kernels,
                          enum element_type type)
 {
@@ -188,4 +200,11 @@ void cpu_end_chunk(struct cpu_reducer *r)
     if (r->max.block && (r->max.key > p->max_key ||
                          (where && r->max.key == p->max_key && r->max.index < p->max_index)))
         partial_take_max(p, r->max.key, where ? locate(r, &r->max) : PARTIAL_NO_INDEX);
+}
+
+void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        bin[i] = cpu_correct_bin(plan, element_load(ELEMENT_F32, x + i * sizeof(float)), bin[i]);
 }

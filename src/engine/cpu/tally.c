@@ -340,22 +340,6 @@ static void count_places(struct cpu_counters counters, const double *place, size
         COUNT_PLACES(counters.set);
 }
 
-/* The bin of a value, which may be `bin`, the next one or the one before it: the bounds decide. A
-   NaN reaches none. */
-static uint32_t correct_bin(const struct tally_plan *plan, double value, uint32_t bin)
-{
-    if (bin > 0 && !(value >= plan->bound[bin - 1]))
-        return bin - 1;
-    return bin + (bin <= plan->bins && value >= plan->bound[bin]);
-}
-
-void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
-                      size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        bin[i] = correct_bin(plan, element_load(ELEMENT_F32, x + i * sizeof(float)), bin[i]);
-}
-
 /* Counts n elements, whose bins may be the next ones: the bounds decide. */
 static void compare_places(const struct cpu_counters *counters, const double *place, size_t n,
                            const struct tally_plan *plan, const unsigned char *x)
@@ -365,7 +349,7 @@ static void compare_places(const struct cpu_counters *counters, const double *pl
     for (size_t i = 0; i < n; i++) {
         const double value = element_load(plan->type, x + i * size);
 
-        count_bin(counters, i % SETS, correct_bin(plan, value, place_bin(place, i)));
+        count_bin(counters, i % SETS, cpu_correct_bin(plan, value, place_bin(place, i)));
     }
 }
 

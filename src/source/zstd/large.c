@@ -5,7 +5,7 @@
 #include "sys/mapping.h"
 
 /* Feeds libzstd with all input that is present. *ended: the frame has. */
-static bool feed(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ended)
+static bool feed_libzstd(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ended)
 {
     const uint64_t offset = zstd_span_next(&d->span);
     struct zstd_frame frame;
@@ -47,7 +47,7 @@ static void decode(void *argument)
     uint64_t end = d->task.batch.end;
 
     while (!call->ended && call->out->pos < call->out->size) {
-        call->good = feed(d, call->out, &call->ended);
+        call->good = feed_libzstd(d, call->out, &call->ended);
         if (!call->good)
             return;
     }

@@ -6,7 +6,7 @@
 
 #include "source/waiters.h"
 #include "source/zstd/budget.h"
-#include "source/zstd/schedule_impl.h"
+#include "source/zstd/schedule_state.h"
 
 static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
     REQUIRES(source_role);
@@ -20,11 +20,6 @@ static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
     REQUIRES(source_role);
 static bool all_done_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
-static bool is_small(const struct zstd_schedule *z, const struct zstd_task *task)
-{
-    return task->batch.frame_most <= z->small_max;
-}
-
 /* Gives a large frame to all workers together, where that can be. Where there are others, enough
    for each worker to have one, they need not wait for each other. */
 static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
@@ -32,18 +27,6 @@ static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *t
     return z->team && !zstd_team_busy_locked(z->team) &&
            z->queue_count < zstd_schedule_found_ahead(z->workers) && z->slots_taken == 0 &&
            zstd_team_begin_locked(z->team, task);
-}
-
-/* Wakes one of those that wait when there is something to do. */
-void zstd_schedule_wake_next_locked(struct zstd_schedule *z)
-{
-    const struct zstd_task *front = zstd_schedule_front_locked(z);
-
-    if (z->waiters.last &&
-        (zstd_schedule_must_find_locked(z) || zstd_schedule_idle_slot_locked(z, 0) ||
-         zstd_team_wants_locked(z->team) ||
-         (front && (is_small(z, front) || zstd_schedule_may_open_slot_locked(z, front)))))
-        waiter_wake_locked(waiters_take_locked(&z->waiters), WAITER_LOOK_AGAIN);
 }
 
 /*
@@ -91,7 +74,7 @@ static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
 
     if (!front)
         return false;
-    if (is_small(z, front)) {
+    if (zstd_schedule_is_small(z, front)) {
         task = zstd_schedule_pop_locked(z);
         claim_small_locked(z, claim, &task);
     } else if (!front->batch.walked) {

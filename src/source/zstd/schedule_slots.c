@@ -1,7 +1,7 @@
 #include "config.h"
 
 #include "source/zstd/large.h"
-#include "source/zstd/schedule_impl.h"
+#include "source/zstd/schedule_state.h"
 
 /* Windows of the large frames being decoded, together; one frame is decoded whatever window it
    needs. */
@@ -117,4 +117,17 @@ bool zstd_schedule_help_locked(struct zstd_schedule *z)
         return done;
     }
     return false;
+}
+
+/* Wakes one of those that wait when there is something to do. */
+void zstd_schedule_wake_next_locked(struct zstd_schedule *z)
+{
+    const struct zstd_task *front = zstd_schedule_front_locked(z);
+
+    if (z->waiters.last &&
+        (zstd_schedule_must_find_locked(z) || zstd_schedule_idle_slot_locked(z, 0) ||
+         zstd_team_wants_locked(z->team) ||
+         (front &&
+          (zstd_schedule_is_small(z, front) || zstd_schedule_may_open_slot_locked(z, front)))))
+        waiter_wake_locked(waiters_take_locked(&z->waiters), WAITER_LOOK_AGAIN);
 }

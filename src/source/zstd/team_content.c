@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "source/zstd/team_impl.h"
+#include "source/zstd/team_state.h"
 #include "sys/clock.h"
 
 /* What is handed out at a time, at most: it is in somebody's level-2 cache. Bytes. */

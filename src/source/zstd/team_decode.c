@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/zstd/team_impl.h"
+#include "source/zstd/team_state.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 

@@ -4,16 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cuda/check.h"
 #include "engine/cuda/zstd/device_state.h"
 #include "sys/align.h"
-
-bool zstd_device_check(struct zstd_device *d, cudaError_t error, const char *what)
-{
-    if (!cuda_check(error, what, d->error))
-        d->failed = true;
-    return !d->failed;
-}
 
 /*
  * Memory. One allocation on the device, one on the host: each takes its time.

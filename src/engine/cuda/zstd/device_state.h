@@ -5,6 +5,7 @@
 #ifndef GPUREDUCE_CUDA_ZSTD_DEVICE_STATE_H
 #define GPUREDUCE_CUDA_ZSTD_DEVICE_STATE_H
 
+#include "engine/cuda/check.h"
 #include "engine/cuda/zstd/device.h"
 #include "engine/cuda/zstd/tuning.h"
 
@@ -76,6 +77,11 @@ struct zstd_device {
 };
 
 /* Returns whether a call succeeded; if not, the device has failed, and d->error says why. */
-bool zstd_device_check(struct zstd_device *d, cudaError_t error, const char *what);
+static inline bool zstd_device_check(struct zstd_device *d, cudaError_t error, const char *what)
+{
+    if (!cuda_check(error, what, d->error))
+        d->failed = true;
+    return !d->failed;
+}
 
 #endif

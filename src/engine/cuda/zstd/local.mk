@@ -22,5 +22,6 @@ cuda_sources += \
 	src/engine/cuda/zstd/unpack_checks.c \
 	src/engine/cuda/zstd/unpack_content.c \
 	src/engine/cuda/zstd/unpack_open.c \
+	src/engine/cuda/zstd/unpack_state.c \
 	src/engine/cuda/zstd/unpack_state.h
 cuda_depfiles += src/engine/cuda/zstd/$(DEPDIR)/kernels.Po

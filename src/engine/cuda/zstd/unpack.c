@@ -19,21 +19,6 @@ unsigned char *unpack_memory(struct engine_unpacker *u, size_t *size)
  * Reducing.
  */
 
-void unpack_note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
-                 cudaEvent_t to, uint64_t bytes)
-{
-    float before, between; /* milliseconds */
-    uint64_t begin;
-
-    if (cudaEventElapsedTime(&before, u->base, from) != cudaSuccess ||
-        cudaEventElapsedTime(&between, from, to) != cudaSuccess) {
-        (void)cudaGetLastError(); /* it is no failure of the next launch */
-        return;
-    }
-    begin = u->base_time + (uint64_t)((double)before * 1e6);
-    timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
-}
-
 /* Takes a result that has come back. With `wait`, waits for it. */
 static bool collect(struct engine_unpacker *u, struct mirror *m, bool wait)
 {
@@ -108,15 +93,6 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
                                         cudaMemcpyDeviceToHost, u->stream),
                         "copying a result") &&
            unpack_check(u, cudaEventRecord(m->done, u->stream), "recording an event");
-}
-
-uint64_t unpack_wanted_end(const struct engine_unpacker *u)
-{
-    const uint64_t position = u->part.position;
-    const uint64_t in_part = u->setup.end > position ? u->setup.end - position : 0;
-
-    return u->part.provisional || in_part > UINT64_MAX - u->part_begin ? UINT64_MAX
-                                                                       : u->part_begin + in_part;
 }
 
 /* Reduces what has been decoded. Before the end what makes no ALIGNMENT bytes is left for later. */

@@ -11,13 +11,6 @@
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
-bool unpack_check(struct engine_unpacker *u, cudaError_t error, const char *what)
-{
-    if (!cuda_check(error, what, u->error))
-        u->failed = true;
-    return !u->failed;
-}
-
 /*
  * Opening.
  */

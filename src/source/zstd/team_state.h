@@ -4,9 +4,10 @@
  *     team.c          who does what; how a frame begins and ends
  *     team_decode.c   walking over blocks, decoding them, placing what is decoded
  *     team_content.c  executing, hashing, handing out
+ *     team_state.c    what these have in common: calls that fail, and places in the ring
  */
-#ifndef GPUREDUCE_ZSTD_TEAM_IMPL_H
-#define GPUREDUCE_ZSTD_TEAM_IMPL_H
+#ifndef GPUREDUCE_ZSTD_TEAM_STATE_H
+#define GPUREDUCE_ZSTD_TEAM_STATE_H
 
 #include "source/waiters.h"
 #include "source/zstd/decoder.h"

@@ -3,13 +3,14 @@
  * which.
  *
  *     schedule.c        who does what; claims; the beginning and the end
- *     schedule_find.c   the role of the finder, and the queue of tasks
- *     schedule_slots.c  large frames that one worker at a time decodes
+ *     schedule_find.c   finds tasks
+ *     schedule_slots.c  large frames that one worker at a time decodes; who is woken
+ *     schedule_queue.c  the queue of tasks, and who has the role of the finder
  *
  * Functions that end in _locked may drop the mutex meanwhile where that is said.
  */
-#ifndef GPUREDUCE_ZSTD_SCHEDULE_IMPL_H
-#define GPUREDUCE_ZSTD_SCHEDULE_IMPL_H
+#ifndef GPUREDUCE_ZSTD_SCHEDULE_STATE_H
+#define GPUREDUCE_ZSTD_SCHEDULE_STATE_H
 
 #include "source/waiters.h"
 #include "source/zstd/decoder.h"
@@ -68,11 +69,15 @@ struct zstd_schedule {
     struct zstd_finder finder GUARDED_BY(finder_role);
 };
 
-/* Wakes one of those that wait when there is something to do. */
-void zstd_schedule_wake_next_locked(struct zstd_schedule *z) REQUIRES(source_role);
+/* Whether a frame of the task can hold no more than a small one. */
+static inline bool zstd_schedule_is_small(const struct zstd_schedule *z,
+                                          const struct zstd_task *task)
+{
+    return task->batch.frame_most <= z->small_max;
+}
 
 /*
- * schedule_find.c
+ * schedule_queue.c
  */
 
 /* The role of the finder: taken from FINDER_FREE, and given back as `state`. */
@@ -87,13 +92,6 @@ unsigned zstd_schedule_found_ahead(unsigned workers);
 /* Whether somebody should take the role of the finder. */
 bool zstd_schedule_must_find_locked(const struct zstd_schedule *z) REQUIRES(source_role);
 
-/* Whether nothing that is still to be found is wanted. */
-bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z) REQUIRES(source_role);
-
-/* The role of the finder: finds tasks, until there are enough in the queue, or one for this worker
-   while the rest of a large frame takes its time. Drops the mutex while it looks. */
-void zstd_schedule_find_locked(struct zstd_schedule *z) REQUIRES(source_role);
-
 /* A large frame has ended: the finder, unless somebody has its role, need not look for where. */
 void zstd_schedule_note_end_locked(struct zstd_schedule *z, const struct zstd_decoder *d)
     REQUIRES(source_role);
@@ -104,6 +102,17 @@ const struct zstd_task *zstd_schedule_front_locked(const struct zstd_schedule *z
 struct zstd_task zstd_schedule_pop_locked(struct zstd_schedule *z) REQUIRES(source_role);
 void zstd_schedule_push_front_locked(struct zstd_schedule *z, const struct zstd_task *task)
     REQUIRES(source_role);
+
+/*
+ * schedule_find.c
+ */
+
+/* Whether nothing that is still to be found is wanted. */
+bool zstd_schedule_rest_unwanted_locked(const struct zstd_schedule *z) REQUIRES(source_role);
+
+/* The role of the finder: finds tasks, until there are enough in the queue, or one for this worker
+   while the rest of a large frame takes its time. Drops the mutex while it looks. */
+void zstd_schedule_find_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
 /*
  * schedule_slots.c
@@ -134,5 +143,8 @@ bool zstd_schedule_serve_locked(struct zstd_schedule *z, struct zstd_slot *slot,
 /* Makes the input of a slot present that somebody else decodes. Whether there was something to do.
    Drops the mutex meanwhile. */
 bool zstd_schedule_help_locked(struct zstd_schedule *z) REQUIRES(source_role);
+
+/* Wakes one of those that wait when there is something to do. */
+void zstd_schedule_wake_next_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * The state of file.c, which file_packed.c shares.
  */
-#ifndef GPUREDUCE_FILE_IMPL_H
-#define GPUREDUCE_FILE_IMPL_H
+#ifndef GPUREDUCE_FILE_STATE_H
+#define GPUREDUCE_FILE_STATE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,10 +54,6 @@ struct file_state {
     int direct;                  /* the file, past the page cache; -1 where that cannot be had */
     _Atomic bool direct_refused; /* or was not to be had after all */
 };
-
-/* Reads bytes of elements into a buffer. Any thread. False on failure, whose reason has been
-   printed. */
-bool file_read_elements(struct source *s, void *buffer, uint64_t offset, size_t size);
 
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
    request's buffer. False on failure, whose reason has been printed. */
