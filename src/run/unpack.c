@@ -316,8 +316,10 @@ static bool go_on(struct feed *x, struct worker *w)
         engine_failed(x, w);
         return false;
     }
-    place =
-        (struct packed_place){.frame = refusal.frame, .begin = refusal.begin, .good = refusal.good};
+    place = (struct packed_place){.frame = refusal.frame,
+                                  .begin = refusal.begin,
+                                  .good = refusal.good,
+                                  .tail_size = refusal.tail_size};
     memcpy(place.tail, refusal.tail, sizeof place.tail);
     return packed_resume(s, &place) && work_on_cpu(w);
 }
