@@ -6,6 +6,7 @@ tests_libtests_a_CPPFLAGS = $(AM_CPPFLAGS)
 tests_libtests_a_SOURCES = \
 	tests/lib/allocate.h \
 	tests/lib/data_gen.c tests/lib/data_gen.h \
+	tests/lib/draw.h \
 	tests/lib/engine_workers.h \
 	tests/lib/cuda_timing.h \
 	tests/lib/environment.h \

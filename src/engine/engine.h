@@ -162,7 +162,9 @@ struct engine_refusal {
     uint64_t frame;         /* its offset in the input */
     uint64_t begin;         /* position, in what is decoded, of its first byte */
     uint64_t good;          /* of the first byte that is not reduced: of an element */
-    unsigned char tail[16]; /* the bytes from `good` to `begin`, where it is before that */
+    unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
+    size_t tail_size;       /* their number; 1 where there are more than `tail` has room for: all of
+                               these lie behind the last element, and one says that they are there */
 };
 
 struct engine_unpack {

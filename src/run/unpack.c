@@ -15,9 +15,8 @@
 #include "sys/message.h"
 #include "sys/side_by_side.h"
 
-/* Where there is nothing to do, one worker looks again after this long, nanoseconds; the others are
-   woken, or look after the longer time. */
-#define MOMENT 20000
+/* Where there is nothing to do, one worker looks again after CLOCK_MOMENT; the others are woken, or
+   look after this long, nanoseconds. */
 #define LONGER (CLOCK_SECOND / 1000)
 
 static void wait_locked(struct feed *x) REQUIRES(unpack_role);
@@ -222,7 +221,6 @@ static bool is_over(struct feed *x)
 /* There was nothing to do. */
 static void rest(struct feed *x)
 {
-    const struct timespec moment = {0, MOMENT};
     bool poll;
 
     feed_lock(x);
@@ -234,7 +232,7 @@ static void rest(struct feed *x)
     feed_unlock(x);
     if (!poll)
         return;
-    nanosleep(&moment, NULL);
+    clock_rest();
     feed_lock(x);
     x->polling = false;
     feed_unlock(x);
@@ -290,8 +288,10 @@ static bool go_on(struct feed *x, struct worker *w)
         engine_failed(x, w);
         return false;
     }
-    place =
-        (struct packed_place){.frame = refusal.frame, .begin = refusal.begin, .good = refusal.good};
+    place = (struct packed_place){.frame = refusal.frame,
+                                  .begin = refusal.begin,
+                                  .good = refusal.good,
+                                  .tail_size = refusal.tail_size};
     memcpy(place.tail, refusal.tail, sizeof place.tail);
     return packed_resume(s, &place) && work_on_cpu(w);
 }
@@ -436,11 +436,9 @@ bool unpack_run_help(struct worker *w)
 /* For tests: has the cores take all before the GPU begins. */
 static void let_cores_take_all(struct run *run)
 {
-    const struct timespec moment = {0, MOMENT};
-
     packed_call(run->source, 0);
     while (packed_left(run->source))
-        nanosleep(&moment, NULL);
+        clock_rest();
 }
 
 void unpack_run_share(struct worker *w, unsigned helpers)

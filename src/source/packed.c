@@ -446,7 +446,6 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
 {
     struct packed_state *p = s->state;
     struct reader *reader;
-    size_t tail = 0;
 
     if (!p->pipe || !packed_holds(s, place->frame)) {
         source_error(s,
@@ -463,15 +462,10 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
     reader = zstd_reader_open(s, &p->pipe->base, place->frame);
     if (!reader)
         return false;
-    if (place->good < place->begin) {
-        /* It is longer behind the last element alone, where a byte says that more is there. */
-        tail = place->begin - place->good <= sizeof place->tail
-                   ? (size_t)(place->begin - place->good)
-                   : 1;
-        reader_push(reader, place->tail, tail);
-    }
-    return serial_source_resume(s, reader, place->good, tail > 0 ? 0 : place->good - place->begin,
-                                free_state);
+    if (place->tail_size > 0)
+        reader_push(reader, place->tail, place->tail_size);
+    return serial_source_resume(s, reader, place->good,
+                                place->tail_size > 0 ? 0 : place->good - place->begin, free_state);
 }
 
 /* Looks at the first frame that is not skippable, as far as the head of the input holds it. */

@@ -152,6 +152,7 @@ struct packed_place {
     uint64_t begin;         /* position, in what is decoded, of that frame's first byte */
     uint64_t good;          /* of the first byte that is not reduced: of an element */
     unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
+    size_t tail_size;       /* their number; of those behind the last element one is enough */
 };
 
 /* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is

@@ -6,12 +6,12 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "source/packed.h"
 #include "source/packed_state.h"
 #include "source/zstd/budget.h"
 #include "source/zstd/decoder.h"
+#include "sys/clock.h"
 
 /* A core's part is at least so long, bytes. */
 #ifndef PACKED_CORE_PART
@@ -21,9 +21,6 @@
 /* Frames are small as they are to so many workers (zstd/budget.h), however many there are: up to 8
    MiB, which are pzstd's. A GPU's own memory on the host is that of 40 workers. */
 #define BUDGET_WORKERS 16
-
-/* Where another worker cuts, one looks again after this long, nanoseconds. */
-#define MOMENT 20000
 
 enum claimed {
     CLAIMED,
@@ -192,13 +189,6 @@ static bool end_part(struct source *s, struct packed_core *core)
     return good;
 }
 
-static void wait_a_moment(void)
-{
-    const struct timespec moment = {0, MOMENT};
-
-    nanosleep(&moment, NULL);
-}
-
 enum source_status packed_next(struct source *s, const struct source_request *request,
                                struct chunk *chunk)
 {
@@ -227,7 +217,7 @@ enum source_status packed_next(struct source *s, const struct source_request *re
                 packed_note_refused(p);
             break;
         case CLAIM_BUSY:
-            wait_a_moment();
+            clock_rest();
             break;
         case CLAIM_NONE:
             return SOURCE_END;

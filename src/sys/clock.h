@@ -1,13 +1,17 @@
 /*
- * The clock that every duration is measured by.
+ * The clock that every duration is measured by, and the rest of those who look again and again.
  */
 #ifndef GPUREDUCE_CLOCK_H
 #define GPUREDUCE_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
 #define CLOCK_SECOND UINT64_C(1000000000)
+
+/* How long clock_rest takes, nanoseconds. */
+#define CLOCK_MOMENT (CLOCK_SECOND / 50000)
 
 static inline uint64_t clock_of(clockid_t id)
 {
@@ -40,6 +44,14 @@ static inline uint64_t clock_since(uint64_t start)
 static inline uint64_t clock_thread(void)
 {
     return clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Rests for CLOCK_MOMENT, before the thread looks again for what nobody would wake it for. */
+static inline void clock_rest(void)
+{
+    const struct timespec moment = {0, (long)CLOCK_MOMENT};
+
+    (void)nanosleep(&moment, NULL);
 }
 
 #endif

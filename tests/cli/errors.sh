@@ -342,9 +342,7 @@ ok 'a comparison: a warning for each side' test "$(grep -c 'good.npy: the .npy h
 # One that is read again: it goes on behind the array, in frames that do not state their lengths.
 if [ -n "$ZSTD" ]; then
     { npy 1 "$(npy_header '<f4' '(600000,)')" && head -c 2400000 /dev/zero && three; } >again.npy
-    for piece in 0 1 2 3; do
-        tail -c +$((piece * 800000 + 1)) again.npy | head -c 800000 | "$ZSTD" -q -c
-    done >again.npy.zst
+    zstd_pieces again.npy 800000 >again.npy.zst
     run -q -o count -t f64 again.npy.zst
     is 'one warning for a file that is read again' 0 600000 \
         "gpureduce: warning: again.npy.zst: the .npy header overrides --dtype (it says f32)

@@ -14,7 +14,6 @@ case $SHIM in
 /*) ;;
 *) SHIM=${program%/src/*}/tests/lib/shim.so ;;
 esac
-bench=$program-bench
 ops=sum,mean,min,max,argmin,argmax,count,nan,inf
 
 # Such as those of make: what the program opens is to have the next number.
@@ -34,23 +33,12 @@ esac
 #
 # Inputs: read, mapped, of several formats. `expected` is what they all give.
 #
-"$bench" generate -q -d normal -b 9000008 >large
+large_files 'faults in zstd data'
 head -c 3000000 large >small
-{ npy 1 "$(npy_header '<f4' '(2250002,)')" && cat large; } >large.npy
 shell "cat large | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
 expected=$(cat out)
 shell "cat small | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
 expected_small=$(cat out)
-zstd_files=
-if [ -n "$ZSTD" ]; then
-    "$ZSTD" -q -c large >one.zst
-    for piece in 0 1 2 3; do
-        tail -c +$((piece * 3000000 + 1)) large | head -c 3000000 | "$ZSTD" -q -c
-    done >frames.zst
-    zstd_files='one.zst frames.zst'
-else
-    skip 'faults in zstd data' 'no zstd'
-fi
 
 # wanted FILE: what it gives.
 wanted() {

@@ -27,9 +27,7 @@ paged() {
     status=$?
 }
 
-# Not a whole number of any pages.
-"$program-bench" generate -q -d normal -b 9000008 >large
-{ npy 1 "$(npy_header '<f4' '(2250002,)')" && cat large; } >large.npy
+large_files 'zstd data and pages of other sizes'
 rm -f mark
 paged 65536 -q -o count large
 if [ ! -e "$SHIM" ] || [ ! -e mark ]; then
@@ -38,17 +36,6 @@ if [ ! -e "$SHIM" ] || [ ! -e mark ]; then
 fi
 ok 'the size of a page is asked for' [ -e mark ]
 is 'a mapped file' 0 2250002
-
-zstd_files=
-if [ -n "$ZSTD" ]; then
-    "$ZSTD" -q -c large >one.zst
-    for piece in 0 1 2 3; do
-        tail -c +$((piece * 3000000 + 1)) large | head -c 3000000 | "$ZSTD" -q -c
-    done >frames.zst
-    zstd_files='one.zst frames.zst'
-else
-    skip 'zstd data and pages of other sizes' 'no zstd'
-fi
 
 # evict FILE: out of the page cache, where that can be done.
 evict() {

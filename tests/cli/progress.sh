@@ -10,11 +10,13 @@ if [ -z "$python" ] || ! "$python" "$sources/tests/lib/terminal.py" 80 true >/de
     finish
 fi
 
-# A pipe that brings 4108 bytes at once, of which the first 4096 tell that they are raw numbers, and 12
-# after SECONDS: slow takes a second before there is
-# a line, and some more to see it change. The program is the only one to write to the terminal.
-slow() { # FIFO SECONDS
-    printf "{ head -c 4096 /dev/zero; cat three.f32; sleep %s; cat three.f32; } >%s & " "$2" "$1"
+# slow FIFO SECONDS: a beginning of commands that read a FIFO. It brings 4108 bytes at once, of which
+# the first 4096 tell that they are raw numbers, and 12 after SECONDS: it takes a second before there is
+# a line, and some more to see it change. The program is the only one to write to the terminal. When the
+# commands end, so does who would wait for a program that never opens the FIFO.
+slow() {
+    # shellcheck disable=SC2016 # for the shell that runs it
+    printf '{ head -c 4096 /dev/zero; cat three.f32; sleep %s; cat three.f32; } >%s & trap "kill $! 2>/dev/null" EXIT; ' "$2" "$1"
 }
 three >three.f32
 long=a-name-that-is-much-longer-than-what-a-line-of-a-terminal-has-room-for.f32
@@ -34,7 +36,7 @@ on_terminal quiet 80 "$(slow quiet 2.2) $g -q --progress quiet"
 on_terminal narrow 12 "$(slow narrow 2.2) $g narrow three.f32"
 on_terminal resized 80:1.9:20 "$(slow resized 3.6) $g resized three.f32"
 on_terminal none 80 "$(slow none 2.2) $g -q none"
-on_terminal job 80 "set -m; $(slow job 2.2) $g -q --progress job & wait"
+on_terminal job 80 "set -m; $(slow job 2.2) $g -q --progress job & wait \$!"
 on_terminal back 80 "set -m; $(slow back 3.6) $g -q --progress back & sleep 2; echo FOREGROUND; fg >/dev/null"
 wait
 
@@ -76,10 +78,10 @@ fi
 
 # Where standard error is no terminal.
 mkfifo file
-shell "{ head -c 4096 /dev/zero; cat three.f32; sleep 1.6; cat three.f32; } >file & gpureduce -q -o sum --progress file"
+shell "$(slow file 1.6) gpureduce -q -o sum --progress file"
 ok '--progress needs no terminal' test "$status:$(cat out)" = 0:12 -a "$(lines err | grep -c 'kB/s')" -ge 1
-shell "{ head -c 4096 /dev/zero; cat three.f32; sleep 1.2; cat three.f32; } >file & gpureduce -q -o sum file"
+shell "$(slow file 1.2) gpureduce -q -o sum file"
 is 'without a terminal there is none' 0 12
-shell "{ head -c 4096 /dev/zero; cat three.f32; sleep 1.2; cat three.f32; } >file & gpureduce -q -o sum --progress --no-progress file"
+shell "$(slow file 1.2) gpureduce -q -o sum --progress --no-progress file"
 is 'of --progress and --no-progress the last one counts' 0 12
 finish

@@ -16,15 +16,26 @@ static inline void bail(const char *what)
     exit(99);
 }
 
+/* What a function has made that returns NULL where it cannot. Ends the test then. */
+static inline void *need(void *made)
+{
+    if (!made)
+        bail("memory");
+    return made;
+}
+
 /* So many bytes, and some more up to a multiple of 64, where a block of 64 begins; to be freed.
    Ends the test where there are none. */
 static inline void *allocate(size_t size)
 {
-    void *memory = aligned_alloc(64, (size + 64) / 64 * 64);
+    return need(aligned_alloc(64, (size + 64) / 64 * 64));
+}
 
-    if (!memory)
-        bail("memory");
-    return memory;
+/* So many bytes and none behind them, so that sanitizers see whoever goes beyond; to be freed. Ends
+   the test where there are none. */
+static inline void *allocate_exactly(size_t size)
+{
+    return need(malloc(size > 0 ? size : 1));
 }
 
 #endif

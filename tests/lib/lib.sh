@@ -485,6 +485,30 @@ zstd_frame() {
     printf '\001\000\000'
 }
 
+# zstd_pieces FILE SIZE: its first four pieces of so many bytes, a frame each.
+zstd_pieces() {
+    for piece in 0 1 2 3; do
+        tail -c +$((piece * $2 + 1)) "$1" | head -c "$2" | "$ZSTD" -q -c
+    done
+}
+
+# large_files NAME: the same numbers in ./large and ./large.npy, 9 MB, not a whole number of any pages;
+# and in zstd files of one frame and of four, whose names are in $zstd_files. Without zstd there are
+# none, and a test of this name is skipped.
+large_files() {
+    "$program-bench" generate -q -d normal -b 9000008 >large
+    { npy 1 "$(npy_header '<f4' '(2250002,)')" && cat large; } >large.npy
+    zstd_files=
+    if [ -n "$ZSTD" ]; then
+        "$ZSTD" -q -c large >one.zst
+        zstd_pieces large 3000000 >frames.zst
+        # shellcheck disable=SC2034 # used by the scripts
+        zstd_files='one.zst frames.zst'
+    else
+        skip "$1" 'no zstd'
+    fi
+}
+
 # table FLAGS COUNT WORD...: a seek table of these words that says that it has COUNT entries.
 table() {
     table_flags=$1 table_count=$2

@@ -25,7 +25,9 @@
 #include <zstd.h>
 
 #include "core/spread.h"
-#include "lib/data_gen.h"
+#include "lib/allocate.h"
+#include "lib/draw.h"
+#include "lib/environment.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
 #include "lib/reference_element.h"
@@ -40,34 +42,13 @@
 #define LARGE_LENGTH ((size_t)3 << 20)
 #define LARGE_EVERY 50
 
-static struct rng rng;
 static const char *program, *under, *device;
 static char directory[] = "/tmp/gpureduce-stress-XXXXXX", path[64];
-
-static uint64_t below(uint64_t bound)
-{
-    return rng_below(&rng, bound);
-}
-
-/* Whether something happens that does once in so many times. */
-static bool once_in(uint64_t times)
-{
-    return below(times) == 0;
-}
 
 /* A number below 2^log2, small ones as likely as large ones. */
 static size_t spread(unsigned log2)
 {
     return (size_t)(rng_next(&rng) >> (64 - 1 - below(log2)));
-}
-
-static void *allocate(size_t size)
-{
-    void *memory = malloc(size ? size : 1);
-
-    if (!memory)
-        abort();
-    return memory;
 }
 
 /*
@@ -136,7 +117,7 @@ static void make_data(struct run *run)
     run->count = once_in(20) ? 0 : spread(LENGTH_LOG2);
     if (once_in(LARGE_EVERY))
         run->count = LARGE_LENGTH + spread(20);
-    run->data = allocate(run->count * element_size(run->type));
+    run->data = allocate_exactly(run->count * element_size(run->type));
     if (!element_is_float(run->type)) {
         fill_any(run);
         return;
@@ -224,7 +205,7 @@ static size_t make_content(const struct run *run, unsigned char **content)
     } else {
         memset(header, 0x77, sizeof header);
     }
-    *content = allocate(before + size);
+    *content = allocate_exactly(before + size);
     for (size_t i = 0; i < before; i++)
         (*content)[i] = (unsigned char)header[i < sizeof header ? i : sizeof header - 1];
     if (run->big_endian != element_host_is_big())
@@ -238,7 +219,7 @@ static size_t make_content(const struct run *run, unsigned char **content)
 static void put_frame(FILE *file, const unsigned char *bytes, size_t size)
 {
     size_t room = ZSTD_compressBound(size), got;
-    unsigned char *packed = allocate(room);
+    unsigned char *packed = allocate_exactly(room);
     ZSTD_CCtx *context = ZSTD_createCCtx();
     ZSTD_inBuffer in = {bytes, size, 0};
     ZSTD_outBuffer out = {packed, room, 0};
@@ -662,21 +643,13 @@ static bool lacks_device(struct outcome *outcome)
     return outcome->status == NO_DEVICE;
 }
 
-/* A number from the environment. */
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 int main(void)
 {
     struct tap_family family = {0};
     struct outcome outcome;
-    uint64_t runs = setting("STRESS_RUNS", RUNS);
+    uint64_t runs = from_environment("STRESS_RUNS", RUNS);
     uint64_t any = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid();
-    uint64_t seed = setting("STRESS_SEED", setting("CHECK_SEED", any));
+    uint64_t seed = from_environment("STRESS_SEED", from_environment("CHECK_SEED", any));
     bool good = true;
 
     program = getenv("GPUREDUCE");

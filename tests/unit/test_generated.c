@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "bench/common/distribution.h"
+#include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/engine_workers.h"
 #include "lib/oracle.h"
@@ -84,15 +85,6 @@ struct sample {
     unsigned char *data[2]; /* in this machine's byte order, and in the other; LENGTH elements */
     struct reference expected;
 };
-
-static void *allocate(size_t size)
-{
-    void *memory = malloc(size);
-
-    if (!memory)
-        abort();
-    return memory;
-}
 
 /* Reduces data[0 .. n). */
 static bool reduce(const struct tested *t, struct engine_setup setup, const unsigned char *data,
@@ -180,7 +172,7 @@ static void device_close(void)
 static struct reference expect_copies(const struct sample *sample)
 {
     struct reference e = sample->expected;
-    double *numbers = allocate((sample->count + 1) * sizeof *numbers);
+    double *numbers = allocate_exactly((sample->count + 1) * sizeof *numbers);
     size_t count = 0;
 
     for (size_t i = 0; i < sample->count; i++) {
@@ -628,8 +620,8 @@ static void add_cpu_engines(void)
 
 int main(void)
 {
-    struct sample sample = {
-        .data = {allocate(LENGTH * sizeof(double)), allocate(LENGTH * sizeof(double))}};
+    struct sample sample = {.data = {allocate_exactly(LENGTH * sizeof(double)),
+                                     allocate_exactly(LENGTH * sizeof(double))}};
 #ifdef TEST_CUDA
     char reason[ENGINE_REASON_MAX] = "";
 

@@ -17,8 +17,10 @@
 #include "core/spread.h"
 #include "engine/cpu/kernel.h"
 #include "engine/engine.h"
-#include "lib/data_gen.h"
+#include "lib/allocate.h"
+#include "lib/draw.h"
 #include "lib/engine_workers.h"
+#include "lib/environment.h"
 #include "lib/reference.h"
 #include "lib/reference_element.h"
 #include "lib/share.h"
@@ -27,27 +29,6 @@
 #define RUNS 1000
 #define LENGTH_LOG2 18
 #define WORKERS_MAX 3
-
-static struct rng rng;
-
-static uint64_t below(uint64_t bound)
-{
-    return rng_below(&rng, bound);
-}
-
-static bool once_in(uint64_t times)
-{
-    return below(times) == 0;
-}
-
-static void *allocate(size_t size)
-{
-    void *memory = malloc(size ? size : 1);
-
-    if (!memory)
-        abort();
-    return memory;
-}
 
 /* Whether an integer is there where it should be: the same as x. */
 static bool is_integer(const struct integer *integer, bool should, double x)
@@ -251,8 +232,8 @@ static void check_data(struct tap_family *family, enum element_type type, enum k
 
     if (!share_takes_next())
         return;
-    data = allocate(n * size + offset);
-    stored = allocate(n * size + offset);
+    data = allocate_exactly(n * size + offset);
+    stored = allocate_exactly(n * size + offset);
     fill(kind, type, data + offset, n);
     memcpy(stored + offset, data + offset, n * size);
     if (swap)
@@ -433,16 +414,9 @@ static void check_format(void)
     }
 }
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 int main(void)
 {
-    const uint64_t seed = setting("STRESS_SEED", setting("CHECK_SEED", 1));
+    const uint64_t seed = from_environment("STRESS_SEED", from_environment("CHECK_SEED", 1));
 
     rng_seed(&rng, seed);
     check_exact_integer();
@@ -450,6 +424,6 @@ int main(void)
     check_compare();
     check_every_byte();
     check_lengths();
-    check_random(setting("STRESS_RUNS", RUNS), seed);
+    check_random(from_environment("STRESS_RUNS", RUNS), seed);
     return tap_done();
 }

@@ -21,6 +21,7 @@
 #include "lib/data_gen.h"
 #include "lib/environment.h"
 #include "lib/kernel_memory.h"
+#include "lib/reference.h"
 #include "lib/tap.h"
 
 #ifdef TEST_CUDA
@@ -107,7 +108,7 @@ static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
 static const char *difference(const struct partial *a, const struct partial *b, unsigned wants)
 {
     const bool where = wants & PARTIAL_WHERE;
-    uint32_t x[EXACT_WIDE_DIGITS], y[EXACT_WIDE_DIGITS];
+    uint32_t x[EXACT_DIGITS], y[EXACT_DIGITS];
 
     if (a->count != b->count)
         return "count";
@@ -116,30 +117,14 @@ static const char *difference(const struct partial *a, const struct partial *b, 
     if (a->positive_infinity != b->positive_infinity ||
         a->negative_infinity != b->negative_infinity)
         return "infinities";
-    if ((wants & PARTIAL_SUM) && (exact_magnitude(&a->sum, x) != exact_magnitude(&b->sum, y) ||
-                                  memcmp(x, y, EXACT_DIGITS * sizeof *x) != 0))
+    if ((wants & PARTIAL_SUM) &&
+        (exact_magnitude(&a->sum, x) != exact_magnitude(&b->sum, y) || memcmp(x, y, sizeof x) != 0))
         return "sum";
     if ((wants & PARTIAL_EXTREMES) && (a->min_key != b->min_key || a->max_key != b->max_key))
         return "extremes";
     if (where && (a->min_index != b->min_index || a->max_index != b->max_index))
         return "places of the extremes";
-    exact_wide_digits(&a->squares, x);
-    exact_wide_digits(&b->squares, y);
-    if ((wants & PARTIAL_SQUARES) && memcmp(x, y, sizeof x) != 0)
-        return "sum of squares";
-    if ((wants & PARTIAL_ABSOLUTE) &&
-        (exact_magnitude(&a->absolute, x) != exact_magnitude(&b->absolute, y) ||
-         memcmp(x, y, EXACT_DIGITS * sizeof *x) != 0))
-        return "sum of magnitudes";
-    if ((wants & PARTIAL_SMALL) && a->least_magnitude != b->least_magnitude)
-        return "least magnitude";
-    if ((wants & PARTIAL_SMALL) && a->zeros != b->zeros)
-        return "number of zeros";
-    if ((wants & PARTIAL_SMALL) && a->subnormal != b->subnormal)
-        return "number of subnormals";
-    if ((wants & PARTIAL_NEGATIVE) && a->negative != b->negative)
-        return "number of negative elements";
-    return NULL;
+    return reference_spread_differs(a, b, wants);
 }
 
 /* Reduces n elements of `data` in so many launches, and compares. */

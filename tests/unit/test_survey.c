@@ -17,41 +17,15 @@
 
 #include "core/order.h"
 #include "engine/cpu/tally.h"
-#include "lib/data_gen.h"
+#include "lib/allocate.h"
+#include "lib/draw.h"
+#include "lib/environment.h"
 #include "lib/oracle.h"
 #include "lib/reference_element.h"
 #include "lib/reference_order.h"
 #include "lib/tap.h"
 
 #define RUNS 1000
-
-static struct rng rng;
-
-static uint64_t below(uint64_t bound)
-{
-    return rng_below(&rng, bound);
-}
-
-static bool once_in(uint64_t times)
-{
-    return below(times) == 0;
-}
-
-static void *allocate(size_t size)
-{
-    void *memory = malloc(size ? size : 1);
-
-    if (!memory)
-        abort();
-    return memory;
-}
-
-static uint64_t number_from(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-
-    return text && *text ? strtoull(text, NULL, 10) : otherwise;
-}
 
 /*
  * Names and places.
@@ -258,7 +232,7 @@ static void make_integers(struct survey_case *c)
     const uint64_t from = rng_next(&rng), width = UINT64_C(2) << below(bits);
     uint64_t values[4];
 
-    c->data = allocate(c->count * element_size(c->type));
+    c->data = allocate_exactly(c->count * element_size(c->type));
     c->kind = once_in(3) ? "few values" : once_in(2) ? "near values" : "any bits";
     for (size_t i = 0; i < 4; i++)
         values[i] = once_in(3) ? (uint64_t)1 << (bits - 1) : once_in(3) ? UINT64_MAX : below(9) - 4;
@@ -283,7 +257,7 @@ static void make_elements(struct survey_case *c)
         return;
     }
     c->kind = data_kind_name(kind);
-    c->data = allocate(c->count * size);
+    c->data = allocate_exactly(c->count * size);
     data_fill(kind, c->type, c->data, c->count, rng_next(&rng));
     if (once_in(4)) {
         /* Few values, each often. */
@@ -351,7 +325,7 @@ struct ends {
 static bool reaches(const struct reference_number *x, const struct ends *ends, uint32_t bins,
                     uint32_t i)
 {
-    double *list = allocate(2 * (size_t)bins * REFERENCE_PARTS * sizeof *list);
+    double *list = allocate_exactly(2 * (size_t)bins * REFERENCE_PARTS * sizeof *list);
     bool result;
 
     for (uint32_t j = 0; j < bins; j++) {
@@ -439,7 +413,7 @@ static bool same_exponents(const struct survey_case *c, const struct histogram *
     const int lowest = element_formats[c->type].exponent_min;
     uint64_t zeros[2] = {0}, subnormals[2] = {0}, infinities[2] = {0}, normal = 0;
     bool same = h->nan == c->count - count;
-    double *x = allocate(count * sizeof *x);
+    double *x = allocate_exactly(count * sizeof *x);
 
     for (size_t k = 0; k < count; k++)
         x[k] = numbers[k].part[0];
@@ -530,7 +504,7 @@ static void take_sample(const struct survey_case *c, struct survey *s)
 {
     const size_t size = element_size(c->type), length = 1 + below(20);
     const size_t runs = 1 + below(c->count / length / 4 + 1);
-    unsigned char *elements = allocate(runs * length * size);
+    unsigned char *elements = allocate_exactly(runs * length * size);
 
     if (c->sample == SAMPLE_WRONG)
         for (size_t i = 0; i < runs * length; i++)
@@ -662,11 +636,11 @@ static void check_sample(void)
         struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
         struct selection_runs runs = survey_runs(s);
         const size_t size = element_size(c.type);
-        unsigned char *elements = allocate(runs.count * runs.length * size);
+        unsigned char *elements = allocate_exactly(runs.count * runs.length * size);
         const struct tally_plan *plans[TALLY_PLANS_MAX];
         struct tally_set set = {.count = 1};
 
-        c.data = allocate(COUNT * size);
+        c.data = allocate_exactly(COUNT * size);
         data_fill(DATA_NORMAL, c.type, c.data, COUNT, 1);
         for (size_t i = 0; i < runs.count; i++)
             memcpy(elements + i * runs.length * size,
@@ -716,7 +690,8 @@ static void check_change(void)
 
 int main(void)
 {
-    uint64_t seed = number_from("STRESS_SEED", number_from("CHECK_SEED", (uint64_t)time(NULL)));
+    uint64_t seed =
+        from_environment("STRESS_SEED", from_environment("CHECK_SEED", (uint64_t)time(NULL)));
 
     tap_note("STRESS_SEED=%llu", (unsigned long long)seed);
     rng_seed(&rng, seed);
@@ -726,6 +701,6 @@ int main(void)
     check_integer_keys();
     check_sample();
     check_change();
-    check_surveys(number_from("STRESS_RUNS", RUNS));
+    check_surveys(from_environment("STRESS_RUNS", RUNS));
     return tap_done();
 }

@@ -25,7 +25,7 @@
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/tallies.h"
 #include "engine/engine.h"
-#include "lib/data_gen.h"
+#include "lib/draw.h"
 #include "lib/environment.h"
 #include "lib/kernel_memory.h"
 #include "lib/tap.h"
@@ -42,22 +42,11 @@
 #    define RUNS 100
 #endif
 
-static struct rng rng;
 static unsigned char *memory, *data, *swapped, *kept; /* the first is the kernels' */
 static void *table;                                   /* the kernels', as are these */
 static uint64_t *counts;
 static void *room;
 static size_t shared_most;
-
-static uint64_t below(uint64_t bound)
-{
-    return rng_below(&rng, bound);
-}
-
-static bool once_in(uint64_t times)
-{
-    return below(times) == 0;
-}
 
 #define BYTES_MAX (LENGTH_MAX * 8)
 #define COUNTS_BYTES ((HISTOGRAM_BINS_MAX + 2 + CUDA_TALLY_MORE) * sizeof(uint64_t))

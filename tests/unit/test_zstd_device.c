@@ -32,16 +32,11 @@ int main(void)
 #    include <zstd.h>
 
 #    include "engine/cuda/zstd/device.h"
+#    include "lib/allocate.h"
+#    include "lib/environment.h"
 #    include "lib/zstd_samples.h"
 #    include "sys/align.h"
 #    include "sys/clock.h"
-
-static void *need(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
 
 static void must(cudaError_t error)
 {
@@ -49,13 +44,6 @@ static void must(cudaError_t error)
         printf("Bail out! CUDA: %s\n", cudaGetErrorString(error));
         exit(1);
     }
-}
-
-static unsigned long number(const char *name, unsigned long otherwise)
-{
-    const char *value = getenv(name);
-
-    return value ? strtoul(value, NULL, 10) : otherwise;
 }
 
 /* What came of a decoding. */
@@ -450,8 +438,9 @@ static int measure(int argc, char **argv)
     static const size_t frames[] = {0, (size_t)8 << 20, (size_t)128 << 10};
     static const char *const all[] = {"normal", "weights", "steps", "sensor", "smooth"};
     const size_t size = (argc > 2 ? strtoul(argv[2], NULL, 10) : 512) * MIB;
-    const size_t room = size + size / 8 + MIB, memory = number("ZSTD_DEVICE_MEMORY", 6144) * MIB;
-    const size_t batch = number("ZSTD_DEVICE_BATCH", 0) * MIB;
+    const size_t room = size + size / 8 + MIB;
+    const size_t memory = (size_t)from_environment("ZSTD_DEVICE_MEMORY", 6144) * MIB;
+    const size_t batch = (size_t)from_environment("ZSTD_DEVICE_BATCH", 0) * MIB;
     unsigned char *plain = need(malloc(size)), *file, *copy;
     struct zstd_device *d, *timed;
     cudaStream_t stream;
@@ -495,8 +484,8 @@ static int measure(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const unsigned long runs = number("ZSTD_DEVICE_RUNS", RUNS);
-    const uint64_t seed = number("ZSTD_DEVICE_SEED", 1);
+    const unsigned long runs = (unsigned long)from_environment("ZSTD_DEVICE_RUNS", RUNS);
+    const uint64_t seed = from_environment("ZSTD_DEVICE_SEED", 1);
     struct zstd_device *d;
     unsigned char *pinned;
     cudaStream_t stream;

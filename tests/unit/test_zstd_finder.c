@@ -220,30 +220,21 @@ static void expect(const char *name, struct bytes *b, uint64_t small_max, unsign
     {                                                            \
         .found = ZSTD_FOUND_FAULT, .kind = (what), .frame = (at) \
     }
-#define WALKED(found_, begin_, end_, content_, most_, frame_most_, frames_) \
-    {                                                                       \
-        .found = (found_), .batch = {                                       \
-            .begin = (begin_),                                              \
-            .end = (end_),                                                  \
-            .content = (content_),                                          \
-            .most = (most_),                                                \
-            .frame_most = (frame_most_),                                    \
-            .frames = (frames_),                                            \
-            .walked = true                                                  \
-        }                                                                   \
+#define BATCH(found_, begin_, end_, content_, most_, frame_most_, frames_, ...) \
+    {                                                                           \
+        .found = (found_), .batch = {                                           \
+            .begin = (begin_),                                                  \
+            .end = (end_),                                                      \
+            .content = (content_),                                              \
+            .most = (most_),                                                    \
+            .frame_most = (frame_most_),                                        \
+            .frames = (frames_),                                                \
+            __VA_ARGS__                                                         \
+        }                                                                       \
     }
-#define HINTED(begin_, end_, content_, most_, frame_most_, frames_) \
-    {                                                               \
-        .found = ZSTD_FOUND, .batch = {                             \
-            .begin = (begin_),                                      \
-            .end = (end_),                                          \
-            .content = (content_),                                  \
-            .most = (most_),                                        \
-            .frame_most = (frame_most_),                            \
-            .frames = (frames_),                                    \
-            .hinted = true                                          \
-        }                                                           \
-    }
+#define WALKED(...) BATCH(__VA_ARGS__, .walked = true)
+#define HINTED(...) BATCH(ZSTD_FOUND, __VA_ARGS__, .hinted = true)
+#define HINTED_WALKED(...) BATCH(ZSTD_FOUND, __VA_ARGS__, .walked = true, .hinted = true)
 
 #define SMALL_MAX ((uint64_t)256 << 10)
 
@@ -391,16 +382,7 @@ static void check_hints(void)
     add_frame(&b, 12, 1, 12); /* 29 */
     add_frame(&b, 12, 1, 12);
     EXPECT("a hint that takes two frames for one", &b, SMALL_MAX, 1,
-           {.found = ZSTD_FOUND,
-            .batch = {.begin = 12,
-                      .end = 103,
-                      .content = 28,
-                      .most = 28,
-                      .frame_most = 16,
-                      .frames = 2,
-                      .walked = true,
-                      .hinted = true}},
-           END);
+           HINTED_WALKED(12, 103, 28, 28, 16, 2), END);
 }
 
 static void check_tables(void)
@@ -422,31 +404,11 @@ static void check_tables(void)
          no_skippable,
          2,
          /* The first frame is known to hold 16 bytes, the last is not. */
-         {HINTED(0, 25, 16, 16, 16, 1),
-          {.found = ZSTD_FOUND,
-           .batch = {.begin = 38,
-                     .end = 59,
-                     .content = UNKNOWN,
-                     .most = BLOCK,
-                     .frame_most = BLOCK,
-                     .frames = 1,
-                     .walked = true,
-                     .hinted = true}},
-          END}},
+         {HINTED(0, 25, 16, 16, 16, 1), HINTED_WALKED(38, 59, UNKNOWN, BLOCK, BLOCK, 1), END}},
         {"a seek table that lies about the last frame",
          late_lie,
          3,
-         {HINTED(0, 25, 16, 16, 16, 1),
-          {.found = ZSTD_FOUND,
-           .batch = {.begin = 38,
-                     .end = 59,
-                     .content = UNKNOWN,
-                     .most = BLOCK,
-                     .frame_most = BLOCK,
-                     .frames = 1,
-                     .walked = true,
-                     .hinted = true}},
-          END}},
+         {HINTED(0, 25, 16, 16, 16, 1), HINTED_WALKED(38, 59, UNKNOWN, BLOCK, BLOCK, 1), END}},
         {"a seek table that takes all for one frame",
          joined,
          1,

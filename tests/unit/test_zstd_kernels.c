@@ -13,7 +13,9 @@
 #include <stdlib.h>
 
 #include "engine/cuda/zstd/plan.h"
+#include "lib/allocate.h"
 #include "lib/cuda_emulation.h"
+#include "lib/environment.h"
 #include "lib/tap.h"
 #include "lib/zstd_emulated.h"
 #include "lib/zstd_samples.h"
@@ -36,13 +38,6 @@ struct decoder {
     unsigned char *out;
     size_t out_size, out_capacity;
 };
-
-static void *need(void *memory)
-{
-    if (!memory)
-        abort();
-    return memory;
-}
 
 /* Memory of a size that sanitizers know, aligned as a device's. */
 static void *device_memory(size_t size)
@@ -290,13 +285,6 @@ static void check_window(void)
     free(file);
 }
 
-static unsigned long number(const char *name, unsigned long otherwise)
-{
-    const char *value = getenv(name);
-
-    return value ? strtoul(value, NULL, 10) : otherwise;
-}
-
 /* Checksums of frames that lie anywhere in a ring, and around its end, against what libzstd writes
    behind them. Every other one is changed by a bit. */
 #define HASH_FRAMES 40
@@ -343,8 +331,8 @@ static void check_hashes(unsigned long runs, uint64_t seed)
 
 int main(void)
 {
-    const unsigned long runs = number("ZSTD_KERNELS_RUNS", 6);
-    const uint64_t seed = number("ZSTD_KERNELS_SEED", 1);
+    const unsigned long runs = (unsigned long)from_environment("ZSTD_KERNELS_RUNS", 6);
+    const uint64_t seed = from_environment("ZSTD_KERNELS_SEED", 1);
 
     check_sound(runs, seed);
     check_damaged(runs * 20, seed);

@@ -137,16 +137,7 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
 
     __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
     {
-        const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
-
-#pragma unroll
-        for (int j = 0; j < UNROLL; j++) {
-            uint4 v = load_16_bytes(from + j * THREADS);
-            g->words[4 * j] = v.x;
-            g->words[4 * j + 1] = v.y;
-            g->words[4 * j + 2] = v.z;
-            g->words[4 * j + 3] = v.w;
-        }
+        load_words<UNROLL>(g->words, data, tile);
     }
 
     /* The place of element i of the thread's group in the chunk. */

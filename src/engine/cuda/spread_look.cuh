@@ -43,12 +43,6 @@ template <> __device__ __forceinline__ float magnitude_of<float>(uint32_t word)
     return fabsf(__uint_as_float(word));
 }
 
-/* The exponents of a group's numbers that are not zero, as biased binary32 ones: the greatest
-   is none, 0, where there is no such number. */
-struct exponents {
-    int least, greatest;
-};
-
 /* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
    such bytes, too: __dp4a adds up products of four. */
 __device__ static __forceinline__ int spread_signs(uint32_t first, uint32_t second)
@@ -82,17 +76,9 @@ template <typename Type, typename Reducer> struct spread_look {
         g->words[word] &= PER_WORD == 1 ? 0 : half ? 0x0000ffffu : 0xffff0000u;
     }
 
-    /* What a closer look finds in a group. */
-    struct look {
-        group g; /* zeros take the place of what is not finite */
-        struct counts counts;
-        struct small_counts small;
-        order low, high; /* as take_extremes has them */
-        uint32_t smallest;
-        struct exponents e;
-    };
+    typedef group_look<group, order, uint32_t> look; /* exponents are biased as binary32 has them */
 
-    __device__ __noinline__ static void examine(struct look *l, unsigned tile, size_t count)
+    __device__ __noinline__ static void examine(look *l, unsigned tile, size_t count)
     {
         uint32_t low = ~0u, high = 0;
 

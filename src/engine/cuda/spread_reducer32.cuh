@@ -556,7 +556,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         struct exponents e;
 
         if (special) {
-            struct looks::look l;
+            typename looks::look l;
 
             l.g = *g;
             looks::examine(&l, tile, this->count);

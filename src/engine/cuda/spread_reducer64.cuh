@@ -149,11 +149,6 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
         empty(shared, bound, t);
     }
 
-    /* Of a group's numbers that are not zero: the greatest is 0 where there is none. */
-    struct exponents {
-        int least, greatest;
-    };
-
     /* The biased exponent that the upper half of a magnitude has; subnormal numbers have 1. */
     __device__ static __forceinline__ int field(int high)
     {
@@ -246,17 +241,9 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
             product_total[i] += places_added(product[i], product_begin(bound, i));
     }
 
-    /* What a closer look finds in a group. */
-    struct look {
-        group g; /* zeros take the place of what is not finite */
-        struct counts counts;
-        struct small_counts small;
-        order low, high; /* as take_extremes has them */
-        int64_t smallest;
-        struct exponents e;
-    };
+    typedef group_look<group, order, int64_t> look;
 
-    __device__ __noinline__ static void examine(struct look *l, unsigned tile, size_t count)
+    __device__ __noinline__ static void examine(look *l, unsigned tile, size_t count)
     {
         int low = INT32_MAX, high = 0;
 
@@ -373,7 +360,7 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
             lowest <= known.least || highest >= known.greatest || nearest <= known.magnitude;
 
         if (special) {
-            struct look l;
+            look l;
 
             l.g = *g;
             examine(&l, tile, this->count);

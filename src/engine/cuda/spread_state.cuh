@@ -1,6 +1,6 @@
 /*
  * What the reducers of spread_reducer32.cuh and spread_reducer64.cuh share: what a thread counts,
- * and the memory of its block.
+ * what it finds in a group, and the memory of its block.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_STATE_CUH
 #define GPUREDUCE_CUDA_SPREAD_STATE_CUH
@@ -67,6 +67,22 @@ struct block_small {
         if (least != NO_MAGNITUDE)
             atomicMin((long long *)&partial->least_magnitude, least);
     }
+};
+
+/* The biased exponents of a group's numbers that are not zero, subnormal ones as the least normal
+   number's: the greatest is none, 0, where there is no such number. */
+struct exponents {
+    int least, greatest;
+};
+
+/* What a closer look finds in a group. */
+template <typename Group, typename Order, typename Magnitude> struct group_look {
+    Group g; /* zeros take the place of what is not finite */
+    struct counts counts;
+    struct small_counts small;
+    Order low, high;    /* as take_extremes has them */
+    Magnitude smallest; /* bits of the least one */
+    struct exponents e;
 };
 
 /* What a block has of a Sum, which is a superaccumulator, and of Squares. */

@@ -79,14 +79,8 @@ template <int FIRST, int DIGITS> struct square_accumulator {
                 second += __shfl_down_sync(ALL_LANES, second, distance);
                 third += __shfl_down_sync(ALL_LANES, third, distance);
             }
-            if (bit == 0) {
-                if (first != 0)
-                    atomicAdd(to, (digit)first);
-                if (second != 0)
-                    atomicAdd(to + 1, (digit)second);
-                if (third != 0)
-                    atomicAdd(to + 2, (digit)third);
-            }
+            if (bit == 0)
+                add_digits(to, first, second, third);
         }
     }
 };

@@ -29,6 +29,20 @@ __device__ static __forceinline__ void add_to_cell(unsigned *lower, int *upper, 
     }
 }
 
+/* Adds to three digits in global memory what is not zero. */
+__device__ static __forceinline__ void add_digits(unsigned long long *to, long long first,
+                                                  long long second, long long third)
+{
+    typedef unsigned long long digit;
+
+    if (first != 0)
+        atomicAdd(to, (digit)first);
+    if (second != 0)
+        atomicAdd(to + 1, (digit)second);
+    if (third != 0)
+        atomicAdd(to + 2, (digit)third);
+}
+
 /*
  * An integer for each biased exponent e from FIRST to LAST, to which mantissas are added: cell
  * e - FIRST counts in units of 2^(e - 1075), the weight of the last bit of a binary64 of that
@@ -120,14 +134,8 @@ template <int FIRST, int LAST> struct superaccumulator {
                     third += __shfl_down_sync(ALL_LANES, third, distance);
                 }
             }
-            if (bit == 0) {
-                if (first != 0)
-                    atomicAdd(to, (digit)first);
-                if (second != 0)
-                    atomicAdd(to + 1, (digit)second);
-                if (third != 0)
-                    atomicAdd(to + 2, (digit)third);
-            }
+            if (bit == 0)
+                add_digits(to, first, second, third);
         }
     }
 };

@@ -61,6 +61,22 @@ __device__ static __forceinline__ uint4 load_16_bytes(const uint4 *from)
     return __ldcs(from);
 }
 
+/* Loads the words of a thread's group of a full tile, which are UNROLL loads of 16 bytes. */
+template <int UNROLL>
+__device__ static __forceinline__ void load_words(uint32_t *words, const void *data, unsigned tile)
+{
+    const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
+
+#pragma unroll
+    for (int j = 0; j < UNROLL; j++) {
+        uint4 v = load_16_bytes(from + j * THREADS);
+        words[4 * j] = v.x;
+        words[4 * j + 1] = v.y;
+        words[4 * j + 2] = v.z;
+        words[4 * j + 3] = v.w;
+    }
+}
+
 /* What reducers of every type begin with. */
 template <typename Order> struct thread_state {
     size_t count; /* elements of the chunk */

@@ -3,11 +3,11 @@
 #include "engine/cuda/zstd/device.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "engine/cuda/zstd/device_state.h"
 #include "engine/cuda/zstd/kernels.h"
 #include "sys/align.h"
+#include "sys/clock.h"
 
 static struct slot *slot_of(struct zstd_device *d, uint64_t batch)
 {
@@ -450,7 +450,6 @@ bool zstd_device_ready(struct zstd_device *d)
 
 bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none)
 {
-    static const struct timespec moment = {0, 20000};
     struct slot *s = slot_of(d, d->taken);
     cudaError_t error = cudaErrorNotReady;
     uint32_t refused;
@@ -464,7 +463,7 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
             error = cudaEventQuery(s->done);
         if (error != cudaErrorNotReady)
             break;
-        nanosleep(&moment, NULL);
+        clock_rest();
     }
     if (d->failed || !check(d, error, "decoding zstd"))
         return false;

@@ -438,20 +438,22 @@ uint64_t unpack_wrong(const struct engine_unpacker *u)
 bool unpack_refused(struct engine_unpacker *u, struct engine_refusal *refusal)
 {
     const uint64_t begin = u->refusal.begin + u->shift;
+    const uint64_t left = u->reduced_to < begin ? begin - u->reduced_to : 0;
 
-    u->refusal.good = u->reduced_to - u->shift;
-    if (u->reduced_to < begin && begin - u->reduced_to <= sizeof u->refusal.tail) {
+    *refusal = u->refusal;
+    refusal->good = u->reduced_to - u->shift;
+    refusal->tail_size = left <= sizeof refusal->tail ? (size_t)left : 1;
+    if (refusal->tail_size > 0) {
         uint64_t piece;
         const unsigned char *from = zstd_device_bytes(u->decoder, u->reduced_to, &piece);
 
         if (!unpack_check(u,
-                          cudaMemcpyAsync(u->refusal.tail, from, (size_t)(begin - u->reduced_to),
+                          cudaMemcpyAsync(refusal->tail, from, refusal->tail_size,
                                           cudaMemcpyDeviceToHost, u->stream),
                           "copying a result") ||
             !unpack_check(u, cudaStreamSynchronize(u->stream), "copying a result"))
             return false;
     }
-    *refusal = u->refusal;
     return true;
 }
 
