@@ -429,6 +429,29 @@ sweep '.npy' -q -j 1 -o "$ops" large.npy
 for file in $zstd_files; do
     sweep "$file" -q -j 2 -o "$ops" "$file"
 done
+# Of the arrays of a file with quantiles each has a result of its own, or the word error.
+head -c 300000 large >tensor
+safetensors model a:F32:75000:tensor b:F32:75000:tensor
+"$GPUREDUCE" -q -o sum,median model >sweep.out
+number=1 good=true failed=0
+while [ "$number" -lt 1000 ]; do
+    rm -f mark
+    preload "FAULT_ALLOCATION=$number+ FAULT_MARK=mark" -q -j 2 -o sum,median model
+    [ -e mark ] || break
+    if [ "$status" -eq 0 ] || [ ! -s out ]; then
+        { [ "$status" -ne 0 ] && grep -q 'out of memory' err; } || cmp -s out sweep.out || good=false
+    elif grep -qx error out && [ "$status" -eq 1 ] && grep -q 'out of memory' err; then
+        paste out sweep.out | awk -F '\t' '$1 != "" && $1 != "error" && $1 != $2 { exit 1 }' || good=false
+        failed=$((failed + 1))
+    else
+        good=false
+    fi
+    $good || break
+    number=$((number + 1))
+done
+$good || explain
+ok "arrays with quantiles: $((number - 1)) allocations, $failed errors in place of results" \
+    test $good = true -a "$number" -lt 1000 -a $failed -gt 4
 done_badly=2
 sweep 'two files that are the same' --diff --tsv -j 2 small small
 done_well=1
