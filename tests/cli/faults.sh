@@ -540,6 +540,29 @@ is 'mapped, is replaced' 0 "$expected"
 happens 4 'tr "\0-\377" "\1-\377\0" <large | dd of=victim conv=notrunc bs=1M 2>/dev/null' \
     large -o count -j 2 --chunk-size 64K
 is 'mapped, is overwritten' 0 2250002
+# The same where a file is opened again, for its second reading: what was appended is left out, and
+# another file of the name is none of it.
+again='large'
+if [ -n "$ZSTD" ]; then
+    # The first element that two frames share has it opened again.
+    { head -c 2000001 large | "$ZSTD" -q -c && tail -c +2000002 large | "$ZSTD" -q -c; } >odd.zst
+    again="$again one.zst odd.zst"
+fi
+for file in $again; do
+    for option in -omedian --histogram=3; do
+        run -q -j 2 $option "$file"
+        wanted=$(cat out)
+        for moment in 2 3 5; do
+            happens "$moment" 'head -c 100001 /dev/zero >>victim' "$file" -j 2 $option
+            is "$file, $option: grows at call $moment" 0 "$wanted"
+            happens "$moment" 'cat victim victim >new && cat new >>victim' "$file" -j 2 $option
+            is "$file, $option: is appended to itself at call $moment" 0 "$wanted"
+            happens "$moment" 'cp small new && mv new victim' "$file" -j 2 $option
+            either "$file, $option: is replaced at call $moment" "$wanted" \
+                'victim: it changed while it was read: it is another file now'
+        done
+    done
+done
 for file in $zstd_files; do
     happens 6 "head -c 9000000 /dev/urandom | dd of=victim conv=notrunc bs=1M 2>/dev/null" \
         "$file" -o count -j 2
