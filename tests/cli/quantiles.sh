@@ -135,6 +135,8 @@ run --histogram=exponent odd.f32
 golden 'histogram of exponents' 0 histogram-exponent
 run --histogram=exponent -t f16 three.f16
 golden 'histogram of exponents of f16' 0 histogram-f16
+run --json --histogram=2,-0,1 four.f32
+ok 'an edge of -0 as JSON' grep -qF '"edges": [-0.0, 0.5, 1]' out
 run --json --histogram=4 -o mean,median four.f32
 golden 'histogram as JSON' 0 histogram-json
 run --json --histogram=exponent odd.f32
