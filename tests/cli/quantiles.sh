@@ -80,6 +80,12 @@ run -q -j 1 -t f64 --histogram=2,-1e-320,1e-320 --json many
 ok 'f64, subnormal bins of many' grep -qF '"counts": [0, 500000]' out
 shell 'gpureduce -q -t f16 -o median <three.f16'
 is 'f16 from a file as standard input' 0 2
+# The header counts as read, the sample does not.
+{ npy 1 "$(npy_header '<f4' '(500000,)')" && head -c 2000000 many; } >many.npy
+for option in '-o sum' '-o median'; do
+    shell "gpureduce --json $option many.npy | grep -o '\"input_bytes\": [0-9]*'"
+    is "bytes of input, $option" 0 "\"input_bytes\": $(size many.npy)"
+done
 shell 'cat three.f16 | gpureduce -q -t f16 -o median'
 is 'f16 from a pipe' 0 2
 shell 'cat four.f32 | gpureduce -q -o median,sum'
