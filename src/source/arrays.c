@@ -175,6 +175,7 @@ static bool pick(struct source *s, const struct source_options *options)
         source_error(s, "out of memory");
         return false;
     }
+    s->info.pick_count = 0;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
         struct source_pick part;

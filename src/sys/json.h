@@ -12,8 +12,8 @@
    to the stream. */
 void json_string(FILE *out, const char *string);
 
-/* A decimal as it stands in JSON: -0 as -0.0. Many readers take numbers without a point for integers,
-   which have no such zero. Returns `decimal`, or a text that stays. */
+/* A decimal as it stands in JSON: -0 as -0.0. Many readers take numbers without a point for
+   integers, which have no such zero. Returns `decimal`, or a text that stays. */
 const char *json_decimal(const char *decimal);
 
 /*
