@@ -149,7 +149,8 @@ static size_t put_object(char *line, const struct output *out, const struct axis
             continue;
         put_value(text, options, batch, j, i);
         used += (size_t)sprintf(line + used, ", \"%s\": %s%s%s", op->name, hex ? "\"" : "",
-                                is_json_number(batch, j, i) ? text : "null", hex ? "\"" : "");
+                                is_json_number(batch, j, i) ? json_decimal(text) : "null",
+                                hex ? "\"" : "");
     }
     for (size_t j = 0; j < plan->operation_count; j++) {
         /* An index where there is none is no number that JSON lacks. */

@@ -350,7 +350,7 @@ static void json_number(const struct options *options, const char *key,
     else if (!integer->known && options->number == NUMBER_HEX)
         printf(", \"%s\": \"%s\"", key, text);
     else
-        printf(", \"%s\": %s", key, text);
+        printf(", \"%s\": %s", key, json_decimal(text));
 }
 
 static void json_nonfinite(const char *key, const struct integer *integer, double x,

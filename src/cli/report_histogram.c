@@ -294,15 +294,18 @@ void report_histogram(const struct options *options, const struct reduction *red
 
 static void json_edge(const struct options *options, double x)
 {
+    char text[NUMBER_MAX];
+
     if (!isfinite(x)) {
         fputs("null", stdout);
-        return;
+    } else if (options->number == NUMBER_HEX) {
+        putchar('"');
+        print_number(options, x);
+        putchar('"');
+    } else {
+        number_format(text, x, ELEMENT_F64);
+        fputs(json_decimal(text), stdout);
     }
-    if (options->number == NUMBER_HEX)
-        putchar('"');
-    print_number(options, x);
-    if (options->number == NUMBER_HEX)
-        putchar('"');
 }
 
 static void json_bins(const struct options *options, const struct histogram *h)

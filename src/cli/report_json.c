@@ -124,7 +124,7 @@ static void json_values(const struct options *options, const struct reduction *r
         if (!is_json_number(op, reduction))
             printf(", \"%s\": null", op->name);
         else
-            printf(string ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name, text);
+            printf(string ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name, json_decimal(text));
     }
     fputs(", \"nonfinite\": {", stdout);
     for (size_t i = 0; i < options->operation_count; i++) {

@@ -19,7 +19,7 @@ struct found {
     uint32_t quantiles; /* as in struct reduction, as is the next */
     unsigned readings;
     bool done;
-    char *error; /* why there is no result; NULL where there is one */
+    char *error; /* why there is no result; NULL where there is one. See keep_error */
 };
 
 struct arrays {
@@ -32,6 +32,15 @@ struct arrays {
     struct partial *partials;
     struct mutex mutex; /* for those partials of which a part is missing */
 };
+
+/* The error of an array when there is no memory for the text of one. */
+static char no_memory[] = "out of memory";
+
+/* Has an array end with this error: text of malloc, or NULL where memory for it was short. */
+static void keep_error(struct found *found, char *error)
+{
+    found->error = error ? error : no_memory;
+}
 
 static void lock(struct arrays *a) ACQUIRE(arrays_role);
 static void unlock(struct arrays *a) RELEASE(arrays_role);
@@ -94,7 +103,8 @@ void arrays_close(struct arrays *a)
     if (!a)
         return;
     for (size_t k = 0; a->found && k < a->info->pick_count; k++)
-        free(a->found[k].error);
+        if (a->found[k].error != no_memory)
+            free(a->found[k].error);
     mutex_destroy(&a->mutex);
     free(a->found);
     free(a->partials);
@@ -157,7 +167,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
 
     found->done = true;
     if (reduction->error[0]) {
-        found->error = strdup(reduction->error);
+        keep_error(found, strdup(reduction->error));
         return;
     }
     found->result = reduction->result;
@@ -192,13 +202,14 @@ static void check_nan(struct arrays *a, size_t k)
 {
     const struct container_array *array = a->info->picks[k].array;
     struct found *found = &a->found[k];
-    char shown[CONTAINER_NAME_SHOWN], place[ARRAYS_PLACE_MAX];
+    char shown[CONTAINER_NAME_SHOWN], place[ARRAYS_PLACE_MAX], *error;
 
     if (a->options->nan != NAN_ERROR || found->error || found->result.nan == 0)
         return;
     (void)arrays_show_place(place, array, found->result.first_nan);
-    if (asprintf(&found->error, "element %s is a NaN", place) < 0)
-        found->error = NULL;
+    if (asprintf(&error, "element %s is a NaN", place) < 0)
+        error = NULL;
+    keep_error(found, error);
     message_error(EXIT_FAILED, "%s: array %s: element %s is a NaN", a->info->name,
                   container_show_name(shown, array->name), place);
 }

@@ -292,6 +292,7 @@ static struct source *open_source(const struct session_options *options, const c
                                   const struct container_array *array, unsigned *workers)
 {
     struct source_options input = options->input;
+    struct source_file file;
     struct source *source;
 
     input.array = array;
@@ -299,9 +300,11 @@ static struct source *open_source(const struct session_options *options, const c
     *workers = worker_count(options, SOURCE_UNKNOWN);
     source = source_open(path, &input, *workers);
     if (source && source_info(source)->compressed && source_info(source)->parallel) {
+        file = source_info(source)->file;
         source_close(source);
         input.in_order = true;
         input.reopened = true;
+        input.earlier = &file;
         source = source_open(path, &input, *workers);
     }
     return source;

@@ -107,6 +107,7 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
             path = d->files[side][i].path;
     input.array = item->sides[side].array;
     input.reopened = true;
+    input.earlier = &item->sides[side].info->file;
     input.consecutive = DIFF_SIDES * d->worker_count;
     p->sides[side].own = source_open(path, &input, 1);
     p->sides[side].source = p->sides[side].own;

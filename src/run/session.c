@@ -397,6 +397,7 @@ struct again {
     uint64_t started_at; /* when it was first read, 0 before: the clock goes on */
     const char *skipped; /* as unpack_skipped and unpack_alone in struct run */
     bool alone;
+    struct source_file file; /* which file it was */
 };
 
 /* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
@@ -432,6 +433,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     input.packed = attempt == ATTEMPT_PACKED;
     input.in_order = attempt == ATTEMPT_IN_ORDER;
     input.reopened = !first;
+    input.earlier = &again->file;
     run.source = source_open(path, &input, run.cpu_workers + run.feeders);
     if (first && !array)
         forget_to_come(session, run.source, path);
@@ -458,7 +460,8 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     if (verdict == SOURCE_COMPLETE && !session->readings.more && !session->readings.inputs)
         conclude(&run, &partial, &session->readings, reduction);
     readings_pause(&session->readings);
-    *again = (struct again){phases_started_at(&run.phases), run.unpack_skipped, run.unpack_alone};
+    *again = (struct again){phases_started_at(&run.phases), run.unpack_skipped, run.unpack_alone,
+                            run.info->file};
     dismiss_workers(session);
     source_close(run.source);
     return verdict;
@@ -510,6 +513,8 @@ static bool reduce_input(struct session *session, const char *path,
     bool first = true, alone;
     int attempt = first_attempt(session, path);
 
+    if (array)
+        again.file = source_info(session->container)->file;
     message_forget_error();
     readings_close(&session->readings);
     readings_open(&session->readings, &session->options->survey);

@@ -172,6 +172,7 @@ static bool pick(struct source *s, const struct source_options *options)
         source_error(s, "out of memory");
         return false;
     }
+    s->info.pick_count = 0;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
         struct source_pick part;
@@ -202,17 +203,29 @@ static bool pick(struct source *s, const struct source_options *options)
     return true;
 }
 
-/* Warns of options that a container's header overrides. */
+/* Warns of options that ask for something else than a container's header states. */
 static void warn_overridden(const struct source *s, const struct source_options *options)
 {
-    const char *given = options->type_given                      ? "--dtype"
-                        : options->order != ELEMENT_ORDER_UNSAID ? "--endian"
-                        : options->skip > 0                      ? "--skip"
-                                                                 : NULL;
+    const bool big_endian = options->order == ELEMENT_ORDER_BIG;
+    bool type = false, open = false, order = false;
+    const bool skip = options->skip > 0;
 
-    if (given && !options->reopened)
-        message_warning("%s: the %s header overrides %s", s->name, s->container->format->name,
-                        given);
+    for (size_t k = 0; k < s->info.pick_count; k++) {
+        const struct container_array *a = s->picks[k].array;
+
+        if (a->unreadable)
+            continue;
+        open |= a->type_open;
+        type |= a->type != options->type;
+        order |= a->big_endian != big_endian && element_size(a->type) > 1;
+    }
+    type &= options->type_given && !open; /* where it is open, --dtype is for that alone */
+    order &= options->order != ELEMENT_ORDER_UNSAID;
+    if ((type || order || skip) && !options->reopened)
+        message_warning("%s: the %s header overrides %s%s%s%s%s", s->name,
+                        s->container->format->name, type ? "--dtype" : "",
+                        type && order ? ", " : "", order ? "--endian" : "",
+                        (type || order) && skip ? ", " : "", skip ? "--skip" : "");
 }
 
 /* Lays out the container that has been read; NULL where it could not be. */

@@ -158,7 +158,7 @@ bool source_read_at(struct source *s, uint64_t index, size_t count, void *elemen
     const uint64_t offset = s->start + s->data_offset + index * size;
     ptrdiff_t got = source_pread(s, elements, count * size, offset);
 
-    atomic_store(&s->input_read, 0);
+    atomic_store(&s->input_read, s->header ? s->data_offset : 0); /* as when it was opened */
     atomic_store(&s->read_time, 0);
     if (got < 0)
         return false;

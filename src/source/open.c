@@ -90,6 +90,31 @@ static bool has_extent(struct source *s, const struct stat *status)
     return true;
 }
 
+/* Notes which file it is. False where it was another one, or was longer, when it was opened before;
+   what has been appended since then is left out. */
+static bool is_same_file(struct source *s, const struct stat *status, bool has_size,
+                         const struct source_file *earlier)
+{
+    const uint64_t input_bytes = has_size ? s->info.input_bytes : 0;
+
+    s->info.file = (struct source_file){.known = has_size && S_ISREG(status->st_mode),
+                                        .device = (uint64_t)status->st_dev,
+                                        .number = (uint64_t)status->st_ino,
+                                        .input_bytes = input_bytes};
+    if (!earlier || !earlier->known)
+        return true;
+    if (s->info.file.device != earlier->device || s->info.file.number != earlier->number) {
+        source_error(s, "it changed while it was read: it is another file now");
+        return false;
+    }
+    if (input_bytes < earlier->input_bytes) {
+        source_became_shorter(s, s->start + earlier->input_bytes);
+        return false;
+    }
+    s->info.input_bytes = s->info.file.input_bytes = earlier->input_bytes;
+    return true;
+}
+
 /* Reads the first bytes of a file that can be read at any offset. A file may hold less than its
    size says, as those in /sys do: then all of it is what could be read. One that has become shorter
    meanwhile is told as it is of any file. */
@@ -349,9 +374,13 @@ struct source *source_open(const char *path, const struct source_options *option
     s->no_check = options->no_check;
     s->window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
-    if (!open_file(s, &status) || !open_format(s, options, has_extent(s, &status), workers)) {
-        source_close(s);
-        return NULL;
+    if (open_file(s, &status)) {
+        const bool has_size = has_extent(s, &status);
+
+        if (is_same_file(s, &status, has_size, options->earlier) &&
+            open_format(s, options, has_size, workers))
+            return s;
     }
-    return s;
+    source_close(s);
+    return NULL;
 }

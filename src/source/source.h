@@ -103,6 +103,10 @@ struct source_options {
     struct source_part part; /* reduce no more than this */
     bool as_bytes; /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is
                       SOURCE_UNKNOWN where it is not known how many these are */
+
+    /* What the file was when it was opened before: another one now, or a shorter one, is an error,
+       and what it has more is not read. NULL: it was not. */
+    const struct source_file *earlier;
 };
 
 /* How the elements of an array are arranged, as its header says. */
@@ -120,6 +124,13 @@ struct source_pick {
     uint64_t elements;  /* as many as --length leaves, and lie in the part that is asked for */
     uint64_t first, of; /* the first of them, and how many --length leaves */
     size_t number;      /* its place among the arrays that are to be reduced of the whole input */
+};
+
+/* Which file an input is. */
+struct source_file {
+    bool known;              /* false for what is no regular file, and for an empty one */
+    uint64_t device, number; /* st_dev and st_ino */
+    uint64_t input_bytes;    /* as in struct source_info */
 };
 
 /* What an input is: known once it is open, and fixed. */
@@ -155,6 +166,7 @@ struct source_info {
     uint64_t first;       /* and they begin there: 0 unless a part was asked for */
     uint64_t of;          /* elements that --length leaves; SOURCE_UNKNOWN likewise */
     size_t buffer_bytes;  /* the best size of workers' buffers; 0: any */
+    struct source_file file;
 };
 
 /* What has been done so far, by all workers together. */

@@ -47,6 +47,11 @@ void json_string(FILE *out, const char *string)
     putc('"', out);
 }
 
+const char *json_decimal(const char *decimal)
+{
+    return strcmp(decimal, "-0") == 0 ? "-0.0" : decimal;
+}
+
 /*
  * Reading.
  */

@@ -12,6 +12,10 @@
    to the stream. */
 void json_string(FILE *out, const char *string);
 
+/* A decimal as it stands in JSON: -0 as -0.0. Many readers take numbers without a point for
+   integers, which have no such zero. Returns `decimal`, or a text that stays. */
+const char *json_decimal(const char *decimal);
+
 /*
  * Reading, strictly by RFC 8259. The caller says what it expects and asks for the parts in order:
  *

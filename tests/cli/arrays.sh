@@ -121,6 +121,8 @@ is 'a type beside the header' 0 '6
 nan
 6
 0' 'gpureduce: warning: small.safetensors: the safetensors header overrides --dtype'
+run -q -o count -t '<f4' --array w.weight small.safetensors
+is 'the type that the header says' 0 3
 
 safetensors other.safetensors a:F32:3:three.f32 z:C64:1:nan.f32 y:F4:6:bytes x:C64:1:nan.f32
 run -q -o sum other.safetensors
@@ -426,6 +428,14 @@ with zipfile.ZipFile("mixed.npz", "w") as archive:
     archive.write(names[1], "c.npy", zipfile.ZIP_DEFLATED)
 # One large array, compressed well and badly.
 elements = open("large", "rb").read() * 8
+# An array whose header leaves the type open, alone and beside one of another type.
+header = "{'descr': '<V2', 'fortran_order': False, 'shape': (2,)}"
+void = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + b"\x80\x3f\0\x40"
+with zipfile.ZipFile("void.npz", "w") as archive:
+    archive.writestr("void.npy", void)
+with zipfile.ZipFile("voids.npz", "w") as archive:
+    archive.writestr("void.npy", void)
+    archive.write(names[0], "typed.npy")
 header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,)}" % (len(elements) // 4)
 open("big.npy", "wb").write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + elements)
 pack("big.npz", zipfile.ZIP_DEFLATED, names + ["big.npy"])
@@ -453,6 +463,13 @@ END
     run --list -q -o sum mixed.npz
     ok 'names are without .npy, and other members are listed' test \
         "$(cut -f 2 out | tr '\n' ' ')" = 'a/b notes.txt c '
+    run -q -o sum -t bf16 void.npz
+    is 'a type that the header leaves open' 0 3
+    run -q -o count -t bf16 voids.npz
+    ok 'and one beside it: no warning' test "$status" -eq 0 -a ! -s err
+    run -q -o count -t bf16 --endian=big --skip=9 void.npz
+    is 'what it does not leave open' 0 2 \
+        'gpureduce: warning: void.npz: the npz header overrides --endian, --skip'
     run -q -o count bzip2.npz
     is 'another compression' 1 '' '*'
     ok 'and that is said' grep -q 'is left out: it is compressed otherwise than by deflate$' err

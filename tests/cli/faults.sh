@@ -417,6 +417,29 @@ sweep '.npy' -q -j 1 -o "$ops" large.npy
 for file in $zstd_files; do
     sweep "$file" -q -j 2 -o "$ops" "$file"
 done
+# Of the arrays of a file with quantiles each has a result of its own, or the word error.
+head -c 300000 large >tensor
+safetensors model a:F32:75000:tensor b:F32:75000:tensor
+"$GPUREDUCE" -q -o sum,median model >sweep.out
+number=1 good=true failed=0
+while [ "$number" -lt 1000 ]; do
+    rm -f mark
+    preload "FAULT_ALLOCATION=$number+ FAULT_MARK=mark" -q -j 2 -o sum,median model
+    [ -e mark ] || break
+    if [ "$status" -eq 0 ] || [ ! -s out ]; then
+        { [ "$status" -ne 0 ] && grep -q 'out of memory' err; } || cmp -s out sweep.out || good=false
+    elif grep -qx error out && [ "$status" -eq 1 ] && grep -q 'out of memory' err; then
+        paste out sweep.out | awk -F '\t' '$1 != "" && $1 != "error" && $1 != $2 { exit 1 }' || good=false
+        failed=$((failed + 1))
+    else
+        good=false
+    fi
+    $good || break
+    number=$((number + 1))
+done
+$good || explain
+ok "arrays with quantiles: $((number - 1)) allocations, $failed errors in place of results" \
+    test $good = true -a "$number" -lt 1000 -a $failed -gt 4
 done_badly=2
 sweep 'two files that are the same' --diff --tsv -j 2 small small
 done_well=1
@@ -505,6 +528,29 @@ is 'mapped, is replaced' 0 "$expected"
 happens 4 'tr "\0-\377" "\1-\377\0" <large | dd of=victim conv=notrunc bs=1M 2>/dev/null' \
     large -o count -j 2 --chunk-size 64K
 is 'mapped, is overwritten' 0 2250002
+# The same where a file is opened again, for its second reading: what was appended is left out, and
+# another file of the name is none of it.
+again='large'
+if [ -n "$ZSTD" ]; then
+    # The first element that two frames share has it opened again.
+    { head -c 2000001 large | "$ZSTD" -q -c && tail -c +2000002 large | "$ZSTD" -q -c; } >odd.zst
+    again="$again one.zst odd.zst"
+fi
+for file in $again; do
+    for option in -omedian --histogram=3; do
+        run -q -j 2 $option "$file"
+        wanted=$(cat out)
+        for moment in 2 3 5; do
+            happens "$moment" 'head -c 100001 /dev/zero >>victim' "$file" -j 2 $option
+            is "$file, $option: grows at call $moment" 0 "$wanted"
+            happens "$moment" 'cat victim victim >new && cat new >>victim' "$file" -j 2 $option
+            is "$file, $option: is appended to itself at call $moment" 0 "$wanted"
+            happens "$moment" 'cp small new && mv new victim' "$file" -j 2 $option
+            either "$file, $option: is replaced at call $moment" "$wanted" \
+                'victim: it changed while it was read: it is another file now'
+        done
+    done
+done
 for file in $zstd_files; do
     happens 6 "head -c 9000000 /dev/urandom | dd of=victim conv=notrunc bs=1M 2>/dev/null" \
         "$file" -o count -j 2

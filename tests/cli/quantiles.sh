@@ -80,6 +80,12 @@ run -q -j 1 -t f64 --histogram=2,-1e-320,1e-320 --json many
 ok 'f64, subnormal bins of many' grep -qF '"counts": [0, 500000]' out
 shell 'gpureduce -q -t f16 -o median <three.f16'
 is 'f16 from a file as standard input' 0 2
+# The header counts as read, the sample does not.
+{ npy 1 "$(npy_header '<f4' '(500000,)')" && head -c 2000000 many; } >many.npy
+for option in '-o sum' '-o median'; do
+    shell "gpureduce --json $option many.npy | grep -o '\"input_bytes\": [0-9]*'"
+    is "bytes of input, $option" 0 "\"input_bytes\": $(size many.npy)"
+done
 shell 'cat three.f16 | gpureduce -q -t f16 -o median'
 is 'f16 from a pipe' 0 2
 shell 'cat four.f32 | gpureduce -q -o median,sum'
@@ -135,6 +141,8 @@ run --histogram=exponent odd.f32
 golden 'histogram of exponents' 0 histogram-exponent
 run --histogram=exponent -t f16 three.f16
 golden 'histogram of exponents of f16' 0 histogram-f16
+run --json --histogram=2,-0,1 four.f32
+ok 'an edge of -0 as JSON' grep -qF '"edges": [-0.0, 0.5, 1]' out
 run --json --histogram=4 -o mean,median four.f32
 golden 'histogram as JSON' 0 histogram-json
 run --json --histogram=exponent odd.f32

@@ -77,6 +77,7 @@ struct container_array {
                                it up to `offset` mean nothing */
     bool typed; /* then: elements of its type could be, and it is the array that is so */
     enum element_type type;
+    bool type_open; /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
     uint64_t elements;       /* the product of the shape; 1 without dimensions */
     uint64_t offset, length; /* bytes in the file; of one that is compressed, the offset of the

@@ -329,6 +329,7 @@ static bool take_type(const struct archive *a, struct container_array *array, co
         return leave_out(array, void_names[npy->untyped - 1],
                          "of unknown meaning (if it is bfloat16 or a float8, -t says so)");
     array->type = a->in->type;
+    array->type_open = true;
     container_name_type(array, element_name(array->type));
     array->big_endian = npy->order == ELEMENT_ORDER_BIG;
     return true;
