@@ -41,6 +41,11 @@ shell "cat large | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
 expected=$(cat out)
 shell "cat small | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
 expected_small=$(cat out)
+mkdir model indexed
+safetensors model/a.safetensors one:F32:750000:small
+safetensors model/b.safetensors two:F32:2250002:large
+cp model/* indexed
+echo '{"weight_map": {"one": "a.safetensors", "two": "b.safetensors"}}' >indexed/m.safetensors.index.json
 zstd_files=
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q -c large >one.zst
@@ -168,6 +173,14 @@ if $traced; then
     else
         skip 'not cached' 'no fincore, or a file system that keeps files in memory'
     fi
+
+    # A directory that cannot be read to its end: its files are not those that were found so far.
+    for fault in 1 2; do
+        inject "getdents64:error=EIO:when=$fault" "$work/model" -q -o count model
+        fails "a directory, EIO at call $fault" 'model: Input/output error'
+    done
+    inject '?open,openat:error=EACCES' "$work/model" -q -o count "$work/model"
+    fails_like 'a directory that may not be read' '.*/model: Permission denied'
 
     # A pipe. Opening the FIFO waits for the program to do the same.
     mkfifo fifo
@@ -439,6 +452,38 @@ mkdir -p cache/gpureduce && echo '{}' >cache/gpureduce/limits.json
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 sweep 'with -v' -q -v -j 1 -o "$ops" small
+
+# all_or_error NAME ARGUMENT...: whichever allocation fails, it is an error, or nothing is missing.
+all_or_error() {
+    name=$1
+    shift
+    "$GPUREDUCE" "$@" >all.out 2>/dev/null
+    all=$? number=1
+    while [ "$number" -lt 500 ]; do
+        rm -f mark
+        preload "FAULT_ALLOCATION=$number FAULT_MARK=mark" "$@"
+        if ! { [ "$status" -eq "$all" ] && cmp -s out all.out; } &&
+            ! { [ "$status" -eq "$done_badly" ] && grep -q '^gpureduce: ' err; }; then
+            fail "$name: allocation $number"
+            explain
+            return
+        fi
+        [ -e mark ] || break
+        number=$((number + 1))
+    done
+    ok "$name: $((number - 1)) allocations" test "$number" -gt 5 -a "$number" -lt 500
+}
+all_or_error 'a directory of safetensors' --list model
+all_or_error 'a directory with an index' --list indexed
+# A line that is longer than the one before takes more memory.
+long=$(printf '%0200d/%0200d' 0 0)
+mkdir -p "$long" && cp small "$long"
+"$GPUREDUCE" --json -o count small "$long/small" >record
+all_or_error 'a record' --check=record -j 1
+flip indexed/b.safetensors 5000003
+done_badly=2
+all_or_error 'two directories that differ' --diff --tsv -j 1 model indexed
+done_badly=1
 
 # Things that happen to the file. FAULT_DO: $PPID is the program.
 # happens CALL COMMAND FILE ARGUMENT...
