@@ -272,7 +272,10 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
         out->npy = output_open(out->options->axis_output);
         if (!out->npy)
             return false;
-        good = axis_npy_header(plan, &header) && write_bytes(out, header.data, header.size);
+        good = axis_npy_header(plan, &header);
+        if (!good)
+            message_error(EXIT_FAILED, "out of memory");
+        good = good && write_bytes(out, header.data, header.size);
         free(header.data);
         return good;
     }

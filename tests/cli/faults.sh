@@ -474,6 +474,7 @@ all_or_error() {
     ok "$name: $((number - 1)) allocations" test "$number" -gt 5 -a "$number" -lt 500
 }
 all_or_error 'a directory of safetensors' --list model
+all_or_error '--output' --axis=1 --shape=-1,750 -j 1 -o absmax,zeros --output=/dev/stdout small
 all_or_error 'a directory with an index' --list indexed
 # A line that is longer than the one before takes more memory.
 long=$(printf '%0200d/%0200d' 0 0)
