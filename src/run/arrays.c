@@ -22,6 +22,15 @@ struct found {
     char *error; /* why there is no result; NULL where there is one */
 };
 
+/* The error of an array where there is no memory for its text. */
+static char no_text[] = "out of memory";
+
+static void free_error(struct found *found)
+{
+    if (found->error != no_text)
+        free(found->error);
+}
+
 struct arrays {
     const struct source_info *info;
     const struct session_options *options;
@@ -94,7 +103,7 @@ void arrays_close(struct arrays *a)
     if (!a)
         return;
     for (size_t k = 0; a->found && k < a->info->pick_count; k++)
-        free(a->found[k].error);
+        free_error(&a->found[k]);
     mutex_destroy(&a->mutex);
     free(a->found);
     free(a->partials);
@@ -158,6 +167,8 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     found->done = true;
     if (reduction->error[0]) {
         found->error = strdup(reduction->error);
+        if (!found->error)
+            found->error = no_text;
         return;
     }
     found->result = reduction->result;
@@ -198,7 +209,7 @@ static void check_nan(struct arrays *a, size_t k)
         return;
     (void)arrays_show_place(place, array, found->result.first_nan);
     if (asprintf(&found->error, "element %s is a NaN", place) < 0)
-        found->error = NULL;
+        found->error = no_text;
     message_error(EXIT_FAILED, "%s: array %s: element %s is a NaN", a->info->name,
                   container_show_name(shown, array->name), place);
 }

@@ -486,6 +486,10 @@ done_badly=2
 all_or_error 'two directories that differ' --diff --tsv -j 1 model indexed
 done_badly=1
 
+# Arrays that are reduced one after the other: what becomes of the text of an error.
+sweep 'quantiles of an array' -q -j 1 -o median,count model/a.safetensors
+sweep 'a histogram of an array' -q -j 1 --histogram=7,-1,1 model/a.safetensors
+
 # Things that happen to the file. FAULT_DO: $PPID is the program.
 # happens CALL COMMAND FILE ARGUMENT...
 happens() {
