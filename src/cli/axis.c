@@ -361,6 +361,9 @@ static void reduce_arrays(struct output *out)
     struct source *s = source_open(out->path, &out->options->session.input, 1);
     const struct source_info *info = s ? source_info(s) : NULL;
 
+    /* Meanwhile it may have become something else. */
+    if (s && !info->container)
+        reduce(out, NULL);
     for (size_t k = 0; s && k < info->pick_count; k++)
         reduce(out, info->picks[k].array);
     if (s)

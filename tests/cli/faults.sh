@@ -556,6 +556,10 @@ for left in 0 5000000 8998920; do
         fi
     done
 done
+printf '\0\0\0\0' >four
+safetensors tiny one:F32:1:four
+happens 2 ': >victim' tiny --axis=0
+fails_like 'a small container, becomes empty when it has been recognised' 'victim: .*'
 happens 4 'head -c 100001 /dev/zero >>victim' large -o "$ops" -j 2 --chunk-size 64K
 is 'mapped, grows' 0 "$expected"
 happens 4 'head -c 100001 /dev/zero >>victim' small -o "$ops" -j 2
