@@ -463,7 +463,8 @@ all_or_error() {
         rm -f mark
         preload "FAULT_ALLOCATION=$number FAULT_MARK=mark" "$@"
         if ! { [ "$status" -eq "$all" ] && cmp -s out all.out; } &&
-            ! { [ "$status" -eq "$done_badly" ] && grep -q '^gpureduce: ' err; }; then
+            ! { [ "$status" -eq "$done_badly" ] && grep -q '^gpureduce: ' err; } &&
+            ! { [ -n "$sanitizer" ] && grep -q 'CHECK failed: sanitizer_' err; }; then
             fail "$name: allocation $number"
             explain
             return
