@@ -273,7 +273,10 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
         out->npy = output_open(out->options->axis_output);
         if (!out->npy)
             return false;
-        good = axis_npy_header(plan, &header) && write_bytes(out, header.data, header.size);
+        good = axis_npy_header(plan, &header);
+        if (!good)
+            message_error(EXIT_FAILED, "out of memory");
+        good = good && write_bytes(out, header.data, header.size);
         free(header.data);
         return good;
     }
@@ -359,6 +362,9 @@ static void reduce_arrays(struct output *out)
     struct source *s = source_open(out->path, &out->options->session.input, 1);
     const struct source_info *info = s ? source_info(s) : NULL;
 
+    /* Meanwhile it may have become something else. */
+    if (s && !info->container)
+        reduce(out, NULL);
     for (size_t k = 0; s && k < info->pick_count; k++)
         reduce(out, info->picks[k].array);
     if (s)

@@ -96,20 +96,46 @@ static void sort(struct list *list)
     list->count = kept;
 }
 
-/* The names in a directory that end so. False, with nothing printed, if it cannot be read. */
+/* Prints an error of a path: what errno says. */
+static void fail(const char *path)
+{
+    const char *why = errno == ENOMEM ? "out of memory" : strerror(errno);
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), why);
+}
+
+/* The names in a directory that end so. False on failure. */
 static bool read_directory(const char *path, const char *end, struct list *names)
 {
     DIR *directory = opendir(path);
     const struct dirent *entry;
+    bool good;
 
-    if (!directory)
+    if (!directory) {
+        fail(path);
         return false;
-    while ((entry = readdir(directory)))
+    }
+    while ((errno = 0, entry = readdir(directory)))
         if (ends_with(entry->d_name, end))
             add(names, strdup(entry->d_name));
+    good = errno == 0; /* at the end as well readdir returns NULL */
+    if (!good)
+        fail(path);
     closedir(directory);
     sort(names);
-    return true;
+    return good;
+}
+
+/* Reads so many bytes, or up to the end of the file. What was read, or -1. */
+static ssize_t read_bytes(int fd, char *text, size_t size)
+{
+    size_t done = 0;
+    ssize_t n = 1;
+
+    while (done < size && (n = read(fd, text + done, size - done)) > 0)
+        done += (size_t)n;
+    return n < 0 ? -1 : (ssize_t)done;
 }
 
 /* The text of a file, to be freed. NULL on failure. */
@@ -119,34 +145,28 @@ static char *read_text(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat status;
     char *text = NULL;
-    size_t size = 0;
-    ssize_t n = -1;
+    ssize_t size = -1;
 
-    (void)message_quote(quoted, path);
-    if (fd >= 0 && fstat(fd, &status) == 0) {
-        if ((uint64_t)status.st_size > INDEX_MAX)
-            message_error(EXIT_FAILED, "%s: an index of more than 100 MiB is not read", quoted);
-        else
-            text = malloc((size_t)status.st_size + 1);
-        if ((uint64_t)status.st_size > INDEX_MAX)
-            n = 0;
-        while (text && size < (size_t)status.st_size &&
-               (n = read(fd, text + size, (size_t)status.st_size - size)) > 0)
-            size += (size_t)n;
-        if (text)
-            text[size] = '\0';
-        n = text ? n : 0;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        fail(path);
+    } else if ((uint64_t)status.st_size > INDEX_MAX) {
+        message_error(EXIT_FAILED, "%s: an index of more than 100 MiB is not read",
+                      message_quote(quoted, path));
+    } else {
+        text = malloc((size_t)status.st_size + 1);
+        size = text ? read_bytes(fd, text, (size_t)status.st_size) : -1;
+        if (size < 0)
+            fail(path);
     }
-    if (fd < 0 || n < 0)
-        message_error(EXIT_FAILED, "%s: %s", quoted, strerror(errno));
-    else if (text && strlen(text) < size)
-        text[0] = '\0'; /* no JSON */
     if (fd >= 0)
         close(fd);
-    if (n < 0) {
+    if (size < 0) {
         free(text);
-        text = NULL;
+        return NULL;
     }
+    text[size] = '\0';
+    if (strlen(text) < (size_t)size)
+        text[0] = '\0'; /* no JSON */
     return text;
 }
 
@@ -216,8 +236,9 @@ static void add_directory(struct options *options, struct list *files, const cha
     struct list indices = {0}, names = {0};
     char quoted[MESSAGE_QUOTE_MAX];
 
-    (void)(read_directory(path, index_end, &indices) && read_directory(path, data_end, &names));
-    if (indices.count > 1) {
+    if (!read_directory(path, index_end, &indices) || !read_directory(path, data_end, &names)) {
+        options->left_out++;
+    } else if (indices.count > 1) {
         message_error(EXIT_FAILED, "%s: holds %zu indices of safetensors: name one of them",
                       message_quote(quoted, path), indices.count);
         options->left_out++;

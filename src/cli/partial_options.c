@@ -191,6 +191,18 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
     return true;
 }
 
+/* A file that cannot be had, of which another shard has the only part. Where other processes see
+   it, they have made another plan, and some elements may be in nobody's. */
+static void complain(const char *path)
+{
+    char name[SOURCE_NAME_MAX];
+
+    message_error(EXIT_FAILED,
+                  "%s: cannot be had: how long it is, and so which elements are of this shard, "
+                  "cannot be told",
+                  source_name(name, path));
+}
+
 bool partial_choose_shard(struct options *options)
 {
     struct shard_part *parts;
@@ -212,6 +224,8 @@ bool partial_choose_shard(struct options *options)
     }
     for (int i = 0; i < options->file_count; i++) {
         if (!parts[i].any) {
+            if (parts[i].unknown)
+                complain(options->files[i]);
             free(options->files[i]);
             continue;
         }

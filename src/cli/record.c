@@ -519,8 +519,10 @@ static bool read_lines(struct reading *r, FILE *in)
         if (!take_line(r, (size_t)length))
             return false;
     }
-    if (ferror(in)) {
-        message_error(EXIT_FAILED, "%s: %s", r->name, strerror(errno));
+    /* Where there was no memory for a line, some libraries set no sign of an error. */
+    if (ferror(in) || !feof(in)) {
+        message_error(EXIT_FAILED, "%s: %s", r->name,
+                      errno == ENOMEM ? "out of memory" : strerror(errno));
         return false;
     }
     if (r->files == 0) {

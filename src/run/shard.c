@@ -13,6 +13,7 @@
 struct sized {
     uint64_t units;
     bool whole;      /* it has no parts */
+    bool unknown;    /* it cannot be had */
     bool compressed; /* it may have, between frames */
 };
 
@@ -41,7 +42,7 @@ static bool find_size(const char *path, const struct source_options *options, st
     off_t begin = 0, size;
     struct stat status;
 
-    *sized = (struct sized){.units = 1, .whole = true};
+    *sized = (struct sized){.units = 1, .whole = true, .unknown = true};
     if (standard ? fstat(STDIN_FILENO, &status) != 0 : stat(path, &status) != 0)
         return true;
     if (S_ISDIR(status.st_mode)) /* the source refuses it */
@@ -118,6 +119,7 @@ bool shard_plan(const struct shard *shard, char *const *paths, int count,
         parts[i] = sized[i].compressed
                        ? cut_compressed(paths[i], options, &sized[i], units, begin, end)
                        : cut(&sized[i], units, begin, end);
+        parts[i].unknown = sized[i].unknown;
         units += sized[i].units;
     }
     free(sized);

@@ -28,6 +28,7 @@ struct shard {
 /* What a shard has of a file. */
 struct shard_part {
     bool any;
+    bool unknown; /* how long the file is: to others, who see it, other parts may be the shard's */
     struct source_part part; /* if there is any */
 };
 
@@ -38,8 +39,9 @@ uint64_t shard_units(uint64_t bytes);
    the first. `units` is below 2^60. */
 uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end);
 
-/* Plans which parts of the files are the shard's; one that cannot be had is left to one shard to
-   complain of. False where an input has no parts: that is printed, or memory ran out. */
+/* Plans which parts of the files are the shard's. One that cannot be had is in the parts of one
+   shard, as if it were short, and `unknown` in all. False where an input has no parts: that is
+   printed, or memory ran out. */
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
                 const struct source_options *options, struct shard_part *parts);
 

@@ -64,6 +64,8 @@ is 'the first elements of each' 0 '3
 nan
 3
 0' '*'
+run --list --length=2 small.safetensors data/npy/v1-f4.npy
+ok 'a list of these' test "$(tail -n +2 out | cut -f 5,6 | tr '\t\n' ' ,')" = '2 8,2 8,2 2,0 0,2 8,'
 run -q -o median,count --array '*w*' --nan=skip small.safetensors
 is 'quantiles' 0 '2
 3

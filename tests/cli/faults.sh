@@ -39,6 +39,11 @@ shell "cat large | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
 expected=$(cat out)
 shell "cat small | gpureduce -q -j 1 --chunk-size 4096 -o $ops"
 expected_small=$(cat out)
+mkdir model indexed
+safetensors model/a.safetensors one:F32:750000:small
+safetensors model/b.safetensors two:F32:2250002:large
+cp model/* indexed
+echo '{"weight_map": {"one": "a.safetensors", "two": "b.safetensors"}}' >indexed/m.safetensors.index.json
 
 # wanted FILE: what it gives.
 wanted() {
@@ -156,6 +161,14 @@ if $traced; then
     else
         skip 'not cached' 'no fincore, or a file system that keeps files in memory'
     fi
+
+    # A directory that cannot be read to its end: its files are not those that were found so far.
+    for fault in 1 2; do
+        inject "getdents64:error=EIO:when=$fault" "$work/model" -q -o count model
+        fails "a directory, EIO at call $fault" 'model: Input/output error'
+    done
+    inject '?open,openat:error=EACCES' "$work/model" -q -o count "$work/model"
+    fails_like 'a directory that may not be read' '.*/model: Permission denied'
 
     # A pipe. Opening the FIFO waits for the program to do the same.
     mkfifo fifo
@@ -451,6 +464,44 @@ XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 sweep 'with -v' -q -v -j 1 -o "$ops" small
 
+# all_or_error NAME ARGUMENT...: whichever allocation fails, it is an error, or nothing is missing.
+all_or_error() {
+    name=$1
+    shift
+    "$GPUREDUCE" "$@" >all.out 2>/dev/null
+    all=$? number=1
+    while [ "$number" -lt 500 ]; do
+        rm -f mark
+        preload "FAULT_ALLOCATION=$number FAULT_MARK=mark" "$@"
+        if ! { [ "$status" -eq "$all" ] && cmp -s out all.out; } &&
+            ! { [ "$status" -eq "$done_badly" ] && grep -q '^gpureduce: ' err; } &&
+            ! { [ -n "$sanitizer" ] && grep -q 'CHECK failed: sanitizer_' err; }; then
+            fail "$name: allocation $number"
+            explain
+            return
+        fi
+        [ -e mark ] || break
+        number=$((number + 1))
+    done
+    ok "$name: $((number - 1)) allocations" test "$number" -gt 5 -a "$number" -lt 500
+}
+all_or_error 'a directory of safetensors' --list model
+all_or_error '--output' --axis=1 --shape=-1,750 -j 1 -o absmax,zeros --output=/dev/stdout small
+all_or_error 'a directory with an index' --list indexed
+# A line that is longer than the one before takes more memory.
+long=$(printf '%0200d/%0200d' 0 0)
+mkdir -p "$long" && cp small "$long"
+"$GPUREDUCE" --json -o count small "$long/small" >record
+all_or_error 'a record' --check=record -j 1
+flip indexed/b.safetensors 5000003
+done_badly=2
+all_or_error 'two directories that differ' --diff --tsv -j 1 model indexed
+done_badly=1
+
+# Arrays that are reduced one after the other: what becomes of the text of an error.
+sweep 'quantiles of an array' -q -j 1 -o median,count model/a.safetensors
+sweep 'a histogram of an array' -q -j 1 --histogram=7,-1,1 model/a.safetensors
+
 # Things that happen to the file. FAULT_DO: $PPID is the program.
 # happens CALL COMMAND FILE ARGUMENT...
 happens() {
@@ -517,6 +568,10 @@ for left in 0 5000000 8998920; do
         fi
     done
 done
+printf '\0\0\0\0' >four
+safetensors tiny one:F32:1:four
+happens 2 ': >victim' tiny --axis=0
+fails_like 'a small container, becomes empty when it has been recognised' 'victim: .*'
 happens 4 'head -c 100001 /dev/zero >>victim' large -o "$ops" -j 2 --chunk-size 64K
 is 'mapped, grows' 0 "$expected"
 happens 4 'head -c 100001 /dev/zero >>victim' small -o "$ops" -j 2

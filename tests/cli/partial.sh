@@ -83,6 +83,12 @@ run --merge -q -o sum,count twice
 is 'no elements can be merged twice' 0 "0
 0"
 
+# Who does not see a file cuts the others at other places than those who do: it is told each of them.
+for i in 1 2 3; do
+    run --partial --shard="$i/3" absent small1 small2
+    ok "an absent file is an error of shard $i" test "$status:$(grep -c '^gpureduce: absent: ' err)" = 1:1
+done
+
 run --partial data/waves.f32.zst --shard=2/2
 cp out second
 run --partial data/waves.f32.zst --shard=1/2
