@@ -303,6 +303,36 @@ static void report_all(struct ranks *r)
         message_line("  ranks     %d", r->size);
 }
 
+/* Whether all ranks share out the same: as many files, and each as long. */
+static bool see_the_same(const struct ranks *r)
+{
+    const size_t count = (size_t)r->options->file_count;
+    int counts[2] = {r->options->file_count, -r->options->file_count};
+    uint64_t *units;
+    char name[SOURCE_NAME_MAX];
+    bool same = true;
+
+    MPI_Allreduce(MPI_IN_PLACE, counts, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (counts[0] != -counts[1]) {
+        message_error(EXIT_FAILED, "some ranks see %d files, others %d", counts[0], -counts[1]);
+        return false;
+    }
+    units = allocate(2 * count, sizeof *units);
+    for (size_t i = 0; i < count; i++) {
+        units[2 * i] = r->parts[i].units;
+        units[2 * i + 1] = ~r->parts[i].units;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, units, (int)(2 * count), MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+    for (size_t i = 0; i < count; i++)
+        if (units[2 * i] != ~units[2 * i + 1]) {
+            message_error(EXIT_FAILED, "%s: is not as long for all ranks, or not there",
+                          source_name(name, r->options->files[i]));
+            same = false;
+        }
+    free(units);
+    return same;
+}
+
 /* Reduces the files by all ranks. Returns false where a thread still makes a GPU ready. */
 static bool reduce_files(struct ranks *r)
 {
@@ -315,7 +345,7 @@ static bool reduce_files(struct ranks *r)
     r->arrays = allocate((size_t)options->file_count, sizeof *r->arrays);
     planned =
         shard_plan(&shard, options->files, options->file_count, &options->session.input, r->parts);
-    if (all_agree(planned && options->file_count > 0)) {
+    if (all_agree(planned && options->file_count > 0) && see_the_same(r)) {
         MPI_Type_contiguous(sizeof(struct rank_piece), MPI_BYTE, &r->piece);
         MPI_Type_commit(&r->piece);
         MPI_Op_create(merge_pieces, 1, &r->merge);

@@ -326,10 +326,12 @@ static void report_outcome(const struct output *out, const struct axis_outcome *
                  outcome->seconds, report_rate(outcome->bytes, outcome->seconds));
 }
 
-/* Reduces a file, or an array of it. */
-static void reduce(struct output *out, const struct container_array *array)
+/* Reduces a file; or an array of it, as of the container that has been opened. */
+static void reduce(struct output *out, const struct container_array *array,
+                   const struct source_info *container)
 {
     const struct options *options = out->options;
+    struct session_options session = options->session;
     const struct axis_sink sink = {
         .begin = begin, .render = render, .write = write_bytes, .context = out};
     struct axis_outcome outcome;
@@ -342,8 +344,10 @@ static void reduce(struct output *out, const struct container_array *array)
         message_error(EXIT_FAILED, "out of memory");
         return;
     }
-    good = axis_reduce(&options->session, &options->axis, options->operations,
-                       options->operation_count, out->gpu, out->path, array, &sink, &outcome);
+    if (container)
+        session.input.earlier = &container->file;
+    good = axis_reduce(&session, &options->axis, options->operations, options->operation_count,
+                       out->gpu, out->path, array, &sink, &outcome);
     free(out->front);
     if (out->npy) {
         good =
@@ -364,9 +368,9 @@ static void reduce_arrays(struct output *out)
 
     /* Meanwhile it may have become something else. */
     if (s && !info->container)
-        reduce(out, NULL);
+        reduce(out, NULL, NULL);
     for (size_t k = 0; s && k < info->pick_count; k++)
-        reduce(out, info->picks[k].array);
+        reduce(out, info->picks[k].array, info);
     if (s)
         source_close(s);
 }
@@ -395,7 +399,7 @@ static void reduce_only_array(struct output *out)
         }
     }
     if (good && only)
-        reduce(out, source_info(only)->picks[0].array);
+        reduce(out, source_info(only)->picks[0].array, source_info(only));
     if (only)
         source_close(only);
 }
@@ -409,7 +413,7 @@ static void reduce_files(struct output *out)
         if (source_is_container(out->path, &options->session.input))
             reduce_arrays(out);
         else
-            reduce(out, NULL);
+            reduce(out, NULL, NULL);
     }
 }
 

@@ -19,7 +19,8 @@ static void check(const struct options *options, const char *path, struct reduct
 
     if (reduction->partial.count != reduction->of) {
         snprintf(reduction->error, sizeof reduction->error,
-                 "internal error: %" PRIu64 " of %" PRIu64 " elements were counted",
+                 "%" PRIu64 " of %" PRIu64
+                 " elements were counted: the ranks did not see the same file",
                  reduction->partial.count, reduction->of);
         message_error(EXIT_FAILED, "%s: %s", source_name(name, path), reduction->error);
     } else if (options->session.nan == NAN_ERROR && reduction->partial.nan > 0) {

@@ -120,6 +120,7 @@ bool shard_plan(const struct shard *shard, char *const *paths, int count,
                        ? cut_compressed(paths[i], options, &sized[i], units, begin, end)
                        : cut(&sized[i], units, begin, end);
         parts[i].unknown = sized[i].unknown;
+        parts[i].units = sized[i].units;
         units += sized[i].units;
     }
     free(sized);

@@ -29,6 +29,7 @@ struct shard {
 struct shard_part {
     bool any;
     bool unknown; /* how long the file is: to others, who see it, other parts may be the shard's */
+    uint64_t units;          /* of the whole file, as shared out */
     struct source_part part; /* if there is any */
 };
 

@@ -108,4 +108,27 @@ ranks 2 fifo
 fails_mpi=$(cat err)
 ok 'a pipe is refused' test "$status:${fails_mpi%%,*}" = "1:gpureduce-mpi: fifo: is no regular file: how many elements it has"
 
+# Ranks that see other files than each other.
+mkdir rank0 rank1
+for rank in 0 1; do
+    cp large rank$rank/one
+    cp nan rank$rank/two
+done
+# shellcheck disable=SC2016 # for the shell that runs it
+apart='cd "rank${OMPI_COMM_WORLD_RANK-$PMI_RANK}" && exec "$0-mpi" -q -o count one two'
+# apart NAME WANTED: what ranks print in these directories.
+apart() {
+    command="$apart"
+    # shellcheck disable=SC2086 # several words
+    $mpirun -n 2 sh -c "$apart" "$program" >out 2>all_err </dev/null
+    status=$?
+    grep '^gpureduce' all_err >err
+    is "$1" "$3" "$2" "$4"
+}
+apart 'ranks in directories of their own' "$(printf '2250000\n400')" 0 ''
+head -c 6000000 large >rank1/one
+apart 'a file that is shorter for one' '' 1 'gpureduce-mpi: one: is not as long for all ranks, or not there'
+rm rank1/one
+apart 'a file that is not there for one' '' 1 'gpureduce-mpi: one: is not as long for all ranks, or not there'
+
 finish
