@@ -199,7 +199,8 @@ void report(const struct options *options, const char *path, const struct reduct
     if (!reduction->arrays || reduction->error[0]) {
         report_row(options, path, reduction);
     } else if (options->output == OUTPUT_TEXT && !options->quiet &&
-               options->rows.sort.field == ROW_UNASKED) {
+               options->rows.sort.field == ROW_UNASKED &&
+               options->session.survey.histogram.kind == HISTOGRAM_NONE) {
         if (report_table(options, path, reduction, !below_heading))
             below_heading = true;
     } else {

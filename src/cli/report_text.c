@@ -26,7 +26,7 @@ void report_text(const struct options *options, const char *path, const struct r
         return;
     }
     if ((options->file_count > 1 || options->total) && !options->quiet) {
-        if (path && reduction->array) /* of what was merged: others stand in a table */
+        if (path && reduction->array) /* merged, or with a histogram: others stand in a table */
             source_name_array(name, path, &array);
         else if (path)
             (void)message_quote(name, path);

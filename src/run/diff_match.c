@@ -245,10 +245,15 @@ bool diff_match(struct diff *d)
         if (names[set].count == 1) {
             add(d, &names[DIFF_A].list[0], &names[DIFF_B].list[0]);
         } else {
-            source_error(d->files[set][0].source,
-                         "there are %zu arrays, and the other file is one: name it with --array",
-                         names[set].count);
             good = false;
+            if (names[set].count == 0)
+                source_error(d->files[set][0].source,
+                             "there is no array, and the other file is one");
+            else
+                source_error(
+                    d->files[set][0].source,
+                    "there are %zu arrays, and the other file is one: name it with --array",
+                    names[set].count);
         }
     } else if (good) {
         good = match_names(d, &names[DIFF_A], &names[DIFF_B]);

@@ -110,6 +110,8 @@ run -q --histogram=exponent small.safetensors
 fails 'a histogram of several' 'small.safetensors: a histogram is of one array: name it with --array'
 run -q --histogram=2 --array w.weight small.safetensors
 ok 'a histogram of one' test "$status" -eq 0
+run --histogram=2 -o count --array w.weight small.safetensors
+ok 'and what else was asked for' test "$status:$(head -n 1 out)" = "0:count${tab}$(gpureduce -q -o count --array w.weight small.safetensors)"
 mkdir histogram
 safetensors histogram/1.safetensors a:F32:3:three.f32 b:F32:3:three.f32
 safetensors histogram/2.safetensors c:F32:3:three.f32
