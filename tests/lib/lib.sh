@@ -298,21 +298,26 @@ gpu_label() {
     fi
 }
 
-# gpu_has_turn: whether a real GPU is to have this run. It takes a second to begin with, and programs
-# wait for each other: it has one in GPU_SHARE (4), from CHECK_SEED on. Unit tests have its kernels.
+# gpu_has_turn: whether the GPU of $GPUREDUCE is to have this run. A real one takes a second to begin
+# with, and programs wait for each other: it has one in GPU_SHARE (4), from CHECK_SEED on. Unit tests
+# have its kernels. An emulated one has all, or one in EMULATED_SHARE.
 gpu_turn=${CHECK_SEED:-0}
 gpu_has_turn() {
     gpu_turn=$((gpu_turn + 1))
-    [ $((gpu_turn % ${GPU_SHARE:-4})) -eq 0 ]
+    if emulated; then
+        [ $((gpu_turn % ${EMULATED_SHARE:-1})) -eq 0 ]
+    else
+        [ $((gpu_turn % ${GPU_SHARE:-4})) -eq 0 ]
+    fi
 }
 
 # gpu_as_cpu OPTIONS NAME ARGUMENT...: whether $GPUREDUCE prints the same on the GPU as on the CPU,
 # messages too, and ends with the same status. OPTIONS are several words, or none, that go before the
 # arguments. With a last argument of -, what is in ./piped comes by a pipe. What the GPU printed is
 # left in ./out and ./err.
-# A real GPU has those alone whose turn it is.
+# It has those alone whose turn it is.
 gpu_as_cpu() {
-    emulated || gpu_has_turn || return 0
+    gpu_has_turn || return 0
     compare_options=$1 compare_name="$(gpu_label), $2"
     shift 2
     for compare_device in cpu gpu; do
