@@ -166,9 +166,9 @@ static void list_container(const struct list *list, const char *path,
         item.elements = a->unreadable ? a->elements : info->picks[k].of;
         /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody
            has asked. */
-        item.bytes = a->unreadable && a->offset == 0 ? SOURCE_UNKNOWN : a->length;
-        if (!a->unreadable)
-            item.bytes = item.elements * element_size(a->type);
+        item.bytes = !a->unreadable   ? item.elements * element_size(a->type)
+                     : a->offset == 0 ? SOURCE_UNKNOWN
+                                      : a->length;
         item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
         item.shape.known = true;
         item.shape.fortran_order = a->fortran_order;

@@ -99,7 +99,7 @@ static void sort(struct list *list)
 /* Prints an error of a path: what errno says. */
 static void fail(const char *path)
 {
-    const char *why = errno == ENOMEM ? "out of memory" : strerror(errno);
+    const char *why = message_errno();
     char quoted[MESSAGE_QUOTE_MAX];
 
     message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), why);

@@ -521,8 +521,7 @@ static bool read_lines(struct reading *r, FILE *in)
     }
     /* Where there was no memory for a line, some libraries set no sign of an error. */
     if (ferror(in) || !feof(in)) {
-        message_error(EXIT_FAILED, "%s: %s", r->name,
-                      errno == ENOMEM ? "out of memory" : strerror(errno));
+        message_error(EXIT_FAILED, "%s: %s", r->name, message_errno());
         return false;
     }
     if (r->files == 0) {

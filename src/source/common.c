@@ -154,21 +154,13 @@ bool source_is_random(const struct source *s)
 
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements)
 {
-    const size_t size = s->info.element_size;
-    const uint64_t offset = s->start + s->data_offset + index * size;
-    ptrdiff_t got = source_pread(s, elements, count * size, offset);
+    const bool good = source_read_range(s, index, count, elements);
 
     atomic_store(&s->input_read, s->header ? s->data_offset : 0); /* as when it was opened */
     atomic_store(&s->read_time, 0);
-    if (got < 0)
-        return false;
-    if ((size_t)got < count * size) {
-        source_became_shorter(s, offset + count * size);
-        return false;
-    }
-    if (s->info.swap)
-        element_swap(elements, elements, count, size);
-    return true;
+    if (good && s->info.swap)
+        element_swap(elements, elements, count, s->info.element_size);
+    return good;
 }
 
 bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements)

@@ -2,6 +2,7 @@
 
 #include "sys/message.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -258,4 +259,9 @@ const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)
     out[length++] = '\'';
     out[length] = '\0';
     return out;
+}
+
+const char *message_errno(void)
+{
+    return errno == ENOMEM ? "out of memory" : strerror(errno);
 }

@@ -70,4 +70,8 @@ size_t message_utf8_length(const unsigned char *p);
    not fit. Returns `out`. */
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
 
+/* What errno says: for want of memory in the words that all messages have for it. As strerror, it
+   holds until the next call. */
+const char *message_errno(void);
+
 #endif
