@@ -47,8 +47,9 @@ if [ -z "$ZSTD" ]; then
 fi
 
 # both NAME [OPTION...] FILE: whether two and four GPUs print what the CPU does, and end with the
-# same status.
+# same status. Those alone whose turn it is (lib.sh); so below.
 both() {
+    gpu_has_turn || return 0
     name=$1
     shift
     for how in cpu gpu:0,1 gpu:3,1,0,2; do
@@ -436,6 +437,7 @@ fails_amid 'such frames' silent 350 450 550
 # part; or first, so that cores are late; or last, when nothing is left. One that waits for ever
 # fails.
 shared() {
+    gpu_has_turn || return 0
     name=$1
     shift
     "$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" "$@" >cpu.out 2>cpu.err
@@ -532,6 +534,7 @@ while [ $((begun - ready)) -gt 1 ]; do
 done
 for when in amid first last; do
     for threads in 1 4; do
+        gpu_has_turn || continue
         count=0
         for call in 1 2 3 40 130 $((begun - 1)) "$begun" $((begun + 1)) $((begun + 2)) $((begun + 9)) \
             $((begun + 30)) $((begun + 100)) $((begun + 250)) $((begun + 600)) $((begun + 1200)); do
