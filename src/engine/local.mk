@@ -69,6 +69,7 @@ cuda_sources = \
 	src/engine/cuda/slicer.c src/engine/cuda/slicer.h \
 	src/engine/cuda/spread.cuh \
 	src/engine/cuda/spread_bins.cuh \
+	src/engine/cuda/spread_counter.cuh \
 	src/engine/cuda/spread_f32.cu \
 	src/engine/cuda/spread_f64.cu \
 	src/engine/cuda/spread_kernel.cuh \
@@ -77,6 +78,7 @@ cuda_sources = \
 	src/engine/cuda/spread_narrow.cu \
 	src/engine/cuda/spread_reducer32.cuh \
 	src/engine/cuda/spread_reducer64.cuh \
+	src/engine/cuda/spread_reducer_left.cuh \
 	src/engine/cuda/spread_skim.cuh \
 	src/engine/cuda/spread_state.cuh \
 	src/engine/cuda/square_accumulator.cuh \

@@ -40,7 +40,7 @@ template <unsigned FINDS> static void emulate_pair(const struct job *job, unsign
     first_blocks = blocks;
     emulation_run(blocks, 1, THREADS, run_first<FINDS>, job);
     emulated_grid.x = (blocks + 1) / 2;
-    emulation_run(emulated_grid.x, 1, THREADS, run_left<FINDS>, job);
+    emulation_run(emulated_grid.x, 1, tuning<f32_left>::BLOCK, run_left<FINDS>, job);
 }
 
 bool emulated_reduce_pair(const struct cuda_launch *l, unsigned blocks)

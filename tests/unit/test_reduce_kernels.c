@@ -40,10 +40,12 @@
 #    define RUNS 60
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #    define LENGTH_TWO ((size_t)5 << 14)
-#    define LENGTH_FULL ((size_t)5 << 16)
+#    define LENGTH_FULL ((size_t)72 << 13)
 #endif
 
-/* LENGTH_TWO elements in one launch of one block are so many tiles that a GPU takes two kernels. */
+/* LENGTH_TWO elements in one launch of one block are so many tiles that a GPU takes two kernels;
+   with LENGTH_FULL the second of them, if it is emulated, empties its bins in between: after 64
+   tiles. */
 
 /* Elements that are 16 tiles at least: what a warp knows of its first tiles decides how it looks at
    the others. */
@@ -342,13 +344,32 @@ static void fill_fields(size_t begin, size_t end, unsigned field, unsigned count
 }
 
 /* The greatest elements of exponents far apart, which bins of the second kernel put fourth (fields
-   3 and 251) or second (1 and 249) of their four: of one sign, so that the sums of such bins are
-   full before their squares are or just then; or of both, so that only the squares are. */
+   3 and 251) or second (1 and 249) of their four; of one sign, or of both. */
 static void fill_greatest(size_t n, unsigned field, bool both, unsigned sign)
 {
     for (size_t i = 0; i < n; i++)
         data_put_fields(ELEMENT_F32, data, i, both ? (unsigned)(i / 2 % 2) : sign,
                         i % 2 == i / 4096 % 2 ? field : field + 248, 0x7fffff);
+}
+
+/* What is left to the second kernel from the first tile on: any exponents, and then elements of one
+   exponent, the greatest or the least fraction, so that all are in one bin of it. */
+static void fill_one_bin(size_t n, unsigned field, unsigned sign, uint64_t fraction)
+{
+    const size_t tile = 1 << 13;
+
+    fill_fields(0, tile, 0, 255);
+    for (size_t i = tile; i < n; i++)
+        data_put_fields(ELEMENT_F32, data, i, sign, field, fraction);
+}
+
+/* The same, and then any exponents, with a zero for one element in so many. */
+static void fill_zeros(size_t n, unsigned one_in)
+{
+    fill_fields(0, n, 0, 255);
+    for (size_t i = 1 << 13; i < n; i++)
+        if (rng_below(&rng, one_in) == 0)
+            data_put_fields(ELEMENT_F32, data, i, (unsigned)rng_below(&rng, 2), 0, 0);
 }
 
 /* So many f32 that there are two kernels: exponents as far apart as each way to add them up takes,
@@ -384,6 +405,18 @@ static void check_two(void)
                 fill_greatest(LENGTH_FULL, field, both != 0, sign);
                 check_wants(&family, ELEMENT_F32, all_wants[3], LENGTH_FULL, 1, 1, "full bins");
             }
+    for (unsigned field = 124; field < 128; field++) {
+        const uint64_t fraction = field % 2 ? 0x7fffff : 0;
+
+        fill_one_bin(LENGTH_FULL, field, field & 1, fraction);
+        check_wants(&family, ELEMENT_F32, field & 1 ? PARTIAL_ALL : all_wants[3], LENGTH_FULL, 1, 1,
+                    "one bin");
+    }
+    for (unsigned one_in = 2; one_in < 100000; one_in *= 16) {
+        fill_zeros(LENGTH_FULL, one_in);
+        check_wants(&family, ELEMENT_F32, one_in == 2 ? PARTIAL_ALL : all_wants[3], LENGTH_FULL, 1,
+                    1, "any exponents and zeros");
+    }
     fill_ones(ELEMENT_F32, LENGTH_TWO);
     check_wants(&family, ELEMENT_F32, PARTIAL_ALL, LENGTH_TWO, 1, 1, "ones");
     tap_family_end(&family, "f32, two kernels");

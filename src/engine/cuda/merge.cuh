@@ -41,20 +41,26 @@ __device__ static __forceinline__ void fetch(typename Reducer::group *g, const s
     Reducer::arrange(g, j->swap);
 }
 
-/* Finds the first tile that any warp of the first kernel's `blocks` left; ~0 if none did. `first`
-   is in shared memory. All threads of the block together. */
-__device__ static __forceinline__ void find_first_left(unsigned *first, const unsigned *left,
-                                                       unsigned blocks)
+/* Of the tiles from which on warps of the first kernel's `blocks` left theirs, finds the first and
+   the last; a warp that left none counts as ~0. Both are in shared memory. All threads of the block
+   together. */
+__device__ static __forceinline__ void find_left(unsigned *first, unsigned *last,
+                                                 const unsigned *left, unsigned blocks)
 {
-    unsigned least = ~0u;
+    unsigned least = ~0u, greatest = 0;
 
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         *first = ~0u;
+        *last = 0;
+    }
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS)
+    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS) {
         least = min(least, left[i]);
+        greatest = max(greatest, left[i]);
+    }
     if (least != ~0u)
         atomicMin(first, least);
+    atomicMax(last, greatest);
     __syncthreads();
 }
 
@@ -80,9 +86,9 @@ template <bool WHERE> __device__ static void merge_warp(struct extreme<int64_t> 
 
 /* Merges the extremes of every thread of the block into those of thread 0. `shared` has an element
    a warp, and is free for others after the next barrier. */
-template <bool WHERE, typename Order>
+template <bool WHERE, typename Order, int WARPS_OF_BLOCK>
 __device__ static void merge_block(struct extreme<Order> *least, struct extreme<Order> *greatest,
-                                   struct extreme<Order> (*shared)[2])
+                                   struct extreme<Order> (&shared)[WARPS_OF_BLOCK][2])
 {
     merge_warp<WHERE>(least);
     merge_warp<WHERE>(greatest);
@@ -92,8 +98,8 @@ __device__ static void merge_block(struct extreme<Order> *least, struct extreme<
     }
     __syncthreads();
     if (threadIdx.x < 32) {
-        *least = shared[threadIdx.x % WARPS][0];
-        *greatest = shared[threadIdx.x % WARPS][1];
+        *least = shared[threadIdx.x % WARPS_OF_BLOCK][0];
+        *greatest = shared[threadIdx.x % WARPS_OF_BLOCK][1];
         merge_warp<WHERE>(least);
         merge_warp<WHERE>(greatest);
     }
@@ -165,10 +171,11 @@ __device__ static __forceinline__ bool is_last_block(const struct thread_state<O
 
 /* Merges the extremes of all blocks into those of every thread, and clears `found`. The last three
    are in shared memory. */
-template <typename Order>
+template <typename Order, int WARPS_OF_BLOCK>
 __device__ static __forceinline__ void
 merge_blocks(struct thread_state<Order> *r, const struct cuda_scratch *scratch,
-             struct extreme<Order> (*shared)[2], struct extreme<Order> of_all[2], unsigned found[2])
+             struct extreme<Order> (&shared)[WARPS_OF_BLOCK][2], struct extreme<Order> of_all[2],
+             unsigned found[2])
 {
     r->least.clear();
     r->greatest.clear();
@@ -191,15 +198,15 @@ merge_blocks(struct thread_state<Order> *r, const struct cuda_scratch *scratch,
 
 /* The last block finds the places of the extremes in their tiles, and takes both into the partial
    result. The last three are in shared memory. */
-template <typename Reducer>
+template <typename Reducer, int WARPS_OF_BLOCK>
 __device__ static __forceinline__ void
 locate_extremes(Reducer *r, const struct job *job, struct partial *partial,
-                struct extreme<typename Reducer::order> (*shared)[2],
+                struct extreme<typename Reducer::order> (&shared)[WARPS_OF_BLOCK][2],
                 struct extreme<typename Reducer::order> of_all[2], unsigned found[2])
 {
     typedef typename Reducer::order order;
 
-    merge_blocks<order>(r, job->scratch, shared, of_all, found);
+    merge_blocks(r, job->scratch, shared, of_all, found);
     if (!r->has_extremes())
         return;
 
@@ -220,6 +227,12 @@ locate_extremes(Reducer *r, const struct job *job, struct partial *partial,
     }
 }
 
+/* Whether a thread of a block is one of THREADS: all are, where a block has no more. */
+template <typename Reducer> __device__ static __forceinline__ bool among_threads()
+{
+    return Reducer::BLOCK == THREADS || threadIdx.x < THREADS;
+}
+
 /* The end of a kernel that finds FINDS (partial_want bits), by all threads of all its blocks:
    merges what they know into the partial result. */
 template <unsigned FINDS, typename Reducer>
@@ -228,7 +241,7 @@ __device__ static __forceinline__ void conclude(Reducer *r, typename Reducer::me
 {
     typedef typename Reducer::order order;
     const bool sum = (FINDS & PARTIAL_SUM) != 0, where = (FINDS & PARTIAL_WHERE) != 0;
-    __shared__ struct extreme<order> of_warps[WARPS][2], of_all[2];
+    __shared__ struct extreme<order> of_warps[Reducer::BLOCK / 32][2], of_all[2];
     __shared__ unsigned found[2];
     __shared__ bool last;
     struct partial *const partial = job->partial;
@@ -237,7 +250,7 @@ __device__ static __forceinline__ void conclude(Reducer *r, typename Reducer::me
         r->finish(shared);
     /* Its barrier also completes the superaccumulator. */
     merge_block<where>(&r->least, &r->greatest, of_warps);
-    if (sum)
+    if (sum && among_threads<Reducer>())
         shared->accumulator.add_to(partial->sum.digit);
     if (r->counts.any())
         add_counts(partial, &r->counts, job->index);

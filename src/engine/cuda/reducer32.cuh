@@ -19,13 +19,13 @@
 
 template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int32_t> {
     typedef int32_t order;
-    static const int UNROLL = tuning<Type>::UNROLL;
+    static const int UNROLL = tuning<Type>::UNROLL, BLOCK = tuning<Type>::BLOCK;
     static const int GROUP_WORDS = UNROLL * LOAD_BYTES / 4;
     static_assert(Type::PER_WORD <= 2,
                   "load_part, take_specials and take know no smaller elements");
     static const int GROUP = GROUP_WORDS * Type::PER_WORD;
     static const int PER_LOAD = LOAD_BYTES / 4 * Type::PER_WORD;
-    static const int TILE = THREADS * GROUP;
+    static const int TILE = BLOCK * GROUP;
     /* Sums are multiples of 2^-149, of biased exponent 874, and below 2^158; what bins add reaches
        32 bits further. */
     typedef superaccumulator<865, 1200> sum_accumulator;
@@ -55,17 +55,24 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
 
     __device__ __forceinline__ static void load(struct group *g, const void *data, unsigned tile)
     {
-        load_words<UNROLL>(g->words, data, tile);
+        load_words<UNROLL, BLOCK>(g->words, data, tile);
         if (SWAP)
 #pragma unroll
             for (int i = 0; i < GROUP_WORDS; i++)
                 g->words[i] = Type::swap(g->words[i]);
     }
 
+    /* The same; `from` is where the thread's words of a tile begin. */
+    __device__ __forceinline__ static void load(struct group *g, const uint4 *from)
+    {
+        static_assert(!SWAP, "it does not swap");
+        load_words<UNROLL, BLOCK>(g->words, from);
+    }
+
     /* The place of an element of the thread's group in the chunk. */
     __device__ __forceinline__ static uint64_t place(unsigned tile, int word, int half)
     {
-        return (uint64_t)tile * TILE + (word / 4 * THREADS + threadIdx.x) * PER_LOAD +
+        return (uint64_t)tile * TILE + (word / 4 * BLOCK + threadIdx.x) * PER_LOAD +
                word % 4 * Type::PER_WORD + half;
     }
 
@@ -95,7 +102,7 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
        is no NaN. */
     __device__ void take_specials(struct group *g, unsigned tile, order *low, order *high)
     {
-        const int valid = valid_elements<THREADS * PER_LOAD, PER_LOAD, GROUP>(place(tile, 0, 0));
+        const int valid = valid_elements<BLOCK * PER_LOAD, PER_LOAD, GROUP>(place(tile, 0, 0));
         int first_nan = GROUP;
 
         *low = *high = limits<order>::ORDER_MAX;

@@ -23,6 +23,31 @@ template <typename Type, unsigned FINDS> static bool has_bins()
     return false;
 }
 
+/* Asks for so much dynamic shared memory a block, and for no more of a multiprocessor than `blocks`
+   blocks need: the rest is its level-1 cache, through which all loads go. Returns false if there is
+   not so much. */
+template <typename Kernel> static bool share_memory(Kernel *kernel, size_t dynamic, size_t blocks)
+{
+    struct cudaFuncAttributes has;
+    int device, reserved, all;
+
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, device) !=
+            cudaSuccess ||
+        cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) !=
+            cudaSuccess ||
+        cudaFuncGetAttributes(&has, kernel) != cudaSuccess)
+        return false;
+
+    const size_t used = blocks * (dynamic + has.sharedSizeBytes + (size_t)reserved);
+    const int percent = (int)std::min((size_t)100, used * 100 / (size_t)all + 1);
+
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                (int)dynamic) == cudaSuccess &&
+           cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent) ==
+               cudaSuccess;
+}
+
 /* Whether there are two kernels for so many tiles of the type, in so many blocks; then launches
    them. */
 template <typename Type, unsigned FINDS> struct spread_pair {
@@ -38,19 +63,20 @@ template <unsigned FINDS> struct spread_pair<f32, FINDS> {
         const size_t tiles = (l->count + tile - 1) / tile, processors = l->multiprocessors;
         const size_t most =
             std::min(processors * spread_tuning<f32_first>::BLOCKS, (size_t)CUDA_BLOCKS_MAX);
-        const size_t bytes = sizeof(struct fine_bins::memory);
+        const size_t bytes = sizeof(typename spread_left_reducer<FINDS>::bins_of_block::memory);
+        const size_t left = processors * tuning<f32_left>::BLOCKS;
         const struct job job = {l->data,    l->count, l->index,     l->partial,
                                 l->scratch, true,     l->swap != 0, true};
 
         if (tiles < most * TILES_TO_LEAVE)
             return false;
-        if (cudaFuncSetAttribute(spread_left<FINDS>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 bytes) != cudaSuccess) {
+        if (!share_memory(spread_left<FINDS>, bytes, tuning<f32_left>::BLOCKS)) {
             (void)cudaGetLastError(); /* it is no failure */
             return false;
         }
         spread_first<FINDS><<<(unsigned)most, THREADS, 0, stream>>>(job);
-        spread_left<FINDS><<<(unsigned)processors, THREADS, bytes, stream>>>(job, (unsigned)most);
+        spread_left<FINDS><<<(unsigned)std::min(left, (size_t)CUDA_BLOCKS_MAX),
+                             tuning<f32_left>::BLOCK, bytes, stream>>>(job, (unsigned)most);
         return true;
     }
 };

@@ -30,9 +30,11 @@ __device__ static __forceinline__ void conclude_spread(Reducer *r, typename Redu
 
     /* It has barriers behind finish. */
     conclude<FINDS>(r, shared, job);
-    shared->squares.add_to(partial->squares.digit);
-    if (Reducer::ABSOLUTE)
-        shared->absolute.add_to(partial->absolute.digit);
+    if (among_threads<Reducer>()) {
+        shared->squares.add_to(partial->squares.digit);
+        if (Reducer::ABSOLUTE)
+            shared->absolute.add_to(partial->absolute.digit);
+    }
     if (blockIdx.x == 0) {
         carry<EXACT_WIDE_DIGITS>(partial->squares.digit);
         if (Reducer::ABSOLUTE)

@@ -1,13 +1,14 @@
 /*
  * Two kernels that together find spread of f32, in place of the one of spread_kernel.cuh, where
  * there is much data. The first has no exponent bins, and so room for more loads: a warp that meets
- * elements whose exponents lie too far apart leaves its other tiles to the second. That has a block
- * a multiprocessor, with bins for all exponents. Without their launches.
+ * elements whose exponents lie too far apart leaves its other tiles to the second, whose blocks
+ * have bins for all exponents. Without their launches.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_LEFT_CUH
 #define GPUREDUCE_CUDA_SPREAD_LEFT_CUH
 
 #include "engine/cuda/spread_kernel.cuh"
+#include "engine/cuda/spread_reducer_left.cuh"
 
 /* Each block takes its tiles in turn, and loads run a tile ahead. */
 template <unsigned FINDS>
@@ -36,81 +37,89 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
         thread_reducer::arrange(&g, job.swap);
         r.take(&g, tile);
     }
+    /* The tile that the warp has left: the one before. */
+    unsigned left = r.leaves() ? tile - gridDim.x : ~0u;
+
     if (tile == full && tile < tiles_of<thread_reducer>(&job) && !r.leaves()) {
         typename thread_reducer::group g;
 
         thread_reducer::load_part(&g, job.data, tile, job.count);
         thread_reducer::arrange(&g, job.swap);
         r.take(&g, tile);
-        tile = ~0u;
+        left = r.leaves() ? tile : ~0u;
     }
     if (threadIdx.x % 32 == 0)
-        job.scratch->left[blockIdx.x * WARPS + threadIdx.x / 32] = r.leaves() ? tile : ~0u;
+        job.scratch->left[blockIdx.x * WARPS + threadIdx.x / 32] = left;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
     conclude_spread<FINDS>(&r, &shared, &job);
 }
 
-/* The first kernel had `blocks` blocks, which took the tiles in turn. */
+/* The first kernel had `blocks` blocks, which took the tiles in turn. This one has twice as many
+   threads a block, and takes the same tiles: the elements of a thread, half as many, are such that
+   one warp of the first kernel had all those of a warp. */
 template <unsigned FINDS>
-__global__ void __launch_bounds__(THREADS, 1)
+__global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLOCKS)
     spread_left(const __grid_constant__ struct job job, const unsigned blocks)
 {
-    typedef struct spread_reducer<f32_left, FINDS> thread_reducer;
+    typedef spread_left_reducer<FINDS> thread_reducer;
+    typedef typename thread_reducer::rarely state;
+    static_assert(state::TILE == spread_reducer<f32_first, FINDS>::TILE, "tiles differ");
     DYNAMIC_SHARED(dynamic);
-    __shared__ typename thread_reducer::memory shared;
-    __shared__ unsigned first_left;
-    const unsigned tiles = tiles_of<thread_reducer>(&job);
-    const unsigned full = (unsigned)(job.count / thread_reducer::TILE);
-    const unsigned *const left_by_warp = job.scratch->left + threadIdx.x / 32;
+    __shared__ typename state::memory shared;
+    __shared__ unsigned first_left, last_left;
+    const unsigned tiles = tiles_of<state>(&job), full = (unsigned)(job.count / state::TILE);
+    const unsigned *const left_by_warp = job.scratch->left + threadIdx.x / 32 % WARPS;
 
-    find_first_left(&first_left, job.scratch->left, blocks);
+    find_left(&first_left, &last_left, job.scratch->left, blocks);
     if (first_left >= tiles)
         return;
 
     thread_reducer r;
-    typename thread_reducer::group next;
-    /* The tile that comes next, the block that had it, and the tile from which on its warp left
-       them; that is loaded a tile ahead, too. The threads of a warp agree. */
-    unsigned tile = first_left + blockIdx.x, of = tile % blocks, from = left_by_warp[of * WARPS];
-    const unsigned step = gridDim.x % blocks;
-    bool mine = tile < tiles && tile >= from;
-    const auto turn = [&] {
-        of += step;
-        of -= of >= blocks ? blocks : 0;
-        from = left_by_warp[of * WARPS];
-    };
+    state rest;
+    unsigned tile = first_left + blockIdx.x;
 
     shared.clear();
+    r.begin(dynamic, job.partial);
+    rest.begin(job.count);
     __syncthreads();
-    r.begin(&shared, job.count, dynamic);
-    if (mine && tile < full)
-        thread_reducer::load(&next, job.data, tile);
-    turn();
+
+    /* Tiles are taken in rounds: the last one, if it is not full, is a round of one block; then
+       come those that not all warps have left; then all others. The threads of a warp agree. */
+    bool part = blockIdx.x == 0 && full < tiles;
+    unsigned rounds = 0, careful = 0;
+
 #pragma unroll 1
-    while (tile < full) {
-        typename thread_reducer::group g = next;
-        const bool had = mine;
-        const unsigned at = tile;
+    while (part || tile < full) {
+        const bool all = !part && tile > last_left;
+        const unsigned first = part ? full : tile;
+        const unsigned last = part ? full : all ? full - 1 : min(full - 1, last_left);
+        const unsigned count = min((last - first) / gridDim.x + 1, thread_reducer::ROUND);
+        uint32_t left = ~0u >> (32 - count);
 
-        tile += gridDim.x;
-        mine = tile < tiles && tile >= from;
-        if (mine && tile < full)
-            thread_reducer::load(&next, job.data, tile);
-        turn();
-        if (had) {
-            thread_reducer::arrange(&g, job.swap);
-            r.take(&g, at);
+        if (careful > 0) {
+            careful--;
+        } else if (all) {
+            left = r.take_round(&job, tile, count, gridDim.x);
+            if (__popc(left) > LOOKS_MAX)
+                careful = ROUNDS_CAREFUL;
         }
-    }
-    if (tile == full && mine) {
-        typename thread_reducer::group g;
+#pragma unroll 1
+        for (; left != 0; left &= left - 1) {
+            const unsigned at = first + (unsigned)(__ffs((int)left) - 1) * gridDim.x;
+            const unsigned from = left_by_warp[at % blocks * WARPS];
 
-        thread_reducer::load_part(&g, job.data, tile, job.count);
-        thread_reducer::arrange(&g, job.swap);
-        r.take(&g, tile);
+            if (at >= from)
+                r.take(&job, at, at == from, &rest);
+        }
+        if (!part)
+            tile += count * gridDim.x;
+        part = false;
+        if (++rounds % thread_reducer::ROUNDS_MAX == 0)
+            r.empty(&shared, &rest);
     }
-    conclude_spread<FINDS>(&r, &shared, &job);
+    r.empty(&shared, &rest);
+    conclude_spread<FINDS>(&rest, &shared, &job);
 }
 
 #endif

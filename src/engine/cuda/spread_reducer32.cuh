@@ -8,18 +8,16 @@
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
  * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
  * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
- * Where there are two kernels (spread_left.cuh), there are two more accumulators for squares and
- * one for elements, each of which takes what the one before cuts off: they reach three times as far
- * down. doc/numerics.md counts the bits.
+ * Where there are two kernels (spread_left.cuh), it leaves them to the second, and there are two
+ * more accumulators for squares and one for elements, each of which takes what the one before cuts
+ * off: they reach three times as far down. doc/numerics.md counts the bits.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer8.cuh"
-#include "engine/cuda/spread_bins.cuh"
-#include "engine/cuda/spread_look.cuh"
-#include "engine/cuda/spread_skim.cuh"
+#include "engine/cuda/spread_counter.cuh"
 #include "engine/cuda/spread_state.cuh"
 #include "engine/cuda/square_bins.cuh"
 
@@ -32,29 +30,27 @@ struct spread_bins {
 /* So many elements of a group are set aside one by one; more of them have the warp use bins. */
 static const int ASIDE_MAX = 4;
 
-/* Whether a reducer leaves groups that do not fit to a second kernel, or is that of the second
-   kernel: it has more accumulators, for more exponents, and bins for all exponents. */
+/* Whether a reducer leaves groups that do not fit to a second kernel. */
 template <typename Type> struct spread_turn {
-    static const bool FIRST = false, SECOND = false;
+    static const bool FIRST = false;
 };
 template <> struct spread_turn<f32_first> {
-    static const bool FIRST = true, SECOND = false;
-};
-template <> struct spread_turn<f32_left> {
-    static const bool FIRST = false, SECOND = true;
+    static const bool FIRST = true;
 };
 
-template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, false, false> {
+template <typename Type, unsigned FINDS>
+struct spread_reducer
+    : spread_counter<Type, reducer<Type, false, false>, FINDS, spread_turn<Type>::FIRST> {
     typedef reducer<Type, false, false> base;
-    typedef thread_state<int32_t> state;
+    typedef spread_counter<Type, base, FINDS, spread_turn<Type>::FIRST> counter;
     typedef typename base::group group;
     typedef typename base::order order;
     typedef typename base::sum_accumulator sum_accumulator;
     typedef narrow_format<Type> format;
-    typedef spread_look<Type, base> looks;
+    typedef typename counter::looks looks;
     static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
     static const bool BINS = spread_tuning<Type>::BINS;
-    static const bool LEAVES = spread_turn<Type>::FIRST, ALL_BINS = spread_turn<Type>::SECOND;
+    static const bool LEAVES = spread_turn<Type>::FIRST;
     static const bool LEVELS = spread_tuning<Type>::LEVELS;
     static const int PER_WORD = Type::PER_WORD;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
@@ -156,32 +152,23 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     int bound; /* a biased binary32 exponent, the same for all threads of the warp */
     unsigned groups;
     int64_t sum_total, absolute_total, upper_total, lower_total; /* in last places */
-    struct small_counts small;
-    uint32_t smallest;        /* bits of the least magnitude; all ones: none */
     struct spread_bins *bins; /* of the block; NULL where there are none */
     exponent_bins_f32 sum_bins;
     square_bins bins_of_squares;
-    int tiles_to_bin;   /* tiles that go to the bins without another look */
-    fine_bins all_bins; /* of the second kernel */
-    bool leaving;       /* the other tiles are left to the second kernel */
-    spread_skim seen;   /* of the second kernel */
+    int tiles_to_bin; /* tiles that go to the bins without another look */
+    bool leaving;     /* to the second kernel: the other tiles, and the sums of this one */
 
     __device__ void begin(memory *of_block, size_t elements, void *dynamic)
     {
         bins = BINS ? (struct spread_bins *)dynamic : NULL;
         tiles_to_bin = 0;
         leaving = false;
-        if (ALL_BINS)
-            all_bins.begin(dynamic);
-        seen.begin();
         if (bins != NULL) {
             sum_bins.begin(bins->sums);
             bins_of_squares.begin(bins->squares);
         }
-        this->state::begin(elements);
+        this->counter::begin(elements);
         shared = of_block;
-        small.clear();
-        smallest = ~0u;
         set_bound(BOUND_MIN);
     }
 
@@ -240,7 +227,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             empty_rests(shared, bound);
     }
 
-    /* Whether the warp leaves its other tiles. */
+    /* Whether the warp leaves its other tiles, and the sums of this one. */
     __device__ __forceinline__ bool leaves() const
     {
         return leaving;
@@ -308,12 +295,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             flush();
             set_bound(next);
         }
-        if ((LEAVES || ALL_BINS || (BINS && bins != NULL)) &&
+        if ((LEAVES || (BINS && bins != NULL)) &&
             __any_sync(ALL_LANES, count_aside(g) > ASIDE_MAX)) {
             leaving = LEAVES;
-            tiles_to_bin = ALL_BINS ? TILES_LEFT_BINNED : TILES_BINNED;
-            if (!LEAVES)
-                return false;
+            tiles_to_bin = TILES_BINNED;
+            return false;
         }
         if (e.least < bound - SPREAD) {
             group copy = *g;
@@ -340,15 +326,6 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     /* Puts a group into the bins. The warp does that together. */
     __device__ __forceinline__ void bin_group(const group *g)
     {
-        if (ALL_BINS) {
-            all_bins.take_group(g->words, &shared->accumulator, &shared->squares);
-            if (ABSOLUTE) {
-                const group copy = *g;
-
-                add_magnitudes(shared, &copy);
-            }
-            return;
-        }
         sum_bins.reserve(GROUP, &shared->accumulator);
         bins_of_squares.reserve(GROUP, &shared->squares);
 #pragma unroll
@@ -497,96 +474,11 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
         lower_total += t.lower;
     }
 
-    /* The subnormal numbers of a group without zeros. */
-    __device__ __forceinline__ void count_subnormal(const group *g)
-    {
-#pragma unroll
-        for (int i = 0; i < GROUP_WORDS; i++)
-            small.subnormal += fabsf(Type::element(g->words[i], 0)) < 0x1p-126f;
-    }
-
     __device__ __forceinline__ void take(group *g, unsigned tile)
     {
-        const bool skims = ALL_BINS && tiles_to_bin > 0;
-        struct exponents e = {FIELD_MAX, 0};
+        const struct exponents e = this->take_group(g, tile);
 
-        if (!skims || !seen.skim(g->words, &small)) {
-            e = take_group(g, tile);
-            if (skims)
-                seen.note(this->least.order, ~this->greatest.order, smallest);
-        }
         add(g, e);
-    }
-
-    /* Takes all but the sums of a group; what is not finite becomes zeros. */
-    __device__ __forceinline__ struct exponents take_group(group *g, unsigned tile)
-    {
-        typename Type::pair low = Type::view(g->words[0]), high = low;
-        typename Type::pair least = magnitude_of<typename Type::pair>(g->words[0]);
-        unsigned negative = 0;
-
-#pragma unroll
-        for (int i = 1; i < GROUP_WORDS; i++) {
-            low = Type::least(low, Type::view(g->words[i]));
-            high = Type::greatest(high, Type::view(g->words[i]));
-            least = Type::least(least, magnitude_of<typename Type::pair>(g->words[i]));
-        }
-        if (FINDS & PARTIAL_NEGATIVE)
-#pragma unroll
-            for (int i = 0; i < GROUP_WORDS; i += PER_WORD)
-                negative =
-                    PER_WORD == 1
-                        ? negative + (g->words[i] >> 31)
-                        : (unsigned)__dp4a(spread_signs(g->words[i], g->words[i + PER_WORD - 1]),
-                                           ~0, (int)negative);
-
-        const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;
-        const uint32_t s = *(const uint32_t *)&least;
-        float lowest = Type::element(l, 0), highest = Type::element(h, 0);
-        float nearest = Type::element(s, 0);
-
-        if (PER_WORD == 2) {
-            lowest = f32::least(lowest, Type::element(l, 1));
-            highest = f32::greatest(highest, Type::element(h, 1));
-            nearest = f32::least(nearest, Type::element(s, 1));
-        }
-        const bool special =
-            !(lowest > __int_as_float((int)0xff800000) && highest < __int_as_float(0x7f800000));
-        const uint32_t bits = __float_as_uint(nearest);
-        struct exponents e;
-
-        if (special) {
-            typename looks::look l;
-
-            l.g = *g;
-            looks::examine(&l, tile, this->count);
-            *g = l.g;
-            e = l.e;
-            this->counts.take(&l.counts);
-            small.take(&l.small);
-            smallest = min(smallest, l.smallest);
-            this->take_extremes(l.low, l.high, tile);
-        } else {
-            const uint32_t greatest =
-                __float_as_uint(f32::greatest(highest, -lowest)) & 0x7fffffffu;
-            uint32_t least_number = bits;
-
-            if ((LEAVES || ALL_BINS) && bits != 0 && bits >> 23 < (uint32_t)format::LEAST) {
-                count_subnormal(g);
-            } else if (bits >> 23 < (uint32_t)format::LEAST) {
-                const group copy = *g;
-                const struct looks::small_look l = looks::count_small(&copy);
-
-                small.take(&l.counts);
-                least_number = l.least;
-            }
-            e = greatest == 0 ? exponents{looks::FIELD_MAX, 0}
-                              : exponents{looks::field(least_number), looks::field(greatest)};
-            smallest = min(smallest, bits);
-            small.negative += negative;
-            this->take_extremes(order_of(lowest), ~order_of(highest), tile);
-        }
-        return e;
     }
 
     /* A better bound for the next groups, where this one lies far below: with it the first levels
@@ -604,14 +496,15 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
     /* Adds a group with these exponents. */
     __device__ __forceinline__ void add(group *g, struct exponents e)
     {
-        bool binned = (BINS || ALL_BINS) && tiles_to_bin > 0;
+        bool binned = BINS && tiles_to_bin > 0;
 
         if (binned)
             tiles_to_bin--;
         else if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
             binned = !adapt(g, e);
-        if ((BINS || ALL_BINS) && binned) {
-            bin_group(g);
+        if (binned) {
+            if (BINS)
+                bin_group(g);
             return;
         }
         if (groups == GROUPS_MAX) {
@@ -636,10 +529,7 @@ template <typename Type, unsigned FINDS> struct spread_reducer : reducer<Type, f
             sum_bins.finish(bins->sums, &shared->accumulator);
             bins_of_squares.finish(&shared->squares);
         }
-        if (ALL_BINS)
-            all_bins.finish(&shared->accumulator, &shared->squares);
-        shared->small.take(&small, smallest == ~0u ? NO_MAGNITUDE
-                                                   : exact_key((double)__uint_as_float(smallest)));
+        this->hand_counts(&shared->small);
     }
 };
 

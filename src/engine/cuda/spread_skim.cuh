@@ -1,6 +1,6 @@
 /*
- * A quicker look at groups of binary32 whose sums need no exponents: at the upper halves of their
- * elements, which are bf16 values, two at a time.
+ * A quicker look at groups of binary32 whose sums need no exponents: first at the upper halves of
+ * their elements, which are bf16 values, two at a time.
  *
  * Cutting off a lower half makes no number greater than another that was less. So an element is a
  * new extreme only if its upper half reaches that of the one that is known; so is a least
@@ -13,38 +13,50 @@
 #include "engine/cuda/spread_look.cuh"
 
 struct spread_skim {
-    /* The warp's extremes and its least magnitude, without their lower halves. NaNs at first. */
-    float low, high, nearest;
+    /* What is counted: negative elements, and so many times subnormal ones. Each is to stay below
+       this. */
+    static const uint32_t SUBNORMAL = 1u << 16;
 
-    __device__ void begin()
+    float low, high, nearest; /* extremes and a least magnitude that are known, or NaNs */
+
+    /* From what is known of tiles before: the extremes of a partial result, if it has any. */
+    __device__ void begin(const struct partial *known)
     {
-        low = high = nearest = __int_as_float(0x7fffffff);
+        low = (float)exact_key_value(known->min_key);
+        high = (float)exact_key_value(known->max_key);
+        nearest = (float)exact_key_value(known->least_magnitude);
     }
 
-    __device__ static __forceinline__ float cut(int bits)
-    {
-        return __int_as_float((int)((uint32_t)bits & 0xffff0000u));
-    }
-
-    /* Keeps the extremes of the warp, of which a thread has these orders and this least magnitude;
+    /* Takes the extremes of the warp, of which a thread has these orders and this least magnitude;
        the greatest of their types stand for none. All threads of the warp together. */
     __device__ __forceinline__ void note(int32_t low_order, int32_t high_order, uint32_t magnitude)
     {
         const int least = min_of_warp(low_order), greatest = ~min_of_warp(~high_order);
+        const int smallest = min_of_warp((int)(magnitude & INT32_MAX));
 
-        low = cut(least ^ (int)((uint32_t)(least >> 31) >> 1));
-        high = cut(greatest ^ (int)((uint32_t)(greatest >> 31) >> 1));
-        nearest = cut(min_of_warp((int)(magnitude & INT32_MAX)));
+        low = fminf(low, value_of(least));
+        high = fmaxf(high, value_of(greatest));
+        nearest = fminf(nearest, __int_as_float(smallest));
     }
 
-    /* If the upper halves tell that there is no new extreme, no zero, and nothing that is not
-       finite, for any thread of the warp, this counts the group's elements and returns true. */
+    __device__ static __forceinline__ float value_of(int32_t order)
+    {
+        return __int_as_float(order ^ (int32_t)((uint32_t)(order >> 31) >> 1));
+    }
+
+    /* The upper half of x, twice. */
+    __device__ static __forceinline__ bf16::pair upper_half(float x)
+    {
+        return bf16::view(__byte_perm(__float_as_uint(x), 0, 0x3232));
+    }
+
+    /* If there is no new extreme, no zero, and nothing that is not finite, for any thread of the
+       warp, this adds to `counted` and returns true. */
     template <int WORDS>
-    __device__ __forceinline__ bool skim(const uint32_t (&words)[WORDS],
-                                         struct small_counts *counts) const
+    __device__ __forceinline__ bool skim(const uint32_t (&words)[WORDS], uint32_t *counted) const
     {
         uint32_t halves[WORDS / 2];
-        int negative = 0;
+        int negative = (int)*counted;
 
 #pragma unroll
         for (int i = 0; i < WORDS / 2; i++)
@@ -59,40 +71,52 @@ struct spread_skim {
             greatest = bf16::greatest(greatest, bf16::view(halves[i]));
             smallest = bf16::least(smallest, magnitude_of<bf16::pair>(halves[i]));
         }
-
-        const uint32_t l = *(const uint32_t *)&least, g = *(const uint32_t *)&greatest;
-        const uint32_t s = *(const uint32_t *)&smallest;
-        const float lowest = f32::least(bf16::element(l, 0), bf16::element(l, 1));
-        const float highest = f32::greatest(bf16::element(g, 0), bf16::element(g, 1));
-        const float closest = f32::least(bf16::element(s, 0), bf16::element(s, 1));
-
-        if (!__all_sync(ALL_LANES, lowest > low && highest < high && closest > nearest))
+        if (!__all_sync(ALL_LANES, __hbgt2(least, upper_half(low)) &&
+                                       __hblt2(greatest, upper_half(high)) &&
+                                       __hbgt2(smallest, upper_half(nearest))) &&
+            !__all_sync(ALL_LANES, is_inside(words)))
             return false;
 #pragma unroll
         for (int i = 0; i < WORDS / 2; i += 2)
             negative = __dp4a(spread_signs(halves[i], halves[i + 1]), ~0, negative);
-        counts->negative += (unsigned)negative;
-        if (closest < 0x1p-126f)
-            counts->subnormal += count_subnormal(halves);
+        *counted = (uint32_t)negative;
+        if (!__hbge2(smallest, bf16::view(LEAST_NORMAL)))
+            *counted += count_subnormal(halves) * SUBNORMAL;
         return true;
+    }
+
+    /* The same question, of whole elements. */
+    template <int WORDS>
+    __device__ __forceinline__ bool is_inside(const uint32_t (&words)[WORDS]) const
+    {
+        bool inside = true;
+
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            const float x = __uint_as_float(words[i]);
+
+            inside = inside && x > low && x < high && fabsf(x) > nearest;
+        }
+        return inside;
     }
 
     /* None of them is zero. */
     template <int PAIRS>
     __device__ static __forceinline__ unsigned count_subnormal(const uint32_t (&halves)[PAIRS])
     {
-        const uint32_t least_normal = 0x00800080, none = 0;
-        bf16::pair count = bf16::view(none);
+        int count = 0;
 
 #pragma unroll
-        for (int i = 0; i < PAIRS; i++)
-            count = __hadd2(count,
-                            __hlt2(magnitude_of<bf16::pair>(halves[i]), bf16::view(least_normal)));
+        for (int i = 0; i < PAIRS; i++) {
+            const uint32_t mask =
+                __hlt2_mask(magnitude_of<bf16::pair>(halves[i]), bf16::view(LEAST_NORMAL));
 
-        const uint32_t c = *(const uint32_t *)&count;
-
-        return (unsigned)(bf16::element(c, 0) + bf16::element(c, 1));
+            count = __dp4a((int)mask, (int)0xff00ff00, count);
+        }
+        return (unsigned)count;
     }
+
+    static const uint32_t LEAST_NORMAL = 0x00800080;
 };
 
 #endif

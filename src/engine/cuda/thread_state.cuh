@@ -61,15 +61,14 @@ __device__ static __forceinline__ uint4 load_16_bytes(const uint4 *from)
     return __ldcs(from);
 }
 
-/* Loads the words of a thread's group of a full tile, which are UNROLL loads of 16 bytes. */
-template <int UNROLL>
-__device__ static __forceinline__ void load_words(uint32_t *words, const void *data, unsigned tile)
+/* Loads the words of a thread's group of a full tile, which are UNROLL loads of 16 bytes for each
+   of a block's threads. `from` is where the thread's first one is. */
+template <int UNROLL, int BLOCK>
+__device__ static __forceinline__ void load_words(uint32_t *words, const uint4 *from)
 {
-    const uint4 *from = (const uint4 *)data + (size_t)tile * THREADS * UNROLL + threadIdx.x;
-
 #pragma unroll
     for (int j = 0; j < UNROLL; j++) {
-        uint4 v = load_16_bytes(from + j * THREADS);
+        uint4 v = load_16_bytes(from + j * BLOCK);
         words[4 * j] = v.x;
         words[4 * j + 1] = v.y;
         words[4 * j + 2] = v.z;
@@ -77,8 +76,18 @@ __device__ static __forceinline__ void load_words(uint32_t *words, const void *d
     }
 }
 
+/* The same, of tiles of `data`. */
+template <int UNROLL, int BLOCK = THREADS>
+__device__ static __forceinline__ void load_words(uint32_t *words, const void *data, unsigned tile)
+{
+    load_words<UNROLL, BLOCK>(words,
+                              (const uint4 *)data + (size_t)tile * BLOCK * UNROLL + threadIdx.x);
+}
+
 /* What reducers of every type begin with. */
 template <typename Order> struct thread_state {
+    static const int BLOCK = THREADS; /* threads of a block */
+
     size_t count; /* elements of the chunk */
     struct extreme<Order> least, greatest;
     struct counts counts;

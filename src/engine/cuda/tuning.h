@@ -21,6 +21,7 @@ static const int THREADS = 256;
  *   CONTIGUOUS  whether a block's tiles lie side by side, or as far apart as there are blocks
  */
 template <int unroll, int blocks, bool contiguous> struct tuned {
+    static const int BLOCK = THREADS; /* threads of a block */
     static const int UNROLL = unroll;
     static const int BLOCKS = blocks;
     static const bool CONTIGUOUS = contiguous;
@@ -59,7 +60,8 @@ struct f32_first;
 struct f32_left;
 template <> struct tuning<f32_first> : tuned<8, 3, false> {
 };
-template <> struct tuning<f32_left> : tuned<8, 3, false> {
+template <> struct tuning<f32_left> : tuned<4, 2, false> {
+    static const int BLOCK = 2 * THREADS;
 };
 
 /* Blocks a multiprocessor of the kernels that also find spread (spread.cuh), and of f64 the loads
@@ -75,9 +77,6 @@ template <typename Type> struct spread_tuning;
 template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
 };
 template <> struct spread_tuning<f32_first> : spread_tuned<2, false, false> {
-    static const bool LEVELS = true;
-};
-template <> struct spread_tuning<f32_left> : spread_tuned<1, false, false> {
     static const bool LEVELS = true;
 };
 template <> struct spread_tuning<f64> : spread_tuned<2, false, false> {
@@ -107,8 +106,11 @@ static constexpr int resident(int blocks)
    thread to the superaccumulator, without another try. For data that never add up, failed tries
    cost a part of the rest of the time, about one in so many. */
 static const int TILES_BINNED = 15;
-static const int TILES_LEFT_BINNED = 63; /* in the second kernel for spread of f32 */
 static const int TILES_ACCUMULATED = 63;
+
+/* In the second kernel for spread of f32: of 32 groups of a warp that are to be looked at again,
+   with more than so many this is done at once in so many rounds of 32. */
+static const int LOOKS_MAX = 8, ROUNDS_CAREFUL = 7;
 
 /* From so many tiles of a block on, a warp leaves binary64 elements whose exponents lie too far
    apart to the second kernel. That one runs at 0.92, but the change to it takes 80 us: for any data

@@ -11,6 +11,14 @@ static const int WARPS = THREADS / 32;
 static_assert(WARPS <= CUDA_WARPS_MAX, "more warps than there is room for in the scratch");
 static const unsigned ALL_LANES = 0xffffffffu;
 
+/* x, of which the compiler no longer knows where it came from: so it keeps nothing in registers
+   that it could work out again. */
+__device__ static __forceinline__ unsigned opaque(unsigned x)
+{
+    asm volatile("" : "+r"(x));
+    return x;
+}
+
 /* The least x of a warp, in all its lanes. */
 __device__ static __forceinline__ int min_of_warp(int x)
 {

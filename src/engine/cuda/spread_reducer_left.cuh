@@ -1,0 +1,135 @@
+/*
+ * The reducer of the second kernel of spread_left.cuh: it puts all elements into exponent bins of
+ * the block.
+ *
+ * It is two objects. What each group needs lies in registers; what only a few groups change lies in
+ * memory, from where `look` takes it.
+ */
+#ifndef GPUREDUCE_CUDA_SPREAD_REDUCER_LEFT_CUH
+#define GPUREDUCE_CUDA_SPREAD_REDUCER_LEFT_CUH
+
+#include "engine/cuda/merge.cuh"
+#include "engine/cuda/reducer32.cuh"
+#include "engine/cuda/spread_bins.cuh"
+#include "engine/cuda/spread_counter.cuh"
+#include "engine/cuda/spread_skim.cuh"
+#include "engine/cuda/square_accumulator.cuh"
+
+/* What groups in which there is something new change. */
+template <unsigned FINDS>
+struct spread_left_state : spread_counter<f32_left, reducer<f32_left, false, false>, FINDS, true> {
+    typedef reducer<f32_left, false, false> base;
+    typedef spread_counter<f32_left, base, FINDS, true> counter;
+    typedef typename base::group group;
+    typedef typename base::sum_accumulator sum_accumulator;
+    typedef square_accumulator<56, 24> squares_accumulator;
+    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+    static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
+
+    __device__ static __forceinline__ void arrange(group *g, bool swap)
+    {
+        if (swap)
+#pragma unroll
+            for (int i = 0; i < base::GROUP_WORDS; i++)
+                g->words[i] = f32_left::swap(g->words[i]);
+    }
+
+    /* Takes all but the sums of a group; or, if it is `known`, nothing. What is not finite becomes
+       zeros. */
+    __device__ __noinline__ void look(group *g, unsigned tile, bool known)
+    {
+        if (known)
+            for (int i = 0; i < base::GROUP_WORDS; i++)
+                g->words[i] = (g->words[i] & 0x7f800000u) == 0x7f800000u ? 0 : g->words[i];
+        else
+            this->take_group(g, tile);
+    }
+
+    /* Hands to the block what the thread has counted. */
+    __device__ void finish(memory *shared)
+    {
+        this->hand_counts(&shared->small);
+    }
+};
+
+template <unsigned FINDS> struct spread_left_reducer {
+    typedef spread_left_state<FINDS> rarely;
+    typedef typename rarely::group group;
+    typedef block_bins<rarely::ABSOLUTE, rarely::BLOCK> bins_of_block;
+    /* A thread takes a group a tile, and so many tiles a round. */
+    static const unsigned ROUND = 32;
+    /* So many rounds go to the bins before they have to be emptied. */
+    static const unsigned ROUNDS_MAX =
+        bins_of_block::ADDITIONS_MAX / (rarely::BLOCK / 32 * rarely::GROUP * ROUND);
+    static_assert(ROUNDS_MAX >= 1 && ROUNDS_MAX * ROUND * rarely::GROUP < spread_skim::SUBNORMAL,
+                  "bins, or counts, overflow");
+
+    bins_of_block bins;
+    spread_skim seen;
+    uint32_t counted; /* by skim */
+
+    __device__ void begin(void *dynamic, const struct partial *partial)
+    {
+        bins.begin(dynamic);
+        seen.begin(partial);
+        counted = 0;
+    }
+
+    /* Takes the warp's groups of full tiles, `count` of them, from `tile` on and each `step` tiles
+       further. Returns which of them, bit i for group i, have to be looked at; these it has not
+       taken. Loads run a tile ahead. There are no calls here, for which registers would go to
+       memory. */
+    __device__ __forceinline__ uint32_t take_round(const struct job *job, unsigned tile,
+                                                   unsigned count, unsigned step)
+    {
+        uint32_t left = 0;
+        group next;
+
+        rarely::load(&next, job->data, tile);
+#pragma unroll 1
+        for (uint32_t bit = 1; count > 0; bit *= 2) {
+            group g = next;
+
+            count--;
+            tile = opaque(tile + step);
+            if (count > 0)
+                rarely::load(&next, job->data, tile);
+            rarely::arrange(&g, job->swap);
+            if (seen.skim(g.words, &counted))
+                add(&g);
+            else
+                left |= bit;
+        }
+        return left;
+    }
+
+    /* Takes the warp's group of a tile, of which all but sums is known, or not. */
+    __device__ __forceinline__ void take(const struct job *job, unsigned tile, bool known,
+                                         rarely *state)
+    {
+        group g;
+
+        fetch<rarely>(&g, job, tile);
+        state->look(&g, tile, known);
+        seen.note(state->least.order, ~state->greatest.order, state->smallest);
+        add(&g);
+    }
+
+    __device__ __forceinline__ void add(const group *g)
+    {
+#pragma unroll
+        for (int i = 0; i < rarely::GROUP_WORDS; i++)
+            bins.take(g->words[i]);
+    }
+
+    /* Hands what the threads hold to the block, or to `state`. All its threads together. */
+    __device__ __forceinline__ void empty(typename rarely::memory *shared, rarely *state)
+    {
+        bins_of_block::empty(bins.bins, &shared->accumulator, &shared->absolute, &shared->squares);
+        state->small.negative += counted % spread_skim::SUBNORMAL;
+        state->small.subnormal += counted / spread_skim::SUBNORMAL;
+        counted = 0;
+    }
+};
+
+#endif
