@@ -12,6 +12,7 @@ library_sources += \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \
 	src/engine/cpu/kernel_integer.h \
+	src/engine/cpu/kernel_products8.h \
 	src/engine/cpu/kernel_rows.h \
 	src/engine/cpu/kernel_slices.h \
 	src/engine/cpu/kernel_spread.h \
@@ -21,10 +22,11 @@ library_sources += \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \
+	src/engine/cpu/kernels_avx512vbmi.c \
 	src/engine/cpu/kernels_portable.c \
 	src/engine/cpu/reducer.c \
 	src/engine/cpu/reducer_spread.c \
-	src/engine/cpu/simd.h \
+	src/engine/cpu/simd.h src/engine/cpu/simd_avx512.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
 	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
 	src/engine/cpu/slices_keys.h \

@@ -45,6 +45,12 @@ static inline bool processor_has_avx512(void)
            PROCESSOR_HAS(AVX512DQ, "avx512dq") && PROCESSOR_HAS(AVX512VL, "avx512vl");
 }
 
+/* Whether there is AVX-512 with VBMI and VNNI. */
+static inline bool processor_has_vbmi(void)
+{
+    return PROCESSOR_HAS(AVX512_VBMI, "avx512vbmi") && PROCESSOR_HAS(AVX512_VNNI, "avx512vnni");
+}
+
 /* Whether there are BMI and BMI2. */
 static inline bool processor_has_bmi2(void)
 {

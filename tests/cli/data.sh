@@ -10,7 +10,7 @@ find_leaks=yes
 # What each instruction set calls itself; one that the machine lacks is not put to the test.
 sets=
 three >three.f32
-for name in portable avx2 avx512; do
+for name in portable avx2 avx512 avx512vbmi; do
     environment=GPUREDUCE_CPU=$name
     run --json -v -D cpu three.f32
     if grep -q "\"device\": \"$name\"" out; then

@@ -210,7 +210,8 @@ const char *fuzz_way_name(enum fuzz_way way)
 
 void fuzz_options(struct fuzz_input *in, struct options *options)
 {
-    static const char *const instruction_sets[] = {"avx512", "avx2", "portable"};
+    static const char *const instruction_sets[] = {"avx512vbmi", "avx512", "avx2", "portable"};
+    enum { SETS = sizeof instruction_sets / sizeof *instruction_sets };
     uint64_t set;
 
     *options = (struct options){
@@ -224,7 +225,7 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     options->session.nan = (enum nan_policy)fuzz_below(in, NAN_ERROR + 1);
     options->session.threads = 1 + (unsigned)fuzz_below(in, 5);
     options->session.chunk_size = fuzz_flag(in) ? (size_t)fuzz_below(in, 0x10000) : 0;
-    setenv("GPUREDUCE_CPU", instruction_sets[fuzz_below(in, 3)], 1);
+    setenv("GPUREDUCE_CPU", instruction_sets[fuzz_below(in, SETS)], 1);
     set = fuzz_below(in, (UINT64_C(1) << operation_count) / 2); /* median is the last */
     for (size_t i = 0; i < operation_count; i++) {
         /* What takes several readings is not for pipes. */

@@ -74,7 +74,8 @@ struct tested {
     struct engine_state *state;
 };
 
-static struct tested tested[3];
+#define TESTED_MAX 8
+static struct tested tested[TESTED_MAX];
 static size_t tested_count;
 
 /* Elements, and what they give. */
@@ -591,6 +592,8 @@ static bool add_engine(const struct engine *engine, char reason[ENGINE_REASON_MA
 {
     struct engine_state *state = engine->open(&needs, reason);
 
+    if (state && tested_count == TESTED_MAX)
+        abort();
     if (state)
         tested[tested_count++] = (struct tested){engine->describe(state), engine, state};
     return state != NULL;

@@ -282,6 +282,53 @@ static void check_every_byte(void)
     }
 }
 
+/* Floats of one byte: NaNs and infinities come and go, at the borders of parts and of groups, among
+   numbers of both signs and of one. What is kept from one part to the next must not tell. */
+static void check_specials(void)
+{
+    enum { PART = 8192, PARTS = 11 };
+    static const uint8_t special[][8] = {{0x7f, 0xff},
+                                         {0x7c, 0xfc, 0x7d, 0xfd, 0x7e, 0xfe, 0x7f, 0xff}};
+    static const uint8_t specials[] = {2, 8};
+
+    for (int t = 0; t < 2; t++) {
+        const enum element_type type = t ? ELEMENT_F8E5M2 : ELEMENT_F8E4M3;
+        const uint8_t finite = t ? 0x7b : 0x7e;
+        struct tap_family family = {0};
+
+        for (int round = 0; round < 240; round++) {
+            const size_t n = (size_t)below(PARTS) * PART + (size_t)below(once_in(2) ? 70 : PART);
+            const int sign = round % 4, way = round / 4 % 5;
+            const uint8_t one = special[t][below(specials[t])];
+            const size_t part = (size_t)below(PARTS) * PART;
+            unsigned char *data = allocate_exactly(n);
+
+            for (size_t i = 0; i < n; i++) {
+                uint8_t magnitude = (uint8_t)below(finite + 1);
+                bool is_special = way == 0   ? i == part + (part / PART * 977) % PART
+                                  : way == 1 ? i / PART == part / PART
+                                  : way == 2 ? i / PART % 3 == 1 && below(100) == 0
+                                  : way == 3 ? i % PART == 0 || i % PART == PART - 1
+                                             : below(64) == 0;
+
+                data[i] = (uint8_t)(magnitude | (sign == 0 ? below(2) << 7 : sign == 1 ? 0x80 : 0));
+                if (sign == 3)
+                    data[i] = round % 8 == 3 ? finite : finite | 0x80;
+                if (is_special)
+                    data[i] = way < 2 ? one : special[t][below(specials[t])];
+            }
+            if (share_takes_next())
+                check(&family, type, FINITE, data, data, false, n);
+            free(data);
+        }
+        tap_family_end(&family, "%s: NaNs and infinities in parts of the data", element_name(type));
+
+        check_data(&family, type, LEAST, (size_t)1 << 20);
+        check_data(&family, type, GREATEST, (size_t)1 << 20);
+        tap_family_end(&family, "%s: 2^20 numbers of the largest magnitude", element_name(type));
+    }
+}
+
 static void check_random(uint64_t runs, uint64_t seed)
 {
     struct tap_family family = {0};
@@ -423,6 +470,7 @@ int main(void)
     check_format();
     check_compare();
     check_every_byte();
+    check_specials();
     check_lengths();
     check_random(from_environment("STRESS_RUNS", RUNS), seed);
     return tap_done();

@@ -72,9 +72,9 @@ static void check_reading(const struct cpu_kernels *kernels, const struct log *l
 
 static void check_search(const struct cpu_kernels *kernels, const unsigned char *data)
 {
-    const unsigned width = strcmp(kernels->name, "avx512") == 0 ? 64
-                           : strcmp(kernels->name, "avx2") == 0 ? 32
-                                                                : 16;
+    const unsigned width = strncmp(kernels->name, "avx512", 6) == 0 ? 64
+                           : strcmp(kernels->name, "avx2") == 0     ? 32
+                                                                    : 16;
     struct log all = {.fails = SIZE_MAX};
     size_t wrong = 0, halves = 0;
     bool widest = false, narrower = true;

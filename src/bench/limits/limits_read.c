@@ -131,7 +131,7 @@ static const struct limits_way ways[] = {WAYS(PORTABLE_ROW)
 /* The widest vectors that the instruction set has. */
 static unsigned widest(const struct cpu_kernels *kernels)
 {
-    return strcmp(kernels->name, "avx512") == 0 ? 64 : strcmp(kernels->name, "avx2") == 0 ? 32 : 16;
+    return (unsigned)(kernels->lanes * sizeof(uint32_t));
 }
 
 /* A way, and the highest rate at which it has read. Other work on the machine only lowers rates, so

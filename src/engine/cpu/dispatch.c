@@ -11,7 +11,7 @@
 
 /* The best first; the last one runs everywhere. */
 #if defined __x86_64__
-#    define X86_64_SETS(ROW) ROW(avx512) ROW(avx2)
+#    define X86_64_SETS(ROW) ROW(avx512vbmi) ROW(avx512) ROW(avx2)
 #else
 #    define X86_64_SETS(ROW)
 #endif

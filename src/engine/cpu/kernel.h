@@ -126,8 +126,8 @@ struct cpu_kernels {
 extern const struct cpu_kernels *const cpu_kernels_all[];
 extern const size_t cpu_kernels_count;
 
-/* The best kernels that this machine runs. The environment variable GPUREDUCE_CPU=portable, avx2 or
-   avx512 asks for others, for tests; it is ignored when they cannot run here. */
+/* The best kernels that this machine runs. The environment variable GPUREDUCE_CPU=portable, avx2,
+   avx512 or avx512vbmi asks for others, for tests; it is ignored when they cannot run here. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
 /* The kernel for `type` that finds at least what `wants` (partial_want bits) asks for. */
@@ -194,6 +194,9 @@ struct cpu_reducer {
 
     /* Integers: all zero between chunks. */
     struct cpu_integers integers;
+
+    /* Floats of one byte: whether the last elements had NaNs or infinities among them. */
+    bool specials_near;
 
     /* Up to 32 bits: all zero between chunks, and how many values each may hold by now. */
     double exponent_bins[CPU_BIN_SETS][CPU_EXPONENT_BINS];

@@ -23,9 +23,9 @@
  *
  * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
  * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
- * kernel_float8.h and kernel_integer.h have the other types, of which reducer_spread.c finds those
- * results; kernel_tally.h has what is counted beside, kernel_rows.h and kernel_columns.h the many
- * short sums of slices. Here are the chunks, and the instances: a row
+ * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
+ * reducer_spread.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h
+ * and kernel_columns.h the many short sums of slices. Here are the chunks, and the instances: a row
  * for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"

@@ -28,6 +28,7 @@ typedef __m256i vec;
 typedef __m256i wvec;
 typedef __m256i vmask;
 typedef __m256i wmask;
+typedef __m256i bmask;
 typedef __m256d vecd;
 typedef __m256 vecf;
 
@@ -351,9 +352,41 @@ SIMD_OP vec b_max_s(vec a, vec b)
     return _mm256_max_epi8(a, b);
 }
 
-SIMD_OP vec b_at_least(vec a, vec b)
+/* There are only signed comparisons. */
+SIMD_OP bmask b_below(vec a, vec b)
 {
-    return _mm256_cmpeq_epi8(_mm256_max_epu8(a, b), a);
+    return _mm256_cmpgt_epi8(_mm256_xor_si256(b, _mm256_set1_epi8(INT8_MIN)),
+                             _mm256_xor_si256(a, _mm256_set1_epi8(INT8_MIN)));
+}
+
+SIMD_OP bmask b_equal(vec a, vec b)
+{
+    return _mm256_cmpeq_epi8(a, b);
+}
+
+SIMD_OP unsigned b_count(bmask m)
+{
+    return (unsigned)__builtin_popcount((unsigned)_mm256_movemask_epi8(m));
+}
+
+SIMD_OP vec b_keep(bmask m, vec a)
+{
+    return _mm256_and_si256(m, a);
+}
+
+SIMD_OP vec b_max_s_where(bmask m, vec a, vec b)
+{
+    return _mm256_max_epi8(a, _mm256_blendv_epi8(_mm256_set1_epi8(INT8_MIN), b, m));
+}
+
+SIMD_OP vec b_max_u_where(bmask m, vec a, vec b)
+{
+    return _mm256_max_epu8(a, _mm256_and_si256(m, b));
+}
+
+SIMD_OP vec b_min_u_where(bmask m, vec a, vec b)
+{
+    return _mm256_min_epu8(a, _mm256_or_si256(b, _mm256_cmpeq_epi8(m, _mm256_setzero_si256())));
 }
 
 SIMD_OP vec h_min_s(vec a, vec b)

@@ -11,8 +11,9 @@
  *   simd_usable()  bool: whether this processor runs the set
  *   V_LANES        32-bit lanes of a vector, a power of two
  *   W_LANES        64-bit lanes of a vector: V_LANES / 2
- *   SIMD_PACKS     1 where v_pack and w_pack cost less than a branch that is hard to predict; else
- * 0 SIMD_LOOKUP    1 where an instruction looks bytes up in a table of 16; else 0
+ *   SIMD_PACKS     1 where v_pack and w_pack cost less than a branch that is hard to predict, or 0
+ *   SIMD_LOOKUP    1 where an instruction looks bytes up in a table of 16, 2 where one does so in
+ *                  tables of 64 and of 128, too, and vectors have 64 bytes; else 0
  *
  * Types, all of one width:
  *
@@ -22,6 +23,7 @@
  *   vecf   V_LANES binary32 values
  *   vmask  a truth value for each lane of a vec
  *   wmask  a truth value for each lane of a wvec or a vecd
+ *   bmask  a truth value for each byte of a vec, where SIMD_LOOKUP is not 0
  *
  * Memory operands need no alignment. _s compares lanes as signed integers, _u as unsigned ones.
  * h_ reduces over the lanes to one number; it is used once a block, so its speed matters little.
@@ -72,16 +74,30 @@
  *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
  *   h_pairs(a)                 the sums of two lanes of 16 bits, signed, in lanes of 32
  *
- * Where SIMD_LOOKUP is 1:
+ * Where SIMD_LOOKUP is not 0:
  *
  *   b_max_s
- *   b_at_least(a, b)           all bits of the bytes where a >= b, unsigned, and none of others
+ *   b_below(a, b), b_equal(a, b)
+ *                              masks: where a < b, unsigned, and where a = b
+ *   b_count(m)                 true bytes
+ *   b_keep(m, a)               a where m is true, else 0
+ *   b_max_s_where(m, a, b), b_max_u_where, b_min_u_where
+ *                              a where m is false, else the extreme of both
  *   h_add(a, b)                modulo 2^16
  *   b_low(a), b_high(a)        the lower, or the upper, 4 bits of each byte
  *   b_table(p)                 16 bytes to look up
  *   b_lookup(table, a)         the byte of the table for each byte of a, which is below 16
  *   b_multiply(a, b)           the products of bytes of a, unsigned, and of b, signed: the sums of
  *                              two neighbours in lanes of 16 bits, where they fit
+ *
+ * Where SIMD_LOOKUP is 2:
+ *
+ *   b_lookup64(table, a)       the byte of the table for the lower 6 bits of each byte of a
+ *   b_lookup128(t0, t1, a)     the same for the lower 7 bits: t1 is the second half of the table
+ *   b_upper6(a)                the upper 6 bits of each byte; above them there may be any
+ *   b_dot(sum, a, b)           sum, to each lane of 32 bits of which four such products are added
+ *
+ * Floats:
  *
  *   d_load_f32(p)              W_LANES binary32 values in memory, widened
  *   d_load(p), d_store(p, a)   W_LANES binary64 values
