@@ -39,8 +39,10 @@ INLINE_TARGET void prefetch(const unsigned char *x, size_t distance, size_t offs
     const size_t ahead = AHEAD(block_bytes);
     uintptr_t first = (uintptr_t)x + offset;
 
+#pragma GCC unroll 4
     for (size_t stream = 0; stream < STREAMS; stream++) {
         if (step >= CACHE_LINE)
+#pragma GCC unroll 4
             for (size_t i = 0; i < step; i += CACHE_LINE)
                 prefetch_line(first + stream * distance + i, ahead, block_bytes);
         else if (offset % CACHE_LINE / step == stream * (CACHE_LINE / step) / STREAMS)
