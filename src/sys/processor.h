@@ -45,10 +45,11 @@ static inline bool processor_has_avx512(void)
            PROCESSOR_HAS(AVX512DQ, "avx512dq") && PROCESSOR_HAS(AVX512VL, "avx512vl");
 }
 
-/* Whether there is AVX-512 with VBMI and VNNI. */
+/* Whether there is AVX-512 with VBMI, VNNI and IFMA. */
 static inline bool processor_has_vbmi(void)
 {
-    return PROCESSOR_HAS(AVX512_VBMI, "avx512vbmi") && PROCESSOR_HAS(AVX512_VNNI, "avx512vnni");
+    return PROCESSOR_HAS(AVX512_VBMI, "avx512vbmi") && PROCESSOR_HAS(AVX512_VNNI, "avx512vnni") &&
+           PROCESSOR_HAS(AVX512_IFMA, "avx512ifma");
 }
 
 /* Whether there are BMI and BMI2. */

@@ -7,6 +7,9 @@
  * which is exact, goes to a second one, which begins at a constant of its own. Squares of a block
  * whose elements are below 2^square_bound, and not too far below, end in the two without rounding;
  * doc/numerics.md has the bounds.
+ *
+ * Where integers of 52 bits are multiplied (SIMD_IFMA), elements become such integers, by adding a
+ * large constant, and sum and squares are sums of integers.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_SPREAD32_H
 #define GPUREDUCE_CPU_KERNEL_SPREAD32_H
@@ -36,29 +39,56 @@ static inline double lower_start32(int bound)
     return 1.5 * power_of_two(LOWER_PLACE(bound) + 52);
 }
 
+/* The exponent of the unit of the integers: elements below 2^bound are below 2^51 in magnitude. */
+#define FIXED_PLACE(bound) ((bound)-51)
+
+/* Whether all is exact if elements are multiples of 2^place. */
+INLINE_TARGET bool squares_fit(int place, int bound)
+{
+    return SIMD_IFMA ? place >= FIXED_PLACE(bound) : 2 * place >= LOWER_PLACE(bound);
+}
+
 /* Every f16 is a multiple of 2^-24 below 2^16: all its squares go the fast way. */
 INLINE_TARGET bool squares_always_fit(enum element_type type)
 {
     const struct element_format *f = &element_formats[type];
 
-    return 2 * (f->exponent_min - f->significant_bits + 1) >= LOWER_PLACE(f->exponent_max + 1);
+    return squares_fit(f->exponent_min - f->significant_bits + 1, f->exponent_max + 1);
 }
+
+/* Whether sums, too, are those of integers. Where squares are found, sums are. */
+#define SUMS_FIXED(finds) (SIMD_IFMA && ((finds)&PARTIAL_SQUARES))
 
 struct spread32 {
     vec max_s, max_u; /* as in struct extremes32 */
-    vec least;        /* twice the bits of the least magnitude */
+    vec least;        /* the bits of the least magnitude */
     vec negative;     /* counts of elements with a sign, -0 among them */
     vecd sum[4], absolute[4];
+#if SIMD_IFMA
+    vecd constant;                            /* to which elements are added */
+    wvec fixed[2];                            /* sums of what that comes to, as integers */
+    wvec high[SQUARE_SUMS], low[SQUARE_SUMS]; /* of its squares, the upper and the lower 52 bits */
+#else
     vecd upper[SQUARE_SUMS], lower[SQUARE_SUMS]; /* of squares */
+#endif
 };
 
-INLINE_TARGET void take_square(vecd *upper, vecd *lower, vecd x)
+/* Takes the squares of values, and with integers the sum, into the accumulators number i. */
+INLINE_TARGET void take_squares(struct spread32 *b, vecd x, int i)
 {
-    vecd sum = d_fma(x, x, *upper);
-    vecd rest = d_fma(x, x, d_sub(*upper, sum));
+#if SIMD_IFMA
+    const wvec fixed = d_bits(d_add(x, b->constant));
 
-    *upper = sum;
-    *lower = d_add(*lower, rest);
+    b->fixed[i % 2] = w_add(b->fixed[i % 2], fixed);
+    b->high[i] = w_madd_high(b->high[i], fixed, fixed);
+    b->low[i] = w_madd_low(b->low[i], fixed, fixed);
+#else
+    const vecd sum = d_fma(x, x, b->upper[i]);
+    const vecd rest = d_fma(x, x, d_sub(b->upper[i], sum));
+
+    b->upper[i] = sum;
+    b->lower[i] = d_add(b->lower[i], rest);
+#endif
 }
 
 /* `half` chooses two of the four accumulators. */
@@ -66,16 +96,16 @@ INLINE_TARGET void take_spread32(struct spread32 *b, const unsigned char *x, enu
                                  unsigned finds, int half)
 {
     /* From memory, f32 is widened without moving lanes. */
-    const vec a = load32(x, type);
+    const vec a = v_held(load32(x, type));
     const vecd low = type == ELEMENT_F32 ? d_load_f32(x) : v_low(a);
     const vecd high = type == ELEMENT_F32 ? d_load_f32(x + 4 * W_LANES) : v_high(a);
 
     b->max_s = v_max_s(b->max_s, a);
     b->max_u = v_max_u(b->max_u, a);
-    b->least = v_min_u(b->least, v_add(a, a));
+    b->least = v_min_magnitude(b->least, a);
     if (finds & PARTIAL_NEGATIVE)
         b->negative = v_tally(b->negative, v_gt_s(v_set1(0), a));
-    if (finds & PARTIAL_SUM) {
+    if ((finds & PARTIAL_SUM) && !SUMS_FIXED(finds)) {
         b->sum[2 * half] = d_add(b->sum[2 * half], low);
         b->sum[2 * half + 1] = d_add(b->sum[2 * half + 1], high);
     }
@@ -84,13 +114,13 @@ INLINE_TARGET void take_spread32(struct spread32 *b, const unsigned char *x, enu
         b->absolute[2 * half + 1] = d_add(b->absolute[2 * half + 1], d_abs(high));
     }
     if (finds & PARTIAL_SQUARES) {
-        take_square(&b->upper[2 * half], &b->lower[2 * half], low);
-        take_square(&b->upper[2 * half + 1], &b->lower[2 * half + 1], high);
+        take_squares(b, low, 2 * half);
+        take_squares(b, high, 2 * half + 1);
     }
 }
 
 INLINE_TARGET void pass_spread32(struct spread32 *b, const unsigned char *x, size_t n,
-                                 enum element_type type, unsigned finds, double upper, double lower)
+                                 enum element_type type, unsigned finds, int bound)
 {
     const size_t size = element_formats[type].size;
     const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
@@ -98,18 +128,28 @@ INLINE_TARGET void pass_spread32(struct spread32 *b, const unsigned char *x, siz
     /* One by one: what is not to be found is not to be cleared either. */
     b->max_s = v_set1(SIGN32);
     b->max_u = v_set1(0);
-    b->least = v_set1(UINT32_MAX);
+    b->least = v_set1(INFINITY32);
     if (finds & PARTIAL_NEGATIVE)
         b->negative = v_set1(0);
+#if SIMD_IFMA
+    if (finds & PARTIAL_SQUARES) {
+        b->constant = d_set1(extraction_constant(FIXED_PLACE(bound)));
+        b->fixed[0] = b->fixed[1] = w_set1(0);
+    }
+#endif
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        if (finds & PARTIAL_SUM)
+        if ((finds & PARTIAL_SUM) && !SUMS_FIXED(finds))
             b->sum[i] = d_set1(0);
         if (finds & PARTIAL_ABSOLUTE)
             b->absolute[i] = d_set1(0);
         if (finds & PARTIAL_SQUARES) {
-            b->upper[i] = d_set1(upper);
-            b->lower[i] = d_set1(lower);
+#if SIMD_IFMA
+            b->high[i] = b->low[i] = w_set1(0);
+#else
+            b->upper[i] = d_set1(upper_start32(bound));
+            b->lower[i] = d_set1(lower_start32(bound));
+#endif
         }
     }
     for (size_t i = 0; i < quarter; i += V_LANES) {
@@ -162,7 +202,7 @@ INLINE_TARGET struct small small_of_pass32(const struct spread32 *b, const unsig
                                            size_t n, enum element_type type, unsigned finds)
 {
     const uint32_t normal = (uint32_t)(element_formats[type].exponent_min + 127) << 23;
-    const uint32_t bits = v_h_min_u(b->least) / 2;
+    const uint32_t bits = v_h_min_u(b->least);
     struct small s = {.least = value32(bits)};
 
     if (bits < normal)
@@ -195,20 +235,31 @@ INLINE_TARGET void fill_scratch32(struct cpu_reducer *r, const unsigned char *x,
     }
 }
 
-/* Takes the squares of a pass, if none was cut off: then two integers say what they come to. The
-   block's magnitudes are from `least` to `greatest`, and not zero. */
-INLINE_TARGET bool take_squares32(struct cpu_reducer *r, const struct spread32 *b, double least,
-                                  double greatest, int bound, enum element_type type)
+/* Takes the squares of a pass over n elements, none of which was cut off, and, with integers, the
+   sum. Both are in units of last places. */
+INLINE_TARGET void add_squares32(struct cpu_reducer *r, const struct spread32 *b, size_t n,
+                                 int bound)
 {
-    const int last_place =
-        bound_exponent(exact_bits(least)) - element_formats[type].significant_bits;
+#if SIMD_IFMA
+    /* An element X became X + 2^51, of which the square is X^2 + 2^52 X + 2^102: the upper 52 bits
+       are those of X^2, and X, and 2^50. */
+    const int place = FIXED_PLACE(bound);
+    const uint64_t sum =
+        w_h_add(w_add(b->fixed[0], b->fixed[1])) - n * exact_bits(extraction_constant(place));
+    const uint64_t high =
+        w_h_add(w_add(w_add(b->high[0], b->high[1]), w_add(b->high[2], b->high[3])));
+    const uint64_t low = w_h_add(w_add(w_add(b->low[0], b->low[1]), w_add(b->low[2], b->low[3])));
+    const int negative = (int64_t)sum < 0;
 
-    if (!squares_always_fit(type) &&
-        (bound_exponent(exact_bits(greatest)) > bound || 2 * last_place < LOWER_PLACE(bound)))
-        return false;
+    exact_add_integer(&r->partial.sum, negative ? -sum : sum,
+                      (unsigned)((int)EXACT_ONE_BIT + place), negative);
+    add_to_squares(r, high - sum - ((uint64_t)n << 50), 2 * place + 52);
+    add_to_squares(r, low, 2 * place);
+#else
+    (void)n;
     add_to_squares(r, added_to(b->upper, SQUARE_SUMS, upper_start32(bound)), UPPER_PLACE(bound));
     add_to_squares(r, added_to(b->lower, SQUARE_SUMS, lower_start32(bound)), LOWER_PLACE(bound));
-    return true;
+#endif
 }
 
 /* The sums of a block, each another way. */
@@ -250,35 +301,51 @@ INLINE_TARGET void special_spread32(struct cpu_reducer *r, const unsigned char *
    of the least magnitude. */
 INLINE_TARGET struct bit_extremes spread32_bits(const struct spread32 *b)
 {
-    const uint32_t max_u = v_h_max_u(b->max_u), least = v_h_min_u(b->least) / 2;
+    const uint32_t max_u = v_h_max_u(b->max_u), least = v_h_min_u(b->least);
 
     return (struct bit_extremes){v_h_max_s(b->max_s), max_u, least | (max_u & SIGN32), SIGN32};
 }
 
-/* Takes the sums of a pass over a block of numbers that are not all zero; adds up another way what
-   was rounded. */
-INLINE_TARGET void take_sums32(struct cpu_reducer *r, const struct spread32 *b, double least,
+/* Whether squares have to go another way than that of the pass, or below another bound. */
+INLINE_TARGET bool squares_rounded(int exponent, int last_place, int bound, enum element_type type)
+{
+    return !squares_always_fit(type) && (exponent > bound || !squares_fit(last_place, bound));
+}
+
+/* Takes the sums of a pass over a block of numbers that are not all zero, with magnitudes from
+   `least` on; adds up another way what was rounded. */
+INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct spread32 *b, double least,
                                uint64_t magnitude, int bound, const unsigned char *x, size_t n,
                                enum element_type type, unsigned finds)
 {
     /* As add_block32 has it. */
     const uint32_t twice = 2 * bits32(least);
+    const int exponent = bound_exponent(exact_bits(value32((uint32_t)magnitude)));
+    const int last_place =
+        bound_exponent(exact_bits(least)) - element_formats[type].significant_bits;
+    bool rounded = (finds & PARTIAL_SQUARES) && squares_rounded(exponent, last_place, bound, type);
 
-    if ((finds & PARTIAL_SUM) && !add_block32(&r->partial.sum, b->sum, twice, magnitude, type)) {
+    if (rounded) {
+        r->square_bound = exponent;
+        if (!squares_rounded(exponent, last_place, exponent, type)) {
+            pass_spread32(b, x, n, type, finds, exponent);
+            bound = exponent;
+            rounded = false;
+        }
+    }
+    if ((finds & PARTIAL_SUM) &&
+        (SUMS_FIXED(finds) ? rounded
+                           : !add_block32(&r->partial.sum, b->sum, twice, magnitude, type))) {
         fill_scratch32(r, x, n, type, SCRATCH_VALUES);
         sum_scratch32(r, x, n, type);
     }
     if ((finds & PARTIAL_ABSOLUTE) &&
         !add_block32(&r->partial.absolute, b->absolute, twice, magnitude, type))
         add_absolute_again32(r, x, n, type);
-    if (finds & PARTIAL_SQUARES) {
-        const double greatest = value32((uint32_t)magnitude);
-
-        if (take_squares32(r, b, least, greatest, bound, type))
-            return;
-        r->square_bound = bound_exponent(exact_bits(greatest));
+    if (rounded)
         add_squares_again32(r, x, n, type);
-    }
+    else if (finds & PARTIAL_SQUARES)
+        add_squares32(r, b, n, bound);
 }
 
 /* A block of n elements, a multiple of V_LANES. */
@@ -292,7 +359,7 @@ INLINE_TARGET void block_spread32(struct cpu_reducer *r, const unsigned char *x,
     struct small s;
     uint64_t magnitude;
 
-    pass_spread32(&b, x, n, type, finds, upper_start32(bound), lower_start32(bound));
+    pass_spread32(&b, x, n, type, finds, bound);
     bits = spread32_bits(&b);
     magnitude = bits_magnitude(&bits);
     if (magnitude >= INFINITY32) {

@@ -22,6 +22,7 @@ static bool simd_usable(void)
 #    define V_LANES 8
 #    define W_LANES 4
 #    define SIMD_LOOKUP 1
+#    define SIMD_IFMA 0
 #    define SIMD_PACKS 0
 
 typedef __m256i vec;
@@ -35,6 +36,11 @@ typedef __m256 vecf;
 SIMD_OP vec v_load_f32(const void *p)
 {
     return _mm256_loadu_si256(p);
+}
+
+SIMD_OP vec v_held(vec a)
+{
+    return a;
 }
 
 SIMD_OP vec v_load_f16(const void *p)
@@ -75,6 +81,11 @@ SIMD_OP vec v_max_u(vec a, vec b)
 SIMD_OP vec v_min_u(vec a, vec b)
 {
     return _mm256_min_epu32(a, b);
+}
+
+SIMD_OP vec v_min_magnitude(vec a, vec b)
+{
+    return _mm256_min_epu32(a, _mm256_and_si256(b, _mm256_set1_epi32(INT32_MAX)));
 }
 
 SIMD_OP vmask v_gt_s(vec a, vec b)

@@ -11,6 +11,7 @@
 #    define SIMD_NAME avx512
 #    define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
 #    define SIMD_LOOKUP 1
+#    define SIMD_IFMA 0
 
 static bool simd_usable(void)
 {

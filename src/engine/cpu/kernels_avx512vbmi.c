@@ -1,6 +1,6 @@
 /*
- * The kernels with AVX-512 (F, BW, DQ, VL), and with its tables of bytes and its sums of products
- * of bytes (VBMI, VNNI): for floats of one byte.
+ * The kernels with AVX-512 (F, BW, DQ, VL), and with its tables of bytes and its sums of products:
+ * of bytes for floats of one byte (VBMI, VNNI), of 52 bits for squares (IFMA).
  */
 #include "config.h"
 
@@ -11,8 +11,10 @@
 
 #    define SIMD_NAME avx512vbmi
 #    define SIMD_TARGET \
-        __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,f16c")))
+        __attribute__(( \
+            target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,avx512ifma,f16c")))
 #    define SIMD_LOOKUP 2
+#    define SIMD_IFMA 1
 
 static bool simd_usable(void)
 {

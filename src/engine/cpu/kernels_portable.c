@@ -20,6 +20,7 @@ static bool simd_usable(void)
 #define V_LANES 4
 #define W_LANES 2
 #define SIMD_LOOKUP 0
+#define SIMD_IFMA 0
 #define SIMD_PACKS 0
 
 typedef int32_t vec __attribute__((vector_size(16)));
@@ -39,6 +40,11 @@ SIMD_OP vec v_load_f32(const void *p)
     vec v;
     memcpy(&v, p, sizeof v);
     return v;
+}
+
+SIMD_OP vec v_held(vec a)
+{
+    return a;
 }
 
 /* The bits of the binary32 value of a binary16: the exponent moves by 112; a subnormal becomes
@@ -128,6 +134,12 @@ SIMD_OP vec v_max_u(vec a, vec b)
 SIMD_OP vec v_min_u(vec a, vec b)
 {
     return v_select((vec_unsigned)a > (vec_unsigned)b, b, a);
+}
+
+SIMD_OP vec v_min_magnitude(vec a, vec b)
+{
+    b &= INT32_MAX;
+    return v_select(a > b, b, a);
 }
 
 SIMD_OP vec v_tally(vec a, vmask m)

@@ -15,6 +15,8 @@
  *   SIMD_LOOKUP    1 where an instruction looks bytes up in a table of 16, 2 where one does so in
  *                  tables of 64 and of 128, too, and vectors have 64 bytes; else 0
  *
+ *   SIMD_IFMA      1 where an instruction multiplies and adds integers of 52 bits; else 0
+ *
  * Types, all of one width:
  *
  *   vec    V_LANES 32-bit integers: the bits of binary32 values
@@ -31,8 +33,11 @@
  *   v_load_NAME(p)             V_LANES elements of type NAME, for each type of up to 32 bits, as
  * the binary32 values that are equal to them. NaNs stay NaNs, with any payload; -0 stays -0;
  * subnormals are not flushed v_set1(x)                  x in all lanes v_add(a, b) modulo 2^32
+ *   v_held(a)                  a, of which the uses take one register
  *   v_and(a, b)
  *   v_max_s v_max_u v_min_u
+ *   v_min_magnitude(a, b)      of the bits of values, those of the lesser magnitude, without a
+ *                              sign. a has none. Anything, where b is no number
  *   v_gt_s(a, b), v_eq(a, b)   masks
  *   v_ge_s(a, b)               a mask: where a >= b
  *   v_also_ge_s(m, a, b)       a mask: where m is true, and a >= b
@@ -96,6 +101,11 @@
  *   b_lookup128(t0, t1, a)     the same for the lower 7 bits: t1 is the second half of the table
  *   b_upper6(a)                the upper 6 bits of each byte; above them there may be any
  *   b_dot(sum, a, b)           sum, to each lane of 32 bits of which four such products are added
+ *
+ * Where SIMD_IFMA is 1, of lanes whose lower 52 bits are taken as unsigned:
+ *
+ *   w_madd_low(sum, a, b), w_madd_high(sum, a, b)
+ *                              sum, and the lower, or the upper, 52 bits of the product a b
  *
  * Floats:
  *

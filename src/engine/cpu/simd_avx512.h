@@ -28,6 +28,13 @@ SIMD_OP vec v_load_f32(const void *p)
     return _mm512_loadu_si512(p);
 }
 
+/* gcc loads from memory for each use otherwise. */
+SIMD_OP vec v_held(vec a)
+{
+    __asm__("" : "+v"(a));
+    return a;
+}
+
 SIMD_OP vec v_load_f16(const void *p)
 {
     return _mm512_castps_si512(_mm512_cvtph_ps(_mm256_loadu_si256(p)));
@@ -66,6 +73,15 @@ SIMD_OP vec v_max_u(vec a, vec b)
 SIMD_OP vec v_min_u(vec a, vec b)
 {
     return _mm512_min_epu32(a, b);
+}
+
+/* The lesser magnitude, without its sign. */
+#define RANGE_MIN_MAGNITUDE 0x0a
+
+SIMD_OP vec v_min_magnitude(vec a, vec b)
+{
+    return _mm512_castps_si512(
+        _mm512_range_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), RANGE_MIN_MAGNITUDE));
 }
 
 SIMD_OP vmask v_gt_s(vec a, vec b)
@@ -377,6 +393,18 @@ SIMD_OP vec b_multiply(vec a, vec b)
 {
     return _mm512_maddubs_epi16(a, b);
 }
+
+#if SIMD_IFMA
+SIMD_OP wvec w_madd_low(wvec sum, wvec a, wvec b)
+{
+    return _mm512_madd52lo_epu64(sum, a, b);
+}
+
+SIMD_OP wvec w_madd_high(wvec sum, wvec a, wvec b)
+{
+    return _mm512_madd52hi_epu64(sum, a, b);
+}
+#endif
 
 #if SIMD_LOOKUP > 1
 SIMD_OP vec b_lookup64(vec table, vec a)
