@@ -42,8 +42,7 @@
 
 #include "engine/cpu/kernel_integer.h"
 
-/* Vectors that are added up together. */
-#define TOGETHER8 4
+/* A type has CLASSES_MAX classes, or two: no loops, which compilers leave loops in some places. */
 
 #if SIMD_LOOKUP > 1
 
@@ -123,7 +122,7 @@ INLINE_TARGET struct float8_tables float8_tables(enum element_type type)
     return t;
 }
 
-/* What the elements of up to TOGETHER8 vectors come to, by class. */
+/* What the elements of up to STREAMS vectors come to, by class. */
 struct float8_together {
     vec sum[CLASSES_MAX];
 };
@@ -138,17 +137,19 @@ INLINE_TARGET void multiply_float8(struct float8_together *to, vec x, const stru
 {
     const vec first = b_lookup128(t->first[0], t->first[1], x), upper = b_upper6(x);
 
-#    pragma GCC unroll 3
-    for (int i = 0; i < classes; i++)
-        to->sum[i] = b_dot(to->sum[i], first, b_lookup64(t->second[i], upper));
+    to->sum[0] = b_dot(to->sum[0], first, b_lookup64(t->second[0], upper));
+    to->sum[1] = b_dot(to->sum[1], first, b_lookup64(t->second[1], upper));
+    if (classes == CLASSES_MAX)
+        to->sum[2] = b_dot(to->sum[2], first, b_lookup64(t->second[2], upper));
 }
 
 INLINE_TARGET void end_together8(vec sum[CLASSES_MAX], const struct float8_together *from,
                                  int classes)
 {
-#    pragma GCC unroll 3
-    for (int i = 0; i < classes; i++)
-        sum[i] = from->sum[i];
+    sum[0] = from->sum[0];
+    sum[1] = from->sum[1];
+    if (classes == CLASSES_MAX)
+        sum[2] = from->sum[2];
 }
 
 #else
@@ -203,7 +204,7 @@ INLINE_TARGET struct float8_tables float8_tables(enum element_type type)
     return t;
 }
 
-/* What the elements of up to TOGETHER8 vectors come to, by class: sums of 16 bits. */
+/* What the elements of up to STREAMS vectors come to, by class: sums of 16 bits. */
 struct float8_together {
     vec sum[CLASSES_MAX];
 };
@@ -222,17 +223,23 @@ INLINE_TARGET void multiply_float8(struct float8_together *to, vec x, const stru
 
     to->sum[0] =
         h_add(to->sum[0], b_multiply(b_lookup(t->subnormal, low), b_lookup(t->sign, high)));
-#    pragma GCC unroll 4
-    for (int i = 0; i < classes; i++)
-        to->sum[i] = h_add(to->sum[i], b_multiply(lower, b_lookup(t->upper[i], high)));
+    to->sum[0] = h_add(to->sum[0], b_multiply(lower, b_lookup(t->upper[0], high)));
+    to->sum[1] = h_add(to->sum[1], b_multiply(lower, b_lookup(t->upper[1], high)));
+    if (classes < CLASSES_MAX)
+        return;
+    to->sum[2] = h_add(to->sum[2], b_multiply(lower, b_lookup(t->upper[2], high)));
+    to->sum[3] = h_add(to->sum[3], b_multiply(lower, b_lookup(t->upper[3], high)));
 }
 
 INLINE_TARGET void end_together8(vec sum[CLASSES_MAX], const struct float8_together *from,
                                  int classes)
 {
-#    pragma GCC unroll 4
-    for (int i = 0; i < classes; i++)
-        sum[i] = v_add(sum[i], h_pairs(from->sum[i]));
+    sum[0] = v_add(sum[0], h_pairs(from->sum[0]));
+    sum[1] = v_add(sum[1], h_pairs(from->sum[1]));
+    if (classes < CLASSES_MAX)
+        return;
+    sum[2] = v_add(sum[2], h_pairs(from->sum[2]));
+    sum[3] = v_add(sum[3], h_pairs(from->sum[3]));
 }
 
 #endif

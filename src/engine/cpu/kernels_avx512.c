@@ -9,7 +9,7 @@
 #    include "sys/processor.h"
 
 #    define SIMD_NAME avx512
-#    define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
+#    define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,popcnt")))
 #    define SIMD_LOOKUP 1
 #    define SIMD_IFMA 0
 

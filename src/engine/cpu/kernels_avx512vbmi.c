@@ -10,9 +10,9 @@
 #    include "sys/processor.h"
 
 #    define SIMD_NAME avx512vbmi
-#    define SIMD_TARGET \
-        __attribute__(( \
-            target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,avx512ifma,f16c")))
+#    define SIMD_TARGET        \
+        __attribute__((target( \
+            "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,avx512ifma,f16c,popcnt")))
 #    define SIMD_LOOKUP 2
 #    define SIMD_IFMA 1
 

@@ -430,6 +430,10 @@ SIMD_OP vec b_dot(vec sum, vec a, vec b)
 
 SIMD_OP vecd d_load_f32(const void *p)
 {
+#ifdef __clang__
+    /* Where the same memory was loaded as a vec, it takes that apart, element by element. */
+    __asm__("" : "+r"(p));
+#endif
     return _mm512_cvtps_pd(_mm256_loadu_ps(p));
 }
 
