@@ -283,7 +283,8 @@ static void check_every_byte(void)
 }
 
 /* Floats of one byte: NaNs and infinities come and go, at the borders of parts and of groups, among
-   numbers of both signs and of one. What is kept from one part to the next must not tell. */
+   numbers of both signs and of one, which change from part to part. What is kept from one part to
+   the next must not tell. */
 static void check_specials(void)
 {
     enum { PART = 8192, PARTS = 11 };
@@ -296,24 +297,28 @@ static void check_specials(void)
         const uint8_t finite = t ? 0x7b : 0x7e;
         struct tap_family family = {0};
 
-        for (int round = 0; round < 240; round++) {
+        for (int round = 0; round < 250; round++) {
             const size_t n = (size_t)below(PARTS) * PART + (size_t)below(once_in(2) ? 70 : PART);
-            const int sign = round % 4, way = round / 4 % 5;
+            const int way = round / 5 % 5;
             const uint8_t one = special[t][below(specials[t])];
             const size_t part = (size_t)below(PARTS) * PART;
             unsigned char *data = allocate_exactly(n);
 
             for (size_t i = 0; i < n; i++) {
-                uint8_t magnitude = (uint8_t)below(finite + 1);
+                /* Of both signs, of one, of those in turns, or one number. */
+                const int signs = round % 5 == 3 ? (int)(i / PART) * 7 % 3 : round % 5;
+                uint8_t bits = (uint8_t)below(finite + 1);
                 bool is_special = way == 0   ? i == part + (part / PART * 977) % PART
                                   : way == 1 ? i / PART == part / PART
                                   : way == 2 ? i / PART % 3 == 1 && below(100) == 0
                                   : way == 3 ? i % PART == 0 || i % PART == PART - 1
-                                             : below(64) == 0;
+                                             : round % 2 && below(64) == 0;
 
-                data[i] = (uint8_t)(magnitude | (sign == 0 ? below(2) << 7 : sign == 1 ? 0x80 : 0));
-                if (sign == 3)
-                    data[i] = round % 8 == 3 ? finite : finite | 0x80;
+                if (signs == 4)
+                    bits = round % 2 ? finite : finite | 0x80;
+                else if (signs == 1 || (signs == 0 && once_in(2)))
+                    bits |= 0x80;
+                data[i] = bits;
                 if (is_special)
                     data[i] = way < 2 ? one : special[t][below(specials[t])];
             }

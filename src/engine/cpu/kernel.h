@@ -195,8 +195,9 @@ struct cpu_reducer {
     /* Integers: all zero between chunks. */
     struct cpu_integers integers;
 
-    /* Floats of one byte: whether the last elements had NaNs or infinities among them. */
-    bool specials_near;
+    /* Floats of one byte: whether the last elements had NaNs or infinities among them, and whether
+       they had one sign. */
+    bool specials_near, one_sign;
 
     /* Up to 32 bits: all zero between chunks, and how many values each may hold by now. */
     double exponent_bins[CPU_BIN_SETS][CPU_EXPONENT_BINS];

@@ -3,7 +3,8 @@
  *
  * kernel_products8.h says how elements are added up. Beside that a pass finds the extremes of the
  * bits, which tell of NaNs and infinities. Where there are any, another kind of pass leaves them
- * out and counts them, until there are none again.
+ * out and counts them, until there are none again. One extreme is found only where all elements
+ * have one sign.
  *
  * A set that looks nothing up (SIMD_LOOKUP) counts how often each byte occurs.
  */
@@ -35,11 +36,19 @@ struct float8_found {
     size_t numbers, finite, negative_infinite; /* counts, where specials are looked for */
 };
 
+/* What a pass over a part finds beside the sum. */
+enum pass8 {
+    PASS_MIXED,    /* the extremes, if there are both signs: these need no least unsigned bits */
+    PASS_NUMBERS,  /* the extremes */
+    PASS_SPECIALS, /* the extremes of numbers, and how many elements are not finite */
+};
+
 /* How a pass goes over a part. */
 struct float8_pass {
     struct float8_tables tables;
     enum element_type type;
-    bool sum, specials; /* whether to sum, and whether to look for what is not finite */
+    enum pass8 kind;
+    bool sum;
 };
 
 /* A vector of one byte in all lanes. */
@@ -69,10 +78,11 @@ INLINE_TARGET vec look_at_float8(struct float8_found *f, const unsigned char *p,
     const vec x = v_load_f32(p), magnitude = v_and(x, b_set1(SIGN8 - 1));
     bmask number, finite;
 
-    if (!pass->specials) {
+    if (pass->kind != PASS_SPECIALS) {
         f->max_s = b_max_s(f->max_s, x);
         f->max_u = b_max_u(f->max_u, x);
-        f->min_u = b_min_u(f->min_u, x);
+        if (pass->kind == PASS_NUMBERS)
+            f->min_u = b_min_u(f->min_u, x);
         return x;
     }
     number = finite = b_below(magnitude, b_set1(layout->nan));
@@ -122,7 +132,8 @@ INLINE_TARGET struct float8_found pass_float8(const unsigned char *x, size_t n,
         take_float8(&f, &together, x + i, pass);
         end_together8(f.sum, &together, classes);
     }
-    if (pass->specials && float8_layouts[pass->type].special == float8_layouts[pass->type].nan)
+    if (pass->kind == PASS_SPECIALS &&
+        float8_layouts[pass->type].special == float8_layouts[pass->type].nan)
         f.finite = f.numbers;
     return f;
 }
@@ -135,6 +146,15 @@ INLINE_TARGET bool met_specials8(const struct float8_found *f, enum element_type
 
     return b_count(b_below(v_xor(f->max_s, b_set1(SIGN8)), special)) < V_BYTES ||
            b_count(b_below(f->max_u, special)) < V_BYTES;
+}
+
+/* Whether a part without NaNs has one sign: the greatest positive bits, or the greatest of all,
+   tell of elements without and with one. */
+INLINE_TARGET bool has_one_sign8(const struct float8_found *f)
+{
+    const vec sign = b_set1(SIGN8);
+
+    return b_count(b_below(f->max_s, sign)) == 0 || b_count(b_below(f->max_u, sign)) == V_BYTES;
 }
 
 /* Adds what a part came to. */
@@ -156,20 +176,27 @@ INLINE_TARGET struct float8_found passes_float8(struct cpu_reducer *r, const uns
                                                 size_t n, enum element_type type, bool sum)
 {
     const struct float8_tables tables = float8_tables(type);
-    const struct float8_pass plain = {tables, type, sum, false};
-    const struct float8_pass careful = {tables, type, sum, true};
+    const struct float8_pass mixed = {tables, type, PASS_MIXED, sum};
+    const struct float8_pass numbers = {tables, type, PASS_NUMBERS, sum};
+    const struct float8_pass specials = {tables, type, PASS_SPECIALS, sum};
     struct float8_found group = float8_nothing(), f;
 
     for (size_t part = 0; part < n; part += GROUP_PART) {
         const size_t size = n - part < GROUP_PART ? n - part : GROUP_PART;
 
-        if (!r->specials_near) {
-            f = pass_float8(x + part, size, &plain);
-            f.numbers = f.finite = size;
+        if (!r->specials_near && !r->one_sign) {
+            f = pass_float8(x + part, size, &mixed);
             r->specials_near = met_specials8(&f, type);
+            r->one_sign = has_one_sign8(&f);
         }
+        if (!r->specials_near && r->one_sign) {
+            f = pass_float8(x + part, size, &numbers);
+            r->specials_near = met_specials8(&f, type);
+            r->one_sign = has_one_sign8(&f);
+        }
+        f.numbers = f.finite = size;
         if (r->specials_near) {
-            f = pass_float8(x + part, size, &careful);
+            f = pass_float8(x + part, size, &specials);
             r->specials_near = f.finite < size;
         }
         add_found8(&group, &f, type);
