@@ -211,7 +211,13 @@ SIMD_OP wvec w_sub(wvec a, wvec b)
 
 SIMD_OP uint64_t w_h_add(wvec a)
 {
-    return (uint64_t)_mm512_reduce_add_epi64(a);
+    /* _mm512_reduce_add_epi64 adds signed integers. */
+    const __m256i four =
+        _mm256_add_epi64(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+    const __m128i two =
+        _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+
+    return (uint64_t)_mm_cvtsi128_si64(two) + (uint64_t)_mm_extract_epi64(two, 1);
 }
 
 SIMD_OP bool w_any(wvec a)
