@@ -191,6 +191,7 @@ LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIB
 test_scripts = \
 	tests/cli/bench.sh \
 	tests/cli/arrays.sh \
+	tests/cli/many_arrays.sh \
 	tests/cli/axis.sh \
 	tests/cli/axis_gpu.sh \
 	tests/cli/hdf5.sh \

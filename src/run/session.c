@@ -100,7 +100,8 @@ static bool prepare(struct session *session)
     needs.workers = feeder_count(session);
     gpu_init(&session->gpu, &needs);
     session->workers =
-        calloc(cpu_worker_count(session) + feeder_count(session), sizeof *session->workers);
+        aligned_alloc(WORKER_ALIGNMENT, (cpu_worker_count(session) + feeder_count(session)) *
+                                            sizeof *session->workers);
     if (!session->workers) {
         message_error(EXIT_FAILED, "out of memory");
         return false;

@@ -33,9 +33,13 @@ struct worker_stats {
 
 #define WORKER_NO_ARRAY SIZE_MAX
 
+/* Workers lie so far apart that no two of them have a part in one line of a cache, nor in the line
+   beside it, which processors fetch as well. Bytes. */
+#define WORKER_ALIGNMENT 128
+
 struct worker {
     /* Its identity. */
-    unsigned number; /* among all workers, for the source */
+    _Alignas(WORKER_ALIGNMENT) unsigned number; /* among all workers, for the source */
     enum engine_id engine;
     unsigned engine_number; /* among the workers of its engine, from 0 */
     struct task_thread thread;

@@ -8,11 +8,12 @@
 #include "source/source_impl.h"
 #include "source/tiles.h"
 
-/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first;
-   what then is left to do is shared out in small pieces. */
+/* Compressed arrays, of which a worker takes one at a time, come before others, the largest first,
+   and then those in tiles; what then is left to do is shared out in small pieces. */
 struct place {
     size_t number;
-    uint64_t packed; /* 0 where it is not compressed */
+    bool whole;      /* it does not lie in the file element by element */
+    uint64_t packed; /* 0 where it is not compressed as one */
 };
 
 static int compare_places(const void *a, const void *b)
@@ -21,6 +22,8 @@ static int compare_places(const void *a, const void *b)
 
     if (x->packed != y->packed)
         return x->packed > y->packed ? -1 : 1;
+    if (x->whole != y->whole)
+        return x->whole ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -28,6 +31,7 @@ bool array_order_open(struct array_order *o, const struct source *s)
 {
     const size_t count = s->info.pick_count;
     struct place *places = malloc((count + 1) * sizeof *places);
+    size_t whole = 0;
 
     o->count = count;
     o->begins = malloc((count + 1) * sizeof *o->begins);
@@ -39,9 +43,11 @@ bool array_order_open(struct array_order *o, const struct source *s)
     for (size_t i = 0; i < count; i++) {
         const struct container_array *a = s->picks[i].array;
 
-        places[i] = (struct place){i, a->deflated ? a->packed : 0};
+        places[i] = (struct place){i, container_array_whole(a), a->deflated ? a->packed : 0};
+        whole += places[i].whole;
     }
-    if (count > 0)
+    o->plain_from = whole;
+    if (whole > 0)
         qsort(places, count, sizeof *places, compare_places);
     o->begins[0] = 0;
     for (size_t i = 0; i < count; i++) {

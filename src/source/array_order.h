@@ -15,6 +15,7 @@ struct array_order {
                          last, of all. NULL where there is one array */
     size_t *order;    /* the numbers of the arrays */
     size_t count;
+    size_t plain_from; /* the place from which on all lie in the file element by element */
 };
 
 /* Sets the order of the arrays that the source has picked. False without memory; it may be closed

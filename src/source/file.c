@@ -1,6 +1,8 @@
 /*
  * Regular files, raw and .npy, and the arrays of containers: every worker claims the next range by
- * an atomic exchange. A range lies in one array; many arrays are as if one lay behind the other.
+ * an atomic exchange. Many arrays are as if one lay behind the other. A range lies in one of them,
+ * or it is the rest of one and some that follow, each as a whole: so small ones cost no exchange
+ * each.
  *
  * What the page cache holds is lent, mapped, to a worker that can take it so, and copied to others.
  * The file is mapped as a whole. Each worker takes the pages of its own ranges out of memory again,
@@ -35,14 +37,6 @@
 /* The most that is handed out in place at a time. */
 #define IN_PLACE_MAX ((size_t)64 << 20)
 
-/* What one page table maps. Large ranges end at such boundaries: two workers should not make pages
-   of the same table present. Smaller ranges end at boundaries of pages: two workers cannot both pin
-   a page. */
-#define LARGE_PAGE ((uint64_t)2 << 20)
-
-/* Chunks shrink towards the end, so that all workers end together; not below this. */
-#define CHUNK_MIN ((size_t)64 << 10)
-
 /* Mapped pages that workers are done with are given back in pieces of so many bytes, since each
    time costs a system call and a TLB shootdown; and all that is kept back meanwhile. */
 #define RELEASE_BYTES ((size_t)2 << 20)
@@ -58,25 +52,18 @@
 #define UNCACHED_MIN ((size_t)1 << 20)
 #define UNCACHED_MAX ((size_t)16 << 20)
 
+/* What was lent is counted in pieces of so many bytes. */
+#define LENT_MIN ((uint64_t)1 << 20)
+
+/* Arrays are copied together where no more bytes than this lie between them. */
+#define GAP_MAX ((uint64_t)1 << 10)
+
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
 /* Workers try both ways to take what is cached where a file has so much for each of them. In
    smaller ones trials end too late to be of use. */
 #define TRIED_MIN ((uint64_t)16 << 20)
-
-/* Offset in the file of an element of an array, and bytes of such an element. */
-static uint64_t element_place(const struct source *s, size_t array, uint64_t index, size_t *size)
-{
-    const struct file_state *f = s->state;
-
-    if (!f->arrays.begins) {
-        *size = s->info.element_size;
-        return s->start + s->data_offset + index * *size;
-    }
-    *size = element_size(s->picks[array].array->type);
-    return s->start + s->picks[array].array->offset + index * *size;
-}
 
 /*
  * Copied, and direct.
@@ -145,113 +132,20 @@ static enum direct read_direct(struct source *s, struct claim *claim,
     return DIRECT_DONE;
 }
 
-/* How many elements to claim from claim->offset on, where `left` are left, `here` of them in the
-   array: up to `bytes`, fewer towards the end, and up to a boundary where an element begins at one.
- */
-static uint64_t claim_size(const struct file_state *f, const struct claim *claim, uint64_t left,
-                           uint64_t here, size_t bytes)
+/* Counts what the worker was lent. All workers share the counter, so it is not done for each small
+   array. */
+static void count_lent(struct source *s, struct claim *claim)
 {
-    uint64_t most = bytes / claim->size, least = CHUNK_MIN / claim->size;
-    uint64_t count = left / 2 / f->workers, over;
-
-    most = most ? most : 1;
-    least = least < most ? least : most;
-    count = count > most ? most : count < least ? least : count;
-    if (count >= here)
-        return here;
-    over = (claim->offset + count * claim->size) %
-           (count * claim->size < 2 * LARGE_PAGE ? mapping_page() : LARGE_PAGE);
-    if (over % claim->size == 0 && over / claim->size < count)
-        count -= over / claim->size;
-    return count;
-}
-
-/* Claims a tile of an array, of whose elements the first `limit` are wanted. */
-static void claim_tile(struct claim *claim, const struct container_array *a, uint64_t number,
-                       uint64_t limit)
-{
-    claim->tiled = a;
-    claim->number = number;
-    claim->index = 0;
-    claim->count = tiles_elements(a, number, limit);
-}
-
-/* Claims the next range of a container. It may have no elements. False when there is none. */
-static bool claim_next_of_many(struct source *s, struct claim *claim, size_t bytes)
-{
-    struct file_state *f = s->state;
-    const size_t count = s->info.pick_count;
-    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed), size;
-
-    do {
-        if (next >= f->arrays.begins[count])
-            return false;
-        const size_t place = array_order_find(&f->arrays, next);
-        const struct source_pick *pick = &s->picks[f->arrays.order[place]];
-
-        claim->array = f->arrays.order[place];
-        claim->offset = element_place(s, claim->array, 0, &claim->size);
-        claim->index =
-            s->picks[claim->array].first + (next - f->arrays.begins[place]) / claim->size;
-        claim->offset += claim->index * claim->size;
-        claim->packed = claim->tiled = NULL;
-        if (pick->array->tiles) {
-            size = tiles_bytes(pick->array);
-            claim_tile(claim, pick->array, (next - f->arrays.begins[place]) / size, pick->elements);
-            continue;
-        }
-        if (pick->array->deflated) {
-            claim->packed = pick->array;
-            claim->count = pick->elements;
-        } else {
-            claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
-                                      (f->arrays.begins[place + 1] - next) / claim->size, bytes);
-        }
-        size = claim->count * claim->size;
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + size));
-    return true;
-}
-
-/* Claims the next tile, where there is one array. False when there is none. A limit does not end
-   this: behind it in the order of tiles there may be elements before it. */
-static bool claim_next_tile(struct source *s, struct claim *claim)
-{
-    struct file_state *f = s->state;
-    const uint64_t next = atomic_fetch_add(&f->next, 1);
-
-    if (next >= tiles_count(s->array))
-        return false;
-    claim->size = s->info.element_size;
-    claim_tile(claim, s->array, next, s->info.elements);
-    return true;
-}
-
-/* Claims the next range. It may have no elements. False when there is none. */
-static bool claim_next(struct source *s, struct claim *claim, size_t bytes)
-{
-    struct file_state *f = s->state;
-    uint64_t limit = source_wanted(s);
-    uint64_t end = s->info.elements < limit ? s->info.elements : limit;
-    uint64_t next = atomic_load_explicit(&f->next, memory_order_relaxed);
-
-    if (s->array && s->array->tiles)
-        return claim_next_tile(s, claim);
-    do {
-        if (next >= end)
-            return false;
-        claim->offset = element_place(s, 0, next, &claim->size);
-        claim->packed = s->array && s->array->deflated ? s->array : NULL;
-        claim->count = claim->packed ? end : claim_size(f, claim, end - next, end - next, bytes);
-    } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
-    claim->index = next;
-    return true;
+    if (claim->lent > 0)
+        source_count(s, claim->lent, 0);
+    claim->lent = 0;
 }
 
 /* Lends the worker the mapped pages of what it has claimed, up to `most` bytes. They become present
    as it reads them: to ask for all of them in one call (MADV_POPULATE_READ) takes longer where the
    page cache holds large folios (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and
    holds up those who change the address space, such as a GPU's driver. */
-static void lend(struct source *s, const struct claim *claim, uint64_t most, struct chunk *chunk)
+static void lend(struct source *s, struct claim *claim, uint64_t most, struct chunk *chunk)
 {
     const struct file_state *f = s->state;
 
@@ -259,25 +153,63 @@ static void lend(struct source *s, const struct claim *claim, uint64_t most, str
     chunk->data = f->map + claim->offset;
     chunk->count = (size_t)(claim->count < most ? claim->count : most);
     chunk->mapped = true;
-    source_count(s, chunk->count * claim->size, 0);
+    claim->lent += chunk->count * claim->size;
+    if (claim->lent >= LENT_MIN)
+        count_lent(s, claim);
+}
+
+/* How many bytes to copy from claim->offset on, `least` of them at least: with the arrays behind
+   it that the worker has claimed, as far as they lie close behind each other and have room in the
+   buffer, which nobody else writes to until the worker claims more. */
+static size_t copy_size(const struct source *s, const struct claim *claim, size_t least,
+                        const struct source_request *request)
+{
+    const struct file_state *f = s->state;
+    const uint64_t here = claim->count * claim->size;
+    uint64_t end = claim->offset + least;
+
+    for (size_t place = claim->place; request->borrow && least == here && place < claim->place_end;
+         place++) {
+        const struct source_pick *pick = &s->picks[f->arrays.order[place]];
+        size_t size;
+        const uint64_t begin = file_place(s, f->arrays.order[place], pick->first, &size);
+
+        if (begin < end || begin - end > GAP_MAX ||
+            begin + pick->elements * size - claim->offset > request->size)
+            break;
+        end = begin + pick->elements * size;
+    }
+    return (size_t)(end - claim->offset);
 }
 
 /* Fills a buffer from the page cache, or through it. False on failure. */
 static bool copy(struct source *s, struct claim *claim, const struct source_request *request,
                  struct chunk *chunk)
 {
-    size_t size = request->size;
-    void *buffer = claim->uncached ? uncached_buffer(claim, request, &size) : request->buffer;
+    size_t room = request->size, size;
+    unsigned char *buffer =
+        claim->uncached ? uncached_buffer(claim, request, &room) : request->buffer;
     uint64_t capacity;
 
     if (!buffer) {
         buffer = request->buffer;
-        size = request->size;
+        room = request->size;
     }
-    capacity = size / claim->size;
+    capacity = room / claim->size;
     chunk->count = (size_t)(claim->count < capacity ? claim->count : capacity);
     chunk->data = buffer;
-    return source_pread_all(s, buffer, chunk->count * claim->size, claim->offset);
+    size = chunk->count * claim->size;
+    if (buffer != request->buffer)
+        return source_pread_all(s, buffer, size, claim->offset);
+    if (claim->offset < claim->copied || claim->offset + size > claim->copied_end) {
+        size = copy_size(s, claim, size, request);
+        claim->copied = claim->copied_end = claim->offset;
+        if (!source_pread_all(s, buffer, size, claim->offset))
+            return false;
+        claim->copied_end += size;
+    }
+    chunk->data = buffer + (claim->offset - claim->copied);
+    return true;
 }
 
 /* Whether the page cache lacks any of what has been claimed, as far as a few probes tell. */
@@ -354,8 +286,14 @@ static enum source_status file_next(struct source *s, const struct source_reques
     while (claim->count == 0) {
         size_t bytes = in_place ? most : request->size;
 
+        if (file_claim_goes_on(s, claim)) {
+            claim->uncached = is_uncached(s, claim);
+            continue;
+        }
+        count_lent(s, claim);
+        claim->copied = claim->copied_end = 0;
         if (request->drain ||
-            !(f->arrays.begins ? claim_next_of_many(s, claim, bytes) : claim_next(s, claim, bytes)))
+            !(f->arrays.begins ? file_claim_of_many(s, claim, bytes) : file_claim(s, claim, bytes)))
             return SOURCE_END;
         claim->uncached = is_uncached(s, claim);
     }
@@ -392,11 +330,13 @@ static enum source_status file_at(struct source *s, const struct source_request 
     claim->array = chunk->array;
     claim->index = chunk->index;
     claim->count = chunk->count;
-    claim->offset = element_place(s, chunk->array, chunk->index, &claim->size);
+    claim->offset = file_place(s, chunk->array, chunk->index, &claim->size);
     claim->packed = claim->tiled = NULL;
+    claim->copied = claim->copied_end = 0;
     claim->uncached = is_uncached(s, claim);
     good = hand_out(s, claim, request, chunk);
     claim->count = 0;
+    count_lent(s, claim);
     return good ? SOURCE_CHUNK : SOURCE_FAILED;
 }
 
@@ -419,7 +359,7 @@ static bool file_lend(struct source *s, uint64_t index, size_t count, struct chu
     if (!f->map)
         return false;
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
-    chunk->data = f->map + element_place(s, 0, index, &size);
+    chunk->data = f->map + file_place(s, 0, index, &size);
     return true;
 }
 
@@ -433,7 +373,7 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
 
     if (!chunk->mapped)
         return;
-    (void)element_place(s, chunk->array, 0, &size);
+    (void)file_place(s, chunk->array, 0, &size);
     if (claim->done && (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
         release_done(claim);
     if (!claim->done)
@@ -449,7 +389,7 @@ static void file_lost(struct source *s, const struct chunk *chunk)
 {
     const size_t capacity = (size_t)64 << 10;
     size_t element;
-    const uint64_t offset = element_place(s, chunk->array, chunk->index, &element);
+    const uint64_t offset = file_place(s, chunk->array, chunk->index, &element);
     const size_t size = chunk->count * element;
     unsigned char *buffer = malloc(capacity);
     bool good = buffer != NULL;
@@ -506,7 +446,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
 
     if (!f)
         return NULL;
-    f->claims = calloc(workers, sizeof *f->claims);
+    f->claims = aligned_alloc(CLAIM_ALIGNMENT, workers * sizeof *f->claims);
+    if (f->claims)
+        memset(f->claims, 0, workers * sizeof *f->claims);
     if (!f->claims || (s->info.picks && !array_order_open(&f->arrays, s))) {
         free(f->claims);
         array_order_close(&f->arrays);

@@ -1,5 +1,5 @@
 /*
- * The state of file.c, which file_packed.c shares.
+ * The state of file.c, which file_claim.c and file_packed.c share.
  */
 #ifndef GPUREDUCE_FILE_STATE_H
 #define GPUREDUCE_FILE_STATE_H
@@ -13,9 +13,13 @@
 #include "source/source_impl.h"
 #include "source/ways.h"
 
+/* Workers' own memory lies so far apart that no two of them have a part in one line of a cache, nor
+   in the line beside it, which processors fetch as well. Bytes. */
+#define CLAIM_ALIGNMENT 128
+
 /* What a worker has claimed; its own. */
 struct claim {
-    size_t array;                         /* as in struct chunk */
+    _Alignas(CLAIM_ALIGNMENT) size_t array; /* as in struct chunk */
     uint64_t index;                       /* of the first element claimed and not handed out yet */
     uint64_t count;                       /* elements */
     uint64_t offset;                      /* in the file, of that element */
@@ -28,9 +32,18 @@ struct claim {
     uint64_t number;                      /* then: of the tile that has been claimed */
     struct tile *tile;                    /* what the worker has of one; NULL before the first */
 
+    /* Arrays that have been claimed as wholes behind this one, by their places in the order: from
+       the next one to behind the last. */
+    size_t place, place_end;
+
+    uint64_t lent; /* bytes that were handed out in place, and are not counted yet */
+
     /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
        still in memory. */
     const unsigned char *done, *done_end;
+
+    /* What the request's buffer holds: bytes of the file from `copied` to before `copied_end`. */
+    uint64_t copied, copied_end;
 
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
@@ -54,6 +67,22 @@ struct file_state {
     int direct;                  /* the file, past the page cache; -1 where that cannot be had */
     _Atomic bool direct_refused; /* or was not to be had after all */
 };
+
+/* Offset in the file of an element of an array, and bytes of such an element. */
+uint64_t file_place(const struct source *s, size_t array, uint64_t index, size_t *size);
+
+/* Claims the worker's next range, of up to `bytes` bytes; fewer towards the end of the file. It may
+   have no elements. False when there is none. Any worker may call it, for its own claim; as may the
+   next two. */
+bool file_claim(struct source *s, struct claim *claim, size_t bytes);
+
+/* The same of a container: a part of an array; or the rest of one, and those behind it that are
+   claimed as wholes, which file_claim_goes_on is for. */
+bool file_claim_of_many(struct source *s, struct claim *claim, size_t bytes);
+
+/* Goes on with the next of the arrays that have been claimed as wholes. It may have no elements.
+   False when there is none. */
+bool file_claim_goes_on(struct source *s, struct claim *claim);
 
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
    request's buffer. False on failure, whose reason has been printed. */

@@ -12,7 +12,8 @@ library_sources += \
 	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
 	src/source/container/safetensors.c \
 	src/source/doubt.c src/source/doubt.h \
-	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_packed.c \
+	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_claim.c \
+	src/source/file_packed.c \
 	src/source/foreign.c src/source/foreign.h src/source/foreign_input.h \
 	src/source/foreign_archive.c src/source/foreign_bytes.h src/source/foreign_data.c \
 	src/source/foreign_format.h \

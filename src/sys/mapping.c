@@ -114,7 +114,9 @@ bool mapping_guard(void (*body)(void *), void *argument)
 {
     sigjmp_buf here;
 
-    if (sigsetjmp(here, 1) != 0) {
+    /* The mask of signals is not saved: that takes two system calls, and each small array comes
+       here. */
+    if (sigsetjmp(here, 0) != 0) {
         signals_resume_bus(NULL);
         return false;
     }

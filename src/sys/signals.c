@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <ucontext.h>
 
 #include "sys/mutex.h"
 
@@ -58,17 +59,26 @@ void signals_before_end(void (*clean)(void))
 /* Where this thread goes on after a SIGBUS; NULL where that ends the process. */
 static _Thread_local sigjmp_buf *volatile bus_resume;
 
-static void on_bus_error(int signal_number)
+static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 {
-    if (bus_resume)
+    const ucontext_t *interrupted = context;
+
+    (void)info;
+    if (bus_resume) {
+        /* The handler runs with SIGBUS blocked, at least. */
+        pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
         siglongjmp(*bus_resume, 1);
+    }
     /* The access is tried again on return, and ends the process. */
     signal(signal_number, SIG_DFL);
 }
 
 static void install_bus(void)
 {
-    handle(SIGBUS, on_bus_error);
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
 }
 
 void signals_resume_bus(sigjmp_buf *resume)

@@ -16,8 +16,8 @@ void signals_before_end(void (*clean)(void));
 
 /* Has this thread go on at `resume`, as siglongjmp does, when a mapped page that it touches cannot
    be read (SIGBUS). NULL ends that. A SIGBUS of any other thread ends the process, as it would
-   without a handler. `resume` must have been set by sigsetjmp with the signal mask saved: the
-   handler runs with SIGBUS blocked. */
+   without a handler. `resume` need not have been set with the signal mask saved: the handler sets
+   the mask that there was. */
 void signals_resume_bus(sigjmp_buf *resume);
 
 /* Makes writing beyond the limit of the file size (ulimit -f) an error, EFBIG, that is reported as
