@@ -36,7 +36,8 @@ static void reduce_files(struct session *session, struct options *options)
             options->session.input.part = options->parts[i];
         (void)session_reduce(session, options->files[i], &reduction);
         report(options, options->files[i], &reduction);
-        total_add(&total, &reduction);
+        if (options->total)
+            total_add(&total, &reduction);
     }
     report_rows(options);
     if (options->total) {
@@ -101,6 +102,8 @@ int main(int argc, char **argv)
             options.session.progress = &observer;
         if (options.check)
             check = check_open(&options);
+        else
+            report_by_workers(&options);
         if (options.check ? check != NULL : report_possible(&options))
             session = session_open(&options.session, options.files, options.file_count);
         if (session && check)

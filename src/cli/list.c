@@ -44,7 +44,7 @@ static void print_json(const char *path, const struct item *item)
     json_string(stdout, item->type);
     printf(", \"readable\": %s, \"endian\": \"%s\"", item->readable ? "true" : "false",
            item->big_endian ? "big" : "little");
-    report_json_shape(&item->shape);
+    report_json_shape(stdout, &item->shape);
     print_member("skip", item->offset);
     print_member("elements", item->elements);
     print_member("bytes", item->bytes);

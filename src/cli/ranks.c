@@ -88,7 +88,7 @@ static void report_container(const struct options *options, const char *path,
     struct known known = {0};
     struct reduction reduction, one;
     struct arrays *arrays =
-        know(&known, path, input) ? arrays_open(&known.info, &options->session) : NULL;
+        know(&known, path, input) ? arrays_open(&known.info, &options->session, path, 0) : NULL;
 
     memset(&reduction, 0, sizeof reduction);
     for (size_t k = 0; k < input->count && arrays; k++) {

@@ -122,14 +122,14 @@ static void report_one(const struct options *options, const char *path,
 {
     switch (options->output) {
     case OUTPUT_TEXT:
-        report_text(options, path, reduction);
+        report_text(stdout, options, path, reduction);
         below_heading = false;
         break;
     case OUTPUT_JSON:
-        report_json(options, path, reduction);
+        report_json(stdout, options, path, reduction);
         break;
     case OUTPUT_TSV:
-        report_tsv(options, path, reduction, tsv_arrays);
+        report_tsv(stdout, options, path, reduction, tsv_arrays);
         break;
     case OUTPUT_PARTIAL:
         report_partial(options, path, reduction);
@@ -164,9 +164,48 @@ static void report_each(const struct options *options, const char *path,
     memset(&one, 0, sizeof one);
     one.histogram = reduction->histogram;
     for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
+        size_t length, next = k;
+        const char *lines = arrays_lines(reduction->arrays, &next, &length);
+
+        if (lines) {
+            stdio_write(lines, length);
+            below_heading = below_heading && length == 0;
+            k = next - 1;
+            continue;
+        }
         arrays_get(reduction->arrays, k, &one);
         report_row(options, path, &one);
     }
+}
+
+/* Writes the line of an array, on the thread of a worker: what report_table and report_row print of
+   one. */
+static void write_line(const void *context, const char *path, const struct reduction *one,
+                       FILE *out)
+{
+    const struct options *options = context;
+    const struct row row = row_of(path, one);
+
+    if (!rows_hold(&options->rows, &row))
+        return;
+    if (options->output == OUTPUT_JSON)
+        report_json(out, options, path, one);
+    else if (options->quiet && options->output == OUTPUT_TEXT)
+        report_text(out, options, path, one);
+    else
+        report_tsv(out, options, path, one, true);
+}
+
+void report_by_workers(struct options *options)
+{
+    static struct line_writer writer = {.write = write_line};
+
+    if (options->rows.sort.field != ROW_UNASKED || options->output == OUTPUT_PARTIAL ||
+        options->session.survey.histogram.kind != HISTOGRAM_NONE || report_table_aligned(options))
+        return;
+    writer.context = options;
+    options->session.lines = &writer;
+    options->session.keep_results = options->fail_on || options->total;
 }
 
 void report_rows(const struct options *options)
@@ -221,13 +260,13 @@ void report_total(const struct options *options, const struct total *total)
     (void)settle_heading(options, NULL, NULL);
     switch (options->output) {
     case OUTPUT_TEXT:
-        report_text(options, NULL, &total->reduction);
+        report_text(stdout, options, NULL, &total->reduction);
         break;
     case OUTPUT_JSON:
         report_json_total(options, total);
         break;
     case OUTPUT_TSV:
-        report_tsv(options, NULL, &total->reduction, tsv_arrays);
+        report_tsv(stdout, options, NULL, &total->reduction, tsv_arrays);
         break;
     case OUTPUT_PARTIAL:
         report_partial_total(options, total);

@@ -13,6 +13,10 @@
    not, an error says why. */
 bool report_possible(const struct options *options);
 
+/* Has workers write what `report` prints of the arrays of containers, where that can be: they are
+   many, and it takes longer than to reduce small ones. The options must outlive the session. */
+void report_by_workers(struct options *options);
+
 /* Sees what stands before all results, which is the heading of TSV. It is printed with the first.
  */
 void report_begin(const struct options *options);

@@ -17,7 +17,7 @@ static bool is_json_number(const struct operation *op, const struct reduction *r
            isfinite(operation_number(op, &reduction->result));
 }
 
-static void json_phases(const struct profile *p)
+static void json_phases(FILE *out, const struct profile *p)
 {
     static const char *const keys[PROFILE_PHASES] = {
         [PROFILE_RAMP_UP] = "ramp_up",
@@ -25,90 +25,95 @@ static void json_phases(const struct profile *p)
         [PROFILE_FINISH] = "finish",
     };
 
-    printf(", \"phases\": {\"start_up\": {\"seconds\": %.6f, \"gpu_seconds\": %.6f}",
-           report_seconds(p->start_up), report_seconds(p->gpu_open));
+    fprintf(out, ", \"phases\": {\"start_up\": {\"seconds\": %.6f, \"gpu_seconds\": %.6f}",
+            report_seconds(p->start_up), report_seconds(p->gpu_open));
     for (int i = 0; i < PROFILE_PHASES; i++) {
         const struct profile_period *period = &p->phases[i];
 
-        printf(", \"%s\": {\"seconds\": %.6f, \"bytes\": %" PRIu64
-               ", \"gigabytes_per_second\": %.3f}",
-               keys[i], report_seconds(period->time), period->bytes,
-               profile_rate(period->bytes, period->time));
+        fprintf(out,
+                ", \"%s\": {\"seconds\": %.6f, \"bytes\": %" PRIu64
+                ", \"gigabytes_per_second\": %.3f}",
+                keys[i], report_seconds(period->time), period->bytes,
+                profile_rate(period->bytes, period->time));
     }
-    putchar('}');
+    putc('}', out);
 }
 
-static void json_stages(const struct profile *p)
+static void json_stages(FILE *out, const struct profile *p)
 {
     const char *separator = "";
 
-    fputs(", \"stages\": {", stdout);
+    fputs(", \"stages\": {", out);
     for (int i = 0; i < PROFILE_STAGES; i++) {
         const struct profile_work *w = &p->stages[i];
 
-        printf("%s\"%s\": {\"bytes\": %" PRIu64
-               ", \"gigabytes_per_second\": %.3f, \"busy_seconds\": %.6f, "
-               "\"busy_percent\": %.1f, \"gigabytes_per_busy_second\": %.3f}",
-               separator, profile_stage_name((enum profile_stage)i), w->bytes,
-               profile_rate(w->bytes, profile_time(p)), report_seconds(w->busy),
-               100 * profile_utilisation(p, (enum profile_stage)i),
-               profile_rate(w->bytes, w->busy));
+        fprintf(out,
+                "%s\"%s\": {\"bytes\": %" PRIu64
+                ", \"gigabytes_per_second\": %.3f, \"busy_seconds\": %.6f, "
+                "\"busy_percent\": %.1f, \"gigabytes_per_busy_second\": %.3f}",
+                separator, profile_stage_name((enum profile_stage)i), w->bytes,
+                profile_rate(w->bytes, profile_time(p)), report_seconds(w->busy),
+                100 * profile_utilisation(p, (enum profile_stage)i),
+                profile_rate(w->bytes, w->busy));
         separator = ", ";
     }
-    printf("}, \"wait_seconds\": %.6f, \"turn_seconds\": %.6f", report_seconds(p->wait),
-           report_seconds(p->source_wait));
+    fprintf(out, "}, \"wait_seconds\": %.6f, \"turn_seconds\": %.6f", report_seconds(p->wait),
+            report_seconds(p->source_wait));
 }
 
-static void json_engines(const struct reduction *reduction)
+static void json_engines(FILE *out, const struct reduction *reduction)
 {
     const char *separator = "";
 
-    fputs(", \"engines\": [", stdout);
+    fputs(", \"engines\": [", out);
     for (int i = 0; i < ENGINES; i++) {
         const struct reduction_share *share = &reduction->shares[i];
 
         if (!share->engine || share->elements == 0)
             continue;
-        printf("%s{\"engine\": \"%s\", \"device\": \"%s\", \"threads\": %u, \"elements\": %" PRIu64
-               ", \"bytes\": %" PRIu64 ", \"percent\": %.2f",
-               separator, share->engine, share->description, share->workers, share->elements,
-               share->bytes, report_percent(share->bytes, reduction->bytes));
-        printf(", \"joined_seconds\": %.6f, \"source_seconds\": %.6f, \"wait_seconds\": %.6f}",
-               report_seconds(share->joined), report_seconds(share->source_time),
-               report_seconds(share->wait));
+        fprintf(out,
+                "%s{\"engine\": \"%s\", \"device\": \"%s\", \"threads\": %u, \"elements\": %" PRIu64
+                ", \"bytes\": %" PRIu64 ", \"percent\": %.2f",
+                separator, share->engine, share->description, share->workers, share->elements,
+                share->bytes, report_percent(share->bytes, reduction->bytes));
+        fprintf(out,
+                ", \"joined_seconds\": %.6f, \"source_seconds\": %.6f, \"wait_seconds\": %.6f}",
+                report_seconds(share->joined), report_seconds(share->source_time),
+                report_seconds(share->wait));
         separator = ", ";
     }
-    fputs("], \"gpu_absence\": ", stdout);
+    fputs("], \"gpu_absence\": ", out);
     if (reduction->gpu_skipped[0])
-        json_string(stdout, reduction->gpu_skipped);
+        json_string(out, reduction->gpu_skipped);
     else
-        fputs("null", stdout);
+        fputs("null", out);
 }
 
-static void json_bottleneck(const struct options *options, const struct reduction *reduction)
+static void json_bottleneck(FILE *out, const struct options *options,
+                            const struct reduction *reduction)
 {
     struct bottleneck b;
     double limit;
 
-    fputs(", \"held_back_by\": ", stdout);
+    fputs(", \"held_back_by\": ", out);
     if (!bottleneck_find(&reduction->profile, &b)) {
-        fputs("null", stdout);
+        fputs("null", out);
         return;
     }
     limit = report_limit(options, reduction, &b);
-    printf("{\"stage\": \"%s\", \"text\": \"%s\", \"gigabytes_per_second\": %.3f",
-           profile_stage_name(b.stage), bottleneck_text(&b), b.rate);
+    fprintf(out, "{\"stage\": \"%s\", \"text\": \"%s\", \"gigabytes_per_second\": %.3f",
+            profile_stage_name(b.stage), bottleneck_text(&b), b.rate);
     if (limit > 0)
-        printf(", \"limit_gigabytes_per_second\": %.3f, \"percent_of_limit\": %.1f}", limit,
-               100 * b.rate / limit);
+        fprintf(out, ", \"limit_gigabytes_per_second\": %.3f, \"percent_of_limit\": %.1f}", limit,
+                100 * b.rate / limit);
     else
-        fputs(", \"limit_gigabytes_per_second\": null, \"percent_of_limit\": null}", stdout);
+        fputs(", \"limit_gigabytes_per_second\": null, \"percent_of_limit\": null}", out);
 }
 
 /* The values, null where they are no numbers, and in "nonfinite" what stands behind a null. The
    counts are members of every object, and follow. Readers of JSON take numbers for binary64, which
    decimals of a narrower type are not exact in. */
-static void json_values(const struct options *options, const struct reduction *reduction)
+static void json_values(FILE *out, const struct options *options, const struct reduction *reduction)
 {
     char text[NUMBER_MAX];
     const char *separator = "";
@@ -122,11 +127,12 @@ static void json_values(const struct options *options, const struct reduction *r
             continue;
         report_value(text, op, reduction, ELEMENT_F64, options->number);
         if (!is_json_number(op, reduction))
-            printf(", \"%s\": null", op->name);
+            fprintf(out, ", \"%s\": null", op->name);
         else
-            printf(string ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name, json_decimal(text));
+            fprintf(out, string ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name,
+                    json_decimal(text));
     }
-    fputs(", \"nonfinite\": {", stdout);
+    fputs(", \"nonfinite\": {", out);
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 
@@ -134,123 +140,127 @@ static void json_values(const struct options *options, const struct reduction *r
             op->kind == OPERATION_COUNT || is_json_number(op, reduction))
             continue;
         report_value(text, op, reduction, ELEMENT_F64, options->number);
-        printf("%s\"%s\": \"%s\"", separator, op->name, text);
+        fprintf(out, "%s\"%s\": \"%s\"", separator, op->name, text);
         separator = ", ";
     }
-    putchar('}');
+    putc('}', out);
 }
 
-static void json_amounts(const struct options *options, const struct reduction *reduction)
+static void json_amounts(FILE *out, const struct options *options,
+                         const struct reduction *reduction)
 {
     const struct result *result = &reduction->result;
 
-    printf(", \"count\": %" PRIu64 ", \"nan\": %" PRIu64 ", \"inf\": %" PRIu64, result->count,
-           result->nan, result->infinity);
-    printf(", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64, reduction->elements,
-           reduction->bytes);
+    fprintf(out, ", \"count\": %" PRIu64 ", \"nan\": %" PRIu64 ", \"inf\": %" PRIu64, result->count,
+            result->nan, result->infinity);
+    fprintf(out, ", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64, reduction->elements,
+            reduction->bytes);
     if (options->merge)
-        printf(", \"of\": %" PRIu64, reduction->of);
+        fprintf(out, ", \"of\": %" PRIu64, reduction->of);
     else
-        printf(", \"input_bytes\": %" PRIu64, reduction->input_bytes);
+        fprintf(out, ", \"input_bytes\": %" PRIu64, reduction->input_bytes);
     if (options->merge || reduction->array) /* many are reduced at a time */
         return;
-    printf(", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
-           report_rate(reduction->bytes, reduction->seconds));
+    fprintf(out, ", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
+            report_rate(reduction->bytes, reduction->seconds));
 }
 
-void report_json_shape(const struct source_shape *shape)
+void report_json_shape(FILE *out, const struct source_shape *shape)
 {
     if (!shape->known) {
-        fputs(", \"shape\": null, \"fortran_order\": null", stdout);
+        fputs(", \"shape\": null, \"fortran_order\": null", out);
         return;
     }
-    fputs(", \"shape\": [", stdout);
+    fputs(", \"shape\": [", out);
     for (unsigned i = 0; i < shape->dimensions; i++)
-        printf("%s%" PRIu64, i > 0 ? ", " : "", shape->sizes[i]);
-    printf("], \"fortran_order\": %s", shape->fortran_order ? "true" : "false");
+        fprintf(out, "%s%" PRIu64, i > 0 ? ", " : "", shape->sizes[i]);
+    fprintf(out, "], \"fortran_order\": %s", shape->fortran_order ? "true" : "false");
 }
 
 /* What options make of the elements. "ddof" is there where it matters. */
-static void json_policies(const struct options *options)
+static void json_policies(FILE *out, const struct options *options)
 {
     bool variance = false;
 
-    printf(", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
+    fprintf(out, ", \"nan_policy\": \"%s\"", report_policy(options->session.nan));
     for (size_t i = 0; i < options->operation_count; i++)
         variance = variance || strcmp(options->operations[i]->name, "var") == 0 ||
                    strcmp(options->operations[i]->name, "std") == 0;
     if (variance)
-        printf(", \"ddof\": %" PRIu64, options->session.ddof);
+        fprintf(out, ", \"ddof\": %" PRIu64, options->session.ddof);
 }
 
 /* How the input was read: with these, it can be read the same way again. A partial result does not
    tell. */
-static void json_input(const struct options *options, const struct reduction *reduction)
+static void json_input(FILE *out, const struct options *options, const struct reduction *reduction)
 {
     if (options->merge) {
-        printf(", \"dtype\": \"%s\"", element_name(reduction->type));
-        json_policies(options);
+        fprintf(out, ", \"dtype\": \"%s\"", element_name(reduction->type));
+        json_policies(out, options);
         return;
     }
-    printf(", \"format\": \"%s\", \"dtype\": \"%s\", \"endian\": \"%s\"", reduction->format,
-           element_name(reduction->type), reduction->big_endian ? "big" : "little");
-    report_json_shape(&reduction->shape);
-    printf(", \"skip\": %" PRIu64 ", \"length\": ", reduction->data_offset);
+    fprintf(out, ", \"format\": \"%s\", \"dtype\": \"%s\", \"endian\": \"%s\"", reduction->format,
+            element_name(reduction->type), reduction->big_endian ? "big" : "little");
+    report_json_shape(out, &reduction->shape);
+    fprintf(out, ", \"skip\": %" PRIu64 ", \"length\": ", reduction->data_offset);
     if (options->session.input.length == SOURCE_UNKNOWN)
-        fputs("null", stdout);
+        fputs("null", out);
     else
-        printf("%" PRIu64, options->session.input.length);
-    json_policies(options);
+        fprintf(out, "%" PRIu64, options->session.input.length);
+    json_policies(out, options);
 }
 
-static void json_error(const struct reduction *reduction)
+static void json_error(FILE *out, const struct reduction *reduction)
 {
-    fputs(", \"error\": ", stdout);
-    json_string(stdout, reduction->error);
-    puts("}");
+    fputs(", \"error\": ", out);
+    json_string(out, reduction->error);
+    fputs("}\n", out);
 }
 
-void report_json(const struct options *options, const char *path, const struct reduction *reduction)
+void report_json(FILE *out, const struct options *options, const char *path,
+                 const struct reduction *reduction)
 {
-    fputs("{\"file\": ", stdout);
-    json_string(stdout, path);
+    fputs("{\"file\": ", out);
+    json_string(out, path);
     if (reduction->array) {
-        fputs(", \"array\": ", stdout);
-        json_string(stdout, reduction->array);
+        fputs(", \"array\": ", out);
+        json_string(out, reduction->array);
     }
     if (reduction->error[0]) {
-        json_error(reduction);
+        json_error(out, reduction);
         return;
     }
-    json_input(options, reduction);
-    json_values(options, reduction);
+    json_input(out, options, reduction);
+    json_values(out, options, reduction);
     report_histogram_json(options, reduction);
-    json_amounts(options, reduction);
+    json_amounts(out, options, reduction);
     if (survey_asked(&options->session.survey))
-        printf(", \"readings\": %u", reduction->readings);
+        fprintf(out, ", \"readings\": %u", reduction->readings);
     if (options->verbose && !reduction->array) {
-        json_phases(&reduction->profile);
-        json_stages(&reduction->profile);
-        json_engines(reduction);
-        json_bottleneck(options, reduction);
+        json_phases(out, &reduction->profile);
+        json_stages(out, &reduction->profile);
+        json_engines(out, reduction);
+        json_bottleneck(out, options, reduction);
     }
-    puts("}");
+    fputs("}\n", out);
 }
 
 void report_json_total(const struct options *options, const struct total *total)
 {
-    fputs("{\"file\": null, \"total\": true", stdout);
+    FILE *const out = stdout;
+
+    fputs("{\"file\": null, \"total\": true", out);
     if (total->reduction.error[0]) {
-        json_error(&total->reduction);
+        json_error(out, &total->reduction);
         return;
     }
     if (total->mixed)
-        fputs(", \"dtype\": null", stdout);
+        fputs(", \"dtype\": null", out);
     else
-        printf(", \"dtype\": \"%s\"", element_name(total->reduction.type));
-    json_policies(options);
-    json_values(options, &total->reduction);
+        fprintf(out, ", \"dtype\": \"%s\"", element_name(total->reduction.type));
+    json_policies(out, options);
+    json_values(out, options, &total->reduction);
     report_histogram_json(options, &total->reduction);
-    json_amounts(options, &total->reduction);
-    puts("}");
+    json_amounts(out, options, &total->reduction);
+    fputs("}\n", out);
 }

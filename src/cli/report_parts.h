@@ -20,15 +20,18 @@
 #define REPORT_ERROR "error"
 #define REPORT_MISSING "NA"
 
-/* Values as lines of text, on standard output. A path of NULL is the total, here and below. */
-void report_text(const struct options *options, const char *path,
+/* What takes `out` writes there, from any thread, but for histograms, which stand on standard
+   output. */
+
+/* Values as lines of text. A path of NULL is the total, here and below. */
+void report_text(FILE *out, const struct options *options, const char *path,
                  const struct reduction *reduction);
 
-/* A line of values on standard output, and the heading that stands before all of them. With
+/* A line of values, and, on standard output, the heading that stands before all of them. With
    `arrays`, a line is of an array, or of a file that is one: its name, type and shape stand there,
    too. */
-void report_tsv(const struct options *options, const char *path, const struct reduction *reduction,
-                bool arrays);
+void report_tsv(FILE *out, const struct options *options, const char *path,
+                const struct reduction *reduction, bool arrays);
 void report_tsv_heading(const struct options *options, bool arrays);
 
 /* The values of a container's arrays, as a table: a line for each that is to be printed. Where that
@@ -36,6 +39,10 @@ void report_tsv_heading(const struct options *options, bool arrays);
    are none. */
 bool report_table(const struct options *options, const char *path,
                   const struct reduction *reduction, bool heading);
+
+/* Whether tables are for people, as on a terminal. A launcher may give ranks one that is none of
+   the user's. */
+bool report_table_aligned(const struct options *options);
 
 struct rows;
 
@@ -58,8 +65,8 @@ void report_histogram_json(const struct options *options, const struct reduction
 void report_plot(const struct options *options, const char *path,
                  const struct reduction *reduction);
 
-/* An object of JSON, on a line of standard output; of an input, and of the total. */
-void report_json(const struct options *options, const char *path,
+/* An object of JSON, on a line; of an input, and, on standard output, of the total. */
+void report_json(FILE *out, const struct options *options, const char *path,
                  const struct reduction *reduction);
 void report_json_total(const struct options *options, const struct total *total);
 
@@ -74,7 +81,7 @@ void report_partial_text(const struct options *options, const char *path, const 
                          struct partial_text *text);
 
 /* The members of an object that tell the shape: null where no header does. */
-void report_json_shape(const struct source_shape *shape);
+void report_json_shape(FILE *out, const struct source_shape *shape);
 
 /* The line of statistics on standard error, and below it those of -v, which a total has not. */
 void report_stats(const struct options *options, const char *path,

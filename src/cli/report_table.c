@@ -13,6 +13,7 @@
 #include "cli/rows.h"
 #include "run/arrays.h"
 #include "sys/message.h"
+#include "sys/stdio.h"
 
 /* Columns before those of the values; the first is there where rows are of several files. */
 static const char *const names[] = {"file", "array", "dtype", "shape"};
@@ -54,9 +55,7 @@ static void add_row(struct columns *t, const struct options *options, const char
     }
 }
 
-/* Whether tables are for people. A launcher may give ranks a terminal that is none of the user's.
- */
-static bool is_aligned(const struct options *options)
+bool report_table_aligned(const struct options *options)
 {
     return isatty(STDOUT_FILENO) && !options->ranks;
 }
@@ -64,7 +63,7 @@ static bool is_aligned(const struct options *options)
 bool report_table(const struct options *options, const char *path,
                   const struct reduction *reduction, bool heading)
 {
-    const bool aligned = is_aligned(options);
+    const bool aligned = report_table_aligned(options);
     char quoted[MESSAGE_QUOTE_MAX];
     struct columns t = {0};
     struct reduction one;
@@ -73,8 +72,18 @@ bool report_table(const struct options *options, const char *path,
     memset(&one, 0, sizeof one);
     one.histogram = reduction->histogram;
     for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
+        size_t length, next = k;
+        const char *lines = arrays_lines(reduction->arrays, &next, &length);
         struct row row;
 
+        if (lines) {
+            if (!any && heading && length > 0)
+                report_tsv_heading(options, true);
+            any = any || length > 0;
+            stdio_write(lines, length);
+            k = next - 1;
+            continue;
+        }
         arrays_get(reduction->arrays, k, &one);
         row = row_of(path, &one);
         if (!rows_hold(&options->rows, &row))
@@ -87,7 +96,7 @@ bool report_table(const struct options *options, const char *path,
         if (aligned)
             add_row(&t, options, NULL, &one);
         else
-            report_tsv(options, path, &one, true);
+            report_tsv(stdout, options, path, &one, true);
     }
     if (!any || !aligned)
         return any;
@@ -100,7 +109,7 @@ bool report_table(const struct options *options, const char *path,
 
 void report_table_rows(const struct options *options, const struct rows *rows)
 {
-    const bool aligned = is_aligned(options), files = options->file_count > 1;
+    const bool aligned = report_table_aligned(options), files = options->file_count > 1;
     struct columns t = {0};
 
     if (aligned)
@@ -115,7 +124,7 @@ void report_table_rows(const struct options *options, const struct rows *rows)
         if (aligned)
             add_row(&t, options, files ? row->path : NULL, row->reduction);
         else
-            report_tsv(options, row->path, row->reduction, true);
+            report_tsv(stdout, options, row->path, row->reduction, true);
     }
     if (aligned)
         columns_print(&t);

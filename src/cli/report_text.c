@@ -7,20 +7,21 @@
 
 /* Without names and headings, results are told by their places: those that are missing have one,
    too. */
-static void quiet_error(const struct options *options)
+static void quiet_error(FILE *out, const struct options *options)
 {
     for (size_t i = 0; i < options->operation_count; i++)
-        puts(REPORT_ERROR);
+        fputs(REPORT_ERROR "\n", out);
 }
 
-void report_text(const struct options *options, const char *path, const struct reduction *reduction)
+void report_text(FILE *out, const struct options *options, const char *path,
+                 const struct reduction *reduction)
 {
     const struct container_array array = {.name = reduction->array};
     char text[NUMBER_MAX], name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
 
     if (reduction->error[0]) {
         if (options->quiet) {
-            quiet_error(options);
+            quiet_error(out, options);
             report_histogram(options, reduction);
         }
         return;
@@ -30,7 +31,7 @@ void report_text(const struct options *options, const char *path, const struct r
             source_name_array(name, path, &array);
         else if (path)
             (void)message_quote(name, path);
-        printf("%s:\n", path ? name : "total");
+        fprintf(out, "%s:\n", path ? name : "total");
     }
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
@@ -39,9 +40,9 @@ void report_text(const struct options *options, const char *path, const struct r
             continue;
         report_value(text, op, reduction, report_type(op, reduction), options->number);
         if (options->quiet)
-            puts(text);
+            fprintf(out, "%s\n", text);
         else
-            printf("%s\t%s\n", op->name, text);
+            fprintf(out, "%s\t%s\n", op->name, text);
     }
     report_histogram(options, reduction);
 }

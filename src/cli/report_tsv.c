@@ -20,23 +20,23 @@ void report_tsv_heading(const struct options *options, bool arrays)
 
 /* The columns of arrays: the name, which a file that is one array has not, the type and the shape,
    which a total has not. */
-static void array_columns(const char *path, const struct reduction *reduction)
+static void array_columns(FILE *out, const char *path, const struct reduction *reduction)
 {
     const bool known = !reduction->error[0] || reduction->array;
     char shape[REPORT_SHAPE_MAX] = "";
 
     if (path && known)
         (void)report_shape(shape, &reduction->shape, reduction->elements);
-    putchar('\t');
-    report_tsv_field(path && reduction->array ? reduction->array : "");
-    putchar('\t');
-    fputs(path && known ? element_name(reduction->type) : "", stdout);
-    putchar('\t');
-    fputs(shape, stdout);
+    putc('\t', out);
+    report_tsv_field_to(out, path && reduction->array ? reduction->array : "");
+    putc('\t', out);
+    fputs(path && known ? element_name(reduction->type) : "", out);
+    putc('\t', out);
+    fputs(shape, out);
 }
 
-void report_tsv(const struct options *options, const char *path, const struct reduction *reduction,
-                bool arrays)
+void report_tsv(FILE *out, const struct options *options, const char *path,
+                const struct reduction *reduction, bool arrays)
 {
     char text[NUMBER_MAX] = REPORT_MISSING;
 
@@ -44,9 +44,9 @@ void report_tsv(const struct options *options, const char *path, const struct re
         report_histogram_tsv(options, path, reduction);
         return;
     }
-    report_tsv_name(path);
+    report_tsv_name_to(out, path);
     if (arrays)
-        array_columns(path, reduction);
+        array_columns(out, path, reduction);
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 
@@ -54,8 +54,8 @@ void report_tsv(const struct options *options, const char *path, const struct re
             continue;
         if (!reduction->error[0])
             report_value(text, op, reduction, report_type(op, reduction), options->number);
-        putchar('\t');
-        fputs(text, stdout);
+        putc('\t', out);
+        fputs(text, out);
     }
-    putchar('\n');
+    putc('\n', out);
 }

@@ -13,19 +13,34 @@
 
 MUTEX_ROLE(arrays_role);
 
-/* What there is of an array. */
+/* What there is of an array, beside its result. */
 struct found {
-    struct result result;
     uint32_t quantiles; /* as in struct reduction, as is the next */
     unsigned readings;
     bool done;
-    char *error; /* why there is no result; NULL where there is one. See keep_error */
+    bool written;        /* it has a line: */
+    unsigned worker;     /* whose text it stands in, */
+    size_t line, length; /* from which byte on, and how many there are */
+    char *error;         /* why there is no result; NULL where there is one. See keep_error */
+};
+
+/* The lines that a worker has written. */
+struct lines {
+    FILE *out; /* of memory */
+    char *text;
+    size_t size;
+    size_t end;           /* behind the last line */
+    struct reduction one; /* what is written of */
 };
 
 struct arrays {
     const struct source_info *info;
     const struct session_options *options;
+    const char *path;
     struct found *found;
+    struct result *results; /* of those that are kept: the memory of others is not touched */
+    struct lines **lines;   /* of each worker; NULL before its first, or where it cannot have any */
+    unsigned workers;
 
     /* What has been handed in. Of an array that one worker had alone nothing is, and its memory is
        not touched, unless a total is wanted. A count of 0 stands for a partial to be cleared. */
@@ -56,23 +71,151 @@ UNCHECKED static void unlock(struct arrays *a)
 }
 
 /* Rounds the result of an array. */
-static void round_result(struct arrays *a, size_t k, const struct partial *partial)
+static void round_result(struct arrays *a, size_t k, const struct partial *partial,
+                         struct result *result)
 {
     const bool skip_nan = a->options->nan == NAN_SKIP;
     const enum element_type type = a->info->picks[k].array->type;
     const struct partial_types types = partial_types_of(type);
-    struct found *found = &a->found[k];
 
-    partial_finish_types(partial, &types, skip_nan, &found->result);
+    partial_finish_types(partial, &types, skip_nan, result);
     spread_finish(partial,
                   &(struct spread_terms){
                       .skip_nan = skip_nan, .ddof = a->options->ddof, .type = type, .types = types},
-                  &found->result);
-    found->readings = 1; /* all arrays are read together, once */
-    found->done = true;
+                  result);
+    a->found[k].readings = 1; /* all arrays are read together, once */
+    a->found[k].done = true;
 }
 
-struct arrays *arrays_open(const struct source_info *info, const struct session_options *options)
+/* Sets what is known of an array but for its result. */
+static void describe(const struct arrays *a, size_t k, struct reduction *one)
+{
+    const struct source_pick *pick = &a->info->picks[k];
+    const struct container_array *array = pick->array;
+
+    one->array = array->name;
+    snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
+    one->quantiles = a->found[k].quantiles;
+    one->readings = a->found[k].readings;
+    one->type = array->type;
+    one->big_endian = array->big_endian;
+    one->data_offset = array->deflated ? array->before : array->offset;
+    one->compressed = container_array_packed(array);
+    one->shape.known = true;
+    one->shape.fortran_order = array->fortran_order;
+    one->shape.dimensions = array->dimensions;
+    for (unsigned i = 0; i < array->dimensions; i++)
+        one->shape.sizes[i] = array->sizes[i];
+    one->format = a->info->format;
+    one->elements = pick->elements;
+    one->first = pick->first;
+    one->behind = false; /* an array without elements is picked in one part */
+    one->of = pick->of;
+    one->number = pick->number;
+    one->bytes = pick->elements * element_size(array->type);
+    one->input_bytes = array->deflated || array->tiles ? array->packed : one->bytes;
+}
+
+/*
+ * Lines.
+ */
+
+static void lines_close(struct lines *lines)
+{
+    if (!lines)
+        return;
+    if (lines->out)
+        fclose(lines->out);
+    free(lines->text);
+    free(lines);
+}
+
+/* The worker's lines; NULL where nobody wants any, or memory for them was short. */
+static struct lines *lines_of(struct arrays *a, unsigned worker)
+{
+    struct lines *lines = a->lines[worker];
+
+    /* A NaN may make an error of an array. */
+    if (lines || !a->options->lines || a->options->nan == NAN_ERROR)
+        return lines;
+    lines = calloc(1, sizeof *lines);
+    if (lines)
+        lines->out = open_memstream(&lines->text, &lines->size);
+    if (!lines || !lines->out) {
+        lines_close(lines);
+        return NULL;
+    }
+    a->lines[worker] = lines;
+    return lines;
+}
+
+/* Rounds the result of an array, on the worker's thread, and writes its line. Without memory for
+   that it is left to whoever prints. */
+static void conclude(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
+{
+    struct lines *lines = lines_of(a, worker);
+    struct found *found = &a->found[k];
+    off_t end;
+
+    if (!lines || ferror(lines->out)) {
+        round_result(a, k, partial, &a->results[k]);
+        return;
+    }
+    round_result(a, k, partial, &lines->one.result);
+    describe(a, k, &lines->one);
+    a->options->lines->write(a->options->lines->context, a->path, &lines->one, lines->out);
+    end = ftello(lines->out);
+    if (!ferror(lines->out) && end >= 0) {
+        found->written = true;
+        found->worker = worker;
+        found->line = lines->end;
+        found->length = (size_t)end - lines->end;
+        lines->end = (size_t)end;
+    }
+    if (!found->written || a->options->keep_results)
+        a->results[k] = lines->one.result;
+}
+
+/* Has what was written stand in memory. */
+static void finish_lines(struct arrays *a)
+{
+    for (unsigned i = 0; i < a->workers; i++) {
+        struct lines *lines = a->lines[i];
+
+        if (!lines || fflush(lines->out) == 0)
+            continue;
+        for (size_t k = 0; k < a->info->pick_count; k++) {
+            struct found *found = &a->found[k];
+
+            if (found->written && found->worker == i) {
+                found->written = false;
+                keep_error(found, NULL);
+                message_error(EXIT_FAILED, "%s: out of memory", a->info->name);
+            }
+        }
+    }
+}
+
+const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length)
+{
+    const struct found *first = &a->found[*k];
+
+    if (!first->written)
+        return NULL;
+    *length = 0;
+    for (; *k < a->info->pick_count; ++*k) {
+        const struct found *found = &a->found[*k];
+
+        if (!found->written || found->worker != first->worker ||
+            found->line != first->line + *length)
+            break;
+        *length += found->length;
+    }
+    return a->lines[first->worker]->text + first->line;
+}
+
+struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
+                           const char *path, unsigned workers)
 {
     struct arrays *a = calloc(1, sizeof *a);
     struct partial none;
@@ -81,10 +224,14 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
         return NULL;
     a->info = info;
     a->options = options;
+    a->path = path;
+    a->workers = workers;
     a->found = calloc(info->pick_count + 1, sizeof *a->found);
+    a->results = calloc(info->pick_count + 1, sizeof *a->results);
     a->partials = calloc(info->pick_count + 1, sizeof *a->partials);
+    a->lines = calloc(workers + 1, sizeof *a->lines);
     mutex_init(&a->mutex);
-    if (!a->found || !a->partials) {
+    if (!a->found || !a->results || !a->partials || !a->lines) {
         arrays_close(a);
         return NULL;
     }
@@ -92,7 +239,7 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     for (size_t k = 0; k < info->pick_count; k++) {
         if (info->picks[k].elements == 0) {
             a->partials[k] = none;
-            round_result(a, k, &none);
+            round_result(a, k, &none, &a->results[k]);
         }
     }
     return a;
@@ -105,7 +252,11 @@ void arrays_close(struct arrays *a)
     for (size_t k = 0; a->found && k < a->info->pick_count; k++)
         if (a->found[k].error != no_memory)
             free(a->found[k].error);
+    for (unsigned i = 0; a->lines && i < a->workers; i++)
+        lines_close(a->lines[i]);
     mutex_destroy(&a->mutex);
+    free(a->lines);
+    free(a->results);
     free(a->found);
     free(a->partials);
     free(a);
@@ -149,16 +300,16 @@ static bool merge(struct arrays *a, size_t k, const struct partial *partial)
     return complete;
 }
 
-void arrays_take(struct arrays *a, size_t k, const struct partial *partial)
+void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
 {
     if (partial->count < a->info->picks[k].elements) {
         if (merge(a, k, partial))
-            round_result(a, k, &a->partials[k]);
+            conclude(a, worker, k, &a->partials[k]);
         return;
     }
     if (a->options->keep_partials)
         a->partials[k] = *partial;
-    round_result(a, k, partial);
+    conclude(a, worker, k, partial);
 }
 
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
@@ -170,7 +321,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
         keep_error(found, strdup(reduction->error));
         return;
     }
-    found->result = reduction->result;
+    a->results[k] = reduction->result;
     found->quantiles = reduction->quantiles;
     found->readings = reduction->readings;
     a->partials[k] = reduction->partial;
@@ -201,12 +352,13 @@ const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct containe
 static void check_nan(struct arrays *a, size_t k)
 {
     const struct container_array *array = a->info->picks[k].array;
+    const struct result *result = &a->results[k];
     struct found *found = &a->found[k];
     char shown[CONTAINER_NAME_SHOWN], place[ARRAYS_PLACE_MAX], *error;
 
-    if (a->options->nan != NAN_ERROR || found->error || found->result.nan == 0)
+    if (a->options->nan != NAN_ERROR || found->error || result->nan == 0)
         return;
-    (void)arrays_show_place(place, array, found->result.first_nan);
+    (void)arrays_show_place(place, array, result->first_nan);
     if (asprintf(&error, "element %s is a NaN", place) < 0)
         error = NULL;
     keep_error(found, error);
@@ -216,6 +368,7 @@ static void check_nan(struct arrays *a, size_t k)
 
 bool arrays_finish(struct arrays *a)
 {
+    finish_lines(a);
     for (size_t k = 0; k < a->info->pick_count; k++) {
         if (!a->found[k].done)
             return false;
@@ -226,31 +379,8 @@ bool arrays_finish(struct arrays *a)
 
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
 {
-    const struct source_pick *pick = &a->info->picks[k];
-    const struct container_array *array = pick->array;
-
-    one->array = array->name;
-    snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
-    one->result = a->found[k].result;
-    one->quantiles = a->found[k].quantiles;
-    one->readings = a->found[k].readings;
+    describe(a, k, one);
+    one->result = a->results[k];
     if (a->options->keep_partials) /* others are not asked for, and their memory is not touched */
         one->partial = a->partials[k];
-    one->type = array->type;
-    one->big_endian = array->big_endian;
-    one->data_offset = array->deflated ? array->before : array->offset;
-    one->compressed = container_array_packed(array);
-    one->shape.known = true;
-    one->shape.fortran_order = array->fortran_order;
-    one->shape.dimensions = array->dimensions;
-    for (unsigned i = 0; i < array->dimensions; i++)
-        one->shape.sizes[i] = array->sizes[i];
-    one->format = a->info->format;
-    one->elements = pick->elements;
-    one->first = pick->first;
-    one->behind = false; /* an array without elements is picked in one part */
-    one->of = pick->of;
-    one->number = pick->number;
-    one->bytes = pick->elements * element_size(array->type);
-    one->input_bytes = array->deflated || array->tiles ? array->packed : one->bytes;
 }

@@ -5,6 +5,10 @@
  * busy as a large one. A worker that goes on with another array hands in what it has of the one
  * before. Whoever hands in the last of an array rounds its result: that takes longer than to reduce
  * a small one. An array that one worker had alone takes no lock.
+ *
+ * Where somebody writes lines (session_options.lines), the worker that rounds a result has its line
+ * written at once. Then the result itself is kept only if session_options.keep_results says so:
+ * results of many small arrays take more memory, and time to touch it, than anything else of them.
  */
 #ifndef GPUREDUCE_RUN_ARRAYS_H
 #define GPUREDUCE_RUN_ARRAYS_H
@@ -19,9 +23,11 @@
 
 struct arrays;
 
-/* What the arrays of a source, which is a container, come to; it must outlive them. Those without
+/* What the arrays of a source, which is a container, come to, reduced by so many workers. The
+   source must outlive them; and `path`, the input's as the user gave it, the run. Those without
    elements are finished. NULL without memory. */
-struct arrays *arrays_open(const struct source_info *info, const struct session_options *options);
+struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
+                           const char *path, unsigned workers);
 void arrays_close(struct arrays *a);
 
 /* How many there are. */
@@ -34,8 +40,8 @@ size_t arrays_total(const struct arrays *a);
 enum element_type arrays_type(const struct arrays *a, size_t k, bool *swap);
 size_t arrays_element_size(const struct arrays *a, size_t k);
 
-/* Hands in what has been found of array number k. Any worker may call it. */
-void arrays_take(struct arrays *a, size_t k, const struct partial *partial);
+/* Hands in what a worker, by its number, has found of array number k. Any worker may call it. */
+void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial);
 
 /* Room for the place of an element as text. */
 #define ARRAYS_PLACE_MAX ((size_t)24 * (CONTAINER_DIMENSIONS_MAX + 1))
@@ -52,7 +58,13 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
  */
 bool arrays_finish(struct arrays *a);
 
-/* Sets what is known of array number k in *one, which was all zeros before the first call. */
+/* The lines, after the run, of array number *k and of those behind it whose lines follow in memory;
+ *k becomes the number of the first that has none there. *length: bytes, which may be 0. NULL, with
+ *k as it was, where the array has no line: then its result was kept. */
+const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length);
+
+/* Sets what is known of array number k in *one, which was all zeros before the first call. Of one
+   whose result was not kept, that is none. */
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one);
 
 #endif

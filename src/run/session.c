@@ -362,23 +362,24 @@ static bool one_by_one(const struct session *session, const struct source_info *
 }
 
 /* Keeps a container that has been opened for this run. False without memory. */
-static bool keep_container(struct session *session, struct run *run)
+static bool keep_container(struct session *session, const char *path, struct run *run)
 {
     session->container = run->source;
-    session->arrays = arrays_open(run->info, session->options);
+    session->arrays =
+        arrays_open(run->info, session->options, path, session->cpu_workers + session->feeders);
     if (!session->arrays)
         source_error(run->source, "out of memory");
     return session->arrays;
 }
 
 /* Reduces all arrays of a container in one run, if that is how. */
-static enum source_verdict reduce_arrays(struct session *session, struct run *run,
+static enum source_verdict reduce_arrays(struct session *session, const char *path, struct run *run,
                                          struct reduction *reduction)
 {
     enum source_verdict verdict;
     struct partial none;
 
-    if (!keep_container(session, run))
+    if (!keep_container(session, path, run))
         return SOURCE_BROKEN;
     if (one_by_one(session, run->info))
         return SOURCE_COMPLETE;
@@ -447,7 +448,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
     if (run.info->container) {
-        verdict = reduce_arrays(session, &run, reduction);
+        verdict = reduce_arrays(session, path, &run, reduction);
         dismiss_workers(session);
         return verdict;
     }

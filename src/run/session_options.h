@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/survey.h"
 #include "engine/engine.h"
@@ -27,6 +28,16 @@ struct progress_observer {
     void *context;
 };
 
+struct reduction;
+
+/* Who writes the lines of the arrays of containers, as text. */
+struct line_writer {
+    /* Writes what is to be printed of an array of the input `path`, which may be nothing. Workers
+       call it as soon as they have reduced one, each with an `out` of its own. */
+    void (*write)(const void *context, const char *path, const struct reduction *one, FILE *out);
+    const void *context;
+};
+
 struct session_options {
     struct source_options input;
     enum nan_policy nan;
@@ -40,6 +51,8 @@ struct session_options {
     uint64_t ddof;                            /* of variances; see struct spread_terms */
     struct survey_request survey;             /* what takes more than a partial result: CPU only */
     const struct progress_observer *progress; /* NULL for nobody */
+    const struct line_writer *lines;          /* NULL for nobody */
+    bool keep_results;                        /* of arrays whose lines are written, too */
 };
 
 #endif

@@ -120,7 +120,7 @@ static bool end_array(struct worker *w, const struct engine *engine, struct engi
     bool good = engine->finish(ew, &w->partial, &times);
 
     w->stats.times.reduce += times.reduce;
-    arrays_take(w->run->arrays, w->array, &w->partial);
+    arrays_take(w->run->arrays, w->number, w->array, &w->partial);
     return good;
 }
 

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "sys/message.h"
+#include "sys/output.h"
 #include "sys/signals.h"
 
 /* Why standard output failed first; 0 while it has not. */
-static int output_error;
+static int failure;
 
 /* Of standard output. What is printed between two calls of stdio_flush should fit, so that it is
    stdio_flush that fails, and knows why: when printing fails, musl drops what it has, and nobody
@@ -31,9 +32,20 @@ void stdio_open(void)
 
 bool stdio_flush(void)
 {
-    if (fflush(stdout) != 0 && output_error == 0)
-        output_error = errno;
-    return output_error == 0;
+    if (fflush(stdout) != 0 && failure == 0)
+        failure = errno;
+    return failure == 0;
+}
+
+/* Text from so many bytes on does not go through the buffer. */
+#define DIRECT_MIN ((size_t)64 << 10)
+
+void stdio_write(const char *text, size_t length)
+{
+    if (length < DIRECT_MIN)
+        fwrite(text, 1, length, stdout);
+    else if (stdio_flush() && !output_write(STDOUT_FILENO, text, length))
+        failure = errno;
 }
 
 /* What terminals that do not say how wide they are usually are. */
@@ -54,10 +66,10 @@ void stdio_close(void)
     /* Flushing tells about what was written; closing a standard output that was never open tells
        nothing, where there was nothing to write. */
     (void)stdio_flush();
-    if (ferror(stdout) && output_error == 0)
-        output_error = EIO;
-    if (fclose(stdout) != 0 && errno != EBADF && output_error == 0)
-        output_error = errno;
-    if (output_error)
-        message_error(EXIT_FAILED, "standard output: %s", strerror(output_error));
+    if (ferror(stdout) && failure == 0)
+        failure = EIO;
+    if (fclose(stdout) != 0 && errno != EBADF && failure == 0)
+        failure = errno;
+    if (failure)
+        message_error(EXIT_FAILED, "standard output: %s", strerror(failure));
 }

@@ -6,6 +6,7 @@
 #define GPUREDUCE_STDIO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* A program may be started with a standard descriptor closed; the next file it opens would then
    take its place. Such a descriptor is opened the wrong way round, so that using it still fails.
@@ -17,6 +18,9 @@ void stdio_open(void);
 /* Flushes standard output. False once that, or an earlier call, has failed; stdio_close prints
    why. */
 bool stdio_flush(void);
+
+/* Writes text, of any length, to standard output. A failure is as that of stdio_flush. */
+void stdio_write(const char *text, size_t length);
 
 /* The columns of the terminal that standard output is; 0 if it is none, and 80 where it does not
    say. */

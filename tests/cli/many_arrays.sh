@@ -130,5 +130,13 @@ ok 'two files' cmp -s both out
 run -D cpu -j 7 -o $operations --fail-on=empty many.safetensors
 ok '--fail-on' test "$status:$(grep -c ": empty: no elements$" err)" = "1:$(awk -F '\t' '$8 == 0' many.tsv | wc -l)"
 ok 'and its lines' cmp -s many.tsv out
+if [ -c /dev/full ]; then
+    for threads in 1 7; do
+        shell "gpureduce -D cpu -j $threads -o $operations many.safetensors 2>&1 >/dev/full | grep -v ' GB/s'"
+        is "no space for them, -j$threads" 0 'gpureduce: standard output: No space left on device'
+    done
+else
+    skip 'no space for them' 'there is no /dev/full'
+fi
 
 finish

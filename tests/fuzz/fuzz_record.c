@@ -549,9 +549,9 @@ static void print(const struct printed *p)
         report_tsv_heading(&p->options, false);
     for (size_t i = 0; i < p->count; i++) {
         if (!json)
-            report_tsv(&p->options, p->names[i], &p->reductions[i], false);
+            report_tsv(stdout, &p->options, p->names[i], &p->reductions[i], false);
         else if (p->names[i])
-            report_json(&p->options, p->names[i], &p->reductions[i]);
+            report_json(stdout, &p->options, p->names[i], &p->reductions[i]);
         if (!json || p->names[i])
             continue;
         total.reduction = p->reductions[i];
