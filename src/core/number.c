@@ -135,13 +135,15 @@ __extension__ typedef unsigned __int128 wide;
 /* Powers of ten that decimal_quickly multiplies and divides by, at most. */
 #    define TEN_MAX 21
 
+/* 10^n for n up to TEN_MAX. */
 static wide power_of_ten(int n)
 {
-    wide p = 1;
+    static const uint64_t thousands[] = {
+        1, 1000, 1000000, 1000000000, 1000000000000, 1000000000000000, 1000000000000000000};
+    static const unsigned units[] = {1, 10, 100};
 
-    while (n-- > 0)
-        p *= 10;
-    return p;
+    return n / 3 < 7 ? (wide)thousands[n / 3] * units[n % 3]
+                     : (wide)thousands[6] * 1000 * units[n % 3];
 }
 
 /* The shortest decimal of x > 0 by integers of 128 bits, where these hold what it takes: from about
@@ -170,9 +172,9 @@ static bool decimal_quickly(struct decimal *d, double x, enum element_type type)
     even = m % 2 == 0;
     bound = m == (uint64_t)1 << (format->significant_bits - 1) && unit > last;
     scale = 16 - (int)floor((exponent - 1) * 0.30103);
-    ten = power_of_ten(abs(scale));
     if (abs(scale) > TEN_MAX)
         return false;
+    ten = power_of_ten(abs(scale));
     /* t 2^(unit - 2) 10^scale is t ten / divisor. t has 55 bits and 10^21 has 70; the unit is -69
        at least, and where the scale is negative, x has 58 bits before the point, and so it is not.
      */

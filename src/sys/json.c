@@ -11,9 +11,11 @@
 /* How many characters there are that stand for themselves, and have a byte. */
 static size_t plain_length(const char *p)
 {
+    static const bool plain[256] = {
+        [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
     size_t length = 0;
 
-    while (p[length] >= 0x20 && p[length] < 0x7f && p[length] != '"' && p[length] != '\\')
+    while (plain[(unsigned char)p[length]])
         length++;
     return length;
 }
@@ -254,7 +256,11 @@ bool json_read_key(struct json_reader *r, char *text, size_t size)
 /* How many digits there are at p. */
 static size_t digits(const char *p)
 {
-    return strspn(p, "0123456789");
+    size_t count = 0;
+
+    while (p[count] >= '0' && p[count] <= '9')
+        count++;
+    return count;
 }
 
 /* The end of the number at p; NULL when there is none. The grammar is narrower than strtod's, which

@@ -76,6 +76,9 @@ static bool is_refused(const char *format, struct file *file, const char *words,
     return !c && in->error[0] && strstr(in->error, words);
 }
 
+/* Room for a name, in the tests of names. */
+#define NAME_ROOM 48
+
 /* What is read of a header that uses all there is. */
 static void check_read(void)
 {
@@ -350,6 +353,111 @@ static void check_many(void)
     container_close(c);
     free(file.bytes);
     free(header);
+}
+
+/* Adds arrays of no elements with these names, and opens the file. */
+static struct container *open_named(char (*names)[NAME_ROOM], size_t count,
+                                    struct container_input *in, struct file *file)
+{
+    char *header = malloc(count * (NAME_ROOM + 80) + 2);
+    size_t length = 1;
+
+    if (!header)
+        abort();
+    *header = '{';
+    for (size_t i = 0; i < count; i++)
+        length += (size_t)sprintf(
+            header + length, "\"%s\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}%s",
+            names[i], i + 1 < count ? "," : "}");
+    *file = make(header, 0);
+    free(header);
+    return open_file(file, in);
+}
+
+/* The inverse of an odd number, modulo 2^64: each step doubles the bits that are right. */
+static uint64_t inverse(uint64_t odd)
+{
+    uint64_t x = odd;
+
+    for (unsigned i = 0; i < 6; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+/* A name of 8 printable bytes whose hash in container.c ends with 16 bits that are 0: worked out
+   from the end of the hash, with numbers drawn until all bytes are printable. */
+static void draw_name(char name[NAME_ROOM], uint64_t *state)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), back = inverse(odd);
+    unsigned good;
+
+    do {
+        uint64_t x;
+
+        *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        x = *state >> 16 << 16;
+        x |= x >> 32 & 0xffff;
+        x *= back;
+        x ^= x >> 32;
+        x = x * back ^ 8;
+        memcpy(name, &x, 8);
+        name[8] = '\0';
+        good = 0;
+        while (name[good] > ' ' && name[good] < 0x7f && name[good] != '"' && name[good] != '\\')
+            good++;
+    } while (good < 8);
+}
+
+/* Names of all lengths, some of which begin as others do; one twice; and names that were made to
+   have the same hash. */
+static void check_names(void)
+{
+    enum { COUNT = 1500 };
+    char(*names)[NAME_ROOM] = calloc(COUNT, sizeof *names);
+    struct container_input in;
+    struct container *c;
+    struct file file;
+    uint64_t state = 1;
+    bool good;
+
+    if (!names)
+        abort();
+    for (unsigned i = 0; i < COUNT; i++)
+        snprintf(names[i], sizeof names[i], "%.*s%u", (int)(i % 37),
+                 "model.layers.attention.projection.bias", i / 37);
+    c = open_named(names, COUNT, &in, &file);
+    tap_ok(c && c->count == COUNT, "names that differ in any byte: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+
+    good = true;
+    for (unsigned i = 0; i < 40 && good; i++) {
+        char kept[NAME_ROOM], words[NAME_ROOM + 32];
+        const unsigned first = i * 37 % COUNT, again = (first + 1 + i * 101) % COUNT;
+
+        memcpy(kept, names[again], sizeof kept);
+        memcpy(names[again], names[first], sizeof kept);
+        snprintf(words, sizeof words, "two arrays are called %s", names[first]);
+        c = open_named(names, COUNT, &in, &file);
+        good = !c && strcmp(in.error, words) == 0;
+        container_close(c);
+        free(file.bytes);
+        memcpy(names[again], kept, sizeof kept);
+    }
+    tap_ok(good, "one of many names twice: %s", in.error);
+
+    for (unsigned i = 0; i < COUNT; i++)
+        draw_name(names[i], &state);
+    c = open_named(names, COUNT, &in, &file);
+    tap_ok(c && c->count == COUNT, "names of one hash: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+    memcpy(names[7], names[COUNT - 1], sizeof names[7]);
+    c = open_named(names, COUNT, &in, &file);
+    tap_ok(!c && strstr(in.error, "two arrays are called"), "and one of them twice: %s", in.error);
+    container_close(c);
+    free(file.bytes);
+    free(names);
 }
 
 static void check_recognise(void)
@@ -892,6 +1000,7 @@ int main(void)
     check_lengths();
     check_limits();
     check_many();
+    check_names();
     check_npz();
     check_deflated();
     check_damaged();

@@ -45,7 +45,10 @@ struct container_array *container_add(struct container *c, const char *name)
 
 void container_name_type(struct container_array *a, const char *name)
 {
-    snprintf(a->type_name, sizeof a->type_name, "%s", name);
+    const size_t length = strnlen(name, sizeof a->type_name - 1);
+
+    memcpy(a->type_name, name, length);
+    a->type_name[length] = '\0';
 }
 
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name)
@@ -83,13 +86,71 @@ static int compare_names(const void *a, const void *b)
     return order ? order : x < y ? -1 : x > y;
 }
 
+/* A number for a name of so many bytes; equal names have equal ones. */
+static uint64_t hash(const char *name, size_t length)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 by the golden ratio */
+    uint64_t h = length, word = 0;
+
+    for (; length >= sizeof word; name += sizeof word, length -= sizeof word) {
+        memcpy(&word, name, sizeof word);
+        h = (h ^ word) * odd;
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, name, length);
+    h = (h ^ word) * odd;
+    return h ^ h >> 32;
+}
+
+/* How many places of the table below are looked at for a name, as a mean, before it is given up:
+   names may have been made for equal hashes. */
+#define PLACES_MAX 8
+
+/* Whether no two arrays have the same name, as far as that can be told by a table, which takes a
+   fifth of the time that sorting names does. */
+static bool names_differ_surely(const struct container *c)
+{
+    struct place {
+        uint32_t hash, number; /* of an array, from 1 on; 0 where there is none */
+    } * places;
+    uint64_t left = PLACES_MAX * (uint64_t)c->count + PLACES_MAX;
+    size_t room = 16;
+    bool good = true;
+
+    if (c->count > UINT32_MAX / 4)
+        return false;
+    while (room < 2 * c->count)
+        room *= 2;
+    places = calloc(room, sizeof *places);
+    if (!places)
+        return false;
+    for (size_t i = 0; i < c->count && good; i++) {
+        const char *name = c->arrays[i].name;
+        const uint64_t h = hash(name, strlen(name));
+        size_t at = (size_t)h & (room - 1);
+
+        for (; places[at].number && good; at = (at + 1) & (room - 1)) {
+            left--;
+            good = left > 0 && (places[at].hash != (uint32_t)(h >> 32) ||
+                                strcmp(c->arrays[places[at].number - 1].name, name) != 0);
+        }
+        places[at] = (struct place){(uint32_t)(h >> 32), (uint32_t)i + 1};
+    }
+    free(places);
+    return good;
+}
+
 /* Sees to it that names tell the arrays apart. */
 static bool names_differ(const struct container *c, struct container_input *in)
 {
-    const struct container_array **sorted = malloc((c->count + 1) * sizeof *sorted);
+    const struct container_array **sorted;
     char shown[CONTAINER_NAME_SHOWN];
     bool good = true;
 
+    if (names_differ_surely(c))
+        return true;
+    sorted = malloc((c->count + 1) * sizeof *sorted);
     if (!sorted)
         return container_no_memory(in);
     for (size_t i = 0; i < c->count; i++)
@@ -132,7 +193,7 @@ void container_close(struct container *c)
     free(c);
 }
 
-int container_compare_offsets(const void *a, const void *b)
+static int compare_offsets(const void *a, const void *b)
 {
     const struct container_array *x = a, *y = b;
 
@@ -141,4 +202,14 @@ int container_compare_offsets(const void *a, const void *b)
     if (x->length != y->length)
         return x->length < y->length ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
+}
+
+void container_sort(struct container *c)
+{
+    size_t i = 1;
+
+    while (i < c->count && compare_offsets(&c->arrays[i - 1], &c->arrays[i]) <= 0)
+        i++;
+    if (i < c->count)
+        qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
 }

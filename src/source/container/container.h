@@ -183,9 +183,9 @@ void container_name_type(struct container_array *a, const char *name);
    and what is too long is cut. Returns `shown`. */
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
 
-/* For qsort: orders arrays by their offsets, those of one offset by their lengths, and then by the
-   places of their names in the text. */
-int container_compare_offsets(const void *a, const void *b);
+/* Sorts the arrays by their offsets, those of one offset by their lengths, and then by the places
+   of their names in the text. As a rule they are in this order. */
+void container_sort(struct container *c);
 
 /* The product of an array's shape. False if it is more than 64 bits count: taken from left to
    right, so that a zero behind does not help. */

@@ -273,26 +273,25 @@ static bool settle(struct file *f, uint64_t end)
     struct container *c = f->container;
     char shown[CONTAINER_NAME_SHOWN];
 
-    if (c->count > 0)
-        qsort(c->arrays, c->count, sizeof *c->arrays, container_compare_offsets);
+    container_sort(c);
     end = begin;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
 
-        (void)container_show_name(shown, a->name);
         if (a->offset % f->alignment != 0)
             return container_wrong(f->in, header,
                                    "array %s: its offset %" PRIu64 " is no multiple of %" PRIu64,
-                                   shown, a->offset, f->alignment);
+                                   container_show_name(shown, a->name), a->offset, f->alignment);
         if (begin > f->in->size || a->offset > f->in->size - begin ||
             a->length > f->in->size - begin - a->offset)
             return container_wrong(f->in, f->in->size,
                                    "array %s: the file ends before its %" PRIu64
                                    " bytes at offset %" PRIu64 " do",
-                                   shown, a->length, a->offset);
+                                   container_show_name(shown, a->name), a->length, a->offset);
         a->offset += begin;
         if (a->offset < end)
-            return container_wrong(f->in, a->offset, "array %s overlaps another", shown);
+            return container_wrong(f->in, a->offset, "array %s overlaps another",
+                                   container_show_name(shown, a->name));
         end = a->offset + a->length;
     }
     c->end = end;

@@ -84,6 +84,23 @@ static bool seek_value(struct header *h)
     return true;
 }
 
+/* Reads an integer of up to 18 digits, as most are. False, with nothing read, for all else. */
+static bool read_plain_integer(struct header *h, uint64_t *x)
+{
+    const char *p = h->json.at, *const begin = p;
+    uint64_t value = 0;
+
+    if (h->json.failed)
+        return false;
+    while (*p >= '0' && *p <= '9' && p - begin < 18)
+        value = value * 10 + (uint64_t)(*p++ - '0');
+    if (p == begin || (*begin == '0' && p - begin > 1) || (*p != ',' && *p != ']'))
+        return false;
+    h->json.at = p;
+    *x = value;
+    return true;
+}
+
 /* An integer from 0 to 2^64 - 1, as JSON has it: without a sign, a fraction and an exponent. */
 static bool read_integer(struct header *h, uint64_t *x)
 {
@@ -93,6 +110,8 @@ static bool read_integer(struct header *h, uint64_t *x)
 
     seek_value(h);
     digit = h->json.at;
+    if (read_plain_integer(h, x))
+        return true;
     if (!json_read_number_text(&h->json, text, sizeof text))
         return malformed(h, expected);
     *x = 0;
@@ -206,10 +225,14 @@ static bool read_entry(struct header *h, struct entry *e)
     return true;
 }
 
-/* Sets the type, and the bits of an element. */
-static bool find_type(const struct entry *e, struct container_array *a, unsigned *bits)
+/* Sets the type, and the bits of an element. It is looked for from `guess` on, the type of the
+   array before. */
+static bool find_type(const struct entry *e, enum element_type guess, struct container_array *a,
+                      unsigned *bits)
 {
-    for (int i = 0; i < ELEMENT_TYPES; i++) {
+    for (int n = 0; n < ELEMENT_TYPES; n++) {
+        const int i = ((int)guess + n) % ELEMENT_TYPES;
+
         if (strcmp(e->type, element_names[i].safetensors) == 0) {
             a->type = (enum element_type)i;
             container_name_type(a, element_names[i].safetensors);
@@ -238,7 +261,7 @@ static bool add(struct header *h, const char *name, const struct entry *e)
 
     if (!a)
         return container_no_memory(h->in);
-    if (!find_type(e, a, &bits)) {
+    if (!find_type(e, h->container->count > 1 ? a[-1].type : a->type, a, &bits)) {
         char type[CONTAINER_NAME_SHOWN];
 
         return container_wrong(h->in, e->at, "array %s: %s is no type of safetensors",
@@ -331,8 +354,7 @@ static bool settle(struct header *h)
         c->arrays[i].sizes = sizes;
         sizes += c->arrays[i].dimensions;
     }
-    if (c->count > 0)
-        qsort(c->arrays, c->count, sizeof *c->arrays, container_compare_offsets);
+    container_sort(c);
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
 
