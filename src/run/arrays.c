@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,22 +16,31 @@ MUTEX_ROLE(arrays_role);
 
 /* What there is of an array, beside its result. */
 struct found {
+    const char
+        *line;     /* NULL where it has none. It is among a worker's, and does not end with a 0 */
+    size_t length; /* bytes of it */
+    char *error;   /* why there is no result; NULL where there is one. See keep_error */
     uint32_t quantiles; /* as in struct reduction, as is the next */
     unsigned readings;
     bool done;
-    bool written;        /* it has a line: */
-    unsigned worker;     /* whose text it stands in, */
-    size_t line, length; /* from which byte on, and how many there are */
-    char *error;         /* why there is no result; NULL where there is one. See keep_error */
+};
+
+/* Memory for lines, bytes: some hundreds of them, so that to ask for it costs nothing beside. */
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+struct block {
+    struct block *before;
+    size_t used, room;
+    char text[];
 };
 
 /* The lines that a worker has written. */
 struct lines {
-    FILE *out; /* of memory */
+    struct block *block; /* the last, and the others before it; NULL before the first line */
+    FILE *out;           /* to memory: the line that is being written */
     char *text;
     size_t size;
-    size_t end;           /* behind the last line */
-    struct reduction one; /* what is written of */
+    struct reduction one; /* what it is of */
 };
 
 struct arrays {
@@ -126,6 +136,12 @@ static void lines_close(struct lines *lines)
         return;
     if (lines->out)
         fclose(lines->out);
+    while (lines->block) {
+        struct block *before = lines->block->before;
+
+        free(lines->block);
+        lines->block = before;
+    }
     free(lines->text);
     free(lines);
 }
@@ -145,8 +161,32 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
         lines_close(lines);
         return NULL;
     }
+    (void)__fsetlocking(lines->out, FSETLOCKING_BYCALLER); /* it is one worker's */
     a->lines[worker] = lines;
     return lines;
+}
+
+/* Keeps the line that has been written. NULL without memory. */
+static const char *keep_line(struct lines *lines)
+{
+    struct block *block = lines->block;
+    char *text;
+
+    if (!block || block->room - block->used < lines->size) {
+        const size_t room = lines->size > BLOCK_BYTES ? lines->size : BLOCK_BYTES;
+
+        block = malloc(sizeof *block + room);
+        if (!block)
+            return NULL;
+        block->before = lines->block;
+        block->used = 0;
+        block->room = room;
+        lines->block = block;
+    }
+    text = block->text + block->used;
+    memcpy(text, lines->text, lines->size);
+    block->used += lines->size;
+    return text;
 }
 
 /* Rounds the result of an array, on the worker's thread, and writes its line. Without memory for
@@ -155,63 +195,32 @@ static void conclude(struct arrays *a, unsigned worker, size_t k, const struct p
 {
     struct lines *lines = lines_of(a, worker);
     struct found *found = &a->found[k];
-    off_t end;
 
-    if (!lines || ferror(lines->out)) {
+    if (!lines || fseeko(lines->out, 0, SEEK_SET) != 0) {
         round_result(a, k, partial, &a->results[k]);
         return;
     }
     round_result(a, k, partial, &lines->one.result);
     describe(a, k, &lines->one);
     a->options->lines->write(a->options->lines->context, a->path, &lines->one, lines->out);
-    end = ftello(lines->out);
-    if (!ferror(lines->out) && end >= 0) {
-        found->written = true;
-        found->worker = worker;
-        found->line = lines->end;
-        found->length = (size_t)end - lines->end;
-        lines->end = (size_t)end;
+    if (fflush(lines->out) == 0 && !ferror(lines->out)) {
+        found->line = keep_line(lines);
+        found->length = lines->size;
     }
-    if (!found->written || a->options->keep_results)
+    if (!found->line || a->options->keep_results)
         a->results[k] = lines->one.result;
-}
-
-/* Has what was written stand in memory. */
-static void finish_lines(struct arrays *a)
-{
-    for (unsigned i = 0; i < a->workers; i++) {
-        struct lines *lines = a->lines[i];
-
-        if (!lines || fflush(lines->out) == 0)
-            continue;
-        for (size_t k = 0; k < a->info->pick_count; k++) {
-            struct found *found = &a->found[k];
-
-            if (found->written && found->worker == i) {
-                found->written = false;
-                keep_error(found, NULL);
-                message_error(EXIT_FAILED, "%s: out of memory", a->info->name);
-            }
-        }
-    }
 }
 
 const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length)
 {
-    const struct found *first = &a->found[*k];
+    const char *first = a->found[*k].line;
 
-    if (!first->written)
+    if (!first)
         return NULL;
     *length = 0;
-    for (; *k < a->info->pick_count; ++*k) {
-        const struct found *found = &a->found[*k];
-
-        if (!found->written || found->worker != first->worker ||
-            found->line != first->line + *length)
-            break;
-        *length += found->length;
-    }
-    return a->lines[first->worker]->text + first->line;
+    while (*k < a->info->pick_count && a->found[*k].line == first + *length)
+        *length += a->found[(*k)++].length;
+    return first;
 }
 
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
@@ -368,7 +377,6 @@ static void check_nan(struct arrays *a, size_t k)
 
 bool arrays_finish(struct arrays *a)
 {
-    finish_lines(a);
     for (size_t k = 0; k < a->info->pick_count; k++) {
         if (!a->found[k].done)
             return false;

@@ -133,12 +133,26 @@ static unsigned start_workers(struct run *run, enum engine_id id, unsigned count
    thread has started. doc/tuning.md has the times. */
 #define WORKER_BYTES ((uint64_t)1 << 20)
 
+/* What an array of a container takes beside its elements, to round its result and to write its
+   line, in bytes that could be added up meanwhile. */
+#define ARRAY_BYTES ((uint64_t)4 << 10)
+
+/* Bytes of work that an input is, as far as its size tells; SOURCE_UNKNOWN where it does not. */
+static uint64_t work_bytes(const struct run *run)
+{
+    const uint64_t bytes = run->info->input_bytes;
+
+    return bytes == SOURCE_UNKNOWN || !run->arrays ? bytes
+                                                   : bytes + run->info->pick_count * ARRAY_BYTES;
+}
+
 /* Workers for the input: as many as asked for, but no more than it can keep busy. */
 static unsigned worker_count(const struct run *run, enum engine_id id)
 {
     const struct session_options *options = run->options;
     const struct source_info *info = run->info;
     const struct engine *engine = engine_get(id);
+    const uint64_t work = work_bytes(run);
     uint64_t share = engine->chunk_bytes;
     unsigned count = id == ENGINE_CUDA ? run->feeders : options->threads;
 
@@ -150,8 +164,8 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
         share = WORKER_BYTES;
     if (info->compressed)
         share = share / COMPRESSION + 1;
-    if (info->input_bytes != SOURCE_UNKNOWN && info->input_bytes / share < count)
-        count = (unsigned)(info->input_bytes / share) + (info->input_bytes % share > 0);
+    if (work != SOURCE_UNKNOWN && work / share < count)
+        count = (unsigned)(work / share) + (work % share > 0);
     return count > 0 ? count : 1;
 }
 
@@ -353,7 +367,7 @@ static void watch(struct run *run)
 static bool runs_inline(const struct run *run, enum engine_id id, unsigned workers)
 {
     return id == ENGINE_CPU && workers == 1 && !run->info->compressed &&
-           run->info->input_bytes <= WORKER_BYTES && !faults_call_gpu();
+           work_bytes(run) <= WORKER_BYTES && !faults_call_gpu();
 }
 
 /* Sets up what workers and the session's thread share. */
