@@ -155,26 +155,41 @@ static void report_row(const struct options *options, const char *path,
         report_one(options, path, reduction);
 }
 
-/* Prints the results of a container's arrays. */
+/* Holds the line of an array back. */
+static void hold_back(const struct options *options, const char *path, const struct reduction *one,
+                      const char *line, size_t length)
+{
+    const struct row row = row_of(path, one);
+
+    if (length > 0) /* --where may leave it out */
+        rows_keep_line(&held_back, &options->rows, &row, line, length);
+}
+
+/* Prints the results of a container's arrays, or holds them back. */
 static void report_each(const struct options *options, const char *path,
                         const struct reduction *reduction)
 {
+    const bool sorted = options->rows.sort.field != ROW_UNASKED;
     struct reduction one;
 
     memset(&one, 0, sizeof one);
     one.histogram = reduction->histogram;
     for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
         size_t length, next = k;
-        const char *lines = arrays_lines(reduction->arrays, &next, &length);
+        const char *line = arrays_line(reduction->arrays, k, &length);
 
-        if (lines) {
-            stdio_write(lines, length);
+        if (line && !sorted) {
+            line = arrays_lines(reduction->arrays, &next, &length);
+            stdio_write(line, length);
             below_heading = below_heading && length == 0;
             k = next - 1;
             continue;
         }
         arrays_get(reduction->arrays, k, &one);
-        report_row(options, path, &one);
+        if (line)
+            hold_back(options, path, &one, line, length);
+        else
+            report_row(options, path, &one);
     }
 }
 
@@ -200,12 +215,13 @@ void report_by_workers(struct options *options)
 {
     static struct line_writer writer = {.write = write_line};
 
-    if (options->rows.sort.field != ROW_UNASKED || options->output == OUTPUT_PARTIAL ||
+    if (options->output == OUTPUT_PARTIAL ||
         options->session.survey.histogram.kind != HISTOGRAM_NONE || report_table_aligned(options))
         return;
     writer.context = options;
     options->session.lines = &writer;
-    options->session.keep_results = options->fail_on || options->total;
+    options->session.keep_results =
+        options->fail_on || options->total || options->rows.sort.field != ROW_UNASKED;
 }
 
 void report_rows(const struct options *options)
@@ -221,8 +237,13 @@ void report_rows(const struct options *options)
     } else {
         for (size_t i = 0; i < held_back.count; i++) {
             const struct row *row = rows_get(&held_back, i);
+            size_t length;
+            const char *line = rows_get_line(&held_back, i, &length);
 
-            report_one(options, row->path, row->reduction);
+            if (line)
+                stdio_write(line, length);
+            else
+                report_one(options, row->path, row->reduction);
         }
     }
     rows_free(&held_back);

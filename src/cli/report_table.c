@@ -118,10 +118,14 @@ void report_table_rows(const struct options *options, const struct rows *rows)
         report_tsv_heading(options, true);
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *row = rows_get(rows, i);
+        size_t length;
+        const char *line = rows_get_line(rows, i, &length);
 
         if (!row->dtype)
             continue;
-        if (aligned)
+        if (line) /* there are none where tables are aligned */
+            stdio_write(line, length);
+        else if (aligned)
             add_row(&t, options, files ? row->path : NULL, row->reduction);
         else
             report_tsv(stdout, options, row->path, row->reduction, true);

@@ -185,6 +185,8 @@ struct kept_row {
     struct reduction *reduction;
     char *path, *name, *dtype;
     void *own;
+    char *line;    /* NULL where the reduction is kept; behind it stands the name, and the path */
+    size_t length; /* of the line */
     size_t number; /* in the order of the input */
     struct value value;
     bool descending;
@@ -197,6 +199,7 @@ static void free_kept(const struct kept_row *kept)
     free(kept->name);
     free(kept->dtype);
     free(kept->own);
+    free(kept->line);
 }
 
 static void *copy(const void *bytes, size_t size)
@@ -246,6 +249,26 @@ void rows_keep(struct rows *rows, const struct row *row, const void *own, size_t
     rows->kept[rows->count++] = kept;
 }
 
+void rows_keep_line(struct rows *rows, const struct rows_request *request, const struct row *row,
+                    const char *line, size_t length)
+{
+    const size_t name = strlen(row->name) + 1, path = strlen(row->path) + 1;
+    struct kept_row kept = {.number = rows->count, .row = *row, .length = length};
+
+    kept.line = malloc(length + name + path);
+    if (!kept.line || !make_room(rows)) {
+        free(kept.line);
+        rows->failed = true;
+        return;
+    }
+    memcpy(kept.line, line, length);
+    kept.row.name = memcpy(kept.line + length, row->name, name);
+    kept.row.path = memcpy(kept.line + length + name, row->path, path);
+    kept.value = value_of(&request->sort, &kept.row); /* of a type's name it is a constant */
+    kept.row.reduction = NULL;
+    rows->kept[rows->count++] = kept;
+}
+
 static int compare_kept(const void *one, const void *other)
 {
     const struct kept_row *a = one, *b = other;
@@ -264,7 +287,8 @@ static int compare_kept(const void *one, const void *other)
 void rows_sort(struct rows *rows, const struct rows_request *request)
 {
     for (size_t i = 0; i < rows->count; i++) {
-        rows->kept[i].value = value_of(&request->sort, &rows->kept[i].row);
+        if (!rows->kept[i].line)
+            rows->kept[i].value = value_of(&request->sort, &rows->kept[i].row);
         rows->kept[i].descending = request->descending;
     }
     if (rows->count > 0)
@@ -279,6 +303,12 @@ const struct row *rows_get(const struct rows *rows, size_t i)
 const void *rows_get_own(const struct rows *rows, size_t i)
 {
     return rows->kept[i].own;
+}
+
+const char *rows_get_line(const struct rows *rows, size_t i, size_t *length)
+{
+    *length = rows->kept[i].length;
+    return rows->kept[i].line;
 }
 
 void rows_free(struct rows *rows)

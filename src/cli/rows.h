@@ -47,12 +47,20 @@ struct rows {
    bytes of the caller's, if that is not 0. */
 void rows_keep(struct rows *rows, const struct row *row, const void *own, size_t size);
 
+/* Keeps a row of an array whose line has been written: that, and what the row is to be sorted by,
+   in place of its reduction. */
+void rows_keep_line(struct rows *rows, const struct rows_request *request, const struct row *row,
+                    const char *line, size_t length);
+
 /* Puts them in the order that is asked for. */
 void rows_sort(struct rows *rows, const struct rows_request *request);
 
 /* Row number i, and what was kept with it. */
 const struct row *rows_get(const struct rows *rows, size_t i);
 const void *rows_get_own(const struct rows *rows, size_t i);
+
+/* The line that was kept of row number i, of *length bytes; NULL where none was. */
+const char *rows_get_line(const struct rows *rows, size_t i, size_t *length);
 
 /* Frees all of them; an error where there was no memory for one. */
 void rows_free(struct rows *rows);

@@ -211,6 +211,12 @@ static void conclude(struct arrays *a, unsigned worker, size_t k, const struct p
         a->results[k] = lines->one.result;
 }
 
+const char *arrays_line(const struct arrays *a, size_t k, size_t *length)
+{
+    *length = a->found[k].length;
+    return a->found[k].line;
+}
+
 const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length)
 {
     const char *first = a->found[*k].line;

@@ -63,6 +63,9 @@ bool arrays_finish(struct arrays *a);
  *k as it was, where the array has no line: then its result was kept. */
 const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length);
 
+/* The line of array number k alone; NULL where it has none. */
+const char *arrays_line(const struct arrays *a, size_t k, size_t *length);
+
 /* Sets what is known of array number k in *one, which was all zeros before the first call. Of one
    whose result was not kept, that is none. */
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one);

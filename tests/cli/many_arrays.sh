@@ -121,6 +121,17 @@ is '--where holds for none' 0 '' '*'
 run -D cpu -j 7 -o $operations --sort=-count many.safetensors
 { head -n 1 many.tsv && tail -n +2 many.tsv | sort -s -t "$tab" -k 8,8nr; } >sorted
 ok '--sort' cmp -s sorted out
+printf '\1\0\0\0\2\0\0\0\3\0\0\0' >one.i32
+run -D cpu -j 7 -t i32 --endian=little -o $operations --where='count>2' --sort=count many.safetensors one.i32 missing
+{ tail -n +2 many.tsv && printf 'one.i32\t\ti32\t[3]\t6\t1\t0\t3\n'; } |
+    awk -F '\t' '$8 > 2' | sort -s -t "$tab" -k 8,8n >sorted
+ok 'with a file that is one array, and one that is not there' test "$status:$(tail -n +2 out | cksum)" = "1:$(cksum <sorted)"
+run -D cpu -j 7 --tsv -o $operations --sort=name many.safetensors
+{ head -n 1 many.tsv && tail -n +2 many.tsv | sort -t "$tab" -k 2,2; } >sorted
+ok 'by name' cmp -s sorted out
+run -D cpu -j 7 -q -o sum --sort=-sum many.safetensors
+sort -s -rn many.sums >sorted
+ok 'values alone' cmp -s sorted out
 run -D cpu -j 7 -o $operations --array='*9*' many.safetensors
 awk -F '\t' 'NR == 1 || $2 ~ /9/' many.tsv >some
 ok '--array' cmp -s some out
