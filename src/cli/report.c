@@ -220,8 +220,7 @@ void report_by_workers(struct options *options)
         return;
     writer.context = options;
     options->session.lines = &writer;
-    options->session.keep_results =
-        options->fail_on || options->total || options->rows.sort.field != ROW_UNASKED;
+    options->session.keep_results = options->fail_on || options->rows.sort.field != ROW_UNASKED;
 }
 
 void report_rows(const struct options *options)

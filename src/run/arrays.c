@@ -3,6 +3,7 @@
 #include "run/arrays.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -52,9 +53,15 @@ struct arrays {
     struct lines **lines;   /* of each worker; NULL before its first, or where it cannot have any */
     unsigned workers;
 
-    /* What has been handed in. Of an array that one worker had alone nothing is, and its memory is
-       not touched, unless a total is wanted. A count of 0 stands for a partial to be cleared. */
+    /* What has been handed in of arrays that several workers had. Of others nothing is, and their
+       memory is not touched. A count of 0 stands for a partial to be cleared. */
     struct partial *partials;
+
+    /* Where a total is wanted, the partial of each array: its first `kept_size` bytes, behind which
+       it is as partial_clear makes it. NULL where none is. */
+    unsigned char *kept;
+    size_t kept_size;
+
     struct mutex mutex; /* for those partials of which a part is missing */
 };
 
@@ -229,6 +236,13 @@ const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length)
     return first;
 }
 
+/* Keeps the partial of an array for a total, if one is wanted. */
+static void keep_partial(struct arrays *a, size_t k, const struct partial *partial)
+{
+    if (a->kept)
+        memcpy(a->kept + k * a->kept_size, partial, a->kept_size);
+}
+
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
                            const char *path, unsigned workers)
 {
@@ -244,16 +258,21 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     a->found = calloc(info->pick_count + 1, sizeof *a->found);
     a->results = calloc(info->pick_count + 1, sizeof *a->results);
     a->partials = calloc(info->pick_count + 1, sizeof *a->partials);
+    a->kept_size =
+        options->wants & SPREAD_WANTS ? sizeof *a->partials : offsetof(struct partial, absolute);
+    if (options->keep_partials)
+        a->kept = calloc(info->pick_count + 1, a->kept_size);
     a->lines = calloc(workers + 1, sizeof *a->lines);
     mutex_init(&a->mutex);
-    if (!a->found || !a->results || !a->partials || !a->lines) {
+    if (!a->found || !a->results || !a->partials || !a->lines ||
+        (options->keep_partials && !a->kept)) {
         arrays_close(a);
         return NULL;
     }
     partial_clear(&none);
     for (size_t k = 0; k < info->pick_count; k++) {
         if (info->picks[k].elements == 0) {
-            a->partials[k] = none;
+            keep_partial(a, k, &none);
             round_result(a, k, &none, &a->results[k]);
         }
     }
@@ -274,6 +293,7 @@ void arrays_close(struct arrays *a)
     free(a->results);
     free(a->found);
     free(a->partials);
+    free(a->kept);
     free(a);
 }
 
@@ -318,12 +338,11 @@ static bool merge(struct arrays *a, size_t k, const struct partial *partial)
 void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial)
 {
     if (partial->count < a->info->picks[k].elements) {
-        if (merge(a, k, partial))
-            conclude(a, worker, k, &a->partials[k]);
-        return;
+        if (!merge(a, k, partial))
+            return;
+        partial = &a->partials[k];
     }
-    if (a->options->keep_partials)
-        a->partials[k] = *partial;
+    keep_partial(a, k, partial);
     conclude(a, worker, k, partial);
 }
 
@@ -339,7 +358,7 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     a->results[k] = reduction->result;
     found->quantiles = reduction->quantiles;
     found->readings = reduction->readings;
-    a->partials[k] = reduction->partial;
+    keep_partial(a, k, &reduction->partial);
 }
 
 const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
@@ -394,7 +413,10 @@ bool arrays_finish(struct arrays *a)
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
 {
     describe(a, k, one);
-    one->result = a->results[k];
-    if (a->options->keep_partials) /* others are not asked for, and their memory is not touched */
-        one->partial = a->partials[k];
+    if (!a->found[k].line || a->options->keep_results)
+        one->result = a->results[k];
+    if (a->kept) {
+        partial_clear(&one->partial);
+        memcpy(&one->partial, a->kept + k * a->kept_size, a->kept_size);
+    }
 }
