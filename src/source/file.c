@@ -221,9 +221,18 @@ static bool is_uncached(const struct source *s, const struct claim *claim)
            source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
 }
 
-/* Notes what the last chunk that was cached has cost the worker, which is done with it. */
+/* Whether what the worker is to have next has been copied together with what it had before. */
+static bool is_copied(const struct claim *claim)
+{
+    return claim->offset >= claim->copied && claim->offset < claim->copied_end;
+}
+
+/* Notes what the last chunk that was cached has cost the worker, which is done with it; of chunks
+   that were copied together, what all of them have. */
 static void note_cost(struct claim *claim)
 {
+    if (is_copied(claim))
+        return;
     if (claim->handed_at > 0)
         ways_took(&claim->ways, claim->handed_size, clock_since(claim->handed_at));
     claim->handed_at = 0;
@@ -233,13 +242,19 @@ static void note_cost(struct claim *claim)
 static bool hand_out_cached(struct source *s, struct claim *claim,
                             const struct source_request *request, struct chunk *chunk)
 {
+    const bool copied = is_copied(claim);
+    const uint64_t begun = copied ? 0 : clock_now();
     uint64_t most;
 
-    if (ways_next(&claim->ways, &most) == WAY_MAPPED)
+    if (!copied && ways_next(&claim->ways, &most) == WAY_MAPPED)
         lend(s, claim, most, chunk);
     else if (!copy(s, claim, request, chunk))
         return false;
-    claim->handed_size = chunk->count * claim->size;
+    if (!copied) {
+        claim->handed_at = begun;
+        claim->handed_size = 0;
+    }
+    claim->handed_size += chunk->count * claim->size;
     return true;
 }
 
@@ -253,7 +268,6 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
     /* An engine that copies to a GPU what it is lent is done with it later: its time says nothing.
      */
     const bool choose = cached && request->borrow;
-    const uint64_t begun = choose ? clock_now() : 0;
     enum direct direct = DIRECT_NOT;
 
     if (claim->uncached && f->direct >= 0 &&
@@ -261,13 +275,14 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
         direct = read_direct(s, claim, request, chunk);
     if (direct == DIRECT_FAILED)
         return false;
+    if (!choose)
+        claim->handed_at = 0;
     if (direct == DIRECT_NOT) {
         if (cached && !choose)
             lend(s, claim, UINT64_MAX, chunk);
         else if (!(choose ? hand_out_cached : copy)(s, claim, request, chunk))
             return false;
     }
-    claim->handed_at = begun;
     claim->index += chunk->count;
     claim->offset += chunk->count * claim->size;
     claim->count -= chunk->count;
