@@ -190,10 +190,62 @@ static bool once(struct header *h, bool *has, const char *key)
     return true;
 }
 
+/* Takes these characters, if they come next. */
+static bool take_text(struct header *h, const char *text, size_t length)
+{
+    if (strncmp(h->json.at, text, length) != 0)
+        return false;
+    h->json.at += length;
+    return true;
+}
+
+#define TAKE(h, literal) take_text(h, literal, sizeof(literal) - 1)
+
+/* Sizes up to the end of a shape, as read_usual takes them. */
+static bool read_usual_sizes(struct header *h, struct entry *e)
+{
+    e->first_size = h->sizes_count;
+    while (*h->json.at != ']') {
+        if ((e->dimensions > 0 && !TAKE(h, ",")) || e->dimensions == CONTAINER_DIMENSIONS_MAX ||
+            !grow_sizes(h) || !read_plain_integer(h, &h->container->sizes[h->sizes_count]))
+            return false;
+        h->sizes_count++;
+        e->dimensions++;
+    }
+    return true;
+}
+
+/* Reads a description as the format's own library writes it: without space, and with its members in
+   this order. False, with nothing read, for all else, be it right or wrong. */
+static bool read_usual(struct header *h, struct entry *e)
+{
+    const struct json_reader before = h->json;
+    const size_t sizes_before = h->sizes_count;
+    size_t length = 0;
+    bool good = !h->json.failed && TAKE(h, "{\"dtype\":\"");
+
+    while (good && length < sizeof e->type - 1 &&
+           ((*h->json.at >= 'A' && *h->json.at <= 'Z') || *h->json.at == '_' ||
+            (*h->json.at >= '0' && *h->json.at <= '9')))
+        e->type[length++] = *h->json.at++;
+    e->type[length] = '\0';
+    good = good && TAKE(h, "\",\"shape\":[") && read_usual_sizes(h, e) &&
+           TAKE(h, "],\"data_offsets\":[") && read_plain_integer(h, &e->begin) && TAKE(h, ",") &&
+           read_plain_integer(h, &e->end) && TAKE(h, "]}");
+    if (!good) {
+        h->json = before;
+        h->sizes_count = sizes_before;
+    }
+    return good;
+}
+
 /* The description of an array: an object with a type, a shape and where it lies. */
 static bool read_entry(struct header *h, struct entry *e)
 {
     seek_value(h);
+    *e = (struct entry){.at = place(h)};
+    if (read_usual(h, e))
+        return true;
     *e = (struct entry){.at = place(h)};
     if (!json_read_begin(&h->json, '{'))
         return malformed(h, "an array's description is expected, {...}");
