@@ -27,38 +27,49 @@ static int compare_places(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-bool array_order_open(struct array_order *o, const struct source *s)
+/* Sets o->order: all in the order of their numbers, but for those that come before others. False
+   without memory. */
+static bool set_order(struct array_order *o, const struct source *s)
 {
-    const size_t count = s->info.pick_count;
-    struct place *places = malloc((count + 1) * sizeof *places);
-    size_t whole = 0;
+    struct place *places;
 
-    o->count = count;
-    o->begins = malloc((count + 1) * sizeof *o->begins);
-    o->order = malloc((count + 1) * sizeof *o->order);
-    if (!places || !o->begins || !o->order) {
-        free(places);
-        return false;
+    o->plain_from = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        o->order[i] = i;
+        o->plain_from += container_array_whole(s->picks[i].array);
     }
-    for (size_t i = 0; i < count; i++) {
+    if (o->plain_from == 0)
+        return true;
+    places = malloc(o->count * sizeof *places);
+    if (!places)
+        return false;
+    for (size_t i = 0; i < o->count; i++) {
         const struct container_array *a = s->picks[i].array;
 
         places[i] = (struct place){i, container_array_whole(a), a->deflated ? a->packed : 0};
-        whole += places[i].whole;
     }
-    o->plain_from = whole;
-    if (whole > 0)
-        qsort(places, count, sizeof *places, compare_places);
-    o->begins[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct source_pick *pick = &s->picks[places[i].number];
-
+    qsort(places, o->count, sizeof *places, compare_places);
+    for (size_t i = 0; i < o->count; i++)
         o->order[i] = places[i].number;
+    free(places);
+    return true;
+}
+
+bool array_order_open(struct array_order *o, const struct source *s)
+{
+    o->count = s->info.pick_count;
+    o->begins = malloc((o->count + 1) * sizeof *o->begins);
+    o->order = malloc((o->count + 1) * sizeof *o->order);
+    if (!o->begins || !o->order || !set_order(o, s))
+        return false;
+    o->begins[0] = 0;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct source_pick *pick = &s->picks[o->order[i]];
+
         o->begins[i + 1] =
             o->begins[i] + (pick->array->tiles ? tiles_count(pick->array) * tiles_bytes(pick->array)
                                                : pick->elements * element_size(pick->array->type));
     }
-    free(places);
     return true;
 }
 
