@@ -2,6 +2,7 @@
 
 #include "cli/axis.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -25,6 +26,9 @@ struct output {
     const char *path, *array; /* `array` NULL where the file is one */
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
     FILE *npy;                /* NULL: lines on standard output */
+    bool placed;              /* results are written where they belong in it, in any order */
+    uint64_t header_size;     /* bytes of it before the results */
+    size_t result_size;       /* bytes of each */
     bool failed;              /* it could not be written to, as an error has said */
     struct engine_state *gpu; /* NULL where the CPU does it */
     _Atomic bool beyond;      /* an integer was too large for the .npy, as an error has said */
@@ -213,18 +217,45 @@ static bool render(void *context, const struct axis_batch *batch, struct axis_by
 /* Bytes that standard output has room for until it is flushed. */
 #define FLUSHED_BYTES ((size_t)128 << 10)
 
-static bool write_bytes(void *context, const void *bytes, size_t size)
+/* Where in the .npy a result stands. */
+static uint64_t place_of(const struct output *out, uint64_t k)
+{
+    return out->header_size + k * out->result_size;
+}
+
+static bool place(void *context, uint64_t first, const void *bytes, size_t size, int *error)
+{
+    const struct output *out = context;
+
+    if (output_place(out->npy, bytes, size, place_of(out, first)))
+        return true;
+    /* Some file systems take what they write in order alone. */
+    *error = errno == EINVAL || errno == EOPNOTSUPP ? 0 : errno;
+    return false;
+}
+
+/* Writes bytes to the .npy; those of results where they belong. */
+static bool write_npy(struct output *out, uint64_t first, const void *bytes, size_t size, int error)
+{
+    bool good = !out->failed && error == 0;
+
+    good = good && (out->placed ? output_place(out->npy, bytes, size, place_of(out, first))
+                                : output_put(out->npy, bytes, size));
+    if (!good && !out->failed) {
+        errno = error ? error : errno;
+        output_error(out->options->axis_output);
+    }
+    out->failed = !good;
+    return good;
+}
+
+static bool write_bytes(void *context, uint64_t first, const void *bytes, size_t size, int error)
 {
     struct output *out = context;
-    bool good = !out->failed;
+    bool good = true;
 
-    if (out->npy) {
-        good = good && (size == 0 || fwrite(bytes, 1, size, out->npy) == size);
-        if (!good && !out->failed)
-            output_error(out->options->axis_output);
-        out->failed = !good;
-        return good;
-    }
+    if (out->npy)
+        return write_npy(out, first, bytes, size, error);
     for (size_t i = 0; i < size && good; i += FLUSHED_BYTES) {
         const size_t some = size - i < FLUSHED_BYTES ? size - i : FLUSHED_BYTES;
 
@@ -276,13 +307,24 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
         good = axis_npy_header(plan, &header);
         if (!good)
             message_error(EXIT_FAILED, "out of memory");
-        good = good && write_bytes(out, header.data, header.size);
+        out->placed = false;
+        good = good && write_npy(out, 0, header.data, header.size, 0);
         free(header.data);
+        out->header_size = header.size;
+        out->result_size = axis_npy_size(plan);
+        out->placed = good && output_has_places(out->npy);
         return good;
     }
     print_heading(out);
     out->first = false;
     return true;
+}
+
+static bool has_places(void *context)
+{
+    const struct output *out = context;
+
+    return out->npy && out->placed;
 }
 
 /* What stands in front of each line of TSV, or each object of JSON. NULL without memory. */
@@ -332,8 +374,12 @@ static void reduce(struct output *out, const struct container_array *array,
 {
     const struct options *options = out->options;
     struct session_options session = options->session;
-    const struct axis_sink sink = {
-        .begin = begin, .render = render, .write = write_bytes, .context = out};
+    const struct axis_sink sink = {.begin = begin,
+                                   .render = render,
+                                   .has_places = has_places,
+                                   .place = place,
+                                   .write = write_bytes,
+                                   .context = out};
     struct axis_outcome outcome;
     bool good;
 
@@ -350,6 +396,9 @@ static void reduce(struct output *out, const struct container_array *array,
                        out->gpu, out->path, array, &sink, &outcome);
     free(out->front);
     if (out->npy) {
+        /* Behind what failed there may be results. */
+        if (!good && out->placed)
+            output_cut(out->npy, place_of(out, outcome.written));
         good =
             (out->failed ? fclose(out->npy) == 0 : output_close(out->npy, options->axis_output)) &&
             good;

@@ -218,17 +218,25 @@ static size_t store_all(const struct axis_batch *batch, size_t j, unsigned char 
     return batch->count;
 }
 
+size_t axis_npy_size(const struct axis_plan *plan)
+{
+    size_t size = 0;
+
+    for (size_t j = 0; j < plan->operation_count; j++)
+        if (!repeated(plan, j))
+            size += field_of(plan->operations[j], plan->type).size;
+    return size;
+}
+
 bool axis_npy_values(const struct axis_batch *batch, struct axis_bytes *bytes, size_t *beyond,
                      size_t *slice)
 {
     const struct axis_plan *plan = batch->plan;
-    size_t step = 0, at = 0;
+    const size_t step = axis_npy_size(plan);
+    size_t at = 0;
     unsigned char *to;
 
     *slice = batch->count;
-    for (size_t j = 0; j < plan->operation_count; j++)
-        if (!repeated(plan, j))
-            step += field_of(plan->operations[j], plan->type).size;
     to = axis_bytes_extend(bytes, step * batch->count);
     if (!to)
         return false;

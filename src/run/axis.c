@@ -23,8 +23,11 @@
 /* Bytes of a row that one worker claims together, at most: what a page table maps. */
 #define STRIP_BYTES ((uint64_t)2 << 20)
 
-/* Bytes of a row that are reduced together: the sums of the columns stay in the level-2 cache. */
+/* Bytes of a row that are reduced together: the sums of the columns stay in the level-2 cache. More
+   of what has to be read, since each read costs a system call. */
 #define STRIP_PIECE_BYTES ((size_t)16 << 10)
+#define STRIP_READ_BYTES ((size_t)64 << 10)
+_Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels have their rows");
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 256
 
@@ -110,8 +113,12 @@ static void choose_way(struct axis_run *run, unsigned workers)
     } else if (!random) {
         run->way = AXIS_SHARED;
     } else {
+        const size_t wide = STRIP_READ_BYTES / run->info->element_size;
+
         run->way = AXIS_STRIPS;
-        run->group_slices = piece;
+        run->group_slices = run->mapped_slices = piece;
+        if (!run->gpu && fast && wide > piece)
+            run->group_slices = run->strip_columns < wide ? (size_t)run->strip_columns : wide;
     }
 }
 
@@ -214,8 +221,10 @@ static bool deliver_empty(struct axis_run *run)
         source_error(run->source, "out of memory");
     for (uint64_t k = 0; k < results && good; k += 1024)
         good = axis_deliver(&w, &w.slices, 0, results - k < 1024 ? (size_t)(results - k) : 1024, k);
+    good = axis_hand_in(&w) && good;
     cpu_slices_close(&w.slices);
     axis_batch_close(&w.batch);
+    free(w.piece.bytes.data);
     return good;
 }
 
@@ -360,6 +369,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
                                      .refuse = refuse,
                                      .refuse_context = run};
     axis_order_open(&run->order);
+    run->has_places = run->sink->has_places(run->sink->context);
     if (layout->elements == 0)
         good = deliver_empty(run);
     else
@@ -374,6 +384,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         source_error(run->source, "internal error: results are missing");
         good = false;
     }
+    outcome->written = axis_order_written(&run->order);
     axis_order_close(&run->order);
     return good;
 }

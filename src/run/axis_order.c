@@ -9,7 +9,11 @@
 static void lock(struct axis_order *o) ACQUIRE(axis_order_role);
 static void unlock(struct axis_order *o) RELEASE(axis_order_role);
 static void write_locked(struct axis_order *o) REQUIRES(axis_order_role);
-static void insert_locked(struct axis_order *o, struct axis_piece *piece) REQUIRES(axis_order_role);
+static bool make_room_locked(struct axis_order *o) REQUIRES(axis_order_role);
+static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
+    REQUIRES(axis_order_role);
+static struct axis_piece remove_locked(struct axis_order *o) REQUIRES(axis_order_role);
+static void spare_locked(struct axis_order *o, struct axis_bytes bytes) REQUIRES(axis_order_role);
 
 UNCHECKED static void lock(struct axis_order *o)
 {
@@ -43,70 +47,117 @@ UNCHECKED void axis_order_open(struct axis_order *o)
     pthread_cond_init(&o->room, NULL);
     o->next = 0;
     o->waiting = NULL;
-    o->waiting_bytes = 0;
+    o->spare = NULL;
+    o->waiting_count = o->waiting_room = o->waiting_bytes = o->spare_count = 0;
     o->writing = o->failed = false;
 }
 
 UNCHECKED void axis_order_close(struct axis_order *o)
 {
-    while (o->waiting) {
-        struct axis_piece *piece = o->waiting;
-
-        o->waiting = piece->next;
-        free(piece->bytes.data);
-        free(piece);
-    }
+    for (size_t i = 0; i < o->waiting_count; i++)
+        free(o->waiting[i].bytes.data);
+    for (size_t i = 0; i < o->spare_count; i++)
+        free(o->spare[i].data);
+    free(o->waiting);
+    free(o->spare);
     pthread_cond_destroy(&o->room);
     mutex_destroy(&o->mutex);
 }
 
-/* Most pieces come last, or nearly so; few wait. */
-static void insert_locked(struct axis_order *o, struct axis_piece *piece)
+/* Makes room for one more piece that waits. False without memory. */
+static bool make_room_locked(struct axis_order *o)
 {
-    struct axis_piece **place = &o->waiting;
+    const size_t room = o->waiting_room ? 2 * o->waiting_room : 64;
+    struct axis_piece *waiting;
+    struct axis_bytes *spare;
 
-    while (*place && (*place)->first < piece->first)
-        place = &(*place)->next;
-    piece->next = *place;
-    *place = piece;
+    if (o->waiting_count < o->waiting_room)
+        return true;
+    waiting = realloc(o->waiting, room * sizeof *waiting);
+    if (waiting)
+        o->waiting = waiting;
+    spare = realloc(o->spare, room * sizeof *spare);
+    if (spare)
+        o->spare = spare;
+    if (!waiting || !spare)
+        return false;
+    o->waiting_room = room;
+    return true;
+}
+
+/* Adds a piece to those that wait. There is room. */
+static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
+{
+    size_t i = o->waiting_count++;
+
+    while (i > 0 && o->waiting[(i - 1) / 2].first > piece->first) {
+        o->waiting[i] = o->waiting[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    o->waiting[i] = *piece;
     o->waiting_bytes += piece->bytes.size;
+}
+
+/* Takes the first piece of those that wait; there is one. */
+static struct axis_piece remove_locked(struct axis_order *o)
+{
+    const struct axis_piece first = o->waiting[0], last = o->waiting[--o->waiting_count];
+    const size_t count = o->waiting_count;
+    size_t i = 0, child;
+
+    while ((child = 2 * i + 1) < count) {
+        if (child + 1 < count && o->waiting[child + 1].first < o->waiting[child].first)
+            child++;
+        if (o->waiting[child].first >= last.first)
+            break;
+        o->waiting[i] = o->waiting[child];
+        i = child;
+    }
+    o->waiting[i] = last;
+    return first;
+}
+
+/* Keeps the memory of a piece. */
+static void spare_locked(struct axis_order *o, struct axis_bytes bytes)
+{
+    bytes.size = 0;
+    if (bytes.data && o->spare_count < o->waiting_room)
+        o->spare[o->spare_count++] = bytes;
+    else
+        free(bytes.data);
 }
 
 /* Writes what is next. Drops the mutex while it does. */
 static void write_locked(struct axis_order *o)
 {
     o->writing = true;
-    while (o->waiting && o->waiting->first == o->next && !o->failed) {
-        struct axis_piece *piece = o->waiting;
-        bool good;
+    while (o->waiting_count > 0 && o->waiting[0].first == o->next && !o->failed) {
+        const struct axis_piece piece = remove_locked(o);
+        bool written;
 
-        o->waiting = piece->next;
         unlock(o);
-        good = o->write(o->write_context, piece->bytes.data, piece->bytes.size);
-        if (piece->refused)
-            o->refuse(o->refuse_context, piece);
-        good = good && !piece->refused;
+        written = o->write(o->write_context, piece.first, piece.bytes.data, piece.bytes.size,
+                           piece.error);
+        if (piece.refused)
+            o->refuse(o->refuse_context, &piece);
         lock(o);
-        o->next += piece->count;
-        o->waiting_bytes -= piece->bytes.size;
-        o->failed = o->failed || !good;
-        free(piece->bytes.data);
-        free(piece);
+        o->next += written ? piece.count : 0;
+        o->waiting_bytes -= piece.bytes.size;
+        o->failed = o->failed || !written || piece.refused;
+        spare_locked(o, piece.bytes);
         pthread_cond_broadcast(&o->room);
     }
     o->writing = false;
     pthread_cond_broadcast(&o->room);
 }
 
-bool axis_order_put(struct axis_order *o, const struct axis_piece *piece)
+bool axis_order_put(struct axis_order *o, struct axis_piece *piece)
 {
-    struct axis_piece *kept = malloc(sizeof *kept);
     bool good;
 
     lock(o);
-    if (kept && !o->failed) {
-        *kept = *piece;
-        insert_locked(o, kept);
+    if (!o->failed && make_room_locked(o)) {
+        insert_locked(o, piece);
         if (!o->writing)
             write_locked(o);
     } else {
@@ -114,9 +165,11 @@ bool axis_order_put(struct axis_order *o, const struct axis_piece *piece)
             message_error(EXIT_FAILED, "out of memory");
         o->failed = true;
         free(piece->bytes.data);
-        free(kept);
         pthread_cond_broadcast(&o->room);
     }
+    *piece = (struct axis_piece){0};
+    if (o->spare_count > 0)
+        piece->bytes = o->spare[--o->spare_count];
     good = !o->failed;
     unlock(o);
     return good;

@@ -3,7 +3,8 @@
  * before it are. Who hands in the next piece writes it, and those behind it that wait.
  *
  * Any worker may put pieces in, and wait; all else belongs to who owns it. What waits is bounded by
- * how far workers are apart; where writing is slow, they wait for that.
+ * how far workers are apart; where writing is slow, they wait for that. Each worker gets the memory
+ * of a piece that has been written for its next one: fresh memory costs more than the results.
  */
 #ifndef GPUREDUCE_RUN_AXIS_ORDER_H
 #define GPUREDUCE_RUN_AXIS_ORDER_H
@@ -17,6 +18,9 @@
 
 /* Bytes. */
 #define AXIS_ORDER_WAITING ((size_t)64 << 20)
+
+/* Bytes of a piece, about; there may be fewer, where what is next comes later or elsewhere. */
+#define AXIS_PIECE_BYTES ((size_t)128 << 10)
 
 MUTEX_ROLE(axis_order_role);
 
@@ -33,24 +37,29 @@ void *axis_bytes_extend(struct axis_bytes *b, size_t more);
 /* A piece of output: the results from `first` on. */
 struct axis_piece {
     uint64_t first, count;
-    struct axis_bytes bytes; /* taken over */
+    struct axis_bytes bytes; /* taken over; without data where they have been placed */
+    int error;               /* why they could not be placed; 0: nothing is known against it */
     bool refused;            /* the result behind these cannot be had: the output ends here */
     uint64_t refused_index;  /* where in its slice the NaN is */
-    struct axis_piece *next; /* used here alone */
 };
 
 struct axis_order {
-    /* Writes bytes. False on failure: then nothing more is written. */
-    bool (*write)(void *context, const void *bytes, size_t size);
+    /* Writes a piece, as axis_sink.h has it. False on failure: then nothing more is written. */
+    bool (*write)(void *context, uint64_t first, const void *bytes, size_t size, int error);
     /* Says why the output ends. */
     void (*refuse)(void *context, const struct axis_piece *piece);
     void *write_context, *refuse_context;
 
     struct mutex mutex;
     pthread_cond_t room;
-    uint64_t next GUARDED_BY(axis_order_role);              /* the first result not written */
-    struct axis_piece *waiting GUARDED_BY(axis_order_role); /* in order */
+    uint64_t next GUARDED_BY(axis_order_role); /* the first result not written */
+    /* A heap: piece i is before 2 i + 1 and 2 i + 2. */
+    struct axis_piece *waiting GUARDED_BY(axis_order_role);
+    size_t waiting_count GUARDED_BY(axis_order_role), waiting_room GUARDED_BY(axis_order_role);
     size_t waiting_bytes GUARDED_BY(axis_order_role);
+    /* Memory of pieces that have been written. There is room for as many as may wait. */
+    struct axis_bytes *spare GUARDED_BY(axis_order_role);
+    size_t spare_count GUARDED_BY(axis_order_role);
     bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
 };
 
@@ -58,9 +67,9 @@ struct axis_order {
 void axis_order_open(struct axis_order *o);
 void axis_order_close(struct axis_order *o);
 
-/* Hands in a piece. False once something has failed, of which has been told: nobody needs more of
-   them. */
-bool axis_order_put(struct axis_order *o, const struct axis_piece *piece);
+/* Hands in a piece, and makes it an empty one, which may have memory. False once something has
+   failed, of which has been told: nobody needs more of them. */
+bool axis_order_put(struct axis_order *o, struct axis_piece *piece);
 
 /* Makes it one in which something has failed. */
 void axis_order_fail(struct axis_order *o);

@@ -17,8 +17,16 @@ struct axis_sink {
     /* Turns the results of a batch into bytes of output, behind those of *bytes. Any thread. False,
        having printed why, where that cannot be. */
     bool (*render)(void *context, const struct axis_batch *batch, struct axis_bytes *bytes);
-    /* Writes bytes, in order; one thread at a time. False on failure, which may be told later. */
-    bool (*write)(void *context, const void *bytes, size_t size);
+    /* Asked after `begin`: whether results can be placed. */
+    bool (*has_places)(void *context);
+    /* Writes bytes, the results from `first` on, where they belong, whatever has been written. Any
+       thread. False where that cannot be: with why in *error (errno), for `write` to tell, or with
+       0 there, where it may be once all results before these are written. */
+    bool (*place)(void *context, uint64_t first, const void *bytes, size_t size, int *error);
+    /* Writes bytes, the results from `first` on, in order, one thread at a time; none, with a size
+       of 0, of what has been placed. `error`, but for 0, is why they could not be placed: then this
+       fails. False on failure, which it tells, now or later. */
+    bool (*write)(void *context, uint64_t first, const void *bytes, size_t size, int error);
     void *context;
 };
 

@@ -17,9 +17,9 @@
 MUTEX_ROLE(axis_run_role);
 MUTEX_ROLE(axis_group_role);
 
-/* Rows of a strip that are read together, on the CPU, where they are not mapped: so many at least.
- */
-#define AXIS_READ_ROWS 16
+/* Bytes of a strip that are read together, on the CPU, where they are not mapped: the level-2 cache
+   holds them. */
+#define AXIS_READ_BYTES ((size_t)512 << 10)
 
 /* How the input is shared out. */
 enum axis_way {
@@ -52,10 +52,12 @@ struct axis_run {
     uint64_t group_elements; /* of each group */
     size_t group_slices;     /* likewise; of strips, slices that are reduced together */
     struct axis_order order;
+    bool has_places; /* results need not wait for their turn to be written */
 
     _Atomic uint64_t strip; /* the next range of columns that nobody has claimed */
     uint64_t strips;        /* in a block; each is of strip_columns, the last of fewer */
     uint64_t strip_columns;
+    size_t mapped_slices;      /* group_slices, but of what is mapped */
     _Atomic uint64_t elements; /* that have been reduced */
 
     struct mutex mutex;
@@ -73,6 +75,7 @@ struct axis_worker {
     struct engine_slicer *gpu; /* NULL for none; then the buffer is its */
     struct cpu_slices slices;  /* those that are reduced to their end */
     struct axis_batch batch;
+    struct axis_piece piece; /* of output: neighbours of the batches before */
 
     /* Slices of the group that the worker's last chunk was a part of; and how many elements they
        have: 0 for none. */
@@ -101,10 +104,14 @@ void axis_strips_run(struct axis_worker *w);
    False on failure. */
 bool axis_take_tile(struct axis_worker *w, size_t rows, size_t columns, uint64_t index);
 
-/* Hands in the results of `count` slices that are complete, from the one number `from` of s on. The
-   first is number `first` of all. False on failure, or where nobody needs more. */
+/* Makes output of the results of `count` slices that are complete, from the one number `from` of s
+   on: what the worker has to hand in. The first is number `first` of all. False on failure, or
+   where nobody needs more. */
 bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
                   uint64_t first);
+
+/* Hands in what there is, of which others may be waiting for the rest of. False likewise. */
+bool axis_hand_in(struct axis_worker *w);
 
 /* Frees the groups that are left, after a failure. */
 void axis_groups_close(struct axis_run *run);

@@ -92,12 +92,12 @@ static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
     const uint64_t columns = left < run->strip_columns ? left : run->strip_columns;
     struct chunk chunk = {.index = block * run->group_elements};
     /* A GPU's copies begin in its buffer. */
-    const bool mapped =
-        !w->gpu && source_lend(run->source, chunk.index, (size_t)run->group_elements, &chunk);
+    const bool mapped = !w->gpu && source_lend(run->source, w->number, chunk.index,
+                                               (size_t)run->group_elements, &chunk);
+    const uint64_t most = mapped ? run->mapped_slices : run->group_slices;
     bool good = true;
 
-    for (uint64_t i = 0; i < columns && good; i += run->group_slices) {
-        const uint64_t most = run->group_slices;
+    for (uint64_t i = 0; i < columns && good; i += most) {
         const size_t some = (size_t)(columns - i < most ? columns - i : most);
 
         cpu_slices_clear(&w->slices, some);
@@ -109,10 +109,11 @@ static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
         }
         good = good && axis_deliver(w, &w->slices, 0, some, block * layout->inner + first + i);
     }
-    if (mapped) {
+    good = axis_hand_in(w) && good;
+    if (mapped)
         release_strip(w, &chunk, first, columns);
-        source_count_lent(run->source, columns * layout->length);
-    }
+    if (!w->gpu)
+        source_took(run->source, w->number, columns * layout->length, mapped);
     atomic_fetch_add(&run->elements, columns * layout->length);
     return good;
 }

@@ -21,6 +21,11 @@
 /* The same for a GPU, which takes a chunk at a time. */
 #define BATCH_BYTES_GPU ((size_t)8 << 20)
 
+/* The most results of what is taken in place at a time, where they have to wait for their turn; and
+   the least bytes of it: what a page table maps. */
+#define IN_PLACE_RESULTS ((size_t)128 << 10)
+#define IN_PLACE_LEAST ((size_t)2 << 20)
+
 #define ALIGNMENT 64
 
 static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
@@ -112,8 +117,7 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     task_thread_init(&w->thread);
     w->buffer_size = axis_chunk_bytes(run);
     if (run->way == AXIS_STRIPS && !run->gpu)
-        w->buffer_size =
-            align_up(AXIS_READ_ROWS * run->group_slices * run->info->element_size, ALIGNMENT);
+        w->buffer_size = AXIS_READ_BYTES;
     if (run->gpu && !open_gpu(w))
         return false;
     if (!run->gpu)
@@ -137,6 +141,7 @@ void axis_worker_close(struct axis_worker *w)
     if (w->part.partial)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
+    free(w->piece.bytes.data);
     if (w->gpu)
         engine_get(ENGINE_CUDA)->slices->close(w->gpu);
     else
@@ -151,30 +156,75 @@ static bool fail(struct axis_worker *w)
     return false;
 }
 
+/* Writes what there is to hand in where it belongs, if that can be done before its turn comes. The
+   last result waits for its turn: as long as any is missing, a file is shorter than its header
+   says. */
+static void place_early(struct axis_worker *w, struct axis_bytes *own)
+{
+    const struct axis_sink *sink = w->run->sink;
+    struct axis_piece *piece = &w->piece;
+
+    if (!w->run->has_places || piece->first + piece->count == w->run->layout->results)
+        return;
+    if (!sink->place(sink->context, piece->first, piece->bytes.data, piece->bytes.size,
+                     &piece->error) &&
+        piece->error == 0)
+        return;
+    *own = piece->bytes;
+    own->size = 0;
+    piece->bytes = (struct axis_bytes){0};
+}
+
+bool axis_hand_in(struct axis_worker *w)
+{
+    struct axis_bytes own = {0};
+
+    if (w->piece.count == 0 && !w->piece.refused)
+        return !w->failed;
+    place_early(w, &own);
+    if (!axis_order_put(&w->run->order, &w->piece))
+        w->failed = true;
+    if (own.data) {
+        free(w->piece.bytes.data);
+        w->piece.bytes = own;
+    }
+    return !w->failed;
+}
+
 bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
                   uint64_t first)
 {
     struct axis_run *run = w->run;
     struct axis_batch *b = &w->batch;
+    struct axis_piece *piece = &w->piece;
 
     for (size_t i = 0; i < count; i += b->room) {
         const size_t some = count - i < b->room ? count - i : b->room;
-        struct axis_piece piece = {.first = first + i};
+        size_t before;
 
-        axis_batch_finish(b, s, from + i, some, piece.first);
-        if (!run->sink->render(run->sink->context, b, &piece.bytes)) {
-            free(piece.bytes.data);
+        if (piece->first + piece->count != first + i && !axis_hand_in(w))
+            return false;
+        if (piece->count == 0)
+            piece->first = first + i;
+        /* All at once: to grow is to copy. Without memory the sink says so. */
+        if (!piece->bytes.data)
+            (void)axis_bytes_extend(&piece->bytes, AXIS_PIECE_BYTES);
+        axis_batch_finish(b, s, from + i, some, first + i);
+        before = piece->bytes.size;
+        if (!run->sink->render(run->sink->context, b, &piece->bytes)) {
+            piece->bytes.size = before;
+            (void)axis_hand_in(w);
             axis_order_fail(&run->order);
             w->failed = true;
             return false;
         }
-        piece.count = b->count;
-        piece.refused = b->refused;
-        piece.refused_index = b->refused_index;
-        if (!axis_order_put(&run->order, &piece)) {
-            w->failed = true;
+        piece->count += b->count;
+        piece->refused = b->refused;
+        piece->refused_index = b->refused_index;
+        if ((piece->refused ||
+             piece->bytes.size + (piece->bytes.size - before) > AXIS_PIECE_BYTES) &&
+            !axis_hand_in(w))
             return false;
-        }
     }
     return true;
 }
@@ -543,6 +593,19 @@ static bool take_chunk(struct axis_worker *w, const struct chunk *chunk)
     return good;
 }
 
+/* Bytes that a worker takes in place at a time: so few that not many results wait for their turn.
+ */
+static size_t in_place_bytes(const struct axis_run *run)
+{
+    const size_t most = engine_cpu.in_place_bytes;
+    const uint64_t slice = run->layout->length * run->info->element_size;
+
+    if (run->has_places || slice >= most / IN_PLACE_RESULTS)
+        return most;
+    return slice < IN_PLACE_LEAST / IN_PLACE_RESULTS ? IN_PLACE_LEAST
+                                                     : (size_t)slice * IN_PLACE_RESULTS;
+}
+
 void axis_worker_run(struct axis_worker *w)
 {
     struct axis_run *run = w->run;
@@ -554,16 +617,18 @@ void axis_worker_run(struct axis_worker *w)
     /* A GPU's copies begin in its buffer. */
     if (!w->gpu)
         request.in_place =
-            run->options->chunk_size ? run->options->chunk_size : engine_cpu.in_place_bytes;
+            run->options->chunk_size ? run->options->chunk_size : in_place_bytes(run);
     while (!w->failed) {
         switch (source_next(run->source, &request, &chunk)) {
         case SOURCE_CHUNK:
             w->failed = !take_chunk(w, &chunk);
+            w->failed = !axis_hand_in(w) || w->failed;
             source_release(run->source, w->number, &chunk);
             axis_order_wait(&run->order);
             continue;
         case SOURCE_END:
             w->failed = !flush_part(w);
+            w->failed = !axis_hand_in(w) || w->failed;
             return;
         case SOURCE_FAILED:
             w->failed = true;

@@ -171,14 +171,20 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
     return source_pread_all(s, elements, count * size, offset);
 }
 
-bool source_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk)
+bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
+                 struct chunk *chunk)
 {
-    return s->ops->lend && s->ops->lend(s, index, count, chunk);
+    return s->ops->lend && s->ops->lend(s, worker, index, count, chunk);
 }
 
-void source_count_lent(struct source *s, uint64_t count)
+void source_took(struct source *s, unsigned worker, uint64_t count, bool lent)
 {
-    source_count(s, count * s->info.element_size, 0);
+    const uint64_t bytes = count * s->info.element_size;
+
+    if (lent)
+        source_count(s, bytes, 0);
+    if (s->ops->took)
+        s->ops->took(s, worker, bytes);
 }
 
 bool source_check_end(struct source *s, uint64_t size)

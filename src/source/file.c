@@ -366,16 +366,33 @@ static void release_done(struct claim *claim)
     claim->done = claim->done_end = NULL;
 }
 
-static bool file_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk)
+static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
+                      struct chunk *chunk)
 {
     const struct file_state *f = s->state;
+    struct claim *claim = &f->claims[worker];
+    uint64_t most;
     size_t size;
 
     if (!f->map)
         return false;
+    if (s->info.uncached == 0) {
+        claim->handed_at = clock_now();
+        if (ways_next(&claim->ways, &most) == WAY_COPIED)
+            return false;
+    }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
     chunk->data = f->map + file_place(s, 0, index, &size);
     return true;
+}
+
+static void file_took(struct source *s, unsigned worker, uint64_t bytes)
+{
+    const struct file_state *f = s->state;
+    struct claim *claim = &f->claims[worker];
+
+    claim->handed_size = bytes;
+    note_cost(claim);
 }
 
 /* A mapped chunk is done with. Its pages go together with those of the chunks before it. */
@@ -528,6 +545,7 @@ bool file_source_open(struct source *s, unsigned workers)
                                           .release = file_release,
                                           .lost = file_lost,
                                           .lend = file_lend,
+                                          .took = file_took,
                                           .close = file_close};
     struct file_state *f = file_state(s, workers);
 

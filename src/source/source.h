@@ -272,13 +272,14 @@ bool source_read_at(struct source *s, uint64_t index, size_t count, void *elemen
    elements come in the file's byte order. */
 bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements);
 
-/* Lends `count` elements from the one numbered `index` on, of a source that is random, where they
-   are mapped: as a mapped chunk, whose parts may be released. Any worker may call it at any time.
-   False where they are not; then source_read_range reads them. */
-bool source_lend(struct source *s, uint64_t index, size_t count, struct chunk *chunk);
+/* Lends a worker `count` elements from the one numbered `index` on, of a source that is random,
+   where they are mapped: as a mapped chunk, whose parts may be released. False where they are not,
+   or to read them costs less; then source_read_range reads them. */
+bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
+                 struct chunk *chunk);
 
-/* Counts elements that were lent as read. */
-void source_count_lent(struct source *s, uint64_t count);
+/* So many of the elements that the worker last asked to be lent have been taken, lent or read. */
+void source_took(struct source *s, unsigned worker, uint64_t count, bool lent);
 
 /* After all workers saw the end: whether that was the whole input. */
 enum source_verdict source_finish(struct source *s);

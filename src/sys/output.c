@@ -93,6 +93,53 @@ FILE *output_open(const char *path)
     return out;
 }
 
+bool output_has_places(FILE *out)
+{
+    struct stat status;
+
+    return fflush(out) == 0 && fstat(fileno(out), &status) == 0 && !S_ISFIFO(status.st_mode) &&
+           lseek(fileno(out), 0, SEEK_CUR) >= 0;
+}
+
+void output_cut(FILE *out, uint64_t size)
+{
+    struct stat status;
+
+    if (fstat(fileno(out), &status) == 0 && S_ISREG(status.st_mode) &&
+        (uint64_t)status.st_size > size)
+        (void)!ftruncate(fileno(out), (off_t)size);
+}
+
+bool output_place(FILE *out, const void *bytes, size_t size, uint64_t offset)
+{
+    const unsigned char *from = bytes;
+
+    while (size > 0) {
+        const ssize_t n = pwrite(fileno(out), from, size, (off_t)offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            errno = n < 0 ? errno : ENOSPC;
+            return false;
+        }
+        from += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* Bytes that are a lot. */
+#define LARGE ((size_t)32 << 10)
+
+bool output_put(FILE *out, const void *bytes, size_t size)
+{
+    if (size < LARGE)
+        return size == 0 || fwrite(bytes, 1, size, out) == size;
+    return fflush(out) == 0 && output_write(fileno(out), bytes, size);
+}
+
 bool output_close(FILE *out, const char *path)
 {
     bool good;

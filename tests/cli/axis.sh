@@ -287,6 +287,50 @@ is 'an array of what would be overwritten' 1 '' \
     'gpureduce: broken/2.safetensors: is the input, which --output would overwrite'
 ok 'which is left as well' cmp broken/2.safetensors model/2.safetensors
 
+# Many results, which are the elements: written in any order, in order, and as lines. A run that
+# fails leaves those before the first that is missing.
+for _ in 1 2 3 4 5 6 7 8; do
+    head -c 262144 "$program"
+done >many.i32
+asked='-q --axis=1 --shape=-1,1 -t i32 --format=raw -o min'
+# starts FILE OTHER LEAST MOST: the results in a .npy, of so many bytes, are those that OTHER begins with.
+# shellcheck disable=SC2317 # `ok` calls it
+starts() {
+    bytes=$(($(wc -c <"$1") - 128))
+    [ "$bytes" -ge "$3" ] && [ "$bytes" -le "$4" ] && tail -c +129 "$1" | cmp -n "$bytes" - "$2"
+}
+for way in '-j 1' '-j 3' '-j 3 --chunk-size=4096' '-j 16 --chunk-size=50000'; do
+    # shellcheck disable=SC2086 # several words, here and below
+    run $asked $way --output=many.npy many.i32
+    ok "many results, $way" starts many.npy many.i32 2097152 2097152
+    # shellcheck disable=SC2086
+    shell "gpureduce $asked $way --output=/dev/stdout many.i32 | tail -c +129 | cmp - many.i32"
+    is "into a pipe, $way" 0 ''
+    # shellcheck disable=SC2086
+    shell "gpureduce $asked $way many.i32 >lines; od -An -v -w4 -td4 many.i32 | tr -d ' ' | cmp - lines"
+    is "as lines, $way" 0 ''
+done
+{
+    head -c 600004 /dev/zero
+    printf '\000\000\300\177'
+    head -c 300000 /dev/zero
+} >late.f32
+for way in '-j 1' '-j 3' '-j 3 --chunk-size=4096'; do
+    # shellcheck disable=SC2086
+    run -q --axis=1 --shape=-1,1 --nan=error -o min $way --output=late.npy late.f32
+    is "a late NaN, $way" 1 '' 'gpureduce: late.f32: element 150001,0 is a NaN'
+    ok 'and what is before it' starts late.npy /dev/zero 600004 600004
+done
+(
+    ulimit -f 1000
+    # shellcheck disable=SC2086
+    exec "$GPUREDUCE" $asked -j 3 --chunk-size=4096 --output=limited.npy many.i32
+) >out 2>err
+status=$?
+command='ulimit -f 1000; gpureduce --output=limited.npy'
+is 'a limit of the size' 1 '' 'gpureduce: limited.npy: File too large'
+ok 'and what is before it' starts limited.npy many.i32 1 1023872
+
 # More threads than the C library keeps the stacks of: each is waited for once.
 head -c 65536 /dev/zero >zeros
 run -q --axis=0 --shape=128,128 -o sum -j 16 --chunk-size=4096 zeros

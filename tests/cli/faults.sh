@@ -220,6 +220,33 @@ $expected" 'gpureduce: warning: large: cannot start a thread: reducing without o
         done
     fi
 
+    # Results along an axis, into a file, in any order: here they are the elements. What a run that
+    # fails or is killed leaves ends before the first that is missing, or is too short.
+    # starts LEAST MOST: there are so many bytes of results, which are those that `small` begins with.
+    # shellcheck disable=SC2317 # `ok` calls it
+    starts() {
+        bytes=$(($(wc -c <axis.npy) - 128))
+        [ "$bytes" -ge "$1" ] && [ "$bytes" -le "$2" ] && tail -c +129 axis.npy | cmp -n "$bytes" - small
+    }
+    asked="-q --axis=1 --shape=-1,1 -t i32 -o min -j 3 --chunk-size=65536 --output=$work/axis.npy small"
+    # shellcheck disable=SC2086 # several words, here and below
+    inject pwrite64:error=EINTR:when=1+2 "$work/axis.npy" $asked
+    is 'results: interrupted' 0 ''
+    ok 'and written' starts 3000000 3000000
+    # shellcheck disable=SC2086
+    inject pwrite64:error=EINVAL:when=2 "$work/axis.npy" $asked -j 1
+    is 'results: some not out of order' 0 ''
+    ok 'and written' starts 3000000 3000000
+    for fault in EIO:when=3 ENOSPC:when=5+; do
+        # shellcheck disable=SC2086
+        inject "pwrite64:error=$fault" "$work/axis.npy" $asked
+        fails_like "results: $fault" "$work/axis.npy: .*"
+        ok 'and those before' starts 0 2999999
+    done
+    # shellcheck disable=SC2086
+    inject pwrite64:signal=KILL:when=5 "$work/axis.npy" $asked
+    ok 'results: killed' test "$((status > 128)):$(($(wc -c <axis.npy) < 3000128))" = 1:1
+
     # Standard output.
     inject write,writev:error=EIO "$work/out" -q -o sum large
     fails 'EIO on output' 'standard output: Input/output error'
@@ -283,6 +310,7 @@ if [ -n "$sanitizer$CHECK_UNDER$emulated" ]; then
     skip 'limits on memory' 'sanitizers, valgrind and emulators need much of it'
 else
     # starts KILOBYTES: whether the program can be loaded.
+    # shellcheck disable=SC2317 # `ok` calls it
     starts() {
         sh -c "ulimit -v $1; gpureduce --version" >/dev/null 2>&1
     }
