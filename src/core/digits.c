@@ -182,21 +182,28 @@ void digits_subtract_square(uint32_t *digit, int n, const uint32_t *root, int m)
 /* Bits of a root that are worked out: more than the 53 that are kept, the one that decides, and few
    enough for a remainder of 64 bits. */
 #define ROOT_BITS 60
+#define LOWER_BITS (2 * ROOT_BITS - 64)
 
 /* Two bits of the number for one of the root, as by hand. */
 double digits_square_root(const uint32_t *digit, int n, int lsb_exponent, bool sticky)
 {
     int top = highest_bit(digit, n), last;
-    uint64_t root = 0, rest = 0;
+    uint64_t root = 0, rest = 0, upper, lower;
     uint32_t result[2];
 
     if (top < 0)
         return 0;
     last = (top / 2 - ROOT_BITS + 1) * 2;
-    for (int bit = last + 2 * ROOT_BITS - 2; bit >= last; bit -= 2) {
+    /* The number's bits from the highest on, 64 and the rest, each with the next ones on top. */
+    upper = bits_between(digit, n, last + LOWER_BITS, last + LOWER_BITS + 63);
+    lower = last + LOWER_BITS > 0 ? bits_between(digit, n, last, last + LOWER_BITS - 1) : 0;
+    lower <<= 64 - LOWER_BITS;
+    for (int i = 0; i < ROOT_BITS; i++) {
         uint64_t taken = 4 * root + 1;
 
-        rest = 4 * rest + 2 * bit_at(digit, n, bit + 1) + bit_at(digit, n, bit);
+        rest = 4 * rest + (upper >> 62);
+        upper = upper << 2 | lower >> 62;
+        lower <<= 2;
         root = 2 * root + (rest >= taken);
         if (rest >= taken)
             rest -= taken;

@@ -314,6 +314,47 @@ static int compare_with_integer(double x, struct integer b)
     return order != 0 || size == whole ? order : signbit(x) ? -1 : 1;
 }
 
+/* The bits of a float of a type narrower than binary64, which has the value x. */
+static uint64_t narrow_bits(const struct element_format *format, double x)
+{
+    const uint64_t bits = exact_bits(x), fraction = bits & 0xfffffffffffffu;
+    const uint64_t sign = bits >> 63 << (8 * format->size - 1);
+    const int exponent = (int)(bits >> 52 & 0x7ff) - 1023, kept = format->significant_bits - 1;
+
+    if (bits << 1 == 0)
+        return sign;
+    if (exponent > format->exponent_max) /* an infinity */
+        return sign | (uint64_t)(format->exponent_max - format->exponent_min + 2) << kept;
+    if (exponent >= format->exponent_min)
+        return sign | (uint64_t)(exponent - format->exponent_min + 1) << kept |
+               fraction >> (52 - kept);
+    return sign | (fraction | UINT64_C(1) << 52) >> (52 - kept + format->exponent_min - exponent);
+}
+
+bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits)
+{
+    const struct element_format *format = &element_formats[type];
+
+    switch (format->kind) {
+    case ELEMENT_IEEE:
+    case ELEMENT_FINITE:
+        *bits = type == ELEMENT_F64 ? exact_bits(exact_key_value(key))
+                                    : narrow_bits(format, exact_key_value(key));
+        return true;
+    case ELEMENT_SIGNED:
+    case ELEMENT_UNSIGNED:
+        *bits = (uint64_t)key;
+        if (type == ELEMENT_U64)
+            *bits += UINT64_C(1) << 63;
+        if (format->size < sizeof *bits)
+            *bits &= (UINT64_C(1) << 8 * format->size) - 1;
+        return true;
+    case ELEMENT_TRUTH:
+        break;
+    }
+    return false;
+}
+
 int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b)
 {
     const bool a_integer = element_is_integer(a_type), b_integer = element_is_integer(b_type);

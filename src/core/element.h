@@ -199,6 +199,10 @@ double element_key_value(enum element_type type, int64_t key);
 /* The same for a key of an integer type, exactly. */
 struct integer element_key_integer(enum element_type type, int64_t key);
 
+/* Sets the bits of an element that has this key. False where there may be others: of truth values,
+   which any byte but 0 is 1 of. */
+bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits);
+
 /* Compares the values of two keys, each of its own type, exactly: below 0, 0 or above 0 as `a` is
    less than, the same as or greater than `b`. -0 comes before +0, which is the integer 0, too. */
 int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b);

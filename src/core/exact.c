@@ -66,21 +66,46 @@ void exact_merge(struct exact *e, const struct exact *other)
     exact_carry(e);
 }
 
+/* Carries the digits from number `low` up to before number `top`, or their negatives, into n, the
+   others of which are 0. Returns whether they are less than 0: then these digits say nothing. */
+static bool carry_into(uint32_t *digit, int n, const int64_t *from, int low, int top, bool negate)
+{
+    int64_t carry = 0;
+    int i;
+
+    for (i = low; i < top; i++) {
+        const int64_t sum = (negate ? -from[i] : from[i]) + carry;
+
+        digit[i] = (uint32_t)exact_keep(sum);
+        carry = exact_carry_out(sum);
+    }
+    for (; i < n && carry > 0; i++) {
+        digit[i] = (uint32_t)exact_keep(carry);
+        carry = exact_carry_out(carry);
+    }
+    return carry < 0;
+}
+
+/* The magnitude of n digits; most of them are 0, and are not looked at twice. Returns whether they
+   are negative. */
+static bool magnitude_of(uint32_t *digit, const int64_t *from, int n)
+{
+    int low = 0, top = n;
+
+    memset(digit, 0, (size_t)n * sizeof *digit);
+    while (top > 0 && from[top - 1] == 0)
+        top--;
+    while (low < top && from[low] == 0)
+        low++;
+    if (!carry_into(digit, n, from, low, top, false))
+        return false;
+    (void)carry_into(digit, n, from, low, top, true);
+    return true;
+}
+
 bool exact_magnitude(const struct exact *e, uint32_t digit[EXACT_DIGITS])
 {
-    struct exact carried = *e;
-    bool negative;
-
-    exact_carry(&carried);
-    negative = carried.digit[EXACT_DIGITS - 1] < 0;
-    if (negative) {
-        for (int i = 0; i < EXACT_DIGITS; i++)
-            carried.digit[i] = -carried.digit[i];
-        exact_carry(&carried);
-    }
-    for (int i = 0; i < EXACT_DIGITS; i++)
-        digit[i] = (uint32_t)carried.digit[i];
-    return negative;
+    return magnitude_of(digit, e->digit, EXACT_DIGITS);
 }
 
 void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negative)
@@ -254,11 +279,7 @@ void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other)
 
 void exact_wide_digits(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
 {
-    struct exact_wide carried = *e;
-
-    wide_carry(&carried);
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-        digit[i] = (uint32_t)carried.digit[i];
+    (void)magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
 }
 
 void exact_wide_set(struct exact_wide *e, const uint32_t digit[EXACT_WIDE_DIGITS])
@@ -281,17 +302,5 @@ void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *ot
 
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
 {
-    struct exact_wide carried = *e;
-    bool negative;
-
-    wide_carry(&carried);
-    negative = carried.digit[EXACT_WIDE_DIGITS - 1] < 0;
-    if (negative) {
-        for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-            carried.digit[i] = -carried.digit[i];
-        wide_carry(&carried);
-    }
-    for (int i = 0; i < EXACT_WIDE_DIGITS; i++)
-        digit[i] = (uint32_t)carried.digit[i];
-    return negative;
+    return magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
 }

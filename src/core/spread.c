@@ -73,41 +73,79 @@ void spread_take_element(struct partial *p, enum element_type type, const void *
 
 struct quotient {
     uint32_t digit[DIGITS];
-    bool sticky; /* something is left below the digits */
+    int low, top; /* those from `top` on are 0, and those below `low` are not looked at */
+    bool sticky;  /* something is left below the digits, or below `low` */
 };
+
+/* Digits that a quotient begins with, at most, unless its last one is the first there is. Two
+   divisors take up to 4 of them: 7 whole ones are left, and a root wants 120 bits. */
+#define KEPT 12
 
 static void begin_with_squares(struct quotient *q, const struct partial *p)
 {
     memset(q, 0, sizeof *q);
     exact_wide_digits(&p->squares, q->digit + BELOW);
+    q->top = DIGITS;
+}
+
+/* Leaves leading zeros out. */
+static void trim(struct quotient *q)
+{
+    while (q->top > q->low && q->digit[q->top - 1] == 0)
+        q->top--;
+}
+
+/* Leaves out also what decides no more than whether anything is left. */
+static void shorten(struct quotient *q)
+{
+    trim(q);
+    for (; q->low < q->top - KEPT; q->low++)
+        q->sticky |= q->digit[q->low] != 0;
 }
 
 static void divide(struct quotient *q, uint64_t divisor)
 {
-    q->sticky |= digits_divide(q->digit, DIGITS, divisor) != 0;
+    shorten(q);
+    if (q->top > q->low)
+        q->sticky |= digits_divide(q->digit + q->low, q->top - q->low, divisor) != 0;
 }
 
-static double rounded(const struct quotient *q)
+static double rounded(struct quotient *q)
 {
-    return digits_round(q->digit, DIGITS, LSB_EXPONENT, q->sticky, false);
+    shorten(q);
+    return digits_round(q->digit + q->low, q->top - q->low, LSB_EXPONENT + 32 * q->low, q->sticky,
+                        false);
 }
 
-static double rounded_root(const struct quotient *q)
+static double rounded_root(struct quotient *q)
 {
-    return digits_square_root(q->digit, DIGITS, LSB_EXPONENT, q->sticky);
+    shorten(q);
+    return digits_square_root(q->digit + q->low, q->top - q->low, LSB_EXPONENT + 32 * q->low,
+                              q->sticky);
 }
 
-/* The variance: (n sum x^2 - (sum x)^2) / (n (n - ddof)). The numerator is an integer, and not
-   negative, by the inequality of Cauchy and Schwarz. Dividing in two steps gives the quotient and
-   tells whether anything is left, as dividing by the product would. */
+/* The variance: (n sum x^2 - (sum x)^2) / (n (n - ddof)), of q, which are the squares. The
+   numerator is an integer, and not negative, by the inequality of Cauchy and Schwarz. Dividing in
+   two steps gives the quotient and tells whether anything is left, as dividing by the product
+   would. */
 static void variance(struct quotient *q, const struct partial *p, uint64_t n, uint64_t ddof)
 {
     uint32_t sum[EXACT_DIGITS];
+    int first = 0, low = 0, top = EXACT_DIGITS;
 
-    begin_with_squares(q, p);
-    digits_multiply(q->digit, DIGITS, n);
+    trim(q);
+    while (first < q->top && q->digit[first] == 0)
+        first++;
+    /* 64 bits are two digits, and there are as many above those of the squares. */
+    q->top = q->top + 2 < DIGITS ? q->top + 2 : DIGITS;
+    digits_multiply(q->digit + first, q->top - first, n);
     (void)exact_magnitude(&p->sum, sum);
-    digits_subtract_square(q->digit + BELOW, DIGITS - BELOW, sum, EXACT_DIGITS);
+    while (top > 0 && sum[top - 1] == 0)
+        top--;
+    while (low < top && sum[low] == 0)
+        low++;
+    digits_subtract_square(q->digit + BELOW + 2 * low, DIGITS - BELOW - 2 * low, sum + low,
+                           top - low);
     divide(q, n);
     divide(q, n - ddof);
 }
@@ -184,31 +222,36 @@ static void finish_extremes(const struct partial *p, const struct spread_terms *
 }
 
 /* The results that come of squares, where all elements are finite; there are n. */
-static void finish_squares(const struct partial *p, uint64_t n, uint64_t ddof,
+static void finish_squares(const struct partial *p, uint64_t n, const struct spread_terms *terms,
                            struct result *result)
 {
-    struct quotient q;
+    struct quotient squares, q = {.sticky = false};
 
     result->sumsq = result->l2 = 0;
     if (p->squares.pending > 0) {
-        begin_with_squares(&q, p);
+        begin_with_squares(&squares, p);
+        q = squares;
         result->sumsq = rounded(&q);
-        result->l2 = rounded_root(&q);
+        if (!(terms->unwanted & SPREAD_L2))
+            result->l2 = rounded_root(&q);
     }
     if (n == 0)
         return;
-    if (result->l2 == 0) { /* all are zero, or nobody asked: then nothing of this is used */
+    if (q.top == q.low &&
+        !q.sticky) { /* all are zero, or nobody asked: then nothing of this is used */
         result->rms = 0;
-        result->var = result->std = n > ddof ? 0 : NAN;
+        result->var = result->std = n > terms->ddof ? 0 : NAN;
         return;
     }
     divide(&q, n);
-    result->rms = rounded_root(&q);
-    if (n <= ddof)
+    if (!(terms->unwanted & SPREAD_RMS))
+        result->rms = rounded_root(&q);
+    if (n <= terms->ddof)
         return;
-    variance(&q, p, n, ddof);
-    result->var = rounded(&q);
-    result->std = rounded_root(&q);
+    variance(&squares, p, n, terms->ddof);
+    result->var = rounded(&squares);
+    if (!(terms->unwanted & SPREAD_STD))
+        result->std = rounded_root(&squares);
 }
 
 void spread_finish(const struct partial *p, const struct spread_terms *terms, struct result *result)
@@ -230,7 +273,7 @@ void spread_finish(const struct partial *p, const struct spread_terms *terms, st
         return;
     }
     result->l1 = p->absolute.pending > 0 ? exact_round(&p->absolute) : 0;
-    finish_squares(p, n, terms->ddof, result);
+    finish_squares(p, n, terms, result);
 }
 
 const char *spread_difference(const struct result *a, const struct result *b, unsigned wants)

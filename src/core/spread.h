@@ -17,8 +17,12 @@
 /* The bits of PARTIAL_ALL that only this module's results need. */
 #define SPREAD_WANTS (PARTIAL_SQUARES | PARTIAL_ABSOLUTE | PARTIAL_SMALL | PARTIAL_NEGATIVE)
 
+/* Roots, which take as long as all else. */
+enum spread_root { SPREAD_L2 = 1, SPREAD_RMS = 2, SPREAD_STD = 4 };
+
 /* How results are finished. */
 struct spread_terms {
+    unsigned unwanted;          /* spread_root bits: what need not be set */
     bool skip_nan;              /* as partial_finish takes it */
     uint64_t ddof;              /* what is taken off the count that a variance is divided by */
     enum element_type type;     /* of absmax, absmin and range, where they are floats */

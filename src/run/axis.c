@@ -29,7 +29,7 @@
 #define STRIP_READ_BYTES ((size_t)64 << 10)
 _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels have their rows");
 /* Columns, where each has a whole partial result. */
-#define STRIP_PIECE_SLOW 256
+#define STRIP_PIECE_SLOW 1024
 
 /* Columns that a GPU reduces together: as many as fit a chunk with all their rows, so that what was
    found of each comes back once. At most ENGINE_SLICES_MAX, and, of long columns, so many at least:
@@ -97,7 +97,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
                          : fast   ? STRIP_PIECE_BYTES / run->info->element_size
                                   : STRIP_PIECE_SLOW;
     const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
-    const uint64_t most = OWN_COLUMNS_MOST / OWN_COLUMNS * own;
+    const uint64_t most = fast ? OWN_COLUMNS_MOST : 2 * own;
     const bool random = source_is_random(run->source);
     bool few; /* strips */
 

@@ -38,11 +38,27 @@ static size_t value_size(enum axis_kind kind)
     return sizeof(struct integer);
 }
 
+/* The roots that nobody asked for. */
+static unsigned unwanted_roots(const struct axis_plan *plan)
+{
+    unsigned unwanted = SPREAD_L2 | SPREAD_RMS | SPREAD_STD;
+
+    for (size_t i = 0; i < plan->operation_count; i++) {
+        const size_t member = plan->operations[i]->member;
+
+        unwanted &= ~(unsigned)(member == MEMBER(l2)    ? SPREAD_L2
+                                : member == MEMBER(rms) ? SPREAD_RMS
+                                : member == MEMBER(std) ? SPREAD_STD
+                                                        : 0);
+    }
+    return unwanted;
+}
+
 bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t room)
 {
     bool good = true;
 
-    *b = (struct axis_batch){.plan = plan, .room = room};
+    *b = (struct axis_batch){.plan = plan, .room = room, .unwanted = unwanted_roots(plan)};
     for (size_t i = 0; i < plan->operation_count && good; i++) {
         b->values[i].number = calloc(room, value_size(axis_kind(plan->operations[i], plan->type)));
         good = b->values[i].number;
@@ -72,8 +88,11 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     }
     partial_finish_types(p, &types, skip, &result);
     spread_finish(p,
-                  &(struct spread_terms){
-                      .skip_nan = skip, .ddof = plan->ddof, .type = plan->type, .types = types},
+                  &(struct spread_terms){.unwanted = b->unwanted,
+                                         .skip_nan = skip,
+                                         .ddof = plan->ddof,
+                                         .type = plan->type,
+                                         .types = types},
                   &result);
     for (size_t j = 0; j < plan->operation_count; j++) {
         const struct operation *op = plan->operations[j];

@@ -26,6 +26,10 @@
 #define IN_PLACE_RESULTS ((size_t)128 << 10)
 #define IN_PLACE_LEAST ((size_t)2 << 20)
 
+/* The rows of a chunk of columns without kernels, or its bytes. */
+#define TALL_ROWS 512
+#define TALL_BYTES ((size_t)2 << 20)
+
 #define ALIGNMENT 64
 
 static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
@@ -60,10 +64,15 @@ static enum cpu_slices_kind kind_of(const struct axis_run *run)
     return run->way == AXIS_ROWS ? CPU_SLICES_ROWS : CPU_SLICES_COLUMNS;
 }
 
+static bool is_fast(const struct axis_run *run)
+{
+    return cpu_slices_are_fast(run->plan->type, run->plan->wants);
+}
+
 /* How many slices a worker reduces together. */
 static size_t batch_room(const struct axis_run *run)
 {
-    const bool fast = cpu_slices_are_fast(run->plan->type, run->plan->wants);
+    const bool fast = is_fast(run);
     const size_t most = run->gpu ? (fast ? ENGINE_SLICES_MAX : BATCH_ROWS)
                         : fast   ? BATCH_ROWS
                                  : BATCH_ROWS_SLOW;
@@ -75,6 +84,14 @@ static size_t batch_room(const struct axis_run *run)
         return run->way == AXIS_ROWS ? room : run->group_slices;
     room = most / run->group_slices;
     return run->way == AXIS_SHARED ? 1 : (room ? room : 1) * run->group_slices;
+}
+
+/* Bytes of chunks of columns without kernels: these are turned into rows, which should be long. */
+static size_t tall_bytes(const struct axis_run *run)
+{
+    const uint64_t bytes = run->layout->inner * run->info->element_size * TALL_ROWS;
+
+    return align_up(bytes < TALL_BYTES ? (size_t)bytes : TALL_BYTES, ALIGNMENT);
 }
 
 /* Opens the GPU's part of a worker, and has its buffer. */
@@ -118,6 +135,9 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     w->buffer_size = axis_chunk_bytes(run);
     if (run->way == AXIS_STRIPS && !run->gpu)
         w->buffer_size = AXIS_READ_BYTES;
+    if (run->way == AXIS_BLOCKS && !run->gpu && !run->options->chunk_size && !is_fast(run) &&
+        w->buffer_size < tall_bytes(run))
+        w->buffer_size = tall_bytes(run);
     if (run->gpu && !open_gpu(w))
         return false;
     if (!run->gpu)

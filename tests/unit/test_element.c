@@ -6,6 +6,7 @@
 #include "core/element.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -313,6 +314,48 @@ static void check_round(void)
     tap_family_end(&family, "round: zeros, infinities, and beyond the range");
 }
 
+/* The bits of `pattern`, as many as elements of the type have, are those of its key. */
+static void expect_key_bits(struct tap_family *family, enum element_type type, uint64_t pattern)
+{
+    const uint8_t byte = (uint8_t)pattern;
+    const uint16_t half = (uint16_t)pattern;
+    const uint32_t word = (uint32_t)pattern;
+    const size_t size = element_size(type);
+    const void *element = size == 1   ? (const void *)&byte
+                          : size == 2 ? (const void *)&half
+                          : size == 4 ? (const void *)&word
+                                      : (const void *)&pattern;
+    uint64_t bits = 0;
+
+    if (element_is_nan(type, element))
+        return;
+    tap_case(family, element_key_bits(type, element_key(type, element), &bits) && bits == pattern,
+             "%s, 0x%" PRIx64 " becomes 0x%" PRIx64, element_name(type), pattern, bits);
+}
+
+static void check_key_bits(void)
+{
+    struct tap_family family = {0};
+    struct rng r;
+    uint64_t bits;
+
+    rng_seed(&r, 34);
+    for (enum element_type type = 0; type < ELEMENT_TYPES; type++) {
+        const unsigned width = 8 * (unsigned)element_size(type);
+
+        if (type == ELEMENT_BOOL)
+            continue;
+        for (uint64_t i = 0; i < UINT64_C(1) << (width < 16 ? width : 16); i++)
+            expect_key_bits(&family, type, i << (width > 16 ? width - 16 : 0));
+        for (uint64_t i = 0; i < 20000 && width > 16; i++) {
+            expect_key_bits(&family, type, rng_next(&r) >> (64 - width));
+            expect_key_bits(&family, type, i);
+        }
+    }
+    tap_case(&family, !element_key_bits(ELEMENT_BOOL, 1, &bits), "truth values have several");
+    tap_family_end(&family, "the bits of a key");
+}
+
 static void check_swap(void)
 {
     static const size_t sizes[] = {1, 2, 4, 8};
@@ -364,6 +407,7 @@ int main(void)
     check_readings();
     check_load();
     check_round();
+    check_key_bits();
     check_swap();
     return tap_done();
 }

@@ -26,14 +26,31 @@ static void take_all(struct partial *p, enum element_type type, const double *x,
     }
 }
 
+/* How often other results were not the same without some roots. */
+static unsigned roots_changed;
+
 static struct result finish(const struct partial *p, bool skip_nan, uint64_t ddof,
                             enum element_type type)
 {
-    struct spread_terms terms = {skip_nan, ddof, type, partial_types_of(type)};
-    struct result r;
+    struct spread_terms terms = {
+        .skip_nan = skip_nan, .ddof = ddof, .type = type, .types = partial_types_of(type)};
+    struct result r, without;
 
     memset(&r, 0x55, sizeof r); /* nothing may be left as it was */
     spread_finish(p, &terms, &r);
+    /* Roots that are not wanted change nothing else. */
+    for (unsigned i = 0; i < 8; i++) {
+        terms.unwanted = i;
+        spread_finish(p, &terms, &without);
+        if (i & SPREAD_L2)
+            without.l2 = r.l2;
+        if (i & SPREAD_RMS)
+            without.rms = r.rms;
+        if (i & SPREAD_STD)
+            without.std = r.std;
+        if (spread_difference(&r, &without, PARTIAL_ALL))
+            roots_changed++;
+    }
     return r;
 }
 
@@ -422,5 +439,6 @@ int main(void)
     check_multiply();
     check_random();
     check_large_counts();
+    tap_ok(roots_changed == 0, "roots that are not wanted change nothing else");
     return tap_done();
 }

@@ -171,76 +171,74 @@ void cpu_begin_chunk(struct cpu_reducer *r)
     r->last_exponent = 0;
 }
 
-/* Where an element is first among those of a block, by the one pattern of bits that has its key:
-   `count` if it is none of them. */
-#define FIND(bits)                                                                             \
-    static size_t find##bits(const unsigned char *block, size_t count, uint##bits##_t pattern) \
-    {                                                                                          \
-        uint##bits##_t x;                                                                      \
-        size_t i = 0;                                                                          \
-                                                                                               \
-        for (; i < count; i++) {                                                               \
-            memcpy(&x, block + i * sizeof x, sizeof x);                                        \
-            if (x == pattern)                                                                  \
-                break;                                                                         \
-        }                                                                                      \
-        return i;                                                                              \
+/* Elements that are looked at together: compilers make vectors of loops of known length. */
+#define LOOK 64
+
+/* NAME(x, count, bits): how many of `count` elements at x come before the first one with these
+   bits; `count` where there is none. */
+#define LOOK_FOR(NAME, TYPE)                                                \
+    static size_t NAME(const unsigned char *x, size_t count, uint64_t bits) \
+    {                                                                       \
+        const TYPE wanted = (TYPE)bits;                                     \
+        TYPE line[LOOK];                                                    \
+        size_t i = 0;                                                       \
+                                                                            \
+        for (; count - i >= LOOK; i += LOOK) {                              \
+            TYPE found = 0;                                                 \
+                                                                            \
+            memcpy(line, x + i * sizeof *line, sizeof line);                \
+            for (size_t j = 0; j < LOOK; j++)                               \
+                found |= line[j] == wanted;                                 \
+            if (found)                                                      \
+                break;                                                      \
+        }                                                                   \
+        for (; i < count; i++) {                                            \
+            memcpy(line, x + i * sizeof *line, sizeof *line);               \
+            if (line[0] == wanted)                                          \
+                break;                                                      \
+        }                                                                   \
+        return i;                                                           \
     }
+LOOK_FOR(look_for8, uint8_t)
+LOOK_FOR(look_for16, uint16_t)
+LOOK_FOR(look_for32, uint32_t)
+LOOK_FOR(look_for64, uint64_t)
 
-FIND(16)
-FIND(32)
-FIND(64)
-
-/* The bits of a number as a binary32, which holds it exactly. */
-static uint32_t bits_of_f32(double x)
+/* The same for a key, of truth values, which have more bits than values. */
+static size_t look_for_truth(const struct cpu_candidate *c)
 {
-    const float narrow = (float)x;
-    uint32_t bits;
+    size_t i = 0;
 
-    memcpy(&bits, &narrow, sizeof bits);
-    return bits;
-}
-
-/* Finds the candidate's key in its block as a pattern of bits, in an eighth of the time that the
-   keys of its elements take: of a small array that is more than all of its elements take to be
-   added up. Sets *at, to c->count where it is not there. False for types whose patterns are not
-   known. */
-static bool find_pattern(const struct cpu_reducer *r, const struct cpu_candidate *c, size_t *at)
-{
-    const uint64_t integer =
-        (uint64_t)c->key ^ (r->type == ELEMENT_U64 ? (uint64_t)1 << 63 : (uint64_t)0);
-
-    if (r->type == ELEMENT_F64)
-        *at = find64(c->block, c->count, exact_bits(exact_key_value(c->key)));
-    else if (r->type == ELEMENT_F32)
-        *at = find32(c->block, c->count, bits_of_f32(exact_key_value(c->key)));
-    else if (r->type == ELEMENT_BF16)
-        *at = find16(c->block, c->count, (uint16_t)(bits_of_f32(exact_key_value(c->key)) >> 16));
-    else if (!element_is_integer(r->type) || element_size(r->type) == 1)
-        return false;
-    else if (element_size(r->type) == 2)
-        *at = find16(c->block, c->count, (uint16_t)integer);
-    else if (element_size(r->type) == 4)
-        *at = find32(c->block, c->count, (uint32_t)integer);
-    else
-        *at = find64(c->block, c->count, integer);
-    return true;
+    while (i < c->count && element_key(ELEMENT_BOOL, c->block + i) != c->key)
+        i++;
+    return i;
 }
 
 /* The index of the first element of the candidate's block that has its key. */
 static uint64_t locate(const struct cpu_reducer *r, const struct cpu_candidate *c)
 {
-    size_t size = element_size(r->type), at;
+    uint64_t bits;
+    size_t i;
 
-    if (find_pattern(r, c, &at))
-        return at < c->count ? c->index + at : PARTIAL_NO_INDEX;
-    for (size_t i = 0; i < c->count; i++) {
-        const unsigned char *x = c->block + i * size;
-
-        if (!element_is_nan(r->type, x) && element_key(r->type, x) == c->key)
-            return c->index + i;
+    if (!element_key_bits(r->type, c->key, &bits)) {
+        i = look_for_truth(c);
+    } else {
+        switch (element_size(r->type)) {
+        case sizeof(uint8_t):
+            i = look_for8(c->block, c->count, bits);
+            break;
+        case sizeof(uint16_t):
+            i = look_for16(c->block, c->count, bits);
+            break;
+        case sizeof(uint32_t):
+            i = look_for32(c->block, c->count, bits);
+            break;
+        default:
+            i = look_for64(c->block, c->count, bits);
+            break;
+        }
     }
-    return PARTIAL_NO_INDEX;
+    return i < c->count ? c->index + i : PARTIAL_NO_INDEX;
 }
 
 void cpu_end_chunk(struct cpu_reducer *r)

@@ -391,10 +391,8 @@ static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first
         for (size_t i = 0; i < rows; i += RUN_ELEMENTS) {
             const size_t run = rows - i < RUN_ELEMENTS ? rows - i : RUN_ELEMENTS;
 
-            for (size_t row = 0; row < run; row++)
-                for (size_t column = 0; column < count; column++)
-                    memcpy(turned + (column * RUN_ELEMENTS + row) * size,
-                           x + (i + row) * stride + (j + column) * size, size);
+            cpu_slices_turn(turned, RUN_ELEMENTS, x + i * stride + j * size, stride, run, count,
+                            size);
             for (size_t column = 0; column < count; column++)
                 take_run(z, s, first + j + column, turned + column * RUN_ELEMENTS * size, run,
                          index + i);

@@ -94,3 +94,50 @@ void cpu_slices_convert(void *to, const void *from, size_t count, enum element_t
         break; /* are taken as they are */
     }
 }
+
+/* Bytes of a row that are loaded before any of them is stored. */
+#define LINE 64
+
+/* NAME(to, step, from, stride, rows, columns): as cpu_slices_turn. */
+#define TURN(NAME, TYPE)                                                                         \
+    static void NAME(unsigned char *to, size_t step, const unsigned char *from, size_t stride,   \
+                     size_t rows, size_t columns)                                                \
+    {                                                                                            \
+        enum { LINE_COLUMNS = LINE / sizeof(TYPE) };                                             \
+        const size_t whole = columns - columns % LINE_COLUMNS;                                   \
+        TYPE line[LINE_COLUMNS];                                                                 \
+                                                                                                 \
+        for (size_t j = 0; j < whole; j += LINE_COLUMNS)                                         \
+            for (size_t i = 0; i < rows; i++) {                                                  \
+                memcpy(line, from + i * stride + j * sizeof *line, sizeof line);                 \
+                for (size_t k = 0; k < LINE_COLUMNS; k++)                                        \
+                    memcpy(to + ((j + k) * step + i) * sizeof *line, &line[k], sizeof *line);    \
+            }                                                                                    \
+        for (size_t i = 0; i < rows; i++)                                                        \
+            for (size_t j = whole; j < columns; j++)                                             \
+                memcpy(to + (j * step + i) * sizeof *line, from + i * stride + j * sizeof *line, \
+                       sizeof *line);                                                            \
+    }
+TURN(turn8, uint8_t)
+TURN(turn16, uint16_t)
+TURN(turn32, uint32_t)
+TURN(turn64, uint64_t)
+
+void cpu_slices_turn(void *to, size_t step, const void *from, size_t stride, size_t rows,
+                     size_t columns, size_t size)
+{
+    switch (size) {
+    case sizeof(uint8_t):
+        turn8(to, step, from, stride, rows, columns);
+        break;
+    case sizeof(uint16_t):
+        turn16(to, step, from, stride, rows, columns);
+        break;
+    case sizeof(uint32_t):
+        turn32(to, step, from, stride, rows, columns);
+        break;
+    default:
+        turn64(to, step, from, stride, rows, columns);
+        break;
+    }
+}

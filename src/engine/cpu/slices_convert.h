@@ -18,4 +18,9 @@ enum element_type cpu_slices_type(enum element_type type);
    places do not overlap, and have any alignment. */
 void cpu_slices_convert(void *to, const void *from, size_t count, enum element_type type);
 
+/* Turns `rows` rows of `columns` elements of `size` bytes, 1, 2, 4 or 8, that begin `stride` bytes
+   apart, into columns that begin `step` elements apart. */
+void cpu_slices_turn(void *to, size_t step, const void *from, size_t stride, size_t rows,
+                     size_t columns, size_t size);
+
 #endif
