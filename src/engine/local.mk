@@ -12,6 +12,7 @@ library_sources += \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \
 	src/engine/cpu/kernel_integer.h \
+	src/engine/cpu/kernel_integer_slices.h \
 	src/engine/cpu/kernel_products8.h \
 	src/engine/cpu/kernel_rows.h \
 	src/engine/cpu/kernel_slices.h \
@@ -29,6 +30,7 @@ library_sources += \
 	src/engine/cpu/simd.h src/engine/cpu/simd_avx512.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
 	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
+	src/engine/cpu/slices_integer.c src/engine/cpu/slices_integer.h \
 	src/engine/cpu/slices_keys.h \
 	src/engine/cpu/slices_record.c src/engine/cpu/slices_record.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h

@@ -342,6 +342,141 @@ static void check_records(enum cpu_slices_kind kind)
     }
 }
 
+/*
+ * Integers, whose sums and extremes are what a plain loop finds.
+ */
+
+enum fill { FILL_RANDOM, FILL_LEAST, FILL_GREATEST, FILLS };
+
+/* What a plain loop finds of a slice. */
+struct plain {
+    int64_t sum, min, max;
+};
+
+static struct plain plain_of(const struct array *a, size_t slice)
+{
+    struct plain p = {0, INT64_MAX, INT64_MIN};
+
+    for (size_t at = 0; at < a->length; at++) {
+        unsigned char element[8];
+        struct integer x;
+        int64_t value;
+
+        element_of(a, slice, at, element);
+        x = element_load_integer(a->type, element);
+        value = x.negative ? -(int64_t)x.low : (int64_t)x.low;
+        p.sum += value;
+        p.min = value < p.min ? value : p.min;
+        p.max = value > p.max ? value : p.max;
+    }
+    return p;
+}
+
+static bool is_integer(const struct integer *x, int64_t value)
+{
+    return x->known && x->high == 0 && x->low == (uint64_t)(value < 0 ? -value : value) &&
+           x->negative == (value < 0);
+}
+
+static void fill(struct array *a, size_t bytes, enum fill how, struct rng *rng)
+{
+    const size_t size = element_size(a->type);
+    const bool is_signed = element_formats[a->type].kind == ELEMENT_SIGNED;
+    const unsigned char rest = how == FILL_LEAST ? 0 : 0xff;
+    const unsigned char top = !is_signed ? rest : how == FILL_LEAST ? 0x80 : 0x7f;
+
+    for (size_t i = 0; i < bytes; i++) {
+        const bool is_top = i % size == (element_host_is_big() ? 0 : size - 1);
+
+        a->data[i] = how == FILL_RANDOM ? (unsigned char)rng_next(rng) : is_top ? top : rest;
+    }
+}
+
+/* Takes an array of integers in two parts, and compares. */
+static void check_integer_array(struct tap_family *family, const struct array *a,
+                                const struct cpu_kernels *kernels, size_t cut)
+{
+    const struct partial_types types = partial_types_of(a->type);
+    struct cpu_slicer z;
+    struct cpu_slices s;
+
+    if (!cpu_slicer_open(&z, kernels, a->type, a->wants, false) ||
+        !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices))
+        abort();
+    if (cut > 0)
+        take(&z, &s, a, 0, cut);
+    take(&z, &s, a, cut, a->length);
+    for (size_t i = 0; i < a->slices; i++) {
+        const struct plain expected = plain_of(a, i);
+        struct partial p;
+        struct result got;
+        bool good;
+
+        cpu_slices_partial(&s, i, a->length, &p);
+        partial_finish_types(&p, &types, false, &got);
+        good = is_integer(&got.sum_integer, expected.sum);
+        if (a->wants & PARTIAL_EXTREMES)
+            good = good && is_integer(&got.min_integer, expected.min) &&
+                   is_integer(&got.max_integer, expected.max);
+        tap_case(family, good && !z.failed, "%s, %s, %s: slice %zu of %zu, %zu elements",
+                 kernels->name, element_name(a->type),
+                 a->kind == CPU_SLICES_ROWS ? "rows" : "columns", i, a->slices, a->length);
+    }
+    cpu_slices_close(&s);
+    cpu_slicer_close(&z);
+}
+
+/* Lengths and widths around those where kernels change their ways, and past those that fill an
+   accumulator with the least and the greatest elements. */
+static void check_integers(enum element_type type)
+{
+    static const struct {
+        enum cpu_slices_kind kind;
+        size_t slices, length;
+    } shapes[] = {
+        {CPU_SLICES_ROWS, 3, 127},
+        {CPU_SLICES_ROWS, 300, 128},
+        {CPU_SLICES_ROWS, 5, 1000},
+        {CPU_SLICES_ROWS, 2, 255 * 64 + 70},
+        {CPU_SLICES_ROWS, 1, (1 << 20) + 33},
+        {CPU_SLICES_COLUMNS, 64, 1},
+        {CPU_SLICES_COLUMNS, 63, 40},
+        {CPU_SLICES_COLUMNS, 129, 47},
+        {CPU_SLICES_COLUMNS, 1100, 33},
+        {CPU_SLICES_COLUMNS, 32, (1 << 17) + 20},
+    };
+    struct tap_family family = {0};
+    const size_t size = element_size(type);
+    struct rng rng;
+
+    rng_seed(&rng, 53 + (uint64_t)type);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes - SANITIZED;
+         i++) { /* the last is large */
+        struct array a = {.type = type,
+                          .kind = shapes[i].kind,
+                          .slices = shapes[i].slices,
+                          .length = shapes[i].length};
+        const size_t gap = a.kind == CPU_SLICES_COLUMNS ? 5 : 0;
+        const size_t bytes = a.slices * a.length * size + (a.length - 1) * gap;
+
+        a.stride = a.slices * size + gap;
+        a.block = malloc(bytes + 1);
+        if (!a.block)
+            abort();
+        a.data = a.block + 1;
+        for (int how = 0; how < FILLS; how++) {
+            fill(&a, bytes, (enum fill)how, &rng);
+            a.wants = rng_below(&rng, 2) ? PARTIAL_SUM : PARTIAL_SUM | PARTIAL_EXTREMES;
+            for (size_t k = 0; k < cpu_kernels_count; k++)
+                if (cpu_kernels_all[k]->usable())
+                    check_integer_array(&family, &a, cpu_kernels_all[k],
+                                        (size_t)rng_below(&rng, a.length));
+        }
+        free(a.block);
+    }
+    tap_family_end(&family, "%s, sums and extremes", element_name(type));
+}
+
 int main(void)
 {
     check_merge();
@@ -352,5 +487,8 @@ int main(void)
         check_type((enum element_type)t, CPU_SLICES_COLUMNS);
         check_long_columns((enum element_type)t);
     }
+    for (int t = 0; t < ELEMENT_TYPES; t++)
+        if (element_is_integer((enum element_type)t) && element_size((enum element_type)t) <= 4)
+            check_integers((enum element_type)t);
     return tap_done();
 }

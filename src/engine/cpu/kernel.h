@@ -101,6 +101,23 @@ struct cpu_slice_kernels {
 /* Rows that are added to columns together. */
 #define CPU_COLUMN_ROWS 8
 
+/* The same of integers, and the most columns. */
+#define CPU_INTEGER_ROWS 16
+#define CPU_INTEGER_COLUMNS 1024
+
+/* The same for integers of up to 32 bits, whose sums and extremes are integers. `min` is NULL where
+   no extremes are wanted. */
+struct cpu_integer_slices {
+    /* Of `rows` rows of `length` elements each, from 1 to 2^30. */
+    void (*rows)(const void *x, size_t rows, size_t length, int64_t *sum, int64_t *min,
+                 int64_t *max);
+
+    /* Of `columns` columns, at most CPU_INTEGER_COLUMNS and a multiple of what 64 bytes hold, in
+       `rows` rows that begin `stride` bytes apart: from 1 to 2^15. */
+    void (*columns)(const void *x, size_t stride, size_t rows, size_t columns, int64_t *sum,
+                    int64_t *min, int64_t *max);
+};
+
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
    holds them. */
 #define CPU_PIECE_BYTES ((size_t)128 << 10)
@@ -120,6 +137,7 @@ struct cpu_kernels {
     size_t lanes; /* of 32 bits */
     /* Of the types of the first group: sums, and sums and extremes. */
     struct cpu_slice_kernels slice_sums[ELEMENT_FLOATS], slice_extremes[ELEMENT_FLOATS];
+    struct cpu_integer_slices slice_integers[ELEMENT_TYPES]; /* NULL where there are none */
 };
 
 /* All instruction sets that this program was built with, the best first. */

@@ -24,15 +24,16 @@
  * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
  * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
- * reducer_spread.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h
- * and kernel_columns.h the many short sums of slices. Here are the chunks, and the instances: a row
- * for each set of results that there are kernels for.
+ * reducer_spread.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
+ * kernel_columns.h and kernel_integer_slices.h the many short sums of slices. Here are the chunks,
+ * and the instances: a row for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
 #include "engine/cpu/kernel_columns.h"
 #include "engine/cpu/kernel_float8.h"
 #include "engine/cpu/kernel_integer.h"
+#include "engine/cpu/kernel_integer_slices.h"
 #include "engine/cpu/kernel_rows.h"
 #include "engine/cpu/kernel_spread32.h"
 #include "engine/cpu/kernel_spread64.h"
@@ -200,4 +201,11 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
     .lanes = V_LANES,
     .slice_sums = {ELEMENT_FLOAT_TABLE(SLICE_SUMS_ENTRY)},
     .slice_extremes = {ELEMENT_FLOAT_TABLE(SLICE_EXTREMES_ENTRY)},
+    .slice_integers = {[ELEMENT_I8] = {integer_rows_i8, integer_columns_i8},
+                       [ELEMENT_U8] = {integer_rows_u8, integer_columns_u8},
+                       [ELEMENT_BOOL] = {integer_rows_bool, integer_columns_bool},
+                       [ELEMENT_I16] = {integer_rows_i16, integer_columns_i16},
+                       [ELEMENT_U16] = {integer_rows_u16, integer_columns_u16},
+                       [ELEMENT_I32] = {integer_rows_i32, integer_columns_i32},
+                       [ELEMENT_U32] = {integer_rows_u32, integer_columns_u32}},
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/cpu/slices_convert.h"
+#include "engine/cpu/slices_integer.h"
 #include "engine/cpu/slices_keys.h"
 
 /* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
@@ -58,6 +59,19 @@ void cpu_slices_clear(struct cpu_slices *s, size_t count)
         clear_found(s, count);
     for (size_t i = 0; s->records && i < count; i++)
         cpu_slice_record_clear(&s->records[i]);
+}
+
+/* Of rows: makes those up to before number `end` that have not begun ones without elements. */
+static void begin_rows(struct cpu_slices *s, size_t end)
+{
+    for (size_t i = s->filled; i < end; i++) {
+        s->high[i] = s->low[i] = 0;
+        if (s->min) {
+            ((int64_t *)s->min)[i] = INT64_MAX;
+            ((int64_t *)s->max)[i] = INT64_MIN;
+        }
+    }
+    s->filled = s->filled < end ? end : s->filled;
 }
 
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
@@ -121,6 +135,8 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     if (cpu_slices_are_fast(type, wants)) {
         z->fast =
             wants_extremes(wants) ? &kernels->slice_extremes[type] : &kernels->slice_sums[type];
+        if (!z->swap && kernels->slice_integers[z->given].rows)
+            z->integer = &kernels->slice_integers[z->given];
         z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
         if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
             return false;
@@ -358,9 +374,16 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
 {
     const size_t size = element_size(z->given), most = SCRATCH_BYTES / element_size(z->type);
     const unsigned char *x = data;
+    struct cpu_slice_results to;
 
     if (!z->swap && z->given == z->type) {
         take_rows(z, s, first, x, rows, length, index);
+        return;
+    }
+    if (z->integer && length >= SLICES_INTEGER_LENGTH) {
+        begin_rows(s, first + rows);
+        to = results_from(s, first);
+        cpu_slices_integer_rows(z->integer, &to, s->key_size, x, rows, length, size);
         return;
     }
     for (size_t i = 0; i < rows;) {
@@ -550,14 +573,23 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                         size_t stride, size_t rows, size_t columns, uint64_t index)
 {
     const size_t size = element_size(z->given), taken = element_size(z->type);
-    const size_t width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
     const unsigned char *x = data;
-    size_t height;
+    size_t width, height;
 
     if (!z->swap && z->given == z->type) {
         take_columns(z, s, first, x, stride, rows, columns, index);
         return;
     }
+    if (z->integer) {
+        const size_t some = cpu_slices_integer_columns_of(columns, size);
+        const struct cpu_slice_results to = results_from(s, first);
+
+        cpu_slices_integer_columns(z->integer, &to, s->key_size, x, stride, rows, some, size);
+        first += some;
+        x += some * size;
+        columns -= some;
+    }
+    width = columns < SWAPPED_COLUMNS ? columns : SWAPPED_COLUMNS;
     height = SCRATCH_BYTES / taken / (width ? width : 1);
     for (size_t j = 0; j < columns; j += width) {
         const size_t some = columns - j < width ? columns - j : width;
@@ -570,19 +602,6 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
         }
     }
-}
-
-/* Clears rows up to before number `end`, which nothing has cleared. */
-static void begin_rows(struct cpu_slices *s, size_t end)
-{
-    for (size_t i = s->filled; i < end; i++) {
-        s->high[i] = s->low[i] = 0;
-        if (s->min) {
-            ((int64_t *)s->min)[i] = INT64_MAX;
-            ((int64_t *)s->max)[i] = INT64_MIN;
-        }
-    }
-    s->filled = s->filled < end ? end : s->filled;
 }
 
 /* Adds a record to that of a slice. */

@@ -59,9 +59,11 @@ struct cpu_slicer {
     bool swap;               /* elements are of the other byte order */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
-    size_t lanes;                         /* elements of a vector */
-    struct cpu_slices folded;             /* few columns are taken as more, in fewer rows */
-    bool failed;                          /* there was no memory: results are worth nothing */
+    /* Of integers that are taken as such; NULL for others. */
+    const struct cpu_integer_slices *integer;
+    size_t lanes;             /* elements of a vector */
+    struct cpu_slices folded; /* few columns are taken as more, in fewer rows */
+    bool failed;              /* there was no memory: results are worth nothing */
 };
 
 /* Whether there are kernels that find all of `wants` (partial_want bits) in slices. Without them a

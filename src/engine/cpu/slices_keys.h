@@ -37,6 +37,13 @@ static inline int64_t slices_wide_key(int32_t order)
     return exact_key((double)x);
 }
 
+/* The v_order of the bits of a binary32. */
+static inline int32_t slices_order(int32_t bits)
+{
+    /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
+    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+}
+
 /* The v_order of an exact_key, where the value is a binary32. */
 static inline int32_t slices_narrow_key(int64_t key)
 {
@@ -44,8 +51,7 @@ static inline int32_t slices_narrow_key(int64_t key)
     int32_t bits;
 
     memcpy(&bits, &x, sizeof bits);
-    /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
-    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+    return slices_order(bits);
 }
 
 /* Key number i, of `size` bytes each, as an exact_key. */
