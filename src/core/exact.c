@@ -131,6 +131,8 @@ double exact_divide(const struct exact *e, uint64_t count)
 
     while (top > QUOTIENT_DIGITS && digit[top - 1] == 0)
         top--;
+    if (top == QUOTIENT_DIGITS)
+        return 0;
     /* What lies further down only tells whether anything is left. */
     for (; low < top - QUOTIENT_DIGITS - 1; low++)
         sticky = sticky || digit[low];

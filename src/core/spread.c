@@ -131,7 +131,7 @@ static double rounded_root(struct quotient *q)
 static void variance(struct quotient *q, const struct partial *p, uint64_t n, uint64_t ddof)
 {
     uint32_t sum[EXACT_DIGITS];
-    int first = 0, low = 0, top = EXACT_DIGITS;
+    int first = 0, low = 0, top = EXACT_DIGITS, at;
 
     trim(q);
     while (first < q->top && q->digit[first] == 0)
@@ -144,8 +144,8 @@ static void variance(struct quotient *q, const struct partial *p, uint64_t n, ui
         top--;
     while (low < top && sum[low] == 0)
         low++;
-    digits_subtract_square(q->digit + BELOW + 2 * low, DIGITS - BELOW - 2 * low, sum + low,
-                           top - low);
+    at = BELOW + 2 * low;
+    digits_subtract_square(q->digit + at, DIGITS - at, sum + low, top - low);
     divide(q, n);
     divide(q, n - ddof);
 }

@@ -38,6 +38,16 @@ static size_t value_size(enum axis_kind kind)
     return sizeof(struct integer);
 }
 
+/* Whether anything is asked for that spread_finish sets: the members behind those of
+   partial_finish. */
+static bool wants_spread(const struct axis_plan *plan)
+{
+    for (size_t i = 0; i < plan->operation_count; i++)
+        if (plan->operations[i]->member > MEMBER(first_nan))
+            return true;
+    return false;
+}
+
 /* The roots that nobody asked for. */
 static unsigned unwanted_roots(const struct axis_plan *plan)
 {
@@ -58,7 +68,8 @@ bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t 
 {
     bool good = true;
 
-    *b = (struct axis_batch){.plan = plan, .room = room, .unwanted = unwanted_roots(plan)};
+    *b = (struct axis_batch){
+        .plan = plan, .room = room, .spread = wants_spread(plan), .unwanted = unwanted_roots(plan)};
     for (size_t i = 0; i < plan->operation_count && good; i++) {
         b->values[i].number = calloc(room, value_size(axis_kind(plan->operations[i], plan->type)));
         good = b->values[i].number;
@@ -87,13 +98,14 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
         return;
     }
     partial_finish_types(p, &types, skip, &result);
-    spread_finish(p,
-                  &(struct spread_terms){.unwanted = b->unwanted,
-                                         .skip_nan = skip,
-                                         .ddof = plan->ddof,
-                                         .type = plan->type,
-                                         .types = types},
-                  &result);
+    if (b->spread)
+        spread_finish(p,
+                      &(struct spread_terms){.unwanted = b->unwanted,
+                                             .skip_nan = skip,
+                                             .ddof = plan->ddof,
+                                             .type = plan->type,
+                                             .types = types},
+                      &result);
     for (size_t j = 0; j < plan->operation_count; j++) {
         const struct operation *op = plan->operations[j];
 

@@ -47,6 +47,7 @@ struct axis_batch {
     uint64_t first; /* number of the first slice */
     size_t count, room;
     union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
+    bool spread;                              /* spread_finish is to be called */
     unsigned unwanted;                        /* as in struct spread_terms */
 
     /* With --nan=error: the first of the slices that has a NaN, which ends them: `count` does not
