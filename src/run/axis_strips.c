@@ -83,17 +83,12 @@ static void release_strip(struct axis_worker *w, const struct chunk *block, uint
     }
 }
 
-/* Reduces a strip: piece by piece, over all rows. */
-static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
+/* Reduces some columns of a strip, piece by piece, over all rows: as the block is mapped, or read.
+ */
+static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, uint64_t columns,
+                        const struct chunk *mapped)
 {
     struct axis_run *run = w->run;
-    const struct axis_layout *layout = run->layout;
-    const uint64_t first = strip * run->strip_columns, left = layout->inner - first;
-    const uint64_t columns = left < run->strip_columns ? left : run->strip_columns;
-    struct chunk chunk = {.index = block * run->group_elements};
-    /* A GPU's copies begin in its buffer. */
-    const bool mapped = !w->gpu && source_lend(run->source, w->number, chunk.index,
-                                               (size_t)run->group_elements, &chunk);
     const uint64_t most = mapped ? run->mapped_slices : run->group_slices;
     bool good = true;
 
@@ -102,18 +97,56 @@ static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
 
         cpu_slices_clear(&w->slices, some);
         good =
-            mapped ? take_mapped(w, &chunk, first + i, some) : take_read(w, block, first + i, some);
+            mapped ? take_mapped(w, mapped, first + i, some) : take_read(w, block, first + i, some);
         if (good && w->slicer.failed) {
             source_error(run->source, "out of memory");
             good = false;
         }
-        good = good && axis_deliver(w, &w->slices, 0, some, block * layout->inner + first + i);
+        good = good && axis_deliver(w, &w->slices, 0, some, block * run->layout->inner + first + i);
+    }
+    return good;
+}
+
+/* Bytes of a strip for which a worker asks anew whether it is lent them. */
+#define PART_BYTES ((uint64_t)2 << 20)
+
+/* Columns that are as many bytes, in whole pieces. */
+static uint64_t part_columns(const struct axis_run *run)
+{
+    const uint64_t column = run->layout->length * run->info->element_size;
+    const uint64_t pieces = PART_BYTES / column / run->group_slices;
+
+    return (pieces < 1 ? 1 : pieces) * run->group_slices;
+}
+
+/* Reduces a strip. What was lent of it is given back in one go, and counts as taken then. */
+static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
+{
+    struct axis_run *run = w->run;
+    const struct axis_layout *layout = run->layout;
+    const uint64_t first = strip * run->strip_columns, left = layout->inner - first;
+    const uint64_t columns = left < run->strip_columns ? left : run->strip_columns;
+    const uint64_t most = part_columns(run);
+    struct chunk chunk = {.index = block * run->group_elements};
+    uint64_t lent = 0;
+    bool good = true;
+
+    for (uint64_t i = 0; i < columns && good; i += most) {
+        const uint64_t some = columns - i < most ? columns - i : most;
+        /* A GPU's copies begin in its buffer. */
+        const bool mapped = !w->gpu && source_lend(run->source, w->number, chunk.index,
+                                                   (size_t)run->group_elements, &chunk);
+
+        good = reduce_part(w, block, first + i, some, mapped ? &chunk : NULL);
+        lent += mapped ? some : 0;
+        if (!mapped && !w->gpu)
+            source_took(run->source, w->number, some * layout->length, false);
     }
     good = axis_hand_in(w) && good;
-    if (mapped)
+    if (lent > 0) {
         release_strip(w, &chunk, first, columns);
-    if (!w->gpu)
-        source_took(run->source, w->number, columns * layout->length, mapped);
+        source_took(run->source, w->number, lent * layout->length, true);
+    }
     atomic_fetch_add(&run->elements, columns * layout->length);
     return good;
 }

@@ -377,7 +377,8 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     if (!f->map)
         return false;
     if (s->info.uncached == 0) {
-        claim->handed_at = clock_now();
+        if (claim->handed_at == 0)
+            claim->handed_at = clock_now();
         if (ways_next(&claim->ways, &most) == WAY_COPIED)
             return false;
     }

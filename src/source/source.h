@@ -278,7 +278,8 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
 bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                  struct chunk *chunk);
 
-/* So many of the elements that the worker last asked to be lent have been taken, lent or read. */
+/* So many of the elements that the worker has asked to be lent, since it last said so, have been
+   taken: all lent, or all read. */
 void source_took(struct source *s, unsigned worker, uint64_t count, bool lent);
 
 /* After all workers saw the end: whether that was the whole input. */
