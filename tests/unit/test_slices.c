@@ -102,7 +102,7 @@ static void compare(struct tap_family *family, const struct array *a, const stru
                     const struct cpu_kernels *kernels, const char *what)
 {
     const size_t size = element_size(a->type);
-    unsigned char *elements = malloc(a->length * size);
+    unsigned char *elements = malloc(a->length * size + 1);
 
     if (!elements)
         abort();
