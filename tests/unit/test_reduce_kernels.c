@@ -31,6 +31,7 @@
 #    define RUNS 400
 #    define RUNS_ALL true
 #    define LENGTH_TWO ((size_t)3 << 20)
+#    define TWO_ONE_IN 10
 #    define LENGTH_FULL LENGTH_TWO
 #else
 #    include "lib/reduce_emulated.h"
@@ -40,12 +41,15 @@
 #    define RUNS 60
 #    define RUNS_ALL false /* not what floats have other kernels for */
 #    define LENGTH_TWO ((size_t)5 << 14)
+#    define TWO_ONE_IN 1
 #    define LENGTH_FULL ((size_t)72 << 13)
 #endif
 
 /* LENGTH_TWO elements in one launch of one block are so many tiles that a GPU takes two kernels;
    with LENGTH_FULL the second of them, if it is emulated, empties its bins in between: after 64
    tiles. */
+
+/* Of random reductions, so many are of LENGTH_TWO elements: one in TWO_ONE_IN. */
 
 /* Elements that are 16 tiles at least: what a warp knows of its first tiles decides how it looks at
    the others. */
@@ -372,6 +376,58 @@ static void fill_zeros(size_t n, unsigned one_in)
             data_put_fields(ELEMENT_F32, data, i, (unsigned)rng_below(&rng, 2), 0, 0);
 }
 
+/* Tiles of any exponents and tiles of a few of them, by turns; and extremes, infinite ones or not,
+   that come again at the same place of other tiles, and of the last one, which need not be full. */
+static void fill_ties(size_t n)
+{
+    const size_t tile = 1 << 13, tiles = (n - 1) / tile + 1;
+    const unsigned any_one_in = 1 + (unsigned)rng_below(&rng, 4);
+    const unsigned first = (unsigned)rng_below(&rng, 5) * 60;
+    const unsigned places = 1 + (unsigned)rng_below(&rng, 3);
+    const unsigned field = rng_below(&rng, 4) ? 254 : 255; /* of the extremes */
+
+    for (size_t t = 0; t < tiles; t++) {
+        const size_t begin = t * tile, end = n - begin < tile ? n : begin + tile;
+
+        if (rng_below(&rng, any_one_in) == 0)
+            fill_fields(begin, end, 0, 253);
+        else
+            fill_fields(begin, end, first, 1 + (unsigned)rng_below(&rng, 13));
+    }
+    for (unsigned i = 0; i < places; i++) {
+        const size_t at = rng_below(&rng, (n - 1) % tile + 1);
+        const unsigned sign = (unsigned)rng_below(&rng, 2);
+
+        for (size_t t = rng_below(&rng, tiles); t < tiles; t++)
+            if (t + 1 == tiles || rng_below(&rng, 8) == 0)
+                data_put_fields(ELEMENT_F32, data, t * tile + at, sign, field, 0);
+    }
+}
+
+/* The ends of launches that two kernels take, tiles at which warps leave, and which of several
+   extremes is the first. */
+static void check_ends(unsigned runs)
+{
+    struct tap_family family = {0};
+
+#ifndef TEST_CUDA
+    kernels = 2;
+#endif
+    for (unsigned run = 0; run < runs; run++) {
+        const size_t n = LENGTH_TWO - rng_below(&rng, LENGTH_TWO / 8);
+
+        fill_ties(n);
+        if (run % 4 == 3)
+            put_specials(ELEMENT_F32, n);
+        check_wants(&family, ELEMENT_F32, run % 2 ? all_wants[3] : PARTIAL_ALL, n,
+                    1 + (run % 3 == 2), 1 + (unsigned)rng_below(&rng, 2) * (run % 3), "ties");
+    }
+    tap_family_end(&family, "f32, two kernels, ends and ties");
+#ifndef TEST_CUDA
+    kernels = 0;
+#endif
+}
+
 /* So many f32 that there are two kernels: exponents as far apart as each way to add them up takes,
    and one more; and what goes from one to the other midway. */
 static void check_two(void)
@@ -468,6 +524,7 @@ int main(void)
     for (int t = 0; t < ELEMENT_FLOATS; t++)
         check_floats((enum element_type)t, runs);
     check_two();
+    check_ends(runs / TWO_ONE_IN);
 #ifndef TEST_CUDA
     kernels = 1;
 #endif

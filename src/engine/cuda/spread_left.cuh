@@ -84,16 +84,17 @@ __global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLO
     rest.begin(job.count);
     __syncthreads();
 
-    /* Tiles are taken in rounds: the last one, if it is not full, is a round of one block; then
-       come those that not all warps have left; then all others. The threads of a warp agree. */
+    /* Tiles are taken in rounds: those that not all warps have left, then all others, and at last
+       the one that is not full, if there is one, by one block. A thread takes its tiles in order,
+       so that the first of equal extremes is what it keeps. The threads of a warp agree. */
     bool part = blockIdx.x == 0 && full < tiles;
     unsigned rounds = 0, careful = 0;
 
 #pragma unroll 1
-    while (part || tile < full) {
-        const bool all = !part && tile > last_left;
-        const unsigned first = part ? full : tile;
-        const unsigned last = part ? full : all ? full - 1 : min(full - 1, last_left);
+    while (tile < full || part) {
+        const bool ends = tile >= full, all = !ends && tile > last_left;
+        const unsigned first = ends ? full : tile;
+        const unsigned last = ends ? full : all ? full - 1 : min(full - 1, last_left);
         const unsigned count = min((last - first) / gridDim.x + 1, thread_reducer::ROUND);
         uint32_t left = ~0u >> (32 - count);
 
@@ -112,9 +113,9 @@ __global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLO
             if (at >= from)
                 r.take(&job, at, at == from, &rest);
         }
-        if (!part)
+        part = part && !ends;
+        if (!ends)
             tile += count * gridDim.x;
-        part = false;
         if (++rounds % thread_reducer::ROUNDS_MAX == 0)
             r.empty(&shared, &rest);
     }
