@@ -202,14 +202,14 @@ __attribute__((unused)) static float emulated_directed_float(float a, float b, f
 #define __fadd_rd(a, b) emulated_directed_float(a, b, -HUGE_VALF)
 #define __fadd_ru(a, b) emulated_directed_float(a, b, HUGE_VALF)
 
-/* A device's least and greatest put -0 before +0. */
+/* A device's least and greatest put -0 before +0, and take a number before a NaN. */
 static float emulated_fminf(float a, float b)
 {
-    return a < b || (a == b && signbit(a)) ? a : b;
+    return b != b || a < b || (a == b && signbit(a)) ? a : b;
 }
 static float emulated_fmaxf(float a, float b)
 {
-    return a > b || (a == b && signbit(b)) ? a : b;
+    return b != b || a > b || (a == b && signbit(b)) ? a : b;
 }
 #define fminf emulated_fminf
 #define fmaxf emulated_fmaxf
