@@ -25,7 +25,7 @@ template <typename Type> static void emulate(const struct job *job, unsigned wan
         emulation_run(blocks, 1, THREADS, run_spread<Type, CUDA_FINDS>, job);
 }
 
-/* The two kernels for f32; the second has fewer blocks. */
+/* The two kernels for f32; the second has as many blocks, as on a GPU, or fewer. */
 template <unsigned FINDS> static void run_first(const void *argument)
 {
     spread_first<FINDS>(*(const struct job *)argument);
@@ -39,7 +39,7 @@ template <unsigned FINDS> static void emulate_pair(const struct job *job, unsign
 {
     first_blocks = blocks;
     emulation_run(blocks, 1, THREADS, run_first<FINDS>, job);
-    emulated_grid.x = (blocks + 1) / 2;
+    emulated_grid.x = blocks % 2 ? (blocks + 1) / 2 : blocks;
     emulation_run(emulated_grid.x, 1, tuning<f32_left>::BLOCK, run_left<FINDS>, job);
 }
 

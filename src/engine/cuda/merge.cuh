@@ -41,26 +41,20 @@ __device__ static __forceinline__ void fetch(typename Reducer::group *g, const s
     Reducer::arrange(g, j->swap);
 }
 
-/* Of the tiles from which on warps of the first kernel's `blocks` left theirs, finds the first and
-   the last; a warp that left none counts as ~0. Both are in shared memory. All threads of the block
-   together. */
-__device__ static __forceinline__ void find_left(unsigned *first, unsigned *last,
-                                                 const unsigned *left, unsigned blocks)
+/* Finds the first tile that any warp of the first kernel's `blocks` left; ~0 if none did. `first`
+   is in shared memory. All threads of the block together. */
+__device__ static __forceinline__ void find_first_left(unsigned *first, const unsigned *left,
+                                                       unsigned blocks)
 {
-    unsigned least = ~0u, greatest = 0;
+    unsigned least = ~0u;
 
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0)
         *first = ~0u;
-        *last = 0;
-    }
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS) {
+    for (unsigned i = threadIdx.x; i < blocks * WARPS; i += THREADS)
         least = min(least, left[i]);
-        greatest = max(greatest, left[i]);
-    }
     if (least != ~0u)
         atomicMin(first, least);
-    atomicMax(last, greatest);
     __syncthreads();
 }
 

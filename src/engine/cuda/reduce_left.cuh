@@ -24,12 +24,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     typedef struct reducer<f64_left, SWAP, true> thread_reducer;
     extern __shared__ uint4 dynamic[];
     typename thread_reducer::memory *const shared = (typename thread_reducer::memory *)dynamic;
-    __shared__ unsigned first_left, last_left;
+    __shared__ unsigned first_left;
     const unsigned tiles = tiles_of<thread_reducer>(&job);
     const unsigned full = (unsigned)(job.count / thread_reducer::TILE);
     const unsigned *const left_by_warp = job.scratch->left + threadIdx.x / 32;
 
-    find_left(&first_left, &last_left, job.scratch->left, blocks);
+    find_first_left(&first_left, job.scratch->left, blocks);
     if (first_left >= tiles)
         return;
 

@@ -55,6 +55,34 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
     conclude_spread<FINDS>(&r, &shared, &job);
 }
 
+/* Which of `count` tiles the warp has, from `first` on and as far apart as there are blocks: bit i
+   stands for tile i. Those at which a warp of the first kernel left, of which all but sums is
+   known, go to *known instead. That kernel had `blocks` blocks; left_by_warp is the first block's
+   for this warp. All threads of the warp together. */
+__device__ static __forceinline__ uint32_t left_of_round(uint32_t *known, unsigned first,
+                                                         unsigned count,
+                                                         const unsigned *left_by_warp,
+                                                         unsigned blocks)
+{
+    const unsigned lane = threadIdx.x % 32, tile = first + lane * gridDim.x;
+    const unsigned from = left_by_warp[tile % blocks * WARPS];
+
+    *known = __ballot_sync(ALL_LANES, lane < count && tile == from);
+    return __ballot_sync(ALL_LANES, lane < count && tile > from);
+}
+
+/* The tile of the first bit. */
+__device__ static __forceinline__ unsigned tile_of_round(unsigned first, uint32_t bits)
+{
+    return first + (unsigned)(__ffs((int)bits) - 1) * gridDim.x;
+}
+
+/* Whether these are the last of `count` tiles, from some tile on. */
+__device__ static __forceinline__ bool are_last(uint32_t bits, unsigned count)
+{
+    return bits != 0 && (bits | (bits - 1)) == ~0u >> (32 - count);
+}
+
 /* The first kernel had `blocks` blocks, which took the tiles in turn. This one has twice as many
    threads a block, and takes the same tiles: the elements of a thread, half as many, are such that
    one warp of the first kernel had all those of a warp. */
@@ -67,11 +95,11 @@ __global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLO
     static_assert(state::TILE == spread_reducer<f32_first, FINDS>::TILE, "tiles differ");
     DYNAMIC_SHARED(dynamic);
     __shared__ typename state::memory shared;
-    __shared__ unsigned first_left, last_left;
+    __shared__ unsigned first_left;
     const unsigned tiles = tiles_of<state>(&job), full = (unsigned)(job.count / state::TILE);
     const unsigned *const left_by_warp = job.scratch->left + threadIdx.x / 32 % WARPS;
 
-    find_left(&first_left, &last_left, job.scratch->left, blocks);
+    find_first_left(&first_left, job.scratch->left, blocks);
     if (first_left >= tiles)
         return;
 
@@ -84,35 +112,32 @@ __global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLO
     rest.begin(job.count);
     __syncthreads();
 
-    /* Tiles are taken in rounds: those that not all warps have left, then all others, and at last
-       the one that is not full, if there is one, by one block. A thread takes its tiles in order,
-       so that the first of equal extremes is what it keeps. The threads of a warp agree. */
+    /* Tiles are taken in rounds, at last the one that is not full, if there is one, by one block. A
+       thread takes its tiles in order, so that the first of equal extremes is what it keeps. The
+       threads of a warp agree. */
     bool part = blockIdx.x == 0 && full < tiles;
     unsigned rounds = 0, careful = 0;
 
 #pragma unroll 1
     while (tile < full || part) {
-        const bool ends = tile >= full, all = !ends && tile > last_left;
+        const bool ends = tile >= full;
         const unsigned first = ends ? full : tile;
-        const unsigned last = ends ? full : all ? full - 1 : min(full - 1, last_left);
-        const unsigned count = min((last - first) / gridDim.x + 1, thread_reducer::ROUND);
-        uint32_t left = ~0u >> (32 - count);
+        const unsigned count =
+            ends ? 1 : min((full - 1 - first) / gridDim.x + 1, thread_reducer::ROUND);
+        uint32_t known;
+        uint32_t left = left_of_round(&known, first, count, left_by_warp, blocks);
 
         if (careful > 0) {
             careful--;
-        } else if (all) {
-            left = r.take_round(&job, tile, count, gridDim.x);
+        } else if (!ends && are_last(left, count)) {
+            left = r.take_round(&job, tile_of_round(first, left), left, gridDim.x);
             if (__popc(left) > LOOKS_MAX)
                 careful = ROUNDS_CAREFUL;
         }
+        left |= known;
 #pragma unroll 1
-        for (; left != 0; left &= left - 1) {
-            const unsigned at = first + (unsigned)(__ffs((int)left) - 1) * gridDim.x;
-            const unsigned from = left_by_warp[at % blocks * WARPS];
-
-            if (at >= from)
-                r.take(&job, at, at == from, &rest);
-        }
+        for (; left != 0; left &= left - 1)
+            r.take(&job, tile_of_round(first, left), (known & left & -left) != 0, &rest);
         part = part && !ends;
         if (!ends)
             tile += count * gridDim.x;

@@ -75,19 +75,20 @@ template <unsigned FINDS> struct spread_left_reducer {
         counted = 0;
     }
 
-    /* Takes the warp's groups of full tiles, `count` of them, from `tile` on and each `step` tiles
-       further. Returns which of them, bit i for group i, have to be looked at; these it has not
-       taken. Loads run a tile ahead. There are no calls here, for which registers would go to
-       memory. */
+    /* Takes the warp's groups of full tiles, as many as `todo` has bits, which are side by side:
+       from `tile` on and each `step` tiles further. Returns the bits of those that have to be
+       looked at; these it has not taken. Loads run a tile ahead. There are no calls here, for which
+       registers would go to memory. */
     __device__ __forceinline__ uint32_t take_round(const struct job *job, unsigned tile,
-                                                   unsigned count, unsigned step)
+                                                   uint32_t todo, unsigned step)
     {
+        unsigned count = (unsigned)__popc(todo);
         uint32_t left = 0;
         group next;
 
         rarely::load(&next, job->data, tile);
 #pragma unroll 1
-        for (uint32_t bit = 1; count > 0; bit *= 2) {
+        for (uint32_t bit = todo & -todo; count > 0; bit *= 2) {
             group g = next;
 
             count--;
