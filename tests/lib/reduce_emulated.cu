@@ -7,10 +7,30 @@
 
 #include "cuda_emulated.cuh"
 
-#define DYNAMIC_SHARED(name) alignas(16) static unsigned char name[192 << 10]
+/* Nothing says what shared memory has at first: the thread of a block that begins first fills the
+   dynamic one with what no kernel expects. */
+static unsigned threads_of_block, threads_begun;
+
+static void begin_dynamic(unsigned char *memory, size_t size)
+{
+    if (threads_begun++ % threads_of_block == 0)
+        memset(memory, 0xa5, size);
+}
+
+#define DYNAMIC_SHARED(name)                          \
+    alignas(16) static unsigned char name[192 << 10]; \
+    begin_dynamic(name, sizeof name)
 
 #include "engine/cuda/integer_kernel.cuh"
 #include "engine/cuda/spread_left.cuh"
+
+static void run_blocks(unsigned blocks, unsigned threads, void (*body)(const void *),
+                       const struct job *job)
+{
+    threads_of_block = threads;
+    threads_begun = 0;
+    emulation_run(blocks, 1, threads, body, job);
+}
 
 template <typename Type, unsigned FINDS> static void run_spread(const void *argument)
 {
@@ -20,9 +40,9 @@ template <typename Type, unsigned FINDS> static void run_spread(const void *argu
 template <typename Type> static void emulate(const struct job *job, unsigned wants, unsigned blocks)
 {
     if ((wants & ~SPREAD_FINDS) == 0)
-        emulation_run(blocks, 1, THREADS, run_spread<Type, SPREAD_FINDS>, job);
+        run_blocks(blocks, THREADS, run_spread<Type, SPREAD_FINDS>, job);
     else
-        emulation_run(blocks, 1, THREADS, run_spread<Type, CUDA_FINDS>, job);
+        run_blocks(blocks, THREADS, run_spread<Type, CUDA_FINDS>, job);
 }
 
 /* The two kernels for f32; the second has as many blocks, as on a GPU, or fewer. */
@@ -38,9 +58,9 @@ template <unsigned FINDS> static void run_left(const void *argument)
 template <unsigned FINDS> static void emulate_pair(const struct job *job, unsigned blocks)
 {
     first_blocks = blocks;
-    emulation_run(blocks, 1, THREADS, run_first<FINDS>, job);
+    run_blocks(blocks, THREADS, run_first<FINDS>, job);
     emulated_grid.x = blocks % 2 ? (blocks + 1) / 2 : blocks;
-    emulation_run(emulated_grid.x, 1, tuning<f32_left>::BLOCK, run_left<FINDS>, job);
+    run_blocks(emulated_grid.x, tuning<f32_left>::BLOCK, run_left<FINDS>, job);
 }
 
 bool emulated_reduce_pair(const struct cuda_launch *l, unsigned blocks)
@@ -78,15 +98,15 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                           \
-    case ELEMENT_##CONSTANT:                                                   \
-        emulation_run(blocks, 1, THREADS, run_spread<name, CUDA_FINDS>, &job); \
+#define EMULATE(CONSTANT, name, ...)                                     \
+    case ELEMENT_##CONSTANT:                                             \
+        run_blocks(blocks, THREADS, run_spread<name, CUDA_FINDS>, &job); \
         return true;
         ELEMENT_FLOAT8_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                 \
-    case ELEMENT_##CONSTANT:                                         \
-        emulation_run(blocks, 1, THREADS, run_integers<name>, &job); \
+#define EMULATE(CONSTANT, name, ...)                           \
+    case ELEMENT_##CONSTANT:                                   \
+        run_blocks(blocks, THREADS, run_integers<name>, &job); \
         return true;
 #define bool truth
         ELEMENT_INTEGER_TABLE(EMULATE)
