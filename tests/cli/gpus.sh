@@ -190,6 +190,7 @@ fails_amid() {
     shift 2
     expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" "$amid_file")
     for i in 0 1 2 3; do
+        gpu_has_turn || continue
         failed=0
         for call; do
             environment="GPUREDUCE_CUDA_FAULT=$call+@$i"
@@ -210,6 +211,7 @@ fails_amid() {
 fails_amid 'the work' even 350 400 450 500 550 600
 expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" even)
 for call in 1 5 10 15 20 30 40 60 80 100 130 160 200 250 300; do
+    gpu_has_turn || continue
     environment="GPUREDUCE_CUDA_FAULT=$call@1"
     run -q -D gpu:0,1 --format=raw+zstd "$ops" even
     if [ "$status" -eq 0 ]; then # it can do without, or another GPU can
@@ -498,6 +500,7 @@ of_decoders() {
 for file in even silent mingled_hints; do
     for threads in 1 2 5; do
         for when in amid first last; do
+            gpu_has_turn || continue
             environment="GPUREDUCE_CALL_GPU=$when timeout $hang"
             run -v -j $threads --format=raw+zstd -o count $file
             case $when,$threads in
