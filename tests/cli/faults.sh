@@ -423,7 +423,8 @@ for seed in 1 2 3 4; do
     is "a pipe: short reads, $seed" 0 "$expected"
 done
 
-# sweep NAME ARGUMENT...: every allocation fails once, alone and with all that follow.
+# sweep NAME ARGUMENT...: every allocation fails once, alone and with all that follow. With
+# FAULT_STEP=N, every Nth: so below.
 sweep() {
     name=$1
     shift
@@ -446,7 +447,7 @@ sweep() {
             fi
         done
         [ -e mark ] || break
-        number=$((number + 1))
+        number=$((number + ${FAULT_STEP:-1}))
     done
     ok "$name: $((number - 1)) allocations, $results results and $refusals refusals" \
         test "$number" -gt 5 -a "$number" -lt 500 -a "$refusals" -gt 4
@@ -460,12 +461,12 @@ for file in $zstd_files; do
 done
 # Of the arrays of a file with quantiles each has a result of its own, or the word error.
 head -c 300000 large >tensor
-safetensors model a:F32:75000:tensor b:F32:75000:tensor
-"$GPUREDUCE" -q -o sum,median model >sweep.out
+safetensors tensors a:F32:75000:tensor b:F32:75000:tensor
+"$GPUREDUCE" -q -o sum,median tensors >sweep.out
 number=1 good=true failed=0
 while [ "$number" -lt 1000 ]; do
     rm -f mark
-    preload "FAULT_ALLOCATION=$number+ FAULT_MARK=mark" -q -j 2 -o sum,median model
+    preload "FAULT_ALLOCATION=$number+ FAULT_MARK=mark" -q -j 2 -o sum,median tensors
     [ -e mark ] || break
     if [ "$status" -eq 0 ] || [ ! -s out ]; then
         { [ "$status" -ne 0 ] && grep -q 'out of memory' err; } || cmp -s out sweep.out || good=false
@@ -476,7 +477,7 @@ while [ "$number" -lt 1000 ]; do
         good=false
     fi
     $good || break
-    number=$((number + 1))
+    number=$((number + ${FAULT_STEP:-1}))
 done
 $good || explain
 ok "arrays with quantiles: $((number - 1)) allocations, $failed errors in place of results" \
@@ -509,7 +510,7 @@ all_or_error() {
             return
         fi
         [ -e mark ] || break
-        number=$((number + 1))
+        number=$((number + ${FAULT_STEP:-1}))
     done
     ok "$name: $((number - 1)) allocations" test "$number" -gt 5 -a "$number" -lt 500
 }
