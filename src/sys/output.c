@@ -23,12 +23,13 @@ void output_error(const char *path)
     message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, path), strerror(errno));
 }
 
-bool output_write(int fd, const void *bytes, size_t size)
+/* Writes at a place, or where the file stands, which -1 is for. */
+static bool write_all(int fd, const void *bytes, size_t size, off_t place)
 {
     const unsigned char *from = bytes;
 
     while (size > 0) {
-        const ssize_t n = write(fd, from, size);
+        const ssize_t n = place < 0 ? write(fd, from, size) : pwrite(fd, from, size, place);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -37,9 +38,15 @@ bool output_write(int fd, const void *bytes, size_t size)
             return false;
         }
         from += n;
+        place += place < 0 ? 0 : n;
         size -= (size_t)n;
     }
     return true;
+}
+
+bool output_write(int fd, const void *bytes, size_t size)
+{
+    return write_all(fd, bytes, size, -1);
 }
 
 bool output_possible(const char *path)
@@ -112,22 +119,7 @@ void output_cut(FILE *out, uint64_t size)
 
 bool output_place(FILE *out, const void *bytes, size_t size, uint64_t offset)
 {
-    const unsigned char *from = bytes;
-
-    while (size > 0) {
-        const ssize_t n = pwrite(fileno(out), from, size, (off_t)offset);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            errno = n < 0 ? errno : ENOSPC;
-            return false;
-        }
-        from += n;
-        offset += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return true;
+    return write_all(fileno(out), bytes, size, (off_t)offset);
 }
 
 /* Bytes that are a lot. */
