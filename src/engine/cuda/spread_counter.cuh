@@ -28,6 +28,14 @@ struct spread_counter : Reducer {
         smallest = ~0u;
     }
 
+    __device__ static __forceinline__ void arrange(group *g, bool swap)
+    {
+        if (swap)
+#pragma unroll
+            for (int i = 0; i < GROUP_WORDS; i++)
+                g->words[i] = Type::swap(g->words[i]);
+    }
+
     /* The subnormal numbers of a group without zeros. */
     __device__ __forceinline__ void count_subnormal(const group *g)
     {

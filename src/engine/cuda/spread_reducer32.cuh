@@ -172,14 +172,6 @@ struct spread_reducer
         set_bound(BOUND_MIN);
     }
 
-    __device__ static __forceinline__ void arrange(group *g, bool swap)
-    {
-        if (swap)
-#pragma unroll
-            for (int i = 0; i < GROUP_WORDS; i++)
-                g->words[i] = Type::swap(g->words[i]);
-    }
-
     __device__ __forceinline__ void set_bound(int field)
     {
         bound = field;

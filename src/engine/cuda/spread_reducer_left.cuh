@@ -26,14 +26,6 @@ struct spread_left_state : spread_counter<f32_left, reducer<f32_left, false, fal
     typedef spread_memory<sum_accumulator, squares_accumulator> memory;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
-    __device__ static __forceinline__ void arrange(group *g, bool swap)
-    {
-        if (swap)
-#pragma unroll
-            for (int i = 0; i < base::GROUP_WORDS; i++)
-                g->words[i] = f32_left::swap(g->words[i]);
-    }
-
     /* Takes all but the sums of a group; or, if it is `known`, nothing. What is not finite becomes
        zeros. */
     __device__ __noinline__ void look(group *g, unsigned tile, bool known)
