@@ -60,16 +60,21 @@ template <int LIMBS> struct limbs {
             limb[threadIdx.x] = 0;
     }
 
-    /* Adds a thread's part, at bit 64 i. Of the last part the upper half may be signed. */
+    /* Adds the parts of a warp's threads, at bit 64 i. Of the last part the upper half may be
+       signed. All of them together. */
     __device__ __forceinline__ void add(int i, uint64_t part)
     {
         const bool last = 2 * i + 2 == LIMBS;
+        const unsigned long long lower = sum_of_warp(part & 0xffffffffu);
+        const unsigned long long upper =
+            sum_of_warp((unsigned long long)(last ? (int64_t)part >> 32 : (int64_t)(part >> 32)));
 
-        if (part == 0)
+        if (threadIdx.x % 32 != 0)
             return;
-        atomicAdd(&limb[2 * i], (unsigned long long)(part & 0xffffffffu));
-        atomicAdd(&limb[2 * i + 1],
-                  (unsigned long long)(last ? (int64_t)part >> 32 : (int64_t)(part >> 32)));
+        if (lower != 0)
+            atomicAdd(&limb[2 * i], lower);
+        if (upper != 0)
+            atomicAdd(&limb[2 * i + 1], upper);
     }
 
     /* Adds them to the digits of an exact number whose bit `one` weighs 1. All threads of the block

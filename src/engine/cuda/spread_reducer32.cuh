@@ -214,6 +214,8 @@ struct spread_reducer
 
     __device__ __forceinline__ void flush()
     {
+        if (groups == 0)
+            return;
         empty(shared, bound, totals{sum_total, absolute_total, upper_total, lower_total});
         if (LEVELS)
             empty_rests(shared, bound);

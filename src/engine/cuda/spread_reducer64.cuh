@@ -140,6 +140,8 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
     {
         struct totals t;
 
+        if (groups == 0)
+            return;
         for (int i = 0; i < LIMBS; i++) {
             t.sum[i] = places_added(sum[i], limb_begin(bound, i));
             t.absolute[i] = places_added(absolute[i], limb_begin(bound, i));

@@ -40,17 +40,23 @@ struct block_small {
         least = NO_MAGNITUDE;
     }
 
-    /* Takes what a thread has counted. */
+    /* Takes what the threads of a warp have counted. All of them together. */
     __device__ void take(const struct small_counts *counts, int64_t key)
     {
-        if (counts->zeros != 0)
-            atomicAdd(&zeros, (unsigned long long)counts->zeros);
-        if (counts->negative != 0)
-            atomicAdd(&negative, (unsigned long long)counts->negative);
-        if (counts->subnormal != 0)
-            atomicAdd(&subnormal, (unsigned long long)counts->subnormal);
-        if (key != NO_MAGNITUDE)
+        add(&zeros, counts->zeros);
+        add(&negative, counts->negative);
+        add(&subnormal, counts->subnormal);
+        key = least_of_warp(key);
+        if (threadIdx.x % 32 == 0 && key != NO_MAGNITUDE)
             atomicMin(&least, (long long)key);
+    }
+
+    __device__ static void add(unsigned long long *total, unsigned count)
+    {
+        const unsigned long long all = sum_of_warp(count);
+
+        if (threadIdx.x % 32 == 0 && all != 0)
+            atomicAdd(total, all);
     }
 
     /* Adds it all to a partial result in global memory. By one thread, after a barrier. */

@@ -31,6 +31,22 @@ __device__ static __forceinline__ int min_of_warp(int x)
 #endif
 }
 
+/* The sum and the least of a warp's x, in lane 0. Where all threads of a block have something for
+   one place in shared memory, lanes do this first: an atomic operation of 64 bits there is a loop,
+   which threads leave one after the other. */
+__device__ static __forceinline__ unsigned long long sum_of_warp(unsigned long long x)
+{
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_down_sync(ALL_LANES, x, distance);
+    return x;
+}
+__device__ static __forceinline__ long long least_of_warp(long long x)
+{
+    for (int distance = 16; distance > 0; distance /= 2)
+        x = min(x, __shfl_down_sync(ALL_LANES, x, distance));
+    return x;
+}
+
 /* The sum of a warp's x, in lane 0. They are multiples of one power of two, and so few bits that no
    addition rounds. */
 __device__ static __forceinline__ double add_warp(double x)
