@@ -8,9 +8,8 @@
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
  * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
  * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
- * Where there are two kernels (spread_left.cuh), it leaves them to the second, and there are two
- * more accumulators for squares and one for elements, each of which takes what the one before cuts
- * off: they reach three times as far down. doc/numerics.md counts the bits.
+ * Where there are two kernels (spread_left.cuh), it leaves them to the second. doc/numerics.md
+ * counts the bits.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
@@ -51,19 +50,12 @@ struct spread_reducer
     static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
     static const bool BINS = spread_tuning<Type>::BINS;
     static const bool LEAVES = spread_turn<Type>::FIRST;
-    static const bool LEVELS = spread_tuning<Type>::LEVELS;
     static const int PER_WORD = Type::PER_WORD;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
     /* Totals are multiples of 2^-343, and below 2^305. */
     typedef square_accumulator<56, 24> squares_accumulator;
-    enum { REST_SUM, REST_THIRD, REST_FOURTH, REST_ABSOLUTE, RESTS_MOST };
-    static const int RESTS = ABSOLUTE ? RESTS_MOST : REST_ABSOLUTE;
-
-    struct memory : spread_memory<sum_accumulator, squares_accumulator> {
-        /* What the totals of a thread leave, in last places: rarely used, and registers are few. */
-        int64_t rests[LEVELS ? RESTS : 1][LEVELS ? THREADS : 1];
-    };
+    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
 
     /*
      * Exponents of last places. All that is added to an accumulator in a group of 2^5 comes to at
@@ -84,20 +76,6 @@ struct spread_reducer
     {
         return upper_place(field) + GROUP_LOG2 - 52;
     }
-    /* What a lower accumulator leaves, at most half of its last place, goes to the next one. */
-    static const int LEVEL_PLACES = 52 - GROUP_LOG2;
-    __device__ static __forceinline__ constexpr int sum_rest_place(int field)
-    {
-        return sum_place(field) - LEVEL_PLACES;
-    }
-    __device__ static __forceinline__ constexpr int third_place(int field)
-    {
-        return upper_place(field) - 2 * LEVEL_PLACES;
-    }
-    __device__ static __forceinline__ constexpr int fourth_place(int field)
-    {
-        return upper_place(field) - 3 * LEVEL_PLACES;
-    }
     /* The exponent field that a constant has whose last place that is. */
     __device__ static __forceinline__ constexpr int field_of(int place)
     {
@@ -107,10 +85,9 @@ struct spread_reducer
     /* How many exponents elements may reach down from the bound: the last bit of the square of one
        of exponent field - SPREAD, 2 (field - SPREAD - 126 - BITS), is not below the lower place, or
        not even below the upper one. The sum, whose last bit is no square's, reaches as far. */
-    static const int SPREAD_TWO = (2 * LEVEL_PLACES - 1 - 2 * format::BITS) / 2;
-    static const int SPREAD = ((LEVELS ? 4 : 2) * LEVEL_PLACES - 1 - 2 * format::BITS) / 2;
-    static_assert(SPREAD + format::BITS <= (LEVELS ? 2 : 1) * LEVEL_PLACES - 1,
-                  "the sum is rounded");
+    static const int LOWER_PLACES = 52 - GROUP_LOG2; /* of a lower accumulator */
+    static const int SPREAD = (2 * LOWER_PLACES - 1 - 2 * format::BITS) / 2;
+    static_assert(SPREAD + format::BITS <= LOWER_PLACES - 1, "the sum is rounded");
     static const int FIELD_MAX = looks::FIELD_MAX;
 
     /*
@@ -128,16 +105,9 @@ struct spread_reducer
     static_assert(2 * INTEGER_BITS + GROUP_LOG2 <= 63 && SUM_SHIFT >= 0 && LOWER_SHIFT >= 0,
                   "integers overflow");
 
-    /* The least bound. With levels, so that the last place is one that squares_accumulator has; the
-       least exponent lies within SPREAD of it. Below the one that is chosen for f16, all f16 are
-       such integers. With 28 the scale that makes integers is 2^127, the greatest power of two. */
-    static const int LEVELS_BOUND_MIN = 48;
-    static_assert(!LEVELS || (2 * (LEVELS_BOUND_MIN - 126) + GROUP_LOG2 - 51 - 3 * LEVEL_PLACES >=
-                                  32 * 56 + EXACT_WIDE_LSB_EXPONENT &&
-                              LEVELS_BOUND_MIN - SPREAD <= format::LEAST),
-                  "a place below the last");
-    static const int BOUND_MIN = LEVELS      ? LEVELS_BOUND_MIN
-                                 : !INTEGERS ? format::LEAST
+    /* The least bound. Below the one that is chosen for f16, all f16 are such integers. With 28 the
+       scale that makes integers is 2^127, the greatest power of two. */
+    static const int BOUND_MIN = !INTEGERS ? format::LEAST
                                  : format::LEAST + SPREAD_INTEGER < 28
                                      ? 28
                                      : format::LEAST + SPREAD_INTEGER;
@@ -177,9 +147,6 @@ struct spread_reducer
         bound = field;
         groups = 0;
         sum_total = absolute_total = upper_total = lower_total = 0;
-        if (LEVELS)
-            for (int i = 0; i < RESTS; i++)
-                shared->rests[i][threadIdx.x] = 0;
     }
 
     /* What has been added up beside a bound, in last places. */
@@ -198,27 +165,11 @@ struct spread_reducer
         warp_total(t.lower).add_to_squares(&shared->squares, lower_place(bound));
     }
 
-    /* The same of the other levels. */
-    __device__ __noinline__ static void empty_rests(memory *shared, int bound)
-    {
-        const int sum = sum_rest_place(bound);
-
-        warp_total(shared->rests[REST_SUM][threadIdx.x]).add_to(&shared->accumulator, sum);
-        if (ABSOLUTE)
-            warp_total(shared->rests[REST_ABSOLUTE][threadIdx.x]).add_to(&shared->absolute, sum);
-        warp_total(shared->rests[REST_THIRD][threadIdx.x])
-            .add_to_squares(&shared->squares, third_place(bound));
-        warp_total(shared->rests[REST_FOURTH][threadIdx.x])
-            .add_to_squares(&shared->squares, fourth_place(bound));
-    }
-
     __device__ __forceinline__ void flush()
     {
         if (groups == 0)
             return;
         empty(shared, bound, totals{sum_total, absolute_total, upper_total, lower_total});
-        if (LEVELS)
-            empty_rests(shared, bound);
     }
 
     /* Whether the warp leaves its other tiles, and the sums of this one. */
@@ -370,53 +321,6 @@ struct spread_reducer
         return add_up<true>(g, bound);
     }
 
-    /* Takes a number to an accumulator of some level: what that leaves of it. */
-    __device__ static __forceinline__ double take_level(double *level, double x)
-    {
-        const double next = __dadd_rn(*level, x), taken = __dadd_rn(next, -*level);
-
-        *level = next;
-        return __dadd_rn(x, -taken);
-    }
-
-    /* Adds up a group by levels, of which each takes what the one before left. */
-    __device__ __forceinline__ void add_levels(const group *g)
-    {
-        const double sum_begin = extraction_at(field_of(sum_place(bound)));
-        const double sum_rest_begin = extraction_at(field_of(sum_rest_place(bound)));
-        const double upper_begin = power_at(field_of(upper_place(bound)));
-        const double lower_begin = extraction_at(field_of(lower_place(bound)));
-        const double third_begin = extraction_at(field_of(third_place(bound)));
-        const double fourth_begin = extraction_at(field_of(fourth_place(bound)));
-        double sum = sum_begin, absolute = sum_begin, upper = upper_begin, lower = lower_begin;
-        double sum_rest = sum_rest_begin, absolute_rest = sum_rest_begin;
-        double third = third_begin, fourth = fourth_begin;
-
-#pragma unroll
-        for (int i = 0; i < GROUP_WORDS; i++) {
-            const double x = (double)Type::element(g->words[i], 0);
-            const double next = __fma_rn(x, x, upper);
-            const double rest = __fma_rn(x, x, upper - next);
-
-            upper = next;
-            fourth += take_level(&third, take_level(&lower, rest));
-            sum_rest += take_level(&sum, x);
-            if (ABSOLUTE)
-                absolute_rest += take_level(&absolute, fabs(x));
-        }
-        sum_total += places_added(sum, sum_begin);
-        shared->rests[REST_SUM][threadIdx.x] += places_added(sum_rest, sum_rest_begin);
-        if (ABSOLUTE) {
-            absolute_total += places_added(absolute, sum_begin);
-            shared->rests[REST_ABSOLUTE][threadIdx.x] +=
-                places_added(absolute_rest, sum_rest_begin);
-        }
-        upper_total += places_added(upper, upper_begin);
-        lower_total += places_added(lower, lower_begin);
-        shared->rests[REST_THIRD][threadIdx.x] += places_added(third, third_begin);
-        shared->rests[REST_FOURTH][threadIdx.x] += places_added(fourth, fourth_begin);
-    }
-
     /* The same of elements that are integers in the unit of INTEGER_BITS. */
     __device__ static __forceinline__ struct totals add_up_integers(const group *g, int bound)
     {
@@ -475,18 +379,6 @@ struct spread_reducer
         add(g, e);
     }
 
-    /* A better bound for the next groups, where this one lies far below: with it the first levels
-       may be enough. */
-    __device__ __forceinline__ void lower_bound(int greatest_of_thread)
-    {
-        const int next = max(1 - min_of_warp(-greatest_of_thread), BOUND_MIN);
-
-        if (next < bound - SPREAD_TWO / 4) {
-            flush();
-            set_bound(next);
-        }
-    }
-
     /* Adds a group with these exponents. */
     __device__ __forceinline__ void add(group *g, struct exponents e)
     {
@@ -504,12 +396,6 @@ struct spread_reducer
         if (groups == GROUPS_MAX) {
             flush();
             set_bound(bound);
-        }
-        if (LEVELS && __any_sync(ALL_LANES, e.least < bound - SPREAD_TWO)) {
-            lower_bound(e.greatest);
-            groups++;
-            add_levels(g);
-            return;
         }
         groups++;
         add_group(g, e.least);

@@ -69,15 +69,13 @@ template <> struct tuning<f32_left> : tuned<4, 2, false> {
 template <int blocks, bool integers, bool bins> struct spread_tuned {
     static const int BLOCKS = blocks;
     static const bool INTEGERS =
-        integers;                     /* added up as such, where they fit; in binary64 if not */
-    static const bool BINS = bins;    /* exponent bins, of 96 KiB a block; for f32 alone */
-    static const bool LEVELS = false; /* more accumulators, for elements further apart */
+        integers;                  /* added up as such, where they fit; in binary64 if not */
+    static const bool BINS = bins; /* exponent bins, of 96 KiB a block; for f32 alone */
 };
 template <typename Type> struct spread_tuning;
 template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
 };
 template <> struct spread_tuning<f32_first> : spread_tuned<2, false, false> {
-    static const bool LEVELS = true;
 };
 template <> struct spread_tuning<f64> : spread_tuned<2, false, false> {
     static const int UNROLL = 8;
