@@ -10,6 +10,13 @@
    bytes of each thread 64 KiB are in flight. */
 static const unsigned SLICE_THREADS = 128, SLICE_BLOCKS = 4;
 
+/* Blocks of a multiprocessor whose threads have so many elements each: few of them need few
+   registers. */
+static constexpr unsigned slice_blocks(int elements)
+{
+    return elements <= 16 ? 2 * SLICE_BLOCKS : SLICE_BLOCKS;
+}
+
 static const unsigned SLICE_ALL_LANES = 0xffffffffu;
 
 /* The kernel of a launch, and how many threads it needs. */

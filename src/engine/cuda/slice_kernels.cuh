@@ -33,6 +33,34 @@ template <typename Type> struct slice_plain {
         if (!slice_type<Type>::FITS)
             up = __dadd_ru(up, other_up);
     }
+    __device__ __forceinline__ void merge(const slice_plain &other)
+    {
+        add(other.down, other.up);
+    }
+    /* That of the lane that is so far away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_plain exchange(unsigned distance) const
+    {
+        slice_plain other;
+
+        other.down = __shfl_xor_sync(SLICE_ALL_LANES, down, distance);
+        other.up =
+            slice_type<Type>::FITS ? other.down : __shfl_xor_sync(SLICE_ALL_LANES, up, distance);
+        return other;
+    }
+    __device__ static __forceinline__ slice_plain choose(bool first, const slice_plain &x,
+                                                         const slice_plain &y)
+    {
+        slice_plain chosen;
+
+        chosen.down = first ? x.down : y.down;
+        chosen.up = first ? x.up : y.up;
+        return chosen;
+    }
+    /* As a sum, if it fits. */
+    __device__ __forceinline__ slice_sum sum() const
+    {
+        return {down, 0, !(fabs(down) < __longlong_as_double(0x7ff0000000000000ll))};
+    }
     /* Whether nothing was rounded. Infinities may be in it; of a NaN it is not true where a type
        does not always fit. */
     __device__ __forceinline__ bool fits() const
@@ -202,45 +230,92 @@ __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     slice_put<N>(&job, number, state.sum, min, max);
 }
 
-/* The extremes of what several threads have of a row: those of each lane's neighbour, too, then.
- */
-template <typename Key>
-__device__ static __forceinline__ void slice_exchange_keys(Key *min, Key *max, unsigned distance)
-{
-    const Key other_min = __shfl_xor_sync(SLICE_ALL_LANES, *min, distance);
-    const Key other_max = __shfl_xor_sync(SLICE_ALL_LANES, *max, distance);
+/* The extremes of what several threads have of a row. */
+template <typename Key> struct slice_keys {
+    Key min, max;
 
-    *min = other_min < *min ? other_min : *min;
-    *max = other_max > *max ? other_max : *max;
+    __device__ __forceinline__ void merge(const slice_keys &other)
+    {
+        min = other.min < min ? other.min : min;
+        max = other.max > max ? other.max : max;
+    }
+    /* Those of the lane that is so far away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_keys exchange(unsigned distance) const
+    {
+        return {__shfl_xor_sync(SLICE_ALL_LANES, min, distance),
+                __shfl_xor_sync(SLICE_ALL_LANES, max, distance)};
+    }
+    __device__ static __forceinline__ slice_keys choose(bool first, const slice_keys &x,
+                                                        const slice_keys &y)
+    {
+        return {first ? x.min : y.min, first ? x.max : y.max};
+    }
+};
+
+/* Merges what each of LANES neighbouring threads has of PARTS parts of rows, x. In each step two
+   lanes hand each other half of the parts that they have, or both take the same last one. So a
+   thread is left with SLICE_KEPT parts, the first of which is number slice_first_kept, and
+   SLICE_ALIKE threads side by side have the same. LANES and PARTS are powers of two. X::choose
+   takes numbers one by one: of references the compiler would have to keep all in memory. */
+template <int LANES, int PARTS> static const int SLICE_KEPT = PARTS > LANES ? PARTS / LANES : 1;
+template <int LANES, int PARTS>
+static const unsigned SLICE_ALIKE = LANES > PARTS ? LANES / PARTS : 1;
+template <int LANES, int PARTS> __device__ static __forceinline__ unsigned slice_first_kept()
+{
+    return threadIdx.x % LANES * PARTS / LANES;
+}
+template <int LANES, int PARTS, typename X>
+__device__ static __forceinline__ void slice_share(X (&x)[PARTS])
+{
+    int count = PARTS;
+
+#pragma unroll
+    for (unsigned distance = LANES / 2; distance > 0; distance /= 2) {
+        const bool upper = (threadIdx.x & distance) != 0;
+
+        if (count == 1) {
+            x[0].merge(x[0].exchange(distance));
+            continue;
+        }
+        count /= 2;
+#pragma unroll
+        for (int i = 0; i < PARTS / 2; i++)
+            if (i < count) {
+                const X other = X::choose(upper, x[i], x[i + count]).exchange(distance);
+
+                x[i] = X::choose(upper, x[i + count], x[i]);
+                x[i].merge(other);
+            }
+    }
 }
 
 /* What a thread has of parts of rows: VECTORS vectors of N elements of each of PARTS parts. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_row_state {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;
-    typedef typename type::key key;
+    typedef slice_keys<typename type::key> keys;
+    static const int KEPT = SLICE_KEPT<LANES, PARTS>;
+    static const int STEP = LANES * N; /* elements from a thread's vector to its next one */
 
     words v[PARTS][VECTORS];
     bool in[PARTS][VECTORS]; /* there is such a vector */
 
-    /* Loads those of a part from element `first` on; of vectors that there are not, zeros. */
-    __device__ __forceinline__ void load(const struct cuda_slice_launch *job, int part,
-                                         const unsigned char *from, size_t first, size_t end)
+    /* Loads those of a part, of which the thread's first vector is here, and so many elements from
+       that on, if any; of vectors that there are not, zeros. */
+    __device__ __forceinline__ void load(int part, const unsigned char *from, int left, bool swap)
     {
 #pragma unroll
         for (int i = 0; i < VECTORS; i++) {
-            const size_t at = first + (size_t)(i * LANES + threadIdx.x % LANES) * N;
-
             v[part][i] = {};
-            in[part][i] = at < end;
+            in[part][i] = i * STEP < left;
             if (in[part][i])
-                v[part][i].load(from + at * type::SIZE);
-            if (job->swap)
+                v[part][i].load(from + i * STEP * type::SIZE);
+            if (swap)
                 type::template swap<N>(&v[part][i]);
         }
     }
 
-    __device__ __forceinline__ void find_keys(int part, key *min, key *max) const
+    __device__ __forceinline__ keys find_keys(int part) const
     {
         typename type::template extremes<N> extremes;
 
@@ -249,46 +324,45 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
         for (int i = 0; i < VECTORS; i++)
             if (in[part][i])
                 extremes.take(v[part][i]);
-        *min = extremes.least();
-        *max = extremes.greatest();
+        return {extremes.least(), extremes.greatest()};
     }
 
-    /* Adds up a part plainly, over all its lanes. The warp decides together whether that is good.
-     */
-    __device__ __forceinline__ bool add_plain(int part, slice_sum *sum) const
+    /* Adds up all parts plainly, over all lanes: the sums of those that the thread is left with.
+       The warp decides together whether they are good. */
+    __device__ __forceinline__ bool add_plain(slice_sum (&sum)[PARTS]) const
     {
-        slice_plain<Type> plain;
+        slice_plain<Type> plain[PARTS];
+        bool fits = true;
 
-        if (!type::PLAIN)
-            return false;
-        plain.begin(type::template value<N>(v[part][0], 0));
 #pragma unroll
-        for (int i = 0; i < VECTORS; i++)
+        for (int k = 0; k < PARTS; k++) {
+            plain[k].begin(type::template value<N>(v[k][0], 0));
 #pragma unroll
-            for (int j = i == 0; j < N; j++)
-                plain.add(type::template value<N>(v[part][i], j));
+            for (int i = 0; i < VECTORS; i++)
 #pragma unroll
-        for (unsigned distance = LANES / 2; distance > 0; distance /= 2) {
-            const double down = __shfl_xor_sync(SLICE_ALL_LANES, plain.down, distance);
-
-            plain.add(down, slice_type<Type>::FITS
-                                ? down
-                                : __shfl_xor_sync(SLICE_ALL_LANES, plain.up, distance));
+                for (int j = i == 0; j < N; j++)
+                    plain[k].add(type::template value<N>(v[k][i], j));
         }
-        sum->high = plain.down;
-        sum->low = 0;
-        sum->left = !(fabs(plain.down) < __longlong_as_double(0x7ff0000000000000ll));
-        return !__any_sync(SLICE_ALL_LANES, !plain.fits());
+        slice_share<LANES>(plain);
+#pragma unroll
+        for (int i = 0; i < KEPT; i++) {
+            sum[i] = plain[i].sum();
+            fits = fits && plain[i].fits();
+        }
+        return __all_sync(SLICE_ALL_LANES, fits);
     }
 
-    /* Adds the elements of a part one by one. */
-    __device__ __forceinline__ void add_each(int part, slice_sum *sum) const
+    /* Adds the elements of a part one by one. The compiler is not to keep those that were converted
+       to be added up plainly. */
+    __device__ __forceinline__ void add_each(int part, slice_sum *sum)
     {
 #pragma unroll
-        for (int i = 0; i < VECTORS; i++)
+        for (int i = 0; i < VECTORS; i++) {
+            v[part][i].forget();
 #pragma unroll
             for (int j = 0; j < N; j++)
                 sum->add(type::template value<N>(v[part][i], j));
+        }
     }
 };
 
@@ -296,65 +370,67 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
    not cut. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
-__global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
+__global__ void __launch_bounds__(SLICE_THREADS, slice_blocks(PARTS *VECTORS *N))
     slice_rows(const __grid_constant__ struct cuda_slice_launch job)
 {
     typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;
+    typedef typename row_state::keys row_keys;
     const size_t parts = WHOLE ? job.rows : job.rows * job.parts,
                  groups = (parts + PARTS - 1) / PARTS;
     const size_t group = ((size_t)blockIdx.x * SLICE_THREADS + threadIdx.x) / LANES;
+    const int before = threadIdx.x % LANES * N; /* elements of a part before the thread's first */
+    const int turn_step = VECTORS * row_state::STEP;
+    const bool extremes = job.min != NULL;
     row_state state;
 
     static_assert(TURNS == 1 || (PARTS == 1 && !slice_type<Type>::PLAIN),
                   "what is added up plainly stays in registers; sums are of one part");
-    size_t first[PARTS], end[PARTS];
-    slice_sum sum[1];
-    typename row_state::key min[1], max[1], turn_min, turn_max;
+    const unsigned char *from[PARTS];
+    int left[PARTS];
+    slice_sum sum[PARTS];
+    row_keys keys[PARTS];
 
 #pragma unroll
     for (int k = 0; k < PARTS; k++) {
         const size_t number = group + k * groups;
         const bool any = group < groups && number < parts;
+        const size_t row = WHOLE ? number : number / job.parts;
+        const size_t begin = WHOLE ? 0 : (number - row * job.parts) * job.part;
+        const size_t there = job.length - begin;
+        const size_t first = row * job.length + begin + before;
 
-        if (WHOLE) {
-            first[k] = any ? number * job.length : 0;
-            end[k] = any ? first[k] + job.length : 0;
-        } else {
-            const size_t row = any ? number / job.parts : 0;
-            const size_t begin = (any ? number - row * job.parts : 0) * job.part;
-
-            first[k] = row * job.length + begin;
-            end[k] = !any                            ? first[k]
-                     : job.length - begin < job.part ? first[k] - begin + job.length
-                                                     : first[k] + job.part;
-        }
-        state.load(&job, k, (const unsigned char *)job.data, first[k], end[k]);
+        from[k] = (const unsigned char *)job.data + first * slice_type<Type>::SIZE;
+        left[k] = (any ? (int)(WHOLE || there < job.part ? there : job.part) : 0) - before;
+        state.load(k, from[k], left[k], job.swap);
     }
+    if (extremes)
 #pragma unroll
-    for (int k = 0; k < PARTS; k++) {
-        const size_t number = group + k * groups;
-
-        state.find_keys(k, min, max);
-        if (!state.add_plain(k, sum)) {
-            sum->clear();
-            state.add_each(k, sum);
-            for (int turn = 1; turn < TURNS; turn++) {
-                state.load(&job, k, (const unsigned char *)job.data,
-                           first[k] + (size_t)turn * LANES * VECTORS * N, end[k]);
-                state.add_each(k, sum);
-                state.find_keys(k, &turn_min, &turn_max);
-                *min = turn_min < *min ? turn_min : *min;
-                *max = turn_max > *max ? turn_max : *max;
-            }
+        for (int k = 0; k < PARTS; k++)
+            keys[k] = state.find_keys(k);
+    if (!slice_type<Type>::PLAIN || !state.add_plain(sum)) {
 #pragma unroll
-            for (unsigned distance = LANES / 2; distance > 0; distance /= 2)
-                slice_exchange_sums(sum, distance);
+        for (int k = 0; k < PARTS; k++) {
+            sum[k].clear();
+            state.add_each(k, &sum[k]);
         }
+        for (int turn = 1; turn < TURNS; turn++) {
+            state.load(0, from[0] + (size_t)turn * turn_step * slice_type<Type>::SIZE,
+                       left[0] - turn * turn_step, job.swap);
+            state.add_each(0, &sum[0]);
+            keys[0].merge(state.find_keys(0));
+        }
+        slice_share<LANES>(sum);
+    }
+    if (extremes)
+        slice_share<LANES>(keys);
+    if (threadIdx.x % SLICE_ALIKE<LANES, PARTS> != 0)
+        return;
 #pragma unroll
-        for (unsigned distance = LANES / 2; distance > 0; distance /= 2)
-            slice_exchange_keys(min, max, distance);
-        if (first[k] < end[k] && threadIdx.x % LANES == 0)
-            slice_put<1>(&job, number, sum, min, max);
+    for (int i = 0; i < row_state::KEPT; i++) {
+        const size_t number = group + (slice_first_kept<LANES, PARTS>() + i) * groups;
+
+        if (group < groups && number < parts)
+            slice_put<1>(&job, number, {sum[i]}, {keys[i].min}, {keys[i].max});
     }
 }
 

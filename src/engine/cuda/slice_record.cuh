@@ -77,9 +77,9 @@ __device__ static __forceinline__ void slice_exchange_records(struct slice_recor
 {
     int64_t least;
 
-    slice_exchange_sums(&r->sum, distance);
+    r->sum.merge(r->sum.exchange(distance));
     if (wants & PARTIAL_ABSOLUTE)
-        slice_exchange_sums(&r->absolute, distance);
+        r->absolute.merge(r->absolute.exchange(distance));
     if (wants & PARTIAL_SQUARES)
         r->squares.exchange(distance);
     if (wants & PARTIAL_EXTREMES) {

@@ -37,18 +37,22 @@ struct slice_sum {
         low = exact_two_sum(low, error, &rest);
         left = left || other.left || !(rest == 0) || !(low_error == 0);
     }
+
+    /* That of the lane that is so far away. All lanes of the warp together. */
+    __device__ __forceinline__ slice_sum exchange(unsigned distance) const
+    {
+        return {__shfl_xor_sync(SLICE_ALL_LANES, high, distance),
+                __shfl_xor_sync(SLICE_ALL_LANES, low, distance),
+                __shfl_xor_sync(SLICE_ALL_LANES, (int)left, distance) != 0};
+    }
+
+    /* One of the two. */
+    __device__ static __forceinline__ slice_sum choose(bool first, const slice_sum &x,
+                                                       const slice_sum &y)
+    {
+        return {first ? x.high : y.high, first ? x.low : y.low, first ? x.left : y.left};
+    }
 };
-
-/* Makes a sum that of the lane that is so far away, too. All lanes of the warp together. */
-__device__ static __forceinline__ void slice_exchange_sums(slice_sum *sum, unsigned distance)
-{
-    slice_sum other;
-
-    other.high = __shfl_xor_sync(SLICE_ALL_LANES, sum->high, distance);
-    other.low = __shfl_xor_sync(SLICE_ALL_LANES, sum->low, distance);
-    other.left = __shfl_xor_sync(SLICE_ALL_LANES, (int)sum->left, distance) != 0;
-    sum->merge(other);
-}
 
 /* A sum in COUNT numbers: each takes what was rounded off at the one before it. */
 template <int COUNT> struct slice_long_sum {

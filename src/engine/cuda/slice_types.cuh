@@ -6,10 +6,20 @@
 
 #include "engine/cuda/types.cuh"
 
-/* What a thread loads at a time: neighbouring elements. */
+/* What a thread loads at a time: neighbouring elements. After forget() the compiler no longer knows
+   what has been made of them. */
+template <int WORDS> struct slice_registers {
+    uint32_t w[WORDS];
+
+    __device__ __forceinline__ void forget()
+    {
+#pragma unroll
+        for (int i = 0; i < WORDS; i++)
+            asm volatile("" : "+r"(w[i]));
+    }
+};
 template <int BYTES> struct slice_words;
-template <> struct slice_words<16> {
-    uint32_t w[4];
+template <> struct slice_words<16> : slice_registers<4> {
     __device__ __forceinline__ void load(const void *from)
     {
         const uint4 v = *(const uint4 *)from;
@@ -20,8 +30,7 @@ template <> struct slice_words<16> {
         w[3] = v.w;
     }
 };
-template <> struct slice_words<8> {
-    uint32_t w[2];
+template <> struct slice_words<8> : slice_registers<2> {
     __device__ __forceinline__ void load(const void *from)
     {
         const uint2 v = *(const uint2 *)from;
@@ -30,15 +39,13 @@ template <> struct slice_words<8> {
         w[1] = v.y;
     }
 };
-template <> struct slice_words<4> {
-    uint32_t w[1];
+template <> struct slice_words<4> : slice_registers<1> {
     __device__ __forceinline__ void load(const void *from)
     {
         w[0] = *(const uint32_t *)from;
     }
 };
-template <> struct slice_words<2> {
-    uint32_t w[1];
+template <> struct slice_words<2> : slice_registers<1> {
     __device__ __forceinline__ void load(const void *from)
     {
         w[0] = *(const uint16_t *)from;
