@@ -477,6 +477,8 @@ static struct slice_choice slice_choose_type(const struct cuda_slice_launch *l)
         return slice_choose_lanes<Type, 4, type::ROW, 1, 4, 1>(l);
     if (whole && most <= 16 * type::ROW)
         return slice_choose_lanes<Type, 8, type::ROW, 2, 4, 1>(l);
+    if (whole && most <= 32 * type::ROW)
+        return slice_choose_lanes<Type, 16, type::ROW, 2, 4, 1>(l);
     if (whole && most <= 64 * type::ROW)
         return slice_choose_lanes<Type, 32, type::ROW, 2, 4, 1>(l);
     return slice_choose_long<Type, type::ROW>(l);

@@ -68,7 +68,7 @@ template <unsigned FINDS> struct spread_pair<f32, FINDS> {
         const struct job job = {l->data,    l->count, l->index,     l->partial,
                                 l->scratch, true,     l->swap != 0, true};
 
-        if (tiles < most * TILES_TO_LEAVE)
+        if (tiles < most * TILES_TO_LEAVE_SPREAD)
             return false;
         if (!share_memory(spread_left<FINDS>, bytes, tuning<f32_left>::BLOCKS)) {
             (void)cudaGetLastError(); /* it is no failure */
