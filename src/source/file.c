@@ -61,9 +61,9 @@
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
-/* Workers try both ways to take what is cached where a file has so much for each of them. In
+/* Workers try all ways to take what is cached where a file has so much for each of them. In
    smaller ones trials end too late to be of use. */
-#define TRIED_MIN ((uint64_t)16 << 20)
+#define TRIED_MIN ((uint64_t)24 << 20)
 
 /*
  * Copied, and direct.
@@ -142,9 +142,7 @@ static void count_lent(struct source *s, struct claim *claim)
 }
 
 /* Lends the worker the mapped pages of what it has claimed, up to `most` bytes. They become present
-   as it reads them: to ask for all of them in one call (MADV_POPULATE_READ) takes longer where the
-   page cache holds large folios (119 and 171 GB/s with 16 threads) or small ones (158 and 174), and
-   holds up those who change the address space, such as a GPU's driver. */
+   as it reads them. */
 static void lend(struct source *s, struct claim *claim, uint64_t most, struct chunk *chunk)
 {
     const struct file_state *f = s->state;
@@ -244,12 +242,20 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
 {
     const bool copied = is_copied(claim);
     const uint64_t begun = copied ? 0 : clock_now();
-    uint64_t most;
+    uint64_t most = 0;
+    const enum way way = copied ? WAY_COPIED : ways_next(&claim->ways, &most);
 
-    if (!copied && ways_next(&claim->ways, &most) == WAY_MAPPED)
+    if (way == WAY_COPIED) {
+        if (!copy(s, claim, request, chunk))
+            return false;
+    } else {
         lend(s, claim, most, chunk);
-    else if (!copy(s, claim, request, chunk))
-        return false;
+        if (way == WAY_POPULATED) {
+            /* What cannot be had so becomes present when it is read, or is missed then. */
+            (void)mapping_populate(chunk->data, chunk->count * claim->size);
+            source_count(s, 0, clock_since(begun));
+        }
+    }
     if (!copied) {
         claim->handed_at = begun;
         claim->handed_size = 0;
@@ -379,6 +385,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     if (s->info.uncached == 0) {
         if (claim->handed_at == 0)
             claim->handed_at = clock_now();
+        /* Pieces of rows are too small to be populated. */
         if (ways_next(&claim->ways, &most) == WAY_COPIED)
             return false;
     }
@@ -466,6 +473,8 @@ static enum ways_choice ways_choice(const struct source *s, unsigned workers)
 
     if (cached && strcmp(cached, "mapped") == 0)
         return WAYS_MAPPED;
+    if (cached && strcmp(cached, "populated") == 0)
+        return WAYS_POPULATED;
     if (cached && strcmp(cached, "copied") == 0)
         return WAYS_COPIED;
     return s->info.input_bytes / TRIED_MIN >= workers ? WAYS_TRIED : WAYS_MAPPED;

@@ -9,25 +9,25 @@
 #define TRIAL_MAPPED ((uint64_t)8 << 20)
 #define TRIAL_COPIED ((uint64_t)2 << 20)
 
-/* The first trials: both ways by turns. The first of each is short, and dropped: page tables and
+/* The first trials: all ways by turns. The first of each is short, and dropped: page tables and
    buffers are new then. */
-#define FIRST_TRIALS 4
-#define DROPPED 2
+#define FIRST_TRIALS (2 * WAYS)
+#define DROPPED WAYS
 #define DROPPED_BYTES ((uint64_t)1 << 20)
 
-/* Bytes for which the better way is used until the other one is tried again; twice as many after
-   each trial that changed nothing, so often. */
+/* Bytes for which the best way is used until the others are tried again; twice as many each time
+   that this changed nothing, so often. */
 #define INTERVAL ((uint64_t)128 << 20)
 #define DOUBLED 4
 
-/* The other way is taken if it costs less by so much. */
+/* Another way is taken if it costs less by so much. */
 #define GAIN 0.97
 
 /* A trial that took longer than this many times what is known was interrupted: it counts so much.
  */
 #define LONGEST 2
 
-/* If the better way comes to cost so many times what it did, for so many bytes, the other is tried
+/* If the best way comes to cost so many times what it did, for so many bytes, the others are tried
    at once. */
 #define DEARER 1.3
 #define DEARER_BYTES ((uint64_t)32 << 20)
@@ -39,12 +39,15 @@ void ways_begin(struct ways *w, enum ways_choice choice)
 {
     memset(w, 0, sizeof *w);
     w->choice = choice;
-    w->best = w->way = choice == WAYS_COPIED ? WAY_COPIED : WAY_MAPPED;
+    w->best = w->way = choice == WAYS_TRIED ? WAY_MAPPED : (enum way)choice;
 }
 
-static enum way other(enum way way)
+/* The next way, behind the one in use, that is not the best. */
+static enum way other(const struct ways *w)
 {
-    return way == WAY_MAPPED ? WAY_COPIED : WAY_MAPPED;
+    const enum way next = (enum way)((w->way + 1) % WAYS);
+
+    return next == w->best ? (enum way)((next + 1) % WAYS) : next;
 }
 
 /* Notes what the way in use has cost. */
@@ -71,23 +74,23 @@ enum way ways_next(struct ways *w, uint64_t *most)
         const bool first = w->trials < FIRST_TRIALS, tried = w->way != w->best;
 
         note(w);
+        if (tried && w->cost[w->way] < GAIN * w->cost[w->best]) {
+            w->best = w->way;
+            w->vain = 0;
+        } else if (tried && !first && w->others == 0 && w->vain < DOUBLED) {
+            w->vain++;
+        }
         if (first) {
-            w->way = w->trials % 2 == 0 ? WAY_MAPPED : WAY_COPIED;
-        } else if (tried) {
-            if (w->cost[w->way] < GAIN * w->cost[w->best]) {
-                w->best = w->way;
-                w->vain = 0;
-            } else if (w->vain < DOUBLED) {
-                w->vain++;
-            }
-            w->way = w->best;
+            w->way = (enum way)(w->trials % WAYS);
         } else {
-            w->way = other(w->best);
+            w->others = tried ? w->others : WAYS - 1;
+            w->way = w->others > 0 ? other(w) : w->best;
+            w->others -= w->others > 0;
         }
         w->left = w->trials < DROPPED           ? DROPPED_BYTES
                   : !first && w->way == w->best ? INTERVAL << w->vain
-                  : w->way == WAY_MAPPED        ? TRIAL_MAPPED
-                                                : TRIAL_COPIED;
+                  : w->way == WAY_COPIED        ? TRIAL_COPIED
+                                                : TRIAL_MAPPED;
         w->trials++;
         w->taken = w->time = 0;
     }

@@ -1,9 +1,9 @@
 /*
- * Two ways to take elements that the page cache holds: where they are mapped, or copied into a
- * buffer that stays in a core's cache. Which costs less depends on the machine: on how large the
- * pages are that a file is cached in, on what a page fault and a TLB miss cost, and on how many
- * threads share the page tables. So each worker tries both, and stays with the better one. Pure;
- * one worker's own.
+ * Ways to take elements that the page cache holds: where they are mapped, the pages becoming
+ * present as they are read, or all in one call before; or copied into a buffer that stays in a
+ * core's cache. Which costs least depends on the machine: on how large the pages are that a file is
+ * cached in, on what a page fault and a TLB miss cost, and on how many threads share the page
+ * tables. So each worker tries all, and stays with the best one. Pure; one worker's own.
  */
 #ifndef GPUREDUCE_WAYS_H
 #define GPUREDUCE_WAYS_H
@@ -11,17 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum way { WAY_MAPPED, WAY_COPIED, WAYS };
+enum way { WAY_MAPPED, WAY_POPULATED, WAY_COPIED, WAYS };
 
-/* Which of the ways may be used. Zeros: mapped alone. */
-enum ways_choice { WAYS_MAPPED, WAYS_COPIED, WAYS_TRIED };
+/* Which of the ways may be used: one, as above, or all. Zeros: mapped alone. */
+enum ways_choice { WAYS_MAPPED, WAYS_POPULATED, WAYS_COPIED, WAYS_TRIED };
 
 struct ways {
     enum ways_choice choice;
     enum way best;        /* as far as is known */
     enum way way;         /* in use */
     unsigned trials;      /* begun so far */
-    unsigned vain;        /* trials of the other way in a row that changed nothing, up to a few */
+    unsigned others;      /* ways besides the best that are still to be tried now */
+    unsigned vain;        /* times in a row that this changed nothing, up to a few */
     uint64_t left;        /* bytes that `way` is still to be used for */
     uint64_t taken, time; /* bytes that it was used for, and nanoseconds that they took */
     double cost[WAYS];    /* nanoseconds a byte; 0: not known */

@@ -41,9 +41,9 @@ offset=$(cat out)
 shell 'gpureduce -q -t f16 -o sum,count --skip 4097 --length 4000001 raw'
 is 'standard input that was read from before' 0 "$offset"
 
-# What is cached may be mapped or copied; where there is enough, a worker tries both.
+# What is cached may be mapped, populated or copied; where there is enough, a worker tries all.
 expect --skip 1 --length 3000001
-for way in mapped copied; do
+for way in mapped populated copied; do
     environment=GPUREDUCE_CACHED=$way
     for threads in 1 3; do
         run -q -t f16 -j "$threads" --skip 1 --length 3000001 -o "$ops" raw
@@ -54,7 +54,7 @@ environment=
 { cat raw raw raw raw && cat raw raw raw raw; } >raw8
 shell "cat raw8 | gpureduce -q -t f16 -j 1 --chunk-size 4096 -o $ops"
 expected=$(cat out)
-for way in mapped copied tried; do
+for way in mapped populated copied tried; do
     environment=GPUREDUCE_CACHED=$way
     for threads in 1 2; do
         run -q -t f16 -j "$threads" -o "$ops" raw8

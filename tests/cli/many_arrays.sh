@@ -82,7 +82,7 @@ lines("packed", "many.npz", packed, types)
 END
 
 operations=sum,min,argmin,count
-for way in mapped copied; do
+for way in mapped populated copied; do
     environment=GPUREDUCE_CACHED=$way
     for threads in 1 2 7; do
         run -D cpu -j $threads -o $operations many.safetensors
