@@ -8,8 +8,7 @@
 
 #include "sys/message.h"
 
-/* How many characters there are that stand for themselves, and have a byte. */
-static size_t plain_length(const char *p)
+size_t json_plain_length(const char *p)
 {
     static const bool plain[256] = {
         [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
@@ -26,7 +25,7 @@ void json_string(FILE *out, const char *string)
 
     putc('"', out);
     while (*p) {
-        size_t length = plain_length((const char *)p);
+        size_t length = json_plain_length((const char *)p);
 
         if (length > 0) { /* most are nothing else */
             fwrite(p, 1, length, out);
@@ -207,7 +206,7 @@ static bool read_string(struct json_reader *r, char *text, size_t size, bool cut
         return fail(r);
     while (*r->at != '"') {
         char utf8[4];
-        size_t length = plain_length(r->at);
+        size_t length = json_plain_length(r->at);
 
         if (length > 0 && (full || length < size - used)) { /* most are nothing else */
             if (!full)

@@ -136,7 +136,20 @@ static bool put_together(struct fuzz_input *in, struct fuzz_bytes *b, size_t *co
     struct fuzz_bytes header = {0};
     uint64_t begin = 0;
 
-    add_text(&header, fuzz_flag(in) ? "{" : "{ \"__metadata__\" : { }");
+    /* As the format's own library writes it, or with blanks. */
+    const char *comma = fuzz_flag(in) ? "," : ", ";
+
+    switch (fuzz_below(in, 3)) {
+    case 0:
+        add_text(&header, "{");
+        break;
+    case 1:
+        add_text(&header, "{ \"__metadata__\" : { }");
+        break;
+    case 2:
+        add_text(&header, "{\"__metadata__\":{\"format\":\"pt\"}");
+        break;
+    }
     *count = arrays;
     for (size_t i = 0; i < arrays; i++) {
         const size_t type = (size_t)fuzz_below(in, sizeof types / sizeof *types);
@@ -155,7 +168,7 @@ static bool put_together(struct fuzz_input *in, struct fuzz_bytes *b, size_t *co
         snprintf(text, sizeof text,
                  "%s\"a%u\":{\"dtype\":\"%s\",\"shape\":[%" PRIu64 ",%" PRIu64
                  "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
-                 header.size > 1 ? ", " : "", name, spelling, rows, columns, from, end);
+                 header.size > 1 ? comma : "", name, spelling, rows, columns, from, end);
         add_text(&header, text);
         begin = end;
     }

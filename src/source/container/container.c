@@ -25,19 +25,30 @@ bool container_no_memory(struct container_input *in)
     return container_wrong(in, 0, "out of memory");
 }
 
+/* Makes room for more arrays, `capacity` of them in all. False without memory. */
+static bool grow(struct container *c, size_t capacity)
+{
+    struct container_array *arrays = realloc(c->arrays, capacity * sizeof *arrays);
+
+    if (!arrays)
+        return false;
+    c->arrays = arrays;
+    c->capacity = capacity;
+    return true;
+}
+
+void container_expect(struct container *c, size_t count)
+{
+    if (count > c->capacity)
+        (void)grow(c, count);
+}
+
 struct container_array *container_add(struct container *c, const char *name)
 {
     struct container_array *a;
 
-    if (c->count == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 64;
-
-        a = realloc(c->arrays, capacity * sizeof *a);
-        if (!a)
-            return NULL;
-        c->arrays = a;
-        c->capacity = capacity;
-    }
+    if (c->count == c->capacity && !grow(c, c->capacity ? 2 * c->capacity : 64))
+        return NULL;
     a = &c->arrays[c->count++];
     *a = (struct container_array){.name = name};
     return a;
@@ -120,7 +131,7 @@ static bool names_differ_surely(const struct container *c)
 
     if (c->count > UINT32_MAX / 4)
         return false;
-    while (room < 2 * c->count)
+    while (room < c->count + c->count / 2)
         room *= 2;
     places = calloc(room, sizeof *places);
     if (!places)
@@ -141,6 +152,12 @@ static bool names_differ_surely(const struct container *c)
     return good;
 }
 
+/* Where an array's name stands in the text that the file has. */
+static uint64_t place_of_name(const struct container *c, const struct container_array *a)
+{
+    return a->name_at > 0 ? a->name_at : (uint64_t)(a->name - c->text);
+}
+
 /* Sees to it that names tell the arrays apart. */
 static bool names_differ(const struct container *c, struct container_input *in)
 {
@@ -158,7 +175,7 @@ static bool names_differ(const struct container *c, struct container_input *in)
     qsort(sorted, c->count, sizeof(const struct container_array *), compare_names);
     for (size_t i = 1; i < c->count && good; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            good = container_wrong(in, c->text_offset + (uint64_t)(sorted[i]->name - c->text),
+            good = container_wrong(in, c->text_offset + place_of_name(c, sorted[i]),
                                    "two arrays are called %s",
                                    container_show_name(shown, sorted[i]->name));
     free(sorted);

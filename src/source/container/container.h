@@ -73,25 +73,26 @@ struct container_array {
     char type_name[CONTAINER_TYPE_MAX]; /* as the container spells it; empty
                                            where it is no array of a type */
     const char *unreadable; /* what the type is, in words that follow "is", where its elements
-                               cannot be reduced; NULL where they can. Then `type` and what follows
-                               it up to `offset` mean nothing */
-    bool typed; /* then: elements of its type could be, and it is the array that is so */
-    enum element_type type;
+                               cannot be reduced; NULL where they can. Then what follows it up to
+                               `offset` means nothing */
+    bool typed;     /* then: elements of its type could be, and it is the array that is so */
     bool type_open; /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
+    bool fortran_order;
+    bool deflated; /* it is compressed, as RFC 1951 has it */
+    enum element_type type;
     uint64_t elements;       /* the product of the shape; 1 without dimensions */
     uint64_t offset, length; /* bytes in the file; of one that is compressed, the offset of the
                                 compressed bytes, and the length of its elements */
-    bool deflated;           /* it is compressed, as RFC 1951 has it */
-    uint64_t packed;         /* then: compressed bytes */
+    uint64_t packed;         /* where it is deflated: compressed bytes */
     uint64_t before;         /* decompressed bytes before the first element */
     uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
+    uint32_t name_at; /* where the name stands in the container's text; 0: it still stands there */
     const struct container_tiles *tiles; /* what it is stored in: then `offset` is that of the first
                                             which is there, and `packed` the bytes of all; NULL
                                             where the elements are in one place */
-    unsigned dimensions;
     const uint64_t *sizes;
-    bool fortran_order;
+    unsigned dimensions;
 };
 
 /* Whether its elements have to be decompressed. */
@@ -115,7 +116,7 @@ struct container {
     size_t count;
     size_t capacity;
 
-    /* What names and sizes lie in. The text is a part of the file. */
+    /* What names and sizes lie in. The text is a part of the file, or names out of it. */
     char *text;
     uint64_t text_offset;
     uint64_t *sizes;
@@ -175,6 +176,10 @@ bool container_no_memory(struct container_input *in);
 /* Adds an array, all zeros but for its name. NULL without memory; the pointer is good until the
    next one is added. */
 struct container_array *container_add(struct container *c, const char *name);
+
+/* Makes room for so many arrays in all, if there is memory for them; what is not used of it is not
+   touched. */
+void container_expect(struct container *c, size_t count);
 
 /* Sets what the container calls the type. */
 void container_name_type(struct container_array *a, const char *name);

@@ -44,11 +44,31 @@ static bool recognise(const unsigned char *bytes, size_t size)
            (bytes[PREFIX + 1] == '"' || bytes[PREFIX + 1] == '}' || bytes[PREFIX + 1] == ' ');
 }
 
+/* Long headers are read piece by piece, as far as they are as the format's own library writes them:
+   a piece stays in the cache of a core, and of all the text only names are kept. Bytes: the
+   shortest header that is read so, a piece, and how many of it the next array must have to be
+   looked at. An array of more is read as others are. */
+#ifndef PIECES_MIN
+#    define PIECES_MIN ((size_t)64 << 10)
+#    define PIECE_BYTES ((size_t)64 << 10)
+#    define PIECE_LEFT ((size_t)4 << 10)
+#endif
+
+/* Zeros behind a text: it ends there, and words are compared without a look at its end. */
+#define ZEROS 32
+
+/* Most arrays take so many bytes of a header, and more. */
+#define ARRAY_TEXT 80
+
 /* A header as it is read. */
 struct header {
     struct container *container;
     struct container_input *in;
     struct json_reader json;
+    const char *text;   /* what the reader stands in: a piece, or container->text */
+    uint64_t text_at;   /* where that begins in the header */
+    size_t length;      /* bytes of the header */
+    bool metadata;      /* __metadata__ has been read */
     uint64_t data;      /* offset in the file behind the header */
     size_t sizes_count; /* of container->sizes in use */
     size_t sizes_room;
@@ -67,7 +87,7 @@ struct entry {
 /* The place in the file of what is read next, or of what is wrong. */
 static uint64_t place(const struct header *h)
 {
-    return PREFIX + (uint64_t)(h->json.at - h->container->text);
+    return PREFIX + h->text_at + (uint64_t)(h->json.at - h->text);
 }
 
 /* What is wrong, where the reader of JSON does not say it: that there is something else. */
@@ -190,10 +210,10 @@ static bool once(struct header *h, bool *has, const char *key)
     return true;
 }
 
-/* Takes these characters, if they come next. */
-static bool take_text(struct header *h, const char *text, size_t length)
+/* Takes these characters, up to ZEROS of them, if they come next. */
+static inline bool take_text(struct header *h, const char *text, size_t length)
 {
-    if (strncmp(h->json.at, text, length) != 0)
+    if (memcmp(h->json.at, text, length) != 0)
         return false;
     h->json.at += length;
     return true;
@@ -361,26 +381,136 @@ static bool read_metadata(struct header *h)
     return !h->json.failed || malformed(h, "a name is expected, or }");
 }
 
-/* The whole header. Names are decoded to where they stand: they get no longer. */
-static bool read_entries(struct header *h)
+/* Takes a string in quotes whose characters all stand for themselves, `length` of them. NULL, with
+   nothing read, where something else comes next. */
+static const char *take_plain(struct header *h, size_t *length)
+{
+    const char *text = h->json.at + 1;
+
+    if (*h->json.at != '"')
+        return NULL;
+    *length = json_plain_length(text);
+    if (text[*length] != '"')
+        return NULL;
+    h->json.at = text + *length + 1;
+    return text;
+}
+
+/* Takes __metadata__ behind its name, as the format's own library writes it. */
+static bool take_usual_metadata(struct header *h)
+{
+    size_t length;
+
+    if (h->metadata || !TAKE(h, "{"))
+        return false;
+    for (bool first = true; !TAKE(h, "}"); first = false)
+        if ((!first && !TAKE(h, ",")) || !take_plain(h, &length) || !TAKE(h, ":") ||
+            !take_plain(h, &length))
+            return false;
+    h->metadata = true;
+    return true;
+}
+
+/* What came of a look at the next member of the header. */
+enum member { MEMBER_TAKEN, MEMBER_UNUSUAL, MEMBER_WRONG };
+
+/* Reads the next member, with the comma before it, if it is as the format's own library writes it:
+   else nothing is read. Its name is copied to *names, which then is the place of the next one. */
+static enum member read_usual_member(struct header *h, char **names)
+{
+    static const char metadata[] = "__metadata__";
+    const struct json_reader before = h->json;
+    const char *name = h->json.first || TAKE(h, ",") ? h->json.at + 1 : NULL;
+    size_t length = 0;
+    struct entry e;
+    bool good = name && take_plain(h, &length) && TAKE(h, ":");
+    const bool of_file =
+        good && length == sizeof metadata - 1 && memcmp(name, metadata, length) == 0;
+
+    e = (struct entry){.at = place(h)};
+    good = good && (of_file ? take_usual_metadata(h) : read_usual(h, &e));
+    if (!good) {
+        h->json = before;
+        return MEMBER_UNUSUAL;
+    }
+    h->json.first = false;
+    if (of_file)
+        return MEMBER_TAKEN;
+    memcpy(*names, name, length);
+    (*names)[length] = '\0';
+    if (!add(h, *names, &e))
+        return MEMBER_WRONG;
+    h->container->arrays[h->container->count - 1].name_at =
+        (uint32_t)(h->text_at + (uint64_t)(name - h->text));
+    *names += length + 1;
+    return MEMBER_TAKEN;
+}
+
+_Static_assert(HEADER_MAX <= UINT32_MAX, "the place of a name has 32 bits");
+
+/* Sees to it that the piece, which has `size` bytes, has enough of the header before it is read on.
+   False where it could not be read. */
+static bool fill_piece(struct header *h, char *piece, size_t *size)
+{
+    const size_t left = *size - (size_t)(h->json.at - piece);
+    const size_t behind = h->length - (size_t)h->text_at - *size;
+    size_t more = PIECE_BYTES - left;
+
+    if (left >= PIECE_LEFT || behind == 0)
+        return true;
+    more = more < behind ? more : behind;
+    memmove(piece, h->json.at, left);
+    h->text_at += *size - left;
+    h->json.at = piece;
+    *size = left + more;
+    memset(piece + *size, 0, ZEROS);
+    return h->in->read(h->in, piece + left, more, PREFIX + h->text_at + left);
+}
+
+/* Reads what is usual of the header, from its beginning on, and sets *at to where that ends. The
+   reader then stands there in a piece that is gone. False on failure. */
+static bool read_pieces(struct header *h, size_t *at)
+{
+    char *piece = malloc(PIECE_BYTES + ZEROS), *names = h->container->text;
+    enum member member = MEMBER_TAKEN;
+    size_t size = 0;
+    bool good = true;
+
+    if (!piece)
+        return true;
+    memset(piece, 0, ZEROS);
+    container_expect(h->container, h->length / ARRAY_TEXT);
+    json_read(&h->json, piece);
+    h->text = piece;
+    while (good && member == MEMBER_TAKEN) {
+        good = fill_piece(h, piece, &size);
+        if (good && h->json.depth == 0)
+            member =
+                *piece == '{' && json_read_begin(&h->json, '{') ? MEMBER_TAKEN : MEMBER_UNUSUAL;
+        else if (good)
+            member = read_usual_member(h, &names);
+    }
+    *at = (size_t)(place(h) - PREFIX);
+    free(piece);
+    return good && member != MEMBER_WRONG;
+}
+
+/* Reads the members from the reader's place on, which is in container->text. Names are decoded to
+   where they stand: they get no longer. */
+static bool read_members(struct header *h)
 {
     char *text = h->container->text;
-    const size_t length = strlen(text);
-    bool metadata = false;
+    const char *end = h->json.at + strlen(h->json.at);
 
-    json_read(&h->json, text);
-    if (*text != '{' || !json_read_begin(&h->json, '{'))
-        return malformed(h, "it begins with {");
     while (json_read_more(&h->json, '}')) {
-        size_t at = (size_t)(h->json.at - text);
-        char *name = text + at;
+        char *name = text + (h->json.at - text);
         struct entry e;
         bool good;
 
-        if (!json_read_key(&h->json, name, length + 1 - at))
+        if (!json_read_key(&h->json, name, (size_t)(end - name) + 1))
             return malformed(h, "the name of an array is expected");
         if (strcmp(name, "__metadata__") == 0)
-            good = once(h, &metadata, name) && read_metadata(h);
+            good = once(h, &h->metadata, name) && read_metadata(h);
         else
             good = read_entry(h, &e) && add(h, name, &e);
         if (!good)
@@ -391,6 +521,27 @@ static bool read_entries(struct header *h)
     if (!json_read_end(&h->json))
         return malformed(h, "something follows its end");
     return true;
+}
+
+/* The whole header. */
+static bool read_entries(struct header *h)
+{
+    char *text = h->container->text;
+    size_t at = 0;
+
+    json_read(&h->json, text);
+    if (h->length >= PIECES_MIN && !read_pieces(h, &at))
+        return false;
+    /* Names that have been copied take less than what they stood in. */
+    if (!h->in->read(h->in, text + at, h->length - at, PREFIX + at))
+        return false;
+    memset(text + h->length, 0, ZEROS);
+    h->text = text;
+    h->text_at = 0;
+    h->json.at = text + at;
+    if (h->json.depth == 0 && (*text != '{' || !json_read_begin(&h->json, '{')))
+        return malformed(h, "it begins with {");
+    return read_members(h);
 }
 
 /* Makes offsets those in the file, and sees to it that the arrays lie one behind the other, to the
@@ -456,13 +607,11 @@ static bool read_file(struct container *c, struct container_input *in)
     if (length > in->size - PREFIX)
         return container_wrong(in, in->size, "the file ends within the header of %" PRIu64 " bytes",
                                length);
-    c->text = malloc((size_t)length + 1);
+    c->text = malloc((size_t)length + ZEROS);
     if (!c->text)
         return container_no_memory(in);
     c->text_offset = PREFIX;
-    if (!in->read(in, c->text, (size_t)length, PREFIX))
-        return false;
-    c->text[length] = '\0';
+    h.length = (size_t)length;
     h.data = PREFIX + length;
     if (!grow_sizes(&h) || !read_entries(&h))
         return false;
