@@ -42,6 +42,11 @@
 #define RELEASE_BYTES ((size_t)2 << 20)
 #define RELEASE_BUDGET ((size_t)64 << 20)
 
+/* The same of several arrays that lie one behind the other: between them there are no pages of
+   others. It is as much as a worker takes in place of a single array. */
+#define RELEASE_RUN ((size_t)32 << 20)
+#define RELEASE_RUN_BUDGET ((size_t)96 << 20)
+
 /* Pages that are probed to tell whether a range, or a file, is in the page cache. A range counts as
    cached when all of them are; what is not cached all the same is read on access. */
 #define PROBES_RANGE 8
@@ -409,17 +414,21 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
     struct file_state *f = s->state;
     struct claim *claim = &f->claims[worker];
     const unsigned char *begin = chunk->data;
+    bool follows;
     size_t size;
 
     if (!chunk->mapped)
         return;
     (void)file_place(s, chunk->array, 0, &size);
-    if (claim->done && (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
+    follows =
+        f->arrays.begins && claim->done && (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
+    if (claim->done && !follows &&
+        (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
         release_done(claim);
     if (!claim->done)
         claim->done = begin;
     claim->done_end = begin + chunk->count * size;
-    if ((size_t)(claim->done_end - claim->done) >= f->release_bytes)
+    if ((size_t)(claim->done_end - claim->done) >= (follows ? f->release_run : f->release_bytes))
         release_done(claim);
 }
 
@@ -500,6 +509,8 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->workers = workers;
     f->release_bytes =
         RELEASE_BYTES < RELEASE_BUDGET / workers ? RELEASE_BYTES : RELEASE_BUDGET / workers;
+    f->release_run =
+        RELEASE_RUN < RELEASE_RUN_BUDGET / workers ? RELEASE_RUN : RELEASE_RUN_BUDGET / workers;
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
     for (unsigned i = 0; i < workers; i++)

@@ -60,8 +60,8 @@ struct file_state {
     struct claim *claims;
     unsigned workers;
 
-    size_t release_bytes; /* see RELEASE_BYTES */
-    unsigned char *map;   /* the file from its beginning on; NULL where it is read */
+    size_t release_bytes, release_run; /* see RELEASE_BYTES and RELEASE_RUN */
+    unsigned char *map;                /* the file from its beginning on; NULL where it is read */
     size_t map_size;
 
     int direct;                  /* the file, past the page cache; -1 where that cannot be had */
