@@ -161,31 +161,49 @@ static void lend(struct source *s, struct claim *claim, uint64_t most, struct ch
         count_lent(s, claim);
 }
 
-/* How many bytes to copy from claim->offset on, `least` of them at least: with the arrays behind
-   it that the worker has claimed, as far as they lie close behind each other and have room in the
-   buffer, which nobody else writes to until the worker claims more. */
-static size_t copy_size(const struct source *s, const struct claim *claim, size_t least,
-                        const struct source_request *request)
+/* How many bytes from claim->offset on to take together, `least` of them at least, which lie in one
+   array: with the arrays behind it that the worker has claimed, as far as they lie close behind
+   each other and are not more than `most` bytes. */
+static size_t run_size(const struct source *s, const struct claim *claim, size_t least,
+                       uint64_t most)
 {
     const struct file_state *f = s->state;
     const uint64_t here = claim->count * claim->size;
     uint64_t end = claim->offset + least;
 
-    for (size_t place = claim->place; request->borrow && least == here && place < claim->place_end;
-         place++) {
+    for (size_t place = claim->place; least == here && place < claim->place_end; place++) {
         const struct source_pick *pick = &s->picks[f->arrays.order[place]];
         size_t size;
         const uint64_t begin = file_place(s, f->arrays.order[place], pick->first, &size);
 
         if (begin < end || begin - end > GAP_MAX ||
-            begin + pick->elements * size - claim->offset > request->size)
+            begin + pick->elements * size - claim->offset > most)
             break;
         end = begin + pick->elements * size;
     }
     return (size_t)(end - claim->offset);
 }
 
-/* Fills a buffer from the page cache, or through it. False on failure. */
+/* Makes pages that the worker is lent present, up to `most` bytes, unless they have been with those
+   of an array before. What cannot be had so becomes present when it is read, or is missed then. */
+static void populate(struct source *s, struct claim *claim, uint64_t most,
+                     const struct chunk *chunk)
+{
+    size_t size = chunk->count * claim->size;
+
+    if (claim->offset >= claim->present && claim->offset + size <= claim->present_end)
+        return;
+    const uint64_t begun = clock_now();
+
+    size = run_size(s, claim, size, most);
+    (void)mapping_populate(chunk->data, size);
+    claim->present = claim->offset;
+    claim->present_end = claim->offset + size;
+    source_count(s, 0, clock_since(begun));
+}
+
+/* Fills a buffer from the page cache, or through it. Nobody else writes to the request's until the
+   worker claims more. False on failure. */
 static bool copy(struct source *s, struct claim *claim, const struct source_request *request,
                  struct chunk *chunk)
 {
@@ -205,7 +223,7 @@ static bool copy(struct source *s, struct claim *claim, const struct source_requ
     if (buffer != request->buffer)
         return source_pread_all(s, buffer, size, claim->offset);
     if (claim->offset < claim->copied || claim->offset + size > claim->copied_end) {
-        size = copy_size(s, claim, size, request);
+        size = request->borrow ? run_size(s, claim, size, request->size) : size;
         claim->copied = claim->copied_end = claim->offset;
         if (!source_pread_all(s, buffer, size, claim->offset))
             return false;
@@ -255,11 +273,8 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
             return false;
     } else {
         lend(s, claim, most, chunk);
-        if (way == WAY_POPULATED) {
-            /* What cannot be had so becomes present when it is read, or is missed then. */
-            (void)mapping_populate(chunk->data, chunk->count * claim->size);
-            source_count(s, 0, clock_since(begun));
-        }
+        if (way == WAY_POPULATED)
+            populate(s, claim, most < request->in_place ? most : request->in_place, chunk);
     }
     if (!copied) {
         claim->handed_at = begun;

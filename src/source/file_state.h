@@ -42,8 +42,9 @@ struct claim {
        still in memory. */
     const unsigned char *done, *done_end;
 
-    /* What the request's buffer holds: bytes of the file from `copied` to before `copied_end`. */
-    uint64_t copied, copied_end;
+    /* What the request's buffer holds, and what was made present at last: bytes of the file from
+       `copied` to before `copied_end`, and so on. */
+    uint64_t copied, copied_end, present, present_end;
 
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
