@@ -167,21 +167,48 @@ static bool plan_integers(struct tally_plan *plan, const struct histogram_range 
 /* The most that a place in binary32 may be wrong: it has to be looked up in the bounds so often. */
 #define MARGIN32_MAX 0x1p-8
 
+/* One element in so many, at least, is not looked up in the bounds where places have a fixed point.
+ */
+#define DOUBT_MOST 128
+
+/* The same with a fixed point, where the place itself is wrong by `wrong`. */
+static void plan_fixed(struct tally_plan *plan, double wrong)
+{
+    unsigned fraction = FLT_MANT_DIG - 1, doubt = 1;
+    double units;
+
+    while (UINT32_C(1) << (FLT_MANT_DIG - 1 - fraction) < plan->bins + 2)
+        fraction--;
+    /* And the sum is rounded to a unit. */
+    units = ldexp(wrong, (int)fraction) + 0.51;
+    while (doubt < units && doubt < UINT32_C(1) << fraction)
+        doubt *= 2;
+    /* Of the numbers that the fraction may be, 2 doubt leave the bin in doubt. */
+    if (2 * DOUBT_MOST * doubt > UINT32_C(1) << fraction)
+        return;
+    plan->fraction32 = fraction;
+    plan->doubt32 = doubt;
+}
+
 /* Finds out whether places can be computed in binary32. */
 static void plan_binary32(struct tally_plan *plan, double low, double high)
 {
     const float low32 = (float)low, scale32 = (float)plan->scale;
-    /* Three roundings of the place, of up to 2^-24 of it; one of place + 1/2; and that of `low`.
-       What is left of a difference that is subnormal is exact. */
-    const double wrong = 0x1p-24 * (3.01 * plan->bins + plan->bins + 2) +
-                         1.01 * fabs(low - (double)low32) * plan->scale;
+    /* Three roundings of the place, of up to 2^-24 of it, and that of `low`. What is left of a
+       difference that is subnormal is exact. */
+    const double place =
+        0x1p-24 * 3.01 * (plan->bins + 2) + 1.01 * fabs(low - (double)low32) * plan->scale;
+    /* One more of place + 1/2. */
+    const double wrong = place + 0x1p-24 * (plan->bins + 2);
 
     if (plan->type != ELEMENT_F32 || !isnormal(scale32) || !(high - low < (double)FLT_MAX / 2) ||
-        !(fabs(low) < (double)FLT_MAX / 2) || !(wrong <= MARGIN32_MAX))
+        !(fabs(low) < (double)FLT_MAX / 2))
         return;
     plan->low32 = low32;
     plan->scale32 = scale32;
-    plan->margin32 = (float)(2 * wrong);
+    plan_fixed(plan, place);
+    if (wrong <= MARGIN32_MAX)
+        plan->margin32 = (float)(2 * wrong);
 }
 
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,

@@ -55,6 +55,12 @@ struct tally_plan {
        bin. */
     float low32, scale32, margin32;
 
+    /* Likewise as a number with a fixed point, for a processor's vectors: (x - low32) * scale32 +
+       1, in units of 2^-fraction32, is wrong by at most doubt32 units, a power of two, whether
+       product and sum are rounded together or not. Integers up to bins + 1 fit the other bits of
+       the 23. fraction32 is 0 where that is not precise enough. */
+    unsigned fraction32, doubt32;
+
     /* TALLY_BINS of integers. Bin i has the keys from bound_key[i] up to bound_key[i + 1], without
        that, or, the last one, up to last_key; there are `reached` bounds, since the bins behind
        them lie above all integers of the type. A key k is at most few bins behind number base + (k

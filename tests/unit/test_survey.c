@@ -662,6 +662,88 @@ static void check_sample(void)
     tap_family_end(&few, "what is kept is a small part");
 }
 
+/* The bounds of a plan that the element reaches. They ascend. */
+static size_t reached(const struct tally_plan *plan, double x)
+{
+    size_t low = 0, high = (size_t)plan->bins + 1;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (x >= plan->bound[middle])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Elements at and beside the bounds of a plan of binary32, at the places where computing the bin is
+   next to wrong, and anywhere. Returns how many. */
+static size_t fill_beside(const struct tally_plan *plan, float *x)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i <= plan->bins; i++) {
+        float up = (float)plan->bound[i], down = up;
+
+        x[n++] = up;
+        for (int j = 0; j < 3; j++) {
+            x[n++] = up = nextafterf(up, INFINITY);
+            x[n++] = down = nextafterf(down, -INFINITY);
+        }
+        for (int j = 0; j < 8; j++)
+            x[n++] =
+                (float)(plan->bound[i] + ldexp(rng_unit(&rng) - 0.5, -1 - 2 * j) / plan->scale);
+    }
+    return n;
+}
+
+/* Kernels count what lies beside the bounds by these, whatever the plan. */
+static void check_beside(void)
+{
+    static const uint32_t bins[] = {1,    2,    6,    100,  510,  511,   1000, 1022,
+                                    1023, 4094, 4095, 8190, 8191, 16382, 40000};
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < 3 * sizeof bins / sizeof *bins; i++) {
+        const uint32_t count = bins[i / 3];
+        struct histogram_range range = {.low = -6, .high = 6};
+        struct tally_plan plan;
+        float *x = allocate_exactly(15 * ((size_t)count + 1) * sizeof *x);
+        uint64_t *expected = allocate_exactly(((size_t)count + 2) * sizeof *expected);
+        size_t n;
+
+        if (i % 3 > 0) {
+            range.low = ldexp(rng_unit(&rng) - 0.5, (int)below(20));
+            range.high = range.low + ldexp(0.5 + rng_unit(&rng), (int)below(20) - 10);
+        }
+        if (!histogram_plan(&plan, ELEMENT_F32, count, &range))
+            abort();
+        n = fill_beside(&plan, x);
+        memset(expected, 0, ((size_t)count + 2) * sizeof *expected);
+        for (size_t j = 0; j < n; j++)
+            expected[reached(&plan, (double)x[j])]++;
+        for (size_t k = 0; k < cpu_kernels_count; k++) {
+            struct tally t;
+
+            if (!cpu_kernels_all[k]->usable())
+                continue;
+            if (!tally_open(&t, &plan) || !cpu_tally_take(&t, cpu_kernels_all[k], x, n, false))
+                abort();
+            cpu_tally_settle(&t);
+            tap_case(&family, memcmp(t.counts, expected, ((size_t)count + 2) * 8) == 0,
+                     "%s: %u bins from %a to %a", cpu_kernels_all[k]->name, (unsigned)count,
+                     range.low, range.high);
+            tally_close(&t);
+        }
+        histogram_free_plan(&plan);
+        free(expected);
+        free(x);
+    }
+    tap_family_end(&family, "elements beside the bounds of bins");
+}
+
 /* An input that is another one in the second reading. */
 static void check_change(void)
 {
@@ -696,6 +778,7 @@ int main(void)
     tap_note("STRESS_SEED=%llu", (unsigned long long)seed);
     rng_seed(&rng, seed);
     check_names();
+    check_beside();
     check_places();
     check_keys();
     check_integer_keys();

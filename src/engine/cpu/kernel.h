@@ -69,7 +69,8 @@ struct cpu_tally_kernels {
     bool (*bins32)(const struct tally *t, const void *x, size_t n, double *place);
     bool (*bins64)(const struct tally *t, const void *x, size_t n, double *place);
 
-    /* Counts the bins of elements of binary32, where the plan has places in binary32. */
+    /* Counts the bins of elements of binary32, where the plan has places with a fixed point. There
+       may be more than CPU_BLOCK_MAX. */
     void (*count32)(const struct tally *t, const void *x, size_t n, struct cpu_counters counters);
 };
 
@@ -273,9 +274,9 @@ static inline uint32_t cpu_correct_bin(const struct tally_plan *plan, double val
     return bin + (bin <= plan->bins && value >= plan->bound[bin]);
 }
 
-/* The same of n elements of binary32. */
+/* The same of those elements of binary32 whose bits are set. */
 void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
-                      size_t n);
+                      unsigned which);
 
 /* Adds n finite values to the superaccumulator's cells. */
 void cpu_add_to_cells(struct cpu_reducer *r, const double *x, size_t n);

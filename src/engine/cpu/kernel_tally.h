@@ -279,60 +279,98 @@ static SIMD_TARGET bool tally_bins32(const struct tally *t, const void *data, si
     return d_h_max(far) < 0.5 - PLACE_MARGIN;
 }
 
-/* x + PLACE_ROUNDER32 is x, from 0 on and below 2^22, rounded to an integer, which is then the
-   fraction. */
-#define PLACE_ROUNDER32 0x1p23F
-#define FRACTION32 UINT32_C(0x7fffff)
+/* What computing the places of a plan with a fixed point takes. */
+struct fixed_places {
+    vecf low, scale, origin, first, last;
+    vec shift, number, certain;
+};
 
-/* Elements whose bins are computed before they are counted: so few that the processor computes the
-   next ones while it adds to counters, which takes it a cycle each; and no fewer, since a counter's
-   number that has only just been stored has to be waited for. */
-#define COUNT_PART ((size_t)256)
+INLINE_TARGET struct fixed_places fixed_places(const struct tally_plan *plan)
+{
+    const uint32_t unit = UINT32_C(1) << plan->fraction32, whole = (UINT32_C(1) << 23) / unit;
 
-/* Counts elements, a multiple of the sets, by the numbers of their bins. */
-#define COUNT_BINS(set, bin, count)                              \
-    do {                                                         \
-        for (size_t j = 0; j < (count); j += CPU_COUNTER_SETS) { \
-            (set)[0][(bin)[j]]++;                                \
-            (set)[1][(bin)[j + 1]]++;                            \
-            (set)[2][(bin)[j + 2]]++;                            \
-            (set)[3][(bin)[j + 3]]++;                            \
-        }                                                        \
+    /* From `whole` to twice that, binary32 has this unit: the fraction of its bits counts them. */
+    return (struct fixed_places){
+        .low = f_set1(plan->low32),
+        .scale = f_set1(plan->scale32),
+        .origin = f_set1((float)(whole + 1) + (float)plan->doubt32 / (float)unit),
+        .first = f_set1((float)whole + 0.5F),
+        .last = f_set1((float)(whole + plan->bins) + 1.5F),
+        .shift = v_set1(plan->fraction32),
+        .number = v_set1(whole - 1),
+        .certain = v_set1((unit - 1) & ~(2 * plan->doubt32 - 1)),
+    };
+}
+
+/* Puts the bins of the V_LANES elements at `at` at `bin`, counting from 1, with 0 for what lies
+   below all bins, or is NaN. What is computed is too great by 0 to 2 doubt32 units: the bin is in
+   doubt where these would take it to another one, and the bounds decide. */
+INLINE_TARGET void find_bins(const struct tally_plan *plan, struct fixed_places p,
+                             const unsigned char *at, uint32_t *bin)
+{
+    const vecf value = f_value(v_load_f32(at));
+    const vec place =
+        f_bits(f_clamp(f_madd(f_sub(value, p.low), p.scale, p.origin), p.first, p.last));
+    const vmask doubt = v_without(place, p.certain);
+
+    __builtin_prefetch((const void *)((uintptr_t)at + CPU_PIECE_BYTES), 0, 2);
+    v_store(bin, v_and(v_shift_right(place, p.shift), p.number));
+    if (v_some(doubt))
+        cpu_correct_bins(plan, at, bin, v_lanes(doubt));
+}
+
+/* Adds an element to the counter of its bin in each set. */
+#define COUNT_BINS(set, bin)  \
+    do {                      \
+        (set)[0][(bin)[0]]++; \
+        (set)[1][(bin)[1]]++; \
+        (set)[2][(bin)[2]]++; \
+        (set)[3][(bin)[3]]++; \
     } while (0)
 
-/* The same in binary32, and counts the bins. The processor adds to counters, which takes a cycle
-   each, while it computes the next places. */
+/* Counts V_LANES elements. `small` is a constant. */
+INLINE_TARGET void count_bins(const struct cpu_counters *counters, const uint32_t *bin, bool small)
+{
+#pragma GCC unroll 4
+    for (size_t i = 0; i < V_LANES; i += CPU_COUNTER_SETS) {
+        if (small)
+            COUNT_BINS(counters->small_set, bin + i);
+        else
+            COUNT_BINS(counters->set, bin + i);
+    }
+}
+
+/* Elements whose bins are found before they are counted. Processors add to one counter a cycle: so
+   the bins of other elements are found meanwhile, a vector at a time, and not just before they are
+   counted, since a number that has only just been stored has to be waited for. */
+#define COUNT_AHEAD ((size_t)256)
+
+INLINE_TARGET void find_and_count(const struct tally_plan *plan, const unsigned char *x, size_t n,
+                                  struct cpu_counters counters, bool small)
+{
+    const struct fixed_places places = fixed_places(plan);
+    const size_t ahead = n < COUNT_AHEAD ? n : COUNT_AHEAD;
+    _Alignas(64) uint32_t bin[COUNT_AHEAD];
+
+    for (size_t i = 0; i < ahead; i += V_LANES)
+        find_bins(plan, places, x + i * 4, bin + i);
+    for (size_t i = ahead; i < n; i += V_LANES) {
+        uint32_t *earlier = bin + i % COUNT_AHEAD;
+
+        count_bins(&counters, earlier, small);
+        find_bins(plan, places, x + i * 4, earlier);
+    }
+    for (size_t i = 0; i < ahead; i += V_LANES)
+        count_bins(&counters, bin + i, small);
+}
+
 static SIMD_TARGET void tally_count32(const struct tally *t, const void *data, size_t n,
                                       struct cpu_counters counters)
 {
-    const struct tally_plan *plan = t->plan;
-    const vecf low = f_set1(plan->low32), scale = f_set1(plan->scale32);
-    const vecf first = f_set1(-0.25F), last = f_set1((float)plan->bins + 0.25F);
-    const vecf half = f_set1(0.5F), rounder = f_set1(PLACE_ROUNDER32);
-    const vecf near = f_set1(0.5F - plan->margin32);
-    const unsigned char *x = data;
-
-    for (size_t from = 0; from < n; from += COUNT_PART) {
-        const size_t count = n - from < COUNT_PART ? n - from : COUNT_PART;
-        _Alignas(64) uint32_t bin[COUNT_PART];
-
-        for (size_t i = 0; i < count; i += V_LANES) {
-            const unsigned char *at = x + (from + i) * 4;
-            const vecf value = f_value(v_load_f32(at));
-            const vecf place = f_add(f_clamp(f_mul(f_sub(value, low), scale), first, last), half);
-            const vecf rounded = f_add(place, rounder);
-            const vmask far = f_gt(f_abs(f_sub(place, f_sub(rounded, rounder))), near);
-
-            __builtin_prefetch((const void *)((uintptr_t)at + CPU_PIECE_BYTES), 0, 2);
-            v_store(bin + i, v_and(f_bits(rounded), v_set1(FRACTION32)));
-            if (v_some(far))
-                cpu_correct_bins(plan, at, bin + i, V_LANES);
-        }
-        if (counters.small)
-            COUNT_BINS(counters.small_set, bin, count);
-        else
-            COUNT_BINS(counters.set, bin, count);
-    }
+    if (counters.small)
+        find_and_count(t->plan, data, n, counters, true);
+    else
+        find_and_count(t->plan, data, n, counters, false);
 }
 
 static SIMD_TARGET bool tally_bins64(const struct tally *t, const void *data, size_t n,

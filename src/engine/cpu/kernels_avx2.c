@@ -68,6 +68,11 @@ SIMD_OP vec v_and(vec a, vec b)
     return _mm256_and_si256(a, b);
 }
 
+SIMD_OP vec v_shift_right(vec a, vec bits)
+{
+    return _mm256_srlv_epi32(a, bits);
+}
+
 SIMD_OP vec v_max_s(vec a, vec b)
 {
     return _mm256_max_epi32(a, b);
@@ -96,6 +101,11 @@ SIMD_OP vmask v_gt_s(vec a, vec b)
 SIMD_OP vmask v_eq(vec a, vec b)
 {
     return _mm256_cmpeq_epi32(a, b);
+}
+
+SIMD_OP vmask v_without(vec a, vec bits)
+{
+    return _mm256_cmpeq_epi32(_mm256_and_si256(a, bits), _mm256_setzero_si256());
 }
 
 SIMD_OP vec v_select(vmask m, vec yes, vec no)
@@ -556,6 +566,11 @@ SIMD_OP bool v_some(vmask m)
     return !_mm256_testz_si256(m, m);
 }
 
+SIMD_OP unsigned v_lanes(vmask m)
+{
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m));
+}
+
 SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
 {
     unsigned bits = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)), count = 0;
@@ -625,34 +640,19 @@ SIMD_OP vecf f_set1(float x)
     return _mm256_set1_ps(x);
 }
 
-SIMD_OP vecf f_add(vecf a, vecf b)
-{
-    return _mm256_add_ps(a, b);
-}
-
 SIMD_OP vecf f_sub(vecf a, vecf b)
 {
     return _mm256_sub_ps(a, b);
 }
 
-SIMD_OP vecf f_mul(vecf a, vecf b)
+SIMD_OP vecf f_madd(vecf a, vecf b, vecf c)
 {
-    return _mm256_mul_ps(a, b);
+    return _mm256_fmadd_ps(a, b, c);
 }
 
 SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
 {
     return _mm256_min_ps(_mm256_max_ps(a, low), high);
-}
-
-SIMD_OP vecf f_abs(vecf a)
-{
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a);
-}
-
-SIMD_OP vmask f_gt(vecf a, vecf b)
-{
-    return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
 }
 
 SIMD_OP void d_transpose(vecd a[W_LANES])

@@ -106,6 +106,11 @@ SIMD_OP vec v_and(vec a, vec b)
     return a & b;
 }
 
+SIMD_OP vec v_shift_right(vec a, vec bits)
+{
+    return (vec)((vec_unsigned)a >> (vec_unsigned)bits);
+}
+
 SIMD_OP vec v_select(vmask m, vec yes, vec no)
 {
     return (m & yes) | (~m & no);
@@ -119,6 +124,11 @@ SIMD_OP vmask v_gt_s(vec a, vec b)
 SIMD_OP vmask v_eq(vec a, vec b)
 {
     return a == b;
+}
+
+SIMD_OP vmask v_without(vec a, vec bits)
+{
+    return (a & bits) == 0;
 }
 
 SIMD_OP vec v_max_s(vec a, vec b)
@@ -485,6 +495,15 @@ SIMD_OP bool v_some(vmask m)
     return v_count(m) > 0;
 }
 
+SIMD_OP unsigned v_lanes(vmask m)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < V_LANES; i++)
+        bits |= (unsigned)(m[i] != 0) << i;
+    return bits;
+}
+
 SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
 {
     int32_t *to = p;
@@ -554,19 +573,14 @@ SIMD_OP vecf f_set1(float x)
     return (vecf){x, x, x, x};
 }
 
-SIMD_OP vecf f_add(vecf a, vecf b)
-{
-    return a + b;
-}
-
 SIMD_OP vecf f_sub(vecf a, vecf b)
 {
     return a - b;
 }
 
-SIMD_OP vecf f_mul(vecf a, vecf b)
+SIMD_OP vecf f_madd(vecf a, vecf b, vecf c)
 {
-    return a * b;
+    return a * b + c;
 }
 
 SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
@@ -574,16 +588,6 @@ SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
     vecf raised = (vecf)v_select(a > low, (vec)a, (vec)low);
 
     return (vecf)v_select(raised > high, (vec)high, (vec)raised);
-}
-
-SIMD_OP vecf f_abs(vecf a)
-{
-    return (vecf)((vec)a & v_set1(INT32_MAX));
-}
-
-SIMD_OP vmask f_gt(vecf a, vecf b)
-{
-    return a > b;
 }
 
 SIMD_OP void d_transpose(vecd a[W_LANES])

@@ -259,8 +259,11 @@ void cpu_end_chunk(struct cpu_reducer *r)
 }
 
 void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
-                      size_t n)
+                      unsigned which)
 {
-    for (size_t i = 0; i < n; i++)
+    for (; which != 0; which &= which - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(which);
+
         bin[i] = cpu_correct_bin(plan, element_load(ELEMENT_F32, x + i * sizeof(float)), bin[i]);
+    }
 }

@@ -35,10 +35,12 @@
  * subnormals are not flushed v_set1(x)                  x in all lanes v_add(a, b) modulo 2^32
  *   v_held(a)                  a, of which the uses take one register
  *   v_and(a, b)
+ *   v_shift_right(a, bits)     a as unsigned integers, each by the lane of bits, below 32
  *   v_max_s v_max_u v_min_u
  *   v_min_magnitude(a, b)      of the bits of values, those of the lesser magnitude, without a
  *                              sign. a has none. Anything, where b is no number
  *   v_gt_s(a, b), v_eq(a, b)   masks
+ *   v_without(a, bits)         a mask: where a has none of the bits
  *   v_ge_s(a, b)               a mask: where a >= b
  *   v_also_ge_s(m, a, b)       a mask: where m is true, and a >= b
  *   v_select(m, yes, no)       lanes of `yes` where m is true, else of `no`
@@ -46,6 +48,7 @@
  *   v_order(a)                 signed integers in the order of the values, of which these are the
  *                              bits: the bits, or, of a negative one, all but the sign inverted
  *   v_some(m)                  bool: whether a lane is true
+ *   v_lanes(m)                 a bit for each lane, the first one the lowest: whether it is true
  *   v_tally(a, m)              a, with 1 added where m is true
  *   v_pack(p, m, a)            stores the lanes of `a` where m is true at p, one behind the other,
  *                              and returns how many. It may write V_LANES
@@ -65,9 +68,8 @@
  *   w_value(a), d_bits(a)      the same bits, as values and as integers
  *
  *   f_value(a), f_bits(a)      the same bits, as binary32 values and as integers
- *   f_set1 f_add f_sub f_mul f_clamp f_abs
- *                              as for d_
- *   f_gt(a, b)                 a mask; no operand is a NaN
+ *   f_set1 f_sub f_clamp       as for d_
+ *   f_madd(a, b, c)            a b + c, rounded once or twice
  *
  * Integers, which are vectors of bytes (b_) or of 16 bits (h_) in a vec, too:
  *

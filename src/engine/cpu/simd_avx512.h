@@ -60,6 +60,11 @@ SIMD_OP vec v_and(vec a, vec b)
     return _mm512_and_si512(a, b);
 }
 
+SIMD_OP vec v_shift_right(vec a, vec bits)
+{
+    return _mm512_srlv_epi32(a, bits);
+}
+
 SIMD_OP vec v_max_s(vec a, vec b)
 {
     return _mm512_max_epi32(a, b);
@@ -92,6 +97,11 @@ SIMD_OP vmask v_gt_s(vec a, vec b)
 SIMD_OP vmask v_eq(vec a, vec b)
 {
     return _mm512_cmpeq_epi32_mask(a, b);
+}
+
+SIMD_OP vmask v_without(vec a, vec bits)
+{
+    return _mm512_testn_epi32_mask(a, bits);
 }
 
 SIMD_OP vec v_select(vmask m, vec yes, vec no)
@@ -527,6 +537,11 @@ SIMD_OP bool v_some(vmask m)
     return m != 0;
 }
 
+SIMD_OP unsigned v_lanes(vmask m)
+{
+    return m;
+}
+
 /* Through a register: storing packed lanes is slow on some processors. */
 SIMD_OP unsigned v_pack(void *p, vmask m, vec a)
 {
@@ -587,34 +602,19 @@ SIMD_OP vecf f_set1(float x)
     return _mm512_set1_ps(x);
 }
 
-SIMD_OP vecf f_add(vecf a, vecf b)
-{
-    return _mm512_add_ps(a, b);
-}
-
 SIMD_OP vecf f_sub(vecf a, vecf b)
 {
     return _mm512_sub_ps(a, b);
 }
 
-SIMD_OP vecf f_mul(vecf a, vecf b)
+SIMD_OP vecf f_madd(vecf a, vecf b, vecf c)
 {
-    return _mm512_mul_ps(a, b);
+    return _mm512_fmadd_ps(a, b, c);
 }
 
 SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
 {
     return _mm512_min_ps(_mm512_max_ps(a, low), high);
-}
-
-SIMD_OP vecf f_abs(vecf a)
-{
-    return _mm512_abs_ps(a);
-}
-
-SIMD_OP vmask f_gt(vecf a, vecf b)
-{
-    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
 }
 
 SIMD_OP void d_transpose(vecd a[W_LANES])

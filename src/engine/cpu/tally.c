@@ -74,25 +74,24 @@ static void empty_narrow_counters(struct tally *t)
     memset(narrow, 0, NARROW_SETS * NARROW_COUNTERS * sizeof *narrow);
 }
 
-/* Adds up sets of counters of this type. */
-#define ADD_COUNTERS(counter)                             \
-    do {                                                  \
-        const counter *count = (const counter *)c->first; \
-                                                          \
-        for (size_t set = 0; set < sets(t); set++)        \
-            for (size_t i = 0; i < size; i++)             \
-                t->counts[i] += count[set * size + i];    \
-    } while (0)
-
 static void empty_counters(struct tally *t)
 {
     struct counters *c = t->scratch;
     const size_t size = tally_size(t->plan);
 
-    if (has_small_counters(t))
-        ADD_COUNTERS(uint16_t);
-    else
-        ADD_COUNTERS(uint32_t);
+    if (has_small_counters(t)) {
+        const uint16_t *count = (const uint16_t *)c->first;
+
+        for (size_t i = 0; i < size; i++)
+            t->counts[i] +=
+                (uint32_t)count[i] + count[size + i] + count[2 * size + i] + count[3 * size + i];
+    } else {
+        const uint32_t *count = (const uint32_t *)c->first;
+
+        for (size_t set = 0; set < sets(t); set++)
+            for (size_t i = 0; i < size; i++)
+                t->counts[i] += count[set * size + i];
+    }
     memset(c->first, 0, sets(t) * size * counter_size(t));
     c->most = 0;
 }
@@ -360,7 +359,7 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     const size_t size = element_size(plan->type);
     const bool wide = size == 8, nearest = plan->scale > 0;
     const size_t whole = nearest ? count - count % CPU_LANES_MAX : 0;
-    const size_t counted = plan->margin32 > 0 ? whole : 0;
+    const size_t counted = plan->fraction32 > 0 ? whole : 0;
     double place[BLOCK];
     struct cpu_counters counters;
 
