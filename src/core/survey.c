@@ -183,6 +183,12 @@ unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLAN
     return count;
 }
 
+bool survey_tallies_alone(const struct survey *s)
+{
+    return s->begun && s->uses_other && !s->uses_cells && s->other.kind == TALLY_BINS &&
+           !s->request->histogram.range_given;
+}
+
 /*
  * What a reading found.
  */
@@ -219,6 +225,15 @@ static bool same_input(const struct partial *a, const struct partial *b)
            a->positive_infinity == b->positive_infinity &&
            a->negative_infinity == b->negative_infinity && a->min_key == b->min_key &&
            a->max_key == b->max_key;
+}
+
+/* The same, from the bins of the range that the first reading found: nothing but NaNs lies outside.
+ */
+static bool same_bins(const struct partial *first, const struct partial *partial,
+                      const struct tally *bins)
+{
+    return partial->count == first->count && bins->counts[0] == first->nan &&
+           bins->counts[bins->plan->bins + 1] == 0;
 }
 
 static enum survey_verdict verdict_of(enum selection_verdict verdict)
@@ -287,11 +302,12 @@ enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
 {
     const unsigned count = (unsigned)s->uses_cells + (unsigned)s->uses_other;
     struct tally *totals[TALLY_PLANS_MAX] = {NULL};
+    const bool alone = survey_tallies_alone(s);
     enum survey_verdict verdict = SURVEY_DONE;
 
     if (!s->begun)
         survey_begin(s, partial);
-    else if (!same_input(&s->first, partial))
+    else if (!alone && !same_input(&s->first, partial))
         return SURVEY_CHANGED;
     for (unsigned i = 0; i < count; i++) {
         totals[i] = merge(sets, workers, i);
@@ -300,6 +316,8 @@ enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
     }
     if (s->out_of_memory)
         return SURVEY_MEMORY;
+    if (alone && !same_bins(&s->first, partial, totals[0]))
+        return SURVEY_CHANGED;
     if (!s->quantiles_done)
         verdict = take_quantiles(s, totals[0], sets, workers);
     if (verdict == SURVEY_DONE && !s->histogram_done)

@@ -84,8 +84,12 @@ bool survey_is_done(const struct survey *s);
    survey_take. There may be none in the first reading, whose partial result is needed before. */
 unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLANS_MAX]);
 
-/* Takes what a reading found: the partial result, with extremes, and the tallies of its workers,
-   which are changed. */
+/* Whether the tallies that were planned are all that the next reading has to find, beside the count
+   of elements: they tell, too, whether it is of the same elements. */
+bool survey_tallies_alone(const struct survey *s);
+
+/* Takes what a reading found: the partial result, with extremes unless tallies are all, and the
+   tallies of its workers, which are changed. */
 enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
                                 struct tally_set *sets, unsigned workers);
 

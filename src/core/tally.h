@@ -105,6 +105,8 @@ struct tally_set {
     struct tally tally[TALLY_PLANS_MAX];
     unsigned count;
     bool goes_on; /* another input is to be taken into them: nobody ends them yet */
+    bool alone; /* nothing else is wanted but the count of elements: the rest of the partial result
+                   may be missing */
 };
 
 /* The last key of a cell. */

@@ -295,8 +295,10 @@ bool readings_begin(struct readings *r, struct run *run)
         r->count == 0 && !r->inputs ? run->setup.wants | PARTIAL_EXTREMES : PARTIAL_EXTREMES;
     if (!r->sets && !open_tallies(r, run))
         return false;
-    for (unsigned i = 0; i < r->workers; i++)
+    for (unsigned i = 0; i < r->workers; i++) {
         r->sets[i].goes_on = r->inputs_taken + 1 < r->inputs;
+        r->sets[i].alone = survey_tallies_alone(r->survey);
+    }
     run->tallies = r->sets;
     return true;
 }

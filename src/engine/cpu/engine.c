@@ -134,7 +134,10 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
         element_swap(worker->swapped, data, count, element_size(r->type));
         data = worker->swapped;
     }
-    r->kernel(r, data, count, index);
+    if (worker->tallies && worker->tallies->alone)
+        r->partial.count += count;
+    else
+        r->kernel(r, data, count, index);
     nans = r->partial.nan - nans;
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count; i++)
         if (!cpu_tally_take(&worker->tallies->tally[i], worker->kernels, data, count, nans > 0))
