@@ -47,6 +47,11 @@
 #if SIMD_LOOKUP > 1
 
 #    define CLASSES_MAX 3
+
+/* A sum of products waits four or five cycles for the one before it: streams take turns to add to
+   so many sums. */
+#    define CHAINS8 2
+
 #    define MAGNITUDES8 128
 #    define EXPONENTS8 64
 
@@ -155,6 +160,7 @@ INLINE_TARGET void end_together8(vec sum[CLASSES_MAX], const struct float8_toget
 #else
 
 #    define CLASSES_MAX 4
+#    define CHAINS8 1 /* sums begin anew with each step, and are short */
 #    define PRODUCTS_OF_SPECIALS 1
 
 _Static_assert(GROUP_BYTES / V_BYTES <= 4 << 10, "sums of products fit");
