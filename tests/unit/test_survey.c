@@ -229,7 +229,7 @@ struct survey_case {
 static void make_integers(struct survey_case *c)
 {
     const unsigned bits = 8 * (unsigned)element_size(c->type);
-    const uint64_t from = rng_next(&rng), width = UINT64_C(2) << below(bits);
+    const uint64_t from = rng_next(&rng), near = (UINT64_C(2) << below(bits)) - 1;
     uint64_t values[4];
 
     c->data = allocate_exactly(c->count * element_size(c->type));
@@ -242,7 +242,7 @@ static void make_integers(struct survey_case *c)
         if (c->kind[0] == 'f')
             x = values[x % 4] - (x >> 60 == 0);
         else if (c->kind[0] == 'n')
-            x = from + x % width;
+            x = from + (x & near);
         data_put_bits(c->type, c->data, i, x);
     }
 }
