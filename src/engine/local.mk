@@ -8,6 +8,7 @@ library_sources += \
 	src/engine/cpu/kernel.h \
 	src/engine/cpu/kernel_block32.h \
 	src/engine/cpu/kernel_block64.h \
+	src/engine/cpu/kernel_chunks.h \
 	src/engine/cpu/kernel_columns.h \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \

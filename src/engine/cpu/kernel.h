@@ -119,6 +119,13 @@ struct cpu_integer_slices {
                     int64_t *min, int64_t *max);
 };
 
+/* What slices need vectors for. */
+struct cpu_slice_tables {
+    /* Of the types of the first group: sums, and sums and extremes. */
+    struct cpu_slice_kernels sums[ELEMENT_FLOATS], extremes[ELEMENT_FLOATS];
+    struct cpu_integer_slices integers[ELEMENT_TYPES]; /* NULL where there are none */
+};
+
 /* Bytes of a chunk that are reduced, and then tallied, before the next ones: the level-2 cache
    holds them. */
 #define CPU_PIECE_BYTES ((size_t)128 << 10)
@@ -128,17 +135,20 @@ struct cpu_integer_slices {
 
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
-   doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
+   doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up.
+
+   A set that adds a few instructions to those of another one has kernels where it gains by them.
+   The others are NULL in its rows, and are those of `rest`; its tallies and slices are that set's,
+   too. So they are compiled, and stand in the program, once. */
 #define CPU_KERNEL_ROWS 5
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);
+    const struct cpu_kernels *rest; /* NULL where no kernel is missing */
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
-    struct cpu_tally_kernels tally;
     size_t lanes; /* of 32 bits */
-    /* Of the types of the first group: sums, and sums and extremes. */
-    struct cpu_slice_kernels slice_sums[ELEMENT_FLOATS], slice_extremes[ELEMENT_FLOATS];
-    struct cpu_integer_slices slice_integers[ELEMENT_TYPES]; /* NULL where there are none */
+    const struct cpu_tally_kernels *tally;
+    const struct cpu_slice_tables *slices;
 };
 
 /* All instruction sets that this program was built with, the best first. */

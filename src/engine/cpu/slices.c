@@ -134,9 +134,9 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     z->scratch = aligned_alloc(ALIGNMENT, 2 * SCRATCH_BYTES);
     if (cpu_slices_are_fast(type, wants)) {
         z->fast =
-            wants_extremes(wants) ? &kernels->slice_extremes[type] : &kernels->slice_sums[type];
-        if (!z->swap && kernels->slice_integers[z->given].rows)
-            z->integer = &kernels->slice_integers[z->given];
+            wants_extremes(wants) ? &kernels->slices->extremes[type] : &kernels->slices->sums[type];
+        if (!z->swap && kernels->slices->integers[z->given].rows)
+            z->integer = &kernels->slices->integers[z->given];
         z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
         if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
             return false;

@@ -132,13 +132,13 @@ static void take_vectors(struct tally *t, const struct cpu_kernels *kernels, con
                          size_t n, bool nans)
 {
     if (element_size(t->plan->type) == 8) {
-        kernels->tally.cells64(t, x, n);
+        kernels->tally->cells64(t, x, n);
         if (nans)
-            kernels->tally.nans64(t, x, n);
+            kernels->tally->nans64(t, x, n);
     } else {
-        kernels->tally.cells32(t, x, n);
+        kernels->tally->cells32(t, x, n);
         if (nans)
-            kernels->tally.nans32(t, x, n);
+            kernels->tally->nans32(t, x, n);
     }
 }
 
@@ -366,13 +366,13 @@ static bool take_bins(struct tally *t, const struct cpu_kernels *kernels, const 
     if (!open_counters(t, count, &counters))
         return false;
     if (counted > 0)
-        kernels->tally.count32(t, x, counted, counters);
+        kernels->tally->count32(t, x, counted, counters);
     for (size_t i = counted; i < whole; i += BLOCK) {
         const size_t n = whole - i < BLOCK ? whole - i : BLOCK;
         const unsigned char *block = x + i * size;
 
-        if (wide ? kernels->tally.bins64(t, block, n, place)
-                 : kernels->tally.bins32(t, block, n, place))
+        if (wide ? kernels->tally->bins64(t, block, n, place)
+                 : kernels->tally->bins32(t, block, n, place))
             count_places(counters, place, n);
         else
             compare_places(&counters, place, n, plan, block);
