@@ -68,7 +68,8 @@ struct stack_pointer {
 };
 static struct stack_pointer scheduler_stack, fiber_stacks[THREADS_MAX];
 
-/* Keeps the stack pointer in *from, and takes that in *to. */
+/* Keeps the stack pointer in *from, and takes that in *to. It jumps to where it returns: processors
+   predict returns from the calls before, which are those of another fiber. */
 void emulation_switch(struct stack_pointer *from, struct stack_pointer *to);
 __asm__(".text\n"
         ".type emulation_switch, @function\n"
@@ -88,7 +89,8 @@ __asm__(".text\n"
         "    popq %r12\n"
         "    popq %rbx\n"
         "    popq %rbp\n"
-        "    ret\n"
+        "    popq %rcx\n"
+        "    notrack jmp *%rcx\n"
         ".size emulation_switch, . - emulation_switch\n");
 #else
 static ucontext_t scheduler;
