@@ -341,6 +341,7 @@ static void fill_normal(union block *restrict b, enum element_type type, struct 
     uint64_t words[BLOCK];
     double other[BLOCK], *x = numbers_of(b, type, other);
 
+    normal_prepare();
     draw(g, words, BLOCK);
     normal_numbers(x, words, BLOCK);
     round_numbers(b, type, x);
@@ -352,6 +353,7 @@ static void fill_weights(union block *restrict b, enum element_type type, struct
     uint64_t words[BLOCK];
     double other[BLOCK], *x = numbers_of(b, type, other);
 
+    normal_prepare();
     draw(g, words, BLOCK);
     normal_numbers(x, words, BLOCK);
     for (size_t i = 0; i < BLOCK; i++)
@@ -368,6 +370,7 @@ static void fill_sparse(union block *restrict b, enum element_type type, struct 
     uint64_t words[BLOCK];
     double other[BLOCK], *x = numbers_of(b, type, other);
 
+    normal_prepare();
     draw32(g, random);
     draw(g, words, BLOCK);
     for (size_t i = 0; i < BLOCK; i++) {
@@ -388,6 +391,7 @@ static void fill_elements(union block *restrict b, enum distribution d, enum ele
 
     draw(g, words, BLOCK);
     draw(g, choices, BLOCK);
+    normal_prepare();
     normal_numbers(normal, words, BLOCK);
     for (size_t i = 0; i < BLOCK; i++) {
         uint64_t bits = distribution_element(d, type, words[i], choices[i], normal[i]);
@@ -557,7 +561,6 @@ void distribution_fill(void *out, enum distribution d, enum element_type type, u
     bool swap = element_host_is_big();
     union block block;
 
-    normal_prepare();
     for (size_t i = 0; i < count; i += BLOCK) {
         uint64_t number = (first + i) / BLOCK;
         size_t n = count - i < BLOCK ? count - i : BLOCK;
