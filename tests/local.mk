@@ -22,27 +22,30 @@ tests_libtests_a_SOURCES = \
 	tests/lib/tap.h \
 	tests/lib/zstd_blocks.c tests/lib/zstd_blocks.h
 
-check_PROGRAMS = $(test_programs)
+check_PROGRAMS = $(emulated_programs) $(test_programs)
 test_programs = \
-	tests/unit/test_cpu_kernels \
-	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_cut \
-	tests/unit/test_zstd_kernels \
-	tests/unit/scaling \
+	tests/unit/test_slices \
+	tests/unit/test_packed_share \
+	tests/unit/test_integers \
+	tests/unit/test_cpu_kernels \
 	tests/unit/stress \
-	tests/unit/test_engines \
+	tests/unit/test_zstd_blocks \
+	tests/unit/test_zstd_kernels \
+	tests/unit/test_spread \
 	tests/unit/test_generated \
+	tests/unit/test_engines \
+	tests/unit/test_difference \
+	tests/unit/test_foreign \
+	tests/unit/scaling \
 	tests/unit/test_arguments \
 	tests/unit/test_cuda \
 	tests/unit/test_container \
-	tests/unit/test_difference \
 	tests/unit/test_doubt \
 	tests/unit/test_element \
 	tests/unit/test_exact \
-	tests/unit/test_foreign \
 	tests/unit/test_generated_cuda \
 	tests/unit/test_gpu_policy \
-	tests/unit/test_integers \
 	tests/unit/test_json \
 	tests/unit/test_limits_read \
 	tests/unit/test_machine_limits \
@@ -50,21 +53,17 @@ test_programs = \
 	tests/unit/test_npy \
 	tests/unit/test_number \
 	tests/unit/test_oracle \
-	tests/unit/test_packed_share \
 	tests/unit/test_partial \
 	tests/unit/test_partial_text \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_shard \
 	tests/unit/test_ways \
-	tests/unit/test_slices \
 	tests/unit/test_source \
-	tests/unit/test_spread \
 	tests/unit/test_survey \
 	tests/unit/test_table \
 	tests/unit/test_task_thread \
 	tests/unit/test_timeline \
-	tests/unit/test_zstd_cut \
 	tests/unit/test_zstd_device \
 	tests/unit/test_zstd_finder \
 	tests/unit/test_zstd_index
@@ -161,7 +160,7 @@ tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 if HAVE_CUDA
 kernel_tests_cuda = tests/unit/test_reduce_cuda tests/unit/test_slice_cuda tests/unit/test_tally_cuda
 test_programs += $(kernel_tests_cuda)
-test_programs += tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels
+emulated_programs = tests/unit/test_reduce_kernels tests/unit/test_slice_kernels tests/unit/test_tally_kernels
 endif
 tests_unit_test_reduce_kernels_SOURCES = \
 	tests/unit/test_reduce_kernels.c \
@@ -189,50 +188,50 @@ cuda_depfiles += tests/lib/$(DEPDIR)/reduce_emulated.Po tests/lib/$(DEPDIR)/tall
 LDADD = tests/libtests.a src/libgpureduce.a $(CUDA_LIBS) $(ZSTD_LIBS) $(MPFR_LIBS)
 
 test_scripts = \
+	tests/cli/gpus.sh \
 	tests/cli/bench.sh \
-	tests/cli/arrays.sh \
-	tests/cli/many_arrays.sh \
-	tests/cli/axis.sh \
 	tests/cli/axis_gpu.sh \
-	tests/cli/hdf5.sh \
+	tests/cli/faults.sh \
+	tests/cli/progress.sh \
+	tests/cli/data.sh \
 	tests/cli/unpack.sh \
 	tests/cli/tallies.sh \
-	tests/cli/cuda_faults.sh \
+	tests/cli/arrays.sh \
+	tests/cli/frames.sh \
+	tests/cli/zstd.sh \
+	tests/cli/completions.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
-	tests/cli/frames.sh \
-	tests/cli/gpus.sh \
-	tests/cli/zstd.sh \
-	tests/cli/progress.sh \
+	tests/cli/mpi.sh \
+	tests/cli/cuda_faults.sh \
+	tests/cli/partial.sh \
+	tests/cli/json.sh \
+	tests/cli/many_arrays.sh \
+	tests/cli/axis.sh \
+	tests/cli/hdf5.sh \
 	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
-	tests/cli/completions.sh \
-	tests/cli/data.sh \
 	tests/cli/diff.sh \
 	tests/cli/errors.sh \
-	tests/cli/faults.sh \
 	tests/cli/files.sh \
 	tests/cli/foreign.sh \
 	tests/cli/hostile.sh \
 	tests/cli/rows.sh \
 	tests/cli/quantiles.sh \
 	tests/cli/hardening.sh \
-	tests/cli/json.sh \
 	tests/cli/cold.sh \
 	tests/cli/large.sh \
 	tests/cli/layers.sh \
 	tests/cli/manual.sh \
 	tests/cli/many.sh \
-	tests/cli/mpi.sh \
 	tests/cli/pages.sh \
-	tests/cli/partial.sh \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh \
 	tests/cli/types.sh \
 	tests/cli/spread.sh
 
 # Those that take longest come first, here and in the lists: at the end, cores would wait for them.
-TESTS = $(test_scripts) $(test_programs)
+TESTS = $(test_scripts) $(emulated_programs) $(test_programs)
 
 # For tests/cli/faults.sh, to be preloaded. Sanitizers, which CFLAGS may ask for, are not for it.
 check_DATA = tests/lib/shim.so
