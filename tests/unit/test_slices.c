@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/spread.h"
+#include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
 #include "lib/reference.h"
@@ -30,6 +31,7 @@ struct array {
     unsigned char *block, *data;
     bool swap;
     unsigned wants;
+    struct reference *expected; /* of each slice */
 };
 
 /* The element number `at` of a slice, in this machine's byte order. */
@@ -80,6 +82,21 @@ static void make_array(struct array *a, struct rng *rng, enum data_kind kind, ui
     free(plain);
 }
 
+/* What the slices are expected to have: once for all instruction sets. */
+static void expect(struct array *a)
+{
+    const size_t size = element_size(a->type);
+    unsigned char *elements = allocate(a->length * size + 1);
+
+    a->expected = allocate(a->slices * sizeof *a->expected);
+    for (size_t i = 0; i < a->slices; i++) {
+        for (size_t at = 0; at < a->length; at++)
+            element_of(a, i, at, elements + at * size);
+        reference_reduce(&a->expected[i], a->type, elements, a->length, 0);
+    }
+    free(elements);
+}
+
 /* Takes the elements from `from` on, up to before `to`, of all slices. */
 static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array *a, size_t from,
                  size_t to)
@@ -101,35 +118,26 @@ static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array 
 static void compare(struct tap_family *family, const struct array *a, const struct cpu_slices *s,
                     const struct cpu_kernels *kernels, const char *what)
 {
-    const size_t size = element_size(a->type);
-    unsigned char *elements = malloc(a->length * size + 1);
-
-    if (!elements)
-        abort();
     for (size_t i = 0; i < a->slices; i++) {
-        struct reference e;
+        const struct reference *e = &a->expected[i];
         struct partial p;
         double sum, rest;
 
-        for (size_t at = 0; at < a->length; at++)
-            element_of(a, i, at, elements + at * size);
-        reference_reduce(&e, a->type, elements, a->length, 0);
         cpu_slices_partial(s, i, a->length, &p);
         for (int skip = 0; skip < 2; skip++) {
             struct result got;
 
             partial_finish(&p, skip, &got);
-            tap_case(family, reference_same(&got, &e.policy[skip], a->wants),
+            tap_case(family, reference_same(&got, &e->policy[skip], a->wants),
                      "%s, %s, %s: slice %zu of %zu, %zu elements, wants %u, skip_nan %d:\n%s\n"
                      "expected\n%s",
                      kernels->name, element_name(a->type), what, i, a->slices, a->length, a->wants,
-                     skip, reference_show(&got), reference_show(&e.policy[skip]));
+                     skip, reference_show(&got), reference_show(&e->policy[skip]));
         }
         if ((a->wants & PARTIAL_SUM) && s->fast && cpu_slices_sum(s, i, &sum, &rest))
-            tap_case(family, oracle_same(sum, e.policy[0].sum), "%s, %s, %s: sum %a, not %a",
-                     kernels->name, element_name(a->type), what, sum, e.policy[0].sum);
+            tap_case(family, oracle_same(sum, e->policy[0].sum), "%s, %s, %s: sum %a, not %a",
+                     kernels->name, element_name(a->type), what, sum, e->policy[0].sum);
     }
-    free(elements);
 }
 
 /* Reduces an array whole, in pieces, and shared between two. */
@@ -199,9 +207,11 @@ static void check_type(enum element_type type, enum cpu_slices_kind kind)
         a.swap = rng_below(&rng, 4) == 0;
         a.wants = wants[rng_below(&rng, sizeof wants / sizeof *wants)];
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
+        expect(&a);
         for (size_t k = 0; k < cpu_kernels_count; k++)
             if (cpu_kernels_all[k]->usable())
                 check_array(&family, &a, cpu_kernels_all[k], &rng);
+        free(a.expected);
         free(a.block);
     }
     tap_family_end(&family, "%s, %s", element_name(type),
@@ -223,9 +233,11 @@ static void check_long_columns(enum element_type type)
                           .wants = PARTIAL_SUM | PARTIAL_EXTREMES};
 
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
+        expect(&a);
         for (size_t k = 0; k < cpu_kernels_count; k++)
             if (cpu_kernels_all[k]->usable())
                 check_array(&family, &a, cpu_kernels_all[k], &rng);
+        free(a.expected);
         free(a.block);
     }
     tap_family_end(&family, "%s, a few long columns", element_name(type));
@@ -392,9 +404,10 @@ static void fill(struct array *a, size_t bytes, enum fill how, struct rng *rng)
     }
 }
 
-/* Takes an array of integers in two parts, and compares. */
+/* Takes an array of integers in two parts, and compares with what is expected of each slice. */
 static void check_integer_array(struct tap_family *family, const struct array *a,
-                                const struct cpu_kernels *kernels, size_t cut)
+                                const struct plain *all_expected, const struct cpu_kernels *kernels,
+                                size_t cut)
 {
     const struct partial_types types = partial_types_of(a->type);
     struct cpu_slicer z;
@@ -407,7 +420,7 @@ static void check_integer_array(struct tap_family *family, const struct array *a
         take(&z, &s, a, 0, cut);
     take(&z, &s, a, cut, a->length);
     for (size_t i = 0; i < a->slices; i++) {
-        const struct plain expected = plain_of(a, i);
+        const struct plain expected = all_expected[i];
         struct partial p;
         struct result got;
         bool good;
@@ -458,20 +471,22 @@ static void check_integers(enum element_type type)
                           .length = shapes[i].length};
         const size_t gap = a.kind == CPU_SLICES_COLUMNS ? 5 : 0;
         const size_t bytes = a.slices * a.length * size + (a.length - 1) * gap;
+        struct plain *expected = allocate(a.slices * sizeof *expected);
 
         a.stride = a.slices * size + gap;
-        a.block = malloc(bytes + 1);
-        if (!a.block)
-            abort();
+        a.block = allocate(bytes + 1);
         a.data = a.block + 1;
         for (int how = 0; how < FILLS; how++) {
             fill(&a, bytes, (enum fill)how, &rng);
+            for (size_t j = 0; j < a.slices; j++)
+                expected[j] = plain_of(&a, j);
             a.wants = rng_below(&rng, 2) ? PARTIAL_SUM : PARTIAL_SUM | PARTIAL_EXTREMES;
             for (size_t k = 0; k < cpu_kernels_count; k++)
                 if (cpu_kernels_all[k]->usable())
-                    check_integer_array(&family, &a, cpu_kernels_all[k],
+                    check_integer_array(&family, &a, expected, cpu_kernels_all[k],
                                         (size_t)rng_below(&rng, a.length));
         }
+        free(expected);
         free(a.block);
     }
     tap_family_end(&family, "%s, sums and extremes", element_name(type));
