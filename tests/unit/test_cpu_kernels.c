@@ -495,10 +495,10 @@ static void check_rows(void)
                 cpu_kernel *kernel = cpu_kernels_find(k, (enum element_type)t, all_wants[w]);
                 unsigned finds = PARTIAL_WHERE;
 
-                for (const struct cpu_kernels *set = k; set; set = set->rest)
-                    for (int row = 0; row < CPU_KERNEL_ROWS && kernel; row++)
-                        if (set->rows[row].kernel[t] == kernel)
-                            finds |= set->rows[row].finds;
+                for (int row = 0; row < CPU_KERNEL_ROWS && kernel; row++)
+                    if (k->rows[row].kernel[t] == kernel ||
+                        (k->rest && k->rest->rows[row].kernel[t] == kernel))
+                        finds |= k->rows[row].finds;
                 tap_case(&family, kernel && (all_wants[w] & ~finds) == 0, "%s, %s, wants %u",
                          k->name, element_name((enum element_type)t), all_wants[w]);
             }
