@@ -529,7 +529,7 @@ int main(void)
     for (int t = 0; t < ELEMENT_FLOATS; t++)
         check_floats((enum element_type)t, runs);
     check_two();
-    check_ends(runs / TWO_ONE_IN);
+    check_ends((runs + TWO_ONE_IN - 1) / TWO_ONE_IN);
 #ifndef TEST_CUDA
     kernels = 1;
 #endif
