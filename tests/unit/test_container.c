@@ -491,7 +491,7 @@ static struct container *open_named(char (*names)[NAME_ROOM], size_t count,
     return open_file(file, in);
 }
 
-/* The byte of the file at which the last array of this name has it. */
+/* The byte of the file at which the last array of this name has it, in quotes. */
 static uint64_t place_of_last(const struct file *file, const char *name)
 {
     char quoted[NAME_ROOM + 3];
@@ -500,7 +500,7 @@ static uint64_t place_of_last(const struct file *file, const char *name)
     snprintf(quoted, sizeof quoted, "\"%s\":", name);
     for (size_t i = 8; i + strlen(quoted) <= file->size; i++)
         if (memcmp(file->bytes + i, quoted, strlen(quoted)) == 0)
-            place = i + 1;
+            place = i;
     return place;
 }
 

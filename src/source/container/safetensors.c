@@ -441,7 +441,7 @@ static enum member read_usual_member(struct header *h, char **names)
     if (!add(h, *names, &e))
         return MEMBER_WRONG;
     h->container->arrays[h->container->count - 1].name_at =
-        (uint32_t)(h->text_at + (uint64_t)(name - h->text));
+        (uint32_t)(h->text_at + (uint64_t)(name - 1 - h->text)); /* with its quote */
     *names += length + 1;
     return MEMBER_TAKEN;
 }
