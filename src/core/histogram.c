@@ -167,8 +167,8 @@ static bool plan_integers(struct tally_plan *plan, const struct histogram_range 
 /* The most that a place in binary32 may be wrong: it has to be looked up in the bounds so often. */
 #define MARGIN32_MAX 0x1p-8
 
-/* One element in so many, at least, is not looked up in the bounds where places have a fixed point.
- */
+/* Where places have a fixed point, at most one element in so many is looked up in the bounds, of
+   elements that lie anywhere in their bins. */
 #define DOUBT_MOST 128
 
 /* The same with a fixed point, where the place itself is wrong by `wrong`. */

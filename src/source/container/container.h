@@ -73,8 +73,8 @@ struct container_array {
     char type_name[CONTAINER_TYPE_MAX]; /* as the container spells it; empty
                                            where it is no array of a type */
     const char *unreadable; /* what the type is, in words that follow "is", where its elements
-                               cannot be reduced; NULL where they can. Then what follows it up to
-                               `offset` means nothing */
+                               cannot be reduced; NULL where they can. Then `type`, `type_open` and
+                               `big_endian` mean nothing */
     bool typed;     /* then: elements of its type could be, and it is the array that is so */
     bool type_open; /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
