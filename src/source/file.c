@@ -42,8 +42,8 @@
 #define RELEASE_BYTES ((size_t)2 << 20)
 #define RELEASE_BUDGET ((size_t)64 << 20)
 
-/* The same of several arrays that lie one behind the other: between them there are no pages of
-   others. It is as much as a worker takes in place of a single array. */
+/* The same in containers, of what lies one behind the other, arrays or pieces of one: between them
+   there are no pages of others. It is as much as a worker takes in place of a file's one array. */
 #define RELEASE_RUN ((size_t)32 << 20)
 #define RELEASE_RUN_BUDGET ((size_t)96 << 20)
 
@@ -195,7 +195,9 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
         return;
     const uint64_t begun = clock_now();
 
-    size = run_size(s, claim, size, most);
+    /* Of arrays behind this one it is not known yet whether they are cached. */
+    if (s->info.uncached == 0)
+        size = run_size(s, claim, size, most);
     (void)mapping_populate(chunk->data, size);
     claim->present = claim->offset;
     claim->present_end = claim->offset + size;
@@ -332,7 +334,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
             continue;
         }
         count_lent(s, claim);
-        claim->copied = claim->copied_end = 0;
+        claim->copied = claim->copied_end = claim->present = claim->present_end = 0;
         if (request->drain ||
             !(f->arrays.begins ? file_claim_of_many(s, claim, bytes) : file_claim(s, claim, bytes)))
             return SOURCE_END;
@@ -373,7 +375,7 @@ static enum source_status file_at(struct source *s, const struct source_request 
     claim->count = chunk->count;
     claim->offset = file_place(s, chunk->array, chunk->index, &claim->size);
     claim->packed = claim->tiled = NULL;
-    claim->copied = claim->copied_end = 0;
+    claim->copied = claim->copied_end = claim->present = claim->present_end = 0;
     claim->uncached = is_uncached(s, claim);
     good = hand_out(s, claim, request, chunk);
     claim->count = 0;

@@ -35,6 +35,10 @@
 /* The weight of the newest trial. */
 #define WEIGHT 0.5
 
+_Static_assert((int)WAY_MAPPED == (int)WAYS_MAPPED && (int)WAY_POPULATED == (int)WAYS_POPULATED &&
+                   (int)WAY_COPIED == (int)WAYS_COPIED,
+               "a choice of one way has its number");
+
 void ways_begin(struct ways *w, enum ways_choice choice)
 {
     memset(w, 0, sizeof *w);
@@ -76,9 +80,11 @@ enum way ways_next(struct ways *w, uint64_t *most)
         note(w);
         if (tried && w->cost[w->way] < GAIN * w->cost[w->best]) {
             w->best = w->way;
-            w->vain = 0;
-        } else if (tried && !first && w->others == 0 && w->vain < DOUBLED) {
-            w->vain++;
+            w->changed = true;
+        }
+        if (tried && !first && w->others == 0) {
+            w->vain = w->changed ? 0 : w->vain < DOUBLED ? w->vain + 1 : DOUBLED;
+            w->changed = false;
         }
         if (first) {
             w->way = (enum way)(w->trials % WAYS);

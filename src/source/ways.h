@@ -22,7 +22,8 @@ struct ways {
     enum way way;         /* in use */
     unsigned trials;      /* begun so far */
     unsigned others;      /* ways besides the best that are still to be tried now */
-    unsigned vain;        /* times in a row that this changed nothing, up to a few */
+    bool changed;         /* one of these has become the best */
+    unsigned vain;        /* times in a row that trying them changed nothing, up to a few */
     uint64_t left;        /* bytes that `way` is still to be used for */
     uint64_t taken, time; /* bytes that it was used for, and nanoseconds that they took */
     double cost[WAYS];    /* nanoseconds a byte; 0: not known */

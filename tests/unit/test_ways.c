@@ -146,9 +146,105 @@ static void check_fixed(void)
     tap_family_end(&family, "there is always something to take");
 }
 
+/* What is asked for one after the other: a way and MiB, where all costs stay as they are. */
+static void check_order(void)
+{
+    struct step {
+        enum way way;
+        unsigned mib;
+    };
+    static const struct {
+        const char *name;
+        double cost[WAYS];
+        struct step steps[14];
+    } orders[] = {
+        {"mapped is best",
+         {.1, .2, .3},
+         {{0, 1},
+          {1, 1},
+          {2, 1},
+          {0, 8},
+          {1, 8},
+          {2, 2},
+          {0, 256},
+          {1, 8},
+          {2, 2},
+          {0, 512},
+          {1, 8},
+          {2, 2},
+          {0, 1024},
+          {1, 8}}},
+        {"populated is best",
+         {.2, .1, .3},
+         {{0, 1},
+          {1, 1},
+          {2, 1},
+          {0, 8},
+          {1, 8},
+          {2, 2},
+          {1, 128},
+          {2, 2},
+          {0, 8},
+          {1, 256},
+          {2, 2},
+          {0, 8},
+          {1, 512},
+          {2, 2}}},
+        {"copied is best",
+         {.3, .2, .1},
+         {{0, 1},
+          {1, 1},
+          {2, 1},
+          {0, 8},
+          {1, 8},
+          {2, 2},
+          {2, 128},
+          {0, 8},
+          {1, 8},
+          {2, 256},
+          {0, 8},
+          {1, 8},
+          {2, 512},
+          {0, 8}}},
+        {"populated is better by too little",
+         {.1, .098, .3},
+         {{0, 1},
+          {1, 1},
+          {2, 1},
+          {0, 8},
+          {1, 8},
+          {2, 2},
+          {0, 256},
+          {1, 8},
+          {2, 2},
+          {0, 512},
+          {1, 8},
+          {2, 2},
+          {0, 1024},
+          {1, 8}}},
+    };
+
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct tap_family family = {0};
+        struct ways w;
+
+        ways_begin(&w, WAYS_TRIED);
+        for (size_t k = 0; k < sizeof orders[i].steps / sizeof *orders[i].steps; k++) {
+            uint64_t most;
+            const enum way way = ways_next(&w, &most);
+
+            tap_case(&family, way == orders[i].steps[k].way && most == orders[i].steps[k].mib * MIB,
+                     "step %zu: way %d, %" PRIu64 " bytes", k, way, most);
+            ways_took(&w, most, (uint64_t)(orders[i].cost[way] * (double)most));
+        }
+        tap_family_end(&family, "%s", orders[i].name);
+    }
+}
+
 int main(void)
 {
     check_fixed();
+    check_order();
     check_machines();
     return tap_done();
 }

@@ -10,11 +10,11 @@
    bytes of each thread 64 KiB are in flight. */
 static const unsigned SLICE_THREADS = 128, SLICE_BLOCKS = 4;
 
-/* Blocks of a multiprocessor whose threads have so many elements each: few of them need few
-   registers. */
-static constexpr unsigned slice_blocks(int elements)
+/* Blocks of a multiprocessor whose threads have so many elements of so many bytes each: few of them
+   need few registers. */
+static constexpr unsigned slice_blocks(int elements, int size)
 {
-    return elements <= 16 ? 2 * SLICE_BLOCKS : SLICE_BLOCKS;
+    return elements * (size > 4 ? 2 : 1) <= 16 ? 2 * SLICE_BLOCKS : SLICE_BLOCKS;
 }
 
 static const unsigned SLICE_ALL_LANES = 0xffffffffu;

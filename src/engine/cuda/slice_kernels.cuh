@@ -370,7 +370,8 @@ template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_
    as there are groups of lanes apart: in TURNS, so that registers hold the vectors. WHOLE: rows are
    not cut. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS, int TURNS, bool WHOLE>
-__global__ void __launch_bounds__(SLICE_THREADS, slice_blocks(PARTS *VECTORS *N))
+__global__ void __launch_bounds__(SLICE_THREADS,
+                                  slice_blocks(PARTS *VECTORS *N, slice_type<Type>::SIZE))
     slice_rows(const __grid_constant__ struct cuda_slice_launch job)
 {
     typedef slice_row_state<Type, LANES, N, VECTORS, PARTS> row_state;
