@@ -434,10 +434,10 @@ static bool reads_long(unsigned from, unsigned every, size_t longest, bool metad
             length += (size_t)sprintf(header + length,
                                       "\"__metadata__\":{\"format\":\"pt\",\"a\":\"%s\"},", filler);
         length += (size_t)sprintf(header + length,
-                                  "\"w%u%s%s\":%s{\"dtype\":\"%s\",\"shape\":[1,%u],"
+                                  "\"w%u%s%s\":%s{\"dtype\":\"%s\",\"shape\":[1,3],"
                                   "\"data_offsets\":[%u,%u]}%s",
                                   i, odd ? filler : "", odd && i % 2 ? "\\u0041\\n" : "",
-                                  odd && i % 3 == 0 ? " " : "", i % 5 ? "I8" : "U8", 3, 3 * i,
+                                  odd && i % 3 == 0 ? " " : "", i % 5 ? "I8" : "U8", 3 * i,
                                   3 * i + 3, i + 1 < MANY ? "," : "} ");
     }
     file = make(header, (size_t)3 * MANY);
