@@ -112,6 +112,17 @@ static void check_machines(void)
     }
 }
 
+/* There is no choice but this way, however dear it is. */
+static void check_one(struct tap_family *family, struct ways *w, enum way way, const char *name)
+{
+    uint64_t most;
+
+    for (int i = 0; i < 100; i++) {
+        tap_case(family, ways_next(w, &most) == way && most == UINT64_MAX, "%s: %d", name, i);
+        ways_took(w, MIB, 1000000000);
+    }
+}
+
 /* Where there is no choice, and what a way is asked for first. */
 static void check_fixed(void)
 {
@@ -119,22 +130,11 @@ static void check_fixed(void)
     struct ways w = {0};
     uint64_t most;
 
-    for (int i = 0; i < 100; i++) {
-        tap_case(&family, ways_next(&w, &most) == WAY_MAPPED && most == UINT64_MAX, "zeros: %d", i);
-        ways_took(&w, MIB, 1000000000);
-    }
+    check_one(&family, &w, WAY_MAPPED, "zeros");
     ways_begin(&w, WAYS_COPIED);
-    for (int i = 0; i < 100; i++) {
-        tap_case(&family, ways_next(&w, &most) == WAY_COPIED && most == UINT64_MAX, "copied: %d",
-                 i);
-        ways_took(&w, MIB, 1000000000);
-    }
+    check_one(&family, &w, WAY_COPIED, "copied");
     ways_begin(&w, WAYS_POPULATED);
-    for (int i = 0; i < 100; i++) {
-        tap_case(&family, ways_next(&w, &most) == WAY_POPULATED && most == UINT64_MAX,
-                 "populated: %d", i);
-        ways_took(&w, MIB, 1000000000);
-    }
+    check_one(&family, &w, WAY_POPULATED, "populated");
     tap_family_end(&family, "a way that is fixed");
 
     ways_begin(&w, WAYS_TRIED);
@@ -146,82 +146,33 @@ static void check_fixed(void)
     tap_family_end(&family, "there is always something to take");
 }
 
-/* What is asked for one after the other: a way and MiB, where all costs stay as they are. */
+/* What is asked for: a way and MiB. */
+struct step {
+    int way;
+    unsigned mib;
+};
+
+/* What is asked for one after the other, where all costs stay as they are: first always the same,
+   and then what depends on the best way. */
 static void check_order(void)
 {
-    struct step {
-        enum way way;
-        unsigned mib;
-    };
+    enum { M = WAY_MAPPED, P = WAY_POPULATED, C = WAY_COPIED, FIRST = 6, THEN = 8 };
+    static const struct step first[FIRST] = {{M, 1}, {P, 1}, {C, 1}, {M, 8}, {P, 8}, {C, 2}};
+    static const struct step mapped[THEN] = {{M, 256}, {P, 8}, {C, 2},    {M, 512},
+                                             {P, 8},   {C, 2}, {M, 1024}, {P, 8}};
+    static const struct step populated[THEN] = {{P, 128}, {C, 2}, {M, 8},   {P, 256},
+                                                {C, 2},   {M, 8}, {P, 512}, {C, 2}};
+    static const struct step copied[THEN] = {{C, 128}, {M, 8}, {P, 8},   {C, 256},
+                                             {M, 8},   {P, 8}, {C, 512}, {M, 8}};
     static const struct {
         const char *name;
         double cost[WAYS];
-        struct step steps[14];
+        const struct step *then;
     } orders[] = {
-        {"mapped is best",
-         {.1, .2, .3},
-         {{0, 1},
-          {1, 1},
-          {2, 1},
-          {0, 8},
-          {1, 8},
-          {2, 2},
-          {0, 256},
-          {1, 8},
-          {2, 2},
-          {0, 512},
-          {1, 8},
-          {2, 2},
-          {0, 1024},
-          {1, 8}}},
-        {"populated is best",
-         {.2, .1, .3},
-         {{0, 1},
-          {1, 1},
-          {2, 1},
-          {0, 8},
-          {1, 8},
-          {2, 2},
-          {1, 128},
-          {2, 2},
-          {0, 8},
-          {1, 256},
-          {2, 2},
-          {0, 8},
-          {1, 512},
-          {2, 2}}},
-        {"copied is best",
-         {.3, .2, .1},
-         {{0, 1},
-          {1, 1},
-          {2, 1},
-          {0, 8},
-          {1, 8},
-          {2, 2},
-          {2, 128},
-          {0, 8},
-          {1, 8},
-          {2, 256},
-          {0, 8},
-          {1, 8},
-          {2, 512},
-          {0, 8}}},
-        {"populated is better by too little",
-         {.1, .098, .3},
-         {{0, 1},
-          {1, 1},
-          {2, 1},
-          {0, 8},
-          {1, 8},
-          {2, 2},
-          {0, 256},
-          {1, 8},
-          {2, 2},
-          {0, 512},
-          {1, 8},
-          {2, 2},
-          {0, 1024},
-          {1, 8}}},
+        {"mapped is best", {.1, .2, .3}, mapped},
+        {"populated is best", {.2, .1, .3}, populated},
+        {"copied is best", {.3, .2, .1}, copied},
+        {"populated is better by too little", {.1, .098, .3}, mapped},
     };
 
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
@@ -229,12 +180,13 @@ static void check_order(void)
         struct ways w;
 
         ways_begin(&w, WAYS_TRIED);
-        for (size_t k = 0; k < sizeof orders[i].steps / sizeof *orders[i].steps; k++) {
+        for (unsigned k = 0; k < FIRST + THEN; k++) {
+            const struct step step = k < FIRST ? first[k] : orders[i].then[k - FIRST];
             uint64_t most;
             const enum way way = ways_next(&w, &most);
 
-            tap_case(&family, way == orders[i].steps[k].way && most == orders[i].steps[k].mib * MIB,
-                     "step %zu: way %d, %" PRIu64 " bytes", k, way, most);
+            tap_case(&family, (int)way == step.way && most == step.mib * MIB,
+                     "step %u: way %d, %" PRIu64 " bytes", k, way, most);
             ways_took(&w, most, (uint64_t)(orders[i].cost[way] * (double)most));
         }
         tap_family_end(&family, "%s", orders[i].name);
