@@ -184,6 +184,18 @@ static size_t run_size(const struct source *s, const struct claim *claim, size_t
     return (size_t)(end - claim->offset);
 }
 
+/* Whether all of so many bytes from an offset on lie in a range. */
+static bool holds(const struct file_range *range, uint64_t offset, uint64_t size)
+{
+    return offset >= range->begin && offset + size <= range->end;
+}
+
+/* Nothing of what the worker claims next is in its buffer, or was made present. */
+static void forget_bytes(struct claim *claim)
+{
+    claim->copied = claim->present = (struct file_range){0, 0};
+}
+
 /* Makes pages that the worker is lent present, up to `most` bytes, unless they have been with those
    of an array before. What cannot be had so becomes present when it is read, or is missed then. */
 static void populate(struct source *s, struct claim *claim, uint64_t most,
@@ -191,7 +203,7 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
 {
     size_t size = chunk->count * claim->size;
 
-    if (claim->offset >= claim->present && claim->offset + size <= claim->present_end)
+    if (holds(&claim->present, claim->offset, size))
         return;
     const uint64_t begun = clock_now();
 
@@ -199,8 +211,7 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
     if (s->info.uncached == 0)
         size = run_size(s, claim, size, most);
     (void)mapping_populate(chunk->data, size);
-    claim->present = claim->offset;
-    claim->present_end = claim->offset + size;
+    claim->present = (struct file_range){claim->offset, claim->offset + size};
     source_count(s, 0, clock_since(begun));
 }
 
@@ -224,14 +235,14 @@ static bool copy(struct source *s, struct claim *claim, const struct source_requ
     size = chunk->count * claim->size;
     if (buffer != request->buffer)
         return source_pread_all(s, buffer, size, claim->offset);
-    if (claim->offset < claim->copied || claim->offset + size > claim->copied_end) {
+    if (!holds(&claim->copied, claim->offset, size)) {
         size = request->borrow ? run_size(s, claim, size, request->size) : size;
-        claim->copied = claim->copied_end = claim->offset;
+        claim->copied = (struct file_range){claim->offset, claim->offset};
         if (!source_pread_all(s, buffer, size, claim->offset))
             return false;
-        claim->copied_end += size;
+        claim->copied.end += size;
     }
-    chunk->data = buffer + (claim->offset - claim->copied);
+    chunk->data = buffer + (claim->offset - claim->copied.begin);
     return true;
 }
 
@@ -247,7 +258,7 @@ static bool is_uncached(const struct source *s, const struct claim *claim)
 /* Whether what the worker is to have next has been copied together with what it had before. */
 static bool is_copied(const struct claim *claim)
 {
-    return claim->offset >= claim->copied && claim->offset < claim->copied_end;
+    return holds(&claim->copied, claim->offset, 1);
 }
 
 /* Notes what the last chunk that was cached has cost the worker, which is done with it; of chunks
@@ -334,7 +345,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
             continue;
         }
         count_lent(s, claim);
-        claim->copied = claim->copied_end = claim->present = claim->present_end = 0;
+        forget_bytes(claim);
         if (request->drain ||
             !(f->arrays.begins ? file_claim_of_many(s, claim, bytes) : file_claim(s, claim, bytes)))
             return SOURCE_END;
@@ -375,7 +386,7 @@ static enum source_status file_at(struct source *s, const struct source_request 
     claim->count = chunk->count;
     claim->offset = file_place(s, chunk->array, chunk->index, &claim->size);
     claim->packed = claim->tiled = NULL;
-    claim->copied = claim->copied_end = claim->present = claim->present_end = 0;
+    forget_bytes(claim);
     claim->uncached = is_uncached(s, claim);
     good = hand_out(s, claim, request, chunk);
     claim->count = 0;

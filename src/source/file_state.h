@@ -17,6 +17,11 @@
    in the line beside it, which processors fetch as well. Bytes. */
 #define CLAIM_ALIGNMENT 128
 
+/* Bytes of the file, from `begin` to before `end`. */
+struct file_range {
+    uint64_t begin, end;
+};
+
 /* What a worker has claimed; its own. */
 struct claim {
     _Alignas(CLAIM_ALIGNMENT) size_t array; /* as in struct chunk */
@@ -42,9 +47,8 @@ struct claim {
        still in memory. */
     const unsigned char *done, *done_end;
 
-    /* What the request's buffer holds, and what was made present at last: bytes of the file from
-       `copied` to before `copied_end`, and so on. */
-    uint64_t copied, copied_end, present, present_end;
+    struct file_range copied;  /* what the request's buffer holds */
+    struct file_range present; /* what was made present at last */
 
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
