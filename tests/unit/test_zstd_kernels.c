@@ -37,6 +37,8 @@ struct decoder {
     size_t ring_size, ring_at;
     unsigned char *out;
     size_t out_size, out_capacity;
+    unsigned batches, cut_off; /* how many there were; of them, behind the first, those that end
+                                  within a frame that they begin */
 };
 
 /* Memory of a size that sanitizers know, aligned as a device's. */
@@ -115,6 +117,18 @@ static void run_slice(struct decoder *d, const struct zstd_slice *slice)
     }
 }
 
+/* Counts a batch that is planned. */
+static void count_batch(struct decoder *d)
+{
+    const struct zstd_plan *plan = &d->plan;
+    uint32_t i = plan->blocks;
+
+    while (i > 0 && !plan->arrays.blocks[i - 1].last && !plan->arrays.blocks[i - 1].first)
+        i--;
+    d->cut_off += d->batches > 0 && i > 0 && !plan->arrays.blocks[i - 1].last;
+    d->batches++;
+}
+
 /* Decodes what is planned. False where something of it is refused. */
 static bool run_batch(struct decoder *d)
 {
@@ -151,6 +165,7 @@ static bool decode(struct decoder *d, const unsigned char *bytes, size_t size)
         zstd_plan_begin(&d->plan, &d->limits, &d->arrays);
         at = 0;
         status = zstd_plan_feed(&d->plan, &d->stream, memory + ZSTD_SOURCE_BEFORE, take, &at);
+        count_batch(d);
         good = run_batch(d);
         free(memory);
         if (!good || status == ZSTD_PLAN_REFUSED)
@@ -216,6 +231,43 @@ static void check_sound(unsigned long runs, uint64_t seed)
         }
     }
     tap_family_end(&family, "what libzstd compresses is decoded");
+}
+
+/* Frames of several blocks: batches end with a frame, but where frames are large. What blocks hold
+   is known from the first batch on. */
+static void check_whole_frames(void)
+{
+    static const size_t frames[] = {2000, 7000, 20000, 60000};
+    const size_t size = (size_t)1 << 20;
+    unsigned char *plain = need(malloc(size));
+
+    sample_fill(2, plain, size, 1);
+    for (unsigned i = 0; i < 8; i++) {
+        const struct sample_settings settings = {
+            .frame = frames[i / 2], .target = 300, .no_size = i % 2, .checksum = true};
+        const struct zstd_plan_limits limits = {.source = (uint32_t)1 << 20,
+                                                .pool = ZSTD_POOL_LEAST + ((uint32_t)1 << 20),
+                                                .blocks = 4000,
+                                                .codes = 4000,
+                                                .tables = 8000,
+                                                .expected = 100000,
+                                                .output = (uint64_t)1 << 30,
+                                                .slice = (uint32_t)512 << 10,
+                                                .window = (uint64_t)4 << 20};
+        size_t compressed_size;
+        unsigned char *compressed = need(sample_compress(plain, size, &settings, &compressed_size));
+        struct decoder d;
+        bool good;
+
+        decoder_open(&d, &limits, size);
+        good = decode(&d, compressed, compressed_size);
+        tap_ok(good && d.out_size == size && d.batches > 9 && (d.cut_off > 0) == (i > 5),
+               "frames of %zu bytes%s: %u of %u batches end within one", frames[i / 2],
+               i % 2 ? ", which they do not state" : "", d.cut_off, d.batches);
+        decoder_close(&d);
+        free(compressed);
+    }
+    free(plain);
 }
 
 static void check_damaged(unsigned long runs, uint64_t seed)
@@ -335,6 +387,7 @@ int main(void)
     const uint64_t seed = from_environment("ZSTD_KERNELS_SEED", 1);
 
     check_sound(runs, seed);
+    check_whole_frames();
     check_damaged(runs * 20, seed);
     check_window();
     check_hashes(runs, seed);

@@ -142,7 +142,26 @@ static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *str
            (uint64_t)plan->literals + most + 16 +
                    (uint64_t)16 * (plan->sequences + ZSTD_BLOCK_SEQUENCES_MAX) <=
                l->pool &&
-           plan->output + most <= l->output && (plan->blocks == 0 || plan->expected < l->expected);
+           plan->output + most <= l->output &&
+           (plan->blocks == 0 || plan->expected < l->expected + plan->excess);
+}
+
+/* Frames up to this part of a batch are left whole. */
+#define WHOLE_PART 4
+
+/* Whether the frame that begins is to begin the next batch: it is likely to go beyond this one, but
+   no other frame is cut off, and little room is lost. What a batch holds whole is verified on the
+   device. A frame that does not state what it holds is taken to be as long as the one before. */
+static bool leave_frame(struct zstd_plan *plan, const struct zstd_stream *stream)
+{
+    const uint64_t expected = plan->limits.expected;
+    const uint64_t size =
+        stream->frame.content == SOURCE_UNKNOWN ? stream->size_before : stream->frame.content;
+
+    if (size > expected / WHOLE_PART)
+        return false;
+    plan->excess = size / 16; /* what blocks hold is an estimate */
+    return plan->blocks > 0 && plan->expected + size > expected;
 }
 
 /* Plans a compressed block. */
@@ -211,6 +230,7 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
 {
     struct zstd_plan_block *block;
     uint32_t header, content, taken, trailer;
+    uint64_t expected;
     enum block_type type;
 
     if (size - *at < BLOCK_HEADER)
@@ -226,6 +246,7 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
         return ZSTD_PLAN_STARVED;
     if (!has_room(plan, stream))
         return ZSTD_PLAN_FULL;
+    expected = plan->expected;
     look_ahead(source, size, *at + BLOCK_HEADER + taken);
     block = &plan->arrays.blocks[plan->blocks];
     memset(block, 0, sizeof *block);
@@ -252,6 +273,7 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
         plan->expected += content;
     }
     *at += taken;
+    stream->size += plan->expected - expected;
     if (trailer > 0) {
         block->has_checksum = true;
         block->checksum = zstd_load32(source + *at);
@@ -259,8 +281,11 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     }
     plan->blocks++;
     stream->first = false;
-    if (block->last)
+    if (block->last) {
         stream->state = ZSTD_BEFORE_FRAME;
+        stream->size_before = stream->size;
+        stream->size = 0;
+    }
     return ZSTD_PLAN_STARVED;
 }
 
@@ -330,6 +355,8 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
             break;
         }
         case ZSTD_BEFORE_BLOCK:
+            if (stream->first && leave_frame(plan, stream))
+                return ZSTD_PLAN_FULL;
             status = feed_block(plan, stream, source, size, at);
             if (status == ZSTD_PLAN_REFUSED)
                 stream->state = ZSTD_AT_REFUSED;

@@ -95,6 +95,7 @@ struct zstd_plan {
     uint32_t sequences; /* how many */
     uint64_t output;    /* bytes that the blocks may hold at most */
     uint64_t expected;  /* bytes that they may be expected to hold */
+    uint64_t excess;    /* bytes beyond limits.expected that end a frame */
     /* The number in its frame (block.h) and the index of the code and the tables used last. */
     uint64_t code_number, table_number[ZSTD_PARTS];
     uint32_t code, table[ZSTD_PARTS];
@@ -114,9 +115,11 @@ struct zstd_stream {
     struct zstd_tables tables;
     uint64_t origin; /* offset in the input of the batch's first byte: the caller's to set */
     uint64_t frame_begin;
-    bool first;        /* no block of it has been planned */
-    uint64_t skip;     /* bytes that are left to skip */
-    uint32_t measured; /* bytes that a block with sequences held of late, on average */
+    bool first;           /* no block of it has been planned */
+    uint64_t size;        /* bytes that its blocks so far may be expected to hold */
+    uint64_t size_before; /* of the frame before; 0 of the first */
+    uint64_t skip;        /* bytes that are left to skip */
+    uint32_t measured;    /* bytes that a block with sequences held of late, on average */
 };
 
 /* Where placing stands. */
