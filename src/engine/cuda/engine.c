@@ -24,7 +24,7 @@
    last cache costs memory's time, so all buffers together are bounded. Several GPUs have more
    feeders each, with smaller buffers. doc/tuning.md has the rates by feeders and buffer size. */
 #define CHUNK_BYTES ((size_t)8 << 20)
-#define WORKERS_ONE_DEVICE 7
+#define WORKERS_ONE_DEVICE 12
 #define WORKERS_PER_DEVICE 9
 #define BUFFERS_MAX ((size_t)144 << 20)
 
