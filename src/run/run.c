@@ -28,9 +28,8 @@
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
 
-/* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4.5 GB/s
-   from the page cache, into memory that is in no cache, so it takes more of them to fill a link
-   than where buffers are small. doc/tuning.md has the rates. */
+/* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4 to 5 GB/s
+   from the page cache while a link is busy. doc/tuning.md has the rates. */
 #ifndef PACKED_WORKERS
 #    define PACKED_WORKERS 16
 #endif

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <zstd_errors.h>
 
 #include "source/formats.h"
@@ -16,9 +15,7 @@
 #include "source/zstd/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
-#include "sys/mapping.h"
 #include "sys/message.h"
-#include "sys/stream_copy.h"
 
 static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
     REQUIRES(source_role);
@@ -140,42 +137,6 @@ static void note_piece_locked(struct packed_ring *r, uint64_t offset)
     }
 }
 
-struct copying {
-    void *to;
-    const unsigned char *from;
-    size_t size;
-};
-
-static void copy(void *argument)
-{
-    const struct copying *c = argument;
-
-    stream_copy(c->to, c->from, c->size);
-}
-
-/* Reads bytes of the file, from offset `offset` on, as source_pread does. What the page cache holds
-   is copied out of the mapped file: the ring is in no cache, and a system call writes to such
-   memory at two thirds of the rate. */
-static ptrdiff_t read_bytes(struct source *s, void *to, size_t size, uint64_t offset)
-{
-    const struct packed_state *p = s->state;
-    const uint64_t page = mapping_page(), first = offset / page * page;
-    const uint64_t begun = clock_now();
-    struct copying c = {.to = to, .size = size};
-    bool copied;
-
-    if (!p->map || source_uncached(p->map, offset, size, 2) > 0 ||
-        !mapping_populate(p->map + offset, size))
-        return source_pread(s, to, size, offset);
-    c.from = p->map + offset;
-    copied = mapping_guard(copy, &c);
-    mapping_release(p->map + first, (size_t)(align_up((size_t)(offset + size), page) - first));
-    if (!copied)
-        return source_pread(s, to, size, offset);
-    source_count(s, size, clock_since(begun));
-    return (ptrdiff_t)size;
-}
-
 /* Reads `size` bytes of a ring's input, which lie in its first `count` parts. False on failure. */
 static bool read_parts(struct source *s, struct packed_ring *r, size_t count, uint64_t offset,
                        size_t size)
@@ -192,7 +153,7 @@ static bool read_parts(struct source *s, struct packed_ring *r, size_t count, ui
 
         if (i < count && r->parts[i].offset - offset < step)
             step = (size_t)(r->parts[i].offset - offset);
-        got = read_bytes(s, ring_at(r, offset), step, from);
+        got = source_pread(s, ring_at(r, offset), step, from);
         if (got >= 0 && (size_t)got < step)
             source_became_shorter(s, from + (uint64_t)got);
         if (got < 0 || (size_t)got < step)
@@ -429,8 +390,6 @@ static void free_state(void *state)
     struct packed_state *p = state;
 
     replay_free(p->pipe);
-    if (p->map)
-        munmap(p->map, p->map_size);
     packed_share_free(p);
     packed_rings_free(p);
     waiters_destroy(&p->waiters);
@@ -558,7 +517,6 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
         p->first = first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
         s->info.parallel = true;
-        p->map = source_map(s, &p->map_size);
     }
     s->info.packed = true;
     return true;

@@ -98,9 +98,6 @@ struct packed_state {
     struct replay *pipe;     /* NULL of a file */
     struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
 
-    unsigned char *map; /* the file from its beginning on; NULL where it is read */
-    size_t map_size;
-
     /* Fixed by packed_cut. */
     struct packed_ring *rings;
     unsigned ring_count;

@@ -15,6 +15,5 @@ library_sources += \
 	src/sys/side_by_side.c src/sys/side_by_side.h \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/stdio.c src/sys/stdio.h \
-	src/sys/stream_copy.c src/sys/stream_copy.h \
 	src/sys/task_thread.c src/sys/task_thread.h \
 	src/sys/timeline.c src/sys/timeline.h

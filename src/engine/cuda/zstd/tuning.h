@@ -66,8 +66,10 @@
 #define ZSTD_WINDOW_USUAL ((uint64_t)8 << 20)
 
 /* Input is read into memory for so many batches that do not compress: one that is being planned and
-   copied, and what is read meanwhile. */
+   copied, and what is read meanwhile. And bytes of that memory at most: what is read into it should
+   still be in the last cache when it is copied. */
 #define ZSTD_INPUT_BATCHES 3
+#define ZSTD_INPUT_MOST ((size_t)128 << 20)
 
 /* Frames of up to so many bytes that a batch holds whole are hashed on the device, if there are no
    more of them. A frame is hashed at 2 GB/s there, and its batch is not released before. */

@@ -62,7 +62,10 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
 
 static size_t input_size(const struct engine_unpacker *u)
 {
-    return u->setup.before + align_up(ZSTD_INPUT_BATCHES * u->batch, u->setup.piece) +
+    const size_t batches = ZSTD_INPUT_BATCHES * u->batch;
+
+    return u->setup.before +
+           align_up(batches < ZSTD_INPUT_MOST ? batches : ZSTD_INPUT_MOST, u->setup.piece) +
            u->setup.piece;
 }
 
