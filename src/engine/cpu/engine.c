@@ -28,9 +28,8 @@
    one. */
 #define PIECE_BYTES CPU_PIECE_BYTES
 
-/* One byte in so many makes pages present: the kernel maps those around it as well, but not always.
- */
-#define TOUCHED_BYTES ((size_t)4 << 10)
+/* Where one byte is read, the kernel maps all cached pages of the aligned part of so many bytes. */
+#define TOUCHED_BYTES ((size_t)64 << 10)
 
 struct engine_state {
     const struct cpu_kernels *kernels;
@@ -145,11 +144,12 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
     return true;
 }
 
-/* Has the pages of a mapped piece become present. Kernels of tallies ask for the bytes of the next
-   piece ahead, which the processor does not do for pages that are not. */
+/* Has the pages of a mapped piece become present, but those in front of the first aligned part:
+   they belong to the piece before. Kernels of tallies ask for the bytes of the next piece ahead,
+   which the processor does not do for pages that are not. */
 static void touch(const unsigned char *data, size_t size)
 {
-    for (size_t i = 0; i < size; i += TOUCHED_BYTES)
+    for (size_t i = -(uintptr_t)data % TOUCHED_BYTES; i < size; i += TOUCHED_BYTES)
         (void)*(const volatile unsigned char *)(data + i);
 }
 
