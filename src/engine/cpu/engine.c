@@ -144,12 +144,11 @@ static bool reduce_piece(struct engine_worker *worker, const unsigned char *data
     return true;
 }
 
-/* Has the pages of a mapped piece become present, but those in front of the first aligned part:
-   they belong to the piece before. Kernels of tallies ask for the bytes of the next piece ahead,
-   which the processor does not do for pages that are not. */
+/* Has the pages of a mapped chunk become present: what is asked for ahead of its use is not loaded
+   from pages that are not. */
 static void touch(const unsigned char *data, size_t size)
 {
-    for (size_t i = -(uintptr_t)data % TOUCHED_BYTES; i < size; i += TOUCHED_BYTES)
+    for (size_t i = 0; i < size; i += TOUCHED_BYTES - (uintptr_t)(data + i) % TOUCHED_BYTES)
         (void)*(const volatile unsigned char *)(data + i);
 }
 
@@ -165,11 +164,11 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
 
     if (chunk->place)
         before = partial_take_places(partial);
+    if (chunk->mapped)
+        touch(data, chunk->count * size);
     for (size_t i = 0; i < chunk->count && good; i += piece) {
         const size_t left = chunk->count - i, count = left < piece ? left : piece;
 
-        if (chunk->mapped && worker->tallies)
-            touch(data + (i + count) * size, (left - count < piece ? left - count : piece) * size);
         good = reduce_piece(worker, data + i * size, count, chunk->index + i);
     }
     if (chunk->place)
