@@ -50,6 +50,7 @@ test_programs = \
 	tests/unit/test_limits_read \
 	tests/unit/test_machine_limits \
 	tests/unit/test_mapping \
+	tests/unit/test_message \
 	tests/unit/test_npy \
 	tests/unit/test_number \
 	tests/unit/test_oracle \

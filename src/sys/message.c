@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -27,6 +28,9 @@ static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 static char first_error[MESSAGE_ERROR_MAX] GUARDED_BY(lock);
 
 #define ERASE "\r\033[K"
+
+/* What is to be written next; a usual message fits. */
+static char usual[4 * MESSAGE_QUOTE_MAX] GUARDED_BY(lock);
 
 /* Of a terminal that does not say how wide it is. */
 #define COLUMNS_USUAL 80
@@ -59,27 +63,78 @@ void message_choose(enum message_choice choice)
     atomic_store(&chosen, (int)choice);
 }
 
-static void erase_transient_locked(void) REQUIRES(lock);
-
-static void erase_transient_locked(void)
+/* Writes to standard error by one system call, as long as the system takes all at once. Another
+   process may write to the same file: then a message of its own stands before or behind this one,
+   and not within. */
+static void write_whole(const char *text, size_t length)
 {
-    if (transient_shown && !in_background())
-        fputs(ERASE, stderr);
-    transient_shown = false;
+    while (length > 0) {
+        const ssize_t n = write(STDERR_FILENO, text, length);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return; /* there is nowhere to say so */
+        text += n;
+        length -= (size_t)n;
+    }
+}
+
+/* Begins `usual` with what erases the last line, if something stands there. Returns its length. */
+static size_t begin_locked(void) REQUIRES(lock);
+
+static size_t begin_locked(void)
+{
+    if (!transient_shown || in_background())
+        return 0;
+    memcpy(usual, ERASE, sizeof ERASE - 1);
+    return sizeof ERASE - 1;
+}
+
+/* Adds text to `usual`, of which `length` bytes are used, and cuts what does not fit. Returns how
+   many are used then. */
+static size_t add_locked(size_t length, const char *text) REQUIRES(lock);
+
+static size_t add_locked(size_t length, const char *text)
+{
+    const size_t more = strnlen(text, sizeof usual - 1 - length);
+
+    memcpy(usual + length, text, more);
+    return length + more;
 }
 
 static void say(const char *prefix, const char *format, va_list arguments)
 {
+    char *text = usual, *longer = NULL;
+    size_t begin, length;
+    va_list again;
+    int n;
+
     if (atomic_load(&chosen) == MESSAGE_NOTHING)
         return;
     mutex_lock(&lock);
-    erase_transient_locked();
+    begin = begin_locked();
     if (prefix)
-        fprintf(stderr, "%s: %s", program, prefix);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    fflush(stderr);
+        begin = add_locked(add_locked(add_locked(begin, program), ": "), prefix);
+    va_copy(again, arguments);
+    n = vsnprintf(usual + begin, sizeof usual - begin, format, arguments);
+    length = begin + (n > 0 ? (size_t)n : 0);
+    if (length >= sizeof usual) {
+        longer = malloc(length + 1);
+        if (longer) {
+            text = longer;
+            memcpy(text, usual, begin);
+            vsnprintf(text + begin, length + 1 - begin, format, again);
+        } else {
+            length = sizeof usual - 1; /* better cut than not at all */
+        }
+    }
+    va_end(again);
+    text[length] = '\n'; /* in place of NUL */
+    write_whole(text, length + 1);
+    transient_shown = false; /* not before: a signal may come between the two */
     mutex_unlock(&lock);
+    free(longer);
 }
 
 static void remember(const char *format, va_list arguments)
@@ -140,14 +195,18 @@ void message_line(const char *format, ...)
 
 void message_transient(const char *text)
 {
+    const bool show = text && *text && !in_background();
+    size_t length;
+
     mutex_lock(&lock);
-    erase_transient_locked();
-    if (text && *text && !in_background()) {
+    length = begin_locked();
+    if (show) {
         signals_before_end(erase_before_end);
         transient_shown = true; /* before it is: a signal may come between the two */
-        fputs(text, stderr);
+        length = add_locked(length, text);
     }
-    fflush(stderr);
+    write_whole(usual, length);
+    transient_shown = show;
     mutex_unlock(&lock);
 }
 

@@ -4,7 +4,9 @@
  * An error is printed once, where it is first known, and latches the status. By convention, a
  * function of this program that reports failure has printed why, unless its comment says that it
  * prints nothing; its callers hand the failure on and print nothing more. Every function may be
- * called from any thread: a line is written whole.
+ * called from any thread. A line is written whole, by one system call: other processes may write to
+ * the same file, as the ranks of a job and their launcher do. So nothing else in this program
+ * writes to standard error.
  */
 #ifndef GPUREDUCE_MESSAGE_H
 #define GPUREDUCE_MESSAGE_H
@@ -50,7 +52,7 @@ void message_line(const char *format, ...) MESSAGE_FORMAT(1, 2);
 
 /* Shows `text` on the terminal's last line until the next message or call; NULL or "" erases it. A
    background job writes nothing. A text that is not shorter than message_columns() may not be
-   erased as a whole. */
+   erased as a whole; of one of more than 4000 bytes the end is left out. */
 void message_transient(const char *text);
 
 /* The columns of the terminal that standard error is; 80 where it does not say, or is none. */

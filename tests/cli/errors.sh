@@ -444,4 +444,38 @@ else
     skip 'a NaN after the array, compressed' 'no zstd'
 fi
 
+#
+# A line on standard error is one write, so that nothing of another process comes between. A socket
+# that keeps writes apart shows it.
+#
+cat >writes.py <<'END'
+import socket, subprocess, sys
+read, write = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+child = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=write)
+write.close()
+writes = list(iter(lambda: read.recv(100000), b""))
+child.wait()
+bad = [text for text in writes if text.find(b"\n") != len(text) - 1]
+if len(writes) != int(sys.argv[1]) or bad:
+    sys.exit("%d writes; no lines: %r" % (len(writes), bad))
+END
+python=$(command -v python3)
+if [ -n "$python" ] && "$python" -c 'import socket; socket.SOCK_SEQPACKET' 2>/dev/null; then
+    # writes NAME LINES COMMAND...
+    writes() {
+        writes_name=$1
+        shift
+        ok "$writes_name, line by line" "$python" writes.py "$@"
+    }
+    writes 'errors and a warning' 3 "$GPUREDUCE" -q -o sum missing behind.npy directory
+    writes 'a command line that is wrong' 1 "$GPUREDUCE" --no-such-option
+    # shellcheck disable=SC2016 # for the shell that runs it
+    writes 'a long message' 1 sh -c 'exec "$0" "--$(printf %09000d 0)"' "$GPUREDUCE"
+    "$GPUREDUCE" -D cpu -v three.f32 behind.npy >/dev/null 2>verbose
+    writes '-v' "$(wc -l <verbose)" "$GPUREDUCE" -D cpu -v three.f32 behind.npy
+    writes 'an error of gpureduce-bench' 1 "$program-bench" generate --no-such-option
+else
+    skip 'line by line' 'no python3 that has sockets'
+fi
+
 finish
