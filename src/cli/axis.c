@@ -459,10 +459,12 @@ static void reduce_files(struct output *out)
 
     for (int i = 0; i < options->file_count; i++) {
         out->path = options->files[i];
+        message_memory_once(true);
         if (source_is_container(out->path, &options->session.input))
             reduce_arrays(out);
         else
             reduce(out, NULL, NULL);
+        message_memory_once(false);
     }
 }
 

@@ -314,7 +314,7 @@ const char *rows_get_line(const struct rows *rows, size_t i, size_t *length)
 void rows_free(struct rows *rows)
 {
     if (rows->failed)
-        message_error(EXIT_FAILED, "out of memory");
+        message_error(EXIT_FAILED, "out of memory: some rows are left out");
     for (size_t i = 0; i < rows->count; i++)
         free_kept(&rows->kept[i]);
     free(rows->kept);

@@ -569,9 +569,11 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
     bool good;
 
     forget_arrays(session);
+    message_memory_once(true);
     good = reduce_input(session, path, NULL, reduction);
     if (good && session->container && one_by_one(session, source_info(session->container)))
         good = reduce_one_by_one(session, path, reduction);
+    message_memory_once(false);
     session->inputs--;
     return good;
 }

@@ -44,6 +44,11 @@ void message_forget_error(void);
    `text`. */
 const char *message_first_error(char text[MESSAGE_ERROR_MAX]);
 
+/* From now on an error whose text ends with "out of memory" is printed once, and then latches the
+   status only; or, without `once`, is printed as others are. Of many parts of one input, most of
+   which may lack memory, one says so. */
+void message_memory_once(bool once);
+
 /* Prints "name: warning: text" as a line. */
 void message_warning(const char *format, ...) MESSAGE_FORMAT(1, 2);
 

@@ -344,6 +344,24 @@ else
     done
     ok "limits on memory, from $least KiB on: $results results and $refusals refusals" \
         test "$good" = true -a "$results" -gt 9 -a "$refusals" -gt 4
+    # Arrays that are read one by one, each of which may lack memory: it is said once.
+    # shellcheck disable=SC2046 # words
+    three >three.f32 && safetensors arrays.safetensors $(i=0 && while [ $i -lt 40 ]; do echo a$i:F32:3:three.f32 && i=$((i + 1)); done)
+    refusals=0 good=true
+    for more in 64 256 512 768 1024 1280 1536 1792 2048 2304 2560 2816 3072 3328 3584 3840 4096 8192; do
+        for how in '-o median' '--total -o summary' '--sort=p5' --axis=0; do
+            shell "ulimit -v $((least + more)); gpureduce -q -D cpu -j 1 $how arrays.safetensors"
+            case $(grep -c 'out of memory$' err) in
+            0) ;;
+            1) refusals=$((refusals + 1)) ;;
+            *)
+                $good && explain
+                good=false
+                ;;
+            esac
+        done
+    done
+    ok "arrays that lack memory: $refusals refusals" test "$good" = true -a "$refusals" -gt 4
 fi
 shell "ulimit -s 128; gpureduce -q -j 3 -o $ops large"
 is 'a small stack' 0 "$expected"
