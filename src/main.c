@@ -62,7 +62,7 @@ static void check_files(struct session *session, struct check *check, const stru
 
 int main(int argc, char **argv)
 {
-    struct options options;
+    static struct options options; /* large, for a small stack */
     struct session *session = NULL;
     struct check *check = NULL;
     enum command_line_action action;

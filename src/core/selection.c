@@ -497,26 +497,30 @@ static enum selection_verdict locate(struct wanted *w, const struct tally *total
 enum selection_verdict selection_take_cells(struct selection *s, const struct tally *total,
                                             const struct tally_set *sets, unsigned workers)
 {
-    struct parts parts = {.count = 0};
     enum selection_verdict verdict = SELECTION_TAKEN;
+    struct parts *parts;
 
     if (total->counts[total->plan->cells] - total->counts[0] != s->numbers)
         return SELECTION_CHANGED;
+    parts = calloc(1, sizeof *parts); /* 20 KiB: a stack may be small */
+    if (!parts)
+        return SELECTION_MEMORY;
     for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++)
         if (s->wanted[i].low != s->wanted[i].high)
-            verdict = locate(&s->wanted[i], total, &parts);
+            verdict = locate(&s->wanted[i], total, parts);
     if (verdict == SELECTION_TAKEN)
-        verdict = collect(s, sets, workers, &parts);
+        verdict = collect(s, sets, workers, parts);
     for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++) {
         struct wanted *w = &s->wanted[i];
 
-        if (w->collected && parts.part[w->part].keys)
+        if (w->collected && parts->part[w->part].keys)
             w->low = w->high =
-                parts.part[w->part].keys[w->rank_in_part - parts.part[w->part].below];
+                parts->part[w->part].keys[w->rank_in_part - parts->part[w->part].below];
         w->collected = false;
     }
-    for (unsigned j = 0; j < parts.count; j++)
-        free(parts.part[j].keys);
+    for (unsigned j = 0; j < parts->count; j++)
+        free(parts->part[j].keys);
+    free(parts);
     return verdict;
 }
 

@@ -365,6 +365,48 @@ else
 fi
 shell "ulimit -s 128; gpureduce -q -j 3 -o $ops large"
 is 'a small stack' 0 "$expected"
+# An environment takes from the stack.
+if [ -n "$sanitizer$CHECK_UNDER$emulated" ]; then
+    skip 'a stack of 64 KiB' 'sanitizers, valgrind and emulators need more'
+else
+    gpureduce -q --partial large >partials
+    gpureduce --json large >record
+    good=true
+    # stack ARGUMENT...: the program prints and says the same with a small stack.
+    stack() {
+        command="ulimit -s 64; gpureduce -D cpu -q -j 3 $*"
+        "$program" -D cpu -q -j 3 "$@" >wanted.out 2>wanted.err
+        wanted_status=$?
+        # shellcheck disable=SC2016 # for the shell that runs it
+        env -i sh -c 'ulimit -s 64 && exec "$@"' sh "$program" -D cpu -q -j 3 "$@" >out 2>err
+        status=$?
+        if [ $status -ne $wanted_status ] || ! cmp -s out wanted.out || ! cmp -s err wanted.err; then
+            $good && explain
+            good=false
+        fi
+    }
+    for type in f32 f16 f64 i16 u32 i64 f8e4m3; do
+        stack -t $type -o "$ops,all,summary,median,p99.9" --histogram=100 --nan=skip large
+        stack -t $type -o "$ops,median" --total --histogram=10,-1,1 small large
+        stack -t $type -o "$ops,min" --axis=0 --shape=-1,250 --length=1000000 large
+        stack -t $type -o "$ops,min" --axis=1 --shape=250,-1 --length=1000000 large
+        stack -t $type -o all --diff large large.npy
+    done
+    # shellcheck disable=SC2086 # several words
+    for how in '-o median,sum' '--json -o all' '--tsv --sort=max -o summary' --list --axis=0 --partial '--histogram=20'; do
+        stack $how small
+        stack $how large.npy
+        stack $how data/waves.f32.zst
+        for file in $zstd_files data/containers/*; do
+            stack $how "$file"
+        done
+    done
+    stack --merge partials
+    stack --check=record
+    stack --diff data/containers/* .
+    stack --help
+    ok 'a stack of 64 KiB' test "$good" = true
+fi
 shell "ulimit -n 5; '$program' -q -o count $many"
 ok 'few open files are enough for many' test "$status:$(sort -u out | tr '\n' ' '):$(wc -l <out)" = \
     '0:2250002 750000 :80'

@@ -135,8 +135,12 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
     if (cpu_slices_are_fast(type, wants)) {
         z->fast =
             wants_extremes(wants) ? &kernels->slices->extremes[type] : &kernels->slices->sums[type];
-        if (!z->swap && kernels->slices->integers[z->given].rows)
+        if (!z->swap && kernels->slices->integers[z->given].rows) {
             z->integer = &kernels->slices->integers[z->given];
+            z->found = malloc(sizeof *z->found);
+            if (!z->found)
+                return false;
+        }
         z->lanes = element_size(type) == sizeof(double) ? kernels->lanes / 2 : kernels->lanes;
         if (!cpu_slices_open(&z->folded, CPU_SLICES_COLUMNS, type, wants, FOLD_MAX))
             return false;
@@ -150,6 +154,7 @@ void cpu_slicer_close(struct cpu_slicer *z)
     if (z->folded.partial)
         cpu_slices_close(&z->folded);
     free(z->scratch);
+    free(z->found);
 }
 
 /* The key of an element, whose type is the slices', from that of the float it was taken as. */
@@ -383,7 +388,7 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
     if (z->integer && length >= SLICES_INTEGER_LENGTH) {
         begin_rows(s, first + rows);
         to = results_from(s, first);
-        cpu_slices_integer_rows(z->integer, &to, s->key_size, x, rows, length, size);
+        cpu_slices_integer_rows(z->integer, z->found, &to, s->key_size, x, rows, length, size);
         return;
     }
     for (size_t i = 0; i < rows;) {
@@ -584,7 +589,8 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
         const size_t some = cpu_slices_integer_columns_of(columns, size);
         const struct cpu_slice_results to = results_from(s, first);
 
-        cpu_slices_integer_columns(z->integer, &to, s->key_size, x, stride, rows, some, size);
+        cpu_slices_integer_columns(z->integer, z->found, &to, s->key_size, x, stride, rows, some,
+                                   size);
         first += some;
         x += some * size;
         columns -= some;

@@ -61,9 +61,10 @@ struct cpu_slicer {
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
     /* Of integers that are taken as such; NULL for others. */
     const struct cpu_integer_slices *integer;
-    size_t lanes;             /* elements of a vector */
-    struct cpu_slices folded; /* few columns are taken as more, in fewer rows */
-    bool failed;              /* there was no memory: results are worth nothing */
+    struct cpu_integer_found *found; /* their scratch memory */
+    size_t lanes;                    /* elements of a vector */
+    struct cpu_slices folded;        /* few columns are taken as more, in fewer rows */
+    bool failed;                     /* there was no memory: results are worth nothing */
 };
 
 /* Whether there are kernels that find all of `wants` (partial_want bits) in slices. Without them a

@@ -12,10 +12,6 @@
 #define LENGTH_MOST ((size_t)1 << 20)
 #define ROWS_MOST ((size_t)1 << 15)
 
-/* What kernels find. */
-struct found {
-    int64_t sum[CPU_INTEGER_COLUMNS], min[CPU_INTEGER_COLUMNS], max[CPU_INTEGER_COLUMNS];
-};
 _Static_assert(TOGETHER <= CPU_INTEGER_COLUMNS, "there is room for rows");
 
 /* Adds a sum, below 2^53: what is rounded is an integer, too, and the sum of all such is small. */
@@ -57,7 +53,7 @@ static void take_keys(const struct cpu_slice_results *s, size_t key_size, size_t
 }
 
 static void add_found(const struct cpu_slice_results *s, size_t key_size, size_t first,
-                      size_t count, const struct found *found)
+                      size_t count, const struct cpu_integer_found *found)
 {
     for (size_t i = 0; i < count; i++)
         add_sum(s, first + i, found->sum[i]);
@@ -66,21 +62,20 @@ static void add_found(const struct cpu_slice_results *s, size_t key_size, size_t
 }
 
 void cpu_slices_integer_rows(const struct cpu_integer_slices *kernels,
-                             const struct cpu_slice_results *to, size_t key_size,
-                             const unsigned char *x, size_t rows, size_t length, size_t size)
+                             struct cpu_integer_found *found, const struct cpu_slice_results *to,
+                             size_t key_size, const unsigned char *x, size_t rows, size_t length,
+                             size_t size)
 {
     const size_t together = length > LENGTH_MOST ? 1 : TOGETHER;
-    struct found found;
-
     for (size_t i = 0; i < rows; i += together) {
         const size_t n = rows - i < together ? rows - i : together;
 
         for (size_t at = 0; at < length; at += LENGTH_MOST) {
             const size_t part = length - at < LENGTH_MOST ? length - at : LENGTH_MOST;
 
-            kernels->rows(x + (i * length + at) * size, n, part, found.sum,
-                          to->min ? found.min : NULL, found.max);
-            add_found(to, key_size, i, n, &found);
+            kernels->rows(x + (i * length + at) * size, n, part, found->sum,
+                          to->min ? found->min : NULL, found->max);
+            add_found(to, key_size, i, n, found);
         }
     }
 }
@@ -93,12 +88,10 @@ size_t cpu_slices_integer_columns_of(size_t columns, size_t size)
 }
 
 void cpu_slices_integer_columns(const struct cpu_integer_slices *kernels,
-                                const struct cpu_slice_results *to, size_t key_size,
-                                const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                                size_t size)
+                                struct cpu_integer_found *found, const struct cpu_slice_results *to,
+                                size_t key_size, const unsigned char *x, size_t stride, size_t rows,
+                                size_t columns, size_t size)
 {
-    struct found found;
-
     for (size_t i = 0; i < rows; i += ROWS_MOST) {
         const size_t n = rows - i < ROWS_MOST ? rows - i : ROWS_MOST;
 
@@ -106,9 +99,9 @@ void cpu_slices_integer_columns(const struct cpu_integer_slices *kernels,
             const size_t some =
                 columns - j < CPU_INTEGER_COLUMNS ? columns - j : CPU_INTEGER_COLUMNS;
 
-            kernels->columns(x + i * stride + j * size, stride, n, some, found.sum,
-                             to->min ? found.min : NULL, found.max);
-            add_found(to, key_size, j, some, &found);
+            kernels->columns(x + i * stride + j * size, stride, n, some, found->sum,
+                             to->min ? found->min : NULL, found->max);
+            add_found(to, key_size, j, some, found);
         }
     }
 }

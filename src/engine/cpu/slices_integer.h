@@ -12,12 +12,18 @@
 /* Shorter rows are faster as floats, of which several are taken together. */
 #define SLICES_INTEGER_LENGTH 128
 
+/* Room for what kernels find of several slices: too much for a small stack. */
+struct cpu_integer_found {
+    int64_t sum[CPU_INTEGER_COLUMNS], min[CPU_INTEGER_COLUMNS], max[CPU_INTEGER_COLUMNS];
+};
+
 /* Adds to what there is of `rows` slices, which are rows of `length` elements of `size` bytes: as
    many as SLICES_INTEGER_LENGTH, or more. Keys have key_size bytes; without extremes there are
-   none. */
+   none. *found is scratch memory. */
 void cpu_slices_integer_rows(const struct cpu_integer_slices *kernels,
-                             const struct cpu_slice_results *to, size_t key_size,
-                             const unsigned char *x, size_t rows, size_t length, size_t size);
+                             struct cpu_integer_found *found, const struct cpu_slice_results *to,
+                             size_t key_size, const unsigned char *x, size_t rows, size_t length,
+                             size_t size);
 
 /* How many of `columns` columns of elements of `size` bytes the next function is for. */
 size_t cpu_slices_integer_columns_of(size_t columns, size_t size);
@@ -25,8 +31,8 @@ size_t cpu_slices_integer_columns_of(size_t columns, size_t size);
 /* The same for `columns` slices, so many, of which there are `rows` elements, `stride` bytes apart.
  */
 void cpu_slices_integer_columns(const struct cpu_integer_slices *kernels,
-                                const struct cpu_slice_results *to, size_t key_size,
-                                const unsigned char *x, size_t stride, size_t rows, size_t columns,
-                                size_t size);
+                                struct cpu_integer_found *found, const struct cpu_slice_results *to,
+                                size_t key_size, const unsigned char *x, size_t stride, size_t rows,
+                                size_t columns, size_t size);
 
 #endif

@@ -9,6 +9,7 @@
 #ifdef HAVE_HDF5
 #    include <inttypes.h>
 #    include <stdio.h>
+#    include <stdlib.h>
 #    include <string.h>
 
 #    include "source/container/hdf5_library.h"
@@ -411,23 +412,33 @@ static bool put_contiguous(struct dataset *d, const char *name, struct hdf5_outp
     return true;
 }
 
+#    define HEADER_MAX 65536 /* what a header has room for, bytes */
+
 /* Puts a dataset whose elements are in its header. */
 static bool put_compact(struct dataset *d, const char *name, struct hdf5_output *out,
                         struct hdf5_trouble *t)
 {
-    unsigned char elements[65536]; /* what a header has room for */
+    unsigned char *elements;
+    bool good;
 
-    if (d->size == 0 || d->elements > sizeof elements / d->size) {
+    if (d->size == 0 || d->elements > HEADER_MAX / d->size) {
         snprintf(t->text, sizeof t->text, "its header has no room for its elements");
+        return false;
+    }
+    elements = malloc(HEADER_MAX); /* a stack may be small */
+    if (!elements) {
+        snprintf(t->text, sizeof t->text, "out of memory");
         return false;
     }
     put_head(d, name, out);
     hdf5_put(out, HDF5_HERE);
-    if (d->elements > 0 &&
-        hdf5.H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) < 0)
-        return hdf5_wrong(t);
-    hdf5_put_text(out, elements, (size_t)d->elements * d->size);
-    return true;
+    good = d->elements == 0 ||
+           hdf5.H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
+           hdf5_wrong(t);
+    if (good)
+        hdf5_put_text(out, elements, (size_t)d->elements * d->size);
+    free(elements);
+    return good;
 }
 
 /* Puts a dataset. */
