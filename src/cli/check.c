@@ -185,6 +185,7 @@ static void compare_total(struct check *check, struct session *session,
 {
     const struct session_inputs inputs = {.paths = check->files + check->total_first,
                                           .count = last + 1 - check->total_first,
+                                          .first = check->total_first,
                                           .prepare = prepare_of_total,
                                           .context = check};
     bool quantiles = false;

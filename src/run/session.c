@@ -33,7 +33,9 @@ struct session {
     uint64_t storage_seen;  /* see struct run */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;
-    int inputs;         /* that are expected, with the current one */
+    int inputs;                /* that are expected, with the current one */
+    int count, reduced;        /* all inputs; those that have been reduced */
+    struct source_file *files; /* which file each of these was */
     uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
     struct readings readings; /* of the current input */
@@ -145,11 +147,14 @@ struct session *session_open(const struct session_options *options, char *const 
     readings_open(&session->readings, &options->survey);
     session->called_at = clock_now();
     session->cores = cores_available();
-    session->inputs = count;
+    session->inputs = session->count = count;
     session->storage_seen = run_storage_read();
     for (int i = 0; i < count; i++)
         session->to_come += bytes_to_come(options, paths[i]);
-    if (!prepare(session)) {
+    session->files = calloc((size_t)count + 1, sizeof *session->files);
+    if (!session->files)
+        message_error(EXIT_FAILED, "out of memory");
+    if (!session->files || !prepare(session)) {
         session_close(session);
         return NULL;
     }
@@ -177,6 +182,7 @@ bool session_close(struct session *session)
     if (session->cpu)
         engine_cpu.close(session->cpu);
     free(session->workers);
+    free(session->files);
     free(session);
     return true;
 }
@@ -528,6 +534,8 @@ static bool reduce_input(struct session *session, const char *path,
     } while ((verdict == SOURCE_RETRY && (again.alone != alone || attempt++ < ATTEMPT_IN_ORDER)) ||
              (verdict == SOURCE_COMPLETE && session->readings.more));
     session->called_at = clock_now();
+    if (!array && session->reduced < session->count)
+        session->files[session->reduced++] = again.file;
     if (verdict != SOURCE_COMPLETE)
         note_error(path, array, reduction);
     return verdict == SOURCE_COMPLETE;
@@ -595,6 +603,7 @@ static bool sample_inputs(struct session *session, const struct session_inputs *
         if (inputs->prepare)
             inputs->prepare(inputs->context, i);
         input = session->options->input;
+        input.earlier = &session->files[inputs->first + i];
         input.in_order = in_order[i];
         input.reopened = true;
         source = source_open(inputs->paths[i], &input, session->cpu_workers);
@@ -614,7 +623,7 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 
     for (int i = 0; i < inputs->count && verdict == SOURCE_COMPLETE; i++) {
         struct reduction reduction;
-        struct again again = {0};
+        struct again again = {.file = session->files[inputs->first + i]};
 
         if (inputs->prepare)
             inputs->prepare(inputs->context, i);

@@ -20,6 +20,7 @@ struct session;
 struct session_inputs {
     char *const *paths;
     int count;
+    int first; /* the place of the first among all that the session has reduced */
     void (*prepare)(void *context, int number);
     void *context;
 };

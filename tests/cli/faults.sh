@@ -695,6 +695,34 @@ for file in $again; do
         done
     done
 done
+# And of several files as one. What takes the file's place has the same elements in another order, so
+# that nothing but the file tells.
+# meanwhile MOMENT COMMAND ARGUMENT...: as happens, to a copy of large that is named first.
+meanwhile() {
+    moment=$1 FAULT_DO=$2
+    export FAULT_DO
+    shift 2
+    rm -f victim
+    cp large victim
+    preload "FAULT_CALL=$moment" -q "$@" victim small
+    command="at call $moment: $FAULT_DO: $command"
+    unset FAULT_DO
+}
+for option in -omedian --histogram=3; do
+    cp large other
+    run -q -j 2 --nan=skip --total $option other small
+    wanted=$(cat out)
+    changed=0
+    for moment in 3 4 5 6 8; do
+        meanwhile "$moment" 'head -c 100001 /dev/zero >>victim' -j 2 --nan=skip --total $option
+        is "--total $option: grows at call $moment" 0 "$wanted"
+        meanwhile "$moment" '{ tail -c +4000001 victim && head -c 4000000 victim; } >new && mv new victim' \
+            -j 2 --nan=skip --total $option
+        ! grep -q '^gpureduce: victim: it changed while it was read: it is another file now$' err ||
+            changed=$((changed + status))
+    done
+    ok "--total $option: is replaced, and told $changed times" test $changed -gt 0
+done
 for file in $zstd_files; do
     happens 6 "head -c 9000000 /dev/urandom | dd of=victim conv=notrunc bs=1M 2>/dev/null" \
         "$file" -o count -j 2
