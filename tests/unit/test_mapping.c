@@ -1,6 +1,7 @@
 /*
  * mapping_guard: a mapped file that becomes shorter ends the reading of it, not the process.
- * mapping_alloc: memory of any size.
+ * mapping_alloc: memory of any size. mapping_populate and mapping_release: what they are for, which
+ * no result shows.
  */
 #include "config.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/tap.h"
@@ -60,6 +62,94 @@ static void check_alloc(size_t size)
     free(memory);
 }
 
+/* Page faults of the process so far. */
+static long faults(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_minflt + usage.ru_majflt : 0;
+}
+
+/* Page faults of reading a byte of each page. */
+static long faults_of_reading(const volatile unsigned char *data, size_t size)
+{
+    const long before = faults();
+
+    for (size_t i = 0; i < size; i += mapping_page())
+        (void)data[i];
+    return faults() - before;
+}
+
+/* The bytes of a mapping that are in the process's memory, as the kernel says; false where it does
+   not. Those of neighbours that it shows with it count, too. */
+static bool resident(const void *map, size_t *bytes)
+{
+    FILE *smaps = fopen("/proc/self/smaps", "re");
+    char line[512], *dash, *blank;
+    bool within = false, found = false;
+
+    *bytes = 0;
+    while (smaps && !found && fgets(line, sizeof line, smaps)) {
+        const unsigned long long begin = strtoull(line, &dash, 16);
+
+        if (*dash == '-') { /* a mapping: BEGIN-END ... */
+            const unsigned long long end = strtoull(dash + 1, &blank, 16);
+
+            within = *blank == ' ' && begin <= (uintptr_t)map && (uintptr_t)map < end;
+        } else if (within && strncmp(line, "Rss:", 4) == 0) {
+            *bytes = (size_t)strtoull(line + 4, NULL, 10) * 1024;
+            found = true;
+        }
+    }
+    if (smaps)
+        fclose(smaps);
+    return found;
+}
+
+/* Reading pages that have been made present takes hardly a page fault, and those that were given
+   back are in memory no more. A page fault may bring neighbours. */
+static void check_pages(void)
+{
+    const size_t size = 512 * mapping_page(), odd = mapping_page() / 2;
+    FILE *file = tmpfile();
+    unsigned char *map;
+    size_t bytes;
+    long without, with;
+
+    if (!file || ftruncate(fileno(file), (off_t)size) != 0)
+        exit(99);
+    for (size_t i = 0; i < size; i++) /* the page cache has it */
+        putc((int)(i % 251), file);
+    fflush(file);
+    map = mmap(NULL, size, PROT_READ, MAP_SHARED, fileno(file), 0);
+    if (map == MAP_FAILED)
+        exit(99);
+    without = faults_of_reading(map, size);
+    if (!resident(map, &bytes) || bytes < size) {
+        tap_skip("pages that are given back", "the kernel does not tell what is in memory");
+    } else {
+        mapping_release(map, size / 2);
+        (void)resident(map, &bytes);
+        tap_ok(bytes <= size / 2 + 2 * mapping_page(),
+               "pages that are given back: %zu of %zu KiB are left", bytes / 1024, size / 1024);
+    }
+    mapping_release(map, size);
+    if (!mapping_populate(map + odd, size - odd)) {
+        tap_skip("pages that are made present", "the kernel cannot do that");
+    } else {
+        if (resident(map, &bytes))
+            tap_ok(bytes >= size, "pages that are made present: %zu KiB", bytes / 1024);
+        with = faults_of_reading(map, size);
+        if (without < 16)
+            tap_skip("reading them", "pages come with few page faults here");
+        else
+            tap_ok(with <= without / 4, "reading them: %ld page faults, and %ld without", with,
+                   without);
+    }
+    munmap(map, size);
+    fclose(file);
+}
+
 int main(void)
 {
     FILE *file = tmpfile();
@@ -97,5 +187,6 @@ int main(void)
     check_alloc(mapping_page() + 1);
     check_alloc(((size_t)2 << 20) - 1);
     check_alloc(((size_t)4 << 20) + 12345);
+    check_pages();
     return tap_done();
 }
