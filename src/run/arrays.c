@@ -3,6 +3,7 @@
 #include "run/arrays.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -26,19 +27,24 @@ struct found {
     bool done;
 };
 
-/* Memory for lines, bytes: some hundreds of them, so that to ask for it costs nothing beside. */
+/* Memory for lines, bytes. Workers take it in blocks of some hundreds of lines, from a room that is
+   reserved for the lines of all arrays: one that asked the kernel for more would have all others
+   wait that make pages of the file present. Lines that are longer than most find none left there;
+   their blocks are asked for. */
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define LINE_BYTES ((size_t)256)
 
 struct block {
-    struct block *before;
-    size_t used, room;
+    struct block *before; /* that was asked for, too; NULL for the first */
     char text[];
 };
 
 /* The lines that a worker has written. */
 struct lines {
-    struct block *block; /* the last, and the others before it; NULL before the first line */
-    FILE *out;           /* to memory: the line that is being written */
+    struct block *block; /* the last that was asked for; NULL where none was */
+    char *next;          /* where the next line goes, and how many bytes are left there */
+    size_t left;
+    FILE *out; /* to memory: the line that is being written */
     char *text;
     size_t size;
     struct reduction one; /* what it is of */
@@ -52,6 +58,9 @@ struct arrays {
     struct result *results; /* of those that are kept: the memory of others is not touched */
     struct lines **lines;   /* of each worker; NULL before its first, or where it cannot have any */
     unsigned workers;
+    char *room; /* for lines; NULL where nobody writes any, or there was no memory */
+    size_t room_size;
+    _Atomic size_t room_used; /* it may be more than there is */
 
     /* What has been handed in of arrays that several workers had. Of others nothing is, and their
        memory is not touched. A count of 0 stands for a partial to be cleared. */
@@ -173,26 +182,44 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
     return lines;
 }
 
-/* Keeps the line that has been written. NULL without memory. */
-static const char *keep_line(struct lines *lines)
+/* Finds a worker memory for at least so many bytes of lines. False where there is none. */
+static bool find_block(struct arrays *a, struct lines *lines, size_t least)
 {
-    struct block *block = lines->block;
+    const size_t room = least > BLOCK_BYTES ? least : BLOCK_BYTES;
+    struct block *block;
+
+    if (least <= BLOCK_BYTES &&
+        atomic_load_explicit(&a->room_used, memory_order_relaxed) < a->room_size) {
+        const size_t at =
+            atomic_fetch_add_explicit(&a->room_used, BLOCK_BYTES, memory_order_relaxed);
+
+        if (at < a->room_size) { /* which are whole blocks */
+            lines->next = a->room + at;
+            lines->left = BLOCK_BYTES;
+            return true;
+        }
+    }
+    block = malloc(sizeof *block + room);
+    if (!block)
+        return false;
+    block->before = lines->block;
+    lines->block = block;
+    lines->next = block->text;
+    lines->left = room;
+    return true;
+}
+
+/* Keeps the line that has been written. NULL without memory. */
+static const char *keep_line(struct arrays *a, struct lines *lines)
+{
     char *text;
 
-    if (!block || block->room - block->used < lines->size) {
-        const size_t room = lines->size > BLOCK_BYTES ? lines->size : BLOCK_BYTES;
-
-        block = malloc(sizeof *block + room);
-        if (!block)
-            return NULL;
-        block->before = lines->block;
-        block->used = 0;
-        block->room = room;
-        lines->block = block;
-    }
-    text = block->text + block->used;
+    if ((!lines->next || lines->left < lines->size) && !find_block(a, lines, lines->size))
+        return NULL;
+    text = lines->next;
     memcpy(text, lines->text, lines->size);
-    block->used += lines->size;
+    lines->next += lines->size;
+    lines->left -= lines->size;
     return text;
 }
 
@@ -211,7 +238,7 @@ static void conclude(struct arrays *a, unsigned worker, size_t k, const struct p
     describe(a, k, &lines->one);
     a->options->lines->write(a->options->lines->context, a->path, &lines->one, lines->out);
     if (fflush(lines->out) == 0 && !ferror(lines->out)) {
-        found->line = keep_line(lines);
+        found->line = keep_line(a, lines);
         found->length = lines->size;
     }
     if (!found->line || a->options->keep_results)
@@ -243,6 +270,18 @@ static void keep_partial(struct arrays *a, size_t k, const struct partial *parti
         memcpy(a->kept + k * a->kept_size, partial, a->kept_size);
 }
 
+/* Reserves room for lines of so many arrays, where they are so many that it is worth it. What is
+   not written to is no memory. */
+static void reserve_room(struct arrays *a, size_t count)
+{
+    if (count < BLOCK_BYTES / LINE_BYTES || count > SIZE_MAX / 2 / LINE_BYTES)
+        return;
+    a->room_size = (count * LINE_BYTES / BLOCK_BYTES + a->workers) * BLOCK_BYTES;
+    a->room = malloc(a->room_size);
+    if (!a->room)
+        a->room_size = 0;
+}
+
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
                            const char *path, unsigned workers)
 {
@@ -263,6 +302,9 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     if (options->keep_partials)
         a->kept = calloc(info->pick_count + 1, a->kept_size);
     a->lines = calloc(workers + 1, sizeof *a->lines);
+    atomic_init(&a->room_used, 0);
+    if (options->lines && options->nan != NAN_ERROR)
+        reserve_room(a, info->pick_count);
     mutex_init(&a->mutex);
     if (!a->found || !a->results || !a->partials || !a->lines ||
         (options->keep_partials && !a->kept)) {
@@ -289,6 +331,7 @@ void arrays_close(struct arrays *a)
     for (unsigned i = 0; a->lines && i < a->workers; i++)
         lines_close(a->lines[i]);
     mutex_destroy(&a->mutex);
+    free(a->room);
     free(a->lines);
     free(a->results);
     free(a->found);

@@ -47,6 +47,10 @@
 #define RELEASE_RUN ((size_t)32 << 20)
 #define RELEASE_RUN_BUDGET ((size_t)96 << 20)
 
+/* A worker that finds nothing more to do gives back so many bytes and more of what is left; the
+   rest goes with the mapping, which one thread undoes. */
+#define RELEASE_LAST ((size_t)1 << 20)
+
 /* Pages that are probed to tell whether a range, or a file, is in the page cache. A range counts as
    cached when all of them are; what is not cached all the same is read on access. */
 #define PROBES_RANGE 8
@@ -328,6 +332,17 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
     return true;
 }
 
+/* Takes the pages that the worker is done with out of memory. Other workers' chunks may lie in them
+   or between them: these get their pages back when they read them. */
+static void release_done(struct claim *claim)
+{
+    size_t before = (uintptr_t)claim->done % mapping_page();
+
+    if (claim->done_end > claim->done)
+        mapping_release(claim->done - before, before + (size_t)(claim->done_end - claim->done));
+    claim->done = claim->done_end = NULL;
+}
+
 static enum source_status file_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
@@ -346,9 +361,12 @@ static enum source_status file_next(struct source *s, const struct source_reques
         }
         count_lent(s, claim);
         forget_bytes(claim);
-        if (request->drain ||
-            !(f->arrays.begins ? file_claim_of_many(s, claim, bytes) : file_claim(s, claim, bytes)))
+        if (request->drain || !(f->arrays.begins ? file_claim_of_many(s, claim, bytes)
+                                                 : file_claim(s, claim, bytes))) {
+            if ((size_t)(claim->done_end - claim->done) >= RELEASE_LAST)
+                release_done(claim);
             return SOURCE_END;
+        }
         claim->uncached = is_uncached(s, claim);
     }
     chunk->array = claim->array;
@@ -392,17 +410,6 @@ static enum source_status file_at(struct source *s, const struct source_request 
     claim->count = 0;
     count_lent(s, claim);
     return good ? SOURCE_CHUNK : SOURCE_FAILED;
-}
-
-/* Takes the pages that the worker is done with out of memory. Other workers' chunks may lie in them
-   or between them: these get their pages back when they read them. */
-static void release_done(struct claim *claim)
-{
-    size_t before = (uintptr_t)claim->done % mapping_page();
-
-    if (claim->done_end > claim->done)
-        mapping_release(claim->done - before, before + (size_t)(claim->done_end - claim->done));
-    claim->done = claim->done_end = NULL;
 }
 
 static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t count,

@@ -2,6 +2,7 @@
 
 #include "sys/mapping.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -80,6 +81,13 @@ size_t mapping_huge_page(void)
 
     pthread_once(&once, learn_huge_page);
     return huge_page;
+}
+
+void mapping_share_heap(void)
+{
+#ifdef M_ARENA_MAX
+    (void)mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 void *mapping_alloc(size_t size)

@@ -16,6 +16,11 @@ size_t mapping_page(void);
    than a page. */
 size_t mapping_huge_page(void);
 
+/* Has all threads take the memory of malloc from one heap, where the C library can be told so
+   (glibc). With a heap each, which it makes and grows by some 6 system calls, threads stop those
+   that make pages present. To be called before there is another thread. */
+void mapping_share_heap(void);
+
 /* Memory for `size` bytes, aligned to pages, in huge pages as far as it holds whole ones and the
    kernel has them; for free(). NULL without memory. */
 void *mapping_alloc(size_t size);
