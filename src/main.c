@@ -17,7 +17,6 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "run/session.h"
-#include "sys/mapping.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
 
@@ -72,7 +71,6 @@ int main(int argc, char **argv)
     bool quiescent = true, comparing, differs = false;
     int status;
 
-    mapping_share_heap();
     stdio_open();
     message_program("gpureduce");
 

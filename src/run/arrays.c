@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/spread.h"
+#include "sys/mapping.h"
 #include "sys/message.h"
 #include "sys/mutex.h"
 
@@ -39,10 +40,14 @@ struct block {
     char text[];
 };
 
-/* The lines that a worker has written. */
+/* The lines that a worker has written. Those of two workers have no part in one line of a cache,
+   nor in the line beside it. Bytes. */
+#define LINES_ALIGNMENT 128
+
 struct lines {
-    struct block *block; /* the last that was asked for; NULL where none was */
-    char *next;          /* where the next line goes, and how many bytes are left there */
+    _Alignas(
+        LINES_ALIGNMENT) struct block *block; /* the last that was asked for; NULL where none was */
+    char *next; /* where the next line goes, and how many bytes are left there */
     size_t left;
     FILE *out; /* to memory: the line that is being written */
     char *text;
@@ -170,9 +175,11 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
     /* A NaN may make an error of an array. */
     if (lines || !a->options->lines || a->options->nan == NAN_ERROR)
         return lines;
-    lines = calloc(1, sizeof *lines);
-    if (lines)
+    lines = aligned_alloc(LINES_ALIGNMENT, sizeof *lines);
+    if (lines) {
+        memset(lines, 0, sizeof *lines);
         lines->out = open_memstream(&lines->text, &lines->size);
+    }
     if (!lines || !lines->out) {
         lines_close(lines);
         return NULL;
@@ -270,8 +277,8 @@ static void keep_partial(struct arrays *a, size_t k, const struct partial *parti
         memcpy(a->kept + k * a->kept_size, partial, a->kept_size);
 }
 
-/* Reserves room for lines of so many arrays, where they are so many that it is worth it. What is
-   not written to is no memory. */
+/* Reserves room for lines of so many arrays, where they are so many that it is worth it, and has
+   workers begin without heaps of their own. What is not written to is no memory. */
 static void reserve_room(struct arrays *a, size_t count)
 {
     if (count < BLOCK_BYTES / LINE_BYTES || count > SIZE_MAX / 2 / LINE_BYTES)
@@ -280,6 +287,7 @@ static void reserve_room(struct arrays *a, size_t count)
     a->room = malloc(a->room_size);
     if (!a->room)
         a->room_size = 0;
+    mapping_share_heap();
 }
 
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,

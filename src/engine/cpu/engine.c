@@ -35,8 +35,12 @@ struct engine_state {
     const struct cpu_kernels *kernels;
 };
 
+/* Workers lie so far apart that no two of them have a part in one line of a cache, nor in the line
+   beside it. Bytes. */
+#define WORKER_ALIGNMENT 128
+
 struct engine_worker {
-    const struct cpu_kernels *kernels;
+    _Alignas(WORKER_ALIGNMENT) const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
     struct tally_set *tallies; /* the caller's; NULL for none */
     unsigned char *buffer;
@@ -97,11 +101,13 @@ static struct engine_worker *cpu_worker_open(struct engine_state *engine,
                                              const struct engine_setup *setup, unsigned number,
                                              char reason[ENGINE_REASON_MAX])
 {
-    struct engine_worker *worker = calloc(1, sizeof *worker);
+    struct engine_worker *worker = aligned_alloc(WORKER_ALIGNMENT, sizeof *worker);
+    bool good;
 
     (void)number;
     if (worker) {
-        bool good = cpu_reducer_open(&worker->reducer, engine->kernels, setup->type, setup->wants);
+        memset(worker, 0, sizeof *worker);
+        good = cpu_reducer_open(&worker->reducer, engine->kernels, setup->type, setup->wants);
 
         worker->kernels = engine->kernels;
         worker->tallies = setup->tallies;
