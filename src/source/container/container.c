@@ -103,13 +103,16 @@ static uint64_t hash(const char *name, size_t length)
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 by the golden ratio */
     uint64_t h = length, word = 0;
 
-    for (; length >= sizeof word; name += sizeof word, length -= sizeof word) {
-        memcpy(&word, name, sizeof word);
+    for (size_t at = 0; at + sizeof word < length; at += sizeof word) {
+        memcpy(&word, name + at, sizeof word);
         h = (h ^ word) * odd;
         h ^= h >> 32;
     }
-    word = 0;
-    memcpy(&word, name, length);
+    if (length >= sizeof word) /* the last word may begin within the one before */
+        memcpy(&word, name + length - sizeof word, sizeof word);
+    else
+        for (size_t at = 0; at < length; at++)
+            word = word << 8 | (unsigned char)name[at];
     h = (h ^ word) * odd;
     return h ^ h >> 32;
 }

@@ -297,14 +297,21 @@ static bool read_entry(struct header *h, struct entry *e)
     return true;
 }
 
-/* Sets the type, and the bits of an element. It is looked for from `guess` on, the type of the
-   array before. */
-static bool find_type(const struct entry *e, enum element_type guess, struct container_array *a,
-                      unsigned *bits)
-{
-    for (int n = 0; n < ELEMENT_TYPES; n++) {
-        const int i = ((int)guess + n) % ELEMENT_TYPES;
+_Static_assert(TYPE_NAME_MAX == CONTAINER_TYPE_MAX, "names of types are compared as a whole");
 
+/* Sets the type, and the bits of an element. Most arrays have that of the one before them, if there
+   is one. */
+static bool find_type(const struct entry *e, const struct container_array *before,
+                      struct container_array *a, unsigned *bits)
+{
+    if (before && !before->unreadable &&
+        memcmp(before->type_name, e->type, sizeof e->type) == 0) { /* with zeros behind them */
+        a->type = before->type;
+        memcpy(a->type_name, e->type, sizeof e->type);
+        *bits = 8 * (unsigned)element_formats[a->type].size;
+        return true;
+    }
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
         if (strcmp(e->type, element_names[i].safetensors) == 0) {
             a->type = (enum element_type)i;
             container_name_type(a, element_names[i].safetensors);
@@ -333,7 +340,7 @@ static bool add(struct header *h, const char *name, const struct entry *e)
 
     if (!a)
         return container_no_memory(h->in);
-    if (!find_type(e, h->container->count > 1 ? a[-1].type : a->type, a, &bits)) {
+    if (!find_type(e, h->container->count > 1 ? a - 1 : NULL, a, &bits)) {
         char type[CONTAINER_NAME_SHOWN];
 
         return container_wrong(h->in, e->at, "array %s: %s is no type of safetensors",
