@@ -11,6 +11,10 @@
 /* Claims shrink towards the end, so that all workers end together; not below this. Bytes. */
 #define CLAIM_MIN ((uint64_t)64 << 10)
 
+/* What is cached and has to be copied is copied in pieces of so many bytes, both sides together in
+   the level-2 cache of a core. */
+#define COPIED_BYTES ((size_t)256 << 10)
+
 /* Ranges that follow one another are joined up to this. Bytes. */
 #define RANGE_BYTES ((uint64_t)4 << 20)
 
@@ -252,8 +256,9 @@ static struct source_request request_of(const struct diff_worker *w, int side)
 static bool get(struct diff_worker *w, int side, const unsigned char *data, struct chunk *chunk)
 {
     struct diff_pair *p = &w->diff->pairs[w->pair];
-    const struct source_request request = request_of(w, side);
+    struct source_request request = request_of(w, side);
 
+    request.size = request.size < COPIED_BYTES ? request.size : COPIED_BYTES;
     chunk->array = p->sides[side].array;
     chunk->data = data;
     chunk->mapped = false;
