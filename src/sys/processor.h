@@ -8,6 +8,7 @@
 
 #if defined __x86_64__
 
+#    include <cpuid.h>
 #    include <stdbool.h>
 
 #    if defined __has_include
@@ -59,6 +60,17 @@ static inline bool processor_has_bmi2(void)
 }
 
 #    undef PROCESSOR_HAS
+
+/* Whether Intel made it. That takes a question to the processor. */
+static inline bool processor_is_intel(void)
+{
+    unsigned level, first, middle, last; /* the three of the maker's name */
+
+    __cpuid(0, level, first, last, middle);
+    (void)level;
+    return first == signature_INTEL_ebx && middle == signature_INTEL_edx &&
+           last == signature_INTEL_ecx;
+}
 
 #endif
 

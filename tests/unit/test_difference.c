@@ -101,6 +101,34 @@ static void test_merging(enum element_type type)
     tap_family_end(&family, "parts of %s in any order", element_name(type));
 }
 
+/* Bytes of any number, at any place, with different ones around them: the same, and with one that
+   differs. */
+static void test_same(void)
+{
+    enum { MOST = 2100 };
+    static unsigned char a[MOST + 16], b[MOST + 16];
+    struct tap_family family = {0};
+
+    for (size_t i = 0; i < sizeof a; i++)
+        a[i] = (unsigned char)draw(256);
+    for (int round = 0; round < 3000; round++) {
+        const size_t size = (size_t)draw(MOST), from = (size_t)draw(8), to = (size_t)draw(8);
+        const size_t at = size > 0 ? (size_t)draw(size) : 0;
+
+        for (size_t i = 0; i < sizeof b; i++)
+            b[i] = (unsigned char)~a[i];
+        memcpy(b + to, a + from, size);
+        for (int ahead = 0; ahead < 2; ahead++) {
+            tap_case(&family, cpu_compare_same(a + from, b + to, size, ahead), "%zu bytes", size);
+            b[to + at] ^= 1;
+            tap_case(&family, size == 0 || !cpu_compare_same(a + from, b + to, size, ahead),
+                     "byte %zu of %zu", at, size);
+            b[to + at] ^= 1;
+        }
+    }
+    tap_family_end(&family, "bytes that are the same, and that are not");
+}
+
 /* x y / sqrt(x x  y y) of small integers over a power of two, where x x y y is a square. */
 static void test_ties(void)
 {
@@ -129,6 +157,7 @@ int main(void)
 {
     for (int type = 0; type < ELEMENT_TYPES; type++)
         test_merging((enum element_type)type);
+    test_same();
     test_ties();
     return tap_done();
 }

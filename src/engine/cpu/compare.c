@@ -9,6 +9,7 @@
 #include "core/order.h"
 #include "engine/cpu/kernel.h"
 #include "sys/inline.h"
+#include "sys/processor.h"
 
 /* Bytes of each side that are compared as memory at a time, and looked at element by element if
    they differ. Both, and a copy of each in another byte order, stay in the level-2 cache. */
@@ -19,6 +20,7 @@
 
 struct cpu_compare {
     const struct cpu_kernels *kernels;
+    bool ahead; /* see cpu_compare_same */
     struct cpu_compare_setup setup;
     struct difference difference; /* of what is compared element by element; without sums */
     struct difference_bounds bounds;
@@ -474,6 +476,48 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
  * Pieces.
  */
 
+/* Bytes of each side that are compared at a time, and how far ahead of them others are asked for:
+   of both sides together as many as kernels ask for that read two streams. doc/tuning.md has rates.
+ */
+#define BLOCK_BYTES ((size_t)512)
+#define AHEAD_BYTES ((size_t)6 << 10)
+#define CACHE_LINE 64
+
+/* Asks for the block that is needed soon. It does no harm beyond the end. */
+static ALWAYS_INLINE void ask_ahead(const unsigned char *a, const unsigned char *b)
+{
+    for (size_t i = AHEAD_BYTES; i < AHEAD_BYTES + BLOCK_BYTES; i += CACHE_LINE) {
+        __builtin_prefetch((const void *)((uintptr_t)a + i));
+        __builtin_prefetch((const void *)((uintptr_t)b + i));
+    }
+}
+
+bool cpu_compare_same(const void *a, const void *b, size_t size, bool ahead)
+{
+    const unsigned char *p = a, *q = b;
+
+    for (; ahead && size >= BLOCK_BYTES; size -= BLOCK_BYTES) {
+        ask_ahead(p, q);
+        if (memcmp(p, q, BLOCK_BYTES) != 0)
+            return false;
+        p += BLOCK_BYTES;
+        q += BLOCK_BYTES;
+    }
+    return memcmp(p, q, size) == 0;
+}
+
+/* Whether to ask early on this processor. Intel's own prefetching ends with each page of 4 KiB, so
+   that memcmp would wait at the beginning of the next one. On others it costs more than it brings.
+ */
+static bool gains_ahead(void)
+{
+#if defined __x86_64__
+    return processor_is_intel();
+#else
+    return false;
+#endif
+}
+
 struct cpu_compare *cpu_compare_open(void)
 {
     struct cpu_compare *c = calloc(1, sizeof *c);
@@ -481,6 +525,7 @@ struct cpu_compare *cpu_compare_open(void)
     if (!c)
         return NULL;
     c->kernels = cpu_kernels_choose();
+    c->ahead = gains_ahead();
     c->copy_a = aligned_alloc(64, PIECE_BYTES);
     c->copy_b = aligned_alloc(64, PIECE_BYTES);
     if (!c->copy_a || !c->copy_b ||
@@ -530,7 +575,7 @@ size_t cpu_compare_take(struct cpu_compare *c, const void *a, const void *b, siz
             p = (element_swap(c->copy_a, p, n, size), c->copy_a);
         else if (swap)
             q = (element_swap(c->copy_b, q, n, size), c->copy_b);
-        if (memcmp(p, q, n * size) == 0) {
+        if (cpu_compare_same(p, q, n * size, c->ahead)) {
             if (look)
                 cpu_compare_look(c, (const unsigned char *)a + i * size, n, index + i);
             else
