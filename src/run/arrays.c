@@ -125,7 +125,9 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     const struct container_array *array = pick->array;
 
     one->array = array->name;
-    snprintf(one->error, sizeof one->error, "%s", a->found[k].error ? a->found[k].error : "");
+    one->error[0] = '\0';
+    if (a->found[k].error)
+        snprintf(one->error, sizeof one->error, "%s", a->found[k].error);
     one->quantiles = a->found[k].quantiles;
     one->readings = a->found[k].readings;
     one->type = array->type;
