@@ -1,7 +1,8 @@
 /*
- * Which instructions the processor has that the build may not count on, and that the system lets
- * programs use. glibc 2.33 knows it from loading the program. The compiler's way asks the processor
- * anew, before main: about 0.04 ms in a virtual machine, where each question is one to the host.
+ * Who made the processor, and which instructions it has that the build may not count on, and that
+ * the system lets programs use. These glibc 2.33 knows from loading the program. The compiler's way
+ * asks the processor anew, before main: about 0.04 ms in a virtual machine, where each question is
+ * one to the host.
  */
 #ifndef GPUREDUCE_PROCESSOR_H
 #define GPUREDUCE_PROCESSOR_H
