@@ -238,15 +238,50 @@ static void rest(struct feed *x)
     feed_unlock(x);
 }
 
+/* Begins or ends a worker's part in the feed. */
+static void join(struct feed *x, bool leave)
+{
+    feed_lock(x);
+    if (leave)
+        x->workers--;
+    else
+        x->workers++;
+    feed_unlock(x);
+}
+
+/* Whether who has read a piece is to read on: a pipe that nobody reads stands still, and there is
+   another worker who can feed the unpacker meanwhile. */
+static bool reads_on(struct feed *x)
+{
+    bool good;
+
+    if (x->run->info->input_bytes != SOURCE_UNKNOWN)
+        return false;
+    feed_lock(x);
+    good = x->workers > 1 && !x->over;
+    feed_unlock(x);
+    return good;
+}
+
+static enum packed_read read_on(struct feed *x)
+{
+    enum packed_read status = packed_read(x->run->source, x->number);
+
+    while (status == PACKED_READ && reads_on(x))
+        status = packed_read(x->run->source, x->number);
+    return status;
+}
+
 /* What all workers do for an unpacker until there is nothing left. */
 static void take_part(struct feed *x, struct worker *w)
 {
     bool more_input = true;
 
+    join(x, false);
     while (!w->failed && !is_over(x)) {
         if (atomic_load(&x->unpack->given_up)) { /* the others' workers see that, too */
             end(x);
-            return;
+            break;
         }
         bool did = feed(x, w);
 
@@ -254,7 +289,7 @@ static void take_part(struct feed *x, struct worker *w)
         while (unpack_hash_some(x))
             did = true;
         if (!did && more_input) {
-            switch (packed_read(x->run->source, x->number)) {
+            switch (read_on(x)) {
             case PACKED_READ:
                 did = true;
                 break;
@@ -271,6 +306,7 @@ static void take_part(struct feed *x, struct worker *w)
         if (!did)
             rest(x);
     }
+    join(x, true);
     if (w->failed) {
         atomic_store(&x->unpack->given_up, true);
         end(x);

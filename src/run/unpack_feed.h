@@ -43,11 +43,12 @@ struct feed {
 
     struct mutex mutex;
     pthread_cond_t changed;
-    bool feeding GUARDED_BY(unpack_role); /* a worker does */
-    bool polling GUARDED_BY(unpack_role); /* a worker looks again soon */
-    bool ended GUARDED_BY(unpack_role);   /* nothing more comes out of the unpacker */
-    bool over GUARDED_BY(unpack_role);    /* nor is there anything left to do */
-    bool refused GUARDED_BY(unpack_role); /* the unpacker has refused a frame */
+    unsigned workers GUARDED_BY(unpack_role); /* that take part */
+    bool feeding GUARDED_BY(unpack_role);     /* a worker does */
+    bool polling GUARDED_BY(unpack_role);     /* a worker looks again soon */
+    bool ended GUARDED_BY(unpack_role);       /* nothing more comes out of the unpacker */
+    bool over GUARDED_BY(unpack_role);        /* nor is there anything left to do */
+    bool refused GUARDED_BY(unpack_role);     /* the unpacker has refused a frame */
 
     struct job jobs[ENGINE_CONTENT_MAX] GUARDED_BY(unpack_role); /* from first_job on */
     uint64_t first_job GUARDED_BY(unpack_role);

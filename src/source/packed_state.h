@@ -66,6 +66,8 @@ struct packed_ring {
     bool complete GUARDED_BY(source_role);  /* all that is wanted of it is decoded */
     uint64_t total GUARDED_BY(source_role); /* bytes that it decodes to */
 
+    uint64_t fetched; /* of who reads the pipe: offset behind what is in the caches */
+
     /* Of who feeds the engine. */
     uint64_t moved; /* offset of what was copied before the ring last */
     size_t feeding; /* the part that it takes from */
