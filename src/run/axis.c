@@ -76,16 +76,15 @@ static size_t gpu_piece(const struct axis_run *run, unsigned workers)
     return (size_t)(columns > chunk ? chunk : columns);
 }
 
-/* Divides columns into strips, some for each worker. */
+/* Chooses how many columns are claimed together: some times for each worker. */
 static void choose_strips(struct axis_run *run, unsigned workers, uint64_t piece)
 {
-    const uint64_t inner = run->layout->inner;
     const uint64_t most = STRIP_BYTES / run->info->element_size;
-    uint64_t columns = run->gpu ? piece : inner / workers / 4 / piece * piece;
+    uint64_t columns = run->gpu ? piece : run->layout->inner / workers / 4 / piece * piece;
 
     columns = columns > most ? most : columns < piece ? piece : columns;
     run->strip_columns = columns;
-    run->strips = (inner + columns - 1) / columns;
+    run->strip_columns_least = piece;
 }
 
 /* Chooses how the input is shared out. */
@@ -99,12 +98,11 @@ static void choose_way(struct axis_run *run, unsigned workers)
     const uint64_t own = fast ? OWN_COLUMNS : STRIP_PIECE_SLOW;
     const uint64_t most = fast ? OWN_COLUMNS_MOST : 2 * own;
     const bool random = source_is_random(run->source);
-    bool few; /* strips */
+    bool few; /* pieces of columns */
 
     run->group_elements = layout->length * layout->inner;
     run->group_slices = (size_t)layout->inner;
-    choose_strips(run, workers, piece);
-    few = run->strips * layout->outer < (uint64_t)2 * workers;
+    few = (layout->inner + piece - 1) / piece * layout->outer < (uint64_t)2 * workers;
     if (layout->inner == 1) {
         run->way = AXIS_ROWS;
     } else if (run->gpu ? layout->inner <= gpu_columns_most(run)
@@ -116,6 +114,7 @@ static void choose_way(struct axis_run *run, unsigned workers)
         const size_t wide = STRIP_READ_BYTES / run->info->element_size;
 
         run->way = AXIS_STRIPS;
+        choose_strips(run, workers, piece);
         run->group_slices = run->mapped_slices = piece;
         if (!run->gpu && fast && wide > piece)
             run->group_slices = run->strip_columns < wide ? (size_t)run->strip_columns : wide;
@@ -237,6 +236,7 @@ static bool reduce(struct axis_run *run, unsigned count)
     run->kernels = cpu_kernels_choose();
     mutex_init(&run->mutex);
     mutex_condition_init(&run->ended);
+    run->workers = count;
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);

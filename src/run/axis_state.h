@@ -49,14 +49,15 @@ struct axis_run {
     const struct cpu_kernels *kernels;
     struct engine_state *gpu; /* NULL where the CPU does it all */
     enum axis_way way;
+    unsigned workers;
     uint64_t group_elements; /* of each group */
     size_t group_slices;     /* likewise; of strips, slices that are reduced together */
     struct axis_order order;
     bool has_places; /* results need not wait for their turn to be written */
 
-    _Atomic uint64_t strip; /* the next range of columns that nobody has claimed */
-    uint64_t strips;        /* in a block; each is of strip_columns, the last of fewer */
-    uint64_t strip_columns;
+    _Atomic uint64_t strip; /* the first column of all blocks that nobody has claimed */
+    /* Columns that are claimed together, at most and, but for the last of a block, at least. */
+    uint64_t strip_columns, strip_columns_least;
     size_t mapped_slices;      /* group_slices, but of what is mapped */
     _Atomic uint64_t elements; /* that have been reduced */
 

@@ -66,14 +66,16 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
    too, and to give a few back for each row would take longer than all else. Bytes. */
 #define RELEASED ((uint64_t)256 << 10)
 
-/* Gives the pages of a strip back. */
-static void release_strip(struct axis_worker *w, const struct chunk *block, uint64_t column,
-                          uint64_t columns)
+/* Gives the pages of some columns back. False where they are too few for that. */
+static bool release_columns(struct axis_worker *w, const struct chunk *block, uint64_t column,
+                            uint64_t columns)
 {
     const struct axis_layout *layout = w->run->layout;
     const size_t size = w->run->info->element_size;
 
-    for (uint64_t row = 0; row < layout->length && columns * size >= RELEASED; row++) {
+    if (columns * size < RELEASED)
+        return false;
+    for (uint64_t row = 0; row < layout->length; row++) {
         struct chunk part = *block;
 
         part.index += row * layout->inner + column;
@@ -81,6 +83,7 @@ static void release_strip(struct axis_worker *w, const struct chunk *block, uint
         part.count = (size_t)columns;
         source_release(w->run->source, w->number, &part);
     }
+    return true;
 }
 
 /* Reduces some columns of a strip, piece by piece, over all rows: as the block is mapped, or read.
@@ -107,61 +110,92 @@ static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, u
     return good;
 }
 
-/* Bytes of a strip for which a worker asks anew whether it is lent them. */
+/* Bytes of a strip, about, that are read until a worker asks anew whether it is lent them. */
 #define PART_BYTES ((uint64_t)2 << 20)
 
-/* Columns that are as many bytes, in whole pieces. */
-static uint64_t part_columns(const struct axis_run *run)
+/* How many of so many columns to take in one way, which are to have `most` elements, about: whole
+   pieces, and one at least. */
+static uint64_t part_columns(const struct axis_run *run, uint64_t columns, uint64_t most)
 {
-    const uint64_t column = run->layout->length * run->info->element_size;
-    const uint64_t pieces = PART_BYTES / column / run->group_slices;
+    const uint64_t pieces = most / run->layout->length / run->group_slices;
 
-    return (pieces < 1 ? 1 : pieces) * run->group_slices;
+    if (pieces >= columns / run->group_slices + 1)
+        return columns;
+    most = (pieces < 1 ? 1 : pieces) * run->group_slices;
+    return most < columns ? most : columns;
 }
 
-/* Reduces a strip. What was lent of it is given back in one go, and counts as taken then. */
-static bool reduce_strip(struct axis_worker *w, uint64_t block, uint64_t strip)
+/* Reduces columns of a strip, from the one number `first` of the block on, as many as should be
+   taken in one way; of up to *columns, which it sets. What was lent is given back in one go, or, if
+   it is too little for that, *kept becomes true. */
+static bool reduce_some(struct axis_worker *w, uint64_t number, uint64_t first, uint64_t *columns,
+                        struct chunk *block, bool *kept)
 {
     struct axis_run *run = w->run;
-    const struct axis_layout *layout = run->layout;
-    const uint64_t first = strip * run->strip_columns, left = layout->inner - first;
-    const uint64_t columns = left < run->strip_columns ? left : run->strip_columns;
-    const uint64_t most = part_columns(run);
-    struct chunk chunk = {.index = block * run->group_elements};
-    uint64_t lent = 0;
-    bool good = true;
+    const uint64_t length = run->layout->length, part = PART_BYTES / run->info->element_size;
+    uint64_t most = UINT64_MAX;
+    /* A GPU's copies begin in its buffer. */
+    const bool mapped = !w->gpu && source_lend(run->source, w->number, block->index,
+                                               (size_t)run->group_elements, block, &most);
+    bool good;
 
-    for (uint64_t i = 0; i < columns && good; i += most) {
-        const uint64_t some = columns - i < most ? columns - i : most;
-        /* A GPU's copies begin in its buffer. */
-        const bool mapped = !w->gpu && source_lend(run->source, w->number, chunk.index,
-                                                   (size_t)run->group_elements, &chunk);
+    *columns = part_columns(run, *columns, mapped || most < part ? most : part);
+    good = reduce_part(w, number, first, *columns, mapped ? block : NULL);
+    if (mapped && !release_columns(w, block, first, *columns))
+        *kept = true;
+    if (!w->gpu)
+        source_took(run->source, w->number, *columns * length, mapped);
+    return good;
+}
 
-        good = reduce_part(w, block, first + i, some, mapped ? &chunk : NULL);
-        lent += mapped ? some : 0;
-        if (!mapped && !w->gpu)
-            source_took(run->source, w->number, some * layout->length, false);
+/* Reduces a strip. */
+static bool reduce_strip(struct axis_worker *w, uint64_t number, uint64_t first, uint64_t columns)
+{
+    struct axis_run *run = w->run;
+    struct chunk block = {.index = number * run->group_elements};
+    bool good = true, kept = false;
+
+    for (uint64_t i = 0, some; i < columns && good; i += some) {
+        some = columns - i;
+        good = reduce_some(w, number, first + i, &some, &block, &kept);
+        atomic_fetch_add(&run->elements, some * run->layout->length);
     }
     good = axis_hand_in(w) && good;
-    if (lent > 0) {
-        release_strip(w, &chunk, first, columns);
-        source_took(run->source, w->number, lent * layout->length, true);
-    }
-    atomic_fetch_add(&run->elements, columns * layout->length);
+    if (kept)
+        (void)release_columns(w, &block, first, columns);
     return good;
+}
+
+/* Claims the next strip: fewer columns towards the end, so that all workers end together. False
+   where there is none. */
+static bool claim_strip(struct axis_run *run, uint64_t *block, uint64_t *first, uint64_t *columns)
+{
+    const uint64_t inner = run->layout->inner, all = run->layout->results;
+    const uint64_t least = run->strip_columns_least;
+    uint64_t next = atomic_load_explicit(&run->strip, memory_order_relaxed), left, some;
+
+    do {
+        if (next >= all)
+            return false;
+        left = inner - next % inner;
+        some = (all - next) / 2 / run->workers;
+        some = some > run->strip_columns ? run->strip_columns : some;
+        some -= some % (some < run->group_slices ? least : run->group_slices);
+        some = some < least ? least : some;
+        some = some < left ? some : left;
+    } while (!atomic_compare_exchange_weak(&run->strip, &next, next + some));
+    *block = next / inner;
+    *first = next % inner;
+    *columns = some;
+    return true;
 }
 
 void axis_strips_run(struct axis_worker *w)
 {
-    struct axis_run *run = w->run;
-    const uint64_t all = run->strips * run->layout->outer;
+    uint64_t block, first, columns;
 
-    while (!w->failed) {
-        const uint64_t next = atomic_fetch_add(&run->strip, 1);
-
-        if (next >= all)
-            return;
-        w->failed = !reduce_strip(w, next / run->strips, next % run->strips);
-        axis_order_wait(&run->order);
+    while (!w->failed && claim_strip(w->run, &block, &first, &columns)) {
+        w->failed = !reduce_strip(w, block, first, columns);
+        axis_order_wait(&w->run->order);
     }
 }

@@ -172,9 +172,14 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
 }
 
 bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
-                 struct chunk *chunk)
+                 struct chunk *chunk, uint64_t *most)
 {
-    return s->ops->lend && s->ops->lend(s, worker, index, count, chunk);
+    bool lent;
+
+    *most = UINT64_MAX;
+    lent = s->ops->lend && s->ops->lend(s, worker, index, count, chunk, most);
+    *most /= s->info.element_size;
+    return lent;
 }
 
 void source_took(struct source *s, unsigned worker, uint64_t count, bool lent)

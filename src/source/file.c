@@ -413,11 +413,10 @@ static enum source_status file_at(struct source *s, const struct source_request 
 }
 
 static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
-                      struct chunk *chunk)
+                      struct chunk *chunk, uint64_t *most)
 {
     const struct file_state *f = s->state;
     struct claim *claim = &f->claims[worker];
-    uint64_t most;
     size_t size;
 
     if (!f->map)
@@ -425,8 +424,9 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     if (s->info.uncached == 0) {
         if (claim->handed_at == 0)
             claim->handed_at = clock_now();
-        /* Pieces of rows are too small to be populated. */
-        if (ways_next(&claim->ways, &most) == WAY_COPIED)
+        if (claim->ways.choice == WAYS_TRIED)
+            ways_begin(&claim->ways, WAYS_TRIED_SMALL);
+        if (ways_next(&claim->ways, most) == WAY_COPIED)
             return false;
     }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};

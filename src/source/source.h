@@ -274,9 +274,10 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
 
 /* Lends a worker `count` elements from the one numbered `index` on, of a source that is random,
    where they are mapped: as a mapped chunk, whose parts may be released. False where they are not,
-   or to read them costs less; then source_read_range reads them. */
+   or to read them costs less; then source_read_range reads them. *most: how many elements, about,
+   to take until the worker asks again. */
 bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
-                 struct chunk *chunk);
+                 struct chunk *chunk, uint64_t *most);
 
 /* So many of the elements that the worker has asked to be lent, since it last said so, have been
    taken: all lent, or all read. */

@@ -24,7 +24,9 @@ struct source_ops {
     enum source_status (*at)(struct source *, const struct source_request *, struct chunk *);
     void (*release)(struct source *, unsigned worker, const struct chunk *);
     void (*lost)(struct source *, const struct chunk *);
-    bool (*lend)(struct source *, unsigned worker, uint64_t index, size_t count, struct chunk *);
+    /* *most: bytes. */
+    bool (*lend)(struct source *, unsigned worker, uint64_t index, size_t count, struct chunk *,
+                 uint64_t *most);
     /* Bytes that were lent, or read in place of that. */
     void (*took)(struct source *, unsigned worker, uint64_t bytes);
     enum source_verdict (*finish)(struct source *);

@@ -9,10 +9,9 @@
 #define TRIAL_MAPPED ((uint64_t)8 << 20)
 #define TRIAL_COPIED ((uint64_t)2 << 20)
 
-/* The first trials: all ways by turns. The first of each is short, and dropped: page tables and
-   buffers are new then. */
-#define FIRST_TRIALS (2 * WAYS)
-#define DROPPED WAYS
+/* The first trials: all ways by turns, so often. The first of each is short, and dropped: page
+   tables and buffers are new then. */
+#define FIRST_TURNS 2
 #define DROPPED_BYTES ((uint64_t)1 << 20)
 
 /* Bytes for which the best way is used until the others are tried again; twice as many each time
@@ -39,19 +38,39 @@ _Static_assert((int)WAY_MAPPED == (int)WAYS_MAPPED && (int)WAY_POPULATED == (int
                    (int)WAY_COPIED == (int)WAYS_COPIED,
                "a choice of one way has its number");
 
+/* Whether there is one way alone. */
+static bool is_fixed(const struct ways *w)
+{
+    return w->choice != WAYS_TRIED && w->choice != WAYS_TRIED_SMALL;
+}
+
+/* How many ways are tried. */
+static unsigned tried_ways(const struct ways *w)
+{
+    return w->choice == WAYS_TRIED_SMALL ? WAYS - 1 : WAYS;
+}
+
+/* The way behind one, of those that are tried. */
+static enum way behind(const struct ways *w, enum way way)
+{
+    const enum way next = (enum way)((way + 1) % WAYS);
+
+    return w->choice == WAYS_TRIED_SMALL && next == WAY_POPULATED ? WAY_COPIED : next;
+}
+
 void ways_begin(struct ways *w, enum ways_choice choice)
 {
     memset(w, 0, sizeof *w);
     w->choice = choice;
-    w->best = w->way = choice == WAYS_TRIED ? WAY_MAPPED : (enum way)choice;
+    w->best = w->way = is_fixed(w) ? (enum way)choice : WAY_MAPPED;
 }
 
 /* The next way, behind the one in use, that is not the best. */
 static enum way other(const struct ways *w)
 {
-    const enum way next = (enum way)((w->way + 1) % WAYS);
+    const enum way next = behind(w, w->way);
 
-    return next == w->best ? (enum way)((next + 1) % WAYS) : next;
+    return next == w->best ? behind(w, next) : next;
 }
 
 /* Notes what the way in use has cost. */
@@ -60,7 +79,7 @@ static void note(struct ways *w)
     double *cost = &w->cost[w->way];
     double now;
 
-    if (w->taken == 0 || w->trials <= DROPPED)
+    if (w->taken == 0 || w->trials <= tried_ways(w))
         return;
     now = (double)w->time / (double)w->taken;
     if (*cost > 0 && now > LONGEST * *cost)
@@ -70,12 +89,14 @@ static void note(struct ways *w)
 
 enum way ways_next(struct ways *w, uint64_t *most)
 {
-    if (w->choice != WAYS_TRIED) {
+    const unsigned ways = tried_ways(w);
+
+    if (is_fixed(w)) {
         *most = UINT64_MAX;
         return w->way;
     }
     if (w->left == 0) {
-        const bool first = w->trials < FIRST_TRIALS, tried = w->way != w->best;
+        const bool first = w->trials < FIRST_TURNS * ways, tried = w->way != w->best;
 
         note(w);
         if (tried && w->cost[w->way] < GAIN * w->cost[w->best]) {
@@ -87,13 +108,13 @@ enum way ways_next(struct ways *w, uint64_t *most)
             w->changed = false;
         }
         if (first) {
-            w->way = (enum way)(w->trials % WAYS);
+            w->way = w->trials == 0 ? WAY_MAPPED : behind(w, w->way);
         } else {
-            w->others = tried ? w->others : WAYS - 1;
+            w->others = tried ? w->others : ways - 1;
             w->way = w->others > 0 ? other(w) : w->best;
             w->others -= w->others > 0;
         }
-        w->left = w->trials < DROPPED           ? DROPPED_BYTES
+        w->left = w->trials < ways              ? DROPPED_BYTES
                   : !first && w->way == w->best ? INTERVAL << w->vain
                   : w->way == WAY_COPIED        ? TRIAL_COPIED
                                                 : TRIAL_MAPPED;
@@ -109,7 +130,7 @@ void ways_took(struct ways *w, uint64_t bytes, uint64_t time)
     w->taken += bytes;
     w->time += time;
     w->left -= bytes < w->left ? bytes : w->left;
-    if (w->trials > FIRST_TRIALS && w->way == w->best && w->taken >= DEARER_BYTES &&
+    if (w->trials > FIRST_TURNS * tried_ways(w) && w->way == w->best && w->taken >= DEARER_BYTES &&
         (double)w->time > DEARER * w->cost[w->best] * (double)w->taken) {
         w->left = 0;
         w->vain = 0;

@@ -13,8 +13,9 @@
 
 enum way { WAY_MAPPED, WAY_POPULATED, WAY_COPIED, WAYS };
 
-/* Which of the ways may be used: one, as above, or all. Zeros: mapped alone. */
-enum ways_choice { WAYS_MAPPED, WAYS_POPULATED, WAYS_COPIED, WAYS_TRIED };
+/* Which of the ways may be used: one, as above; all; or all but populated, for pieces that are too
+   small for a call each. Zeros: mapped alone. */
+enum ways_choice { WAYS_MAPPED, WAYS_POPULATED, WAYS_COPIED, WAYS_TRIED, WAYS_TRIED_SMALL };
 
 struct ways {
     enum ways_choice choice;

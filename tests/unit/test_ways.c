@@ -7,6 +7,7 @@
 #include "source/ways.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "lib/data_gen.h"
 #include "lib/tap.h"
@@ -152,11 +153,47 @@ struct step {
     unsigned mib;
 };
 
+enum { M = WAY_MAPPED, P = WAY_POPULATED, C = WAY_COPIED };
+
+/* Whether the ways that are asked for one after the other are these steps, where a byte costs so
+   many nanoseconds. */
+static void check_steps(const char *name, enum ways_choice choice, const double cost[WAYS],
+                        const struct step *steps, unsigned count)
+{
+    struct tap_family family = {0};
+    struct ways w;
+
+    ways_begin(&w, choice);
+    for (unsigned k = 0; k < count; k++) {
+        uint64_t most;
+        const enum way way = ways_next(&w, &most);
+
+        tap_case(&family, (int)way == steps[k].way && most == steps[k].mib * MIB,
+                 "step %u: way %d, %" PRIu64 " bytes", k, way, most);
+        ways_took(&w, most, (uint64_t)(cost[way] * (double)most));
+    }
+    tap_family_end(&family, "%s", name);
+}
+
+/* Pieces that are too small to be populated: that way is never asked for, though it cost least. */
+static void check_small(void)
+{
+    static const struct step mapped[] = {{M, 1}, {C, 1},   {M, 8}, {C, 2},   {M, 256},
+                                         {C, 2}, {M, 512}, {C, 2}, {M, 1024}};
+    static const struct step copied[] = {{M, 1}, {C, 1},   {M, 8}, {C, 2},   {C, 128},
+                                         {M, 8}, {C, 256}, {M, 8}, {C, 512}, {M, 8}};
+
+    check_steps("small pieces, mapped is best", WAYS_TRIED_SMALL, (double[]){.2, .1, .3}, mapped,
+                sizeof mapped / sizeof *mapped);
+    check_steps("small pieces, copied is best", WAYS_TRIED_SMALL, (double[]){.3, .1, .2}, copied,
+                sizeof copied / sizeof *copied);
+}
+
 /* What is asked for one after the other, where all costs stay as they are: first always the same,
    and then what depends on the best way. */
 static void check_order(void)
 {
-    enum { M = WAY_MAPPED, P = WAY_POPULATED, C = WAY_COPIED, FIRST = 6, THEN = 8 };
+    enum { FIRST = 6, THEN = 8 };
     static const struct step first[FIRST] = {{M, 1}, {P, 1}, {C, 1}, {M, 8}, {P, 8}, {C, 2}};
     static const struct step mapped[THEN] = {{M, 256}, {P, 8}, {C, 2},    {M, 512},
                                              {P, 8},   {C, 2}, {M, 1024}, {P, 8}};
@@ -176,20 +213,11 @@ static void check_order(void)
     };
 
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        struct tap_family family = {0};
-        struct ways w;
+        struct step steps[FIRST + THEN];
 
-        ways_begin(&w, WAYS_TRIED);
-        for (unsigned k = 0; k < FIRST + THEN; k++) {
-            const struct step step = k < FIRST ? first[k] : orders[i].then[k - FIRST];
-            uint64_t most;
-            const enum way way = ways_next(&w, &most);
-
-            tap_case(&family, (int)way == step.way && most == step.mib * MIB,
-                     "step %u: way %d, %" PRIu64 " bytes", k, way, most);
-            ways_took(&w, most, (uint64_t)(orders[i].cost[way] * (double)most));
-        }
-        tap_family_end(&family, "%s", orders[i].name);
+        memcpy(steps, first, sizeof first);
+        memcpy(steps + FIRST, orders[i].then, sizeof mapped);
+        check_steps(orders[i].name, WAYS_TRIED, orders[i].cost, steps, FIRST + THEN);
     }
 }
 
@@ -197,6 +225,7 @@ int main(void)
 {
     check_fixed();
     check_order();
+    check_small();
     check_machines();
     return tap_done();
 }
