@@ -97,15 +97,22 @@ static void expect(struct array *a)
     free(elements);
 }
 
-/* Takes the elements from `from` on, up to before `to`, of all slices. */
+/* Takes the elements from `from` on, up to before `to`, of all slices; of columns, those from
+   number `split` on by themselves, and mostly first. */
 static void take(struct cpu_slicer *z, struct cpu_slices *s, const struct array *a, size_t from,
-                 size_t to)
+                 size_t to, size_t split)
 {
     const size_t size = element_size(a->type);
 
     if (a->kind == CPU_SLICES_COLUMNS) {
-        cpu_slicer_columns(z, s, 0, a->data + from * a->stride, a->stride, to - from, a->slices,
-                           from);
+        const unsigned char *data = a->data + from * a->stride;
+
+        if (split > 0 && split % 4 == 0)
+            cpu_slicer_columns(z, s, 0, data, a->stride, to - from, split, from);
+        cpu_slicer_columns(z, s, split, data + split * size, a->stride, to - from,
+                           a->slices - split, from);
+        if (split % 4 > 0)
+            cpu_slicer_columns(z, s, 0, data, a->stride, to - from, split, from);
     } else if (from == 0 && to == a->length) {
         cpu_slicer_rows(z, s, 0, a->data, a->slices, a->length, 0);
     } else {
@@ -152,7 +159,7 @@ static void check_array(struct tap_family *family, const struct array *a,
         !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices) ||
         !cpu_slices_open(&other, a->kind, a->type, a->wants, a->slices))
         abort();
-    take(&z, &s, a, 0, a->length);
+    take(&z, &s, a, 0, a->length, 0);
     compare(family, a, &s, kernels, "whole");
 
     cpu_slices_clear(&s, a->slices);
@@ -160,7 +167,7 @@ static void check_array(struct tap_family *family, const struct array *a,
     for (size_t from = 0, to; from < a->length; from = to) {
         to = from + 1 + (size_t)rng_below(rng, a->length);
         to = to < a->length ? to : a->length;
-        take(&z, from < cut ? &s : &other, a, from, to);
+        take(&z, from < cut ? &s : &other, a, from, to, (size_t)rng_below(rng, a->slices));
     }
     /* The other may have none: then it holds what it was cleared to. */
     if (cut > 0 && other.filled + s.filled == 0 && a->kind == CPU_SLICES_ROWS)
@@ -417,8 +424,8 @@ static void check_integer_array(struct tap_family *family, const struct array *a
         !cpu_slices_open(&s, a->kind, a->type, a->wants, a->slices))
         abort();
     if (cut > 0)
-        take(&z, &s, a, 0, cut);
-    take(&z, &s, a, cut, a->length);
+        take(&z, &s, a, 0, cut, 0);
+    take(&z, &s, a, cut, a->length, 0);
     for (size_t i = 0; i < a->slices; i++) {
         const struct plain expected = all_expected[i];
         struct partial p;

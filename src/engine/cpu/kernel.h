@@ -80,6 +80,7 @@ struct cpu_tally_kernels {
 struct cpu_slice_results {
     double *high, *low;
     void *min, *max;
+    bool begin; /* of columns: the sums that are there are those of no elements */
 };
 
 struct cpu_slice_kernels {

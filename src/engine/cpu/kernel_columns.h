@@ -22,13 +22,39 @@ INLINE_TARGET vecd load_sum(const double *p)
     return w_value(w_load(p));
 }
 
-/* Adds up to CPU_COLUMN_ROWS elements of each lane plainly. Whether they add up. */
+/* Adds numbers to the sums of two vectors of lanes. False, having added none, where that cannot be.
+ */
+INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low)
+{
+    struct sums s[2];
+    vecd error[2];
+
+    for (int half = 0; half < 2; half++)
+        s[half].high = d_two_sum(load_sum(high + half * W_LANES), x[half], &error[half]);
+    /* Mostly there is no error, and `low` stays as it is. */
+    if (w_any(w_and(w_or(d_bits(error[0]), d_bits(error[1])), w_set1(~SIGN64)))) {
+        for (int half = 0; half < 2; half++) {
+            s[half] = (struct sums){load_sum(high + half * W_LANES), load_sum(low + half * W_LANES),
+                                    w_set1(0)};
+            sums_add(&s[half], x[half]);
+        }
+        if (w_any(w_or(s[0].left, s[1].left)))
+            return false;
+        for (int half = 0; half < 2; half++)
+            d_store(low + half * W_LANES, s[half].low);
+    }
+    for (int half = 0; half < 2; half++)
+        d_store(high + half * W_LANES, s[half].high);
+    return true;
+}
+
+/* Adds up to CPU_COLUMN_ROWS elements of each lane plainly: to no sums, with `begin`. Whether
+   they add up. */
 INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t rows, double *high,
-                               double *low, enum element_type type)
+                               double *low, bool begin, enum element_type type)
 {
     struct bounds bounds = bounds_none();
     vecd sum[2] = {d_set1(0), d_set1(0)};
-    struct sums s[2];
 
     UNROLL_INLINED(8)
     for (size_t row = 0; row < rows; row++) {
@@ -40,17 +66,10 @@ INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t row
     }
     if (!bounds_fit_in_lanes(&bounds, type, COLUMN_ROWS_LOG2))
         return false;
-    for (int half = 0; half < 2; half++) {
-        s[half] = (struct sums){load_sum(high + half * W_LANES), load_sum(low + half * W_LANES),
-                                w_set1(0)};
-        sums_add(&s[half], sum[half]);
-    }
-    if (w_any(w_or(s[0].left, s[1].left)))
-        return false;
-    for (int half = 0; half < 2; half++) {
-        d_store(high + half * W_LANES, s[half].high);
-        d_store(low + half * W_LANES, s[half].low);
-    }
+    if (!begin)
+        return lanes_add(sum, high, low);
+    d_store(high, sum[0]);
+    d_store(high + W_LANES, sum[1]);
     return true;
 }
 
@@ -156,6 +175,7 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
 
     for (size_t row = 0; row < rows; row += CPU_COLUMN_ROWS) {
         const size_t n = rows - row < CPU_COLUMN_ROWS ? rows - row : CPU_COLUMN_ROWS;
+        const bool begin = to->begin && row == 0;
 
         for (size_t j = 0; j < columns; j += STEP(type)) {
             const unsigned char *p = x + row * stride + j * size;
@@ -165,8 +185,9 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
             if (j * size % CACHE_LINE == 0)
                 prefetch_columns(p, stride, n, ahead);
             if (type == ELEMENT_F64 ||
-                !(n == CPU_COLUMN_ROWS ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, type)
-                                       : lanes_plain(p, stride, n, high, low, type)))
+                !(n == CPU_COLUMN_ROWS
+                      ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, type)
+                      : lanes_plain(p, stride, n, high, low, begin, type)))
                 some = lanes_exact(p, stride, n, high, low, left, type);
             if (extremes)
                 lanes_extremes(p, stride, n, (char *)to->min + j * key_size,

@@ -61,6 +61,12 @@ void cpu_slices_clear(struct cpu_slices *s, size_t count)
         cpu_slice_record_clear(&s->records[i]);
 }
 
+/* Those up to before number `end` have been given elements. */
+static void fill(struct cpu_slices *s, size_t end)
+{
+    s->filled = s->filled < end ? end : s->filled;
+}
+
 /* Of rows: makes those up to before number `end` that have not begun ones without elements. */
 static void begin_rows(struct cpu_slices *s, size_t end)
 {
@@ -71,7 +77,7 @@ static void begin_rows(struct cpu_slices *s, size_t end)
             ((int64_t *)s->max)[i] = INT64_MIN;
         }
     }
-    s->filled = s->filled < end ? end : s->filled;
+    fill(s, end);
 }
 
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
@@ -348,8 +354,7 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     else
         for (size_t i = 0; i < rows; i++)
             take_run(z, s, first + i, x + i * length * size, length, index);
-    if (s->filled < first + rows)
-        s->filled = first + rows;
+    fill(s, first + rows);
 }
 
 /* Puts elements into the scratch as they are taken: in this machine's byte order, and of a type
@@ -495,7 +500,7 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const unsigned char *x, size_t stride, size_t rows, size_t columns,
                       uint64_t index)
 {
-    const struct cpu_slice_results to = results_from(s, first);
+    struct cpu_slice_results to = results_from(s, first);
     struct column_call call = {.slicer = z,
                                .slices = s,
                                .first = first,
@@ -507,6 +512,7 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                                .fold = 1,
                                .index = index};
 
+    to.begin = first >= s->filled;
     if (columns > 0)
         z->fast->columns(x, stride, rows, columns, &to, take_left, &call);
 }
@@ -544,6 +550,7 @@ static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     z->fast->columns(x, stride, rows / fold, columns * fold, &to, take_left, &call);
     for (size_t j = 0; j < columns * fold; j++)
         add_slice(z, s, first + j % columns, &z->folded, j);
+    fill(s, first + columns);
 }
 
 /* Takes columns in this machine's byte order. */
@@ -569,6 +576,7 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
     take_wide(z, s, first, x, stride, rows, wide, index);
     if (wide < columns && rows > 0)
         take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
+    fill(s, first + columns);
 }
 
 /* The most columns that are swapped together. */
@@ -591,6 +599,7 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 
         cpu_slices_integer_columns(z->integer, z->found, &to, s->key_size, x, stride, rows, some,
                                    size);
+        fill(s, first + some);
         first += some;
         x += some * size;
         columns -= some;
@@ -657,6 +666,7 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
 
     if (s->kind == CPU_SLICES_ROWS && s->fast)
         begin_rows(s, first + count);
+    fill(s, first + count);
     for (size_t i = 0; i < count; i++, at += step) {
         high = found->high[at];
         if (isnan(high))
@@ -679,6 +689,7 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count)
 {
+    fill(s, first + count);
     for (size_t i = 0; i < count; i++) {
         struct partial *p;
 

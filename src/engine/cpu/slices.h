@@ -35,7 +35,7 @@ struct cpu_slices {
     size_t room;   /* how many there may be; columns have a vector's width more */
     bool fast;     /* there are kernels for what is wanted */
     bool integers; /* there are, and elements are integers, which they take as floats */
-    size_t filled; /* rows: the first so many have been given elements */
+    size_t filled; /* the others, behind the first so many, have been given no elements */
 
     /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
        columns of up to 32 bits keys are v_order's (simd.h), int32_t; else exact_keys, int64_t. */
