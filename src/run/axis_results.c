@@ -152,6 +152,20 @@ static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, si
     return true;
 }
 
+/* Rounds sums, and makes +0 of -0. */
+static void round_sums(double *restrict to, const double *restrict high, const double *restrict low,
+                       size_t count)
+{
+    size_t i = 0;
+
+    /* Of a loop that ends after so many, compilers make vectors. */
+    for (; i + 8 <= count; i += 8)
+        for (size_t k = 0; k < 8; k++)
+            to[i + k] = high[i + k] + low[i + k] + 0.0;
+    for (; i < count; i++)
+        to[i] = high[i] + low[i] + 0.0;
+}
+
 /* Sets an operation of all slices that needed no partial result: they have no NaNs and no
    infinities. False where it takes a partial result to do that. */
 static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_t from,
@@ -165,8 +179,7 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
         return finish_integers(b, s, from, op, values.integer);
     switch (op->member) {
     case MEMBER(sum): /* of slices with a partial result it is replaced */
-        for (size_t i = 0; i < b->count; i++)
-            values.number[i] = s->high[from + i] + s->low[from + i] + 0.0;
+        round_sums(values.number, s->high + from, s->low + from, b->count);
         return true;
     case MEMBER(min):
     case MEMBER(max):

@@ -154,17 +154,40 @@ INLINE_TARGET void rows_plain(const unsigned char *const row[W_LANES], size_t le
     UNROLL_INLINED(8)
     for (int k = 0; k < W_LANES; k++)
         sum[k] = row_plain(row[k], length, bounds, &keys[k], type, extremes);
-    d_transpose(sum);
-    UNROLL_INLINED(8)
-    for (int k = W_LANES - 1; k > 0; k--)
-        sum[k / 2] = d_add(sum[k / 2], sum[k]);
-    d_store(to->high + i, sum[0]);
+    d_store(to->high + i, d_h_add_each(sum));
     d_store(to->low + i, d_set1(0));
     if (extremes) {
         const struct row_keys all = row_keys_turned(keys);
 
         store_keys(to, i, &all);
     }
+}
+
+/* The same of W_LANES rows of whole vectors that lie one behind the other, without extremes. */
+INLINE_TARGET void rows_whole(const unsigned char *x, size_t length, struct bounds *bounds,
+                              const struct cpu_slice_results *to, size_t i, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    vecd sum[W_LANES];
+
+    UNROLL_INLINED(8)
+    for (int k = 0; k < W_LANES; k++) {
+        vec bits = step_bits(x, type);
+
+        prefetch_rows(x);
+        bounds_take(bounds, bits);
+        sum[k] = d_add(v_low(bits), v_high(bits));
+        for (size_t j = V_LANES; j < length; j += V_LANES) {
+            x += V_LANES * size;
+            bits = step_bits(x, type);
+            prefetch_rows(x);
+            bounds_take(bounds, bits);
+            sum[k] = d_add(sum[k], d_add(v_low(bits), v_high(bits)));
+        }
+        x += V_LANES * size;
+    }
+    d_store(to->high + i, d_h_add_each(sum));
+    d_store(to->low + i, d_set1(0));
 }
 
 /* Adds elements of each row, the vectors of which have been turned, from the one number `first` on,
@@ -245,6 +268,9 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
     unsigned char places[W_LANES][V_LANES * sizeof(double)] = {{0}};
     const size_t fit = GROUP_ELEMENTS / length / W_LANES * W_LANES;
     const size_t group = fit < W_LANES ? W_LANES : fit < GROUP_ROWS ? fit : GROUP_ROWS;
+    const size_t bytes = length * element_formats[type].size;
+
+    const bool whole = !extremes && type != ELEMENT_F64 && length % V_LANES == 0;
 
     memset(bad, 0, rows);
     for (size_t first = 0; first < rows; first += group) {
@@ -256,6 +282,10 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
             for (size_t i = first; i < end; i += W_LANES) {
                 const size_t n = end - i < W_LANES ? end - i : W_LANES;
 
+                if (pass == 0 && whole && n == W_LANES) {
+                    rows_whole(x + i * bytes, length, &bounds, to, i, type);
+                    continue;
+                }
                 for (size_t k = 0; k < W_LANES; k++) /* the last one stands in for those behind */
                     row[k] = row_place(x, i + (k < n ? k : n - 1), rows, length, places[k], type);
                 if (pass == 0)

@@ -655,6 +655,15 @@ SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
     return _mm256_min_ps(_mm256_max_ps(a, low), high);
 }
 
+SIMD_OP vecd d_h_add_each(const vecd a[W_LANES])
+{
+    const vecd low = _mm256_add_pd(_mm256_unpacklo_pd(a[0], a[1]), _mm256_unpackhi_pd(a[0], a[1]));
+    const vecd high = _mm256_add_pd(_mm256_unpacklo_pd(a[2], a[3]), _mm256_unpackhi_pd(a[2], a[3]));
+
+    return _mm256_add_pd(_mm256_permute2f128_pd(low, high, 0x20),
+                         _mm256_permute2f128_pd(low, high, 0x31));
+}
+
 SIMD_OP void d_transpose(vecd a[W_LANES])
 {
     vecd even0 = _mm256_unpacklo_pd(a[0], a[1]), odd0 = _mm256_unpackhi_pd(a[0], a[1]);

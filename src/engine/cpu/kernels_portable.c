@@ -590,6 +590,11 @@ SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
     return (vecf)v_select(raised > high, (vec)high, (vec)raised);
 }
 
+SIMD_OP vecd d_h_add_each(const vecd a[W_LANES])
+{
+    return (vecd){a[0][0] + a[0][1], a[1][0] + a[1][1]};
+}
+
 SIMD_OP void d_transpose(vecd a[W_LANES])
 {
     vecd first = {a[0][0], a[1][0]}, second = {a[0][1], a[1][1]};

@@ -617,6 +617,23 @@ SIMD_OP vecf f_clamp(vecf a, vecf low, vecf high)
     return _mm512_min_ps(_mm512_max_ps(a, low), high);
 }
 
+SIMD_OP vecd d_h_add_each(const vecd a[W_LANES])
+{
+    vecd pair[W_LANES / 2], quad[W_LANES / 4];
+
+#pragma GCC unroll 8
+    for (int i = 0; i < W_LANES / 2; i++)
+        pair[i] = _mm512_add_pd(_mm512_unpacklo_pd(a[2 * i], a[2 * i + 1]),
+                                _mm512_unpackhi_pd(a[2 * i], a[2 * i + 1]));
+        /* Quarters of two lanes: those at even places, and at odd ones. */
+#pragma GCC unroll 8
+    for (int i = 0; i < W_LANES / 4; i++)
+        quad[i] = _mm512_add_pd(_mm512_shuffle_f64x2(pair[2 * i], pair[2 * i + 1], 0x88),
+                                _mm512_shuffle_f64x2(pair[2 * i], pair[2 * i + 1], 0xdd));
+    return _mm512_add_pd(_mm512_shuffle_f64x2(quad[0], quad[1], 0x88),
+                         _mm512_shuffle_f64x2(quad[0], quad[1], 0xdd));
+}
+
 SIMD_OP void d_transpose(vecd a[W_LANES])
 {
     vecd pair[W_LANES], quad[W_LANES];
