@@ -26,7 +26,7 @@
 /* Bytes of a row that are reduced together: the sums of the columns stay in the level-2 cache. More
    of what has to be read, since each read costs a system call. */
 #define STRIP_PIECE_BYTES ((size_t)16 << 10)
-#define STRIP_READ_BYTES ((size_t)64 << 10)
+#define STRIP_READ_BYTES ((size_t)128 << 10)
 _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels have their rows");
 /* Columns, where each has a whole partial result. */
 #define STRIP_PIECE_SLOW 1024

@@ -19,7 +19,7 @@ MUTEX_ROLE(axis_group_role);
 
 /* Bytes of a strip that are read together, on the CPU, where they are not mapped: the level-2 cache
    holds them. */
-#define AXIS_READ_BYTES ((size_t)512 << 10)
+#define AXIS_READ_BYTES ((size_t)1 << 20)
 
 /* How the input is shared out. */
 enum axis_way {
