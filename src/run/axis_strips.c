@@ -113,15 +113,22 @@ static bool reduce_part(struct axis_worker *w, uint64_t block, uint64_t first, u
 /* Bytes of a strip, about, that are read until a worker asks anew whether it is lent them. */
 #define PART_BYTES ((uint64_t)2 << 20)
 
+/* Bytes of a row that are mapped in one way, at least: a page fault makes the pages of so many
+   present. */
+#define MAPPED_BYTES ((size_t)64 << 10)
+
 /* How many of so many columns to take in one way, which are to have `most` elements, about: whole
    pieces, and one at least. */
-static uint64_t part_columns(const struct axis_run *run, uint64_t columns, uint64_t most)
+static uint64_t part_columns(const struct axis_run *run, uint64_t columns, uint64_t most,
+                             bool mapped)
 {
-    const uint64_t pieces = most / run->layout->length / run->group_slices;
+    const size_t few = MAPPED_BYTES / run->info->element_size;
+    const size_t piece = mapped && run->group_slices > few ? few : run->group_slices;
+    const uint64_t pieces = most / run->layout->length / piece;
 
-    if (pieces >= columns / run->group_slices + 1)
+    if (pieces >= columns / piece + 1)
         return columns;
-    most = (pieces < 1 ? 1 : pieces) * run->group_slices;
+    most = (pieces < 1 ? 1 : pieces) * piece;
     return most < columns ? most : columns;
 }
 
@@ -139,7 +146,7 @@ static bool reduce_some(struct axis_worker *w, uint64_t number, uint64_t first, 
                                                (size_t)run->group_elements, block, &most);
     bool good;
 
-    *columns = part_columns(run, *columns, mapped || most < part ? most : part);
+    *columns = part_columns(run, *columns, mapped || most < part ? most : part, mapped);
     good = reduce_part(w, number, first, *columns, mapped ? block : NULL);
     if (mapped && !release_columns(w, block, first, *columns))
         *kept = true;

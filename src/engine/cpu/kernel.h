@@ -80,7 +80,9 @@ struct cpu_tally_kernels {
 struct cpu_slice_results {
     double *high, *low;
     void *min, *max;
-    bool begin; /* of columns: the sums that are there are those of no elements */
+    /* Of columns: whether sums begin, where `high` is anything and `low` 0; and what is set to true
+       before a `low` becomes anything else. */
+    bool begin, *low_used;
 };
 
 struct cpu_slice_kernels {

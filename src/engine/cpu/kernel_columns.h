@@ -24,7 +24,7 @@ INLINE_TARGET vecd load_sum(const double *p)
 
 /* Adds numbers to the sums of two vectors of lanes. False, having added none, where that cannot be.
  */
-INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low)
+INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *low_used)
 {
     struct sums s[2];
     vecd error[2];
@@ -42,6 +42,7 @@ INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low)
             return false;
         for (int half = 0; half < 2; half++)
             d_store(low + half * W_LANES, s[half].low);
+        *low_used = true;
     }
     for (int half = 0; half < 2; half++)
         d_store(high + half * W_LANES, s[half].high);
@@ -51,7 +52,7 @@ INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low)
 /* Adds up to CPU_COLUMN_ROWS elements of each lane plainly: to no sums, with `begin`. Whether
    they add up. */
 INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t rows, double *high,
-                               double *low, bool begin, enum element_type type)
+                               double *low, bool begin, bool *low_used, enum element_type type)
 {
     struct bounds bounds = bounds_none();
     vecd sum[2] = {d_set1(0), d_set1(0)};
@@ -67,7 +68,7 @@ INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t row
     if (!bounds_fit_in_lanes(&bounds, type, COLUMN_ROWS_LOG2))
         return false;
     if (!begin)
-        return lanes_add(sum, high, low);
+        return lanes_add(sum, high, low, low_used);
     d_store(high, sum[0]);
     d_store(high + W_LANES, sum[1]);
     return true;
@@ -176,6 +177,7 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
     for (size_t row = 0; row < rows; row += CPU_COLUMN_ROWS) {
         const size_t n = rows - row < CPU_COLUMN_ROWS ? rows - row : CPU_COLUMN_ROWS;
         const bool begin = to->begin && row == 0;
+        bool *low_used = to->low_used;
 
         for (size_t j = 0; j < columns; j += STEP(type)) {
             const unsigned char *p = x + row * stride + j * size;
@@ -186,9 +188,13 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
                 prefetch_columns(p, stride, n, ahead);
             if (type == ELEMENT_F64 ||
                 !(n == CPU_COLUMN_ROWS
-                      ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, type)
-                      : lanes_plain(p, stride, n, high, low, begin, type)))
+                      ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used, type)
+                      : lanes_plain(p, stride, n, high, low, begin, low_used, type))) {
+                for (int half = 0; begin && half < HALVES(type); half++)
+                    d_store(high + half * W_LANES, d_set1(0));
+                *low_used = true;
                 some = lanes_exact(p, stride, n, high, low, left, type);
+            }
             if (extremes)
                 lanes_extremes(p, stride, n, (char *)to->min + j * key_size,
                                (char *)to->max + j * key_size, some ? left : NULL, type);

@@ -38,46 +38,12 @@ static bool wants_extremes(unsigned wants)
     return wants & PARTIAL_EXTREMES;
 }
 
-/* Clears what kernels of rows need not find cleared. */
-static void clear_found(struct cpu_slices *s, size_t count)
-{
-    if (s->high) {
-        memset(s->high, 0, count * sizeof *s->high);
-        memset(s->low, 0, count * sizeof *s->low);
-    }
-    if (s->min) {
-        slices_clear_keys(s->min, count, s->key_size, true);
-        slices_clear_keys(s->max, count, s->key_size, false);
-    }
-}
-
 void cpu_slices_clear(struct cpu_slices *s, size_t count)
 {
     memset(s->used, 0, count * sizeof *s->used);
-    s->filled = 0;
-    if (s->kind == CPU_SLICES_COLUMNS)
-        clear_found(s, count);
+    slices_end(s);
     for (size_t i = 0; s->records && i < count; i++)
         cpu_slice_record_clear(&s->records[i]);
-}
-
-/* Those up to before number `end` have been given elements. */
-static void fill(struct cpu_slices *s, size_t end)
-{
-    s->filled = s->filled < end ? end : s->filled;
-}
-
-/* Of rows: makes those up to before number `end` that have not begun ones without elements. */
-static void begin_rows(struct cpu_slices *s, size_t end)
-{
-    for (size_t i = s->filled; i < end; i++) {
-        s->high[i] = s->low[i] = 0;
-        if (s->min) {
-            ((int64_t *)s->min)[i] = INT64_MAX;
-            ((int64_t *)s->max)[i] = INT64_MIN;
-        }
-    }
-    fill(s, end);
 }
 
 bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum element_type type,
@@ -108,8 +74,10 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
         s->max = aligned_alloc(ALIGNMENT, all * s->key_size);
         good = good && s->min && s->max;
     }
+    if (good && s->low)
+        memset(s->low, 0, all * sizeof *s->low);
     if (good)
-        clear_found(s, all);
+        slices_clear_found(s, 0, all);
     return good;
 }
 
@@ -262,6 +230,7 @@ static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
     double error, rest, low_error, low, high = exact_two_sum(s->high[i], other->high[j], &error);
     struct partial *p;
 
+    s->low_used = true;
     low = exact_two_sum(s->low[i], other->low[j], &low_error);
     low = exact_two_sum(low, error, &rest);
     if (rest == 0 && low_error == 0) {
@@ -290,11 +259,12 @@ static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
 }
 
 /* Where a kernel leaves what it finds, from slice `first` on. */
-static struct cpu_slice_results results_from(const struct cpu_slices *s, size_t first)
+static struct cpu_slice_results results_from(struct cpu_slices *s, size_t first)
 {
     return (struct cpu_slice_results){
         .high = s->high + first,
         .low = s->low + first,
+        .low_used = &s->low_used,
         .min = s->min ? (char *)s->min + first * s->key_size : NULL,
         .max = s->max ? (char *)s->max + first * s->key_size : NULL,
     };
@@ -318,6 +288,8 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
         beside.max = keys[1];
     }
     beside.key_size = sizeof(int64_t);
+    z->folded.low_used = true;
+    z->folded.filled = FOLD_MAX;
     for (size_t i = 0; i < rows; i += ROWS_TOGETHER) {
         const size_t n = rows - i < ROWS_TOGETHER ? rows - i : ROWS_TOGETHER;
         struct cpu_slices *to = begin ? s : &beside;
@@ -354,7 +326,7 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     else
         for (size_t i = 0; i < rows; i++)
             take_run(z, s, first + i, x + i * length * size, length, index);
-    fill(s, first + rows);
+    s->filled = s->filled < first + rows ? first + rows : s->filled;
 }
 
 /* Puts elements into the scratch as they are taken: in this machine's byte order, and of a type
@@ -391,7 +363,7 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
         return;
     }
     if (z->integer && length >= SLICES_INTEGER_LENGTH) {
-        begin_rows(s, first + rows);
+        slices_begin(s, first + rows);
         to = results_from(s, first);
         cpu_slices_integer_rows(z->integer, z->found, &to, s->key_size, x, rows, length, size);
         return;
@@ -462,6 +434,13 @@ static void take_left(void *context, size_t column, size_t row, size_t rows)
                              c->index + i * c->fold + column / c->folded);
 }
 
+/* Makes so many of the folded slices some without elements, which kernels may add to. */
+static void clear_folded(struct cpu_slicer *z, size_t count)
+{
+    cpu_slices_clear(&z->folded, count);
+    slices_begin(&z->folded, count);
+}
+
 /* Takes columns that fill no vector: as some that do, the others of which are zero. */
 static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                         const unsigned char *x, size_t stride, size_t rows, size_t columns,
@@ -480,7 +459,8 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                                .fold = 1};
     const struct cpu_slice_results to = results_from(&z->folded, 0);
 
-    cpu_slices_clear(&z->folded, z->lanes);
+    slices_begin(s, first + columns);
+    clear_folded(z, z->lanes);
     for (size_t i = 0; i < rows; i += most) {
         const size_t n = rows - i < most ? rows - i : most;
 
@@ -512,9 +492,10 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                                .fold = 1,
                                .index = index};
 
-    to.begin = first >= s->filled;
-    if (columns > 0)
-        z->fast->columns(x, stride, rows, columns, &to, take_left, &call);
+    if (columns == 0)
+        return;
+    to.begin = slices_begin_columns(s, first, first + columns);
+    z->fast->columns(x, stride, rows, columns, &to, take_left, &call);
 }
 
 /* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
@@ -546,11 +527,11 @@ static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                                .fold = fold,
                                .index = index};
 
-    cpu_slices_clear(&z->folded, columns * fold);
+    slices_begin(s, first + columns);
+    clear_folded(z, columns * fold);
     z->fast->columns(x, stride, rows / fold, columns * fold, &to, take_left, &call);
     for (size_t j = 0; j < columns * fold; j++)
         add_slice(z, s, first + j % columns, &z->folded, j);
-    fill(s, first + columns);
 }
 
 /* Takes columns in this machine's byte order. */
@@ -573,10 +554,11 @@ static void take_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t firs
     rows -= folded_rows;
     index += folded_rows;
     wide = columns / z->lanes * z->lanes;
+    if (rows == 0)
+        return;
     take_wide(z, s, first, x, stride, rows, wide, index);
-    if (wide < columns && rows > 0)
+    if (wide < columns)
         take_narrow(z, s, first + wide, x + wide * size, stride, rows, columns - wide, index);
-    fill(s, first + columns);
 }
 
 /* The most columns that are swapped together. */
@@ -597,9 +579,10 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
         const size_t some = cpu_slices_integer_columns_of(columns, size);
         const struct cpu_slice_results to = results_from(s, first);
 
+        slices_begin(s, first + some);
+        s->low_used = true;
         cpu_slices_integer_columns(z->integer, z->found, &to, s->key_size, x, stride, rows, some,
                                    size);
-        fill(s, first + some);
         first += some;
         x += some * size;
         columns -= some;
@@ -664,9 +647,7 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
     struct cpu_slices one = {.high = &high, .low = &low, .min = &keys[0], .max = &keys[1]};
     struct cpu_slice_record record;
 
-    if (s->kind == CPU_SLICES_ROWS && s->fast)
-        begin_rows(s, first + count);
-    fill(s, first + count);
+    slices_begin(s, first + count);
     for (size_t i = 0; i < count; i++, at += step) {
         high = found->high[at];
         if (isnan(high))
@@ -689,11 +670,11 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count)
 {
-    fill(s, first + count);
+    slices_begin(s, first + count);
     for (size_t i = 0; i < count; i++) {
         struct partial *p;
 
-        if (s->fast)
+        if (s->fast && from + i < other->filled)
             add_slice(z, s, first + i, other, from + i);
         if (other->records)
             add_record(z, s, first + i, &other->records[from + i]);

@@ -23,31 +23,7 @@
 
 #include "engine/cpu/kernel.h"
 #include "engine/cpu/slices_record.h"
-
-/* How slices come. */
-enum cpu_slices_kind {
-    CPU_SLICES_ROWS,   /* the elements of a slice are neighbours */
-    CPU_SLICES_COLUMNS /* the elements of neighbouring slices are neighbours */
-};
-
-struct cpu_slices {
-    enum cpu_slices_kind kind;
-    size_t room;   /* how many there may be; columns have a vector's width more */
-    bool fast;     /* there are kernels for what is wanted */
-    bool integers; /* there are, and elements are integers, which they take as floats */
-    size_t filled; /* the others, behind the first so many, have been given no elements */
-
-    /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
-       columns of up to 32 bits keys are v_order's (simd.h), int32_t; else exact_keys, int64_t. */
-    double *high, *low;
-    void *min, *max;
-    size_t key_size; /* bytes */
-
-    struct cpu_slice_record *records; /* NULL before there is one */
-
-    struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
-    bool *used;
-};
+#include "engine/cpu/slices_state.h"
 
 /* What takes elements into slices; a thread has one. */
 struct cpu_slicer {

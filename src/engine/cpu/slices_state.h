@@ -1,0 +1,98 @@
+/*
+ * What is known of slices (slices.h), and how they begin: their memory is made that of slices
+ * without elements when they are given the first ones, not before, since kernels that are told
+ * write it anyway. Of columns `low` is cleared together, and only where something was added to it:
+ * mostly nothing is.
+ *
+ * The functions are for slices.c; slices belong to one thread.
+ */
+#ifndef GPUREDUCE_CPU_SLICES_STATE_H
+#define GPUREDUCE_CPU_SLICES_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/partial.h"
+#include "engine/cpu/slices_keys.h"
+#include "engine/cpu/slices_record.h"
+
+/* How slices come. */
+enum cpu_slices_kind {
+    CPU_SLICES_ROWS,   /* the elements of a slice are neighbours */
+    CPU_SLICES_COLUMNS /* the elements of neighbouring slices are neighbours */
+};
+
+struct cpu_slices {
+    enum cpu_slices_kind kind;
+    size_t room;   /* how many there may be; columns have a vector's width more */
+    bool fast;     /* there are kernels for what is wanted */
+    bool integers; /* there are, and elements are integers, which they take as floats */
+    size_t filled; /* behind the first so many, none has been given elements: they are not begun */
+    bool low_used; /* of columns: a `low` may be other than 0 */
+
+    /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
+       columns of up to 32 bits keys are v_order's (simd.h), int32_t; else exact_keys, int64_t. */
+    double *high, *low;
+    void *min, *max;
+    size_t key_size; /* bytes */
+
+    struct cpu_slice_record *records; /* NULL before there is one */
+
+    struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
+    bool *used;
+};
+
+/* Makes what kernels find of slices that of none, from number `from` on, up to before `end`: but,
+   of columns, `low`, which is. */
+static inline void slices_clear_found(struct cpu_slices *s, size_t from, size_t end)
+{
+    const size_t count = end - from;
+
+    if (s->high)
+        memset(s->high + from, 0, count * sizeof *s->high);
+    if (s->high && s->kind == CPU_SLICES_ROWS)
+        memset(s->low + from, 0, count * sizeof *s->low);
+    if (s->min) {
+        slices_clear_keys((char *)s->min + from * s->key_size, count, s->key_size, true);
+        slices_clear_keys((char *)s->max + from * s->key_size, count, s->key_size, false);
+    }
+}
+
+/* Begins those up to before number `end` that have not begun. */
+static inline void slices_begin(struct cpu_slices *s, size_t end)
+{
+    if (s->filled >= end)
+        return;
+    slices_clear_found(s, s->filled, end);
+    s->filled = end;
+}
+
+/* The same, but for the last ones, from number `first` on, of which a kernel of columns is told
+   where this returns true: it begins their sums, and this their keys alone. */
+static inline bool slices_begin_columns(struct cpu_slices *s, size_t first, size_t end)
+{
+    if (first < s->filled) {
+        slices_begin(s, end);
+        return false;
+    }
+    slices_begin(s, first);
+    if (s->min) {
+        slices_clear_keys((char *)s->min + first * s->key_size, end - first, s->key_size, true);
+        slices_clear_keys((char *)s->max + first * s->key_size, end - first, s->key_size, false);
+    }
+    s->filled = end;
+    return true;
+}
+
+/* Makes all of them slices that have not begun. */
+static inline void slices_end(struct cpu_slices *s)
+{
+    if (s->kind == CPU_SLICES_COLUMNS && s->high && s->low_used)
+        memset(s->low, 0, s->filled * sizeof *s->low);
+    s->low_used = false;
+    s->filled = 0;
+}
+
+#endif
