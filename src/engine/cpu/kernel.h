@@ -287,10 +287,6 @@ static inline uint32_t cpu_correct_bin(const struct tally_plan *plan, double val
     return bin + (bin <= plan->bins && value >= plan->bound[bin]);
 }
 
-/* The same of those elements of binary32 whose bits are set. */
-void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
-                      unsigned which);
-
 /* Adds n finite values to the superaccumulator's cells. */
 void cpu_add_to_cells(struct cpu_reducer *r, const double *x, size_t n);
 

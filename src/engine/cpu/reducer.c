@@ -259,13 +259,3 @@ void cpu_end_chunk(struct cpu_reducer *r)
                          (where && r->max.key == p->max_key && r->max.index < p->max_index)))
         partial_take_max(p, r->max.key, where ? locate(r, &r->max) : PARTIAL_NO_INDEX);
 }
-
-void cpu_correct_bins(const struct tally_plan *plan, const unsigned char *x, uint32_t *bin,
-                      unsigned which)
-{
-    for (; which != 0; which &= which - 1) {
-        const unsigned i = (unsigned)__builtin_ctz(which);
-
-        bin[i] = cpu_correct_bin(plan, element_load(ELEMENT_F32, x + i * sizeof(float)), bin[i]);
-    }
-}
