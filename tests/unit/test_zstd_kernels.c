@@ -233,27 +233,35 @@ static void check_sound(unsigned long runs, uint64_t seed)
     tap_family_end(&family, "what libzstd compresses is decoded");
 }
 
+/* For batches of 100000 bytes. */
+static struct zstd_plan_limits whole_limits(void)
+{
+    return (struct zstd_plan_limits){.source = (uint32_t)1 << 20,
+                                     .pool = ZSTD_POOL_LEAST + ((uint32_t)1 << 20),
+                                     .blocks = 4000,
+                                     .codes = 4000,
+                                     .tables = 8000,
+                                     .expected = 100000,
+                                     .output = (uint64_t)1 << 30,
+                                     .slice = (uint32_t)512 << 10,
+                                     .window = (uint64_t)4 << 20};
+}
+
 /* Frames of several blocks: batches end with a frame, but where frames are large. What blocks hold
-   is known from the first batch on. */
+   is known from the first batch on, but not exactly: of 16600 bytes six frames are the most, and
+   go a little beyond. */
 static void check_whole_frames(void)
 {
-    static const size_t frames[] = {2000, 7000, 20000, 60000};
+    static const size_t frames[] = {2000, 7000, 10000, 12500, 16600, 20000, 60000};
+    const unsigned cases = 2 * sizeof frames / sizeof *frames;
+    const struct zstd_plan_limits limits = whole_limits();
     const size_t size = (size_t)1 << 20;
     unsigned char *plain = need(malloc(size));
 
     sample_fill(2, plain, size, 1);
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < cases; i++) {
         const struct sample_settings settings = {
             .frame = frames[i / 2], .target = 300, .no_size = i % 2, .checksum = true};
-        const struct zstd_plan_limits limits = {.source = (uint32_t)1 << 20,
-                                                .pool = ZSTD_POOL_LEAST + ((uint32_t)1 << 20),
-                                                .blocks = 4000,
-                                                .codes = 4000,
-                                                .tables = 8000,
-                                                .expected = 100000,
-                                                .output = (uint64_t)1 << 30,
-                                                .slice = (uint32_t)512 << 10,
-                                                .window = (uint64_t)4 << 20};
         size_t compressed_size;
         unsigned char *compressed = need(sample_compress(plain, size, &settings, &compressed_size));
         struct decoder d;
@@ -261,13 +269,46 @@ static void check_whole_frames(void)
 
         decoder_open(&d, &limits, size);
         good = decode(&d, compressed, compressed_size);
-        tap_ok(good && d.out_size == size && d.batches > 9 && (d.cut_off > 0) == (i > 5),
-               "frames of %zu bytes%s: %u of %u batches end within one", frames[i / 2],
+        tap_ok(good && d.out_size == size && memcmp(d.out, plain, size) == 0 && d.batches > 9 &&
+                   (d.cut_off > 0) == (i + 2 >= cases),
+               "frames of %zu bytes%s: %u of %u batches end within one", settings.frame,
                i % 2 ? ", which they do not state" : "", d.cut_off, d.batches);
         decoder_close(&d);
         free(compressed);
     }
     free(plain);
+}
+
+/* A small frame, and a large one behind it, whose blocks are not compressed and small: the batch
+   ends where it is full, for that a small one may go beyond it does not help the large one. */
+static void check_small_before_large(void)
+{
+    const struct zstd_plan_limits limits = whole_limits();
+    const struct sample_settings settings = {.window_log = 10};
+    const size_t sizes[] = {25000, 150000};
+    unsigned char *plain = need(malloc(sizes[1])), *parts[2], *bytes;
+    size_t compressed[2], at = 0;
+    enum zstd_plan_status status;
+    struct decoder d;
+
+    for (size_t i = 0; i < sizes[1]; i++) /* random */
+        plain[i] = (unsigned char)(sample_random(&(uint64_t){i}) >> 20);
+    parts[0] = need(sample_compress(plain, sizes[0], &settings, &compressed[0]));
+    parts[1] = need(sample_compress(plain, sizes[1], &settings, &compressed[1]));
+    bytes = need(malloc(compressed[0] + compressed[1]));
+    memcpy(bytes, parts[0], compressed[0]);
+    memcpy(bytes + compressed[0], parts[1], compressed[1]);
+    decoder_open(&d, &limits, 0);
+    zstd_plan_begin(&d.plan, &limits, &d.arrays);
+    status = zstd_plan_feed(&d.plan, &d.stream, bytes, compressed[0] + compressed[1], &at);
+    tap_ok(status == ZSTD_PLAN_FULL && d.plan.expected >= limits.expected &&
+               d.plan.expected < limits.expected + 1024,
+           "a small frame, and a part of a large one: %u bytes", (unsigned)d.plan.expected);
+    decoder_close(&d);
+    free(parts[0]);
+    free(parts[1]);
+    free(plain);
+    free(bytes);
 }
 
 static void check_damaged(unsigned long runs, uint64_t seed)
@@ -388,6 +429,7 @@ int main(void)
 
     check_sound(runs, seed);
     check_whole_frames();
+    check_small_before_large();
     check_damaged(runs * 20, seed);
     check_window();
     check_hashes(runs, seed);

@@ -158,6 +158,7 @@ static bool leave_frame(struct zstd_plan *plan, const struct zstd_stream *stream
     const uint64_t size =
         stream->frame.content == SOURCE_UNKNOWN ? stream->size_before : stream->frame.content;
 
+    plan->excess = 0;
     if (size > expected / WHOLE_PART)
         return false;
     plan->excess = size / 16; /* what blocks hold is an estimate */

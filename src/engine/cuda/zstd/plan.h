@@ -95,7 +95,7 @@ struct zstd_plan {
     uint32_t sequences; /* how many */
     uint64_t output;    /* bytes that the blocks may hold at most */
     uint64_t expected;  /* bytes that they may be expected to hold */
-    uint64_t excess;    /* bytes beyond limits.expected that end a frame */
+    uint64_t excess;    /* bytes beyond limits.expected that may end the frame */
     /* The number in its frame (block.h) and the index of the code and the tables used last. */
     uint64_t code_number, table_number[ZSTD_PARTS];
     uint32_t code, table[ZSTD_PARTS];
