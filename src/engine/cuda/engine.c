@@ -19,10 +19,10 @@
 #include "sys/mapping.h"
 #include "sys/side_by_side.h"
 
-/* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth of
-   the rate of a PCIe 5 x16 link, so it takes 6 to 8 feeders to fill one; what no longer fits the
-   last cache costs memory's time, so all buffers together are bounded. Several GPUs have more
-   feeders each, with smaller buffers. doc/tuning.md has the rates by feeders and buffer size. */
+/* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth to a
+   twelfth of the rate of a PCIe 5 x16 link, so it takes 6 to 12 feeders to fill one; what no longer
+   fits the last cache costs memory's time, so all buffers together are bounded. Of several GPUs
+   each has fewer feeders. doc/tuning.md has the rates by feeders and buffer size. */
 #define CHUNK_BYTES ((size_t)8 << 20)
 #define WORKERS_ONE_DEVICE 12
 #define WORKERS_PER_DEVICE 9
