@@ -6,6 +6,11 @@
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
+: "${SHIM:=./tests/lib/shim.so}"
+case $SHIM in
+/*) ;;
+*) SHIM=${program%/src/*}/tests/lib/shim.so ;;
+esac
 ops=--op=sum,min,max,argmin,argmax,count,nan,inf
 gpu_programs 'zstd on a GPU' data/waves.f32.zst "${ZSTD:-zstd}"
 
@@ -248,6 +253,25 @@ for GPUREDUCE in $programs; do
     decode_all
     unset GPUREDUCE_EMULATED_FAST
     label=$(gpu_label)
+
+    # Reads that return less than they are asked for, and a file that becomes shorter meanwhile.
+    preload="LD_PRELOAD=$SHIM ASAN_OPTIONS=verify_asan_link_order=0"
+    expected=$("$GPUREDUCE" -q -D cpu "$ops" many)
+    for seed in 1 2 3; do
+        [ -e "$SHIM" ] || continue
+        environment="$preload FAULT_SHORT=$seed"
+        run -q -D gpu "$ops" many
+        is "$label, short reads, $seed" 0 "$expected"
+    done
+    environment=
+    for moment in 2 3; do
+        [ -e "$SHIM" ] || continue
+        "$ZSTD" -q -c x >victim # whose blocks are not compressed: few reads tell the format
+        shell "env $preload FAULT_CALL=$moment FAULT_DO='truncate -s 3000 victim' \
+            '$GPUREDUCE' -q -D gpu $raw -o sum victim"
+        fails_like "$label, a file that becomes shorter at call $moment" \
+            'victim: ends at byte 3000: it became shorter while it was read'
+    done
 
     # auto, where the program can be told to use the GPU whatever the work is; and every call of CUDA
     # fails once, alone and with all that follow it. The CPU then does the work, but for -D gpu.
