@@ -238,14 +238,17 @@ static void rest(struct feed *x)
     feed_unlock(x);
 }
 
-/* Begins or ends a worker's part in the feed. */
-static void join(struct feed *x, bool leave)
+static void join(struct feed *x)
 {
     feed_lock(x);
-    if (leave)
-        x->workers--;
-    else
-        x->workers++;
+    x->workers++;
+    feed_unlock(x);
+}
+
+static void leave(struct feed *x)
+{
+    feed_lock(x);
+    x->workers--;
     feed_unlock(x);
 }
 
@@ -277,7 +280,7 @@ static void take_part(struct feed *x, struct worker *w)
 {
     bool more_input = true;
 
-    join(x, false);
+    join(x);
     while (!w->failed && !is_over(x)) {
         if (atomic_load(&x->unpack->given_up)) { /* the others' workers see that, too */
             end(x);
@@ -306,7 +309,7 @@ static void take_part(struct feed *x, struct worker *w)
         if (!did)
             rest(x);
     }
-    join(x, true);
+    leave(x);
     if (w->failed) {
         atomic_store(&x->unpack->given_up, true);
         end(x);
