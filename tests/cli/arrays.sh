@@ -14,6 +14,34 @@ safetensors small.safetensors w.weight:F32:3:three.f32 w.bias:F32:1,2:nan.f32 'a
     empty:F64:0,7:none
 
 #
+# A type is not taken for that of the array before it, be that one that cannot be read or one whose
+# name begins alike.
+#
+safetensors types.safetensors a:F4:6:bytes b:F4:6:bytes c:F8_E4M3:3:bytes d:F8_E5M2:3:bytes e:F8_E4M3:3:bytes
+run --list --json types.safetensors
+ok 'types that are like that before' test "$(grep -o '"dtype": "[^"]*"' out | tr -d '\n')" = \
+    '"dtype": "F4""dtype": "F4""dtype": "f8e4m3""dtype": "f8e5m2""dtype": "f8e4m3"'
+
+#
+# Lines that take more memory than is reserved for them, and one that is longer than a block of it.
+#
+long=$(printf '%0900d' 0)
+# shellcheck disable=SC2046 # words
+safetensors long.safetensors $(i=100 && while [ $i -lt 400 ]; do
+    echo "$long$i:U8:3:bytes" && i=$((i + 1))
+    [ $i -ne 250 ] || echo "$(printf '%070000d' 0):U8:3:bytes"
+done)
+for j in 1 3; do
+    run -q --json -j $j -o sum long.safetensors
+    grep -o '"array": "[0-9]*"' out | grep -o '[0-9]*' >found
+    { i=100 && while [ $i -lt 400 ]; do
+        echo "$long$i" && i=$((i + 1))
+        [ $i -ne 250 ] || printf '%070000d\n' 0
+    done; } >expected
+    ok "long lines, -j $j" test "$status:$(grep -c '"sum": 6,' out):$(cmp found expected)" = 0:301:
+done
+
+#
 # What is printed.
 #
 run small.safetensors
