@@ -321,6 +321,10 @@ run --check=other.total
 is '--check of a total that differs' 1 "four.f32: OK
 five.f32: OK
 total: FAILED (q0.75: recorded 6, found 5)" 'gpureduce: 1 of 3 results are not those in other.total'
+# Each total of a record has its own files read again.
+{ gpureduce --json --total -o median four.f32 five.f32 && gpureduce --json --total -o median five.f32 four.f32; } >two.totals
+run -q --check=two.totals
+is '--check of two totals' 0 ''
 run --tsv --histogram=1,0,5 --total four.f32 five.f32
 ok 'a histogram of a total, as TSV' test "$status:$(grep -c '^total' out):$(sed -n 's/^total	0	5	//p' out)" = 0:4:4
 run -q -o median,q1 --total empty empty
