@@ -40,9 +40,9 @@ INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *l
         }
         if (w_any(w_or(s[0].left, s[1].left)))
             return false;
+        *low_used = true;
         for (int half = 0; half < 2; half++)
             d_store(low + half * W_LANES, s[half].low);
-        *low_used = true;
     }
     for (int half = 0; half < 2; half++)
         d_store(high + half * W_LANES, s[half].high);

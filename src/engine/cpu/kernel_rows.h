@@ -269,7 +269,6 @@ INLINE_TARGET void rows_short(const unsigned char *x, size_t rows, size_t length
     const size_t fit = GROUP_ELEMENTS / length / W_LANES * W_LANES;
     const size_t group = fit < W_LANES ? W_LANES : fit < GROUP_ROWS ? fit : GROUP_ROWS;
     const size_t bytes = length * element_formats[type].size;
-
     const bool whole = !extremes && type != ELEMENT_F64 && length % V_LANES == 0;
 
     memset(bad, 0, rows);

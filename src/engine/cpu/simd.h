@@ -121,9 +121,9 @@
  *   d_min(a, b), d_h_min(a)    no operand is a NaN, or the result is not used
  *   d_max(a, b), d_h_max(a)    no operand is a NaN
  *   d_h_add(a)                 in any order: used where every order is exact
- *   d_h_add_each(a)            of W_LANES vectors: lane i becomes the sum of the lanes of vector i,
- * in any order d_transpose(a)             of W_LANES vectors, in place: lane j of vector i becomes
- * lane i of vector j. The bits stay as they are, whatever they stand for
+ *   d_h_add_each(a)            of W_LANES vectors: lane i is the sum of vector i, in any order
+ *   d_transpose(a)             of W_LANES vectors, in place: lane j of vector i becomes lane i of
+ *                              vector j. The bits stay as they are, whatever they stand for
  */
 #ifndef GPUREDUCE_CPU_SIMD_H
 #define GPUREDUCE_CPU_SIMD_H

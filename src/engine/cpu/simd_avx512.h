@@ -621,11 +621,11 @@ SIMD_OP vecd d_h_add_each(const vecd a[W_LANES])
 {
     vecd pair[W_LANES / 2], quad[W_LANES / 4];
 
+    /* First neighbours; then quarters of two lanes: those at even places, and at odd ones. */
 #pragma GCC unroll 8
     for (int i = 0; i < W_LANES / 2; i++)
         pair[i] = _mm512_add_pd(_mm512_unpacklo_pd(a[2 * i], a[2 * i + 1]),
                                 _mm512_unpackhi_pd(a[2 * i], a[2 * i + 1]));
-        /* Quarters of two lanes: those at even places, and at odd ones. */
 #pragma GCC unroll 8
     for (int i = 0; i < W_LANES / 4; i++)
         quad[i] = _mm512_add_pd(_mm512_shuffle_f64x2(pair[2 * i], pair[2 * i + 1], 0x88),

@@ -288,7 +288,7 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
         beside.max = keys[1];
     }
     beside.key_size = sizeof(int64_t);
-    z->folded.low_used = true;
+    z->folded.low_used = true; /* for columns that come later */
     z->folded.filled = FOLD_MAX;
     for (size_t i = 0; i < rows; i += ROWS_TOGETHER) {
         const size_t n = rows - i < ROWS_TOGETHER ? rows - i : ROWS_TOGETHER;

@@ -53,7 +53,8 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
                      unsigned wants, size_t room);
 void cpu_slices_close(struct cpu_slices *s);
 
-/* Makes the first `count` of them slices without elements. */
+/* Makes the first `count` of them slices without elements. Those behind have none either, and are
+   to be cleared, too, before they are given some. */
 void cpu_slices_clear(struct cpu_slices *s, size_t count);
 
 /* False without memory; it has to be closed then, too. */

@@ -69,8 +69,8 @@ static inline void slices_begin(struct cpu_slices *s, size_t end)
     s->filled = end;
 }
 
-/* The same, but for the last ones, from number `first` on, of which a kernel of columns is told
-   where this returns true: it begins their sums, and this their keys alone. */
+/* The same, where a kernel of columns takes those from number `first` on next. True if none of
+   these had begun: then the kernel has to begin their sums, and this has begun only their keys. */
 static inline bool slices_begin_columns(struct cpu_slices *s, size_t first, size_t end)
 {
     if (first < s->filled) {
