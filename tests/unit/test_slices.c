@@ -161,6 +161,7 @@ static void check_array(struct tap_family *family, const struct array *a,
         abort();
     take(&z, &s, a, 0, a->length, 0);
     compare(family, a, &s, kernels, "whole");
+    take(&z, &other, a, 0, a->length, 0);
 
     cpu_slices_clear(&s, a->slices);
     cpu_slices_clear(&other, a->slices);
@@ -213,6 +214,10 @@ static void check_type(enum element_type type, enum cpu_slices_kind kind)
         a.slices = a.slices > 0 ? a.slices : 1;
         a.swap = rng_below(&rng, 4) == 0;
         a.wants = wants[rng_below(&rng, sizeof wants / sizeof *wants)];
+        if (kind == CPU_SLICES_ROWS && round % 4 == 0) { /* rows of whole vectors, sums alone */
+            a.length = (size_t)4 << rng_below(&rng, 4);
+            a.wants = PARTIAL_SUM;
+        }
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
         expect(&a);
         for (size_t k = 0; k < cpu_kernels_count; k++)
@@ -361,6 +366,66 @@ static void check_records(enum cpu_slices_kind kind)
     }
 }
 
+/* Slices that had elements, and are cleared, take what a GPU has found, and sums of others, as new
+   ones do: of the last of three they are given nothing. */
+static void check_begin(enum cpu_slices_kind kind)
+{
+    enum { SLICES = 3 };
+    static const double before[SLICES] = {0x1p60, 0x1p70, 0x1p80}, small[SLICES] = {1, 2, 3};
+    double high[] = {5, 6}, low[] = {0x1p-60, 0};
+    int64_t keys[2] = {exact_key(5), exact_key(6)};
+    const struct engine_found found = {
+        .high = high, .low = low, .min = keys, .max = keys, .element_keys = true};
+    const unsigned wants = PARTIAL_SUM | PARTIAL_EXTREMES;
+    struct cpu_slices s, other;
+    struct cpu_slicer z;
+
+    if (!cpu_slicer_open(&z, cpu_kernels_choose(), ELEMENT_F64, wants, false) ||
+        !cpu_slices_open(&s, kind, ELEMENT_F64, wants, SLICES) ||
+        !cpu_slices_open(&other, kind, ELEMENT_F64, wants, SLICES))
+        abort();
+    for (int turn = 0; turn < 2; turn++) {
+        const struct cpu_slices *merged = turn ? &other : &s;
+
+        for (int i = 0; i < 2; i++) {
+            struct cpu_slices *one = i ? &other : &s;
+
+            if (kind == CPU_SLICES_ROWS) {
+                cpu_slicer_rows(&z, one, 0, before, SLICES, 1, 0);
+                cpu_slicer_rows(&z, one, 0, small, SLICES, 1, 1);
+            } else {
+                cpu_slicer_columns(&z, one, 0, before, sizeof before, 1, SLICES, 0);
+                cpu_slicer_columns(&z, one, 0, small, sizeof small, 1, SLICES, 1);
+            }
+            cpu_slices_clear(one, SLICES);
+        }
+        cpu_slicer_put(&z, &s, 0, 2, &found, 0, 1, 0);
+        if (turn)
+            cpu_slicer_merge(&z, &other, 0, &s, 0, SLICES);
+        for (size_t i = 0; i < 2; i++) {
+            double sum, rest;
+
+            tap_ok(cpu_slices_sum(merged, i, &sum, &rest) && sum == high[i] && rest == low[i] &&
+                       cpu_slices_min_key(merged, i) == keys[i] &&
+                       cpu_slices_max_key(merged, i) == keys[i],
+                   "slice %zu has what it was given since it was cleared, %s", i,
+                   turn ? "merged" : "put");
+        }
+        if (turn) {
+            struct partial p;
+
+            cpu_slices_partial(merged, 2, 0, &p);
+            tap_ok(exact_round(&p.sum) == 0 && p.min_key > p.max_key, "and the last one nothing");
+        }
+        cpu_slices_clear(&s, SLICES);
+        cpu_slices_clear(&other, SLICES);
+    }
+    tap_ok(!z.failed, "memory");
+    cpu_slices_close(&other);
+    cpu_slices_close(&s);
+    cpu_slicer_close(&z);
+}
+
 /*
  * Integers, whose sums and extremes are what a plain loop finds.
  */
@@ -499,11 +564,46 @@ static void check_integers(enum element_type type)
     tap_family_end(&family, "%s, sums and extremes", element_name(type));
 }
 
+/* Sums of columns of integers that one number does not hold; cleared, the columns have nothing of
+   them. The same row comes each time. */
+static void check_large_sums(void)
+{
+    enum { COLUMNS = 16, ROWS = (1 << 21) + 4097 };
+    uint32_t x[COLUMNS];
+
+    memset(x, 0xff, sizeof x);
+    for (size_t k = 0; k < cpu_kernels_count; k++) {
+        struct cpu_slices s;
+        struct cpu_slicer z;
+        double sum, rest;
+
+        if (!cpu_kernels_all[k]->usable())
+            continue;
+        if (!cpu_slicer_open(&z, cpu_kernels_all[k], ELEMENT_U32, PARTIAL_SUM, false) ||
+            !cpu_slices_open(&s, CPU_SLICES_COLUMNS, ELEMENT_U32, PARTIAL_SUM, COLUMNS))
+            abort();
+        cpu_slicer_columns(&z, &s, 0, x, 0, ROWS, COLUMNS, 0);
+        tap_ok(cpu_slices_sum(&s, 0, &sum, &rest) &&
+                   (uint64_t)sum + (uint64_t)(int64_t)rest == (uint64_t)ROWS * UINT32_MAX &&
+                   rest != 0,
+               "%s: a sum of integers in two numbers", cpu_kernels_all[k]->name);
+        cpu_slices_clear(&s, COLUMNS);
+        cpu_slicer_columns(&z, &s, 0, x, 0, 1, COLUMNS, 0);
+        tap_ok(cpu_slices_sum(&s, 0, &sum, &rest) && sum == UINT32_MAX && rest == 0,
+               "%s: and nothing of it in the next one", cpu_kernels_all[k]->name);
+        cpu_slices_close(&s);
+        cpu_slicer_close(&z);
+    }
+}
+
 int main(void)
 {
     check_merge();
     check_records(CPU_SLICES_ROWS);
     check_records(CPU_SLICES_COLUMNS);
+    check_begin(CPU_SLICES_ROWS);
+    check_begin(CPU_SLICES_COLUMNS);
+    check_large_sums();
     for (int t = 0; t < ELEMENT_FLOATS; t++) {
         check_type((enum element_type)t, CPU_SLICES_ROWS);
         check_type((enum element_type)t, CPU_SLICES_COLUMNS);
