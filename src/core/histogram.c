@@ -211,21 +211,35 @@ static void plan_binary32(struct tally_plan *plan, double low, double high)
         plan->margin32 = (float)(2 * wrong);
 }
 
+/* A key of binary32 as a signed integer in the same order. */
+static int32_t order32(uint64_t key)
+{
+    return (int32_t)((int64_t)(uint32_t)key - ((int64_t)INT32_MAX + 1));
+}
+
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
                     const struct histogram_range *range)
 {
     const double low = range->low, high = range->high;
     double *bound;
+    int32_t *order;
 
     *plan = (struct tally_plan){.kind = TALLY_BINS, .type = type, .bins = bins, .low = low};
     if (element_is_integer(type))
         return plan_integers(plan, range);
-    bound = malloc(((size_t)bins + 1) * sizeof *bound);
+    bound = malloc(((size_t)bins + 1) * sizeof *bound + ((size_t)bins + 2) * sizeof *order);
     plan->bound = bound;
     if (!bound)
         return false;
-    for (uint32_t i = 0; i <= bins; i++)
-        bound[i] = order_value(type, bound_key(type, bins, range, i));
+    order = (void *)(bound + bins + 1);
+    plan->order32 = order;
+    order[0] = INT32_MIN;
+    for (uint32_t i = 0; i <= bins; i++) {
+        const uint64_t key = bound_key(type, bins, range, i);
+
+        bound[i] = order_value(type, key);
+        order[i + 1] = order32(bound[i] == 0 ? order_key(type, order_sign(type)) : key);
+    }
     /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
        something overflows, or is too small to be normal. */
     if (isnormal(high - low) && isnormal(bins / (high - low)))

@@ -58,8 +58,11 @@ struct tally_plan {
     /* Likewise as a number with a fixed point, for a processor's vectors: (x - low32) * scale32 +
        1, in units of 2^-fraction32, is wrong by at most doubt32 units, a power of two, whether
        product and sum are rounded together or not. Integers up to bins + 1 fit the other bits of
-       the 23. fraction32 is 0 where that is not precise enough. */
+       the 23. fraction32 is 0 where that is not precise enough. Then order32[b] is the lesser bound
+       of bin b, counting from 1, as a signed integer in the order of values, or of -0 if it is
+       zero; order32[0] is below all. */
     unsigned fraction32, doubt32;
+    const int32_t *order32;
 
     /* TALLY_BINS of integers. Bin i has the keys from bound_key[i] up to bound_key[i + 1], without
        that, or, the last one, up to last_key; there are `reached` bounds, since the bins behind

@@ -302,35 +302,28 @@ INLINE_TARGET struct fixed_places fixed_places(const struct tally_plan *plan)
     };
 }
 
-/* Corrects the bins of those elements whose bits are set: each is its own bin, or the one before.
-   Values of few digits often lie on a bound, one in twenty of bf16 values: so it is short. */
-INLINE_TARGET void correct_bins(const struct tally_plan *plan, const unsigned char *x,
-                                uint32_t *bin, unsigned which)
-{
-    for (; which != 0; which &= which - 1) {
-        const unsigned i = (unsigned)__builtin_ctz(which);
-        float value;
-
-        memcpy(&value, x + i * sizeof value, sizeof value);
-        bin[i] -= (double)value < plan->bound[bin[i] - 1];
-    }
-}
-
 /* Puts the bins of the V_LANES elements at `at` at `bin`, counting from 1, with 0 for what lies
-   below all bins, or is NaN. What is computed is too great by 0 to 2 doubt32 units: the bin is in
-   doubt where these would take it to another one, and the bounds decide. */
-INLINE_TARGET void find_bins(const struct tally_plan *plan, struct fixed_places p,
-                             const unsigned char *at, uint32_t *bin)
+   below all bins, or is NaN. What is computed is too great by 0 to 2 doubt32 units: returns whether
+   a bin is in doubt, since these would take it to another one. */
+INLINE_TARGET bool find_bins(struct fixed_places p, const unsigned char *at, uint32_t *bin)
 {
     const vecf value = f_value(v_load_f32(at));
     const vec place =
         f_bits(f_clamp(f_madd(f_sub(value, p.low), p.scale, p.origin), p.first, p.last));
-    const vmask doubt = v_without(place, p.certain);
 
     __builtin_prefetch((const void *)((uintptr_t)at + CPU_PIECE_BYTES), 0, 2);
     v_store(bin, v_and(v_shift_right(place, p.shift), p.number));
-    if (v_some(doubt))
-        correct_bins(plan, at, bin, v_lanes(doubt));
+    return v_some(v_without(place, p.certain));
+}
+
+/* Corrects such bins: the bounds decide whether it is one less. */
+INLINE_TARGET void correct_bins(const struct tally_plan *plan, const unsigned char *at,
+                                uint32_t *bin)
+{
+    const vec found = v_load_f32(bin);
+    const vmask before = v_gt_s(v_gather(plan->order32, found), v_order(v_load_f32(at)));
+
+    v_store(bin, v_add(found, v_select(before, v_set1(UINT32_MAX), v_set1(0))));
 }
 
 /* Adds an element to the counter of its bin in each set. */
@@ -359,22 +352,60 @@ INLINE_TARGET void count_bins(const struct cpu_counters *counters, const uint32_
    counted, since a number that has only just been stored has to be waited for. */
 #define COUNT_AHEAD ((size_t)256)
 
+/* Finds the bins of n elements, at most COUNT_AHEAD; with `counts`, counts as many whose bins were
+   there before. Returns how many vectors were in doubt. Where that is `often` so, such vectors are
+   only noted, without a branch, and looked at behind the others. `small`, `counts` and `often` are
+   constants. */
+INLINE_TARGET size_t find_stretch(const struct tally_plan *plan, struct fixed_places places,
+                                  const unsigned char *x, size_t n, uint32_t *bin,
+                                  const struct cpu_counters *counters, bool small, bool counts,
+                                  bool often)
+{
+    uint32_t doubtful[COUNT_AHEAD / V_LANES + 1];
+    size_t doubts = 0;
+
+    for (size_t i = 0; i < n; i += V_LANES) {
+        bool doubt;
+
+        if (counts)
+            count_bins(counters, bin + i, small);
+        doubt = find_bins(places, x + i * 4, bin + i);
+        if (often)
+            doubtful[doubts] = (uint32_t)i;
+        else if (doubt)
+            correct_bins(plan, x + i * 4, bin + i);
+        doubts += doubt;
+    }
+    for (size_t k = 0; often && k < doubts; k++)
+        correct_bins(plan, x + (size_t)doubtful[k] * 4, bin + doubtful[k]);
+    return doubts;
+}
+
+/* Values of few digits often lie on a bound, one in twenty of bf16 values: of so many vectors of a
+   stretch in doubt a branch could not be predicted in the next. */
+#define DOUBTS_OFTEN 2
+
 INLINE_TARGET void find_and_count(const struct tally_plan *plan, const unsigned char *x, size_t n,
                                   struct cpu_counters counters, bool small)
 {
     const struct fixed_places places = fixed_places(plan);
-    const size_t ahead = n < COUNT_AHEAD ? n : COUNT_AHEAD;
     _Alignas(64) uint32_t bin[COUNT_AHEAD];
+    size_t found = n < COUNT_AHEAD ? n : COUNT_AHEAD;
+    size_t doubts = find_stretch(plan, places, x, found, bin, &counters, small, false, true);
 
-    for (size_t i = 0; i < ahead; i += V_LANES)
-        find_bins(plan, places, x + i * 4, bin + i);
-    for (size_t i = ahead; i < n; i += V_LANES) {
-        uint32_t *earlier = bin + i % COUNT_AHEAD;
+    for (size_t i = found; i < n; i += COUNT_AHEAD) {
+        const size_t some = n - i < COUNT_AHEAD ? n - i : COUNT_AHEAD;
 
-        count_bins(&counters, earlier, small);
-        find_bins(plan, places, x + i * 4, earlier);
+        for (size_t k = some; k < found; k += V_LANES)
+            count_bins(&counters, bin + k, small);
+        if (doubts >= DOUBTS_OFTEN)
+            doubts = find_stretch(plan, places, x + i * 4, some, bin, &counters, small, true, true);
+        else
+            doubts =
+                find_stretch(plan, places, x + i * 4, some, bin, &counters, small, true, false);
+        found = some;
     }
-    for (size_t i = 0; i < ahead; i += V_LANES)
+    for (size_t i = 0; i < found; i += V_LANES)
         count_bins(&counters, bin + i, small);
 }
 

@@ -68,6 +68,11 @@ SIMD_OP vec v_and(vec a, vec b)
     return _mm256_and_si256(a, b);
 }
 
+SIMD_OP vec v_gather(const int32_t *p, vec index)
+{
+    return _mm256_i32gather_epi32(p, index, sizeof *p);
+}
+
 SIMD_OP vec v_shift_right(vec a, vec bits)
 {
     return _mm256_srlv_epi32(a, bits);
@@ -564,11 +569,6 @@ SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
 SIMD_OP bool v_some(vmask m)
 {
     return !_mm256_testz_si256(m, m);
-}
-
-SIMD_OP unsigned v_lanes(vmask m)
-{
-    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m));
 }
 
 SIMD_OP unsigned v_pack(void *p, vmask m, vec a)

@@ -106,6 +106,15 @@ SIMD_OP vec v_and(vec a, vec b)
     return a & b;
 }
 
+SIMD_OP vec v_gather(const int32_t *p, vec index)
+{
+    vec v = {0};
+
+    for (int i = 0; i < V_LANES; i++)
+        v[i] = p[index[i]];
+    return v;
+}
+
 SIMD_OP vec v_shift_right(vec a, vec bits)
 {
     return (vec)((vec_unsigned)a >> (vec_unsigned)bits);
@@ -493,15 +502,6 @@ SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
 SIMD_OP bool v_some(vmask m)
 {
     return v_count(m) > 0;
-}
-
-SIMD_OP unsigned v_lanes(vmask m)
-{
-    unsigned bits = 0;
-
-    for (unsigned i = 0; i < V_LANES; i++)
-        bits |= (unsigned)(m[i] != 0) << i;
-    return bits;
 }
 
 SIMD_OP unsigned v_pack(void *p, vmask m, vec a)

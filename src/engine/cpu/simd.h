@@ -48,10 +48,10 @@
  *   v_order(a)                 signed integers in the order of the values, of which these are the
  *                              bits: the bits, or, of a negative one, all but the sign inverted
  *   v_some(m)                  bool: whether a lane is true
- *   v_lanes(m)                 a bit for each lane, the first one the lowest: whether it is true
  *   v_tally(a, m)              a, with 1 added where m is true
  *   v_pack(p, m, a)            stores the lanes of `a` where m is true at p, one behind the other,
  *                              and returns how many. It may write V_LANES
+ *   v_gather(p, index)         the integers of 32 bits p[index], for each lane of index, from 0 on
  *   v_h_max_s v_h_max_u v_h_min_u
  *   v_h_add(a)                 the sum of the lanes as unsigned integers, below 2^32
  *   v_low(a), v_high(a)        the lower and the upper half of the lanes, as binary32 values

@@ -60,6 +60,11 @@ SIMD_OP vec v_and(vec a, vec b)
     return _mm512_and_si512(a, b);
 }
 
+SIMD_OP vec v_gather(const int32_t *p, vec index)
+{
+    return _mm512_i32gather_epi32(index, p, sizeof *p);
+}
+
 SIMD_OP vec v_shift_right(vec a, vec bits)
 {
     return _mm512_srlv_epi32(a, bits);
@@ -535,11 +540,6 @@ SIMD_OP vmask v_also_ge_s(vmask m, vec a, vec b)
 SIMD_OP bool v_some(vmask m)
 {
     return m != 0;
-}
-
-SIMD_OP unsigned v_lanes(vmask m)
-{
-    return m;
 }
 
 /* Through a register: storing packed lanes is slow on some processors. */
