@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/spread.h"
+#include "sys/align.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
 #include "sys/mutex.h"
@@ -40,13 +41,9 @@ struct block {
     char text[];
 };
 
-/* The lines that a worker has written. Those of two workers have no part in one line of a cache,
-   nor in the line beside it. Bytes. */
-#define LINES_ALIGNMENT 128
-
+/* The lines that a worker has written. */
 struct lines {
-    _Alignas(
-        LINES_ALIGNMENT) struct block *block; /* the last that was asked for; NULL where none was */
+    _Alignas(CACHE_APART) struct block *block; /* the last that was asked for, or NULL */
     char *next; /* where the next line goes, and how many bytes are left there */
     size_t left;
     FILE *out; /* to memory: the line that is being written */
@@ -177,7 +174,7 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
     /* A NaN may make an error of an array. */
     if (lines || !a->options->lines || a->options->nan == NAN_ERROR)
         return lines;
-    lines = aligned_alloc(LINES_ALIGNMENT, sizeof *lines);
+    lines = aligned_alloc(CACHE_APART, sizeof *lines);
     if (lines) {
         memset(lines, 0, sizeof *lines);
         lines->out = open_memstream(&lines->text, &lines->size);

@@ -532,7 +532,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
 
     if (!f)
         return NULL;
-    f->claims = aligned_alloc(CLAIM_ALIGNMENT, workers * sizeof *f->claims);
+    f->claims = aligned_alloc(CACHE_APART, workers * sizeof *f->claims);
     if (f->claims)
         memset(f->claims, 0, workers * sizeof *f->claims);
     if (!f->claims || (s->info.picks && !array_order_open(&f->arrays, s))) {

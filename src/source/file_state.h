@@ -12,10 +12,7 @@
 #include "source/array_order.h"
 #include "source/source_impl.h"
 #include "source/ways.h"
-
-/* Workers' own memory lies so far apart that no two of them have a part in one line of a cache, nor
-   in the line beside it, which processors fetch as well. Bytes. */
-#define CLAIM_ALIGNMENT 128
+#include "sys/align.h"
 
 /* Bytes of the file, from `begin` to before `end`. */
 struct file_range {
@@ -24,7 +21,7 @@ struct file_range {
 
 /* What a worker has claimed; its own. */
 struct claim {
-    _Alignas(CLAIM_ALIGNMENT) size_t array; /* as in struct chunk */
+    _Alignas(CACHE_APART) size_t array;   /* as in struct chunk */
     uint64_t index;                       /* of the first element claimed and not handed out yet */
     uint64_t count;                       /* elements */
     uint64_t offset;                      /* in the file, of that element */

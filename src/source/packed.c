@@ -200,7 +200,6 @@ static enum packed_read read_file_locked(struct source *s, struct packed_ring *r
 /* As much of the ring is fetched into this core's caches before a pipe is read into it: while it is
    read, who writes to the pipe has to wait. Bytes: more than writers write at a time. */
 #define PIPE_AHEAD ((size_t)256 << 10)
-#define CACHE_LINE 64
 
 /* Of the `room` bytes from offset `offset` on. */
 static void fetch(struct packed_ring *r, uint64_t offset, uint64_t room)

@@ -8,6 +8,7 @@
 
 #include "core/order.h"
 #include "engine/cpu/kernel.h"
+#include "sys/align.h"
 #include "sys/inline.h"
 #include "sys/processor.h"
 
@@ -481,7 +482,6 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
  */
 #define BLOCK_BYTES ((size_t)512)
 #define AHEAD_BYTES ((size_t)6 << 10)
-#define CACHE_LINE 64
 
 /* Asks for the block that is needed soon. It does no harm beyond the end. */
 static ALWAYS_INLINE void ask_ahead(const unsigned char *a, const unsigned char *b)

@@ -11,6 +11,7 @@
 
 #include "engine/cpu/kernel.h"
 #include "engine/cpu/tally.h"
+#include "sys/align.h"
 #include "sys/clock.h"
 
 /* Bytes. A quarter of the smallest level-2 caches of servers: a chunk that was read is still there
@@ -35,12 +36,8 @@ struct engine_state {
     const struct cpu_kernels *kernels;
 };
 
-/* Workers lie so far apart that no two of them have a part in one line of a cache, nor in the line
-   beside it. Bytes. */
-#define WORKER_ALIGNMENT 128
-
 struct engine_worker {
-    _Alignas(WORKER_ALIGNMENT) const struct cpu_kernels *kernels;
+    _Alignas(CACHE_APART) const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
     struct tally_set *tallies; /* the caller's; NULL for none */
     unsigned char *buffer;
@@ -101,7 +98,7 @@ static struct engine_worker *cpu_worker_open(struct engine_state *engine,
                                              const struct engine_setup *setup, unsigned number,
                                              char reason[ENGINE_REASON_MAX])
 {
-    struct engine_worker *worker = aligned_alloc(WORKER_ALIGNMENT, sizeof *worker);
+    struct engine_worker *worker = aligned_alloc(CACHE_APART, sizeof *worker);
     bool good;
 
     (void)number;

@@ -10,6 +10,7 @@
 
 #include "engine/cpu/kernel.h"
 #include "engine/cpu/simd.h"
+#include "sys/align.h"
 #include "sys/inline.h"
 
 #define INLINE_TARGET static ALWAYS_INLINE SIMD_TARGET
@@ -19,7 +20,6 @@
  * prefetching follows all of them. Asked for are the bytes a block and a quarter ahead, and, into
  * the level-2 cache, those two blocks and a quarter ahead.
  */
-#define CACHE_LINE 64
 #define STREAMS 4
 #define AHEAD(block_bytes) ((block_bytes) + (block_bytes) / STREAMS)
 

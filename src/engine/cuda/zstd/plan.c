@@ -190,15 +190,13 @@ static bool add_compressed(struct zstd_plan *plan, struct zstd_stream *stream,
     return true;
 }
 
-/* Bytes of a line of the caches, and lines that hold a block's headers up to what describes its
-   tables, as a rule. */
-#define LINE 64
+/* Lines of the caches that hold a block's headers up to what describes its tables, as a rule. */
 #define LINES 4
 
 static void fetch(const unsigned char *source, size_t size, size_t at)
 {
-    for (size_t i = 0; i < LINES && at + i * LINE < size; i++)
-        __builtin_prefetch(source + at + i * LINE);
+    for (size_t i = 0; i < LINES && at + i * CACHE_LINE < size; i++)
+        __builtin_prefetch(source + at + i * CACHE_LINE);
 }
 
 /* Has the caches fetch what planning looks at: of the block whose header is at offset `at`, which
