@@ -44,6 +44,17 @@ struct cpu_slices {
     bool *used;
 };
 
+/* Makes the extremes those of none, from number `from` on, up to before `end`. */
+static inline void slices_clear_extremes(struct cpu_slices *s, size_t from, size_t end)
+{
+    const size_t at = from * s->key_size;
+
+    if (s->min) {
+        slices_clear_keys((char *)s->min + at, end - from, s->key_size, true);
+        slices_clear_keys((char *)s->max + at, end - from, s->key_size, false);
+    }
+}
+
 /* Makes what kernels find of slices that of none, from number `from` on, up to before `end`: but,
    of columns, `low`, which is. */
 static inline void slices_clear_found(struct cpu_slices *s, size_t from, size_t end)
@@ -54,10 +65,7 @@ static inline void slices_clear_found(struct cpu_slices *s, size_t from, size_t 
         memset(s->high + from, 0, count * sizeof *s->high);
     if (s->high && s->kind == CPU_SLICES_ROWS)
         memset(s->low + from, 0, count * sizeof *s->low);
-    if (s->min) {
-        slices_clear_keys((char *)s->min + from * s->key_size, count, s->key_size, true);
-        slices_clear_keys((char *)s->max + from * s->key_size, count, s->key_size, false);
-    }
+    slices_clear_extremes(s, from, end);
 }
 
 /* Begins those up to before number `end` that have not begun. */
@@ -78,10 +86,7 @@ static inline bool slices_begin_columns(struct cpu_slices *s, size_t first, size
         return false;
     }
     slices_begin(s, first);
-    if (s->min) {
-        slices_clear_keys((char *)s->min + first * s->key_size, end - first, s->key_size, true);
-        slices_clear_keys((char *)s->max + first * s->key_size, end - first, s->key_size, false);
-    }
+    slices_clear_extremes(s, first, end);
     s->filled = end;
     return true;
 }
