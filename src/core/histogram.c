@@ -211,10 +211,19 @@ static void plan_binary32(struct tally_plan *plan, double low, double high)
         plan->margin32 = (float)(2 * wrong);
 }
 
-/* A key of binary32 as a signed integer in the same order. */
-static int32_t order32(uint64_t key)
+/* The bounds of binary32 as integers, at `order`, which has room for one more. */
+static void order_bounds(struct tally_plan *plan, int32_t *order)
 {
-    return (int32_t)((int64_t)(uint32_t)key - ((int64_t)INT32_MAX + 1));
+    plan->order32 = order;
+    order[0] = INT32_MIN;
+    for (uint32_t i = 0; i <= plan->bins; i++) {
+        const float bound = (float)plan->bound[i];
+        uint32_t bits = (uint32_t)order_sign(ELEMENT_F32);
+
+        if (bound != 0)
+            memcpy(&bits, &bound, sizeof bits);
+        order[i + 1] = (int32_t)((int64_t)order_key(ELEMENT_F32, bits) + INT32_MIN);
+    }
 }
 
 bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bins,
@@ -222,29 +231,24 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
 {
     const double low = range->low, high = range->high;
     double *bound;
-    int32_t *order;
 
     *plan = (struct tally_plan){.kind = TALLY_BINS, .type = type, .bins = bins, .low = low};
     if (element_is_integer(type))
         return plan_integers(plan, range);
-    bound = malloc(((size_t)bins + 1) * sizeof *bound + ((size_t)bins + 2) * sizeof *order);
+    /* Behind the bounds, those of binary32 as integers. */
+    bound = malloc(((size_t)bins + 1) * sizeof *bound + ((size_t)bins + 2) * sizeof(int32_t));
     plan->bound = bound;
     if (!bound)
         return false;
-    order = (void *)(bound + bins + 1);
-    plan->order32 = order;
-    order[0] = INT32_MIN;
-    for (uint32_t i = 0; i <= bins; i++) {
-        const uint64_t key = bound_key(type, bins, range, i);
-
-        bound[i] = order_value(type, key);
-        order[i + 1] = order32(bound[i] == 0 ? order_key(type, order_sign(type)) : key);
-    }
+    for (uint32_t i = 0; i <= bins; i++)
+        bound[i] = order_value(type, bound_key(type, bins, range, i));
     /* Three roundings make a place of at most HISTOGRAM_BINS_MAX wrong by less than 2^-30, unless
        something overflows, or is too small to be normal. */
     if (isnormal(high - low) && isnormal(bins / (high - low)))
         plan->scale = bins / (high - low);
     plan_binary32(plan, low, high);
+    if (plan->fraction32 > 0)
+        order_bounds(plan, (void *)(bound + bins + 1));
     return true;
 }
 
