@@ -1,12 +1,12 @@
 /*
  * Decoding of zstd on a GPU: compressed bytes go in, decoded bytes lie in device memory.
  *
- *   give --> step, step, ... --> take --> the caller's kernels --> release
+ *   give --> step, step, ... --> take --> the caller's kernels --> leave --> release
  *
  * The caller gives ranges of compressed input in pinned memory, one behind the other. A step plans
  * and queues the next batch of blocks. Several batches are under way at a time; they are taken in
- * the order of the input, each when it is decoded. Its bytes stay until it is released, behind what
- * the caller has queued on a stream.
+ * the order of the input, each when it is decoded. Another batch takes its place when the caller
+ * has left it; its bytes stay until it is released, behind what the caller has queued on a stream.
  *
  * Output is a ring of device memory, which holds the windows of frames from batch to batch. Byte n
  * of the output stands at offset n of the ring, modulo its size, which is a multiple of 4096: so
@@ -37,6 +37,7 @@ struct zstd_device_options {
     size_t memory;   /* device memory to take, bytes; a little more is taken */
     uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
     size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
+    unsigned keep;   /* batches that are left and not released, at most, where there is memory */
     bool timed;      /* the times of batches are wanted */
 };
 
@@ -103,11 +104,10 @@ struct zstd_device_output {
     uint64_t size;     /* bytes; what is refused is not part of them */
     bool refused;      /* a block of it was: nothing of later batches is good, either */
     uint64_t frame;    /* offset in the input of the refused block's frame */
-    const struct zstd_plan_block *blocks; /* until the batch is released */
-    uint32_t block_count;                 /* that are good */
-    uint64_t input_begin, input_end;      /* offsets in the input */
-    cudaStream_t stream; /* for the caller's work on it, behind which it is released */
-    cudaEvent_t done;    /* its bytes are there; has passed already */
+    const struct zstd_plan_block *blocks;              /* until the batch is left */
+    uint32_t block_count;                              /* that are good */
+    uint64_t input_begin, input_end;                   /* offsets in the input */
+    cudaEvent_t done;                                  /* its bytes are there; has passed already */
     cudaEvent_t copy_begun, copied, begun;             /* recorded if times are wanted */
     float copy, literals, sequences, execute, resolve; /* milliseconds, if they are wanted */
 };
@@ -122,7 +122,12 @@ uint64_t zstd_device_under_way(const struct zstd_device *d);
    (then *none is true), or the device failed. */
 bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, bool *none);
 
-/* Releases the oldest batch that was taken, once the work is done that is in the stream now. */
+/* Leaves the oldest batch that was taken and not left: only its bytes are still wanted. False where
+   there is none. */
+bool zstd_device_leave(struct zstd_device *d);
+
+/* Releases the oldest batch that was taken, once the work is done that is in the stream now, or, if
+   that is NULL, at once; leaves it, too. */
 bool zstd_device_release(struct zstd_device *d, cudaStream_t stream);
 
 /* Queues what can be queued by now. Where the caller is long about something else, it calls this

@@ -57,8 +57,9 @@ static void cut_all(struct zstd_device *d, struct cutter *device, struct cutter 
     d->ring = cut(device, d->ring_size);
 }
 
-/* Limits for batches of about `batch` bytes, in so many slots. */
-static void set_limits(struct zstd_device *d, size_t batch, unsigned slots)
+/* Limits for batches of about `batch` bytes, in so many slots, and for the output of `keep` more.
+ */
+static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsigned keep)
 {
     struct zstd_plan_limits *l = &d->limits;
     const uint32_t bytes = (uint32_t)batch;
@@ -75,31 +76,34 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots)
     l->codes = bytes / 8192 + 16;
     l->tables = bytes / 4096 + 16;
     /* The ring holds any batch: also one of blocks that hold much more than those before. */
-    l->output = (uint64_t)(slots + 1) * l->slice;
+    l->output = (uint64_t)(slots + 1 + keep) * l->slice;
     d->ring_size = align_up(l->window + KEPT + l->output, 4096);
 }
 
-static size_t needed(struct zstd_device *d, size_t batch, unsigned slots)
+static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsigned keep)
 {
     struct cutter device = {0}, host = {0};
 
-    set_limits(d, batch, slots);
+    set_limits(d, batch, slots, keep);
     cut_all(d, &device, &host);
     return device.size;
 }
 
-/* The largest batches for which there is memory, in as many slots as there is memory for then. */
+/* The largest batches for which there is memory, in as many slots as there is memory for then. What
+   is left of it keeps output. */
 static bool choose_sizes(struct zstd_device *d)
 {
     size_t batch = d->options.batch > 0 ? d->options.batch : ZSTD_BATCH;
-    unsigned slots = ZSTD_SLOTS;
+    unsigned slots = ZSTD_SLOTS, keep = d->options.keep;
 
     while (d->options.batch == 0 && batch > ZSTD_BATCH_LEAST &&
-           needed(d, batch, slots) > d->options.memory)
+           needed(d, batch, slots, 0) > d->options.memory)
         batch -= batch / 8;
-    while (slots > ZSTD_SLOTS_LEAST && needed(d, batch, slots) > d->options.memory)
+    while (slots > ZSTD_SLOTS_LEAST && needed(d, batch, slots, 0) > d->options.memory)
         slots--;
-    return needed(d, batch, slots) <= d->options.memory;
+    while (keep > 0 && needed(d, batch, slots, keep) > d->options.memory)
+        keep--;
+    return needed(d, batch, slots, keep) <= d->options.memory;
 }
 
 size_t zstd_device_least(uint64_t window)
@@ -109,7 +113,7 @@ size_t zstd_device_least(uint64_t window)
 
     if (d) {
         d->options.window = window;
-        least = needed(d, ZSTD_BATCH_LEAST, ZSTD_SLOTS_LEAST);
+        least = needed(d, ZSTD_BATCH_LEAST, ZSTD_SLOTS_LEAST, 0);
         free(d);
     }
     return least;
@@ -158,13 +162,12 @@ static bool make_stream(struct zstd_device *d, cudaStream_t *stream, int priorit
                              "creating a stream");
 }
 
-#define SLOT_EVENTS 11
+#define SLOT_EVENTS 10
 static void slot_events(struct slot *s, cudaEvent_t *events[SLOT_EVENTS])
 {
     cudaEvent_t *const all[SLOT_EVENTS] = {
-        &s->copied,        &s->literals_done,  &s->sequences_done,
-        &s->executed,      &s->done,           &s->released,
-        &s->copy_begun,    &s->literals_begun, &s->sequences_begun,
+        &s->copied,        &s->literals_done, &s->sequences_done, &s->executed,
+        &s->done,          &s->copy_begun,    &s->literals_begun, &s->sequences_begun,
         &s->execute_begun, &s->resolve_begun};
 
     memcpy(events, all, sizeof all);
@@ -185,6 +188,9 @@ static bool make_streams(struct zstd_device *d)
             return false;
     for (unsigned i = 0; i < d->symbols_count; i++)
         if (!make_event(d, &d->symbols[i].free))
+            return false;
+    for (unsigned i = 0; i < ZSTD_KEPT_MAX; i++)
+        if (!make_event(d, &d->kept[i].released))
             return false;
     for (unsigned i = 0; i < d->slot_count; i++) {
         struct slot *s = &d->slots[i];
@@ -256,6 +262,9 @@ void zstd_device_close(struct zstd_device *d)
     for (unsigned i = 0; i < d->symbols_count; i++)
         if (d->symbols[i].free)
             (void)cudaEventDestroy(d->symbols[i].free);
+    for (unsigned i = 0; i < ZSTD_KEPT_MAX; i++)
+        if (d->kept[i].released)
+            (void)cudaEventDestroy(d->kept[i].released);
     for (unsigned i = 0; i < RANGES; i++)
         if (d->range_copied[i])
             (void)cudaEventDestroy(d->range_copied[i]);

@@ -14,6 +14,11 @@ static struct slot *slot_of(struct zstd_device *d, uint64_t batch)
     return &d->slots[batch % d->slot_count];
 }
 
+static struct kept *kept_of(struct zstd_device *d, uint64_t batch)
+{
+    return &d->kept[batch % ZSTD_KEPT_MAX];
+}
+
 static bool check(struct zstd_device *d, cudaError_t error, const char *what)
 {
     return zstd_device_check(d, error, what);
@@ -274,9 +279,10 @@ enum zstd_step zstd_device_step(struct zstd_device *d)
 static bool ring_has_room(struct zstd_device *d, uint64_t size)
 {
     const uint64_t oldest =
-        d->released < d->placed ? slot_of(d, d->released)->position : d->position;
+        d->released < d->placed ? kept_of(d, d->released)->position : d->position;
 
-    return d->position + size <= oldest + d->ring_size - d->limits.window - KEPT;
+    return d->placed - d->released < ZSTD_KEPT_MAX &&
+           d->position + size <= oldest + d->ring_size - d->limits.window - KEPT;
 }
 
 /* Queues a slice. Its bytes go where released ones were: the streams have waited for that. */
@@ -314,11 +320,15 @@ static bool queue_slice(struct zstd_device *d, struct slot *s, const struct zstd
 /* Has the streams of a slot wait until what was released may be overwritten. */
 static bool await_released(struct zstd_device *d, const struct slot *to)
 {
-    for (unsigned i = 0; i < d->slot_count; i++) {
-        struct slot *s = &d->slots[i];
+    while (d->overwritable < d->released &&
+           (!kept_of(d, d->overwritable)->awaited ||
+            cudaEventQuery(kept_of(d, d->overwritable)->released) == cudaSuccess))
+        d->overwritable++;
+    for (uint64_t batch = d->overwritable; batch < d->released; batch++) {
+        const struct kept *kept = kept_of(d, batch);
 
-        if (s->release_awaited && (!await(d, d->resolve_stream, s->released) ||
-                                   !await(d, to->literals_stream, s->released)))
+        if (kept->awaited && (!await(d, d->resolve_stream, kept->released) ||
+                              !await(d, to->literals_stream, kept->released)))
             return false;
     }
     return true;
@@ -397,6 +407,7 @@ static bool place_next(struct zstd_device *d)
     if (d->failed || d->placed == d->fed || (s->state == SLOT_FED && !size_batch(d, s)) ||
         !ring_has_room(d, s->size))
         return false;
+    kept_of(d, d->placed)->position = s->position;
     d->position += s->size;
     d->placed++;
     s->state = SLOT_PLACED;
@@ -476,7 +487,6 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     d->taken++;
     *output = (struct zstd_device_output){
         .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
-    output->stream = s->sequences_stream;
     output->input_begin = s->input_begin;
     output->input_end = s->input_end;
     output->copy_begun = s->copy_begun;
@@ -496,14 +506,23 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     return true;
 }
 
+bool zstd_device_leave(struct zstd_device *d)
+{
+    if (d->left == d->taken)
+        return false;
+    slot_of(d, d->left)->state = SLOT_FREE;
+    d->left++;
+    return true;
+}
+
 bool zstd_device_release(struct zstd_device *d, cudaStream_t stream)
 {
-    struct slot *s = slot_of(d, d->released);
+    struct kept *kept = kept_of(d, d->released);
 
-    if (d->released == d->taken || !record(d, s->released, stream))
+    if ((d->released == d->left && !zstd_device_leave(d)) ||
+        (stream && !record(d, kept->released, stream)))
         return false;
-    s->release_awaited = true;
-    s->state = SLOT_FREE;
+    kept->awaited = stream != NULL;
     d->released++;
     return true;
 }

@@ -20,7 +20,7 @@ struct mirrored {
     void *host, *device;
 };
 
-/* A batch, from the time that it is fed to that of its release. */
+/* A batch, from the time that it is fed until it is left. */
 enum slot_state { SLOT_FREE, SLOT_FED, SLOT_SIZED, SLOT_PLACED, SLOT_TAKEN };
 
 struct slot {
@@ -32,13 +32,19 @@ struct slot {
     unsigned char *pool;
     const unsigned char *source_used; /* `source`, or the caller's */
     cudaStream_t literals_stream, sequences_stream;
-    cudaEvent_t copied, literals_done, sequences_done, executed, done, released;
+    cudaEvent_t copied, literals_done, sequences_done, executed, done;
     cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
-    bool release_awaited; /* what overwrites it has not been told to wait yet */
-    bool aligned;         /* it begins where zstd_device_align says */
+    bool aligned; /* it begins where zstd_device_align says */
     uint64_t position, size;
     uint64_t input_begin, input_end; /* offsets in the input */
     uint32_t placed;                 /* blocks */
+};
+
+/* The output of a batch, from the time that it is placed until it may be overwritten. */
+struct kept {
+    uint64_t position;
+    bool awaited;         /* it was released behind something: then there is an event */
+    cudaEvent_t released; /* all that reads it is done */
 };
 
 /* Memory for the symbols of a slice; slots share few of them. */
@@ -55,8 +61,10 @@ struct zstd_device {
     unsigned slot_count, symbols_count;
     struct slot slots[ZSTD_SLOTS_MAX];
     struct symbols symbols[ZSTD_SLOTS_MAX];
-    /* Slots are used in turn: numbers of batches. */
-    uint64_t fed, copied, placed, taken, released;
+    struct kept kept[ZSTD_KEPT_MAX];
+    /* Slots are used in turn, and so is kept[]: numbers of batches. Those before `overwritable` are
+       known to be read no more. */
+    uint64_t fed, copied, placed, taken, left, released, overwritable;
     uint64_t slices; /* executed so far */
     unsigned char *memory, *host_memory;
     unsigned char *ring;

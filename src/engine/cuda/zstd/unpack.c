@@ -369,7 +369,7 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
             return UNPACK_FAILED;
         done = true;
     }
-    if (!done && !u->holding && zstd_device_ready(u->decoder)) {
+    if (!done && !u->holding && unpack_checks_have_room(u) && zstd_device_ready(u->decoder)) {
         if (!take_batch(u))
             return UNPACK_FAILED;
         done = true;

@@ -16,15 +16,17 @@
 
 bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
-    size_t batch;
-
-    u->check_count = zstd_device_slots(u->decoder, &batch);
+    u->verifies = true;
     if (!pinned_piece_open(&u->checks_memory, u->arena,
-                           align_up(u->check_count * CHECK_ROOM, mapping_page()), reason) ||
-        !cuda_check(cudaMalloc((void **)&u->checks_device, u->check_count * CHECK_ROOM),
+                           align_up(ZSTD_HASHED * CHECK_ROOM, mapping_page()), reason) ||
+        !cuda_check(cudaMalloc((void **)&u->checks_device, ZSTD_HASHED * CHECK_ROOM),
                     "device memory", reason))
         return false;
-    for (unsigned i = 0; i < u->check_count; i++) {
+    for (unsigned i = 0; i < ZSTD_HASH_STREAMS; i++)
+        if (!cuda_check(cudaStreamCreateWithFlags(&u->hash_streams[i], cudaStreamNonBlocking),
+                        "creating a stream", reason))
+            return false;
+    for (unsigned i = 0; i < ZSTD_HASHED; i++) {
         struct check *c = &u->checks[i];
 
         c->wrong = (void *)(u->checks_memory.memory + i * CHECK_ROOM);
@@ -46,7 +48,10 @@ bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
 
 void unpack_checks_close(struct engine_unpacker *u)
 {
-    for (unsigned i = 0; i < u->check_count; i++) {
+    for (unsigned i = 0; i < ZSTD_HASH_STREAMS; i++)
+        if (u->hash_streams[i])
+            (void)cudaStreamDestroy(u->hash_streams[i]);
+    for (unsigned i = 0; i < ZSTD_HASHED; i++) {
         struct check *c = &u->checks[i];
 
         if (c->begun)
@@ -109,9 +114,14 @@ static bool write_jobs(struct engine_unpacker *u, struct check *c)
     return true;
 }
 
+bool unpack_checks_have_room(const struct engine_unpacker *u)
+{
+    return !u->verifies || u->check_end - u->check_begin < ZSTD_HASHED;
+}
+
 bool unpack_checks_begin(struct engine_unpacker *u)
 {
-    struct check *c = &u->checks[u->check_end % u->check_count];
+    struct check *c = &u->checks[u->check_end % ZSTD_HASHED];
     uint64_t ring_size;
     const unsigned char *ring = zstd_device_bytes(u->decoder, 0, &ring_size);
 
@@ -121,7 +131,7 @@ bool unpack_checks_begin(struct engine_unpacker *u)
         return false;
     if (c->count == 0)
         return true;
-    c->stream = u->held.stream;
+    c->stream = u->hash_streams[u->check_end % ZSTD_HASH_STREAMS];
     *c->wrong = UINT32_MAX;
     return unpack_check(u,
                         zstd_launch_move(c->device, c->wrong, JOBS_AT + c->count * sizeof *c->jobs,
@@ -139,24 +149,26 @@ bool unpack_checks_begin(struct engine_unpacker *u)
 
 bool unpack_checks_end(struct engine_unpacker *u)
 {
-    struct check *c = u->check_count > 0 ? &u->checks[u->check_end % u->check_count] : NULL;
+    const struct check *c = &u->checks[u->check_end % ZSTD_HASHED];
 
-    if (c && c->count > 0 &&
+    if (c->count > 0 &&
         (!unpack_check(u, cudaEventRecord(u->reduced, u->stream), "recording an event") ||
          !unpack_check(u, cudaStreamWaitEvent(c->stream, u->reduced, 0), "waiting for an event") ||
          !unpack_check(u, cudaEventRecord(c->done, c->stream), "recording an event")))
         return false;
     u->check_end++;
-    return unpack_checks_pass(u);
+    return unpack_check(u, zstd_device_leave(u->decoder) ? cudaSuccess : cudaErrorUnknown,
+                        "decoding zstd") &&
+           unpack_checks_pass(u);
 }
 
 bool unpack_checks_pass(struct engine_unpacker *u)
 {
     for (; u->check_begin < u->check_end; u->check_begin++) {
-        struct check *c = u->check_count > 0 ? &u->checks[u->check_begin % u->check_count] : NULL;
+        struct check *c = &u->checks[u->check_begin % ZSTD_HASHED];
         cudaStream_t stream = u->stream;
 
-        if (c && c->count > 0) {
+        if (c->count > 0) {
             cudaError_t error = cudaEventQuery(c->done);
 
             if (error == cudaErrorNotReady)
@@ -169,7 +181,7 @@ bool unpack_checks_pass(struct engine_unpacker *u)
                 u->wrong_frame = c->frames[*c->wrong];
             }
             c->count = 0;
-            stream = c->stream;
+            stream = NULL; /* all is done */
         }
         if (!unpack_check(u,
                           zstd_device_release(u->decoder, stream) ? cudaSuccess : cudaErrorUnknown,
@@ -184,7 +196,7 @@ bool unpack_checks_drop(struct engine_unpacker *u)
     for (; u->check_begin < u->check_end; u->check_begin++)
         if (!zstd_device_release(u->decoder, u->stream))
             return false;
-    for (unsigned i = 0; i < u->check_count; i++) {
+    for (unsigned i = 0; i < ZSTD_HASHED; i++) {
         struct check *c = &u->checks[i];
 
         if (c->count > 0 &&

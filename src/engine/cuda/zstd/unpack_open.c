@@ -48,6 +48,7 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
         return false;
     options.memory = memory_for_decoder(free);
     options.window = choose_window(&u->setup, options.memory);
+    options.keep = u->setup.check ? ZSTD_KEPT : 0;
     u->window = options.window;
     if (u->setup.window != UINT64_MAX && u->setup.window > u->window) {
         snprintf(reason, ENGINE_REASON_MAX, "the window of the frame is too large for a GPU");

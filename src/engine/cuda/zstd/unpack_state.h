@@ -48,7 +48,7 @@ struct check {
     struct zstd_hash_job *jobs; /* likewise */
     unsigned char *device;      /* both, on the device */
     uint64_t *frames;           /* their offsets in the input */
-    cudaStream_t stream;        /* of the batch */
+    cudaStream_t stream;        /* one of u->hash_streams */
     cudaEvent_t begun, hashed;
     cudaEvent_t done; /* and the batch is reduced */
 };
@@ -84,11 +84,11 @@ struct engine_unpacker {
     unsigned next_mirror;
     cudaEvent_t base; /* in the stream's past, at base_time */
     uint64_t base_time;
-    /* Batches that were taken, and are not released; their numbers go on. Without checksums to be
-       verified there is no memory for them. */
-    struct check checks[ZSTD_SLOTS_MAX];
-    unsigned check_count;
+    /* Batches that were taken, and are not released; their numbers go on. */
+    struct check checks[ZSTD_HASHED];
+    bool verifies; /* there is memory to verify them */
     uint64_t check_begin, check_end;
+    cudaStream_t hash_streams[ZSTD_HASH_STREAMS];
     struct pinned_piece checks_memory;
     unsigned char *checks_device;
     cudaEvent_t reduced; /* in `stream`: a batch is, and its content has come back */
@@ -142,7 +142,10 @@ void unpack_checks_close(struct engine_unpacker *u);
    then in u->on_device. The functions return false when the device failed. */
 bool unpack_checks_begin(struct engine_unpacker *u);
 
-/* All else that reads the held batch is queued: it is to be released when it can be. */
+/* Whether there is room to verify another batch. */
+bool unpack_checks_have_room(const struct engine_unpacker *u);
+
+/* All else that reads the held batch is queued: it is left, and to be released when it can be. */
 bool unpack_checks_end(struct engine_unpacker *u);
 
 /* Releases batches that are verified, and notes what is wrong with them. */
