@@ -73,7 +73,7 @@ struct sample_cell sample_suggest(const struct sample *s, enum element_type type
                                   unsigned widen)
 {
     const double n = (double)s->numbers, place = q * (n - 1);
-    struct sample_cell cell = {order_least(type), order_greatest(type), false, false};
+    struct sample_cell cell = {order_least(type), order_greatest(type)};
     double margin, low, high;
 
     if (s->numbers == 0)
@@ -82,13 +82,48 @@ struct sample_cell sample_suggest(const struct sample *s, enum element_type type
     margin = ldexp(STANDARD_ERRORS * margin * n + 2, (int)widen);
     low = floor(place - margin);
     high = ceil(place + margin);
-    if (low > 0) {
+    if (low > 0)
         cell.low = s->sorted[(size_t)low];
-        cell.low_often = cell.low == s->sorted[(size_t)low + 1];
-    }
-    if (high < n - 1) {
+    if (high < n - 1)
         cell.high = s->sorted[(size_t)high];
-        cell.high_often = cell.high == s->sorted[(size_t)high - 1];
-    }
     return cell;
+}
+
+/* How many numbers of the sample are less than the key. */
+static size_t below(const struct sample *s, uint64_t key)
+{
+    size_t low = 0, high = s->numbers;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (s->sorted[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool sample_often(const struct sample *s, struct sample_cell cell, size_t often, uint64_t *key)
+{
+    for (size_t i = below(s, cell.low); i + often <= s->numbers && s->sorted[i] <= cell.high; i++) {
+        if (s->sorted[i] == s->sorted[i + often - 1]) {
+            *key = s->sorted[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t sample_rare(const struct sample *s, struct sample_cell cell, size_t often)
+{
+    size_t rare = 0, end;
+
+    for (size_t i = below(s, cell.low); i < s->numbers && s->sorted[i] <= cell.high; i = end) {
+        for (end = i + 1; end < s->numbers && s->sorted[end] == s->sorted[i];)
+            end++;
+        rare += end - i < often ? end - i : 0;
+    }
+    return rare;
 }

@@ -23,7 +23,6 @@ struct sample {
 /* A cell of keys, both of its ends included. */
 struct sample_cell {
     uint64_t low, high;
-    bool low_often, high_often; /* the end itself occurs often */
 };
 
 /* Takes `count` runs in the order of the input, of `length` elements each, in the machine's byte
@@ -36,5 +35,12 @@ void sample_free(struct sample *s);
    numbers in the sample it is all there is. */
 struct sample_cell sample_suggest(const struct sample *s, enum element_type type, double q,
                                   unsigned widen);
+
+/* The first key of the cell that the sample has at least `often` times, which is not 0. False if
+   there is none. */
+bool sample_often(const struct sample *s, struct sample_cell cell, size_t often, uint64_t *key);
+
+/* How many numbers of the sample are in the cell, and have keys that it has less often. */
+size_t sample_rare(const struct sample *s, struct sample_cell cell, size_t often);
 
 #endif

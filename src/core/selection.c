@@ -29,6 +29,16 @@
 #define FINE_BITS_MOST 16
 #define FINE_CELLS 4
 
+/* A key that is so large a part of the sample, or larger, is a cell of its own: counting it takes
+   less than keeping its elements. Where those that would be kept take more than half of their room,
+   each key that the sample has so many times is one. */
+#define OFTEN_PART 256
+#define OFTEN_MIN 16
+
+/* The most cells that come of one that is asked for, without those of such keys: its ends, what is
+   between them, and what lies behind. */
+#define CELLS_EACH 4
+
 /* Cells that a sample has suggested, and that were wrong, before one is taken that is known to be
    right. */
 #define TRIES_MAX 2
@@ -48,6 +58,7 @@ struct wanted {
 
 /* Two of each quantile. */
 #define WANTED_MAX (2 * SELECTION_QUANTILES_MAX)
+_Static_assert(TALLY_CELLS_MAX > CELLS_EACH * WANTED_MAX, "room for the cells of all");
 
 struct selection {
     const struct quantile *quantiles;
@@ -151,11 +162,17 @@ static struct sample_cell suggest(const struct selection *s, unsigned quantile)
  * Plans.
  */
 
+/* A cell that is asked for. */
+struct asked {
+    struct sample_cell keys;
+    bool low_apart, high_apart; /* its ends are cells of their own */
+};
+
 static int compare_cells(const void *a, const void *b)
 {
-    const struct sample_cell *x = a, *y = b;
+    const struct asked *x = a, *y = b;
 
-    return (x->low > y->low) - (x->low < y->low);
+    return (x->keys.low > y->keys.low) - (x->keys.low < y->keys.low);
 }
 
 /* Begins a cell with this key, if none begins there yet. `keep` says whether it is kept. */
@@ -173,45 +190,79 @@ static void add_behind(struct tally_plan *plan, uint64_t key)
         add_first(plan, key + 1, false);
 }
 
-/* Adds a cell: its ends are cells of their own where they occur often, and what is of one key is
-   not kept. */
-static void add_cell(struct tally_plan *plan, const struct sample_cell *cell)
+/* Finds the next key that is to be a cell of its own: the first one of those from `from` on up to
+   the end of the cell, in which there are any. If there is none, *key is that end. */
+static bool find_apart(const struct selection *s, const struct asked *cell, uint64_t from,
+                       size_t often, uint64_t *key)
 {
-    const bool low_apart = cell->low == cell->high || cell->low_often;
-    uint64_t low = cell->low, high = cell->high; /* of what is kept */
+    const struct sample_cell rest = {from, cell->keys.high};
 
-    if (low_apart)
-        add_first(plan, low, false);
-    if (!low_apart || low < high) {
-        low += low_apart;
-        if (low < high && cell->high_often)
-            high--;
-        add_first(plan, low, low < high);
-        if (high < cell->high)
-            add_first(plan, high + 1, false);
-    }
-    add_behind(plan, cell->high);
+    *key = from;
+    if (from == rest.high || (from == cell->keys.low && cell->low_apart))
+        return true;
+    if (often > 0 && sample_often(&s->sample, rest, often, key))
+        return true;
+    *key = rest.high;
+    return cell->high_apart;
+}
+
+/* Adds a cell, to be kept but for keys that are cells of their own. Behind those that occur so
+   often there are to be `most` cells in the plan at most. */
+static void add_cell(struct selection *s, const struct asked *cell, size_t often, unsigned most)
+{
+    struct tally_plan *plan = &s->cells;
+    uint64_t from = cell->keys.low, key;
+
+    do {
+        /* A gap, the key, and what may follow: a gap, the end, and what lies behind. */
+        const bool room = plan->cells + 5 <= most;
+        const bool apart = find_apart(s, cell, from, room ? often : 0, &key);
+
+        if (from < key)
+            add_first(plan, from, !apart || key - from > 1);
+        if (apart)
+            add_first(plan, key, false);
+        from = key + 1;
+    } while (key < cell->keys.high);
+    add_behind(plan, cell->keys.high);
+}
+
+/* How often a key is in the sample that is to be a cell of its own. */
+static size_t often_enough(const struct selection *s, const struct asked *cells, unsigned count)
+{
+    const double numbers = (double)s->sample.numbers;
+    double kept = 0;
+    size_t often = s->sample.numbers / OFTEN_PART;
+
+    often = often > OFTEN_MIN ? often : OFTEN_MIN;
+    for (unsigned i = 0; i < count; i++)
+        kept += (double)sample_rare(&s->sample, cells[i].keys, often);
+    if (kept / numbers * (double)s->elements > (double)(KEPT_BYTES / element_size(s->type)) / 2)
+        often = OFTEN_MIN;
+    return often;
 }
 
 /* Makes the plan of cells that overlap nowhere, and of all else. */
-static void plan_cells(struct selection *s, struct sample_cell *cells, unsigned count)
+static void plan_cells(struct selection *s, struct asked *cells, unsigned count)
 {
     struct tally_plan *plan = &s->cells;
     unsigned last = 0;
+    size_t often;
 
     qsort(cells, count, sizeof *cells, compare_cells);
     for (unsigned i = 1; i < count; i++) {
-        if (cells[i].low > cells[last].high) {
+        if (cells[i].keys.low > cells[last].keys.high) {
             cells[++last] = cells[i];
-        } else if (cells[i].high > cells[last].high) {
-            cells[last].high = cells[i].high;
-            cells[last].high_often = cells[i].high_often;
+        } else if (cells[i].keys.high > cells[last].keys.high) {
+            cells[last].keys.high = cells[i].keys.high;
+            cells[last].high_apart = cells[i].high_apart;
         }
     }
+    often = often_enough(s, cells, last + 1);
     *plan = (struct tally_plan){.kind = TALLY_CELLS, .type = s->type};
     add_first(plan, order_least(s->type), false);
     for (unsigned i = 0; i <= last; i++)
-        add_cell(plan, &cells[i]);
+        add_cell(s, &cells[i], often, TALLY_CELLS_MAX - CELLS_EACH * (last - i));
     for (unsigned i = 0; i < plan->cells; i++)
         plan->kept_cells += plan->keep[i];
     plan->fine_bits = FINE_BITS;
@@ -223,12 +274,12 @@ static void plan_cells(struct selection *s, struct sample_cell *cells, unsigned 
 /* The cells of the first reading. */
 static void plan_first_cells(struct selection *s)
 {
-    struct sample_cell cells[SELECTION_QUANTILES_MAX] = {{.low = 0}};
+    struct asked cells[SELECTION_QUANTILES_MAX] = {{.low_apart = false}};
     unsigned count = 0;
 
     for (unsigned i = 0; i < s->quantile_count; i++)
         if (!is_extreme(&s->quantiles[i]))
-            cells[count++] = suggest(s, i);
+            cells[count++].keys = suggest(s, i);
     plan_cells(s, cells, count);
 }
 
@@ -236,25 +287,26 @@ static void plan_first_cells(struct selection *s)
    where they rather are. */
 static void plan_next_cells(struct selection *s)
 {
-    struct sample_cell cells[WANTED_MAX] = {{.low = 0}};
+    struct asked cells[WANTED_MAX] = {{.low_apart = false}};
     unsigned count = 0;
 
     s->tries += s->planned;
     for (unsigned i = 0; i < s->wanted_count; i++) {
         const struct wanted *w = &s->wanted[i];
-        struct sample_cell known = {w->low, w->high, true, true}, cell;
+        struct asked known = {{w->low, w->high}, true, true};
+        struct sample_cell cell;
 
         if (w->low == w->high)
             continue;
         if (!w->certain && s->sample.numbers > 0 && s->tries <= TRIES_MAX) {
             cell = suggest(s, w->quantile);
-            if (cell.low > known.low && cell.low <= known.high) {
-                known.low = cell.low;
-                known.low_often = cell.low_often;
+            if (cell.low > known.keys.low && cell.low <= known.keys.high) {
+                known.keys.low = cell.low;
+                known.low_apart = false;
             }
-            if (cell.high < known.high && cell.high >= known.low) {
-                known.high = cell.high;
-                known.high_often = cell.high_often;
+            if (cell.high < known.keys.high && cell.high >= known.keys.low) {
+                known.keys.high = cell.high;
+                known.high_apart = false;
             }
         }
         cells[count++] = known;
@@ -320,7 +372,7 @@ struct part {
     uint64_t low, high; /* its keys, both included */
     size_t fine;        /* the number of its fine count, where there are any */
     uint64_t count, found;
-    uint64_t *keys;              /* in the end sorted */
+    uint64_t *keys; /* in the end sorted; where there is one alone, it is low and high */
     uint64_t rank_min, rank_max; /* the order statistics that it holds lie between these */
     uint64_t below;              /* of its keys, so many have been left out, all of them less */
 };
@@ -352,7 +404,7 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
         struct part *p = &parts->part[j];
         size_t begin, end;
 
-        for (size_t block = 0; tally_kept(t, block, p->fine, &begin, &end); block++)
+        for (size_t block = 0; p->keys && tally_kept(t, block, p->fine, &begin, &end); block++)
             for (size_t i = begin; i < end; i++)
                 if (!take_key(p, order_key(type, size == sizeof *words ? words[i] : wide[i])))
                     return false;
@@ -363,7 +415,7 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
         for (unsigned j = 0; j < parts->count; j++) {
             struct part *p = &parts->part[j];
 
-            if (key - p->low <= p->high - p->low && !take_key(p, key))
+            if (p->keys && key - p->low <= p->high - p->low && !take_key(p, key))
                 return false;
         }
     }
@@ -371,17 +423,22 @@ static inline bool collect_keys(struct parts *parts, enum element_type type, con
 }
 
 /* Leaves out most keys of a part that cannot be those of its order statistics. Keys of floats near
-   zero stand close together in a part, and then it has many. */
+   zero stand close together in a part, and then it has many; and some occur often. */
 #define DIGIT_BITS 11
 #define SORTED_MAX 4096
 static void thin_out(struct part *p)
 {
-    bool narrower = true;
-
-    while (p->found > SORTED_MAX && narrower) {
+    while (p->found > SORTED_MAX && p->low < p->high) {
         uint64_t counts[1 << DIGIT_BITS] = {0}, rank = p->rank_min - p->below, digit = 0, kept = 0;
+        uint64_t least = p->high, greatest = p->low;
         unsigned shift = 0;
 
+        for (uint64_t i = 0; i < p->found; i++) {
+            least = p->keys[i] < least ? p->keys[i] : least;
+            greatest = p->keys[i] > greatest ? p->keys[i] : greatest;
+        }
+        p->low = least;
+        p->high = greatest;
         while ((p->high - p->low) >> shift >> DIGIT_BITS != 0)
             shift++;
         for (uint64_t i = 0; i < p->found; i++)
@@ -389,8 +446,7 @@ static void thin_out(struct part *p)
         while (rank >= counts[digit])
             rank -= counts[digit++];
         /* Only where they are all in one place. */
-        narrower = shift > 0 && rank + (p->rank_max - p->rank_min) < counts[digit];
-        if (!narrower)
+        if (rank + (p->rank_max - p->rank_min) >= counts[digit])
             break;
         for (uint64_t i = 0; i < p->found; i++)
             if ((p->keys[i] - p->low) >> shift == digit)
@@ -403,6 +459,36 @@ static void thin_out(struct part *p)
     }
 }
 
+/* Whether all elements of a part have one key, which is then *key; where all workers have them in
+   order. That is seen without collecting them, and mostly at the second. */
+static bool is_one_key(const struct part *p, enum element_type type, const struct tally_set *sets,
+                       unsigned workers, uint64_t *key)
+{
+    const size_t size = element_size(type);
+    const char *first = NULL;
+    uint64_t found = 0;
+
+    for (unsigned i = 0; i < workers; i++) {
+        const struct tally *t = &sets[i].tally[0];
+        size_t begin, end;
+
+        for (size_t block = 0; t->place && tally_kept(t, block, p->fine, &begin, &end); block++) {
+            const char *x = (const char *)t->kept + begin * size;
+
+            if (begin == end)
+                continue;
+            first = first ? first : x;
+            if (memcmp(first, x, size) != 0 || memcmp(x, x + size, (end - begin - 1) * size) != 0)
+                return false;
+            found += end - begin;
+        }
+    }
+    if (found != p->count)
+        return false;
+    *key = order_key(type, order_load(type, first));
+    return true;
+}
+
 /* Collects and sorts the elements of all parts. */
 static enum selection_verdict collect(const struct selection *s, const struct tally_set *sets,
                                       unsigned workers, struct parts *parts)
@@ -410,8 +496,15 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
     const size_t size = element_size(s->type);
 
     for (unsigned j = 0; j < parts->count; j++) {
-        parts->part[j].keys = calloc((size_t)parts->part[j].count, sizeof *parts->part[j].keys);
-        if (!parts->part[j].keys)
+        struct part *p = &parts->part[j];
+        uint64_t key;
+
+        if (is_one_key(p, s->type, sets, workers, &key)) {
+            p->low = p->high = key;
+            continue;
+        }
+        p->keys = calloc((size_t)p->count, sizeof *p->keys);
+        if (!p->keys)
             return SELECTION_MEMORY;
     }
     /* What was counted and what was kept differ if the input changed in between. */
@@ -423,9 +516,13 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
         struct part *p = &parts->part[j];
         uint64_t *scratch, *sorted;
 
+        if (!p->keys)
+            continue;
         if (p->found < p->count)
             return SELECTION_CHANGED;
         thin_out(p);
+        if (p->low == p->high)
+            continue;
         scratch = malloc((size_t)p->found * sizeof *scratch);
         if (!scratch)
             return SELECTION_MEMORY;
@@ -513,9 +610,10 @@ enum selection_verdict selection_take_cells(struct selection *s, const struct ta
     for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++) {
         struct wanted *w = &s->wanted[i];
 
-        if (w->collected && parts->part[w->part].keys)
-            w->low = w->high =
-                parts->part[w->part].keys[w->rank_in_part - parts->part[w->part].below];
+        const struct part *p = &parts->part[w->part];
+
+        if (w->collected)
+            w->low = w->high = p->low < p->high ? p->keys[w->rank_in_part - p->below] : p->low;
         w->collected = false;
     }
     for (unsigned j = 0; j < parts->count; j++)

@@ -115,7 +115,22 @@ a.tofile(open("sequence.f32", "wb"))
 a = array.array("d", [(i * 7654321) % n for i in range(n)])
 a.byteswap()
 a.tofile(open("sequence.f64", "wb"))
+# Ties: half are zeros, and their neighbours occur often; p25 and p75 lie at the ends of the zeros.
+import random
+random.seed(1)
+n = 1000001
+a = array.array("f", [-(2 + i % 5 * 1e-7) for i in range(249999)] + [-1.401298464324817e-45] + [0] * 500000 +
+                [1.401298464324817e-45] * 1000 + [0.5 + i % 7 / 128 for i in range(n - 751000)])
+random.shuffle(a)
+a.tofile(open("ties.f32", "wb"))
+a = [sorted(a)[1000 * k] for k in (250, 750, 500, 249, 751, 990, 1)]
+print(*[x if x % 1 else int(x) for x in a], sep="\n", file=open("ties", "w"))
 END
+    for how in -j1 '-j16 --chunk-size=10000'; do
+        # shellcheck disable=SC2086 # words
+        run -q -o q0.25,q0.75,median,q0.249,q0.751,q0.99,q0.001 $how ties.f32
+        is "ties: $how" 0 "$(cat ties)"
+    done
     for how in '-j1 sequence.f32' '-j7 --chunk-size=10000 sequence.f32' '-t >f8 -j3 sequence.f64'; do
         # shellcheck disable=SC2086 # words
         run -q -o median,q0.25,q0.123,p99.9 $how
@@ -125,7 +140,7 @@ END
 999001.998"
     done
 else
-    for how in 1 2 3; do
+    for how in 1 2 3 4 5; do
         skip "a large file, $how" 'no python3'
     done
 fi

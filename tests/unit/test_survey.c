@@ -622,20 +622,98 @@ static void check_surveys(uint64_t runs)
            "some take several readings, and none takes many");
 }
 
-/* With a good sample of ordinary elements one reading is enough nearly always, and little is kept.
+/*
+ * Ties.
  */
+
+/* Elements of which some keys are large parts, next to each other or not, in random order or in
+   their own. Between two such keys there are others, or none. Where one begins is the rank of a
+   quantile, or beside it. */
+static void make_ties(struct survey_case *c)
+{
+    const size_t size = element_size(c->type), step = 20 + below(once_in(2) ? 230 : 40);
+    const uint64_t least = order_least(c->type);
+    uint64_t key = least + below(order_greatest(c->type) - least) / 2;
+    size_t end = 0, rank = 0;
+
+    c->count = 1000 * step + 1;
+    c->data = allocate_exactly(c->count * size);
+    c->kind = "ties";
+    while (rank < c->count) {
+        const bool others = once_in(4); /* neighbours that are rare */
+        const uint64_t mask = (UINT64_C(1) << below(8 * size - 6)) - 1;
+
+        end += 1 + below(once_in(2) ? 10 : 400);
+        if (c->request.quantile_count < QUANTILES_MAX && end < 1000)
+            c->request.quantiles[c->request.quantile_count++] = (struct quantile){end, 1000};
+        for (const size_t last = end * step + below(3) - 1; rank < c->count && rank < last; rank++)
+            data_put_bits(c->type, c->data, rank,
+                          order_bits(c->type, others ? key + (rng_next(&rng) & mask) : key));
+        if (key < order_greatest(c->type) - 2 * (mask + 1))
+            key += 1 + (others ? mask : 0) + (once_in(2) ? 0 : rng_next(&rng) & mask);
+    }
+    for (size_t i = c->count - 1; i > 0 && step % 2 > 0; i--) {
+        unsigned char *x = c->data + i * size, *y = c->data + below(i + 1) * size, z[8];
+
+        memcpy(z, x, size);
+        memcpy(x, y, size);
+        memcpy(y, z, size);
+    }
+}
+
+/* Two keys, one next to the other, between which the median lies. */
+static void make_halves(struct survey_case *c)
+{
+    const uint64_t least = order_least(c->type);
+    const uint64_t key = least + below(order_greatest(c->type) - least);
+
+    c->count = 20000;
+    c->data = allocate_exactly(c->count * element_size(c->type));
+    c->kind = "halves";
+    c->request.quantiles[0] = (struct quantile){5, 10};
+    c->request.quantile_count = 1;
+    for (size_t i = 0; i < c->count; i++)
+        data_put_bits(c->type, c->data, i, order_bits(c->type, key + i % 2));
+}
+
+static void check_ties(void)
+{
+    static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_I32, ELEMENT_U64};
+    struct tap_family quantiles = {0}, histograms = {0};
+    unsigned readings[READINGS_MAX + 1] = {0};
+
+    for (unsigned i = 0; i < 200; i++) {
+        struct survey_case c = {.type = types[below(4)],
+                                .workers = 1 + (unsigned)below(WORKERS_MAX),
+                                .kernels = any_kernels(),
+                                .small_room = once_in(8)};
+
+        c.sample = below(3);
+        if (i % 10 == 0)
+            make_halves(&c);
+        else
+            make_ties(&c);
+        check_case(&c, &quantiles, &histograms, readings);
+        free(c.data);
+    }
+    tap_family_end(&quantiles, "ties: quantiles");
+}
+
+/* With a good sample one reading is enough nearly always, and little is kept: of ordinary elements,
+   and where half of them are zeros, at the ends of which two quantiles may lie. */
 static void check_sample(void)
 {
     enum { COUNT = 1 << 20 };
     static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64};
     struct tap_family one = {0}, few = {0};
 
-    for (size_t t = 0; t < 2; t++) {
-        struct survey_case c = {.type = types[t],
-                                .count = COUNT,
-                                .workers = 1,
-                                .kernels = any_kernels(),
-                                .request = {.quantiles = {{5, 10}}, .quantile_count = 1}};
+    for (size_t t = 0; t < 4; t++) {
+        struct survey_case c = {
+            .type = types[t % 2],
+            .count = COUNT,
+            .workers = 1,
+            .kernels = any_kernels(),
+            .request = {.quantiles = {{5, 10}, {1, 4}, {3, 4}}, .quantile_count = t < 2 ? 1 : 3}};
         struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
         struct selection_runs runs = survey_runs(s);
         const size_t size = element_size(c.type);
@@ -645,6 +723,9 @@ static void check_sample(void)
 
         c.data = allocate_exactly(COUNT * size);
         data_fill(DATA_NORMAL, c.type, c.data, COUNT, 1);
+        for (size_t i = 0; i < COUNT && t >= 2; i++)
+            if (once_in(2))
+                memset(c.data + i * size, 0, size);
         for (size_t i = 0; i < runs.count; i++)
             memcpy(elements + i * runs.length * size,
                    c.data + (COUNT - runs.length) / runs.count * i * size, runs.length * size);
@@ -799,6 +880,7 @@ int main(void)
     check_integer_keys();
     check_sample();
     check_change();
+    check_ties();
     check_surveys(from_environment("STRESS_RUNS", RUNS));
     return tap_done();
 }
