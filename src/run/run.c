@@ -17,7 +17,7 @@
 
 /* The most that CPU workers have in place, all together: it counts as memory of the process. A
    feeder beside them has two windows, too. */
-#define CPU_IN_PLACE_MAX ((size_t)96 << 20)
+#define CPU_IN_PLACE_MAX ((size_t)512 << 20)
 
 /* Workers of a file most of which is not cached: they wait more than they work. Disks want several
    requests at a time, but not many: O_DIRECT by 2, 4, 8 and 16 of them 4.0, 4.2, 3.8 and 3.6 GB/s
