@@ -231,13 +231,14 @@ static void add_cell(struct selection *s, const struct asked *cell, size_t often
 static size_t often_enough(const struct selection *s, const struct asked *cells, unsigned count)
 {
     const double numbers = (double)s->sample.numbers;
+    const size_t half = KEPT_BYTES / element_size(s->type) / 2;
     double kept = 0;
     size_t often = s->sample.numbers / OFTEN_PART;
 
     often = often > OFTEN_MIN ? often : OFTEN_MIN;
     for (unsigned i = 0; i < count; i++)
         kept += (double)sample_rare(&s->sample, cells[i].keys, often);
-    if (kept / numbers * (double)s->elements > (double)(KEPT_BYTES / element_size(s->type)) / 2)
+    if (kept / numbers * (double)s->elements > (double)half)
         often = OFTEN_MIN;
     return often;
 }
