@@ -46,9 +46,23 @@ static void must(cudaError_t error)
     }
 }
 
+/* Output that is left and read late: the batches of it, and the streams that read them. */
+#    define LATE_MAX 64
+#    define READERS 3
+struct late {
+    cudaStream_t readers[READERS];
+    struct {
+        uint64_t position, size;
+        unsigned char *to;
+    } batches[LATE_MAX];
+    uint64_t left, released; /* their numbers */
+    unsigned waits;
+};
+
 /* What came of a decoding. */
 struct outcome {
     bool good;
+    struct late *late;    /* NULL: a batch is read and released as soon as it is taken */
     unsigned char *bytes; /* NULL: they are not wanted */
     size_t size, capacity;
     double seconds;
@@ -56,12 +70,73 @@ struct outcome {
     struct zstd_device_output times; /* summed up */
 };
 
+static void must_do(const struct zstd_device *d, bool done)
+{
+    if (!done) {
+        printf("Bail out! a batch cannot be left or released: %s\n", zstd_device_error(d));
+        exit(1);
+    }
+}
+
+/* Reads the oldest batch that is left, slowly, and releases it: behind that, or, every fourth one,
+   once it is done. */
+static void release_late(struct zstd_device *d, struct late *l)
+{
+    const uint64_t oldest = l->released++, position = l->batches[oldest % LATE_MAX].position;
+    const uint64_t size = l->batches[oldest % LATE_MAX].size;
+    unsigned char *to = l->batches[oldest % LATE_MAX].to;
+    cudaStream_t stream = l->readers[oldest % READERS];
+
+    for (uint64_t done = 0, piece; done < size; done += piece) {
+        const unsigned char *from = zstd_device_bytes(d, position + done, &piece);
+
+        piece = piece < size - done ? piece : size - done;
+        for (unsigned i = 0; i < 100; i++)
+            must(cudaMemcpyAsync(to + done, from, 1, cudaMemcpyDeviceToHost, stream));
+        must(cudaMemcpyAsync(to + done, from, piece, cudaMemcpyDeviceToHost, stream));
+    }
+    if (oldest % 4 == 0)
+        must(cudaStreamSynchronize(stream));
+    must_do(d, zstd_device_release(d, oldest % 4 == 0 ? NULL : stream));
+}
+
+/* Takes the oldest batch and leaves it. Others are read when there is no room for any more, as far
+   as can be told by the time that it takes. */
+static bool take_late(struct zstd_device *d, struct outcome *o)
+{
+    struct late *l = o->late;
+    struct zstd_device_output out;
+    bool none;
+
+    while (!zstd_device_ready(d) && zstd_device_under_way(d) > 0 && !zstd_device_failed(d))
+        if (l->released < l->left && ++l->waits % 200 == 0)
+            release_late(d, l);
+    if (l->left - l->released == LATE_MAX)
+        release_late(d, l);
+    if (!zstd_device_take(d, &out, &none)) {
+        o->good = o->good && none;
+        return false;
+    }
+    o->good = o->good && !out.refused && out.size <= o->capacity - o->size;
+    if (!o->good)
+        return false;
+    l->batches[l->left % LATE_MAX].position = out.position;
+    l->batches[l->left % LATE_MAX].size = out.size;
+    l->batches[l->left++ % LATE_MAX].to = o->bytes + o->size;
+    o->size += out.size;
+    o->batches++;
+    must_do(d, zstd_device_leave(d));
+    return true;
+}
+
 /* Takes the oldest batch, copies its bytes where they are wanted, and releases it. */
 static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
 {
     struct zstd_device_output out;
     bool none;
 
+    if (o->late)
+        return take_late(d, o);
     if (!zstd_device_take(d, &out, &none)) {
         if (!none)
             o->good = false;
@@ -144,6 +219,8 @@ static void decode(struct zstd_device *d, uint64_t position, const unsigned char
 
         while (take(d, o, stream))
             ;
+        while (o->late && o->late->released < o->late->left)
+            release_late(d, o->late);
         if (!good) {
             o->good = false;
             o->size = kept;
@@ -171,11 +248,13 @@ static struct zstd_device *open_device(size_t memory, uint64_t window, size_t ba
  */
 
 #    ifdef TEST_EMULATED
+#        define EMULATED true
 #        define RUNS 4
 #        define SIZE_BITS 19
 #        define BATCH ((size_t)32 << 10)
 #        define LONG ((size_t)7 << 20)
 #    else
+#        define EMULATED false
 #        define RUNS 10
 #        define SIZE_BITS 22
 #        define BATCH ((size_t)1 << 20)
@@ -298,6 +377,51 @@ static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed
     }
     tap_family_end(&family, "the ring goes round");
     zstd_device_close(d);
+}
+
+/* The same in a ring as small as can be, or with output kept beside it, where batches are read and
+   released as late as there is room for. */
+static void check_late(unsigned char *pinned, cudaStream_t stream, uint64_t seed)
+{
+    static const unsigned kinds[] = {5, 8};
+    struct tap_family family = {0};
+
+    for (unsigned i = 0; i < 2 * sizeof kinds / sizeof *kinds; i++) {
+        const unsigned kind = kinds[i / 2], keep = i % 2 ? 4 : 0;
+        const struct sample_settings settings = {
+            .level = 5, .window_log = 17, .frame = (size_t)i % 3 * 50000};
+        struct zstd_device_options options = {.memory = keep > 0 ? (size_t)2 << 30 : BATCH,
+                                              .window = (uint64_t)128 << 10,
+                                              .batch = BATCH,
+                                              .keep = keep};
+        unsigned char *plain = need(malloc(LONG)), *compressed;
+        struct late late = {.waits = 0};
+        struct outcome o = {.bytes = need(malloc(LONG)), .capacity = LONG, .late = &late};
+        char reason[ENGINE_REASON_MAX];
+        struct zstd_device *d;
+        size_t size;
+
+        while (!(d = zstd_device_open(&options, reason)))
+            options.memory += options.memory / 8;
+        for (unsigned k = 0; k < READERS; k++)
+            must(cudaStreamCreateWithFlags(&late.readers[k], cudaStreamNonBlocking));
+        sample_fill(kind, plain, LONG, seed + i);
+        compressed = need(sample_compress(plain, LONG, &settings, &size));
+        if (size > ROOM)
+            abort();
+        memcpy(pinned, compressed, size);
+        decode(d, seed + i, pinned, size, (size_t)1 << 20, NULL, false, stream, &o);
+        for (unsigned k = 0; k < READERS; k++)
+            must(cudaStreamDestroy(late.readers[k]));
+        tap_case(&family, o.good && o.size == LONG && memcmp(o.bytes, plain, LONG) == 0,
+                 "%s, %u kept: %s, %zu bytes, or others", sample_kind_name(kind), keep,
+                 o.good ? "taken" : "refused", o.size);
+        zstd_device_close(d);
+        free(o.bytes);
+        free(plain);
+        free(compressed);
+    }
+    tap_family_end(&family, "output that is left stays until it is released");
 }
 
 static void check_window(struct zstd_device *d, unsigned char *pinned, cudaStream_t stream)
@@ -504,6 +628,8 @@ int main(int argc, char **argv)
     check_damaged(d, pinned, stream, runs * 10, seed);
     check_window(d, pinned, stream);
     check_long(pinned, stream, seed);
+    if (EMULATED)
+        check_late(pinned, stream, seed);
     zstd_device_close(d);
     must(cudaFreeHost(pinned));
     must(cudaStreamDestroy(stream));
