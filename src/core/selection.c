@@ -610,7 +610,6 @@ enum selection_verdict selection_take_cells(struct selection *s, const struct ta
         verdict = collect(s, sets, workers, parts);
     for (unsigned i = 0; i < s->wanted_count && verdict == SELECTION_TAKEN; i++) {
         struct wanted *w = &s->wanted[i];
-
         const struct part *p = &parts->part[w->part];
 
         if (w->collected)

@@ -16,7 +16,6 @@
 
 bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
-    u->verifies = true;
     if (!pinned_piece_open(&u->checks_memory, u->arena,
                            align_up(ZSTD_HASHED * CHECK_ROOM, mapping_page()), reason) ||
         !cuda_check(cudaMalloc((void **)&u->checks_device, ZSTD_HASHED * CHECK_ROOM),
@@ -116,7 +115,7 @@ static bool write_jobs(struct engine_unpacker *u, struct check *c)
 
 bool unpack_checks_have_room(const struct engine_unpacker *u)
 {
-    return !u->verifies || u->check_end - u->check_begin < ZSTD_HASHED;
+    return u->check_end - u->check_begin < ZSTD_HASHED;
 }
 
 bool unpack_checks_begin(struct engine_unpacker *u)

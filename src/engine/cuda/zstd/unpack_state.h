@@ -86,7 +86,6 @@ struct engine_unpacker {
     uint64_t base_time;
     /* Batches that were taken, and are not released; their numbers go on. */
     struct check checks[ZSTD_HASHED];
-    bool verifies; /* there is memory to verify them */
     uint64_t check_begin, check_end;
     cudaStream_t hash_streams[ZSTD_HASH_STREAMS];
     struct pinned_piece checks_memory;
