@@ -270,6 +270,12 @@ struct engine {
     size_t in_place_bytes; /* of a chunk to take in place, likewise */
     unsigned in_use; /* chunks that a worker may still be reading when it has given a buffer */
 
+    /* Lets the devices that are needed be seen, and no others: to be called before open, and before
+       there are other threads, since it changes the environment, which these may be reading. False
+       with a reason when some cannot be had; open is then not to be called. NULL: there is nothing
+       to choose. */
+    bool (*choose)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
+
     /* Makes the engine ready. NULL with a reason when it cannot be used here. */
     struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_state *);

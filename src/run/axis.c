@@ -330,7 +330,8 @@ bool axis_open_gpu(const struct session_options *options, struct engine_state **
     *gpu = NULL;
     if (options->device != DEVICE_GPU)
         return true;
-    *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);
+    if (!engine_get(ENGINE_CUDA)->choose || engine_get(ENGINE_CUDA)->choose(&needs, reason))
+        *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);
     if (!*gpu)
         message_error(EXIT_NO_GPU, "no usable GPU: %s", reason);
     return *gpu;

@@ -28,12 +28,24 @@ void gpu_init(struct gpu *g, const struct engine_needs *needs)
     mutex_init(&g->mutex);
 }
 
+void gpu_choose(struct gpu *g)
+{
+    const struct engine *cuda = engine_get(ENGINE_CUDA);
+
+    if (cuda->choose)
+        (void)cuda->choose(&g->needs, g->unusable);
+}
+
 void gpu_open_now(struct gpu *g)
 {
     char reason[ENGINE_REASON_MAX] = "";
     uint64_t begun = clock_now(), now;
-    struct engine_state *engine = engine_get(ENGINE_CUDA)->open(&g->needs, reason);
+    struct engine_state *engine = NULL;
 
+    if (g->unusable[0])
+        memcpy(reason, g->unusable, sizeof reason);
+    else
+        engine = engine_get(ENGINE_CUDA)->open(&g->needs, reason);
     now = clock_now();
     lock(g);
     g->opened_at = now;

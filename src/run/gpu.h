@@ -2,7 +2,7 @@
  * The GPU engine of a session: opened at once or in the background, by a thread that nobody waits
  * for; and given up when it fails.
  *
- * All functions but gpu_open_now and gpu_close may be called from any thread.
+ * All functions but gpu_choose, gpu_open_now and gpu_close may be called from any thread.
  */
 #ifndef GPUREDUCE_RUN_GPU_H
 #define GPUREDUCE_RUN_GPU_H
@@ -17,7 +17,8 @@
 MUTEX_ROLE(gpu_role);
 
 struct gpu {
-    struct engine_needs needs; /* fixed once gpu_init has set it */
+    struct engine_needs needs;        /* fixed once gpu_init has set it */
+    char unusable[ENGINE_REASON_MAX]; /* why it cannot be opened; gpu_choose alone sets it */
 
     struct mutex mutex;
     enum gpu_state state GUARDED_BY(gpu_role);
@@ -29,6 +30,10 @@ struct gpu {
 
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);
+
+/* Chooses the GPUs. To be called before they are opened, and before there are other threads: see
+   engine.h. Where some cannot be had, opening fails. */
+void gpu_choose(struct gpu *g);
 
 /* Opens the engine, and waits for that. */
 void gpu_open_now(struct gpu *g);

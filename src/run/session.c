@@ -101,6 +101,8 @@ static bool prepare(struct session *session)
 
     needs.workers = feeder_count(session);
     gpu_init(&session->gpu, &needs);
+    if (options->device != DEVICE_CPU)
+        gpu_choose(&session->gpu);
     session->workers =
         aligned_alloc(WORKER_ALIGNMENT, (cpu_worker_count(session) + feeder_count(session)) *
                                             sizeof *session->workers);

@@ -9,11 +9,6 @@
 
 least_chunk=12
 
-: "${SHIM:=./tests/lib/shim.so}"
-case $SHIM in
-/*) ;;
-*) SHIM=${program%/src/*}/tests/lib/shim.so ;;
-esac
 ops=sum,mean,min,max,argmin,argmax,count,nan,inf
 
 # Such as those of make: what the program opens is to have the next number.
@@ -468,8 +463,7 @@ preload() {
     command="$settings gpureduce $*"
     # The inner shell keeps the outer one's remarks about a signal out of ./err.
     # shellcheck disable=SC2086 # several words
-    sh -c 'exec "$@" >out 2>err' sh timeout "$hang" env LD_PRELOAD="$SHIM" \
-        ASAN_OPTIONS=verify_asan_link_order=0 $settings "$program" "$@"
+    sh -c 'exec "$@" >out 2>err' sh timeout "$hang" env $preload $settings "$program" "$@"
     status=$?
 }
 rm -f mark
@@ -485,7 +479,7 @@ for seed in 1 2 3 4; do
         preload "FAULT_SHORT=$seed" -q -j 3 -o "$ops" "$file"
         is "$file: short reads, $seed" 0 "$(wanted "$file")"
     done
-    shell "cat large | LD_PRELOAD='$SHIM' ASAN_OPTIONS=verify_asan_link_order=0 FAULT_SHORT=$seed \
+    shell "cat large | $preload FAULT_SHORT=$seed \
         '$program' -q -j 3 -o $ops"
     is "a pipe: short reads, $seed" 0 "$expected"
 done

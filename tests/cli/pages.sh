@@ -8,11 +8,6 @@
 
 least_chunk=12
 
-: "${SHIM:=./tests/lib/shim.so}"
-case $SHIM in
-/*) ;;
-*) SHIM=${program%/src/*}/tests/lib/shim.so ;;
-esac
 ops=sum,mean,min,max,argmin,argmax,count,nan,inf
 
 # paged BYTES ARGUMENT...: a run with pages of so many bytes.
@@ -22,7 +17,7 @@ paged() {
     vary
     command="FAULT_PAGE=$page gpureduce $*"
     # shellcheck disable=SC2086 # none, or several words
-    env LD_PRELOAD="$SHIM" ASAN_OPTIONS=verify_asan_link_order=0 FAULT_PAGE="$page" FAULT_MARK=mark \
+    env $preload FAULT_PAGE="$page" FAULT_MARK=mark \
         "$program" $CHECK_OPTIONS "$@" >out 2>err
     status=$?
 }

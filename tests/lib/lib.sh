@@ -31,6 +31,10 @@ esac
 # The program itself, for tests that look into it or stand between it and the system. GPUREDUCE is
 # what to run, which may be more.
 program=$GPUREDUCE
+# tests/lib/shim.c, to be preloaded, where it was built: settings for env.
+SHIM=${SHIM:-${program%/src/*}/tests/lib/shim.so}
+# shellcheck disable=SC2034 # used by the scripts
+preload="LD_PRELOAD=$SHIM ASAN_OPTIONS=verify_asan_link_order=0"
 # The start of the sanitizer that the program was built with. Sanitizers look at how memory and
 # threads are used, and slow all else down: where a script tries the same code again and again, it
 # takes a choice then.

@@ -10,10 +10,13 @@
  *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
  *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
+ *   FAULT_SETENV=1       setenv ends the process where it has several threads: another one's getenv
+ *                        could be looking at what it moves
  *
  * What the process starts itself is left alone.
  */
 #define _GNU_SOURCE /* RTLD_NEXT, environ */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +55,7 @@ static int (*next_madvise)(void *, size_t, int);
 static ssize_t (*next_read)(int, void *, size_t);
 static ssize_t (*next_pread64)(int, void *, size_t, off64_t);
 static long (*next_sysconf)(int);
+static int (*next_setenv)(const char *, const char *, int);
 
 /* Until these are known, and to learn them, memory comes from here. */
 static _Alignas(64) unsigned char early[1 << 16];
@@ -61,7 +65,7 @@ static _Atomic unsigned long allocations, calls, short_reads;
 
 /* From the environment; counts are 0 for none. */
 static unsigned long fault_allocation, fault_call, fault_page;
-static int all_from_there, reads_short;
+static int all_from_there, reads_short, watch_setenv;
 static char *mark, *command;
 
 /* Takes a variable out of the environment; its text stays where it is. NULL where it is not set. */
@@ -93,6 +97,7 @@ __attribute__((constructor)) static void find(void)
     FIND(read);
     FIND(pread64);
     FIND(sysconf);
+    FIND(setenv);
     FIND(malloc);
 
     mark = take("FAULT_MARK");
@@ -107,6 +112,7 @@ __attribute__((constructor)) static void find(void)
     fault_allocation = text ? strtoul(text, NULL, 10) : 0;
     text = take("FAULT_PAGE");
     fault_page = text ? strtoul(text, NULL, 10) : 0;
+    watch_setenv = take("FAULT_SETENV") != NULL;
     unsetenv("LD_PRELOAD");
 }
 
@@ -262,6 +268,32 @@ long sysconf(int name)
         return next_sysconf(name);
     make_mark();
     return (long)fault_page;
+}
+
+/* How many threads the process has. */
+static unsigned thread_count(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned count = 0;
+
+    for (struct dirent *task; tasks && (task = readdir(tasks));)
+        count += task->d_name[0] != '.';
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+int setenv(const char *name, const char *value, int replace)
+{
+    static const char line[] = "setenv beside other threads\n";
+
+    if (!next_setenv)
+        FIND(setenv);
+    if (watch_setenv && thread_count() > 1) {
+        (void)!write(STDERR_FILENO, line, sizeof line - 1);
+        abort();
+    }
+    return next_setenv(name, value, replace);
 }
 
 /*

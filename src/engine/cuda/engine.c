@@ -52,12 +52,13 @@ static bool append(char *list, size_t size, const char *entry, size_t length)
 
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
    Numbers count in what the user made visible, where the user did. */
-static bool restrict_devices(const int *devices, unsigned count, char reason[ENGINE_REASON_MAX])
+static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX])
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const int *devices = needs->devices;
     char list[1024] = "";
 
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < needs->device_count; i++) {
         char number[16];
         const char *entry = number;
         size_t length = (size_t)snprintf(number, sizeof number, "%d", devices[i]);
@@ -86,6 +87,8 @@ static bool restrict_devices(const int *devices, unsigned count, char reason[ENG
         }
     }
     setenv("CUDA_VISIBLE_DEVICES", list, 1);
+    /* Batches of zstd wait for each other where streams share a connection. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     return true;
 }
 
@@ -133,8 +136,7 @@ static bool find_devices(const struct engine_needs *needs, char reason[ENGINE_RE
 {
     int visible = 0;
 
-    if (!restrict_devices(needs->devices, needs->device_count, reason) ||
-        !cuda_check(cudaGetDeviceCount(&visible), "looking for a GPU", reason))
+    if (!cuda_check(cudaGetDeviceCount(&visible), "looking for a GPU", reason))
         return false;
     if ((unsigned)visible < needs->device_count) {
         /* The runtime stops counting at the first number that is not there. */
@@ -182,9 +184,6 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
     struct engine_state *engine;
     bool ok;
 
-    /* Batches of zstd wait for each other where streams share a connection. The runtime reads this
-       when it begins. */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (!find_devices(needs, reason))
         return NULL;
     engine = calloc(1, sizeof *engine);
@@ -280,6 +279,7 @@ const struct engine engine_cuda = {
     .chunk_bytes = CHUNK_BYTES,
     .in_place_bytes = IN_PLACE_BYTES,
     .in_use = FEEDER_SLOTS - 1,
+    .choose = cuda_choose,
     .open = cuda_open,
     .close = cuda_close,
     .finds = cuda_finds,
