@@ -28,7 +28,7 @@ library_sources += \
 	src/engine/cpu/kernels_portable.c \
 	src/engine/cpu/reducer.c \
 	src/engine/cpu/reducer_spread.c \
-	src/engine/cpu/simd.h src/engine/cpu/simd_avx512.h \
+	src/engine/cpu/simd.h src/engine/cpu/simd_avx2.h src/engine/cpu/simd_avx512.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
 	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
 	src/engine/cpu/slices_integer.c src/engine/cpu/slices_integer.h \
