@@ -134,19 +134,10 @@ struct block32 {
     vecd constant[2]; /* PASS_EXTRACT: the extraction constants */
 };
 
-/* `half` chooses two of the four sums. */
-INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum pass32 pass,
-                          int half)
+/* Takes the values of a vector into two sums, which `half` chooses. */
+INLINE_TARGET void take_values32(struct block32 *b, vec a, enum pass32 pass, int half)
 {
-    const vec minus_one = v_set1(UINT32_MAX);
-
-    b->extremes.max_s = v_max_s(b->extremes.max_s, a);
-    b->extremes.max_u = v_max_u(b->extremes.max_u, a);
-    b->extremes.min_u = v_min_u(b->extremes.min_u, a);
     if (pass == PASS_ADD) {
-        /* Twice the bits drops the sign; less one, zero becomes the greatest of all. */
-        if (!always_fits(type))
-            b->least = v_min_u(b->least, v_add(v_add(a, a), minus_one));
         b->sum[2 * half] = d_add(b->sum[2 * half], v_low(a));
         b->sum[2 * half + 1] = d_add(b->sum[2 * half + 1], v_high(a));
     } else if (pass == PASS_EXTRACT) {
@@ -157,12 +148,103 @@ INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum
     }
 }
 
+INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum pass32 pass,
+                          int half)
+{
+    b->extremes.max_s = v_max_s(b->extremes.max_s, a);
+    b->extremes.max_u = v_max_u(b->extremes.max_u, a);
+    b->extremes.min_u = v_min_u(b->extremes.min_u, a);
+    /* Twice the bits drops the sign; less one, zero becomes the greatest of all. */
+    if (pass == PASS_ADD && !always_fits(type))
+        b->least = v_min_u(b->least, v_add(v_add(a, a), v_set1(UINT32_MAX)));
+    take_values32(b, a, pass, half);
+}
+
+/*
+ * bf16, where there are the instructions: the extremes are found before elements are widened, twice
+ * as many at a time. doc/tuning.md has rates.
+ */
+#if SIMD_LOOKUP
+/* What take32 finds, in lanes of 16 bits. */
+struct narrow {
+    vec max_s, max_u, min_u, least;
+};
+
+/* Takes 2 V_LANES elements. */
+INLINE_TARGET void take_bf16(struct block32 *b, struct narrow *found, vec a, enum pass32 pass)
+{
+    found->max_s = h_max_s(found->max_s, a);
+    found->max_u = h_max_u(found->max_u, a);
+    found->min_u = h_min_u(found->min_u, a);
+    if (pass == PASS_ADD)
+        found->least = h_min_u(found->least, h_add(h_add(a, a), v_set1(UINT32_MAX)));
+    take_values32(b, h_low_bf16(a), pass, 0);
+    take_values32(b, h_high_bf16(a), pass, 1);
+}
+
+/* Takes what was found in all lanes of 16 bits. */
+INLINE_TARGET void take_narrow(struct block32 *b, const struct narrow *found)
+{
+    const vec ones = v_set1(UINT16_MAX);
+
+    b->extremes.max_s = v_max_s(h_low_bf16(found->max_s), h_high_bf16(found->max_s));
+    b->extremes.max_u = v_max_u(h_low_bf16(found->max_u), h_high_bf16(found->max_u));
+    b->extremes.min_u = v_min_u(h_low_bf16(found->min_u), h_high_bf16(found->min_u));
+    /* In binary32, twice a magnitude, less one, ends with ones. */
+    b->least =
+        v_min_u(v_add(h_low_bf16(found->least), ones), v_add(h_high_bf16(found->least), ones));
+}
+
+/* Takes what fills vectors of a block's first n elements; returns how many that are. A sum takes no
+   more of them than it does of as many elements of 32 bits. */
+INLINE_TARGET size_t pass_bf16(struct block32 *b, const unsigned char *x, size_t n,
+                               enum pass32 pass)
+{
+    const size_t step = 2 * V_LANES, quarter = n / (STREAMS * step) * step, whole = n - n % step;
+    struct narrow found = {v_set1(SIGN32 | SIGN32 >> 16), v_set1(0), v_set1(UINT32_MAX),
+                           v_set1(UINT32_MAX)};
+
+    for (size_t i = 0; i < quarter; i += step) {
+        prefetch(x, quarter * 2, i * 2, step * 2, (size_t)2 << CPU_BLOCK32_LOG2);
+#    pragma GCC unroll 4
+        for (size_t stream = 0; stream < STREAMS; stream++)
+            take_bf16(b, &found, v_load_f32(x + (stream * quarter + i) * 2), pass);
+    }
+    for (size_t i = STREAMS * quarter; i < whole; i += step)
+        take_bf16(b, &found, v_load_f32(x + i * 2), pass);
+    if (whole > 0)
+        take_narrow(b, &found);
+    return whole;
+}
+#endif
+
+/* The same of elements of any type. */
+INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, size_t n,
+                                    enum element_type type, enum pass32 pass)
+{
+    const size_t size = element_formats[type].size;
+    const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
+
+    for (size_t i = 0; i < quarter; i += V_LANES) {
+        vec v0 = load32(x + i * size, type);
+        vec v1 = load32(x + (quarter + i) * size, type);
+        vec v2 = load32(x + (2 * quarter + i) * size, type);
+        vec v3 = load32(x + (3 * quarter + i) * size, type);
+
+        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
+        take32(b, v0, type, pass, 0);
+        take32(b, v1, type, pass, 1);
+        take32(b, v2, type, pass, 0);
+        take32(b, v3, type, pass, 1);
+    }
+    return STREAMS * quarter;
+}
+
 /* `bound` is for PASS_EXTRACT. */
 INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum element_type type,
                                     enum pass32 pass, int bound)
 {
     const size_t size = element_formats[type].size;
-    const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
     const int bit = bound - PART_BITS32;
     struct block32 b = {
         .extremes = extremes32_none(),
@@ -172,20 +254,14 @@ INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum eleme
         .constant = {d_set1(extraction_constant(bit)),
                      d_set1(extraction_constant(bit - 1 - PART_BITS32))},
     };
+    size_t taken;
 
-    for (size_t i = 0; i < quarter; i += V_LANES) {
-        vec v0 = load32(x + i * size, type);
-        vec v1 = load32(x + (quarter + i) * size, type);
-        vec v2 = load32(x + (2 * quarter + i) * size, type);
-        vec v3 = load32(x + (3 * quarter + i) * size, type);
-
-        prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
-        take32(&b, v0, type, pass, 0);
-        take32(&b, v1, type, pass, 1);
-        take32(&b, v2, type, pass, 0);
-        take32(&b, v3, type, pass, 1);
-    }
-    for (size_t i = STREAMS * quarter; i < n; i += V_LANES)
+#if SIMD_LOOKUP
+    taken = type == ELEMENT_BF16 ? pass_bf16(&b, x, n, pass) : pass_streams32(&b, x, n, type, pass);
+#else
+    taken = pass_streams32(&b, x, n, type, pass);
+#endif
+    for (size_t i = taken; i < n; i += V_LANES)
         take32(&b, load32(x + i * size, type), type, pass, 0);
     return b;
 }

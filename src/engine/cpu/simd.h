@@ -90,7 +90,11 @@
  *   b_keep(m, a)               a where m is true, else 0
  *   b_max_s_where(m, a, b), b_max_u_where, b_min_u_where
  *                              a where m is false, else the extreme of both
+ *   h_min_u h_max_u
  *   h_add(a, b)                modulo 2^16
+ *   h_low_bf16(a), h_high_bf16(a)
+ *                              the bf16 in a, as v_load_bf16 has them: each gives V_LANES of them,
+ *                              both together all, in any order
  *   b_low(a), b_high(a)        the lower, or the upper, 4 bits of each byte
  *   b_table(p)                 16 bytes to look up
  *   b_lookup(table, a)         the byte of the table for each byte of a, which is below 16

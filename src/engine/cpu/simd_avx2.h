@@ -414,6 +414,26 @@ SIMD_OP vec h_max_s(vec a, vec b)
     return _mm256_max_epi16(a, b);
 }
 
+SIMD_OP vec h_min_u(vec a, vec b)
+{
+    return _mm256_min_epu16(a, b);
+}
+
+SIMD_OP vec h_max_u(vec a, vec b)
+{
+    return _mm256_max_epu16(a, b);
+}
+
+SIMD_OP vec h_low_bf16(vec a)
+{
+    return _mm256_slli_epi32(a, 16);
+}
+
+SIMD_OP vec h_high_bf16(vec a)
+{
+    return _mm256_and_si256(a, _mm256_set1_epi32((int)0xffff0000));
+}
+
 SIMD_OP wvec b_sum(vec a)
 {
     return _mm256_sad_epu8(a, _mm256_setzero_si256());

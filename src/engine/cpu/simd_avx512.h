@@ -375,6 +375,26 @@ SIMD_OP vec h_max_s(vec a, vec b)
     return _mm512_max_epi16(a, b);
 }
 
+SIMD_OP vec h_min_u(vec a, vec b)
+{
+    return _mm512_min_epu16(a, b);
+}
+
+SIMD_OP vec h_max_u(vec a, vec b)
+{
+    return _mm512_max_epu16(a, b);
+}
+
+SIMD_OP vec h_low_bf16(vec a)
+{
+    return _mm512_slli_epi32(a, 16);
+}
+
+SIMD_OP vec h_high_bf16(vec a)
+{
+    return _mm512_and_si512(a, _mm512_set1_epi32((int)0xffff0000));
+}
+
 SIMD_OP wvec b_sum(vec a)
 {
     return _mm512_sad_epu8(a, _mm512_setzero_si512());
