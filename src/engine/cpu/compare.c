@@ -478,17 +478,24 @@ static void take_different(struct cpu_compare *c, const unsigned char *a, const 
  */
 
 /* Bytes of each side that are compared at a time, and how far ahead of them others are asked for:
-   of both sides together as many as kernels ask for that read two streams. doc/tuning.md has rates.
- */
+   into the level-1 cache as many of both sides together as kernels ask for that read two streams,
+   and before that into the level-2 cache. doc/tuning.md has rates. */
 #define BLOCK_BYTES ((size_t)512)
 #define AHEAD_BYTES ((size_t)6 << 10)
+#define FAR_AHEAD_BYTES ((size_t)10 << 10)
 
-/* Asks for the block that is needed soon. It does no harm beyond the end. */
+/* Asks for the line that is needed soon, and for the one after. It does no harm beyond the end. */
+static ALWAYS_INLINE void ask_for_line(const unsigned char *p)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + AHEAD_BYTES), 0, 3);
+    __builtin_prefetch((const void *)((uintptr_t)p + FAR_AHEAD_BYTES), 0, 2);
+}
+
 static ALWAYS_INLINE void ask_ahead(const unsigned char *a, const unsigned char *b)
 {
-    for (size_t i = AHEAD_BYTES; i < AHEAD_BYTES + BLOCK_BYTES; i += CACHE_LINE) {
-        __builtin_prefetch((const void *)((uintptr_t)a + i));
-        __builtin_prefetch((const void *)((uintptr_t)b + i));
+    for (size_t i = 0; i < BLOCK_BYTES; i += CACHE_LINE) {
+        ask_for_line(a + i);
+        ask_for_line(b + i);
     }
 }
 
