@@ -29,9 +29,9 @@
 #include "sys/message.h"
 #include "sys/output.h"
 
-/* Bytes of a chunk, a whole number of blocks of any type: large enough for calls of write to cost
-   nothing, and small enough to stay in a level-2 cache until it is written. */
-#define CHUNK_BYTES MIB
+/* Bytes of a chunk, a whole number of blocks of any type, and a huge page: file systems that cache
+   a file in large folios make them no larger than what is written at a time. */
+#define CHUNK_BYTES (2 * MIB)
 
 /* Buffers are aligned for any vector, and to pages. */
 #define ALIGNMENT 4096
