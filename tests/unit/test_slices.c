@@ -218,6 +218,11 @@ static void check_type(enum element_type type, enum cpu_slices_kind kind)
             a.length = (size_t)4 << rng_below(&rng, 4);
             a.wants = PARTIAL_SUM;
         }
+        if (kind == CPU_SLICES_COLUMNS && round % 9 == 4) { /* blocks of columns, sums alone */
+            a.slices = 1024 + (size_t)rng_below(&rng, 1100);
+            a.length = 1 + (size_t)rng_below(&rng, 37);
+            a.wants = PARTIAL_SUM;
+        }
         make_array(&a, &rng, (enum data_kind)(round % DATA_KINDS), (uint64_t)round);
         expect(&a);
         for (size_t k = 0; k < cpu_kernels_count; k++)
@@ -253,6 +258,41 @@ static void check_long_columns(enum element_type type)
         free(a.block);
     }
     tap_family_end(&family, "%s, a few long columns", element_name(type));
+}
+
+/* Columns of great numbers with small ones among them: by how many powers of two they are smaller
+   decides whether plain additions round. */
+static void check_bounds(void)
+{
+    struct tap_family family = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 29);
+    for (int apart = 20; apart <= 32; apart++) {
+        struct array a = {.type = ELEMENT_F32,
+                          .kind = CPU_SLICES_COLUMNS,
+                          .length = 16,
+                          .slices = 1024 + 16,
+                          .wants = PARTIAL_SUM};
+
+        make_array(&a, &rng, DATA_NORMAL, 1);
+        for (size_t i = 0; i < a.slices * a.length; i++) {
+            const size_t row = i / a.slices, slice = i % a.slices;
+            const uint32_t bits = UINT32_C(0x3f800000) | (uint32_t)rng_below(&rng, 1 << 23);
+            float x;
+
+            memcpy(&x, &bits, sizeof x);
+            x = ldexpf(x, row % 4 == slice % 4 ? -apart : 0);
+            memcpy(a.data + row * a.stride + slice * sizeof x, &x, sizeof x);
+        }
+        expect(&a);
+        for (size_t k = 0; k < cpu_kernels_count; k++)
+            if (cpu_kernels_all[k]->usable())
+                check_array(&family, &a, cpu_kernels_all[k], &rng);
+        free(a.expected);
+        free(a.block);
+    }
+    tap_family_end(&family, "columns that just add up, or just do not");
 }
 
 /* Two numbers hold the sums of each of two slices, and do not hold that of both: 2^-20, the last
@@ -604,6 +644,7 @@ int main(void)
     check_begin(CPU_SLICES_ROWS);
     check_begin(CPU_SLICES_COLUMNS);
     check_large_sums();
+    check_bounds();
     for (int t = 0; t < ELEMENT_FLOATS; t++) {
         check_type((enum element_type)t, CPU_SLICES_ROWS);
         check_type((enum element_type)t, CPU_SLICES_COLUMNS);

@@ -94,8 +94,8 @@ struct cpu_slice_kernels {
 
     /* Adds, to what is there, the elements of `columns` columns, a multiple of the lanes of 32 or
        64 bits, in `rows` rows that begin `stride` bytes apart. Keys of up to 32 bits are v_order's,
-       of binary32. Calls left for each column, and up to CPU_COLUMN_ROWS rows, that cannot be
-       added: they are not. */
+       of binary32. Calls left for each column, and some rows of it, that cannot be added: they are
+       not. */
     void (*columns)(const void *x, size_t stride, size_t rows, size_t columns,
                     const struct cpu_slice_results *to,
                     void (*left)(void *context, size_t column, size_t row, size_t rows),

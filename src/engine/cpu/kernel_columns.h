@@ -154,6 +154,158 @@ INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t 
     }
 }
 
+/* What takes elements that a kernel leaves. */
+struct columns_left {
+    void (*take)(void *, size_t, size_t, size_t);
+    void *context;
+};
+
+/* Adds elements of a step, to no sums with `begin`, where they do not add up plainly: of the
+   columns from number `column` on, `rows` rows from the one number `row` on, which are at x. Those
+   of lanes that are left are handed over; `left` says which these are. Whether there are some. */
+INLINE_TARGET bool step_exact(const unsigned char *x, size_t stride, size_t row, size_t rows,
+                              size_t column, const struct cpu_slice_results *to, bool begin,
+                              bool left[CPU_LANES_MAX], const struct columns_left *leave,
+                              enum element_type type)
+{
+    double *high = to->high + column, *low = to->low + column;
+    bool some;
+
+    for (int half = 0; begin && half < HALVES(type); half++)
+        d_store(high + half * W_LANES, d_set1(0));
+    *to->low_used = true;
+    some = lanes_exact(x, stride, rows, high, low, left, type);
+    for (size_t lane = 0; some && lane < STEP(type); lane++)
+        if (left[lane])
+            leave->take(leave->context, column + lane, row, rows);
+    return some;
+}
+
+/*
+ * Sums alone, of elements of up to 32 bits in so many columns or more: a block of these, two rows
+ * at a time, whose sums and bounds stay in the level-1 cache until BLOCK_ROWS rows are in them. So
+ * a worker reads two stretches of memory at a time: where rows are a power of two apart, more of
+ * them compete for the same few places in a cache. doc/tuning.md has rates.
+ */
+#define BLOCK_COLUMNS ((size_t)1024)
+#define BLOCK_ROWS_LOG2 4
+#define BLOCK_ROWS ((size_t)1 << BLOCK_ROWS_LOG2)
+#define PAIR ((size_t)2)
+
+struct column_block {
+    double sum[BLOCK_COLUMNS];
+    uint32_t greatest[BLOCK_COLUMNS], least[BLOCK_COLUMNS]; /* of struct bounds */
+};
+
+/* A block, and what follows it. */
+struct column_order {
+    const unsigned char *x; /* its first row */
+    size_t stride, rows;
+    size_t block_bytes; /* from here to the next block; 0: the next rows follow */
+};
+
+/* The address of the rows that are taken as pair number `pair`, counted on behind the block. */
+INLINE_TARGET uintptr_t pair_at(const struct column_order *o, size_t pair)
+{
+    const size_t pairs = (o->rows + PAIR - 1) / PAIR;
+    const uintptr_t x = (uintptr_t)o->x;
+
+    if (pair >= pairs && o->block_bytes > 0)
+        return x + o->block_bytes + (pair - pairs) * PAIR * o->stride;
+    return x + pair * PAIR * o->stride;
+}
+
+/* Takes a pair of rows of a block, or with fewer `rows` what is left of one. */
+INLINE_TARGET void block_take(struct column_block *b, const struct column_order *o, size_t pair,
+                              size_t rows, size_t columns, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    const unsigned char *x = o->x + pair * PAIR * o->stride;
+    const uintptr_t next = pair_at(o, pair + 1), later = pair_at(o, pair + 2);
+
+    for (size_t j = 0; j < columns; j += V_LANES) {
+        struct bounds bounds = bounds_none();
+        vecd sum[2] = {d_set1(0), d_set1(0)};
+
+        if (pair > 0) {
+            bounds = (struct bounds){v_load_f32(b->greatest + j), v_load_f32(b->least + j)};
+            sum[0] = load_sum(b->sum + j);
+            sum[1] = load_sum(b->sum + j + W_LANES);
+        }
+        for (size_t row = 0; row < rows; row++) {
+            const vec bits = step_bits(x + row * o->stride + j * size, type);
+
+            if (j * size % CACHE_LINE == 0) {
+                const size_t at = row * o->stride + j * size;
+
+                __builtin_prefetch((const void *)(next + at), 0, 3);
+                __builtin_prefetch((const void *)(later + at), 0, 2);
+            }
+            bounds_take(&bounds, bits);
+            sum[0] = d_add(sum[0], v_low(bits));
+            sum[1] = d_add(sum[1], v_high(bits));
+        }
+        v_store(b->greatest + j, bounds.greatest);
+        v_store(b->least + j, bounds.least);
+        d_store(b->sum + j, sum[0]);
+        d_store(b->sum + j + W_LANES, sum[1]);
+    }
+}
+
+/* Adds what a block has come to, to no sums with `begin`. */
+INLINE_TARGET void block_add(const struct column_block *b, const struct column_order *o, size_t row,
+                             size_t column, size_t columns, const struct cpu_slice_results *to,
+                             bool begin, const struct columns_left *leave, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+
+    for (size_t j = 0; j < columns; j += V_LANES) {
+        const struct bounds bounds = {v_load_f32(b->greatest + j), v_load_f32(b->least + j)};
+        const vecd sum[2] = {load_sum(b->sum + j), load_sum(b->sum + j + W_LANES)};
+        double *high = to->high + column + j, *low = to->low + column + j;
+        bool left[CPU_LANES_MAX];
+
+        if (!bounds_fit_in_lanes(&bounds, type, BLOCK_ROWS_LOG2) ||
+            (!begin && !lanes_add(sum, high, low, to->low_used))) {
+            (void)step_exact(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, left,
+                             leave, type);
+        } else if (begin) {
+            d_store(high, sum[0]);
+            d_store(high + W_LANES, sum[1]);
+        }
+    }
+}
+
+/* columns_kernel for these. */
+INLINE_TARGET void column_blocks(const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                 const struct cpu_slice_results *to,
+                                 const struct columns_left *leave, enum element_type type)
+{
+    const size_t size = element_formats[type].size;
+    _Alignas(64) struct column_block block;
+
+    for (size_t row = 0; row < rows; row += BLOCK_ROWS)
+        for (size_t j = 0; j < columns; j += BLOCK_COLUMNS) {
+            const size_t some = columns - j < BLOCK_COLUMNS ? columns - j : BLOCK_COLUMNS;
+            const struct column_order order = {.x = x + row * stride + j * size,
+                                               .stride = stride,
+                                               .rows = rows - row < BLOCK_ROWS ? rows - row
+                                                                               : BLOCK_ROWS,
+                                               .block_bytes = some < columns - j ? some * size : 0};
+            const size_t pairs = order.rows / PAIR;
+
+            for (size_t pair = 0; pair < pairs; pair++)
+                block_take(&block, &order, pair, PAIR, some, type);
+            if (order.rows % PAIR > 0)
+                block_take(&block, &order, pairs, order.rows % PAIR, some, type);
+            block_add(&block, &order, row, j, some, to, to->begin && row == 0, leave, type);
+        }
+}
+
+/*
+ * Others: CPU_COLUMN_ROWS rows at a time.
+ */
+
 /* Asks for what is `ahead` of a step, into the level-1 cache. */
 INLINE_TARGET void prefetch_columns(const unsigned char *x, size_t stride, size_t rows,
                                     size_t ahead)
@@ -162,17 +314,16 @@ INLINE_TARGET void prefetch_columns(const unsigned char *x, size_t stride, size_
         __builtin_prefetch((const void *)((uintptr_t)x + row * stride + ahead), 0, 3);
 }
 
-INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, size_t columns,
-                                  const struct cpu_slice_results *to,
-                                  void (*take_left)(void *, size_t, size_t, size_t), void *context,
-                                  enum element_type type, bool extremes)
+INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t rows, size_t columns,
+                                const struct cpu_slice_results *to,
+                                const struct columns_left *leave, enum element_type type,
+                                bool extremes)
 {
     const size_t size = element_formats[type].size;
     const size_t key_size = type == ELEMENT_F64 ? sizeof(int64_t) : sizeof(int32_t);
     const size_t group = CPU_COLUMN_ROWS * stride,
                  ahead = columns * size >= COLUMNS_WIDE ? (size_t)COLUMNS_AHEAD_WIDE
                                                         : (COLUMNS_AHEAD / group + 1) * group;
-    const unsigned char *x = data;
 
     for (size_t row = 0; row < rows; row += CPU_COLUMN_ROWS) {
         const size_t n = rows - row < CPU_COLUMN_ROWS ? rows - row : CPU_COLUMN_ROWS;
@@ -189,20 +340,26 @@ INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, 
             if (type == ELEMENT_F64 ||
                 !(n == CPU_COLUMN_ROWS
                       ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used, type)
-                      : lanes_plain(p, stride, n, high, low, begin, low_used, type))) {
-                for (int half = 0; begin && half < HALVES(type); half++)
-                    d_store(high + half * W_LANES, d_set1(0));
-                *low_used = true;
-                some = lanes_exact(p, stride, n, high, low, left, type);
-            }
+                      : lanes_plain(p, stride, n, high, low, begin, low_used, type)))
+                some = step_exact(p, stride, row, n, j, to, begin, left, leave, type);
             if (extremes)
                 lanes_extremes(p, stride, n, (char *)to->min + j * key_size,
                                (char *)to->max + j * key_size, some ? left : NULL, type);
-            for (size_t lane = 0; some && lane < STEP(type); lane++)
-                if (left[lane])
-                    take_left(context, j + lane, row, n);
         }
     }
+}
+
+INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, size_t columns,
+                                  const struct cpu_slice_results *to,
+                                  void (*take_left)(void *, size_t, size_t, size_t), void *context,
+                                  enum element_type type, bool extremes)
+{
+    const struct columns_left leave = {take_left, context};
+
+    if (type == ELEMENT_F64 || extremes || columns < BLOCK_COLUMNS)
+        column_steps(data, stride, rows, columns, to, &leave, type, extremes);
+    else
+        column_blocks(data, stride, rows, columns, to, &leave, type);
 }
 
 #endif
