@@ -67,6 +67,8 @@ struct outcome {
     size_t size, capacity;
     double seconds;
     unsigned batches;
+    unsigned cut;                    /* batches that begin within a frame */
+    unsigned held;                   /* and how often one waited for another range */
     struct zstd_device_output times; /* summed up */
 };
 
@@ -157,6 +159,7 @@ static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
     if (!o->bytes)
         o->size += out.size;
     o->batches++;
+    o->cut += !out.blocks[0].first;
     o->times.copy += out.copy;
     o->times.literals += out.literals;
     o->times.sequences += out.sequences;
@@ -180,7 +183,7 @@ static void decode(struct zstd_device *d, uint64_t position, const unsigned char
     o->good = true;
     zstd_device_restart(d, position);
     while (more) {
-        switch (zstd_device_step(d)) {
+        switch (zstd_device_step(d, end < size)) {
         case ZSTD_STEP_FED:
             if (one_by_one)
                 more = take(d, o, stream);
@@ -188,6 +191,9 @@ static void decode(struct zstd_device *d, uint64_t position, const unsigned char
         case ZSTD_STEP_STARVED: {
             const size_t from = end - zstd_device_left(d);
 
+            o->held += zstd_device_holds(d);
+            o->good = o->good && zstd_device_next(d) == from &&
+                      (!zstd_device_holds(d) || zstd_device_passed(d) < from);
             more = end < size;
             if (end == size)
                 o->good = o->good && zstd_device_between_frames(d);
@@ -376,6 +382,52 @@ static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed
         free(compressed);
     }
     tap_family_end(&family, "the ring goes round");
+    zstd_device_close(d);
+}
+
+/* Short frames in ranges of any size, which end within them: a batch takes the rest of its last
+   frame from the next range. */
+static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned long runs,
+                         uint64_t seed)
+{
+    const size_t batch = 8 * BATCH, length = 10 * batch;
+    struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, batch, false);
+    static const unsigned kinds[] = {0, 8}; /* few matches: what blocks hold is known */
+    unsigned char *plain = need(malloc(length)), *compressed;
+    struct tap_family family = {0};
+    unsigned held = 0;
+
+    for (unsigned long run = 0; run < 3 * runs; run++) {
+        uint64_t r = seed + run;
+        const unsigned kind = kinds[run % 2];
+        const struct sample_settings settings = {.window_log = EMULATED ? 13 : 17,
+                                                 .checksum = run % 3 > 0,
+                                                 .frame =
+                                                     batch / 16 + sample_random(&r) % (batch / 16)};
+        const size_t range = batch + sample_random(&r) % (3 * batch);
+        struct outcome o = {.bytes = need(malloc(length)), .capacity = length};
+        size_t size;
+
+        sample_fill(kind, plain, length, seed + run);
+        compressed = need(sample_compress(plain, length, &settings, &size));
+        if (size > ROOM)
+            abort();
+        memcpy(pinned, compressed, size);
+        decode(d, sample_random(&r) >> 8, pinned, size, range, NULL, false, stream, &o);
+        tap_case(
+            &family,
+            o.good && o.size == length && memcmp(o.bytes, plain, length) == 0 && o.cut == 0,
+            "%s, frames of %zu bytes, ranges of %zu: %s, %zu bytes, or others; %u batches begin "
+            "within a frame",
+            sample_kind_name(kind), settings.frame, range, o.good ? "taken" : "refused", o.size,
+            o.cut);
+        held += o.held;
+        free(o.bytes);
+        free(compressed);
+    }
+    tap_family_end(&family, "batches go on in the next range rather than cut off a short frame");
+    tap_ok(held > runs, "which was so %u times", held);
+    free(plain);
     zstd_device_close(d);
 }
 
@@ -628,6 +680,7 @@ int main(int argc, char **argv)
     check_damaged(d, pinned, stream, runs * 10, seed);
     check_window(d, pinned, stream);
     check_long(pinned, stream, seed);
+    check_ranges(pinned, stream, runs, seed);
     if (EMULATED)
         check_late(pinned, stream, seed);
     zstd_device_close(d);

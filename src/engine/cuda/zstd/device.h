@@ -91,12 +91,19 @@ uint64_t zstd_device_frame(const struct zstd_device *d);
 
 enum zstd_step {
     ZSTD_STEP_FED,     /* a batch is queued */
-    ZSTD_STEP_STARVED, /* the range holds no whole block any more */
+    ZSTD_STEP_STARVED, /* the range holds no whole block any more; a batch may be held */
     ZSTD_STEP_BUSY,    /* as many batches are under way as there is room for: take, leave */
     ZSTD_STEP_REFUSED, /* what comes next is not for this decoder, until it is restarted */
     ZSTD_STEP_FAILED   /* zstd_device_error tells */
 };
-enum zstd_step zstd_device_step(struct zstd_device *d);
+
+/* `more`: another range will follow. Where this one ends within a short frame, the batch is then
+   held (STARVED), and takes the rest of that frame from the next range. With `on_device` none is
+   held. */
+enum zstd_step zstd_device_step(struct zstd_device *d, bool more);
+
+/* Whether a batch is held: its bytes are not passed yet. */
+bool zstd_device_holds(const struct zstd_device *d);
 
 /* A batch that is decoded. */
 struct zstd_device_output {

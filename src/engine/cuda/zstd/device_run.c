@@ -51,6 +51,8 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
     d->origin = d->passed = 0;
     d->align = false;
     d->copied = d->fed;
+    if (zstd_device_holds(d))
+        slot_of(d, d->fed)->state = SLOT_FREE;
 }
 
 /*
@@ -124,7 +126,7 @@ uint64_t zstd_device_passed(struct zstd_device *d)
         d->copied++;
         d->passed = s->input_end;
     }
-    d->passed = zstd_device_next(d);
+    d->passed = zstd_device_holds(d) ? slot_of(d, d->fed)->input_begin : zstd_device_next(d);
     return passed(d);
 }
 
@@ -148,24 +150,30 @@ static bool send(struct zstd_device *d, const struct mirrored *m, size_t size)
                  "copying jobs");
 }
 
-/* Queues the copies of a batch, whose compressed bytes are these. */
-static bool queue_copies(struct zstd_device *d, struct slot *s, const unsigned char *bytes,
+/* Queues the copy of bytes of a batch: the first ones, or those behind what was copied before. */
+static bool queue_source(struct zstd_device *d, const struct slot *s, const unsigned char *bytes,
                          size_t size)
+{
+    if (s->plan.base == 0 && !mark(d, s->copy_begun, d->copy_stream))
+        return false;
+    return size == 0 || d->on_device ||
+           check(d,
+                 cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE + s->plan.base, bytes, size,
+                                 cudaMemcpyHostToDevice, d->copy_stream),
+                 "copying compressed bytes");
+}
+
+/* Queues the copies of a batch's jobs, behind those of its bytes. */
+static bool queue_jobs(struct zstd_device *d, struct slot *s)
 {
     const struct zstd_plan *p = &s->plan;
 
     *(uint32_t *)s->refused.host = p->blocks;
-    return mark(d, s->copy_begun, d->copy_stream) &&
-           send(d, &s->literals_jobs, p->literals_jobs * sizeof(struct zstd_literals_job)) &&
+    return send(d, &s->literals_jobs, p->literals_jobs * sizeof(struct zstd_literals_job)) &&
            send(d, &s->sequences_jobs, p->sequences_jobs * sizeof(struct zstd_sequences_job)) &&
            send(d, &s->codes, p->codes * sizeof(struct zstd_tree)) &&
            send(d, &s->tables, p->tables * sizeof(struct zstd_counts)) &&
-           send(d, &s->refused, sizeof(uint32_t)) &&
-           (d->on_device || check(d,
-                                  cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE, bytes, size,
-                                                  cudaMemcpyHostToDevice, d->copy_stream),
-                                  "copying compressed bytes")) &&
-           record(d, s->copied, d->copy_stream);
+           send(d, &s->refused, sizeof(uint32_t)) && record(d, s->copied, d->copy_stream);
 }
 
 static struct zstd_device_batch device_batch(const struct slot *s)
@@ -217,6 +225,19 @@ static uint32_t expected_batch(const struct zstd_device *d)
     return batches <= 1 ? d->limits.expected : (uint32_t)(output / batches + 1);
 }
 
+/* Plans what the range holds from offset `begin` on of a batch, as far as the batch has room. */
+static enum zstd_plan_status plan_bytes(struct zstd_device *d, struct slot *s, size_t begin)
+{
+    const size_t left = d->size - begin, room = d->limits.source - s->plan.base;
+    size_t at = d->at - begin;
+    enum zstd_plan_status status;
+
+    d->stream.origin = d->origin + begin;
+    status = zstd_plan_feed(&s->plan, &d->stream, d->bytes + begin, left < room ? left : room, &at);
+    d->at = begin + at;
+    return status;
+}
+
 /* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16,
    so that streams in `on_device` are aligned. */
 static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, size_t *begin)
@@ -231,21 +252,26 @@ static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, s
     limits.expected = expected_batch(d);
     zstd_plan_begin(&s->plan, &limits, &arrays);
     do {
-        size_t size, at;
-
         *begin = d->at / 16 * 16;
-        size = d->size - *begin < limits.source ? d->size - *begin : limits.source;
-        at = d->at - *begin;
         before = d->at;
-        d->stream.origin = d->origin + *begin;
-        status = zstd_plan_feed(&s->plan, &d->stream, d->bytes + *begin, size, &at);
-        d->at = *begin + at;
+        status = plan_bytes(d, s, *begin);
         /* Once more where all of it was a part of a skippable frame. */
     } while (status == ZSTD_PLAN_STARVED && s->plan.blocks == 0 && d->at > before);
     return status;
 }
 
-enum zstd_step zstd_device_step(struct zstd_device *d)
+/* Queues the first stage of a batch whose bytes have been queued. */
+static enum zstd_step feed_batch(struct zstd_device *d, struct slot *s)
+{
+    if (!queue_jobs(d, s) || !queue_entropy(d, s))
+        return ZSTD_STEP_FAILED;
+    s->state = SLOT_FED;
+    s->input_end = zstd_device_next(d);
+    d->fed++;
+    return ZSTD_STEP_FED;
+}
+
+enum zstd_step zstd_device_step(struct zstd_device *d, bool more)
 {
     struct slot *s = slot_of(d, d->fed);
     enum zstd_plan_status status;
@@ -253,21 +279,35 @@ enum zstd_step zstd_device_step(struct zstd_device *d)
 
     if (!zstd_device_pump(d))
         return ZSTD_STEP_FAILED;
-    if (s->state != SLOT_FREE)
+    if (s->state == SLOT_HELD) {
+        begin = d->at;
+        status = plan_bytes(d, s, begin);
+    } else if (s->state == SLOT_FREE) {
+        status = plan_batch(d, s, &begin);
+        if (s->plan.blocks == 0)
+            return status == ZSTD_PLAN_REFUSED ? ZSTD_STEP_REFUSED : ZSTD_STEP_STARVED;
+        s->source_used = d->on_device ? d->on_device + begin - ZSTD_SOURCE_BEFORE : s->source;
+        s->input_begin = d->origin + begin;
+        s->aligned = d->align;
+        d->align = false;
+    } else {
         return ZSTD_STEP_BUSY;
-    status = plan_batch(d, s, &begin);
-    if (s->plan.blocks == 0)
-        return status == ZSTD_PLAN_REFUSED ? ZSTD_STEP_REFUSED : ZSTD_STEP_STARVED;
-    s->source_used = d->on_device ? d->on_device + begin - ZSTD_SOURCE_BEFORE : s->source;
-    if (!queue_copies(d, s, d->bytes + begin, d->at - begin) || !queue_entropy(d, s))
+    }
+    if (!queue_source(d, s, d->bytes + begin, d->at - begin))
         return ZSTD_STEP_FAILED;
-    s->aligned = d->align;
-    d->align = false;
-    s->state = SLOT_FED;
-    s->input_begin = d->origin + begin;
-    s->input_end = zstd_device_next(d);
-    d->fed++;
-    return ZSTD_STEP_FED;
+    s->plan.base += (uint32_t)(d->at - begin);
+    if (more && status == ZSTD_PLAN_STARVED &&
+        s->plan.base + (d->size - d->at) < d->limits.source && !d->on_device &&
+        zstd_plan_cuts_frame(&s->plan, &d->stream)) {
+        s->state = SLOT_HELD;
+        return ZSTD_STEP_STARVED;
+    }
+    return feed_batch(d, s);
+}
+
+bool zstd_device_holds(const struct zstd_device *d)
+{
+    return d->slots[d->fed % d->slot_count].state == SLOT_HELD;
 }
 
 /*

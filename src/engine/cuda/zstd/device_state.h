@@ -20,8 +20,8 @@ struct mirrored {
     void *host, *device;
 };
 
-/* A batch, from the time that it is fed until it is left. */
-enum slot_state { SLOT_FREE, SLOT_FED, SLOT_SIZED, SLOT_PLACED, SLOT_TAKEN };
+/* A batch, from the time that it is held or fed until it is left. */
+enum slot_state { SLOT_FREE, SLOT_HELD, SLOT_FED, SLOT_SIZED, SLOT_PLACED, SLOT_TAKEN };
 
 struct slot {
     enum slot_state state;

@@ -87,7 +87,7 @@ static void add_literals(struct zstd_plan *plan, struct zstd_plan_block *block,
     switch (l->type) {
     case ZSTD_LITERALS_RAW:
         block->place = ZSTD_IN_SOURCE;
-        block->literals = ZSTD_SOURCE_BEFORE + at + l->begin;
+        block->literals = ZSTD_SOURCE_BEFORE + plan->base + at + l->begin;
         return;
     case ZSTD_LITERALS_RUN:
         block->place = ZSTD_ONE_BYTE;
@@ -103,7 +103,8 @@ static void add_literals(struct zstd_plan *plan, struct zstd_plan_block *block,
     job = &plan->arrays.literals[plan->literals_jobs++];
     job->streams = l->streams;
     for (unsigned i = 0; i <= ZSTD_STREAMS_MAX; i++)
-        job->stream[i] = ZSTD_SOURCE_BEFORE + at + l->stream[i <= l->streams ? i : l->streams];
+        job->stream[i] =
+            ZSTD_SOURCE_BEFORE + plan->base + at + l->stream[i <= l->streams ? i : l->streams];
     job->target = block->literals;
     job->count = l->size;
     job->code = add_code(plan, tables);
@@ -120,7 +121,7 @@ static void add_sequences(struct zstd_plan *plan, struct zstd_plan_block *block,
     block->sequences = parts->sequences;
     plan->sequences += parts->sequences;
     block->first_sequence = plan->limits.pool / 16 - plan->sequences;
-    job->source = ZSTD_SOURCE_BEFORE + at + parts->stream;
+    job->source = ZSTD_SOURCE_BEFORE + plan->base + at + parts->stream;
     job->size = size - parts->stream;
     job->count = parts->sequences;
     job->first = block->first_sequence;
@@ -249,7 +250,7 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     look_ahead(source, size, *at + BLOCK_HEADER + taken);
     block = &plan->arrays.blocks[plan->blocks];
     memset(block, 0, sizeof *block);
-    block->source = (uint32_t)*at;
+    block->source = plan->base + (uint32_t)*at;
     block->first = stream->first;
     block->last = header & 1;
     block->limit = (uint32_t)stream->frame.block_most;
@@ -265,8 +266,8 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
         }
     } else {
         block->place = type == BLOCK_RAW ? ZSTD_IN_SOURCE : ZSTD_ONE_BYTE;
-        block->literals =
-            type == BLOCK_RAW ? ZSTD_SOURCE_BEFORE + (uint32_t)*at : (uint32_t)source[*at];
+        block->literals = type == BLOCK_RAW ? ZSTD_SOURCE_BEFORE + plan->base + (uint32_t)*at
+                                            : (uint32_t)source[*at];
         block->literal_count = block->size = content;
         plan->output += content;
         plan->expected += content;
@@ -366,6 +367,11 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
             return ZSTD_PLAN_REFUSED;
         }
     }
+}
+
+bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream *stream)
+{
+    return stream->state == ZSTD_BEFORE_BLOCK && !stream->first && plan->excess > 0;
 }
 
 /*

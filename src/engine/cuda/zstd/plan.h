@@ -47,7 +47,7 @@ struct zstd_plan_limits {
 struct zstd_plan_block {
     uint64_t position; /* in the batch's output; known when it is placed */
     uint32_t size;     /* bytes; of one with sequences known when it is placed */
-    uint32_t source;   /* where its header is in the caller's bytes */
+    uint32_t source;   /* where its header is in the batch's bytes */
     bool first, last;  /* of its frame */
     uint32_t limit;    /* bytes that it may hold */
     uint32_t place;    /* the rest as in struct zstd_execution */
@@ -90,6 +90,8 @@ struct zstd_plan_arrays {
 struct zstd_plan {
     struct zstd_plan_limits limits;
     struct zstd_plan_arrays arrays;
+    uint32_t base; /* offset in the batch of the first byte that zstd_plan_feed is given: 0, or the
+                      caller's to set where a batch has its bytes from several places */
     uint32_t blocks, literals_jobs, sequences_jobs, codes, tables;
     uint32_t literals;  /* bytes */
     uint32_t sequences; /* how many */
@@ -113,7 +115,7 @@ struct zstd_stream {
     } state;
     struct zstd_frame frame;
     struct zstd_tables tables;
-    uint64_t origin; /* offset in the input of the batch's first byte: the caller's to set */
+    uint64_t origin; /* offset in the input of the first byte that is fed: the caller's to set */
     uint64_t frame_begin;
     bool first;           /* no block of it has been planned */
     uint64_t size;        /* bytes that its blocks so far may be expected to hold */
@@ -140,12 +142,15 @@ void zstd_stream_begin(struct zstd_stream *stream);
 void zstd_plan_begin(struct zstd_plan *plan, const struct zstd_plan_limits *limits,
                      const struct zstd_plan_arrays *arrays);
 
-/* Walks over the batch's bytes from offset `at` on, as far as blocks are whole, and plans them.
-   `source` and `size` are of the whole batch: jobs hold offsets in it, with ZSTD_SOURCE_BEFORE
-   added. Returns why it stopped, and in *at the offset of what was not taken: a header of a frame
-   or of a block. `size` is at most limits.source. */
+/* Walks over the bytes from offset `at` on, as far as blocks are whole, and plans them. `source`
+   and `size` are of the batch from plan->base on: jobs hold offsets in the batch, with
+   ZSTD_SOURCE_BEFORE added. Returns why it stopped, and in *at the offset of what was not taken: a
+   header of a frame or of a block. plan->base + size is at most limits.source. */
 enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream *stream,
                                      const unsigned char *source, size_t size, size_t *at);
+
+/* Whether a batch that ended here would cut off a frame that is short beside it. */
+bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream *stream);
 
 /* Places the first `count` blocks, whose sequences gave `results`, into slices. Returns how many
    are sound: from there on none was placed. */

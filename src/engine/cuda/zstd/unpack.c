@@ -297,6 +297,8 @@ static enum engine_unpack_status refuse_next(struct engine_unpacker *u)
 static enum engine_unpack_status step(struct engine_unpacker *u, const struct engine_input *input)
 {
     const uint64_t before = zstd_device_next(u->decoder);
+    const bool holds = zstd_device_holds(u->decoder);
+    const bool more = !input->last && !input->part_ends && (input->full || holds);
     size_t passed;
 
     if (u->refused || u->stopped)
@@ -307,7 +309,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         if (!begin_part(u, input))
             return UNPACK_FAILED;
     }
-    if (!input->full && zstd_device_under_way(u->decoder) > 0) {
+    if (!input->full && !holds && zstd_device_under_way(u->decoder) > 0) {
         const size_t wanted = input_for_batch(u, input);
 
         if (input->size < wanted)
@@ -315,7 +317,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         if (zstd_device_left(u->decoder) < wanted)
             (void)give_more(u, input, 0);
     }
-    switch (zstd_device_step(u->decoder)) {
+    switch (zstd_device_step(u->decoder, more)) {
     case ZSTD_STEP_FED:
         return UNPACK_AGAIN;
     case ZSTD_STEP_BUSY:
