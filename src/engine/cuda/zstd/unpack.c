@@ -309,7 +309,8 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         if (!begin_part(u, input))
             return UNPACK_FAILED;
     }
-    if (!input->full && !holds && zstd_device_under_way(u->decoder) > 0) {
+    /* A first batch of little input would cut off a frame that may well be short. */
+    if (!input->full && !holds && (zstd_device_under_way(u->decoder) > 0 || before == 0)) {
         const size_t wanted = input_for_batch(u, input);
 
         if (input->size < wanted)

@@ -6,17 +6,15 @@
 #include "engine/cuda/zstd/unpack.h"
 #include "engine/cuda/zstd/unpack_state.h"
 
-static bool open_content(struct engine_unpacker *u)
+/* Memory for a piece: taken when it is first used, for often little comes back, and pinning takes
+   long. */
+static bool open_piece(struct engine_unpacker *u, struct piece *p)
 {
-    if (u->content_memory.memory)
-        return true;
-    if (!pinned_piece_open(&u->content_memory, u->arena, ZSTD_CONTENT_PIECES * ZSTD_CONTENT_BYTES,
-                           u->error)) {
+    if (!p->memory.memory &&
+        !pinned_piece_open(&p->memory, u->arena, ZSTD_CONTENT_BYTES, u->error)) {
         u->failed = true;
         return false;
     }
-    for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
-        u->pieces[i].bytes = u->content_memory.memory + i * ZSTD_CONTENT_BYTES;
     return true;
 }
 
@@ -122,10 +120,10 @@ bool unpack_bring_back(struct engine_unpacker *u, bool *done)
     uint64_t size = run_end(u) - u->held_done;
 
     *done = false;
-    if (!open_content(u))
-        return false;
     if (atomic_load(&p->state) != PIECE_FREE)
         return true;
+    if (!open_piece(u, p))
+        return false;
     size = size < in_one_piece ? size : in_one_piece;
     size = size < ZSTD_CONTENT_BYTES ? size : ZSTD_CONTENT_BYTES;
     if (!write_segments(u, p, u->held_done, u->held_done + size))
@@ -134,8 +132,9 @@ bool unpack_bring_back(struct engine_unpacker *u, bool *done)
     pass_over(u);
     *done = true;
     if ((size > 0 &&
-         !unpack_check(u, cudaMemcpyAsync(p->bytes, from, size, cudaMemcpyDeviceToHost, u->back),
-                       "copying content")) ||
+         !unpack_check(
+             u, cudaMemcpyAsync(p->memory.memory, from, size, cudaMemcpyDeviceToHost, u->back),
+             "copying content")) ||
         !unpack_check(u, cudaEventRecord(p->copied, u->back), "recording an event"))
         return false;
     atomic_store(&p->state, PIECE_COPYING);
@@ -157,7 +156,7 @@ bool unpack_hand_out(struct engine_unpacker *u, struct engine_content *content)
     atomic_store(&p->state, PIECE_OUT);
     u->next_out = (u->next_out + 1) % ZSTD_CONTENT_PIECES;
     *content = (struct engine_content){
-        .bytes = p->bytes, .segments = p->segments, .segment_count = p->count, .piece = p};
+        .bytes = p->memory.memory, .segments = p->segments, .segment_count = p->count, .piece = p};
     return true;
 }
 

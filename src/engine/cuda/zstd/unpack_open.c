@@ -162,6 +162,7 @@ void unpack_close(struct engine_unpacker *u)
     for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++) {
         destroy_event(u->pieces[i].copied);
         free(u->pieces[i].segments);
+        pinned_piece_close(&u->pieces[i].memory, u->arena);
     }
     destroy_event(u->base);
     destroy_event(u->back_done);
@@ -171,7 +172,6 @@ void unpack_close(struct engine_unpacker *u)
     free(u->parts);
     pinned_piece_close(&u->input, u->arena);
     pinned_piece_close(&u->mirrors_memory, u->arena);
-    pinned_piece_close(&u->content_memory, u->arena);
     timeline_free(&u->times.copies);
     timeline_free(&u->times.unpack);
     timeline_free(&u->times.checks);

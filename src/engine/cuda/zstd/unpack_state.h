@@ -34,7 +34,7 @@ enum piece_state {
 /* A piece of content that comes back. */
 struct piece {
     _Atomic int state;
-    unsigned char *bytes;
+    struct pinned_piece memory; /* ZSTD_CONTENT_BYTES, once it has been used */
     cudaEvent_t copied;
     struct engine_segment *segments;
     size_t count, capacity;
@@ -74,7 +74,7 @@ struct engine_unpacker {
     struct zstd_device *decoder;
     uint64_t window; /* of the decoder */
     size_t batch;    /* bytes of its batches */
-    struct pinned_piece input, mirrors_memory, content_memory;
+    struct pinned_piece input, mirrors_memory;
     cudaStream_t stream, back; /* of the kernels; of content that comes back */
     cudaEvent_t back_done;
     unsigned char *memory; /* device: the partial and the scratch */
