@@ -281,7 +281,7 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
     }
     if (end > part_end)
         end = part_end;
-    if (present <= border) {
+    if (present < border || (present == border && (b.last || border - from <= PACKED_BEFORE))) {
         b.size = (size_t)(present - from);
         b.full = b.last;
     } else if (border - from > PACKED_BEFORE) {
