@@ -281,13 +281,13 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
     }
     if (end > part_end)
         end = part_end;
-    if (present < border || (present == border && (b.last || border - from <= PACKED_BEFORE))) {
-        b.size = (size_t)(present - from);
-        b.full = b.last;
-    } else if (border - from > PACKED_BEFORE) {
+    if (present >= border && border - from > PACKED_BEFORE) {
         b.size = (size_t)(border - from);
         b.full = true;
-        b.last = false;
+        b.last = b.last && present == border;
+    } else if (present <= border) {
+        b.size = (size_t)(present - from);
+        b.full = b.last;
     } else {
         /* What is left before the ring's end goes before its begin. */
         b.bytes = r->memory - (border - from);

@@ -371,6 +371,7 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
 
 bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream *stream)
 {
+    /* Only a short frame that this batch begins has an excess. */
     return stream->state == ZSTD_BEFORE_BLOCK && !stream->first && plan->excess > 0;
 }
 
