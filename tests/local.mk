@@ -213,6 +213,7 @@ test_scripts = \
 	tests/cli/bootstrap.sh \
 	tests/cli/cli.sh \
 	tests/cli/diff.sh \
+	tests/cli/diff_values.sh \
 	tests/cli/errors.sh \
 	tests/cli/files.sh \
 	tests/cli/foreign.sh \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# --diff: what differs, against tests/lib/diff_oracle.py; what is matched with what, and what is printed
-# of it; and exit statuses.
+# --diff: what is matched with what, what is printed of it, and exit statuses. tests/cli/diff_values.sh
+# asks what differs.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
@@ -228,90 +228,5 @@ trouble 'a pipe' 'standard input: byte 8: the last f32 element is cut off after 
 mkdir empty
 run --diff empty three.f32
 trouble 'a directory' 'empty: is a directory'
-
-#
-# The oracle: all types, at random and on purpose.
-#
-python=$(command -v python3)
-if [ -z "$python" ] || ! "$python" -c 'import zlib' 2>/dev/null; then
-    skip 'what two arrays differ in' 'there is no python3 with zlib'
-    finish
-fi
-"$python" "$sources/tests/lib/diff_oracle.py" . || fatal 'the oracle fails'
-
-# same_as EXPECTED NAME ARGUMENT...: prints the same, as a table.
-same_as() {
-    same_expected=$1 same_name=$2
-    shift 2
-    run --diff --tsv --number=hex "$@"
-    grep -v "${tab}only-[ab]$tab" out >rows
-    ok "$same_name" sh -c "test $status -eq 1 && cmp '$same_expected' rows"
-    cmp -s "$same_expected" rows || diff "$same_expected" rows | head -n 10 | sed 's/^/#   /'
-}
-ok 'there are some' test "$(wc -l <propagate.tsv)" -gt 150
-same_as propagate.tsv 'what differs' a.safetensors b.safetensors
-same_as skip.tsv 'without NaNs' --nan=skip a.safetensors b.safetensors
-while read -r asked; do
-    same_as "$asked.tsv" "with $asked" --nan=skip --tolerance="$asked" a.safetensors b.safetensors
-done <asked.tolerances
-for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
-    # shellcheck disable=SC2086 # several words
-    same_as propagate.tsv "$how" $how a.safetensors b.safetensors
-done
-environment=GPUREDUCE_CPU=portable
-same_as propagate.tsv 'by other kernels' a.safetensors b.safetensors
-environment=
-same_as numpy.tsv 'one side big-endian' a.safetensors big-b.npz
-same_as numpy.tsv 'the other side' big-a.npz b.safetensors
-same_as numpy.tsv 'both' big-a.npz big-b.npz
-if gpureduce -q -o count deflated-b.npz >/dev/null 2>&1; then
-    same_as numpy.tsv 'deflated' big-a.npz deflated-b.npz
-    same_as numpy.tsv 'deflated, in small pieces' -j 3 --chunk-size=999 a.safetensors deflated-b.npz
-fi
-
-# Of one array, as raw files, pipes and zstd.
-sed -n -e 1p -e "s/^f64.long$tab/$tab/p" propagate.tsv >one.tsv
-same_as one.tsv 'raw' -t f64 long-a long-b
-shell 'cat long-b | gpureduce --diff --tsv --number=hex -t f64 long-a -'
-ok 'a pipe' cmp one.tsv out
-shell 'cat long-a | gpureduce --diff --tsv --number=hex -j 1 --chunk-size=333 -t f64 - long-b'
-ok 'a pipe on the other side, in small pieces' cmp one.tsv out
-if [ -n "$ZSTD" ]; then
-    "$ZSTD" -q long-a && { head -c 40003 long-b | "$ZSTD" -q && tail -c +40004 long-b | "$ZSTD" -q; } >long-b.zst
-    same_as one.tsv 'zstd' -t f64 long-a.zst long-b
-    same_as one.tsv 'zstd, frames that elements lie across' -t f64 long-a.zst long-b.zst
-    shell 'cat long-b.zst | gpureduce --diff --tsv --number=hex -j 3 --chunk-size=5000 -t f64 long-a.zst -'
-    ok 'zstd and a pipe of it' cmp one.tsv out
-    head -c 3000 long-a.zst >cut.zst
-    run --diff -t f64 cut.zst long-b
-    ok 'zstd that is cut off' test "$status:$(wc -l <err)" = 2:1
-fi
-
-# Larger than a worker takes at a time, and mapped.
-if "$program-bench" generate -q -d normal -b 24MiB >large 2>/dev/null; then
-    cp large large2
-    run --diff -q large large2
-    is 'large, the same' 0 ''
-    flip large2 25000003
-    run --diff --tsv --number=hex -j 1 large large2
-    copy out expected
-    ok 'large, one byte' test "$status:$(sed -n 2p out | cut -f 6,7)" = "1:1${tab}6250000"
-    for how in '-j 4' '-j 3 --chunk-size=100001' '--format=raw -j 2'; do
-        # shellcheck disable=SC2086 # several words
-        run --diff --tsv --number=hex $how large large2
-        ok "large, $how" cmp expected out
-    done
-    shell 'cat large2 | gpureduce --diff --tsv --number=hex large -'
-    ok 'large, a pipe' cmp expected out
-    flip large2 3
-    mkfifo fifo hold
-    # Opening hold waits. timeout passes on what kills it, and so leaves no cat behind.
-    timeout 60 cat large2 hold 1<>fifo &
-    writer=$!
-    # shellcheck disable=SC2016 # the inner shell's
-    shell 'timeout 50 gpureduce --diff -q -j 3 large fifo'
-    is 'large, a pipe whose rest nobody waits for' 1 ''
-    kill "$writer"
-fi
 
 finish
