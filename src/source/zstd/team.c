@@ -13,13 +13,6 @@
 #define BLOCKS_A_WORKER 3
 #define BLOCKS_MORE 4
 
-/* What a ring holds besides the window: each block under way, and two for each chunk being read.
-   Bytes. */
-#ifndef ZSTD_TEAM_AHEAD
-#    define ZSTD_TEAM_AHEAD(t) \
-        ((size_t)ZSTD_BLOCK_CONTENT_MAX * ((t)->room + 2 * (size_t)(t)->workers))
-#endif
-
 /* What a team takes at most: windows of up to 128 MiB. Bytes. */
 #define MEMORY_MAX ((uint64_t)200 << 20)
 

@@ -8,7 +8,7 @@
 /* What is handed out at a time, at most: it is in somebody's level-2 cache. Bytes. */
 #define PIECE_MAX (2 * ZSTD_TEAM_PIECE_MIN)
 
-/* Hashed at a time. Bytes. */
+/* Hashed at a time, at least. Bytes. */
 #define HASH_BYTES (2 * ZSTD_TEAM_PIECE_MIN)
 
 static void drop_locked(struct zstd_team *t) REQUIRES(source_role);
@@ -72,6 +72,16 @@ bool zstd_team_may_hash_locked(const struct zstd_team *t)
            (t->executed_to - t->hashed_to >= HASH_BYTES || zstd_team_executed_all_locked(t));
 }
 
+/* Hashed at a time, at most. Where it holds the others up, these sleep, and who hashes has to wake
+   one of them behind each piece: that takes a third of the time of hashing HASH_BYTES. A quarter of
+   what is decoded ahead leaves them the rest. Bytes. */
+static uint64_t hash_most(const struct zstd_team *t)
+{
+    const uint64_t quarter = ZSTD_TEAM_AHEAD(t) / 4;
+
+    return quarter > HASH_BYTES ? quarter : HASH_BYTES;
+}
+
 static void call_stored(void *argument)
 {
     struct zstd_team_call *g = argument;
@@ -84,13 +94,14 @@ static void call_stored(void *argument)
 /* The role of who hashes: a piece; behind the last one, the comparison. */
 void zstd_team_hash_locked(struct zstd_team *t)
 {
+    const uint64_t most = hash_most(t);
     uint64_t end;
     const unsigned char *bytes = zstd_ring_at(&t->ring, t->hashed_to, &end);
 
     if (end > t->executed_to)
         end = t->executed_to;
-    if (end - t->hashed_to > HASH_BYTES)
-        end = t->hashed_to + HASH_BYTES;
+    if (end - t->hashed_to > most)
+        end = t->hashed_to + most;
     t->hashing = true;
     if (end > t->hashed_to) {
         const size_t size = (size_t)(end - t->hashed_to);

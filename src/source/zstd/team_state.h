@@ -20,6 +20,13 @@
 #    define ZSTD_TEAM_PIECE_MIN ((uint64_t)128 << 10)
 #endif
 
+/* What a ring holds besides the window: each block under way, and two for each chunk being read.
+   Bytes. */
+#ifndef ZSTD_TEAM_AHEAD
+#    define ZSTD_TEAM_AHEAD(t) \
+        ((size_t)ZSTD_BLOCK_CONTENT_MAX * ((t)->room + 2 * (size_t)(t)->workers))
+#endif
+
 #define ZSTD_TEAM_NOT_HELD UINT64_MAX
 
 struct zstd_team {
