@@ -16,7 +16,10 @@
 /* The decoding table built last. It belongs to one thread. */
 struct zstd_literals_decoder {
     uint64_t tree_number; /* of the tree it is of; 0: of none */
-    struct zstd_huffman_entry table[ZSTD_HUFFMAN_TABLE_MAX];
+    /* Of what ZSTD_HUFFMAN_BITS_MAX bits begin with: the bits of the code, and above these eight
+       the byte. So one load has both, and a shift that looks at the lowest bits alone needs no
+       more. */
+    uint16_t table[ZSTD_HUFFMAN_TABLE_MAX];
 };
 
 /* Forgets the table: the next block is of another frame. */
