@@ -271,7 +271,7 @@ static bool decode_each(const unsigned char *b, const struct zstd_literals *l,
    the tree. */
 static bool build(struct zstd_literals_decoder *d, const struct zstd_tables *t)
 {
-    struct zstd_huffman_entry entries[ZSTD_HUFFMAN_TABLE_MAX];
+    struct zstd_huffman_entry entries[ZSTD_HUFFMAN_TABLE_MAX] = {{0}};
     struct zstd_weights w;
     unsigned more;
 
