@@ -326,13 +326,17 @@ INLINE_TARGET void correct_bins(const struct tally_plan *plan, const unsigned ch
     v_store(bin, v_add(found, v_select(before, v_set1(UINT32_MAX), v_set1(0))));
 }
 
-/* Adds an element to the counter of its bin in each set. */
-#define COUNT_BINS(set, bin)  \
-    do {                      \
-        (set)[0][(bin)[0]]++; \
-        (set)[1][(bin)[1]]++; \
-        (set)[2][(bin)[2]]++; \
-        (set)[3][(bin)[3]]++; \
+/* Adds an element to the counter of its bin in each set. A load has two bins. */
+#define COUNT_BINS(set, bin)                      \
+    do {                                          \
+        uint64_t two, next_two;                   \
+                                                  \
+        memcpy(&two, (bin), sizeof two);          \
+        memcpy(&next_two, (bin) + 2, sizeof two); \
+        (set)[0][(uint32_t)two]++;                \
+        (set)[1][two >> 32]++;                    \
+        (set)[2][(uint32_t)next_two]++;           \
+        (set)[3][next_two >> 32]++;               \
     } while (0)
 
 /* Counts V_LANES elements. `small` is a constant. */
