@@ -70,6 +70,13 @@ done
 "$ZSTD" -q -f plain -o x
 total=$(wc -c <x)
 
+# Of one that decodes to many times as many bytes a GPU has larger batches.
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    part 0 77776
+done >series
+series_size=$(wc -c <series)
+"$ZSTD" -q -f series -o dense
+
 #
 # Several frames: with sizes and without, with elements torn across them, empty, and with others
 # between them.
@@ -188,7 +195,9 @@ decode_all() {
     both 'one frame' $levels
     both 'one frame without a size' -j 1 $unsized
     piped 'one frame without a size' '' $unsized
+    both 'a frame that decodes to many times as many bytes' dense
     unpacked 'all is decoded there' "$sizes $many_size 360128" $levels many array.npy.zst
+    unpacked 'dense files among others' "$series_size $size $series_size $many_size" dense sized-1 dense many
     for type in f64 f16 bf16; do
         both "$type" -t $type x
     done

@@ -37,6 +37,7 @@ struct zstd_device_options {
     size_t memory;   /* device memory to take, bytes; a little more is taken */
     uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
     size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
+    bool dense;      /* the input decodes to ZSTD_RATIO_DENSE times as many bytes, or more */
     unsigned keep;   /* batches that are left and not released, at most, where there is memory */
     bool timed;      /* the times of batches are wanted */
 };

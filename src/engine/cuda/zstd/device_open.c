@@ -93,8 +93,9 @@ static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsign
    is left of it keeps output. */
 static bool choose_sizes(struct zstd_device *d)
 {
-    size_t batch = d->options.batch > 0 ? d->options.batch : ZSTD_BATCH;
-    unsigned slots = ZSTD_SLOTS, keep = d->options.keep;
+    const size_t usual = d->options.dense ? ZSTD_BATCH_DENSE : ZSTD_BATCH;
+    size_t batch = d->options.batch > 0 ? d->options.batch : usual;
+    unsigned slots = d->options.dense ? ZSTD_SLOTS_DENSE : ZSTD_SLOTS, keep = d->options.keep;
 
     while (d->options.batch == 0 && batch > ZSTD_BATCH_LEAST &&
            needed(d, batch, slots, 0) > d->options.memory)

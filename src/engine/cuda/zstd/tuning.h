@@ -48,14 +48,18 @@
 
 /* Batches under way at a time, and bytes of their output. The sequences of a block take about 3 ms,
    whatever the batch: so many bytes have to be under way that this does not matter. With less
-   memory batches are smaller, then fewer. */
+   memory batches are smaller, then fewer. Input is dense that decodes to ZSTD_RATIO_DENSE times as
+   many bytes or more: the memory for input holds two large batches of it. */
 #define ZSTD_SLOTS_MAX 16
 #define ZSTD_SLOTS 12
+#define ZSTD_SLOTS_DENSE 8
 #define ZSTD_SLOTS_LEAST 3
 #ifndef ZSTD_BATCH
 #    define ZSTD_BATCH ((size_t)64 << 20)
+#    define ZSTD_BATCH_DENSE ((size_t)128 << 20)
 #    define ZSTD_BATCH_LEAST ((size_t)4 << 20)
 #endif
+#define ZSTD_RATIO_DENSE 3
 
 /* Bytes of device memory that a decoder takes at most, and that it leaves, where there is so much.
    All that was measured was so with this much. */

@@ -39,6 +39,11 @@ static uint64_t choose_window(const struct engine_unpack_setup *setup, size_t me
     return window < ZSTD_OFFSET_MAX ? window : ZSTD_OFFSET_MAX;
 }
 
+static bool is_dense(const struct engine_unpack_setup *setup)
+{
+    return setup->ratio >= ZSTD_RATIO_DENSE;
+}
+
 static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
     struct zstd_device_options options = {.timed = true};
@@ -48,6 +53,7 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
         return false;
     options.memory = memory_for_decoder(free);
     options.window = choose_window(&u->setup, options.memory);
+    options.dense = is_dense(&u->setup);
     options.keep = u->setup.check ? ZSTD_KEPT : 0;
     u->window = options.window;
     if (u->setup.window != UINT64_MAX && u->setup.window > u->window) {
@@ -198,7 +204,7 @@ static bool drain(struct engine_unpacker *u)
 bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *setup)
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
-        setup->window_max < u->window ||
+        setup->window_max < u->window || is_dense(setup) != is_dense(&u->setup) ||
         !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;
