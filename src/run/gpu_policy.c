@@ -2,6 +2,7 @@
 
 #include "run/gpu_policy.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define SECOND UINT64_C(1000000000)
@@ -34,9 +35,11 @@
  * files of 4 to 8 GiB. doc/tuning.md says how to measure them again.
  */
 
-/* A core that decodes, as libzstd does or literals as one of a team: 10.6 with 16. What a team
-   comes to in a frame most of which is copied from before: 0.9 to 1.5. */
-#define CORE_DECODES 0.67
+/* A core that decodes many frames, as libzstd does: 8.4 to 9.9 with 16, 16.2 with 32. One of a
+   team, which decodes literals of one frame: 10.6 to 12.3 with 16. What a team comes to in a frame
+   most of which is copied from before: 0.9 to 1.5. */
+#define CORE_DECODES 0.55
+#define MEMBER_DECODES 0.67
 #define TEAM_COPIES 1.4
 
 /* Frames that compress by more are of that kind: the others by 1.08 to 1.29, these by 1.84 to 14.
@@ -44,10 +47,13 @@
 #define COPIED_FROM 1.4
 
 /* The GPU's decoder: 54 to 79 where the link does not hold it up, and where it also verifies many
-   frames 40 to 45. The link, of compressed bytes, with 16 cores that feed it: 43 to 46. */
+   frames 47 to 67. The link, of compressed bytes, with 16 cores that feed it: 43 to 49. */
 #define GPU_DECODES 52.0
-#define GPU_VERIFIES 40.0
+#define GPU_VERIFIES 45.0
 #define LINK_CARRIES 44.0
+
+/* What storage gives to a machine with such a GPU, of compressed bytes. */
+#define STORAGE_READS 3.0
 
 /* A core that hashes, and one that hashes what a GPU sent; of one frame no more than one can. */
 #define CORE_HASHES 8.0
@@ -58,7 +64,10 @@
 #define DECODER_START_UP (SECOND * 70 / 100)
 #define DECODER_END (SECOND * 35 / 100)
 
-/* The part of that which is left when the context is there. */
+/* The same beside cores that all decode: ready after 1.2 to 1.5. */
+#define SHARE_START_UP (SECOND * 130 / 100)
+
+/* The part that is left when the context is there. */
 #define DECODER_MEMORY (DECODER_START_UP / 2)
 
 /* Cores that feed the GPU, and decode nothing meanwhile: as PACKED_WORKERS in run.c. And what each
@@ -74,70 +83,93 @@ static double least(double x, double y)
     return x < y ? x : y;
 }
 
+/* What decoding a file comes to. */
+struct estimate {
+    bool one;        /* a frame holds all of it, if it states as much: frames hardly ever grow */
+    double content;  /* bytes */
+    double cpu, gpu; /* bytes a nanosecond of that, by all cores, and by the GPU */
+};
+
+static struct estimate estimate(const struct unpack_observation *o)
+{
+    const double input = (double)o->input, ratio = o->ratio > 0 ? o->ratio : 1;
+    struct estimate e = {
+        .content = ratio * input, .cpu = CORE_DECODES * o->cores, .gpu = GPU_DECODES};
+
+    e.one = o->content != UINT64_MAX && o->content + o->content / 64 >= o->input;
+    if (e.one) {
+        e.content = (double)o->content;
+        e.cpu = MEMBER_DECODES * o->cores;
+        if (e.content > COPIED_FROM * input)
+            e.cpu = least(e.cpu, TEAM_COPIES);
+    }
+    e.gpu = least(e.gpu, LINK_CARRIES * e.content / input);
+    if (o->checked) {
+        e.cpu = least(e.cpu, e.one ? CORE_HASHES : CORE_HASHES * o->cores);
+        e.gpu = least(e.gpu, e.one ? CORE_HASHES_BEHIND_LINK : GPU_VERIFIES);
+    }
+    if (o->uncached) {
+        e.cpu = least(e.cpu, STORAGE_READS * e.content / input);
+        e.gpu = least(e.gpu, STORAGE_READS * e.content / input);
+    }
+    return e;
+}
+
+/* How long the GPU takes that has all of it: nanoseconds. */
+static double time_alone(const struct estimate *e, enum gpu_state gpu)
+{
+    return e->content / e->gpu + (gpu == GPU_UNUSED ? (double)(DECODER_START_UP + DECODER_END) : 0);
+}
+
+static const char *const as_soon = "the CPU decompresses it as soon";
+
 const char *gpu_policy_unpack(const struct unpack_observation *o)
 {
-    /* One frame holds all of it, if it states as much: frames hardly ever grow. */
-    const bool one = o->content != UINT64_MAX && o->content + o->content / 64 >= o->input;
-    const double input = (double)o->input, content = one ? (double)o->content : input;
-    double cpu = CORE_DECODES * o->cores, gpu = GPU_DECODES, start_up = 0;
+    const struct estimate e = estimate(o);
 
     if (o->no_kernels)
         return "it has no kernels for these operations";
     if (o->forced)
         return o->gpu == GPU_FAILED ? "" : NULL;
-    gpu = least(gpu, LINK_CARRIES * content / input);
-    if (one && content > COPIED_FROM * input)
-        cpu = least(cpu, TEAM_COPIES);
-    if (o->checked) {
-        cpu = least(cpu, one ? CORE_HASHES : CORE_HASHES * o->cores);
-        gpu = least(gpu, one ? CORE_HASHES_BEHIND_LINK : GPU_VERIFIES);
-    }
-    switch (o->gpu) {
-    case GPU_UNUSED:
-        start_up = (double)(DECODER_START_UP + DECODER_END);
-        break;
-    case GPU_READY:
-        break;
-    case GPU_OPENING:
+    if (o->gpu == GPU_OPENING)
         return "the GPU was not ready";
-    case GPU_FAILED:
+    if (o->gpu == GPU_FAILED)
         return "";
-    }
-    return content / gpu + start_up < content / cpu ? NULL : "the CPU decompresses it as soon";
+    return time_alone(&e, o->gpu) < e.content / e.cpu ? NULL : as_soon;
+}
+
+/* How long cores and a GPU take together for what is left: nanoseconds. */
+static double time_together(const struct share_observation *o)
+{
+    const double start_up = (double)(o->gpu == GPU_READY ? DECODER_MEMORY : SHARE_START_UP);
+    const unsigned feed = o->workers < CORES_FEED ? o->workers : CORES_FEED;
+    const double beside = o->workers > 0 ? o->rate * (o->workers - feed) / o->workers : 0;
+    const double gpu = least((o->checked ? GPU_VERIFIES : GPU_DECODES) / o->ratio,
+                             least(LINK_CARRIES, CORE_FEEDS * feed));
+    const double left = (double)o->left - o->rate * start_up;
+
+    return left > 0 ? start_up + left / (gpu + beside) + (double)DECODER_END : INFINITY;
 }
 
 enum gpu_action gpu_policy_share(const struct share_observation *o)
 {
-    const bool ready = o->gpu == GPU_READY;
-    const double start_up = (double)(ready ? DECODER_MEMORY : DECODER_START_UP);
-    const unsigned feed = o->workers < CORES_FEED ? o->workers : CORES_FEED;
-    const double beside = o->workers > 0 ? o->rate * (o->workers - feed) / o->workers : 0;
-    double alone, gpu, left, together;
-
     if (o->fed || o->no_kernels || o->gpu == GPU_OPENING || o->gpu == GPU_FAILED)
         return GPU_WAIT;
-    if (!o->forced) {
-        if (o->rate <= 0 || o->ratio <= 0 || o->waits_for_storage)
-            return GPU_WAIT;
-        gpu = least((o->checked ? GPU_VERIFIES : GPU_DECODES) / o->ratio,
-                    least(LINK_CARRIES, CORE_FEEDS * feed));
-        alone = (double)o->left / o->rate;
-        left = (double)o->left - o->rate * start_up;
-        together = start_up + left / (gpu + beside) + (double)DECODER_END;
-        if (left <= 0 || SHARE_GAIN * together >= alone)
-            return GPU_WAIT;
-    }
-    return ready ? GPU_FEED : GPU_OPEN;
+    if (!o->forced && (o->rate <= 0 || o->ratio <= 0 || o->uncached ||
+                       SHARE_GAIN * time_together(o) >= (double)o->left / o->rate))
+        return GPU_WAIT;
+    return o->gpu == GPU_READY ? GPU_FEED : GPU_OPEN;
 }
 
 const char *gpu_policy_share_begins(const struct unpack_observation *o)
 {
+    const struct estimate e = estimate(o);
+    const double ratio = e.content / (double)o->input;
     const struct share_observation share = {
         .gpu = GPU_UNUSED,
-        .forced = o->forced,
         .workers = o->cores,
-        .rate = CORE_DECODES * o->cores,
-        .ratio = 1,
+        .rate = e.cpu / ratio,
+        .ratio = ratio,
         .left = o->input,
         .checked = o->checked,
     };
@@ -148,7 +180,13 @@ const char *gpu_policy_share_begins(const struct unpack_observation *o)
         return "";
     if (o->gpu == GPU_READY)
         return "it can begin as soon as the cores";
-    return gpu_policy_share(&share) == GPU_WAIT ? "the CPU decompresses it as soon" : NULL;
+    if (o->forced)
+        return NULL;
+    if (gpu_policy_share(&share) == GPU_WAIT)
+        return as_soon;
+    return o->gpu == GPU_UNUSED && SHARE_GAIN * time_together(&share) >= time_alone(&e, o->gpu)
+               ? "it is done as soon by itself"
+               : NULL;
 }
 
 /* Why the GPU would not help, as far as the run shows; NULL when it might. */

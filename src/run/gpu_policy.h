@@ -6,10 +6,10 @@
  * the CPU's work. So it is opened when the rest of the work ends sooner for it, start-up counted.
  * Then feeders are put on trial: they stay if the whole got faster.
  *
- * Of a compressed file of one frame, or of large ones, a GPU has all or nothing: that is decided
- * before anything is read, from what the file says of itself. So it is where the GPU is ready. With
- * a file of many frames for which one would have to be made ready, the cores begin; as soon as it
- * is known how fast they are, it is opened if both together end sooner.
+ * Of a compressed file a GPU has all or nothing where that is done as soon as anything else: that
+ * is decided before the file is decoded, from what it says of itself, and from its beginning. Where
+ * so many cores decode a file of many frames that they are worth more than they cost the GPU, they
+ * begin; as soon as it is known how fast they are, it is opened if both together end sooner.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -77,7 +77,9 @@ struct unpack_observation {
     unsigned cores;   /* that there are */
     uint64_t input;   /* bytes of the file */
     uint64_t content; /* that its first frame states, bytes; UINT64_MAX where it states none */
+    double ratio;     /* bytes that a byte of the file decodes to at its beginning; 0: not known */
     bool checked;     /* that frame has a checksum, which is to be verified */
+    bool uncached;    /* most of the file has to be read from storage */
 };
 
 /* Whether a GPU should decode and reduce the file, all of it: NULL if so, otherwise why not, in a
@@ -95,8 +97,8 @@ struct share_observation {
     double rate;      /* of the cores, bytes a nanosecond; 0 while it is not known */
     double ratio;     /* of what is decoded to what it is decoded from; 0 while it is not known */
     uint64_t left;    /* bytes that have not been read */
-    bool waits_for_storage; /* the cores do, most of the time */
-    bool checked;           /* frames have checksums, which are to be verified */
+    bool uncached;    /* most of the file has to be read from storage */
+    bool checked;     /* frames have checksums, which are to be verified */
 };
 
 /* What to do now: GPU_OPEN, or GPU_FEED, if cores and GPU together end sooner than the cores alone,
@@ -104,7 +106,8 @@ struct share_observation {
 enum gpu_action gpu_policy_share(const struct share_observation *o);
 
 /* Whether to begin so with a file, of which is known what `o` says: NULL, or why not. A GPU that is
-   ready has nothing to gain from cores that begin before it. */
+   ready has nothing to gain from cores that begin before it. So it mostly is with one that is not:
+   it takes twice as long to get ready beside cores that decode. */
 const char *gpu_policy_share_begins(const struct unpack_observation *o);
 
 /* Why the GPU was not used, in a few words, after a run with this last observation. `reason` is

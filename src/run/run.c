@@ -262,6 +262,7 @@ static void start_feeders(struct run *run, uint64_t now)
 static enum gpu_action judge_sharing(const struct run *run)
 {
     const struct gpu_observation *seen = &run->observed;
+    const struct packed_layout layout = packed_layout(run->source);
     const struct share_observation o = {
         .no_kernels = seen->no_kernels,
         .gpu = seen->gpu,
@@ -271,8 +272,8 @@ static enum gpu_action judge_sharing(const struct run *run)
         .rate = seen->rate,
         .ratio = packed_ratio(run->source),
         .left = seen->left,
-        .waits_for_storage = seen->waits_for_storage,
-        .checked = packed_layout(run->source).checked,
+        .uncached = layout.uncached,
+        .checked = layout.checked,
     };
 
     return gpu_policy_share(&o);
@@ -466,7 +467,9 @@ static struct unpack_observation observe_packed(struct run *run)
         .cores = run->cores,
         .input = run->info->input_bytes,
         .content = layout.content,
+        .ratio = layout.ratio,
         .checked = layout.checked,
+        .uncached = layout.uncached,
     };
 }
 

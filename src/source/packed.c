@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zstd_errors.h>
 
 #include "source/formats.h"
@@ -458,6 +459,82 @@ static struct zstd_frame first_frame(const unsigned char *bytes, size_t size)
     return zstd_read_header(bytes, size, 0, &frame) ? frame : unknown;
 }
 
+/* The least file of which is found out how well it compresses, and whether it is cached. Bytes. */
+#define LARGE ((uint64_t)256 << 20)
+
+/* Pages that are asked for. */
+#define PROBES 32
+
+static bool is_uncached(const struct source *s)
+{
+    size_t size;
+    unsigned char *map = source_map(s, &size);
+    unsigned uncached;
+
+    if (!map)
+        return false;
+    uncached = source_uncached(map, s->start, s->info.input_bytes, PROBES);
+    munmap(map, size);
+    return uncached > PROBES / 2;
+}
+
+/* How much of a beginning is decoded: bytes of the file, and of what they decode to. */
+#define RATIO_INPUT ((size_t)512 << 10)
+#define RATIO_CONTENT ((size_t)1 << 20)
+
+/* Decodes the beginning, as far as that can be done: a byte of it decodes to so many, or a few
+   more, for libzstd may keep a part of a block. 0 where it decodes to nothing. */
+static double decode_beginning(ZSTD_DCtx *context, const void *bytes, size_t size, void *room)
+{
+    ZSTD_inBuffer in = {bytes, size, 0};
+    size_t content = 0;
+    bool more = true;
+
+    while (more && content < RATIO_CONTENT) {
+        ZSTD_outBuffer out = {room, ZSTD_DStreamOutSize(), 0};
+        const size_t before = in.pos;
+
+        if (ZSTD_isError(ZSTD_decompressStream(context, &out, &in)))
+            break;
+        content += out.pos;
+        more = out.pos > 0 || in.pos > before;
+    }
+    return in.pos > 0 ? (double)content / (double)in.pos : 0;
+}
+
+/* The same of a source that is a large file. Without memory nothing is known. A file that cannot be
+   read makes the source fail; one that is damaged is for those who decode it. */
+static double ratio_at_beginning(struct source *s)
+{
+    unsigned char *bytes = malloc(RATIO_INPUT), *room = malloc(ZSTD_DStreamOutSize());
+    ZSTD_DCtx *context = zstd_context_open(s);
+    double ratio = 0;
+
+    if (bytes && room && context) {
+        const ptrdiff_t got = source_pread(s, bytes, RATIO_INPUT, s->start);
+
+        if (got > 0)
+            ratio = decode_beginning(context, bytes, (size_t)got, room);
+    }
+    ZSTD_freeDCtx(context);
+    free(room);
+    free(bytes);
+    return ratio;
+}
+
+/* Finds out what auto decides by. False where the file cannot be read. */
+static bool look_at_large_file(struct source *s)
+{
+    struct packed_state *p = s->state;
+
+    if (s->info.input_bytes < LARGE)
+        return true;
+    p->uncached = is_uncached(s);
+    if (p->first.content == SOURCE_UNKNOWN || p->first.content < s->info.input_bytes)
+        p->ratio = ratio_at_beginning(s);
+    return !source_failed(s);
+}
+
 struct packed_layout packed_layout(const struct source *s)
 {
     const struct packed_state *p = s->state;
@@ -470,6 +547,8 @@ struct packed_layout packed_layout(const struct source *s)
         .stop = s->info.elements != s->promised,
         .content = p->first.content,
         .checked = p->first.checksum && !s->no_check,
+        .ratio = p->ratio,
+        .uncached = p->uncached,
     };
 }
 
@@ -530,6 +609,8 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
         if (!read_layout(s, options, input_reader_open(s)))
             return false;
         p->first = first_frame(s->head, s->head_size);
+        if (!look_at_large_file(s))
+            return false;
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
         s->info.parallel = true;
     }

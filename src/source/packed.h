@@ -60,6 +60,9 @@ struct packed_layout {
     bool stop;           /* what lies behind is not to be looked at: --length */
     uint64_t content;    /* bytes that the first frame states; SOURCE_UNKNOWN where it does not */
     bool checked;        /* that frame has a checksum, which is to be verified */
+    double ratio;        /* bytes that one of the input decodes to at the beginning of a large file
+                            that this frame does not hold all of; 0: not known */
+    bool uncached;       /* most of a large file has to be read from storage */
 };
 struct packed_layout packed_layout(const struct source *s);
 
