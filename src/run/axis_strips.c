@@ -72,17 +72,14 @@ static bool release_columns(struct axis_worker *w, const struct chunk *block, ui
 {
     const struct axis_layout *layout = w->run->layout;
     const size_t size = w->run->info->element_size;
+    struct chunk part = *block;
 
     if (columns * size < RELEASED)
         return false;
-    for (uint64_t row = 0; row < layout->length; row++) {
-        struct chunk part = *block;
-
-        part.index += row * layout->inner + column;
-        part.data = (const unsigned char *)block->data + (row * layout->inner + column) * size;
-        part.count = (size_t)columns;
-        source_release(w->run->source, w->number, &part);
-    }
+    part.index += column;
+    part.data = (const unsigned char *)block->data + column * size;
+    part.count = (size_t)columns;
+    source_release_rows(w->run->source, &part, layout->inner, layout->length);
     return true;
 }
 

@@ -5,11 +5,14 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "sys/align.h"
@@ -116,6 +119,55 @@ bool mapping_populate(const void *data, size_t size)
 void mapping_release(const void *pages, size_t size)
 {
     (void)madvise((void *)(uintptr_t)pages, size, MADV_DONTNEED);
+}
+
+/* The pieces that are given back in one go. */
+#define PIECES 64
+
+/* What stands for the process itself where a descriptor of one is asked for, since Linux 6.14:
+   PIDFD_SELF_THREAD_GROUP of its headers. */
+#define THIS_PROCESS (-10001)
+
+/* Gives several pieces back at a time. False where the kernel does not, or not all of them. */
+static bool release_together(const struct iovec *pieces, size_t count)
+{
+#ifdef SYS_process_madvise
+    static atomic_bool never;
+    size_t size = 0;
+
+    if (atomic_load_explicit(&never, memory_order_relaxed))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        size += pieces[i].iov_len;
+    if (syscall(SYS_process_madvise, THIS_PROCESS, pieces, count, MADV_DONTNEED, 0) ==
+        (ssize_t)size)
+        return true;
+    atomic_store_explicit(&never, true, memory_order_relaxed);
+#else
+    (void)pieces;
+    (void)count;
+#endif
+    return false;
+}
+
+void mapping_release_pieces(const void *first, size_t size, size_t stride, size_t count)
+{
+    struct iovec pieces[PIECES];
+    const uintptr_t unit = mapping_page();
+
+    for (size_t done = 0, some; done < count; done += some) {
+        some = count - done < PIECES ? count - done : PIECES;
+        for (size_t i = 0; i < some; i++) {
+            const uintptr_t begin = (uintptr_t)first + (done + i) * stride;
+
+            pieces[i].iov_base = (void *)(begin / unit * unit);
+            pieces[i].iov_len = align_up(begin + size, unit) - begin / unit * unit;
+        }
+        if (release_together(pieces, some))
+            continue;
+        for (size_t i = 0; i < some; i++)
+            mapping_release(pieces[i].iov_base, pieces[i].iov_len);
+    }
 }
 
 bool mapping_guard(void (*body)(void *), void *argument)

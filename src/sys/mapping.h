@@ -34,6 +34,11 @@ bool mapping_populate(const void *data, size_t size);
 /* Takes whole pages of a mapped file out of the process's memory. Who reads them gets them back. */
 void mapping_release(const void *pages, size_t size);
 
+/* The same of `count` pieces of `size` bytes, `stride` bytes apart, and all pages that have some of
+   their bytes. Each call of mapping_release interrupts all threads of the process; this does so
+   once for many pieces where the kernel can (Linux 6.16). */
+void mapping_release_pieces(const void *first, size_t size, size_t stride, size_t count);
+
 /* Calls body(argument). Returns false if a SIGBUS of this thread interrupted the body: its side
    effects are partial. The body must hold no lock and own nothing that has to be released, nor call
    this function itself. Any thread may call it; the first call installs a handler of SIGBUS for the

@@ -7,6 +7,7 @@
 
 #include "sys/mapping.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,6 +107,45 @@ static bool resident(const void *map, size_t *bytes)
     return found;
 }
 
+/* Whether a page of a mapped file is in the process's memory: counted by kernel pages in a table of
+   64 bits each, whose highest one says so. */
+static bool is_resident(int pagemap, const unsigned char *at)
+{
+    uint64_t entry = 0;
+
+    return pread(pagemap, &entry, sizeof entry,
+                 (off_t)((uintptr_t)at / mapping_page() * sizeof entry)) == sizeof entry &&
+           entry >> 63;
+}
+
+/* Pieces that are given back together, more of them than at a time: their own pages are gone, and
+   all others stay. */
+static void check_pieces(unsigned char *map, size_t size)
+{
+    const size_t unit = mapping_page(), stride = 4 * unit, count = size / stride;
+    const int pagemap = open("/proc/self/pagemap", O_RDONLY);
+    size_t gone = 0, left = 0;
+
+    (void)faults_of_reading(map, size);
+    if (pagemap < 0 || !is_resident(pagemap, map)) {
+        tap_skip("pieces that are given back", "the kernel does not tell what is in memory");
+    } else {
+        /* From within the first page of four to within the second. */
+        mapping_release_pieces(map + unit / 2, unit, stride, count);
+        for (size_t i = 0; i < count; i++) {
+            gone += !is_resident(pagemap, map + i * stride);
+            gone += !is_resident(pagemap, map + i * stride + unit);
+            left += is_resident(pagemap, map + i * stride + 2 * unit);
+            left += is_resident(pagemap, map + i * stride + 3 * unit);
+        }
+        tap_ok(gone == 2 * count && left == 2 * count,
+               "%zu pieces that are given back: %zu pages are gone, and %zu stay", count, gone,
+               left);
+    }
+    if (pagemap >= 0)
+        close(pagemap);
+}
+
 /* Reading pages that have been made present takes hardly a page fault, and those that were given
    back are in memory no more. A page fault may bring neighbours. */
 static void check_pages(void)
@@ -133,6 +173,7 @@ static void check_pages(void)
         tap_ok(bytes <= size / 2 + 2 * mapping_page(),
                "pages that are given back: %zu of %zu KiB are left", bytes / 1024, size / 1024);
     }
+    check_pieces(map, size);
     mapping_release(map, size);
     if (!mapping_populate(map + odd, size - odd)) {
         tap_skip("pages that are made present", "the kernel cannot do that");
