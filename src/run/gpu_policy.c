@@ -115,10 +115,10 @@ static struct estimate estimate(const struct unpack_observation *o)
     return e;
 }
 
-/* How long the GPU takes that has all of it: nanoseconds. */
-static double time_alone(const struct estimate *e, enum gpu_state gpu)
+/* To get the GPU ready, and to end it: nanoseconds. */
+static double start_up(enum gpu_state gpu)
 {
-    return e->content / e->gpu + (gpu == GPU_UNUSED ? (double)(DECODER_START_UP + DECODER_END) : 0);
+    return gpu == GPU_UNUSED ? (double)(DECODER_START_UP + DECODER_END) : 0;
 }
 
 static const char *const as_soon = "the CPU decompresses it as soon";
@@ -126,6 +126,7 @@ static const char *const as_soon = "the CPU decompresses it as soon";
 const char *gpu_policy_unpack(const struct unpack_observation *o)
 {
     const struct estimate e = estimate(o);
+    const double inputs = 1 + (double)o->to_come / (double)o->input; /* of this one's size */
 
     if (o->no_kernels)
         return "it has no kernels for these operations";
@@ -135,20 +136,20 @@ const char *gpu_policy_unpack(const struct unpack_observation *o)
         return "the GPU was not ready";
     if (o->gpu == GPU_FAILED)
         return "";
-    return time_alone(&e, o->gpu) < e.content / e.cpu ? NULL : as_soon;
+    return start_up(o->gpu) < inputs * (e.content / e.cpu - e.content / e.gpu) ? NULL : as_soon;
 }
 
 /* How long cores and a GPU take together for what is left: nanoseconds. */
 static double time_together(const struct share_observation *o)
 {
-    const double start_up = (double)(o->gpu == GPU_READY ? DECODER_MEMORY : SHARE_START_UP);
+    const double ready = (double)(o->gpu == GPU_READY ? DECODER_MEMORY : SHARE_START_UP);
     const unsigned feed = o->workers < CORES_FEED ? o->workers : CORES_FEED;
     const double beside = o->workers > 0 ? o->rate * (o->workers - feed) / o->workers : 0;
     const double gpu = least((o->checked ? GPU_VERIFIES : GPU_DECODES) / o->ratio,
                              least(LINK_CARRIES, CORE_FEEDS * feed));
-    const double left = (double)o->left - o->rate * start_up;
+    const double left = (double)o->left - o->rate * ready;
 
-    return left > 0 ? start_up + left / (gpu + beside) + (double)DECODER_END : INFINITY;
+    return left > 0 ? ready + left / (gpu + beside) + (double)DECODER_END : INFINITY;
 }
 
 enum gpu_action gpu_policy_share(const struct share_observation *o)
@@ -184,7 +185,8 @@ const char *gpu_policy_share_begins(const struct unpack_observation *o)
         return NULL;
     if (gpu_policy_share(&share) == GPU_WAIT)
         return as_soon;
-    return o->gpu == GPU_UNUSED && SHARE_GAIN * time_together(&share) >= time_alone(&e, o->gpu)
+    return o->gpu == GPU_UNUSED &&
+                   SHARE_GAIN * time_together(&share) >= e.content / e.gpu + start_up(o->gpu)
                ? "it is done as soon by itself"
                : NULL;
 }

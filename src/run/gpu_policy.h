@@ -76,6 +76,7 @@ struct unpack_observation {
     bool forced;      /* as above */
     unsigned cores;   /* that there are */
     uint64_t input;   /* bytes of the file */
+    uint64_t to_come; /* of later inputs, of GPU_INPUT_MIN or more each: taken to be like it */
     uint64_t content; /* that its first frame states, bytes; UINT64_MAX where it states none */
     double ratio;     /* bytes that a byte of the file decodes to at its beginning; 0: not known */
     bool checked;     /* that frame has a checksum, which is to be verified */

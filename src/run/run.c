@@ -466,6 +466,7 @@ static struct unpack_observation observe_packed(struct run *run)
         .forced = faults_call_gpu(),
         .cores = run->cores,
         .input = run->info->input_bytes,
+        .to_come = run->to_come,
         .content = layout.content,
         .ratio = layout.ratio,
         .checked = layout.checked,
