@@ -88,7 +88,8 @@ tests_unit_test_packed_share_SOURCES = \
 	src/source/packed_share.c
 tests_unit_test_packed_share_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -Dnanosleep=play_wait \
 	-Dzstd_cutter_next=play_cut -DPACKED_PIECE='((size_t)256)' \
-	-DPACKED_PART_LEAST='((uint64_t)300)' -DPACKED_CORE_PART='((uint64_t)1)'
+	-DPACKED_PART_LEAST='((uint64_t)300)' -DPACKED_CORE_PART='((uint64_t)1)' \
+	-DPACKED_LOOK_LEAST='((uint64_t)1000)'
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)
@@ -156,6 +157,7 @@ tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DZSTD_BATCH_DENSE='((size_t)192 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_CORE_PART='((uint64_t)1 << 10)' -DPACKED_WORKERS=2U \
+	-DPACKED_LOOK_LEAST='((uint64_t)1 << 10)' \
 	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.

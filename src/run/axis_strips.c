@@ -76,7 +76,6 @@ static bool release_columns(struct axis_worker *w, const struct chunk *block, ui
 
     if (columns * size < RELEASED)
         return false;
-    part.index += column;
     part.data = (const unsigned char *)block->data + column * size;
     part.count = (size_t)columns;
     source_release_rows(w->run->source, &part, layout->inner, layout->length);

@@ -31,8 +31,8 @@
 #define TRIAL_GAIN 1.02
 
 /*
- * Compressed files. GB/s, of decoded bytes unless stated otherwise; on an H200 and 16 cores, whole
- * files of 4 to 8 GiB. doc/tuning.md says how to measure them again.
+ * Compressed files. GB/s, of decoded bytes unless stated otherwise; on an H200 or H100 and 16 to 32
+ * cores, whole files of 4 to 32 GiB. doc/tuning.md says how to measure them again.
  */
 
 /* A core that decodes many frames, as libzstd does: 8.4 to 9.9 with 16, 16.2 with 32. One of a
@@ -52,6 +52,9 @@
 #define GPU_VERIFIES 45.0
 #define LINK_CARRIES 44.0
 
+/* A beginning may decode to far more than the rest, as zeros do. */
+#define RATIO_MOST 16.0
+
 /* What storage gives to a machine with such a GPU, of compressed bytes. */
 #define STORAGE_READS 3.0
 
@@ -67,7 +70,7 @@
 /* The same beside cores that all decode: ready after 1.2 to 1.5. */
 #define SHARE_START_UP (SECOND * 130 / 100)
 
-/* The part that is left when the context is there. */
+/* The part of DECODER_START_UP that is left when the context is there. */
 #define DECODER_MEMORY (DECODER_START_UP / 2)
 
 /* Cores that feed the GPU, and decode nothing meanwhile: as PACKED_WORKERS in run.c. And what each
@@ -92,7 +95,7 @@ struct estimate {
 
 static struct estimate estimate(const struct unpack_observation *o)
 {
-    const double input = (double)o->input, ratio = o->ratio > 0 ? o->ratio : 1;
+    const double input = (double)o->input, ratio = o->ratio > 0 ? least(o->ratio, RATIO_MOST) : 1;
     struct estimate e = {
         .content = ratio * input, .cpu = CORE_DECODES * o->cores, .gpu = GPU_DECODES};
 
@@ -172,6 +175,7 @@ const char *gpu_policy_share_begins(const struct unpack_observation *o)
         .rate = e.cpu / ratio,
         .ratio = ratio,
         .left = o->input,
+        .uncached = o->uncached,
         .checked = o->checked,
     };
 

@@ -6,10 +6,10 @@
  * the CPU's work. So it is opened when the rest of the work ends sooner for it, start-up counted.
  * Then feeders are put on trial: they stay if the whole got faster.
  *
- * Of a compressed file a GPU has all or nothing where that is done as soon as anything else: that
- * is decided before the file is decoded, from what it says of itself, and from its beginning. Where
- * so many cores decode a file of many frames that they are worth more than they cost the GPU, they
- * begin; as soon as it is known how fast they are, it is opened if both together end sooner.
+ * Of a compressed file a GPU has all or nothing. That is decided before the file is decoded, from
+ * what it says of itself, and from its beginning. But where a machine has very many cores, both may
+ * share a file of many frames: the cores begin, and as soon as it is known how fast they are, the
+ * GPU is opened if both together end sooner.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -107,8 +107,8 @@ struct share_observation {
 enum gpu_action gpu_policy_share(const struct share_observation *o);
 
 /* Whether to begin so with a file, of which is known what `o` says: NULL, or why not. A GPU that is
-   ready has nothing to gain from cores that begin before it. So it mostly is with one that is not:
-   it takes twice as long to get ready beside cores that decode. */
+   ready has nothing to gain from cores that begin before it. One that is not has little: it takes
+   twice as long to get ready beside cores that decode. */
 const char *gpu_policy_share_begins(const struct unpack_observation *o);
 
 /* Why the GPU was not used, in a few words, after a run with this last observation. `reason` is

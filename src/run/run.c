@@ -262,7 +262,6 @@ static void start_feeders(struct run *run, uint64_t now)
 static enum gpu_action judge_sharing(const struct run *run)
 {
     const struct gpu_observation *seen = &run->observed;
-    const struct packed_layout layout = packed_layout(run->source);
     const struct share_observation o = {
         .no_kernels = seen->no_kernels,
         .gpu = seen->gpu,
@@ -272,8 +271,8 @@ static enum gpu_action judge_sharing(const struct run *run)
         .rate = seen->rate,
         .ratio = packed_ratio(run->source),
         .left = seen->left,
-        .uncached = layout.uncached,
-        .checked = layout.checked,
+        .uncached = run->outlook.uncached,
+        .checked = packed_layout(run->source).checked,
     };
 
     return gpu_policy_share(&o);
@@ -468,9 +467,9 @@ static struct unpack_observation observe_packed(struct run *run)
         .input = run->info->input_bytes,
         .to_come = run->to_come,
         .content = layout.content,
-        .ratio = layout.ratio,
+        .ratio = run->outlook.ratio,
         .checked = layout.checked,
-        .uncached = layout.uncached,
+        .uncached = run->outlook.uncached,
     };
 }
 
@@ -514,6 +513,10 @@ static bool prepare_packed(struct run *run, bool *failed)
     *failed = false;
     if (!run->info->packed)
         return true;
+    if (run->options->device == DEVICE_AUTO && !packed_look(run->source, &run->outlook)) {
+        *failed = true;
+        return false;
+    }
     run->sharing = run->options->device == DEVICE_AUTO && wants_sharing(run);
     if (run->sharing)
         return true;

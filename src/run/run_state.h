@@ -13,6 +13,7 @@
 #include "run/gpu.h"
 #include "run/phases.h"
 #include "run/session_options.h"
+#include "source/packed.h"
 #include "sys/mutex.h"
 
 struct worker;
@@ -63,6 +64,7 @@ struct run {
     bool sharing;          /* cores decode packed input from the beginning on, and a GPU beside them
                               when it is ready */
     _Atomic bool helping;  /* then: it is, and `unpack` is there */
+    struct packed_outlook outlook; /* for auto: what packed input is like */
     struct unpack *unpack; /* where packed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run

@@ -420,14 +420,6 @@ UNCHECKED static void begin_feed(struct feed *x)
     packed_begin(x->run->source, x->number, memory, size);
 }
 
-/* Bytes that a byte of the input decodes to, at least: what its first frame states, of all. */
-static double ratio_of(const struct run *run, const struct packed_layout *layout)
-{
-    if (layout->content == SOURCE_UNKNOWN || run->info->input_bytes == SOURCE_UNKNOWN)
-        return 0;
-    return (double)layout->content / (double)run->info->input_bytes;
-}
-
 struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
 {
     const struct engine_unpack *ops = engine_cuda.unpack;
@@ -442,7 +434,8 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
         .end = layout.end,
         .stop = layout.stop,
         .check = !run->options->input.no_check,
-        .ratio = ratio_of(run, &layout),
+        .input = run->info->input_bytes,
+        .content = layout.content,
         .before = PACKED_BEFORE,
         .piece = PACKED_PIECE,
     };

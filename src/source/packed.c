@@ -459,9 +459,6 @@ static struct zstd_frame first_frame(const unsigned char *bytes, size_t size)
     return zstd_read_header(bytes, size, 0, &frame) ? frame : unknown;
 }
 
-/* The least file of which is found out how well it compresses, and whether it is cached. Bytes. */
-#define LARGE ((uint64_t)256 << 20)
-
 /* Pages that are asked for. */
 #define PROBES 32
 
@@ -478,32 +475,40 @@ static bool is_uncached(const struct source *s)
     return uncached > PROBES / 2;
 }
 
-/* How much of a beginning is decoded: bytes of the file, and of what they decode to. */
+/* How much of a beginning is decoded: bytes of the file, and of what they decode to, about. */
 #define RATIO_INPUT ((size_t)512 << 10)
-#define RATIO_CONTENT ((size_t)1 << 20)
+#define RATIO_CONTENT ((size_t)8 << 20)
 
-/* Decodes the beginning, as far as that can be done: a byte of it decodes to so many, or a few
-   more, for libzstd may keep a part of a block. 0 where it decodes to nothing. */
+/* Bytes that tell how many more libzstd wants to begin a frame. */
+#define FRAME_BEGINS 5
+
+/* Decodes the beginning, as far as that can be done, and returns how many bytes one of it decodes
+   to; 0 where it decodes to nothing. libzstd gets no more than it asks for: so what it has taken
+   when something comes out is what that comes from. */
 static double decode_beginning(ZSTD_DCtx *context, const void *bytes, size_t size, void *room)
 {
-    ZSTD_inBuffer in = {bytes, size, 0};
-    size_t content = 0;
+    ZSTD_inBuffer in = {bytes, 0, 0};
+    size_t content = 0, from = 0, wanted = FRAME_BEGINS;
     bool more = true;
 
     while (more && content < RATIO_CONTENT) {
         ZSTD_outBuffer out = {room, ZSTD_DStreamOutSize(), 0};
         const size_t before = in.pos;
 
-        if (ZSTD_isError(ZSTD_decompressStream(context, &out, &in)))
+        in.size = wanted < size - in.pos ? in.pos + wanted : size;
+        wanted = ZSTD_decompressStream(context, &out, &in);
+        if (ZSTD_isError(wanted))
             break;
+        wanted = wanted > 0 ? wanted : FRAME_BEGINS;
         content += out.pos;
+        from = out.pos > 0 ? in.pos : from;
         more = out.pos > 0 || in.pos > before;
     }
-    return in.pos > 0 ? (double)content / (double)in.pos : 0;
+    return from > 0 ? (double)content / (double)from : 0;
 }
 
-/* The same of a source that is a large file. Without memory nothing is known. A file that cannot be
-   read makes the source fail; one that is damaged is for those who decode it. */
+/* The same of a file's beginning. 0, too, without memory, and where it cannot be read: then the
+   source fails. */
 static double ratio_at_beginning(struct source *s)
 {
     unsigned char *bytes = malloc(RATIO_INPUT), *room = malloc(ZSTD_DStreamOutSize());
@@ -513,6 +518,8 @@ static double ratio_at_beginning(struct source *s)
     if (bytes && room && context) {
         const ptrdiff_t got = source_pread(s, bytes, RATIO_INPUT, s->start);
 
+        atomic_store(&s->input_read, 0); /* it is read again */
+        atomic_store(&s->read_time, 0);
         if (got > 0)
             ratio = decode_beginning(context, bytes, (size_t)got, room);
     }
@@ -522,16 +529,17 @@ static double ratio_at_beginning(struct source *s)
     return ratio;
 }
 
-/* Finds out what auto decides by. False where the file cannot be read. */
-static bool look_at_large_file(struct source *s)
+bool packed_look(struct source *s, struct packed_outlook *outlook)
 {
-    struct packed_state *p = s->state;
+    const struct packed_state *p = s->state;
+    const uint64_t bytes = s->info.input_bytes;
 
-    if (s->info.input_bytes < LARGE)
+    *outlook = (struct packed_outlook){0};
+    if (p->pipe || bytes < PACKED_LOOK_LEAST)
         return true;
-    p->uncached = is_uncached(s);
-    if (p->first.content == SOURCE_UNKNOWN || p->first.content < s->info.input_bytes)
-        p->ratio = ratio_at_beginning(s);
+    outlook->uncached = is_uncached(s);
+    if (p->first.content == SOURCE_UNKNOWN || p->first.content < bytes)
+        outlook->ratio = ratio_at_beginning(s);
     return !source_failed(s);
 }
 
@@ -547,8 +555,6 @@ struct packed_layout packed_layout(const struct source *s)
         .stop = s->info.elements != s->promised,
         .content = p->first.content,
         .checked = p->first.checksum && !s->no_check,
-        .ratio = p->ratio,
-        .uncached = p->uncached,
     };
 }
 
@@ -609,8 +615,6 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
         if (!read_layout(s, options, input_reader_open(s)))
             return false;
         p->first = first_frame(s->head, s->head_size);
-        if (!look_at_large_file(s))
-            return false;
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
         s->info.parallel = true;
     }

@@ -60,11 +60,23 @@ struct packed_layout {
     bool stop;           /* what lies behind is not to be looked at: --length */
     uint64_t content;    /* bytes that the first frame states; SOURCE_UNKNOWN where it does not */
     bool checked;        /* that frame has a checksum, which is to be verified */
-    double ratio;        /* bytes that one of the input decodes to at the beginning of a large file
-                            that this frame does not hold all of; 0: not known */
-    bool uncached;       /* most of a large file has to be read from storage */
 };
 struct packed_layout packed_layout(const struct source *s);
+
+/* The least file that packed_look looks at, bytes: no GPU is made ready for smaller ones. */
+#ifndef PACKED_LOOK_LEAST
+#    define PACKED_LOOK_LEAST ((uint64_t)256 << 20)
+#endif
+
+/* What a file is like, as far as it is looked at. */
+struct packed_outlook {
+    double ratio;  /* bytes that a byte of its beginning decodes to; 0 where it was not decoded, for
+                      one frame says what all decodes to, or is damaged */
+    bool uncached; /* most of it has to be read from storage */
+};
+
+/* Looks at it, before it is asked for chunks, or bytes. False on failure. */
+bool packed_look(struct source *s, struct packed_outlook *outlook);
 
 /* A part of the input is at least so long, bytes, and at most about as long: less where that makes
    fewer than PACKED_PARTS for each ring. A decoder makes its batches of one part each. */

@@ -99,8 +99,6 @@ struct packed_state {
     struct waiters waiters;  /* for its mutex */
     struct replay *pipe;     /* NULL of a file */
     struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
-    double ratio;            /* as in struct packed_layout, fixed when it is opened */
-    bool uncached;           /* the same */
 
     /* Fixed by packed_cut. */
     struct packed_ring *rings;

@@ -256,8 +256,9 @@ enum source_status source_at(struct source *s, const struct source_request *requ
 /* Hands a chunk back: its bytes are not read any more. */
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk);
 
-/* The same of `rows` parts of what was lent (source_lend): of *first, and of others like it, each
-   `stride` elements behind the one before it. All at once, which interrupts others less. */
+/* The same of `rows` parts of what was lent (source_lend): those that *first has the bytes of, and
+   others like it, each `stride` elements behind the one before it. All at once, which interrupts
+   others less. */
 void source_release_rows(struct source *s, const struct chunk *first, uint64_t stride,
                          uint64_t rows);
 

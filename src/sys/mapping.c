@@ -124,9 +124,9 @@ void mapping_release(const void *pages, size_t size)
 /* The pieces that are given back in one go. */
 #define PIECES 64
 
-/* What stands for the process itself where a descriptor of one is asked for, since Linux 6.14:
-   PIDFD_SELF_THREAD_GROUP of its headers. */
-#define THIS_PROCESS (-10001)
+/* What stands for the calling thread where a descriptor of a process is asked for:
+   PIDFD_SELF_THREAD of Linux's headers since about 6.15. */
+#define THIS_THREAD (-10000)
 
 /* Gives several pieces back at a time. False where the kernel does not, or not all of them. */
 static bool release_together(const struct iovec *pieces, size_t count)
@@ -139,8 +139,7 @@ static bool release_together(const struct iovec *pieces, size_t count)
         return false;
     for (size_t i = 0; i < count; i++)
         size += pieces[i].iov_len;
-    if (syscall(SYS_process_madvise, THIS_PROCESS, pieces, count, MADV_DONTNEED, 0) ==
-        (ssize_t)size)
+    if (syscall(SYS_process_madvise, THIS_THREAD, pieces, count, MADV_DONTNEED, 0) == (ssize_t)size)
         return true;
     atomic_store_explicit(&never, true, memory_order_relaxed);
 #else

@@ -71,7 +71,7 @@ done
 total=$(wc -c <x)
 
 # Of one that decodes to many times as many bytes a GPU has larger batches.
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
     part 0 77776
 done >series
 series_size=$(wc -c <series)

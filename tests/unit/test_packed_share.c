@@ -19,7 +19,10 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -632,6 +635,46 @@ static void play_long(struct tap_family *family)
                                             .failures = i % 2});
 }
 
+/* What a look at a file says of how well it compresses: a file of many frames, each of `size` bytes
+   that are below `values`. One frame that states all of its content is not decoded. */
+static void check_look(unsigned frames, size_t size, unsigned values, bool decoded)
+{
+    const struct source_options options = {
+        .format = SOURCE_RAW_ZSTD, .type = ELEMENT_U32, .length = SOURCE_UNKNOWN, .packed = true};
+    unsigned char *content = allocate(size), *frame = allocate(ZSTD_compressBound(size));
+    struct packed_outlook outlook = {.ratio = -1};
+    FILE *file = fopen(name, "wb");
+    size_t compressed = 0;
+    double ratio;
+
+    if (!file)
+        bail(name);
+    srand(5);
+    for (unsigned k = 0; k < frames; k++) {
+        size_t length;
+
+        for (size_t i = 0; i < size; i++)
+            content[i] = (unsigned char)((unsigned)rand() / 7 % values);
+        length = ZSTD_compress(frame, ZSTD_compressBound(size), content, size, 1);
+        if (ZSTD_isError(length) || fwrite(frame, 1, length, file) != length)
+            bail(name);
+        compressed += length;
+    }
+    if (fclose(file) != 0)
+        bail(name);
+    source = source_open(name, &options, 2);
+    if (!source || !packed_look(source, &outlook))
+        bail("packed_look");
+    ratio = decoded ? (double)frames * (double)size / (double)compressed : 0;
+    tap_ok(fabs(outlook.ratio - ratio) <= ratio / 100 && !outlook.uncached,
+           "%u frames of %zu bytes below %u: a byte decodes to %.3f, and is said to to %.3f",
+           frames, size, values, ratio, outlook.ratio);
+    source_close(source);
+    source = NULL;
+    free(content);
+    free(frame);
+}
+
 int main(void)
 {
     struct tap_family family = {0};
@@ -643,6 +686,10 @@ int main(void)
     memory = allocate(RING);
     for (unsigned i = 0; i <= CORES_MAX; i++)
         buffers[i] = allocate(4096);
+    check_look(20, 200000, 100, true);
+    check_look(3, 100000, 10, true);
+    check_look(400, 4096, 2, true);
+    check_look(1, 200000, 10, false);
     play_one_core(&family);
     play_more_cores(&family);
     if (getenv("PACKED_SHARE_LONG"))

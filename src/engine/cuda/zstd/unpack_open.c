@@ -39,9 +39,11 @@ static uint64_t choose_window(const struct engine_unpack_setup *setup, size_t me
     return window < ZSTD_OFFSET_MAX ? window : ZSTD_OFFSET_MAX;
 }
 
+/* Whether the input is dense, and makes so many large batches that these are worth it. */
 static bool is_dense(const struct engine_unpack_setup *setup)
 {
-    return setup->ratio >= ZSTD_RATIO_DENSE;
+    return setup->content != UINT64_MAX && setup->content / ZSTD_RATIO_DENSE >= setup->input &&
+           setup->content >= ZSTD_SLOTS_DENSE * ZSTD_BATCH_DENSE;
 }
 
 static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
