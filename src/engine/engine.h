@@ -103,8 +103,8 @@ struct engine_unpack_setup {
     bool check;    /* checksums are verified, or content of frames that have one comes back */
     uint64_t input;   /* bytes of its input, and those that it decodes to, at least; UINT64_MAX */
     uint64_t content; /* where nothing tells */
-    size_t before; /* bytes before the ring of input; see packed.h */
-    size_t piece;  /* the ring is a multiple of it */
+    size_t before;    /* bytes before the ring of input; see packed.h */
+    size_t piece;     /* the ring is a multiple of it */
 };
 
 /* Content of one frame, with which it begins or ends, or goes on. */

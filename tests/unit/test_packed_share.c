@@ -29,6 +29,7 @@
 #include <zstd.h>
 
 #include "lib/allocate.h"
+#include "lib/data_gen.h"
 #include "lib/explore.h"
 #include "lib/share.h"
 #include "lib/tap.h"
@@ -645,16 +646,17 @@ static void check_look(unsigned frames, size_t size, unsigned values, bool decod
     struct packed_outlook outlook = {.ratio = -1};
     FILE *file = fopen(name, "wb");
     size_t compressed = 0;
+    struct rng random;
     double ratio;
 
     if (!file)
         bail(name);
-    srand(5);
+    rng_seed(&random, 5);
     for (unsigned k = 0; k < frames; k++) {
         size_t length;
 
         for (size_t i = 0; i < size; i++)
-            content[i] = (unsigned char)((unsigned)rand() / 7 % values);
+            content[i] = (unsigned char)rng_below(&random, values);
         length = ZSTD_compress(frame, ZSTD_compressBound(size), content, size, 1);
         if (ZSTD_isError(length) || fwrite(frame, 1, length, file) != length)
             bail(name);
