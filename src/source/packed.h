@@ -63,7 +63,7 @@ struct packed_layout {
 };
 struct packed_layout packed_layout(const struct source *s);
 
-/* The least file that packed_look looks at, bytes: no GPU is made ready for smaller ones. */
+/* The least file that packed_look looks at, bytes: smaller ones are hardly ever worth a GPU. */
 #ifndef PACKED_LOOK_LEAST
 #    define PACKED_LOOK_LEAST ((uint64_t)256 << 20)
 #endif
