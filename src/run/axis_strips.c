@@ -72,13 +72,11 @@ static bool release_columns(struct axis_worker *w, const struct chunk *block, ui
 {
     const struct axis_layout *layout = w->run->layout;
     const size_t size = w->run->info->element_size;
-    struct chunk part = *block;
 
     if (columns * size < RELEASED)
         return false;
-    part.data = (const unsigned char *)block->data + column * size;
-    part.count = (size_t)columns;
-    source_release_rows(w->run->source, &part, layout->inner, layout->length);
+    source_release_rows(w->run->source, (const unsigned char *)block->data + column * size,
+                        (size_t)columns, layout->inner, layout->length);
     return true;
 }
 

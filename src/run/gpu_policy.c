@@ -67,7 +67,7 @@
 #define DECODER_START_UP (SECOND * 70 / 100)
 #define DECODER_END (SECOND * 35 / 100)
 
-/* The same beside cores that all decode: ready after 1.2 to 1.5. */
+/* The same beside cores that all decode: ready after 1.1 to 1.5. */
 #define SHARE_START_UP (SECOND * 130 / 100)
 
 /* The part of DECODER_START_UP that is left when the context is there. */
@@ -145,14 +145,14 @@ const char *gpu_policy_unpack(const struct unpack_observation *o)
 /* How long cores and a GPU take together for what is left: nanoseconds. */
 static double time_together(const struct share_observation *o)
 {
-    const double ready = (double)(o->gpu == GPU_READY ? DECODER_MEMORY : SHARE_START_UP);
+    const double start = (double)(o->gpu == GPU_READY ? DECODER_MEMORY : SHARE_START_UP);
     const unsigned feed = o->workers < CORES_FEED ? o->workers : CORES_FEED;
     const double beside = o->workers > 0 ? o->rate * (o->workers - feed) / o->workers : 0;
     const double gpu = least((o->checked ? GPU_VERIFIES : GPU_DECODES) / o->ratio,
                              least(LINK_CARRIES, CORE_FEEDS * feed));
-    const double left = (double)o->left - o->rate * ready;
+    const double left = (double)o->left - o->rate * start;
 
-    return left > 0 ? ready + left / (gpu + beside) + (double)DECODER_END : INFINITY;
+    return left > 0 ? start + left / (gpu + beside) + (double)DECODER_END : INFINITY;
 }
 
 enum gpu_action gpu_policy_share(const struct share_observation *o)

@@ -513,15 +513,16 @@ static bool prepare_packed(struct run *run, bool *failed)
     *failed = false;
     if (!run->info->packed)
         return true;
-    if (run->options->device == DEVICE_AUTO && !packed_look(run->source, &run->outlook)) {
-        *failed = true;
-        return false;
+    if (run->options->device == DEVICE_AUTO) {
+        *failed = !packed_look(run->source, &run->outlook);
+        if (*failed)
+            return false;
+        run->sharing = wants_sharing(run);
+        if (run->sharing)
+            return true;
+        if (!wants_unpack(run))
+            return false;
     }
-    run->sharing = run->options->device == DEVICE_AUTO && wants_sharing(run);
-    if (run->sharing)
-        return true;
-    if (run->options->device == DEVICE_AUTO && !wants_unpack(run))
-        return false;
     run->unpack = unpack_run_begin(run, reason);
     if (run->unpack)
         return true;

@@ -257,12 +257,12 @@ void source_release(struct source *s, unsigned worker, const struct chunk *chunk
         s->ops->release(s, worker, chunk);
 }
 
-void source_release_rows(struct source *s, const struct chunk *first, uint64_t stride,
+void source_release_rows(const struct source *s, const void *data, size_t count, uint64_t stride,
                          uint64_t rows)
 {
     const size_t size = s->info.element_size;
 
-    mapping_release_pieces(first->data, first->count * size, (size_t)stride * size, (size_t)rows);
+    mapping_release_pieces(data, count * size, (size_t)stride * size, (size_t)rows);
 }
 
 void source_lost(struct source *s, const struct chunk *chunk)

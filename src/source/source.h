@@ -256,10 +256,10 @@ enum source_status source_at(struct source *s, const struct source_request *requ
 /* Hands a chunk back: its bytes are not read any more. */
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk);
 
-/* The same of `rows` parts of what was lent (source_lend): those that *first has the bytes of, and
-   others like it, each `stride` elements behind the one before it. All at once, which interrupts
-   others less. */
-void source_release_rows(struct source *s, const struct chunk *first, uint64_t stride,
+/* Hands back `rows` parts of what was lent (source_lend), of `count` elements each: the first one
+   begins at `data`, and each other one `stride` elements behind the one before it. All at once,
+   which interrupts other threads less. */
+void source_release_rows(const struct source *s, const void *data, size_t count, uint64_t stride,
                          uint64_t rows);
 
 /* For a mapped chunk whose bytes vanished while they were read: prints what happened to the file,

@@ -79,6 +79,10 @@ enum doing {
     CALLS, /* it is, and takes parts from now on */
 };
 
+/* How files are opened. */
+static const struct source_options options = {
+    .format = SOURCE_RAW_ZSTD, .type = ELEMENT_U32, .length = SOURCE_UNKNOWN, .packed = true};
+
 /* The play under way. */
 static const struct plan *plan;
 static struct source *source;
@@ -514,9 +518,6 @@ static void judge(void)
 /* Plays once. */
 static void play(void)
 {
-    const struct source_options options = {
-        .format = SOURCE_RAW_ZSTD, .type = ELEMENT_U32, .length = SOURCE_UNKNOWN, .packed = true};
-
     if (source)
         source_close(source);
     mover = UINT32_MAX;
@@ -640,8 +641,6 @@ static void play_long(struct tap_family *family)
    that are below `values`. One frame that states all of its content is not decoded. */
 static void check_look(unsigned frames, size_t size, unsigned values, bool decoded)
 {
-    const struct source_options options = {
-        .format = SOURCE_RAW_ZSTD, .type = ELEMENT_U32, .length = SOURCE_UNKNOWN, .packed = true};
     unsigned char *content = allocate(size), *frame = allocate(ZSTD_compressBound(size));
     struct packed_outlook outlook = {.ratio = -1};
     FILE *file = fopen(name, "wb");
