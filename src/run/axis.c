@@ -137,10 +137,7 @@ static void worker_task(void *worker)
     struct axis_worker *w = worker;
     struct axis_run *run = w->run;
 
-    if (run->way == AXIS_STRIPS)
-        axis_strips_run(w);
-    else
-        axis_worker_run(w);
+    axis_worker_run(w);
     lock(run);
     run->active--;
     pthread_cond_signal(&run->ended);
@@ -231,7 +228,7 @@ static bool deliver_empty(struct axis_run *run)
 static bool reduce(struct axis_run *run, unsigned count)
 {
     struct axis_worker *workers = calloc(count, sizeof *workers);
-    bool good, refused = false;
+    bool good;
 
     run->kernels = cpu_kernels_choose();
     mutex_init(&run->mutex);
@@ -240,12 +237,10 @@ static bool reduce(struct axis_run *run, unsigned count)
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
     good = workers && (run->way == AXIS_STRIPS || run->layout->inner <= SIZE_MAX / 64);
-    for (unsigned i = 0; i < count && good; i++) {
-        good = axis_worker_open(&workers[i], run, i);
-        refused = !good && run->gpu && !workers[i].gpu;
-    }
-    if (!good && !refused)
+    if (!good)
         source_error(run->source, "out of memory");
+    for (unsigned i = 0; i < count && good; i++)
+        good = axis_worker_open(&workers[i], run, i);
     if (good)
         run_workers(run, workers, count);
     for (unsigned i = 0; workers && i < count; i++) {

@@ -90,14 +90,16 @@ struct axis_worker {
 /* Bytes of the chunks of an input, a multiple of 64. */
 size_t axis_chunk_bytes(const struct axis_run *run);
 
-/* Makes the worker ready. False without memory; it has to be closed then, too. */
+/* Makes the worker one of a run, with a part of the GPU where there is one. False, having said why,
+   where that refuses; the worker has to be closed then, too. */
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number);
 void axis_worker_close(struct axis_worker *w);
 
-/* A worker's task: takes chunks until there are none. */
+/* A worker's task: takes what comes until there is nothing more. It has its memory only meanwhile,
+   since it takes long to make pages of it present for all workers one after the other. */
 void axis_worker_run(struct axis_worker *w);
 
-/* The same for strips of columns. */
+/* The part of that which is about strips of columns. */
 void axis_strips_run(struct axis_worker *w);
 
 /* Takes `rows` rows of `columns` elements that lie one behind the other in the worker's buffer:

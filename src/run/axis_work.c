@@ -122,12 +122,6 @@ size_t axis_chunk_bytes(const struct axis_run *run)
 
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number)
 {
-    const struct axis_plan *plan = run->plan;
-    const size_t room = batch_room(run);
-    const size_t results = run->way == AXIS_SHARED ? BATCH_ROWS : room;
-    const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
-    bool good;
-
     memset(w, 0, sizeof *w);
     w->run = run;
     w->number = number;
@@ -138,9 +132,27 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     if (run->way == AXIS_BLOCKS && !run->gpu && !run->options->chunk_size && !is_fast(run) &&
         w->buffer_size < tall_bytes(run))
         w->buffer_size = tall_bytes(run);
-    if (run->gpu && !open_gpu(w))
-        return false;
-    if (!run->gpu)
+    return !run->gpu || open_gpu(w);
+}
+
+void axis_worker_close(struct axis_worker *w)
+{
+    task_thread_end(&w->thread);
+    if (w->gpu)
+        engine_get(ENGINE_CUDA)->slices->close(w->gpu);
+}
+
+/* Has the memory that the worker needs. False without; it has to be freed then, too. */
+static bool alloc_memory(struct axis_worker *w)
+{
+    const struct axis_run *run = w->run;
+    const struct axis_plan *plan = run->plan;
+    const size_t room = batch_room(run);
+    const size_t results = run->way == AXIS_SHARED ? BATCH_ROWS : room;
+    const bool parts = run->way == AXIS_ROWS || run->way == AXIS_BLOCKS;
+    bool good;
+
+    if (!w->gpu)
         w->buffer = aligned_alloc(ALIGNMENT, w->buffer_size);
     good = w->buffer &&
            cpu_slicer_open(&w->slicer, run->kernels, plan->type, plan->wants, run->info->swap);
@@ -153,18 +165,15 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     return good;
 }
 
-void axis_worker_close(struct axis_worker *w)
+static void free_memory(struct axis_worker *w)
 {
-    task_thread_end(&w->thread);
     cpu_slicer_close(&w->slicer);
     cpu_slices_close(&w->slices);
     if (w->part.partial)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
     free(w->piece.bytes.data);
-    if (w->gpu)
-        engine_get(ENGINE_CUDA)->slices->close(w->gpu);
-    else
+    if (!w->gpu)
         free(w->buffer);
 }
 
@@ -626,7 +635,8 @@ static size_t in_place_bytes(const struct axis_run *run)
                                                      : (size_t)slice * IN_PLACE_RESULTS;
 }
 
-void axis_worker_run(struct axis_worker *w)
+/* Takes chunks until there are none. */
+static void take_chunks(struct axis_worker *w)
 {
     struct axis_run *run = w->run;
     struct source_request request = {.worker = w->number, .borrow = !w->gpu};
@@ -655,4 +665,17 @@ void axis_worker_run(struct axis_worker *w)
             break;
         }
     }
+}
+
+void axis_worker_run(struct axis_worker *w)
+{
+    if (!alloc_memory(w)) {
+        (void)fail(w);
+        axis_order_fail(&w->run->order);
+    } else if (w->run->way == AXIS_STRIPS) {
+        axis_strips_run(w);
+    } else {
+        take_chunks(w);
+    }
+    free_memory(w);
 }

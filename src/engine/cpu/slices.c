@@ -83,7 +83,7 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
 
 void cpu_slices_close(struct cpu_slices *s)
 {
-    for (size_t i = 0; s->partial && i < s->room; i++)
+    for (size_t i = 0; s->partials && i < s->room; i++)
         free(s->partial[i]);
     free(s->partial);
     free(s->used);
@@ -191,6 +191,7 @@ static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, si
         z->failed = true;
         return NULL;
     }
+    s->partials = true;
     if (!s->used[i])
         partial_clear(s->partial[i]);
     s->used[i] = true;

@@ -42,6 +42,7 @@ struct cpu_slices {
 
     struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
     bool *used;
+    bool partials; /* there is one */
 };
 
 /* Makes the extremes those of none, from number `from` on, up to before `end`. */
