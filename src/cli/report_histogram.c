@@ -259,7 +259,7 @@ void report_histogram(const struct options *options, const struct reduction *red
 {
     const struct histogram_request *request = &options->session.survey.histogram;
     const struct histogram *h = reduction->histogram;
-    unsigned columns = stdio_columns();
+    unsigned columns;
 
     if (request->kind == HISTOGRAM_NONE)
         return;
@@ -269,6 +269,7 @@ void report_histogram(const struct options *options, const struct reduction *red
             puts(REPORT_ERROR);
         return;
     }
+    columns = stdio_columns();
     if (columns > 0 && !options->quiet) {
         print_bars(h, columns);
         return;
