@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/align.h"
+#include "sys/mapping.h"
 #include "sys/message.h"
 
 bool container_wrong(struct container_input *in, uint64_t offset, const char *format, ...)
@@ -25,6 +27,10 @@ bool container_no_memory(struct container_input *in)
     return container_wrong(in, 0, "out of memory");
 }
 
+/* A table of so many bytes has whole huge pages: to get as much page by page takes four times as
+   long. */
+#define TABLE_HUGE ((size_t)1 << 20)
+
 /* Makes room for more arrays, `capacity` of them in all. False without memory. */
 static bool grow(struct container *c, size_t capacity)
 {
@@ -39,8 +45,15 @@ static bool grow(struct container *c, size_t capacity)
 
 void container_expect(struct container *c, size_t count)
 {
-    if (count > c->capacity)
-        (void)grow(c, count);
+    const size_t size = count * sizeof *c->arrays;
+
+    if (c->capacity > 0 || size < TABLE_HUGE) {
+        if (count > c->capacity)
+            (void)grow(c, count);
+        return;
+    }
+    c->arrays = mapping_alloc(align_up(size, mapping_huge_page()));
+    c->capacity = c->arrays ? count : 0;
 }
 
 struct container_array *container_add(struct container *c, const char *name)

@@ -177,8 +177,8 @@ bool container_no_memory(struct container_input *in);
    next one is added. */
 struct container_array *container_add(struct container *c, const char *name);
 
-/* Makes room for so many arrays in all, if there is memory for them; what is not used of it is not
-   touched. */
+/* Makes room for so many arrays in all, if there is memory for them. Large tables have huge pages;
+   of others, what is not used is not touched. */
 void container_expect(struct container *c, size_t count);
 
 /* Sets what the container calls the type. */
