@@ -10,6 +10,7 @@
 #include "run/axis_state.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
+#include "sys/mapping.h"
 #include "sys/message.h"
 
 /* How often progress is shown. */
@@ -227,9 +228,11 @@ static bool deliver_empty(struct axis_run *run)
 /* Reduces what is open and has a layout. */
 static bool reduce(struct axis_run *run, unsigned count)
 {
-    struct axis_worker *workers = calloc(count, sizeof *workers);
+    struct axis_worker *workers;
     bool good;
 
+    mapping_share_heap();
+    workers = calloc(count, sizeof *workers);
     run->kernels = cpu_kernels_choose();
     mutex_init(&run->mutex);
     mutex_condition_init(&run->ended);

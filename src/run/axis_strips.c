@@ -66,7 +66,7 @@ static bool take_read(struct axis_worker *w, uint64_t block, uint64_t column, si
    too, and to give a few back for each row would take longer than all else. Bytes. */
 #define RELEASED ((uint64_t)256 << 10)
 
-/* Gives the pages of some columns back. False where they are too few for that. */
+/* Hands some columns back. False where they are too few for that. */
 static bool release_columns(struct axis_worker *w, const struct chunk *block, uint64_t column,
                             uint64_t columns)
 {
@@ -75,8 +75,10 @@ static bool release_columns(struct axis_worker *w, const struct chunk *block, ui
 
     if (columns * size < RELEASED)
         return false;
-    source_release_rows(w->run->source, (const unsigned char *)block->data + column * size,
-                        (size_t)columns, layout->inner, layout->length);
+    for (uint64_t row = 0; row < layout->length; row++)
+        source_return(w->run->source, w->number,
+                      (const unsigned char *)block->data + (row * layout->inner + column) * size,
+                      (size_t)columns);
     return true;
 }
 
@@ -199,4 +201,5 @@ void axis_strips_run(struct axis_worker *w)
         w->failed = !reduce_strip(w, block, first, columns);
         axis_order_wait(&w->run->order);
     }
+    source_leave(w->run->source, w->number);
 }

@@ -132,6 +132,20 @@ static bool hand_in(struct diff_worker *w)
     return good || no_memory(d);
 }
 
+/* Leaves the sources of the worker's pair that pair number `next` is not in; SIZE_MAX for none. */
+static void leave(const struct diff_worker *w, size_t next)
+{
+    const struct diff_pair *pairs = w->diff->pairs;
+
+    for (int side = 0; side < DIFF_SIDES && w->pair != SIZE_MAX; side++) {
+        struct source *source = pairs[w->pair].sides[side].source;
+
+        if (pairs[w->pair].sides[side].at_hand &&
+            (next == SIZE_MAX || pairs[next].sides[side].source != source))
+            source_leave(source, w->number);
+    }
+}
+
 /* Goes on with a pair. */
 static bool turn_to(struct diff_worker *w, size_t pair)
 {
@@ -139,6 +153,7 @@ static bool turn_to(struct diff_worker *w, size_t pair)
         return true;
     if (!hand_in(w))
         return false;
+    leave(w, pair);
     w->pair = pair;
     return cpu_compare_begin(w->compare, &w->diff->pairs[pair].setup) || no_memory(w->diff);
 }
@@ -529,6 +544,7 @@ void diff_work(struct diff_worker *w)
         good = compare_in_order(w, k);
     if (good)
         (void)hand_in(w);
+    leave(w, SIZE_MAX);
 }
 
 /* A call of cpu_compare_look. */
@@ -581,4 +597,5 @@ void diff_work_again(struct diff_worker *w)
         good = look_at_range(w, &d->unseen.list[k]);
     if (good)
         (void)hand_in(w);
+    leave(w, SIZE_MAX);
 }

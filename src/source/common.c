@@ -257,12 +257,16 @@ void source_release(struct source *s, unsigned worker, const struct chunk *chunk
         s->ops->release(s, worker, chunk);
 }
 
-void source_release_rows(const struct source *s, const void *data, size_t count, uint64_t stride,
-                         uint64_t rows)
+void source_return(struct source *s, unsigned worker, const void *data, size_t count)
 {
-    const size_t size = s->info.element_size;
+    if (s->ops->returned)
+        s->ops->returned(s, worker, data, count * s->info.element_size);
+}
 
-    mapping_release_pieces(data, count * size, (size_t)stride * size, (size_t)rows);
+void source_leave(struct source *s, unsigned worker)
+{
+    if (s->ops->leave)
+        s->ops->leave(s, worker);
 }
 
 void source_lost(struct source *s, const struct chunk *chunk)

@@ -6,7 +6,7 @@
  *
  * What the page cache holds is lent, mapped, to a worker that can take it so, and copied to others.
  * The file is mapped as a whole. Each worker takes the pages of its own ranges out of memory again,
- * so that what is resident stays small however large the file is.
+ * so that no more than KEPT_BYTES or so are resident, however large the file is.
  *
  * What the page cache does not hold is read past it in large pieces (O_DIRECT), where the file
  * system can do that. Direct reading costs no copy, does not depend on the kernel's read-ahead, and
@@ -46,6 +46,15 @@
    there are no pages of others. It is as much as a worker takes in place of a file's one array. */
 #define RELEASE_RUN ((size_t)32 << 20)
 #define RELEASE_RUN_BUDGET ((size_t)96 << 20)
+
+/* Such pieces are kept until they are so many bytes, of all workers together, and are then given
+   back in one go. They are pages of the page cache, which the kernel takes back where it needs
+   them.
+ */
+#define KEPT_BYTES ((size_t)1 << 30)
+
+/* A worker keeps so many chunks at most: who asks for small ones wants little memory to be used. */
+#define KEPT_CHUNKS 16
 
 /* A worker that finds nothing more to do gives back so many bytes and more of what is left; the
    rest goes with the mapping, which one thread undoes. */
@@ -320,6 +329,9 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
         return false;
     if (!choose)
         claim->handed_at = 0;
+    claim->kept_most = f->kept_most / KEPT_CHUNKS < request->in_place
+                           ? f->kept_most
+                           : request->in_place * KEPT_CHUNKS;
     if (direct == DIRECT_NOT) {
         if (cached && !choose)
             lend(s, claim, UINT64_MAX, chunk);
@@ -332,15 +344,41 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
     return true;
 }
 
-/* Takes the pages that the worker is done with out of memory. Other workers' chunks may lie in them
-   or between them: these get their pages back when they read them. */
-static void release_done(struct claim *claim)
+/* Keeps pages that the worker is done with until there are enough of them, and then takes all out
+   of memory; at once where that is a part of what a trial costs. Other workers' chunks may lie in
+   them or between them: these get their pages back when they read them. */
+static void keep(struct claim *claim, const void *data, size_t size)
 {
-    size_t before = (uintptr_t)claim->done % mapping_page();
+    mapping_pieces_add(&claim->kept, data, size);
+    if (ways_trying(&claim->ways)) {
+        mapping_pieces_release(&claim->kept);
+    } else if (claim->kept.size >= claim->kept_most) {
+        const uint64_t begun = clock_now();
 
+        mapping_pieces_release(&claim->kept);
+        if (claim->handed_at > 0) /* the chunk at hand does not cost that */
+            claim->handed_at += clock_since(begun);
+    }
+}
+
+/* Does so with what the worker has handed back. */
+static void keep_done(struct claim *claim)
+{
     if (claim->done_end > claim->done)
-        mapping_release(claim->done - before, before + (size_t)(claim->done_end - claim->done));
+        keep(claim, claim->done, (size_t)(claim->done_end - claim->done));
     claim->done = claim->done_end = NULL;
+}
+
+static void file_leave(struct source *s, unsigned worker)
+{
+    const struct file_state *f = s->state;
+    struct claim *claim = &f->claims[worker];
+
+    if (claim->kept.size + (size_t)(claim->done_end - claim->done) < RELEASE_LAST)
+        return;
+    keep_done(claim);
+    mapping_pieces_widen(&claim->kept, f->map, f->map_size);
+    mapping_pieces_release(&claim->kept);
 }
 
 static enum source_status file_next(struct source *s, const struct source_request *request,
@@ -363,8 +401,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
         forget_bytes(claim);
         if (request->drain || !(f->arrays.begins ? file_claim_of_many(s, claim, bytes)
                                                  : file_claim(s, claim, bytes))) {
-            if ((size_t)(claim->done_end - claim->done) >= RELEASE_LAST)
-                release_done(claim);
+            file_leave(s, request->worker);
             return SOURCE_END;
         }
         claim->uncached = is_uncached(s, claim);
@@ -431,6 +468,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
     chunk->data = f->map + file_place(s, 0, index, &size);
+    claim->kept_most = f->kept_most;
     return true;
 }
 
@@ -459,12 +497,19 @@ static void file_release(struct source *s, unsigned worker, const struct chunk *
         f->arrays.begins && claim->done && (uintptr_t)begin - (uintptr_t)claim->done_end <= GAP_MAX;
     if (claim->done && !follows &&
         (begin < claim->done || (size_t)(begin - claim->done) >= f->release_bytes))
-        release_done(claim);
+        keep_done(claim);
     if (!claim->done)
         claim->done = begin;
     claim->done_end = begin + chunk->count * size;
     if ((size_t)(claim->done_end - claim->done) >= (follows ? f->release_run : f->release_bytes))
-        release_done(claim);
+        keep_done(claim);
+}
+
+static void file_returned(struct source *s, unsigned worker, const void *data, size_t size)
+{
+    const struct file_state *f = s->state;
+
+    keep(&f->claims[worker], data, size);
 }
 
 /* Reads the chunk again, which prints what is wrong with it. If nothing is any more, the caller
@@ -491,6 +536,7 @@ static void file_close(struct source *s)
         free(f->claims[i].buffer);
         inflate_close(f->claims[i].inflate);
         tile_close(f->claims[i].tile);
+        mapping_pieces_close(&f->claims[i].kept);
     }
     if (f->map)
         munmap(f->map, f->map_size);
@@ -546,6 +592,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
         RELEASE_BYTES < RELEASE_BUDGET / workers ? RELEASE_BYTES : RELEASE_BUDGET / workers;
     f->release_run =
         RELEASE_RUN < RELEASE_RUN_BUDGET / workers ? RELEASE_RUN : RELEASE_RUN_BUDGET / workers;
+    f->kept_most = KEPT_BYTES / workers;
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
     for (unsigned i = 0; i < workers; i++)
@@ -602,6 +649,8 @@ bool file_source_open(struct source *s, unsigned workers)
                                           .lost = file_lost,
                                           .lend = file_lend,
                                           .took = file_took,
+                                          .returned = file_returned,
+                                          .leave = file_leave,
                                           .close = file_close};
     struct file_state *f = file_state(s, workers);
 

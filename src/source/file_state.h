@@ -13,6 +13,7 @@
 #include "source/source_impl.h"
 #include "source/ways.h"
 #include "sys/align.h"
+#include "sys/mapping.h"
 
 /* Bytes of the file, from `begin` to before `end`. */
 struct file_range {
@@ -43,6 +44,8 @@ struct claim {
     /* Mapped bytes that the worker has handed back, from the first to behind the last, and that are
        still in memory. */
     const unsigned char *done, *done_end;
+    struct mapping_pieces kept; /* those before them, likewise */
+    size_t kept_most;           /* bytes of these */
 
     struct file_range copied;  /* what the request's buffer holds */
     struct file_range present; /* what was made present at last */
@@ -63,6 +66,7 @@ struct file_state {
     unsigned workers;
 
     size_t release_bytes, release_run; /* see RELEASE_BYTES and RELEASE_RUN */
+    size_t kept_most;                  /* bytes that are kept for a worker; see KEPT_BYTES */
     unsigned char *map;                /* the file from its beginning on; NULL where it is read */
     size_t map_size;
 

@@ -256,11 +256,12 @@ enum source_status source_at(struct source *s, const struct source_request *requ
 /* Hands a chunk back: its bytes are not read any more. */
 void source_release(struct source *s, unsigned worker, const struct chunk *chunk);
 
-/* Hands back `rows` parts of what was lent (source_lend), of `count` elements each: the first one
-   begins at `data`, and each other one `stride` elements behind the one before it. All at once,
-   which interrupts other threads less. */
-void source_release_rows(const struct source *s, const void *data, size_t count, uint64_t stride,
-                         uint64_t rows);
+/* Hands back a part of what was lent (source_lend): `count` elements at `data`. */
+void source_return(struct source *s, unsigned worker, const void *data, size_t count);
+
+/* The worker has handed everything back, and asks for no more: pages that were kept for it are
+   taken out of memory. source_next does so by itself where it finds the end. */
+void source_leave(struct source *s, unsigned worker);
 
 /* For a mapped chunk whose bytes vanished while they were read: prints what happened to the file,
    and makes the source fail. */

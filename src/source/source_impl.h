@@ -29,6 +29,9 @@ struct source_ops {
                  uint64_t *most);
     /* Bytes that were lent, or read in place of that. */
     void (*took)(struct source *, unsigned worker, uint64_t bytes);
+    /* A piece that was lent. */
+    void (*returned)(struct source *, unsigned worker, const void *data, size_t bytes);
+    void (*leave)(struct source *, unsigned worker);
     enum source_verdict (*finish)(struct source *);
     uint64_t (*index)(const struct source *, uint64_t position);
     void (*close)(struct source *);

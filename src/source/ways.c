@@ -125,6 +125,11 @@ enum way ways_next(struct ways *w, uint64_t *most)
     return w->way;
 }
 
+bool ways_trying(const struct ways *w)
+{
+    return !is_fixed(w) && (w->trials <= FIRST_TURNS * tried_ways(w) || w->way != w->best);
+}
+
 void ways_took(struct ways *w, uint64_t bytes, uint64_t time)
 {
     w->taken += bytes;

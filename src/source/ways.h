@@ -36,6 +36,11 @@ void ways_begin(struct ways *w, enum ways_choice choice);
 /* The way for the next bytes; *most: how many of them it should be at most. */
 enum way ways_next(struct ways *w, uint64_t *most);
 
+/* Whether the way in use is being tried: then all that it costs has to be in what ways_took is
+ * told.
+ */
+bool ways_trying(const struct ways *w);
+
 /* What was taken since the last ways_next: bytes, and the nanoseconds from handing them out until
    the worker was done with them. */
 void ways_took(struct ways *w, uint64_t bytes, uint64_t time);

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "sys/align.h"
@@ -86,10 +85,18 @@ size_t mapping_huge_page(void)
     return huge_page;
 }
 
+/* Bytes that the heap grows by, beyond what is asked for; and blocks up to this lie in it, the most
+   that glibc takes. */
+#define HEAP_PAD (16 << 20)
+#define HEAP_BLOCK (32 << 20)
+
 void mapping_share_heap(void)
 {
 #ifdef M_ARENA_MAX
     (void)mallopt(M_ARENA_MAX, 1);
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK);
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK);
+    (void)mallopt(M_TOP_PAD, HEAP_PAD);
 #endif
 }
 
@@ -121,8 +128,8 @@ void mapping_release(const void *pages, size_t size)
     (void)madvise((void *)(uintptr_t)pages, size, MADV_DONTNEED);
 }
 
-/* The pieces that are given back in one go. */
-#define PIECES 64
+/* The most pieces; the kernel takes 1024. */
+#define PIECES ((size_t)512)
 
 /* What stands for the calling thread where a descriptor of a process is asked for:
    PIDFD_SELF_THREAD of Linux's headers since about 6.15. */
@@ -149,24 +156,52 @@ static bool release_together(const struct iovec *pieces, size_t count)
     return false;
 }
 
-void mapping_release_pieces(const void *first, size_t size, size_t stride, size_t count)
+void mapping_pieces_release(struct mapping_pieces *p)
 {
-    struct iovec pieces[PIECES];
-    const uintptr_t unit = mapping_page();
+    if (p->count == 1 || (p->count > 1 && !release_together(p->pieces, p->count)))
+        for (size_t i = 0; i < p->count; i++)
+            mapping_release(p->pieces[i].iov_base, p->pieces[i].iov_len);
+    p->count = p->size = 0;
+}
 
-    for (size_t done = 0, some; done < count; done += some) {
-        some = count - done < PIECES ? count - done : PIECES;
-        for (size_t i = 0; i < some; i++) {
-            const uintptr_t begin = (uintptr_t)first + (done + i) * stride;
+void mapping_pieces_add(struct mapping_pieces *p, const void *first, size_t size)
+{
+    const uintptr_t unit = mapping_page(), begin = (uintptr_t)first / unit * unit,
+                    end = align_up((uintptr_t)first + size, unit);
 
-            pieces[i].iov_base = (void *)(begin / unit * unit);
-            pieces[i].iov_len = align_up(begin + size, unit) - begin / unit * unit;
-        }
-        if (release_together(pieces, some))
-            continue;
-        for (size_t i = 0; i < some; i++)
-            mapping_release(pieces[i].iov_base, pieces[i].iov_len);
+    if (!p->pieces)
+        p->pieces = malloc(PIECES * sizeof *p->pieces);
+    if (!p->pieces) {
+        mapping_release((const void *)begin, end - begin);
+        return;
     }
+    if (p->count == PIECES)
+        mapping_pieces_release(p);
+    p->pieces[p->count++] = (struct iovec){.iov_base = (void *)begin, .iov_len = end - begin};
+    p->size += end - begin;
+}
+
+void mapping_pieces_widen(struct mapping_pieces *p, const void *map, size_t size)
+{
+    const uintptr_t unit = mapping_huge_page(), least = (uintptr_t)map,
+                    most = align_up(least + size, mapping_page());
+
+    p->size = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct iovec *piece = &p->pieces[i];
+        const uintptr_t begin = (uintptr_t)piece->iov_base / unit * unit,
+                        end = align_up((uintptr_t)piece->iov_base + piece->iov_len, unit);
+
+        piece->iov_base = (void *)(begin < least ? least : begin);
+        piece->iov_len = (end > most ? most : end) - (uintptr_t)piece->iov_base;
+        p->size += piece->iov_len;
+    }
+}
+
+void mapping_pieces_close(struct mapping_pieces *p)
+{
+    free(p->pieces);
+    *p = (struct mapping_pieces){NULL, 0, 0};
 }
 
 bool mapping_guard(void (*body)(void *), void *argument)

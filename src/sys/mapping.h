@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/uio.h>
 
 /* Bytes of a page of this system: a power of two, 4 KiB on x86 and up to 64 KiB elsewhere. */
 size_t mapping_page(void);
@@ -16,10 +17,11 @@ size_t mapping_page(void);
    than a page. */
 size_t mapping_huge_page(void);
 
-/* Has all threads take the memory of malloc from one heap, where the C library can be told so
-   (glibc). With a heap each, which it makes and grows by some 6 system calls, threads stop those
-   that make pages present. But what they write to all the time should begin lines of caches of its
-   own then. Threads that have a heap keep it. To be called where no other thread is at work. */
+/* Has all threads take the memory of malloc from one heap, which grows by large steps, where the C
+   library can be told so (glibc). With a heap each, which it makes and grows by some 6 system
+   calls, and with large blocks that come and go by one each, threads stop those that make pages
+   present. But what they write to all the time should begin lines of caches of its own then.
+   Threads that have a heap keep it. To be called where no other thread is at work. */
 void mapping_share_heap(void);
 
 /* Memory for `size` bytes, aligned to pages, in huge pages as far as it holds whole ones and the
@@ -34,10 +36,28 @@ bool mapping_populate(const void *data, size_t size);
 /* Takes whole pages of a mapped file out of the process's memory. Who reads them gets them back. */
 void mapping_release(const void *pages, size_t size);
 
-/* The same of `count` pieces of `size` bytes, `stride` bytes apart, and all pages that have some of
-   their bytes. Each call of mapping_release interrupts all threads of the process; this does so
-   once for many pieces where the kernel can (Linux 6.16). */
-void mapping_release_pieces(const void *first, size_t size, size_t stride, size_t count);
+/* Pieces of mapped files that a thread is done with, and that are to be taken out of memory
+   together: each call of mapping_release interrupts all threads of the process, and this does so
+   once for many pieces where the kernel can (Linux 6.16). All zeros: there are none. */
+struct mapping_pieces {
+    struct iovec *pieces; /* NULL before the first */
+    size_t count;
+    size_t size; /* bytes of all; of a page that is in several pieces, several times */
+};
+
+/* Adds a piece: all pages that have some of its bytes. Where there is no room or no memory for one
+   more, those before it, or this one, are taken out of memory. */
+void mapping_pieces_add(struct mapping_pieces *p, const void *first, size_t size);
+
+/* Makes the pieces those of whole huge pages, within so many bytes of a mapping: what lies between
+   them is no longer read. The kernel does not have to split huge pages then. */
+void mapping_pieces_widen(struct mapping_pieces *p, const void *map, size_t size);
+
+/* Takes all pieces out of memory. Then there are none. */
+void mapping_pieces_release(struct mapping_pieces *p);
+
+/* Frees the list alone. */
+void mapping_pieces_close(struct mapping_pieces *p);
 
 /* Calls body(argument). Returns false if a SIGBUS of this thread interrupted the body: its side
    effects are partial. The body must hold no lock and own nothing that has to be released, nor call

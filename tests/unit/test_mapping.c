@@ -118,12 +118,13 @@ static bool is_resident(int pagemap, const unsigned char *at)
            entry >> 63;
 }
 
-/* Pieces that are given back together, more of them than at a time: their own pages are gone, and
-   all others stay. */
+/* Pieces that are given back together, more of them than there is room for: their own pages are
+   gone, and all others stay. */
 static void check_pieces(unsigned char *map, size_t size)
 {
     const size_t unit = mapping_page(), stride = 4 * unit, count = size / stride;
     const int pagemap = open("/proc/self/pagemap", O_RDONLY);
+    struct mapping_pieces pieces = {NULL, 0, 0};
     size_t gone = 0, left = 0;
 
     (void)faults_of_reading(map, size);
@@ -133,7 +134,10 @@ static void check_pieces(unsigned char *map, size_t size)
                                                "takes more of it");
     } else {
         /* From within the first page of four to within the second. */
-        mapping_release_pieces(map + unit / 2, unit, stride, count);
+        for (size_t i = 0; i < count; i++)
+            mapping_pieces_add(&pieces, map + i * stride + unit / 2, unit);
+        mapping_pieces_release(&pieces);
+        mapping_pieces_close(&pieces);
         for (size_t i = 0; i < count; i++) {
             gone += !is_resident(pagemap, map + i * stride);
             gone += !is_resident(pagemap, map + i * stride + unit);
@@ -152,7 +156,7 @@ static void check_pieces(unsigned char *map, size_t size)
    back are in memory no more. A page fault may bring neighbours. */
 static void check_pages(void)
 {
-    const size_t size = 512 * mapping_page(), odd = mapping_page() / 2;
+    const size_t size = 4096 * mapping_page(), odd = mapping_page() / 2;
     FILE *file = tmpfile();
     unsigned char *map;
     size_t bytes;
