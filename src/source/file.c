@@ -345,19 +345,22 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
 }
 
 /* Keeps pages that the worker is done with until there are enough of them, and then takes all out
-   of memory; at once where that is a part of what a trial costs. Other workers' chunks may lie in
-   them or between them: these get their pages back when they read them. */
+   of memory; at once where that has to be a part of what a trial costs. Other workers' chunks may
+   lie in them or between them: these get their pages back when they read them. */
 static void keep(struct claim *claim, const void *data, size_t size)
 {
     mapping_pieces_add(&claim->kept, data, size);
-    if (ways_trying(&claim->ways)) {
+    if (ways_release_now(&claim->ways)) {
         mapping_pieces_release(&claim->kept);
     } else if (claim->kept.size >= claim->kept_most) {
-        const uint64_t begun = clock_now();
+        const uint64_t bytes = claim->kept.size, begun = clock_now();
+        uint64_t time;
 
         mapping_pieces_release(&claim->kept);
+        time = clock_since(begun);
+        ways_released(&claim->ways, bytes, time);
         if (claim->handed_at > 0) /* the chunk at hand does not cost that */
-            claim->handed_at += clock_since(begun);
+            claim->handed_at += time;
     }
 }
 
@@ -452,7 +455,7 @@ static enum source_status file_at(struct source *s, const struct source_request 
 static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                       struct chunk *chunk, uint64_t *most)
 {
-    const struct file_state *f = s->state;
+    struct file_state *f = s->state;
     struct claim *claim = &f->claims[worker];
     size_t size;
 
@@ -462,7 +465,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
         if (claim->handed_at == 0)
             claim->handed_at = clock_now();
         if (claim->ways.choice == WAYS_TRIED)
-            ways_begin(&claim->ways, WAYS_TRIED_SMALL);
+            ways_begin(&claim->ways, WAYS_TRIED_SMALL, &f->ways, worker);
         if (ways_next(&claim->ways, most) == WAY_COPIED)
             return false;
     }
@@ -544,6 +547,7 @@ static void file_close(struct source *s)
         close(f->direct);
     free(f->claims);
     array_order_close(&f->arrays);
+    ways_shared_close(&f->ways);
     free(f);
 }
 
@@ -595,8 +599,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->kept_most = KEPT_BYTES / workers;
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
+    ways_shared_open(&f->ways, workers);
     for (unsigned i = 0; i < workers; i++)
-        ways_begin(&f->claims[i].ways, choice);
+        ways_begin(&f->claims[i].ways, choice, &f->ways, i);
     return f;
 }
 

@@ -64,6 +64,7 @@ struct file_state {
     struct array_order arrays; /* of a container */
     struct claim *claims;
     unsigned workers;
+    struct ways_shared ways; /* what these have found of the ways to take what is cached */
 
     size_t release_bytes, release_run; /* see RELEASE_BYTES and RELEASE_RUN */
     size_t kept_most;                  /* bytes that are kept for a worker; see KEPT_BYTES */

@@ -59,7 +59,7 @@ static double run(const struct machine *m, struct ways *w)
     double took = 0, best = 0;
 
     rng_seed(&rng, 7);
-    ways_begin(w, WAYS_TRIED);
+    ways_begin(w, WAYS_TRIED, NULL, 0);
     for (uint64_t at = 0; at < m->bytes;) {
         const double *cost = at < m->bytes / 2 ? m->cost : m->after;
         uint64_t most;
@@ -113,6 +113,169 @@ static void check_machines(void)
     }
 }
 
+/*
+ * Workers that share what they find, each with a clock of its own.
+ */
+
+#define WORKERS_MOST 64
+
+struct team {
+    const char *name;
+    unsigned workers, absent; /* of these so many, the last ones, never come */
+    double cost[WAYS], after[WAYS];
+    unsigned interrupted;
+    bool small;     /* pieces that are not populated */
+    uint64_t bytes; /* of each worker */
+    double longer;
+};
+
+/* Has all of them take their bytes, always the one next that is least far; what that takes of what
+   the best way would. */
+static double run_team(const struct team *t, struct ways w[])
+{
+    struct ways_shared shared;
+    double clock[WORKERS_MOST] = {0}, took = 0, best = 0;
+    uint64_t at[WORKERS_MOST] = {0};
+    const unsigned present = t->workers - t->absent;
+    struct rng rng;
+
+    rng_seed(&rng, 11);
+    ways_shared_open(&shared, t->workers);
+    for (unsigned i = 0; i < t->workers; i++)
+        ways_begin(&w[i], t->small ? WAYS_TRIED_SMALL : WAYS_TRIED, &shared, i);
+    for (;;) {
+        unsigned next = present;
+        const double *cost;
+        uint64_t most, size;
+        enum way way;
+        double time;
+
+        for (unsigned i = 0; i < present; i++)
+            if (at[i] < t->bytes && (next == present || clock[i] < clock[next]))
+                next = i;
+        if (next == present)
+            break;
+        cost = at[next] < t->bytes / 2 ? t->cost : t->after;
+        way = ways_next(&w[next], &most);
+        size = way == WAY_COPIED ? MIB / 4 : 32 * MIB;
+        size = size < most ? size : most;
+        size = size < t->bytes - at[next] ? size : t->bytes - at[next];
+        time = cost[way] * (double)size;
+        took += time;
+        best +=
+            (t->small ? (cost[WAY_COPIED] < cost[WAY_MAPPED] ? cost[WAY_COPIED] : cost[WAY_MAPPED])
+                      : cost[cheapest(cost)]) *
+            (double)size;
+        if (t->interrupted)
+            time += interruptions(&rng, time, t->interrupted);
+        clock[next] += time;
+        ways_took(&w[next], size, (uint64_t)time);
+        at[next] += size;
+    }
+    ways_shared_close(&shared);
+    return took / best;
+}
+
+static void check_teams(void)
+{
+    static const struct team teams[] = {
+        {"16, mapped by a tenth cheaper",
+         16,
+         0,
+         {.1, .11, .11},
+         {.1, .11, .11},
+         0,
+         false,
+         256 * MIB,
+         1.005},
+        {"16, mapped by half cheaper",
+         16,
+         0,
+         {.1, .15, .15},
+         {.1, .15, .15},
+         0,
+         false,
+         256 * MIB,
+         1.02},
+        {"16, copies by half cheaper",
+         16,
+         0,
+         {.15, .2, .1},
+         {.15, .2, .1},
+         0,
+         false,
+         256 * MIB,
+         1.04},
+        {"16, populated much cheaper",
+         16,
+         0,
+         {.3, .1, .2},
+         {.3, .1, .2},
+         0,
+         false,
+         256 * MIB,
+         1.07},
+        {"16, a small file", 16, 0, {.1, .15, .15}, {.1, .15, .15}, 0, false, 24 * MIB, 1.15},
+        {"16, small pieces", 16, 0, {.1, .05, .15}, {.1, .05, .15}, 0, true, 256 * MIB, 1.02},
+        {"16, small pieces, copies cheaper",
+         16,
+         0,
+         {.2, .05, .1},
+         {.2, .05, .1},
+         0,
+         true,
+         256 * MIB,
+         1.05},
+        {"16, interrupted", 16, 0, {.1, .2, .2}, {.1, .2, .2}, 20, false, 1024 * MIB, 1.05},
+        {"4, mapped by half cheaper",
+         4,
+         0,
+         {.1, .15, .15},
+         {.1, .15, .15},
+         0,
+         false,
+         1024 * MIB,
+         1.02},
+        {"64, copies by half cheaper",
+         64,
+         0,
+         {.15, .2, .1},
+         {.15, .2, .1},
+         0,
+         false,
+         256 * MIB,
+         1.04},
+        {"16 of which one comes", 16, 15, {.2, .2, .1}, {.2, .2, .1}, 0, false, 1024 * MIB, 1.1},
+        {"16, copies become cheaper",
+         16,
+         0,
+         {.1, .1, .2},
+         {.1, .1, .05},
+         0,
+         false,
+         8192 * MIB,
+         1.35},
+        {"16, copies become dearer", 16, 0, {.2, .3, .1}, {.2, .3, .4}, 0, false, 8192 * MIB, 1.1},
+    };
+
+    for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
+        const struct team *t = &teams[i];
+        struct ways w[WORKERS_MOST];
+        const double longer = run_team(t, w);
+        double best = t->after[t->small ? WAY_MAPPED : cheapest(t->after)];
+        unsigned wrong = 0;
+
+        if (t->small && t->after[WAY_COPIED] < best)
+            best = t->after[WAY_COPIED];
+        for (unsigned k = 0; k < t->workers - t->absent; k++)
+            wrong += t->after[w[k].best] != best;
+        tap_ok(longer <= t->longer, "%s: %.4f times the time of the best way alone", t->name,
+               longer);
+        if (!t->interrupted)
+            tap_ok(wrong == 0, "%s: all end with the best way, but %u", t->name, wrong);
+    }
+}
+
 /* There is no choice but this way, however dear it is. */
 static void check_one(struct tap_family *family, struct ways *w, enum way way, const char *name)
 {
@@ -132,13 +295,13 @@ static void check_fixed(void)
     uint64_t most;
 
     check_one(&family, &w, WAY_MAPPED, "zeros");
-    ways_begin(&w, WAYS_COPIED);
+    ways_begin(&w, WAYS_COPIED, NULL, 0);
     check_one(&family, &w, WAY_COPIED, "copied");
-    ways_begin(&w, WAYS_POPULATED);
+    ways_begin(&w, WAYS_POPULATED, NULL, 0);
     check_one(&family, &w, WAY_POPULATED, "populated");
     tap_family_end(&family, "a way that is fixed");
 
-    ways_begin(&w, WAYS_TRIED);
+    ways_begin(&w, WAYS_TRIED, NULL, 0);
     for (int i = 0; i < 1000; i++) {
         (void)ways_next(&w, &most);
         tap_case(&family, most > 0, "chunk %d", i);
@@ -163,7 +326,7 @@ static void check_steps(const char *name, enum ways_choice choice, const double 
     struct tap_family family = {0};
     struct ways w;
 
-    ways_begin(&w, choice);
+    ways_begin(&w, choice, NULL, 0);
     for (unsigned k = 0; k < count; k++) {
         uint64_t most;
         const enum way way = ways_next(&w, &most);
@@ -227,5 +390,6 @@ int main(void)
     check_order();
     check_small();
     check_machines();
+    check_teams();
     return tap_done();
 }
