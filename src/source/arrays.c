@@ -257,6 +257,7 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .size = s->info.input_bytes,
                                  .type = options->type,
                                  .headers_only = options->headers_only,
+                                 .any_thread = true,
                                  .wants = wants};
 
     s->wanted = options->wanted;

@@ -137,6 +137,7 @@ struct container_input {
     enum element_type type; /* what the user says of elements of which the file says only how many
                                bytes they have */
     bool headers_only;      /* it does not matter where tiles are */
+    bool any_thread;        /* any thread may call `read`, while others do */
     /* Whether it matters of this array; NULL: of all. */
     bool (*wants)(struct container_input *in, const char *name);
 

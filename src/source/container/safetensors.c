@@ -6,6 +6,8 @@
 
 #include "source/container/formats.h"
 #include "sys/json.h"
+#include "sys/mapping.h"
+#include "sys/side_by_side.h"
 
 /* The header's length stands in so many bytes. */
 #define PREFIX 8
@@ -502,6 +504,152 @@ static bool read_pieces(struct header *h, size_t *at)
     return good && member != MEMBER_WRONG;
 }
 
+/*
+ * Very long headers, by several threads: each reads a part of what is usual, from about its place
+ * on. A part begins where a description seems to end: if every part ends just where the next one
+ * begins, then they do, since the first part begins at the beginning. Where they do not fit
+ * together, or anything is unusual or wrong, the header is read by one thread as if nobody had.
+ */
+
+/* Bytes of the header that a thread reads, at least, and how many of them there are at most. */
+#ifndef PART_BYTES
+#    define PART_BYTES ((size_t)256 << 10)
+#endif
+#define PARTS_MOST ((size_t)4)
+
+/* Few arrays take less of a header than this: a part with more than it has room for is left. */
+#define ARRAY_TEXT_LEAST ((size_t)60)
+
+/* How a description ends before another member. */
+static const char description_end[] = "]},\"";
+#define COMMA ((size_t)2) /* of these characters */
+
+struct part {
+    struct header header;
+    struct container container; /* what the part has of it: a range of its table of arrays */
+    struct container_input in;
+    size_t from, until; /* it ends where a member does, at this byte of the header or behind it */
+    size_t begin, end;  /* bytes of the header, as it turned out */
+    bool good;
+};
+
+/* Has a reader stand in the piece where the part begins. */
+static bool find_part(struct part *p, char *piece, size_t *size)
+{
+    struct header *h = &p->header;
+    const char *at = piece;
+
+    json_read(&h->json, piece);
+    h->text = piece;
+    if (p->from > 0)
+        h->text_at = p->from - COMMA; /* the comma may stand at `from` */
+    if (!fill_piece(h, piece, size))
+        return false;
+    if (p->from == 0)
+        return *piece == '{' && json_read_begin(&h->json, '{');
+    at = strstr(piece, description_end);
+    if (!at)
+        return false;
+    h->json = (struct json_reader){.at = at + COMMA, .depth = 1};
+    p->begin = (size_t)(place(h) - PREFIX);
+    return true;
+}
+
+static void read_part(void *parts, unsigned number)
+{
+    struct part *p = (struct part *)parts + number;
+    struct header *h = &p->header;
+    char *piece = malloc(PIECE_BYTES + ZEROS), *names;
+    enum member member = MEMBER_TAKEN;
+    size_t size = 0;
+
+    if (!piece)
+        return;
+    memset(piece, 0, ZEROS);
+    p->good = grow_sizes(h) && find_part(p, piece, &size);
+    names = p->container.text + p->begin;
+    while (p->good && member == MEMBER_TAKEN && place(h) - PREFIX < p->until) {
+        p->good = p->container.count < p->container.capacity && fill_piece(h, piece, &size);
+        member = p->good ? read_usual_member(h, &names) : MEMBER_WRONG;
+    }
+    p->end = (size_t)(place(h) - PREFIX);
+    /* What is unusual may be the end of the header. */
+    p->good =
+        p->good && (member == MEMBER_TAKEN || (member == MEMBER_UNUSUAL && p->until == h->length));
+    free(piece);
+}
+
+/* Whether parts fit together. */
+static bool parts_fit(const struct part *parts, size_t count)
+{
+    bool good = parts[0].good;
+
+    for (size_t i = 1; i < count && good; i++)
+        good = parts[i].good && parts[i].begin == parts[i - 1].end && !parts[i].header.metadata;
+    return good;
+}
+
+/* Adds what the parts hold to the container. False without memory. */
+static bool join_parts(struct header *h, const struct part *parts, size_t count)
+{
+    struct container *c = h->container;
+    size_t sizes = 0;
+    uint64_t *all;
+
+    for (size_t i = 0; i < count; i++)
+        sizes += parts[i].header.sizes_count;
+    all = realloc(c->sizes, (sizes + 1) * sizeof *all);
+    if (!all)
+        return container_no_memory(h->in);
+    c->sizes = all;
+    h->sizes_room = sizes + 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct container *own = &parts[i].container;
+
+        memmove(c->arrays + c->count, own->arrays, own->count * sizeof *own->arrays);
+        memcpy(c->sizes + h->sizes_count, own->sizes, parts[i].header.sizes_count * sizeof *all);
+        c->count += own->count;
+        h->sizes_count += parts[i].header.sizes_count;
+    }
+    h->metadata = parts[0].header.metadata;
+    h->json = parts[count - 1].header.json;
+    return true;
+}
+
+/* Reads what is usual of the header, as read_pieces does, by several threads; or leaves it all.
+   False without memory. */
+static bool read_parts(struct header *h, size_t *at)
+{
+    struct part parts[PARTS_MOST];
+    struct container *c = h->container;
+    const size_t most = h->length / PART_BYTES, count = most < PARTS_MOST ? most : PARTS_MOST;
+    const size_t room = h->length / count / ARRAY_TEXT_LEAST;
+    bool good = true;
+
+    container_expect(c, count * room);
+    if (c->capacity < count * room)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        struct part *p = &parts[i];
+
+        *p = (struct part){
+            .in = *h->in,
+            .container = {.text = c->text, .arrays = c->arrays + i * room, .capacity = room},
+            .from = h->length / count * i,
+            .until = i + 1 < count ? h->length / count * (i + 1) : h->length};
+        p->header = (struct header){.container = &p->container, .in = &p->in, .length = h->length};
+    }
+    mapping_share_heap(); /* these threads are to leave no heaps behind */
+    side_by_side(read_part, parts, (unsigned)count);
+    if (parts_fit(parts, count)) {
+        *at = parts[count - 1].end;
+        good = join_parts(h, parts, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(parts[i].container.sizes);
+    return good;
+}
+
 /* Reads the members from the reader's place on, which is in container->text. Names are decoded to
    where they stand: they get no longer. */
 static bool read_members(struct header *h)
@@ -537,7 +685,9 @@ static bool read_entries(struct header *h)
     size_t at = 0;
 
     json_read(&h->json, text);
-    if (h->length >= PIECES_MIN && !read_pieces(h, &at))
+    if (h->length >= 2 * PART_BYTES && h->in->any_thread && !read_parts(h, &at))
+        return false;
+    if (at == 0 && h->length >= PIECES_MIN && !read_pieces(h, &at))
         return false;
     /* Names that have been copied take less than what they stood in. */
     if (!h->in->read(h->in, text + at, h->length - at, PREFIX + at))
