@@ -51,12 +51,45 @@ UNCHECKED static void unlock(struct run *run)
  * Workers.
  */
 
+/* To start a thread takes as long as to read half a megabyte. So many workers and more are started
+   in groups, the first of which starts the others. */
+#define GROUPS_LEAST 8
+#define GROUP 4
+
+static void worker_task(void *worker);
+
+/* Some workers have no thread: they leave the run. */
+static void leave(struct run *run, struct worker *workers, unsigned count)
+{
+    lock(run);
+    for (unsigned i = 0; i < count; i++)
+        workers[i].run = NULL;
+    run->active -= count;
+    unlock(run);
+}
+
+/* Starts the workers of the group of which this is the first. */
+static void start_group(struct worker *w)
+{
+    struct run *run = w->run;
+    unsigned i = 1;
+
+    while (i <= w->behind && task_thread_start(&w[i].thread, worker_task, &w[i], run->last))
+        i++;
+    if (i > w->behind)
+        return;
+    if (w->first)
+        phases_note_ramped(&run->phases, w->behind + 1 - i);
+    leave(run, w + i, w->behind + 1 - i);
+}
+
 /* A worker's task, on its own thread. */
 static void worker_task(void *worker)
 {
     struct worker *w = worker;
     struct run *run = w->run;
 
+    start_group(w);
     if (run->sharing && w->engine == ENGINE_CUDA)
         unpack_run_share(w, PACKED_WORKERS);
     else if (run->sharing)
@@ -107,24 +140,26 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
     }
 }
 
-/* Starts the workers of an engine that have joined, on threads of their own. Returns how many could
-   be started; the others leave. */
+/* Starts the workers of an engine that have joined, on threads of their own. Returns how many are
+   started, here or in groups; the others leave. */
 static unsigned start_workers(struct run *run, enum engine_id id, unsigned count)
 {
     struct worker *workers = run->workers + (id == ENGINE_CPU ? 0 : run->cpu_workers);
+    const unsigned group = count < GROUPS_LEAST ? 1 : GROUP;
     unsigned started = 0;
 
     lock(run);
     run->active += count;
     unlock(run);
-    while (started < count &&
-           task_thread_start(&workers[started].thread, worker_task, &workers[started], run->last))
-        started++;
-    lock(run);
-    run->active -= count - started;
-    unlock(run);
-    for (unsigned i = started; i < count; i++)
-        workers[i].run = NULL;
+    while (started < count) {
+        struct worker *w = &workers[started];
+
+        w->behind = (count - started < group ? count - started : group) - 1;
+        if (!task_thread_start(&w->thread, worker_task, w, run->last))
+            break;
+        started += w->behind + 1;
+    }
+    leave(run, workers + started, count - started);
     return started;
 }
 
@@ -208,13 +243,15 @@ static double rate_so_far(const struct run *run, uint64_t read, uint64_t time)
     return e->read_time >= GPU_RATE_AFTER ? (double)e->read / (double)e->read_time : 0;
 }
 
-/* CPU workers that have a part in the run. */
-static unsigned cpu_workers_at_work(const struct run *run)
+/* CPU workers that have a part in the run. Some may be leaving. */
+static unsigned cpu_workers_at_work(struct run *run)
 {
     unsigned count = 0;
 
-    while (count < run->cpu_workers && run->workers[count].run)
-        count++;
+    lock(run);
+    for (unsigned i = 0; i < run->cpu_workers; i++)
+        count += run->workers[i].run != NULL;
+    unlock(run);
     return count;
 }
 
@@ -259,7 +296,7 @@ static void start_feeders(struct run *run, uint64_t now)
 }
 
 /* What to do about a GPU beside cores that decompress. */
-static enum gpu_action judge_sharing(const struct run *run)
+static enum gpu_action judge_sharing(struct run *run)
 {
     const struct gpu_observation *seen = &run->observed;
     const struct share_observation o = {

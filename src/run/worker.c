@@ -31,6 +31,7 @@ void worker_join(struct worker *w, struct run *run, const struct engine_setup *s
     w->setup = *setup;
     w->in_place = in_place;
     w->first = first;
+    w->behind = 0;
     w->array = WORKER_NO_ARRAY;
     w->failed = w->short_run = false;
     w->stats = (struct worker_stats){.chunks = 0};

@@ -53,6 +53,7 @@ struct worker {
     struct engine_setup setup;
     size_t in_place; /* bytes of a mapped chunk that it takes, at most */
     bool first;      /* one of those that began the run */
+    unsigned behind; /* so many workers behind it are its to start */
     size_t array;    /* of several: the one whose chunks its engine worker has; or none yet */
     bool short_run;  /* it is not worth a system call to ask for the processor time */
     bool failed;     /* the input or the memory did; its partial is worth nothing */
