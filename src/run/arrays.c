@@ -286,7 +286,7 @@ static void reserve_room(struct arrays *a, size_t count)
     a->room = malloc(a->room_size);
     if (!a->room)
         a->room_size = 0;
-    mapping_share_heap();
+    mapping_widen_heap();
 }
 
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,

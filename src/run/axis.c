@@ -231,7 +231,7 @@ static bool reduce(struct axis_run *run, unsigned count)
     struct axis_worker *workers;
     bool good;
 
-    mapping_share_heap();
+    mapping_widen_heap();
     workers = calloc(count, sizeof *workers);
     run->kernels = cpu_kernels_choose();
     mutex_init(&run->mutex);

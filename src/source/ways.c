@@ -28,6 +28,9 @@
 #define LOOKS_MOST 8
 #define SAMPLES_MOST 8
 
+/* What `trials` then counts to: the bytes that are dropped, the first trial, and all else. */
+#define SETTLED 3
+
 /* Then few workers try other ways at a time, which costs less: intervals double so often. */
 #define SHARED_DOUBLED 2
 
@@ -236,6 +239,15 @@ static enum way first_way(const struct ways *w)
     return (tried_ways(w) == WAYS ? all : small)[w->number % 4];
 }
 
+/* Whether pieces that are mapped are taken as wholes, however few bytes would do, but in the
+   worker's first trial: to give a part of a huge page back costs more than to give back all of it.
+ */
+static bool takes_whole(const struct ways *w)
+{
+    return w->shared && w->choice == WAYS_TRIED_SMALL && w->way == WAY_MAPPED &&
+           w->trials == SETTLED;
+}
+
 /* ways_next, when it is to be another one. First each worker tries one way. */
 static void next_shared(struct ways *w)
 {
@@ -250,7 +262,7 @@ static void next_shared(struct ways *w)
     } else {
         choose(w, &known);
     }
-    w->trials += w->trials < 3;
+    w->trials += w->trials < SETTLED;
     w->taken = w->time = 0;
 }
 
@@ -293,7 +305,7 @@ enum way ways_next(struct ways *w, uint64_t *most)
         w->trials++;
         w->taken = w->time = 0;
     }
-    *most = w->left;
+    *most = takes_whole(w) ? UINT64_MAX : w->left;
     return w->way;
 }
 

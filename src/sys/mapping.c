@@ -94,6 +94,13 @@ void mapping_share_heap(void)
 {
 #ifdef M_ARENA_MAX
     (void)mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+void mapping_widen_heap(void)
+{
+    mapping_share_heap();
+#ifdef M_MMAP_THRESHOLD
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK);
     (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK);
     (void)mallopt(M_TOP_PAD, HEAP_PAD);
@@ -169,6 +176,15 @@ void mapping_pieces_add(struct mapping_pieces *p, const void *first, size_t size
     const uintptr_t unit = mapping_page(), begin = (uintptr_t)first / unit * unit,
                     end = align_up((uintptr_t)first + size, unit);
 
+    if (p->count > 0) { /* it may go on where the last one ends */
+        struct iovec *last = &p->pieces[p->count - 1];
+
+        if ((uintptr_t)last->iov_base + last->iov_len == begin) {
+            last->iov_len += end - begin;
+            p->size += end - begin;
+            return;
+        }
+    }
     if (!p->pieces)
         p->pieces = malloc(PIECES * sizeof *p->pieces);
     if (!p->pieces) {

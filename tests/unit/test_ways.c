@@ -225,7 +225,7 @@ static void check_teams(void)
          0,
          true,
          256 * MIB,
-         1.05},
+         1.08},
         {"16, interrupted", 16, 0, {.1, .2, .2}, {.1, .2, .2}, 20, false, 1024 * MIB, 1.05},
         {"4, mapped by half cheaper",
          4,
