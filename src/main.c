@@ -16,6 +16,7 @@
 #include "cli/partial_options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "run/gpu.h"
 #include "run/session.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
@@ -78,6 +79,8 @@ int main(int argc, char **argv)
     if (action == COMMAND_LINE_RUN &&
         !(operands_expand(&options) && partial_choose_shard(&options)))
         action = COMMAND_LINE_WRONG;
+    if (action == COMMAND_LINE_RUN)
+        gpu_leave_out(&options.session, options.files, options.file_count);
     comparing = action == COMMAND_LINE_RUN && options.diff;
     progress.several = comparing;
     if (comparing) {

@@ -158,7 +158,7 @@ tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_CORE_PART='((uint64_t)1 << 10)' -DPACKED_WORKERS=2U \
 	-DPACKED_LOOK_LEAST='((uint64_t)1 << 10)' \
-	-DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
+	-DDEVICE_BYTES='((uint64_t)4 << 10)' -DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.
 if HAVE_CUDA

@@ -289,6 +289,11 @@ struct engine {
     /* Says what it runs on, for -v: "avx512" or "NVIDIA H200". */
     const char *(*describe)(const struct engine_state *);
 
+    /* How many of these GPUs, the first of them, can be kept busy with so many bytes of input. All
+       of them where it cannot be told that the others are there: to choose and to open them does.
+       NULL: all. */
+    unsigned (*devices_for)(const int *devices, unsigned count, uint64_t bytes);
+
     /* How many workers serve it well on that many GPUs, with `cores` cores at hand. */
     unsigned (*workers)(unsigned device_count, unsigned cores);
 

@@ -138,7 +138,9 @@ static void worker_task(void *worker)
     struct axis_worker *w = worker;
     struct axis_run *run = w->run;
 
-    axis_worker_run(w);
+    if (axis_worker_begin(w))
+        (run->way == AXIS_STRIPS ? axis_strips_run : axis_worker_run)(w);
+    axis_worker_end(w);
     lock(run);
     run->active--;
     pthread_cond_signal(&run->ended);

@@ -95,11 +95,16 @@ size_t axis_chunk_bytes(const struct axis_run *run);
 bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned number);
 void axis_worker_close(struct axis_worker *w);
 
-/* A worker's task: takes what comes until there is nothing more. It has its memory only meanwhile,
-   since it takes long to make pages of it present for all workers one after the other. */
+/* Has the memory that the worker needs, on its own thread: to make pages of it present for all
+   workers one after the other takes long. False, having said why and stopped the others, without
+   memory. It has to be ended in any case, on that thread. */
+bool axis_worker_begin(struct axis_worker *w);
+void axis_worker_end(struct axis_worker *w);
+
+/* Then: takes chunks until there are none. */
 void axis_worker_run(struct axis_worker *w);
 
-/* The part of that which is about strips of columns. */
+/* The same for strips of columns. */
 void axis_strips_run(struct axis_worker *w);
 
 /* Takes `rows` rows of `columns` elements that lie one behind the other in the worker's buffer:

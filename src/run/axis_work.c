@@ -142,7 +142,6 @@ void axis_worker_close(struct axis_worker *w)
         engine_get(ENGINE_CUDA)->slices->close(w->gpu);
 }
 
-/* Has the memory that the worker needs. False without; it has to be freed then, too. */
 static bool alloc_memory(struct axis_worker *w)
 {
     const struct axis_run *run = w->run;
@@ -165,7 +164,7 @@ static bool alloc_memory(struct axis_worker *w)
     return good;
 }
 
-static void free_memory(struct axis_worker *w)
+void axis_worker_end(struct axis_worker *w)
 {
     cpu_slicer_close(&w->slicer);
     cpu_slices_close(&w->slices);
@@ -183,6 +182,14 @@ static bool fail(struct axis_worker *w)
     source_error(w->run->source, "out of memory");
     w->failed = true;
     return false;
+}
+
+bool axis_worker_begin(struct axis_worker *w)
+{
+    if (alloc_memory(w))
+        return true;
+    axis_order_fail(&w->run->order); /* nobody goes on */
+    return fail(w);
 }
 
 /* Writes what there is to hand in where it belongs, if that can be done before its turn comes. The
@@ -635,8 +642,7 @@ static size_t in_place_bytes(const struct axis_run *run)
                                                      : (size_t)slice * IN_PLACE_RESULTS;
 }
 
-/* Takes chunks until there are none. */
-static void take_chunks(struct axis_worker *w)
+void axis_worker_run(struct axis_worker *w)
 {
     struct axis_run *run = w->run;
     struct source_request request = {.worker = w->number, .borrow = !w->gpu};
@@ -665,17 +671,4 @@ static void take_chunks(struct axis_worker *w)
             break;
         }
     }
-}
-
-void axis_worker_run(struct axis_worker *w)
-{
-    if (!alloc_memory(w)) {
-        (void)fail(w);
-        axis_order_fail(&w->run->order);
-    } else if (w->run->way == AXIS_STRIPS) {
-        axis_strips_run(w);
-    } else {
-        take_chunks(w);
-    }
-    free_memory(w);
 }

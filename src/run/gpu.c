@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sys/clock.h"
 
@@ -19,6 +21,25 @@ UNCHECKED static void lock(struct gpu *g)
 UNCHECKED static void unlock(struct gpu *g)
 {
     mutex_unlock(&g->mutex);
+}
+
+void gpu_leave_out(struct session_options *options, char *const *paths, int count)
+{
+    const struct engine *cuda = engine_get(ENGINE_CUDA);
+    uint64_t bytes = 0;
+    struct stat status;
+
+    if (options->device_count < 2 || !cuda->devices_for)
+        return;
+    for (int i = 0; i < count; i++) {
+        const bool known = strcmp(paths[i], "-") == 0 ? fstat(STDIN_FILENO, &status) == 0
+                                                      : stat(paths[i], &status) == 0;
+
+        if (!known || !S_ISREG(status.st_mode))
+            return;
+        bytes += (uint64_t)status.st_size;
+    }
+    options->device_count = cuda->devices_for(options->devices, options->device_count, bytes);
 }
 
 void gpu_init(struct gpu *g, const struct engine_needs *needs)

@@ -12,6 +12,7 @@
 
 #include "engine/engine.h"
 #include "run/gpu_policy.h"
+#include "run/session_options.h"
 #include "sys/mutex.h"
 
 MUTEX_ROLE(gpu_role);
@@ -27,6 +28,10 @@ struct gpu {
     uint64_t opened_at GUARDED_BY(gpu_role);             /* clock_now's; 0 before */
     uint64_t open_time GUARDED_BY(gpu_role);             /* nanoseconds */
 };
+
+/* Leaves GPUs out that these files are too small for. Where it is not known how large one is, as of
+   a pipe, all are used that were asked for. */
+void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);

@@ -174,14 +174,15 @@ void mapping_pieces_release(struct mapping_pieces *p)
 void mapping_pieces_add(struct mapping_pieces *p, const void *first, size_t size)
 {
     const uintptr_t unit = mapping_page(), begin = (uintptr_t)first / unit * unit,
-                    end = align_up((uintptr_t)first + size, unit);
+                    end = (uintptr_t)first + size; /* the kernel takes the rest of its page */
 
     if (p->count > 0) { /* it may go on where the last one ends */
         struct iovec *last = &p->pieces[p->count - 1];
+        const uintptr_t last_end = (uintptr_t)last->iov_base + last->iov_len;
 
-        if ((uintptr_t)last->iov_base + last->iov_len == begin) {
-            last->iov_len += end - begin;
-            p->size += end - begin;
+        if (begin >= (uintptr_t)last->iov_base && begin <= last_end && end > last_end) {
+            last->iov_len += end - last_end;
+            p->size += end - last_end;
             return;
         }
     }
@@ -199,8 +200,7 @@ void mapping_pieces_add(struct mapping_pieces *p, const void *first, size_t size
 
 void mapping_pieces_widen(struct mapping_pieces *p, const void *map, size_t size)
 {
-    const uintptr_t unit = mapping_huge_page(), least = (uintptr_t)map,
-                    most = align_up(least + size, mapping_page());
+    const uintptr_t unit = mapping_huge_page(), least = (uintptr_t)map, most = least + size;
 
     p->size = 0;
     for (size_t i = 0; i < p->count; i++) {

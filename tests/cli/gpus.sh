@@ -40,6 +40,30 @@ run -q -D gpu:0,1,2,3 -t u16 "$ops" bits
 is 'all of them fail' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
 environment=
 
+# Small files leave GPUs out, for 4 KiB each here: these are not opened, and may fail unseen; but one
+# that is not there is told.
+head -c 9000 bits >short
+head -c 3000 bits >shorter
+environment='CUDA_VISIBLE_DEVICES=0,1,2,3 GPUREDUCE_CUDA_FAULT=1+@1'
+run -q -D gpu:2,0,1 -t u16 "$ops" shorter
+is 'a small file, and GPUs that it does not need' 0 "$("$GPUREDUCE" -q -D cpu -t u16 "$ops" shorter)"
+run -q -D gpu:2,0,1 -t u16 "$ops" short
+is 'a larger file, which needs the second' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
+run -q -D gpu:2,0,1 -t u16 "$ops" shorter shorter
+is 'two files, which need it' 3 '' 'gpureduce: no usable GPU: choosing the GPU: an error'
+run -q -D gpu:2,0,1 -t u16 --axis=0 --shape=-1,30 -o sum shorter
+is 'along an axis, and GPUs that it does not need' 0 \
+    "$("$GPUREDUCE" -q -D cpu -t u16 --axis=0 --shape=-1,30 -o sum shorter)"
+run -q -D gpu:2,0,1 -t u16 "$ops" - <shorter
+is 'a small file as standard input' 0 "$("$GPUREDUCE" -q -D cpu -t u16 "$ops" shorter)"
+environment=CUDA_VISIBLE_DEVICES=0,1
+run -q -D gpu:0,3 -t u16 "$ops" shorter
+is 'a small file, and a GPU that is not there' 3 '' \
+    'gpureduce: no usable GPU: GPU 3 is not among those that CUDA_VISIBLE_DEVICES names'
+environment=
+run -q -D gpu:0,7 -t u16 "$ops" shorter
+is 'a small file, and a GPU that there is not' 3 '' 'gpureduce: no usable GPU: GPU 7 does not exist'
+
 # zstd files of many frames, which several GPUs share. Emulated ones take parts of 4 KiB and more.
 if [ -z "$ZSTD" ]; then
     skip 'zstd on several GPUs' 'no zstd'

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,13 @@
 /* Bytes of a window of a mapped file that is pinned and copied from where it is: one feeder with
    two such windows copies 22 GB/s on a link that carries 55. */
 #define IN_PLACE_BYTES ((size_t)64 << 20)
+
+/* Bytes of input for which another GPU is made ready. The driver takes 0.25 to 1 s for each, one
+   after the other; a GPU reduces so many bytes in 20 ms, but who names several for a large file
+   means them. */
+#ifndef DEVICE_BYTES
+#    define DEVICE_BYTES ((uint64_t)1 << 30)
+#endif
 
 struct engine_state {
     struct feeder_device devices[ENGINE_DEVICES_MAX];
@@ -90,6 +98,42 @@ static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REA
     /* Batches of zstd wait for each other where streams share a connection. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     return true;
+}
+
+/* How many GPUs can be named, as far as that can be told without the runtime. */
+static int count_nameable(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const struct dirent *entry;
+    int count = 0;
+    DIR *nodes;
+
+    if (visible) {
+        count = *visible != '\0';
+        for (const char *p = visible; *p; p++)
+            count += *p == ',';
+        return count;
+    }
+    nodes = opendir("/dev");
+    while (nodes && (entry = readdir(nodes)))
+        count += strncmp(entry->d_name, "nvidia", 6) == 0 && entry->d_name[6] >= '0' &&
+                 entry->d_name[6] <= '9';
+    if (nodes)
+        closedir(nodes);
+    return count;
+}
+
+static unsigned cuda_devices_for(const int *devices, unsigned count, uint64_t bytes)
+{
+    const uint64_t most = bytes / DEVICE_BYTES + 1;
+    const int nameable = most < count ? count_nameable() : 0;
+
+    if (most >= count)
+        return count;
+    for (unsigned i = 0; i < count; i++)
+        if (devices[i] >= nameable)
+            return count;
+    return (unsigned)most;
 }
 
 /* What is made ready side by side: a device each. */
@@ -284,6 +328,7 @@ const struct engine engine_cuda = {
     .close = cuda_close,
     .finds = cuda_finds,
     .describe = cuda_describe,
+    .devices_for = cuda_devices_for,
     .workers = cuda_workers,
     .worker_open = cuda_worker_open,
     .worker_close = feeder_close,
