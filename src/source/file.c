@@ -48,10 +48,11 @@
 #define RELEASE_RUN_BUDGET ((size_t)96 << 20)
 
 /* Such pieces are kept until they are so many bytes, of all workers together, and are then given
-   back in one go. They are pages of the page cache, which the kernel takes back where it needs
-   them.
- */
+   back in one go. They are pages of the page cache: the kernel takes them where it needs memory. */
 #define KEPT_BYTES ((size_t)1 << 30)
+
+/* Until the first time, it is not known what that costs. */
+#define KEPT_FIRST ((size_t)16 << 20)
 
 /* A worker keeps so many chunks at most: who asks for small ones wants little memory to be used. */
 #define KEPT_CHUNKS 16
@@ -352,13 +353,15 @@ static void keep(struct claim *claim, const void *data, size_t size)
     mapping_pieces_add(&claim->kept, data, size);
     if (ways_release_now(&claim->ways)) {
         mapping_pieces_release(&claim->kept);
-    } else if (claim->kept.size >= claim->kept_most) {
+    } else if (claim->kept.size >= claim->kept_most ||
+               (!claim->released && claim->kept.size >= KEPT_FIRST)) {
         const uint64_t bytes = claim->kept.size, begun = clock_now();
         uint64_t time;
 
         mapping_pieces_release(&claim->kept);
         time = clock_since(begun);
         ways_released(&claim->ways, bytes, time);
+        claim->released = true;
         if (claim->handed_at > 0) /* the chunk at hand does not cost that */
             claim->handed_at += time;
     }

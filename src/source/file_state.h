@@ -46,6 +46,7 @@ struct claim {
     const unsigned char *done, *done_end;
     struct mapping_pieces kept; /* those before them, likewise */
     size_t kept_most;           /* bytes of these */
+    bool released;              /* some have been taken out of memory together */
 
     struct file_range copied;  /* what the request's buffer holds */
     struct file_range present; /* what was made present at last */

@@ -22,10 +22,10 @@
 /* Where costs are shared: the least number of workers; bytes for which the best way is used until
    the worker looks at them again, and while some are not known; how often it does that until it
    tries these itself; of how many samples a cost is the mean, or of later ones almost. */
-#define SHARED_LEAST 4
+#define SHARED_LEAST 8
 #define LOOK_BYTES ((uint64_t)32 << 20)
 #define LOOK_SOON_BYTES ((uint64_t)4 << 20)
-#define LOOKS_MOST 8
+#define LOOKS_MOST 2
 #define SAMPLES_MOST 8
 
 /* What `trials` then counts to: the bytes that are dropped, the first trial, and all else. */
