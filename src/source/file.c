@@ -51,6 +51,9 @@
    back in one go. They are pages of the page cache: the kernel takes them where it needs memory. */
 #define KEPT_BYTES ((size_t)1 << 30)
 
+/* And so many of each: the last to end gives them back while nobody else has anything to do. */
+#define KEPT_EACH ((size_t)64 << 20)
+
 /* Until the first time, it is not known what that costs. */
 #define KEPT_FIRST ((size_t)16 << 20)
 
@@ -599,7 +602,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
         RELEASE_BYTES < RELEASE_BUDGET / workers ? RELEASE_BYTES : RELEASE_BUDGET / workers;
     f->release_run =
         RELEASE_RUN < RELEASE_RUN_BUDGET / workers ? RELEASE_RUN : RELEASE_RUN_BUDGET / workers;
-    f->kept_most = KEPT_BYTES / workers;
+    f->kept_most = KEPT_EACH < KEPT_BYTES / workers ? KEPT_EACH : KEPT_BYTES / workers;
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
     ways_shared_open(&f->ways, workers);
