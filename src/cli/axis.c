@@ -214,6 +214,16 @@ static bool render(void *context, const struct axis_batch *batch, struct axis_by
     return true;
 }
 
+static double *numbers(void *context, const struct axis_plan *plan, struct axis_bytes *bytes,
+                       size_t count)
+{
+    const struct output *out = context;
+
+    if (!out->npy || !axis_npy_is_numbers(plan))
+        return NULL;
+    return axis_bytes_extend(bytes, count * sizeof(double)); /* without memory render says so */
+}
+
 /* Bytes that standard output has room for until it is flushed. */
 #define FLUSHED_BYTES ((size_t)128 << 10)
 
@@ -376,6 +386,7 @@ static void reduce(struct output *out, const struct container_array *array,
     struct session_options session = options->session;
     const struct axis_sink sink = {.begin = begin,
                                    .render = render,
+                                   .numbers = numbers,
                                    .has_places = has_places,
                                    .place = place,
                                    .write = write_bytes,

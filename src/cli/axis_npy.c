@@ -228,6 +228,13 @@ size_t axis_npy_size(const struct axis_plan *plan)
     return size;
 }
 
+bool axis_npy_is_numbers(const struct axis_plan *plan)
+{
+    return plan->operation_count == 1 &&
+           axis_kind(plan->operations[0], plan->type) == AXIS_NUMBER &&
+           field_of(plan->operations[0], plan->type).size == sizeof(double);
+}
+
 bool axis_npy_values(const struct axis_batch *batch, struct axis_bytes *bytes, size_t *beyond,
                      size_t *slice)
 {

@@ -18,6 +18,9 @@ bool axis_npy_header(const struct axis_plan *plan, struct axis_bytes *bytes);
 /* Bytes of each result. */
 size_t axis_npy_size(const struct axis_plan *plan);
 
+/* Whether each result is one binary64 number, as a batch has it. */
+bool axis_npy_is_numbers(const struct axis_plan *plan);
+
 /* Adds results, in this machine's byte order; those that do not stand in the array are left out.
    False without memory, or where an integer is beyond its type: then *beyond is the operation's
    number, and *slice which of the batch. */

@@ -17,6 +17,10 @@ struct axis_sink {
     /* Turns the results of a batch into bytes of output, behind those of *bytes. Any thread. False,
        having printed why, where that cannot be. */
     bool (*render)(void *context, const struct axis_batch *batch, struct axis_bytes *bytes);
+    /* Room behind *bytes for so many results, where output is nothing but the numbers that the one
+       operation of the plan has, as they are; else NULL, and `render` is called. Any thread. */
+    double *(*numbers)(void *context, const struct axis_plan *plan, struct axis_bytes *bytes,
+                       size_t count);
     /* Asked after `begin`: whether results can be placed. */
     bool (*has_places)(void *context);
     /* Writes bytes, the results from `first` on, where they belong, whatever has been written. Any

@@ -227,6 +227,27 @@ bool axis_hand_in(struct axis_worker *w)
     return !w->failed;
 }
 
+/* Finishes a batch, and makes output of it: at once, where it is numbers as they are. False where
+   it cannot be. */
+static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size_t from,
+                         size_t count, uint64_t first)
+{
+    const struct axis_sink *sink = w->run->sink;
+    struct axis_batch *b = &w->batch;
+    struct axis_bytes *bytes = &w->piece.bytes;
+    double *const own = b->values[0].number;
+    double *const to = sink->numbers(sink->context, w->run->plan, bytes, count);
+
+    if (to)
+        b->values[0].number = to;
+    axis_batch_finish(b, s, from, count, first);
+    if (!to)
+        return sink->render(sink->context, b, bytes);
+    b->values[0].number = own;
+    bytes->size += b->count * sizeof *to;
+    return true;
+}
+
 bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from, size_t count,
                   uint64_t first)
 {
@@ -245,9 +266,8 @@ bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from
         /* All at once: to grow is to copy. Without memory the sink says so. */
         if (!piece->bytes.data)
             (void)axis_bytes_extend(&piece->bytes, AXIS_PIECE_BYTES);
-        axis_batch_finish(b, s, from + i, some, first + i);
         before = piece->bytes.size;
-        if (!run->sink->render(run->sink->context, b, &piece->bytes)) {
+        if (!finish_batch(w, s, from + i, some, first + i)) {
             piece->bytes.size = before;
             (void)axis_hand_in(w);
             axis_order_fail(&run->order);
