@@ -34,6 +34,7 @@ library_sources += \
 	src/engine/cpu/slices_integer.c src/engine/cpu/slices_integer.h \
 	src/engine/cpu/slices_keys.h \
 	src/engine/cpu/slices_record.c src/engine/cpu/slices_record.h \
+	src/engine/cpu/slices_special.c src/engine/cpu/slices_special.h \
 	src/engine/cpu/slices_state.h \
 	src/engine/cpu/tally.c src/engine/cpu/tally.h
 

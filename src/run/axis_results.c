@@ -221,6 +221,74 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     }
 }
 
+/* The sum of a slice, or its mean, that has infinities and no NaN that counts. */
+static double infinite(const struct cpu_slice_special *special)
+{
+    return special->positive > 0 && special->negative > 0 ? NAN
+           : special->positive > 0                        ? INFINITY
+                                                          : -INFINITY;
+}
+
+/* Sets an operation of one slice, number i of the batch, that has NaNs or infinities and needed no
+   partial result: as finish_plain has left it, where that is so. False where it takes a partial
+   result. */
+static bool finish_special(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                           size_t i, const struct operation *op, union axis_values values)
+{
+    const struct cpu_slice_special *special = &s->special[from + i];
+    const bool skip = b->plan->nan == NAN_SKIP;
+    const uint64_t length = b->plan->layout->length, numbers = length - special->nan;
+    const bool propagates = special->nan > 0 && !skip;
+    double rest;
+
+    /* Of NaNs alone it is NaN, or 0, or there is none. */
+    if (axis_kind(op, b->plan->type) == AXIS_INTEGER || (numbers == 0 && !propagates))
+        return false;
+    switch (op->member) {
+    case MEMBER(sum):
+    case MEMBER(mean):
+        if (propagates)
+            values.number[i] = NAN;
+        else if (special->positive > 0 || special->negative > 0)
+            values.number[i] = infinite(special);
+        else if (op->member == MEMBER(mean)) {
+            const double sum = exact_two_sum(s->high[from + i], s->low[from + i], &rest) + 0.0;
+
+            values.number[i] = sum / (double)numbers;
+            return rest == 0 && numbers < UINT64_C(1) << 53;
+        }
+        return true;
+    case MEMBER(min):
+    case MEMBER(max):
+        if (propagates)
+            values.number[i] = NAN;
+        return true;
+    case MEMBER(count):
+        values.count[i] = skip ? numbers : length;
+        return true;
+    case MEMBER(nan):
+        values.count[i] = special->nan;
+        return true;
+    case MEMBER(infinity):
+        values.count[i] = special->positive + special->negative;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The same of all operations. */
+static bool finish_all_special(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
+                               size_t i)
+{
+    const struct axis_plan *plan = b->plan;
+    bool good = plan->nan != NAN_ERROR;
+
+    for (size_t j = 0; j < plan->operation_count && good; j++)
+        good = finish_special(b, s, from, i, plan->operations[j], b->values[j]);
+    return good;
+}
+
 void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t from, size_t count,
                        uint64_t first)
 {
@@ -234,10 +302,11 @@ void axis_batch_finish(struct axis_batch *b, const struct cpu_slices *s, size_t 
     b->refused = false;
     for (size_t j = 0; j < plan->operation_count && plain; j++)
         plain = finish_plain(b, s, from, plan->operations[j], b->values[j]);
-    if (plain && !memchr(s->used + from, 1, count))
+    if (plain && !s->special_used && !memchr(s->used + from, 1, count))
         return;
     for (size_t i = 0; i < count && !b->refused; i++) {
-        if (plain && !s->used[from + i])
+        if (plain && !s->used[from + i] &&
+            (!slices_is_special(s, from + i) || finish_all_special(b, s, from, i)))
             continue;
         cpu_slices_partial(s, from + i, length, &p);
         finish_one(b, i, &p);

@@ -9,6 +9,7 @@
 #include "engine/cpu/slices_convert.h"
 #include "engine/cpu/slices_integer.h"
 #include "engine/cpu/slices_keys.h"
+#include "engine/cpu/slices_special.h"
 
 /* Bytes of elements that are swapped, or turned from columns into rows, at a time. */
 #define SCRATCH_BYTES ((size_t)64 << 10)
@@ -92,6 +93,7 @@ void cpu_slices_close(struct cpu_slices *s)
     free(s->min);
     free(s->max);
     free(s->records);
+    free(s->special);
     memset(s, 0, sizeof *s);
 }
 
@@ -177,6 +179,8 @@ void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, st
     else
         partial_clear(p);
     add_found(s, i, p);
+    if (slices_is_special(s, i))
+        slices_special_add_to(s, i, p);
     if (s->records)
         cpu_slice_record_add_to(&s->records[i], p);
     p->count = count;
@@ -185,17 +189,10 @@ void cpu_slices_partial(const struct cpu_slices *s, size_t i, uint64_t count, st
 /* The partial result of a slice; a new one is empty. NULL, with `failed` set, without memory. */
 static struct partial *partial_of(struct cpu_slicer *z, struct cpu_slices *s, size_t i)
 {
-    if (!s->partial[i])
-        s->partial[i] = malloc(sizeof *s->partial[i]);
-    if (!s->partial[i]) {
-        z->failed = true;
-        return NULL;
-    }
-    s->partials = true;
-    if (!s->used[i])
-        partial_clear(s->partial[i]);
-    s->used[i] = true;
-    return s->partial[i];
+    struct partial *p = slices_partial(s, i);
+
+    z->failed = z->failed || !p;
+    return p;
 }
 
 /* Takes a run of elements of a slice into its partial result, by the kernels of whole files. */
@@ -216,14 +213,6 @@ static void take_run(struct cpu_slicer *z, struct cpu_slices *s, size_t slice, c
     *p = r->partial;
 }
 
-/* Moves the sums of a slice to its partial result. */
-static void drain(struct cpu_slices *s, size_t i, struct partial *p)
-{
-    exact_add(&p->sum, s->high[i]);
-    exact_add(&p->sum, s->low[i]);
-    s->high[i] = s->low[i] = 0;
-}
-
 /* Adds another slice's sums and keys to those of one. */
 static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
                       const struct cpu_slices *other, size_t j)
@@ -238,7 +227,7 @@ static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
         s->high[i] = high;
         s->low[i] = low;
     } else if ((p = partial_of(z, s, i))) {
-        drain(s, i, p);
+        slices_drain(s, i, p);
         exact_add(&p->sum, other->high[j]);
         exact_add(&p->sum, other->low[j]);
     }
@@ -270,6 +259,9 @@ static struct cpu_slice_results results_from(struct cpu_slices *s, size_t first)
         .max = s->max ? (char *)s->max + first * s->key_size : NULL,
     };
 }
+
+/* Shorter rows of which some elements are no numbers are taken one by one. */
+#define SPECIAL_ROW 256
 
 /* Rows that a kernel takes together. */
 #define ROWS_TOGETHER 256
@@ -308,7 +300,16 @@ static void take_rows_fast(struct cpu_slicer *z, struct cpu_slices *s, size_t fi
                     ((int64_t *)to->min)[at + row] = INT64_MAX;
                     ((int64_t *)to->max)[at + row] = INT64_MIN;
                 }
-                take_run(z, s, first + i + row, x + (i + row) * bytes, length, index);
+                if (length >= SPECIAL_ROW)
+                    take_run(z, s, first + i + row, x + (i + row) * bytes, length, index);
+                else if (!slices_take_one_by_one(
+                             s, first + i + row, to, at + row, z->type,
+                             &(struct slices_run){.x = x + (i + row) * bytes,
+                                                  .stride = element_size(z->type),
+                                                  .count = length,
+                                                  .index = index,
+                                                  .step = 1}))
+                    z->failed = true;
             }
             if (!begin)
                 add_slice(z, s, first + i + row, to, at + row);
@@ -424,15 +425,16 @@ struct column_call {
 static void take_left(void *context, size_t column, size_t row, size_t rows)
 {
     const struct column_call *c = context;
-    const size_t size = element_size(c->slicer->type);
-    struct partial *p = partial_of(c->slicer, c->slices, c->first + column % c->folded);
+    const enum element_type type = c->slicer->type;
 
-    if (!p)
-        return;
-    drain(c->sums, c->sums_first + column, p);
-    for (size_t i = row; i < row + rows; i++)
-        partial_take_element(p, c->slicer->type, c->x + i * c->stride + column * size,
-                             c->index + i * c->fold + column / c->folded);
+    if (!slices_take_one_by_one(
+            c->slices, c->first + column % c->folded, c->sums, c->sums_first + column, type,
+            &(struct slices_run){.x = c->x + row * c->stride + column * element_size(type),
+                                 .stride = c->stride,
+                                 .count = rows,
+                                 .index = c->index + row * c->fold + column / c->folded,
+                                 .step = c->fold}))
+        c->slicer->failed = true;
 }
 
 /* Makes so many of the folded slices some without elements, which kernels may add to. */
@@ -677,6 +679,13 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
 
         if (s->fast && from + i < other->filled)
             add_slice(z, s, first + i, other, from + i);
+        if (slices_is_special(other, from + i)) {
+            if (!slices_special_open(s)) {
+                z->failed = true;
+                return;
+            }
+            slices_special_merge(s, first + i, other, from + i);
+        }
         if (other->records)
             add_record(z, s, first + i, &other->records[from + i]);
         if (!other->used[from + i])

@@ -5,10 +5,11 @@
  *
  *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts: J.
  * R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two extremes;
+ *   - how many of the elements are no numbers (slices_special.h);
  *   - where more is wanted, and a GPU has found it, its record;
- *   - where that will not do, a partial result as well. It takes the elements that are no numbers,
- *     those whose sum does not fit the two, and all elements where more is wanted than kernels
- * have.
+ *   - where that will not do, a partial result as well. It takes the elements whose sum does not
+ * fit the two, long rows with some that are no numbers, and all elements where more is wanted than
+ *     kernels have.
  *
  * They together are exact, whatever went where. doc/numerics.md says why.
  *
@@ -89,7 +90,7 @@ void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, si
    and *rest what that left, exactly. */
 static inline bool cpu_slices_sum(const struct cpu_slices *s, size_t i, double *sum, double *rest)
 {
-    if (s->used[i])
+    if (s->used[i] || slices_is_special(s, i))
         return false;
     *sum = exact_two_sum(s->high[i], s->low[i], rest);
     *sum += 0.0; /* -0 becomes +0 */

@@ -24,6 +24,12 @@ enum cpu_slices_kind {
     CPU_SLICES_COLUMNS /* the elements of neighbouring slices are neighbours */
 };
 
+/* Elements of a slice that are no numbers. */
+struct cpu_slice_special {
+    uint64_t nan, first_nan;     /* how many, and the index of the first, if there is one */
+    uint64_t positive, negative; /* infinities */
+};
+
 struct cpu_slices {
     enum cpu_slices_kind kind;
     size_t room;   /* how many there may be; columns have a vector's width more */
@@ -39,6 +45,9 @@ struct cpu_slices {
     size_t key_size; /* bytes */
 
     struct cpu_slice_record *records; /* NULL before there is one */
+
+    struct cpu_slice_special *special; /* NULL before there is one */
+    bool special_used;                 /* a slice has some */
 
     struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
     bool *used;
@@ -97,8 +106,17 @@ static inline void slices_end(struct cpu_slices *s)
 {
     if (s->kind == CPU_SLICES_COLUMNS && s->high && s->low_used)
         memset(s->low, 0, s->filled * sizeof *s->low);
-    s->low_used = false;
+    if (s->special_used)
+        memset(s->special, 0, s->filled * sizeof *s->special);
+    s->low_used = s->special_used = false;
     s->filled = 0;
+}
+
+/* Whether a slice has elements that are no numbers, beside its partial result. */
+static inline bool slices_is_special(const struct cpu_slices *s, size_t i)
+{
+    return s->special_used &&
+           (s->special[i].nan | s->special[i].positive | s->special[i].negative) != 0;
 }
 
 #endif
