@@ -85,6 +85,23 @@ struct cpu_slice_results {
     bool begin, *low_used;
 };
 
+/* Elements of a slice that are no numbers, among some rows. */
+struct cpu_slice_counts {
+    uint32_t nan,
+        first_nan; /* first_nan: its row, counted from the first of these; if there is one */
+    uint32_t positive, negative; /* infinities */
+};
+
+/* What kernels of columns tell of such elements, of a column and `rows` rows from number `row` on:
+   that they were not added, neither these nor others; or that the others were, and what these are.
+ */
+struct cpu_slice_calls {
+    void (*left)(void *context, size_t column, size_t row, size_t rows);
+    void (*counted)(void *context, size_t column, size_t row,
+                    const struct cpu_slice_counts *counts);
+    void *context;
+};
+
 struct cpu_slice_kernels {
     /* Of `rows` rows of `length` elements each, at least 1. Keys are exact_keys. bad[i] becomes
        whether nothing can be said of row i: it has elements that are no numbers, or its sum does
@@ -94,12 +111,9 @@ struct cpu_slice_kernels {
 
     /* Adds, to what is there, the elements of `columns` columns, a multiple of the lanes of 32 or
        64 bits, in `rows` rows that begin `stride` bytes apart. Keys of up to 32 bits are v_order's,
-       of binary32. Calls left for each column, and some rows of it, that cannot be added: they are
-       not. */
+       of binary32. */
     void (*columns)(const void *x, size_t stride, size_t rows, size_t columns,
-                    const struct cpu_slice_results *to,
-                    void (*left)(void *context, size_t column, size_t row, size_t rows),
-                    void *context);
+                    const struct cpu_slice_results *to, const struct cpu_slice_calls *calls);
 };
 
 /* Rows that are added to columns together. */

@@ -49,10 +49,17 @@ INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *l
     return true;
 }
 
+/* Whether some lanes have an element that is no number. */
+INLINE_TARGET bool bounds_special(const struct bounds *b)
+{
+    return v_some(v_ge_s(b->greatest, v_set1(INFINITY32)));
+}
+
 /* Adds up to CPU_COLUMN_ROWS elements of each lane plainly: to no sums, with `begin`. Whether
-   they add up. */
+   they add up; if not, *special is whether that is because some are no numbers. */
 INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t rows, double *high,
-                               double *low, bool begin, bool *low_used, enum element_type type)
+                               double *low, bool begin, bool *low_used, bool *special,
+                               enum element_type type)
 {
     struct bounds bounds = bounds_none();
     vecd sum[2] = {d_set1(0), d_set1(0)};
@@ -65,12 +72,63 @@ INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t row
         sum[0] = d_add(sum[0], v_low(bits));
         sum[1] = d_add(sum[1], v_high(bits));
     }
-    if (!bounds_fit_in_lanes(&bounds, type, COLUMN_ROWS_LOG2))
+    if (!bounds_fit_in_lanes(&bounds, type, COLUMN_ROWS_LOG2)) {
+        *special = bounds_special(&bounds);
         return false;
+    }
     if (!begin)
         return lanes_add(sum, high, low, low_used);
     d_store(high, sum[0]);
     d_store(high + W_LANES, sum[1]);
+    return true;
+}
+
+/* The same of what are numbers, and counts the others, of the rows from number `row` on and the
+   columns from number `column` on. False, with nothing added, where the numbers do not add up. */
+INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t row, size_t rows,
+                                 size_t column, const struct cpu_slice_results *to, bool begin,
+                                 const struct cpu_slice_calls *calls, int rows_log2,
+                                 enum element_type type)
+{
+    const vec infinity = v_set1(INFINITY32), none = v_set1(0);
+    vec nan = none, first = v_set1(UINT32_MAX), positive = none, negative = none;
+    uint32_t counts[4][V_LANES];
+    struct bounds bounds = bounds_none();
+    vecd sum[2] = {d_set1(0), d_set1(0)};
+    double *high = to->high + column, *low = to->low + column;
+
+    for (size_t i = 0; i < rows; i++) {
+        const vec bits = step_bits(x + i * stride, type);
+        const vec magnitude = v_and(bits, v_set1(~SIGN32));
+        const vec number = v_select(v_ge_s(magnitude, infinity), none, bits);
+        const vmask is_nan = v_gt_s(magnitude, infinity);
+
+        bounds_take(&bounds, number);
+        sum[0] = d_add(sum[0], v_low(number));
+        sum[1] = d_add(sum[1], v_high(number));
+        nan = v_tally(nan, is_nan);
+        first = v_min_u(first, v_select(is_nan, v_set1((uint32_t)i), v_set1(UINT32_MAX)));
+        positive = v_tally(positive, v_eq(bits, infinity));
+        negative = v_tally(negative, v_eq(bits, v_set1(INFINITY32 | SIGN32)));
+    }
+    if (!bounds_fit_in_lanes(&bounds, type, rows_log2) ||
+        (!begin && !lanes_add(sum, high, low, to->low_used)))
+        return false;
+    if (begin) {
+        d_store(high, sum[0]);
+        d_store(high + W_LANES, sum[1]);
+    }
+    v_store(counts[0], nan);
+    v_store(counts[1], first);
+    v_store(counts[2], positive);
+    v_store(counts[3], negative);
+    for (size_t k = 0; k < V_LANES; k++)
+        if ((counts[0][k] | counts[2][k] | counts[3][k]) != 0)
+            calls->counted(calls->context, column + k, row,
+                           &(struct cpu_slice_counts){.nan = counts[0][k],
+                                                      .first_nan = counts[1][k],
+                                                      .positive = counts[2][k],
+                                                      .negative = counts[3][k]});
     return true;
 }
 
@@ -113,9 +171,10 @@ INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t row
     return some;
 }
 
-/* The extremes of the elements of each lane that is not left; `left` NULL for none. */
+/* The extremes of the elements of each lane that is not left; `left` NULL for none. With `special`
+   there may be NaNs among those of up to 32 bits. */
 INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t rows, void *min,
-                                  void *max, const bool *left, enum element_type type)
+                                  void *max, const bool *left, bool special, enum element_type type)
 {
     if (type == ELEMENT_F64) {
         int64_t *keys[2] = {min, max}, before[2][W_LANES];
@@ -140,11 +199,18 @@ INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t 
 
         memcpy(before[0], min, sizeof before[0]);
         memcpy(before[1], max, sizeof before[1]);
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows && !special; row++) {
             const vec key = v_order(step_bits(x + row * stride, type));
 
             least = v_min_s(least, key);
             greatest = v_max_s(greatest, key);
+        }
+        for (size_t row = 0; row < rows && special; row++) {
+            const vec bits = step_bits(x + row * stride, type), key = v_order(bits);
+            const vmask is_nan = v_gt_s(v_and(bits, v_set1(~SIGN32)), v_set1(INFINITY32));
+
+            least = v_min_s(least, v_select(is_nan, v_set1(INT32_MAX), key));
+            greatest = v_max_s(greatest, v_select(is_nan, v_set1((uint32_t)INT32_MIN), key));
         }
         v_store(min, least);
         v_store(max, greatest);
@@ -154,18 +220,12 @@ INLINE_TARGET void lanes_extremes(const unsigned char *x, size_t stride, size_t 
     }
 }
 
-/* What takes elements that a kernel leaves. */
-struct columns_left {
-    void (*take)(void *, size_t, size_t, size_t);
-    void *context;
-};
-
 /* Adds elements of a step, to no sums with `begin`, where they do not add up plainly: of the
    columns from number `column` on, `rows` rows from the one number `row` on, which are at x. Those
    of lanes that are left are handed over; `left` says which these are. Whether there are some. */
 INLINE_TARGET bool step_exact(const unsigned char *x, size_t stride, size_t row, size_t rows,
                               size_t column, const struct cpu_slice_results *to, bool begin,
-                              bool left[CPU_LANES_MAX], const struct columns_left *leave,
+                              bool left[CPU_LANES_MAX], const struct cpu_slice_calls *calls,
                               enum element_type type)
 {
     double *high = to->high + column, *low = to->low + column;
@@ -177,7 +237,7 @@ INLINE_TARGET bool step_exact(const unsigned char *x, size_t stride, size_t row,
     some = lanes_exact(x, stride, rows, high, low, left, type);
     for (size_t lane = 0; some && lane < STEP(type); lane++)
         if (left[lane])
-            leave->take(leave->context, column + lane, row, rows);
+            calls->left(calls->context, column + lane, row, rows);
     return some;
 }
 
@@ -255,7 +315,8 @@ INLINE_TARGET void block_take(struct column_block *b, const struct column_order 
 /* Adds what a block has come to, to no sums with `begin`. */
 INLINE_TARGET void block_add(const struct column_block *b, const struct column_order *o, size_t row,
                              size_t column, size_t columns, const struct cpu_slice_results *to,
-                             bool begin, const struct columns_left *leave, enum element_type type)
+                             bool begin, const struct cpu_slice_calls *calls,
+                             enum element_type type)
 {
     const size_t size = element_formats[type].size;
 
@@ -265,21 +326,26 @@ INLINE_TARGET void block_add(const struct column_block *b, const struct column_o
         double *high = to->high + column + j, *low = to->low + column + j;
         bool left[CPU_LANES_MAX];
 
-        if (!bounds_fit_in_lanes(&bounds, type, BLOCK_ROWS_LOG2) ||
-            (!begin && !lanes_add(sum, high, low, to->low_used))) {
-            (void)step_exact(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, left,
-                             leave, type);
-        } else if (begin) {
-            d_store(high, sum[0]);
-            d_store(high + W_LANES, sum[1]);
+        if (bounds_fit_in_lanes(&bounds, type, BLOCK_ROWS_LOG2) &&
+            (begin || lanes_add(sum, high, low, to->low_used))) {
+            if (begin) {
+                d_store(high, sum[0]);
+                d_store(high + W_LANES, sum[1]);
+            }
+            continue;
         }
+        if (!bounds_special(&bounds) ||
+            !lanes_special(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, calls,
+                           BLOCK_ROWS_LOG2, type))
+            (void)step_exact(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, left,
+                             calls, type);
     }
 }
 
 /* columns_kernel for these. */
 INLINE_TARGET void column_blocks(const unsigned char *x, size_t stride, size_t rows, size_t columns,
                                  const struct cpu_slice_results *to,
-                                 const struct columns_left *leave, enum element_type type)
+                                 const struct cpu_slice_calls *calls, enum element_type type)
 {
     const size_t size = element_formats[type].size;
     _Alignas(64) struct column_block block;
@@ -298,7 +364,7 @@ INLINE_TARGET void column_blocks(const unsigned char *x, size_t stride, size_t r
                 block_take(&block, &order, pair, PAIR, some, type);
             if (order.rows % PAIR > 0)
                 block_take(&block, &order, pairs, order.rows % PAIR, some, type);
-            block_add(&block, &order, row, j, some, to, to->begin && row == 0, leave, type);
+            block_add(&block, &order, row, j, some, to, to->begin && row == 0, calls, type);
         }
 }
 
@@ -316,7 +382,7 @@ INLINE_TARGET void prefetch_columns(const unsigned char *x, size_t stride, size_
 
 INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t rows, size_t columns,
                                 const struct cpu_slice_results *to,
-                                const struct columns_left *leave, enum element_type type,
+                                const struct cpu_slice_calls *calls, enum element_type type,
                                 bool extremes)
 {
     const size_t size = element_formats[type].size;
@@ -333,33 +399,35 @@ INLINE_TARGET void column_steps(const unsigned char *x, size_t stride, size_t ro
         for (size_t j = 0; j < columns; j += STEP(type)) {
             const unsigned char *p = x + row * stride + j * size;
             double *high = to->high + j, *low = to->low + j;
-            bool left[CPU_LANES_MAX], some = false;
+            bool left[CPU_LANES_MAX], some = false, special = false;
 
             if (j * size % CACHE_LINE == 0)
                 prefetch_columns(p, stride, n, ahead);
             if (type == ELEMENT_F64 ||
                 !(n == CPU_COLUMN_ROWS
-                      ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used, type)
-                      : lanes_plain(p, stride, n, high, low, begin, low_used, type)))
-                some = step_exact(p, stride, row, n, j, to, begin, left, leave, type);
+                      ? lanes_plain(p, stride, CPU_COLUMN_ROWS, high, low, begin, low_used,
+                                    &special, type)
+                      : lanes_plain(p, stride, n, high, low, begin, low_used, &special, type))) {
+                special = special && lanes_special(p, stride, row, n, j, to, begin, calls,
+                                                   COLUMN_ROWS_LOG2, type);
+                some = !special && step_exact(p, stride, row, n, j, to, begin, left, calls, type);
+            }
             if (extremes)
                 lanes_extremes(p, stride, n, (char *)to->min + j * key_size,
-                               (char *)to->max + j * key_size, some ? left : NULL, type);
+                               (char *)to->max + j * key_size, some ? left : NULL, special, type);
         }
     }
 }
 
 INLINE_TARGET void columns_kernel(const void *data, size_t stride, size_t rows, size_t columns,
                                   const struct cpu_slice_results *to,
-                                  void (*take_left)(void *, size_t, size_t, size_t), void *context,
-                                  enum element_type type, bool extremes)
+                                  const struct cpu_slice_calls *calls, enum element_type type,
+                                  bool extremes)
 {
-    const struct columns_left leave = {take_left, context};
-
     if (type == ELEMENT_F64 || extremes || columns < BLOCK_COLUMNS)
-        column_steps(data, stride, rows, columns, to, &leave, type, extremes);
+        column_steps(data, stride, rows, columns, to, calls, type, extremes);
     else
-        column_blocks(data, stride, rows, columns, to, &leave, type);
+        column_blocks(data, stride, rows, columns, to, calls, type);
 }
 
 #endif

@@ -109,10 +109,9 @@ static void spread_others(CHUNK)
     }                                                                                          \
     static SIMD_TARGET void columns_##name(const void *x, size_t stride, size_t rows,          \
                                            size_t columns, const struct cpu_slice_results *to, \
-                                           void (*left)(void *, size_t, size_t, size_t),       \
-                                           void *context)                                      \
+                                           const struct cpu_slice_calls *calls)                \
     {                                                                                          \
-        columns_kernel(x, stride, rows, columns, to, left, context, type, extremes);           \
+        columns_kernel(x, stride, rows, columns, to, calls, type, extremes);                   \
     }
 #define SLICE_INSTANCES(C, name, ...)           \
     SLICE_INSTANCE(sums_##name, ELEMENT_##C, 0) \

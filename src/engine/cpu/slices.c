@@ -331,28 +331,6 @@ static void take_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
     s->filled = s->filled < first + rows ? first + rows : s->filled;
 }
 
-/* Puts elements into the scratch as they are taken: in this machine's byte order, and of a type
-   that has kernels. */
-static void bring(struct cpu_slicer *z, unsigned char *to, const unsigned char *from, size_t count)
-{
-    const size_t size = element_size(z->given);
-    unsigned char swapped[4096];
-    const size_t most = sizeof swapped / size;
-
-    if (z->given == z->type) {
-        element_swap(to, from, count, size);
-        return;
-    }
-    for (size_t i = 0; i < count && z->swap; i += most) {
-        const size_t some = count - i < most ? count - i : most;
-
-        element_swap(swapped, from + i * size, some, size);
-        cpu_slices_convert(to + i * element_size(z->type), swapped, some, z->given);
-    }
-    if (!z->swap)
-        cpu_slices_convert(to, from, count, z->given);
-}
-
 void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, const void *data,
                      size_t rows, size_t length, uint64_t index)
 {
@@ -377,7 +355,8 @@ void cpu_slicer_rows(struct cpu_slicer *z, struct cpu_slices *s, size_t first, c
         for (size_t at = 0; at < length; at += most) {
             const size_t part = length - at < most ? length - at : most;
 
-            bring(z, z->scratch, x + (i * length + at) * size, count * part);
+            cpu_slices_bring(z->scratch, x + (i * length + at) * size, count * part, z->given,
+                             z->type, z->swap);
             take_rows(z, s, first + i, z->scratch, count, part, index + at);
         }
         i += count;
@@ -437,6 +416,17 @@ static void take_left(void *context, size_t column, size_t row, size_t rows)
         c->slicer->failed = true;
 }
 
+/* Takes what a kernel has counted. */
+static void take_counts(void *context, size_t column, size_t row,
+                        const struct cpu_slice_counts *counts)
+{
+    const struct column_call *c = context;
+
+    if (!slices_special_count(c->slices, c->first + column % c->folded, counts,
+                              c->index + (row + counts->first_nan) * c->fold + column / c->folded))
+        c->slicer->failed = true;
+}
+
 /* Makes so many of the folded slices some without elements, which kernels may add to. */
 static void clear_folded(struct cpu_slicer *z, size_t count)
 {
@@ -461,6 +451,7 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                                .folded = columns,
                                .fold = 1};
     const struct cpu_slice_results to = results_from(&z->folded, 0);
+    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
 
     slices_begin(s, first + columns);
     clear_folded(z, z->lanes);
@@ -472,7 +463,7 @@ static void take_narrow(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             memset(wide + row * width + columns * size, 0, width - columns * size);
         }
         call.index = index + i;
-        z->fast->columns(wide, width, n, z->lanes, &to, take_left, &call);
+        z->fast->columns(wide, width, n, z->lanes, &to, &calls);
     }
     for (size_t j = 0; j < columns; j++)
         add_slice(z, s, first + j, &z->folded, j);
@@ -494,11 +485,12 @@ static void take_wide(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                                .folded = columns,
                                .fold = 1,
                                .index = index};
+    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
 
     if (columns == 0)
         return;
     to.begin = slices_begin_columns(s, first, first + columns);
-    z->fast->columns(x, stride, rows, columns, &to, take_left, &call);
+    z->fast->columns(x, stride, rows, columns, &to, &calls);
 }
 
 /* How many rows of few columns to take as one: so that they fill vectors. 1: none. */
@@ -529,10 +521,11 @@ static void take_folded(struct cpu_slicer *z, struct cpu_slices *s, size_t first
                                .folded = columns,
                                .fold = fold,
                                .index = index};
+    const struct cpu_slice_calls calls = {take_left, take_counts, &call};
 
     slices_begin(s, first + columns);
     clear_folded(z, columns * fold);
-    z->fast->columns(x, stride, rows / fold, columns * fold, &to, take_left, &call);
+    z->fast->columns(x, stride, rows / fold, columns * fold, &to, &calls);
     for (size_t j = 0; j < columns * fold; j++)
         add_slice(z, s, first + j % columns, &z->folded, j);
 }
@@ -599,7 +592,8 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
             const size_t lines = rows - i < height ? rows - i : height;
 
             for (size_t row = 0; row < lines; row++)
-                bring(z, z->scratch + row * some * taken, x + (i + row) * stride + j * size, some);
+                cpu_slices_bring(z->scratch + row * some * taken, x + (i + row) * stride + j * size,
+                                 some, z->given, z->type, z->swap);
             take_columns(z, s, first + j, z->scratch, some * taken, lines, some, index + i);
         }
     }

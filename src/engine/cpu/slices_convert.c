@@ -141,3 +141,24 @@ void cpu_slices_turn(void *to, size_t step, const void *from, size_t stride, siz
         break;
     }
 }
+
+void cpu_slices_bring(unsigned char *to, const unsigned char *from, size_t count,
+                      enum element_type given, enum element_type taken, bool swap)
+{
+    const size_t size = element_size(given);
+    unsigned char swapped[4096];
+    const size_t most = sizeof swapped / size;
+
+    if (given == taken) {
+        element_swap(to, from, count, size);
+        return;
+    }
+    for (size_t i = 0; i < count && swap; i += most) {
+        const size_t some = count - i < most ? count - i : most;
+
+        element_swap(swapped, from + i * size, some, size);
+        cpu_slices_convert(to + i * element_size(taken), swapped, some, given);
+    }
+    if (!swap)
+        cpu_slices_convert(to, from, count, given);
+}

@@ -18,6 +18,11 @@ enum element_type cpu_slices_type(enum element_type type);
    places do not overlap, and have any alignment. */
 void cpu_slices_convert(void *to, const void *from, size_t count, enum element_type type);
 
+/* Makes `count` elements of a type, of the other byte order with `swap`, those of the type they are
+   taken as, which may be the same, in this machine's. The two places do not overlap. */
+void cpu_slices_bring(unsigned char *to, const unsigned char *from, size_t count,
+                      enum element_type given, enum element_type taken, bool swap);
+
 /* Turns `rows` rows of `columns` elements of `size` bytes, 1, 2, 4 or 8, that begin `stride` bytes
    apart, into columns that begin `step` elements apart. */
 void cpu_slices_turn(void *to, size_t step, const void *from, size_t stride, size_t rows,

@@ -136,6 +136,22 @@ bool slices_take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slice
     return true;
 }
 
+bool slices_special_count(struct cpu_slices *s, size_t slice, const struct cpu_slice_counts *counts,
+                          uint64_t first_nan)
+{
+    struct cpu_slice_special *to;
+
+    if (!slices_special_open(s))
+        return false;
+    to = &s->special[slice];
+    if (counts->nan > 0 && (to->nan == 0 || first_nan < to->first_nan))
+        to->first_nan = first_nan;
+    to->nan += counts->nan;
+    to->positive += counts->positive;
+    to->negative += counts->negative;
+    return true;
+}
+
 void slices_special_merge(struct cpu_slices *s, size_t slice, const struct cpu_slices *other,
                           size_t from)
 {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/partial.h"
+#include "engine/cpu/kernel.h"
 #include "engine/cpu/slices_state.h"
 
 /* Elements of a slice, `stride` bytes apart, whose indices in it are index, index + step, ... */
@@ -36,6 +37,11 @@ bool slices_special_open(struct cpu_slices *s);
    the partial result of the slice, with it. False without memory. */
 bool slices_take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slices *sums, size_t at,
                             enum element_type type, const struct slices_run *run);
+
+/* Counts some of a slice, the first NaN of which, if there is one, has this index. False without
+   memory. */
+bool slices_special_count(struct cpu_slices *s, size_t slice, const struct cpu_slice_counts *counts,
+                          uint64_t first_nan);
 
 /* Adds those of a slice of `other`, if it has any. s is opened for that. */
 void slices_special_merge(struct cpu_slices *s, size_t slice, const struct cpu_slices *other,
