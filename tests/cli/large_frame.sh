@@ -144,4 +144,24 @@ for stated in '\100\102\017\000' '\003\000\040\000'; do
     done
 done
 
+# A block that is stored as it is, with what stands in front of the first element, and behind it one
+# that takes long to decode: meanwhile nobody is handed what is no element. It takes two threads that
+# come at the same time, which two of a hundred runs had.
+bench=${program%/*}/gpureduce-bench
+runs=100
+[ -z "$sanitizer" ] || runs=5
+if [ -x "$bench" ]; then
+    "$bench" generate -q -t u64 -d full -b 128KiB >torn
+    "$bench" generate -q -t f64 -d steps -b 8MiB >>torn
+    "$ZSTD" -q -3 torn
+    wrong=0
+    for i in $(seq $runs); do
+        run -q -D cpu -t f64 -j 3 --skip=128 -o count torn.zst
+        [ "$(cat out)" = 1064944 ] || wrong=$((wrong + 1))
+    done
+    ok "what stands in front of the first element, $runs runs, $wrong wrong" test "$wrong" -eq 0
+else
+    skip 'what stands in front of the first element' 'there is no gpureduce-bench'
+fi
+
 finish

@@ -50,10 +50,10 @@ void zstd_team_execute_locked(struct zstd_team *t)
         }
         t->executed_to += f->content;
         t->executed++;
+        drop_locked(t); /* others may hand out while the next one is executed */
     }
     t->executing = false;
     zstd_team_pass_locked(t);
-    drop_locked(t);
     zstd_team_assign_locked(t);
 }
 
