@@ -168,7 +168,7 @@ void axis_worker_end(struct axis_worker *w)
 {
     cpu_slicer_close(&w->slicer);
     cpu_slices_close(&w->slices);
-    if (w->part.partial)
+    if (w->part.used)
         cpu_slices_close(&w->part);
     axis_batch_close(&w->batch);
     free(w->piece.bytes.data);

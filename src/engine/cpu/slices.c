@@ -62,9 +62,8 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
         kind == CPU_SLICES_COLUMNS && element_size(cpu_slices_type(type)) <= sizeof(int32_t)
             ? sizeof(int32_t)
             : sizeof(int64_t);
-    s->partial = calloc(all, sizeof *s->partial);
     s->used = calloc(all, sizeof *s->used);
-    good = s->partial && s->used;
+    good = s->used;
     if (s->fast) {
         s->high = aligned_alloc(ALIGNMENT, all * sizeof *s->high);
         s->low = aligned_alloc(ALIGNMENT, all * sizeof *s->low);
@@ -75,16 +74,15 @@ bool cpu_slices_open(struct cpu_slices *s, enum cpu_slices_kind kind, enum eleme
         s->max = aligned_alloc(ALIGNMENT, all * s->key_size);
         good = good && s->min && s->max;
     }
-    if (good && s->low)
-        memset(s->low, 0, all * sizeof *s->low);
-    if (good)
-        slices_clear_found(s, 0, all);
+    s->all = all;
+    if (good && kind == CPU_SLICES_ROWS)
+        slices_reach(s, room);
     return good;
 }
 
 void cpu_slices_close(struct cpu_slices *s)
 {
-    for (size_t i = 0; s->partials && i < s->room; i++)
+    for (size_t i = 0; s->partial && i < s->room; i++)
         free(s->partial[i]);
     free(s->partial);
     free(s->used);
@@ -127,7 +125,7 @@ bool cpu_slicer_open(struct cpu_slicer *z, const struct cpu_kernels *kernels,
 void cpu_slicer_close(struct cpu_slicer *z)
 {
     cpu_reducer_close(&z->reducer);
-    if (z->folded.partial)
+    if (z->folded.used)
         cpu_slices_close(&z->folded);
     free(z->scratch);
     free(z->found);

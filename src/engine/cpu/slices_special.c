@@ -10,11 +10,12 @@
 
 struct partial *slices_partial(struct cpu_slices *s, size_t i)
 {
-    if (!s->partial[i])
+    if (!s->partial)
+        s->partial = calloc(s->room, sizeof *s->partial);
+    if (s->partial && !s->partial[i])
         s->partial[i] = malloc(sizeof *s->partial[i]);
-    if (!s->partial[i])
+    if (!s->partial || !s->partial[i])
         return NULL;
-    s->partials = true;
     if (!s->used[i])
         partial_clear(s->partial[i]);
     s->used[i] = true;

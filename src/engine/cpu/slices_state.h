@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "core/partial.h"
+#include "engine/cpu/kernel.h"
 #include "engine/cpu/slices_keys.h"
 #include "engine/cpu/slices_record.h"
 
@@ -37,6 +38,8 @@ struct cpu_slices {
     bool integers; /* there are, and elements are integers, which they take as floats */
     size_t filled; /* behind the first so many, none has been given elements: they are not begun */
     bool low_used; /* of columns: a `low` may be other than 0 */
+    size_t all;    /* that there is memory for, with those of the last vector */
+    size_t clear;  /* of these: behind so many, memory is as it came, and has not been touched */
 
     /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
        columns of up to 32 bits keys are v_order's (simd.h), int32_t; else exact_keys, int64_t. */
@@ -51,7 +54,6 @@ struct cpu_slices {
 
     struct partial **partial; /* of what they did not, with `used` true; NULL before the first */
     bool *used;
-    bool partials; /* there is one */
 };
 
 /* Makes the extremes those of none, from number `from` on, up to before `end`. */
@@ -78,11 +80,26 @@ static inline void slices_clear_found(struct cpu_slices *s, size_t from, size_t 
     slices_clear_extremes(s, from, end);
 }
 
+/* Makes what has not been touched of the memory that kernels write, up to the vector behind number
+   `end`, that of slices without elements. */
+static inline void slices_reach(struct cpu_slices *s, size_t end)
+{
+    const size_t reach = s->all - end < 2 * CPU_LANES_MAX ? s->all : end + 2 * CPU_LANES_MAX;
+
+    if (reach <= s->clear)
+        return;
+    if (s->low)
+        memset(s->low + s->clear, 0, (reach - s->clear) * sizeof *s->low);
+    slices_clear_found(s, s->clear, reach);
+    s->clear = reach;
+}
+
 /* Begins those up to before number `end` that have not begun. */
 static inline void slices_begin(struct cpu_slices *s, size_t end)
 {
     if (s->filled >= end)
         return;
+    slices_reach(s, end);
     slices_clear_found(s, s->filled, end);
     s->filled = end;
 }
@@ -95,6 +112,7 @@ static inline bool slices_begin_columns(struct cpu_slices *s, size_t first, size
         slices_begin(s, end);
         return false;
     }
+    slices_reach(s, end);
     slices_begin(s, first);
     slices_clear_extremes(s, first, end);
     s->filled = end;
