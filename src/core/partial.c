@@ -113,6 +113,13 @@ void partial_take_element(struct partial *p, enum element_type type, const void 
     partial_take_max(p, element_key(type, bytes), index);
 }
 
+double partial_infinite_sum(uint64_t positive, uint64_t negative)
+{
+    if (positive > 0 && negative > 0)
+        return NAN;
+    return positive > 0 ? INFINITY : -INFINITY;
+}
+
 void partial_finish(const struct partial *p, int skip_nan, struct result *result)
 {
     uint64_t numbers = p->count - p->nan;
@@ -132,12 +139,9 @@ void partial_finish(const struct partial *p, int skip_nan, struct result *result
         result->argmin = result->argmax = p->first_nan;
         return;
     }
-    if (p->positive_infinity && p->negative_infinity) {
-        result->sum = result->mean = NAN;
-    } else if (p->positive_infinity) {
-        result->sum = result->mean = INFINITY;
-    } else if (p->negative_infinity) {
-        result->sum = result->mean = -INFINITY;
+    if (result->infinity > 0) {
+        result->sum = result->mean =
+            partial_infinite_sum(p->positive_infinity, p->negative_infinity);
     } else {
         result->sum = exact_round(&p->sum);
         result->mean = numbers ? exact_divide(&p->sum, numbers) : NAN;

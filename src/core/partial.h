@@ -155,6 +155,9 @@ void partial_take(struct partial *p, double x, uint64_t index);
 void partial_take_element(struct partial *p, enum element_type type, const void *bytes,
                           uint64_t index);
 
+/* The sum, and the mean, of so many infinities and any numbers; there is an infinity. */
+double partial_infinite_sum(uint64_t positive, uint64_t negative);
+
 /* The result: with skip_nan, of the elements that are no NaN; otherwise NaN propagates: to the sum
    and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);

@@ -221,14 +221,6 @@ static bool finish_plain(struct axis_batch *b, const struct cpu_slices *s, size_
     }
 }
 
-/* The sum of a slice, or its mean, that has infinities and no NaN that counts. */
-static double infinite(const struct cpu_slice_special *special)
-{
-    return special->positive > 0 && special->negative > 0 ? NAN
-           : special->positive > 0                        ? INFINITY
-                                                          : -INFINITY;
-}
-
 /* Sets an operation of one slice, number i of the batch, that has NaNs or infinities and needed no
    partial result: as finish_plain has left it, where that is so. False where it takes a partial
    result. */
@@ -250,7 +242,7 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
         if (propagates)
             values.number[i] = NAN;
         else if (special->positive > 0 || special->negative > 0)
-            values.number[i] = infinite(special);
+            values.number[i] = partial_infinite_sum(special->positive, special->negative);
         else if (op->member == MEMBER(mean)) {
             const double sum = exact_two_sum(s->high[from + i], s->low[from + i], &rest) + 0.0;
 

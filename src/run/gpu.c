@@ -5,10 +5,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "sys/clock.h"
+#include "sys/operand.h"
 
 static void lock(struct gpu *g) ACQUIRE(gpu_role);
 static void unlock(struct gpu *g) RELEASE(gpu_role);
@@ -32,10 +31,7 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
     if (options->device_count < 2 || !cuda->devices_for)
         return;
     for (int i = 0; i < count; i++) {
-        const bool known = strcmp(paths[i], "-") == 0 ? fstat(STDIN_FILENO, &status) == 0
-                                                      : stat(paths[i], &status) == 0;
-
-        if (!known || !S_ISREG(status.st_mode))
+        if (!operand_status(paths[i], &status) || !S_ISREG(status.st_mode))
             return;
         bytes += (uint64_t)status.st_size;
     }

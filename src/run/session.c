@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/spread.h"
 #include "run/arrays.h"
@@ -19,6 +17,7 @@
 #include "sys/cores.h"
 #include "sys/faults.h"
 #include "sys/message.h"
+#include "sys/operand.h"
 
 /* CPU workers at least, where the user has not asked for a number: an input that is not cached
    wants several requests at a time, whatever the cores. */
@@ -47,12 +46,10 @@ struct session {
 static uint64_t bytes_to_come(const struct session_options *options, const char *path)
 {
     struct stat status;
-    int error;
 
     if (options->device != DEVICE_AUTO)
         return 0;
-    error = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
-    if (error != 0 || !S_ISREG(status.st_mode) ||
+    if (!operand_status(path, &status) || !S_ISREG(status.st_mode) ||
         ((uint64_t)status.st_size < GPU_INPUT_MIN && !faults_call_gpu()))
         return 0;
     return (uint64_t)status.st_size;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sys/message.h"
+#include "sys/operand.h"
 
 /* What is known of a file. */
 struct sized {
@@ -43,7 +44,7 @@ static bool find_size(const char *path, const struct source_options *options, st
     struct stat status;
 
     *sized = (struct sized){.units = 1, .whole = true, .unknown = true};
-    if (standard ? fstat(STDIN_FILENO, &status) != 0 : stat(path, &status) != 0)
+    if (!operand_status(path, &status))
         return true;
     if (S_ISDIR(status.st_mode)) /* the source refuses it */
         return true;

@@ -53,6 +53,19 @@ _Static_assert((int)WAY_MAPPED == (int)WAYS_MAPPED && (int)WAY_POPULATED == (int
                    (int)WAY_COPIED == (int)WAYS_COPIED,
                "a choice of one way has its number");
 
+static void lock(struct ways_shared *s) ACQUIRE(ways_role);
+static void unlock(struct ways_shared *s) RELEASE(ways_role);
+
+UNCHECKED static void lock(struct ways_shared *s)
+{
+    mutex_lock(&s->mutex);
+}
+
+UNCHECKED static void unlock(struct ways_shared *s)
+{
+    mutex_unlock(&s->mutex);
+}
+
 /* Whether there is one way alone. */
 static bool is_fixed(const struct ways *w)
 {
@@ -103,6 +116,12 @@ static enum way other(const struct ways *w)
     return next == w->best ? behind(w, next) : next;
 }
 
+/* A cost that was known, or 0, with what it is now. */
+static double blend(double known, double now)
+{
+    return known > 0 ? known + WEIGHT * (now - known) : now;
+}
+
 /* Notes what the way in use has cost. */
 static void note(struct ways *w)
 {
@@ -114,7 +133,7 @@ static void note(struct ways *w)
     now = (double)w->time / (double)w->taken;
     if (*cost > 0 && now > LONGEST * *cost)
         now = LONGEST * *cost;
-    *cost = *cost > 0 ? *cost + WEIGHT * (now - *cost) : now;
+    *cost = blend(*cost, now);
 }
 
 static uint64_t trial_bytes(enum way way)
@@ -135,12 +154,12 @@ struct known {
 };
 
 /* Tells the others what the way in use has cost, and looks at what all have found. */
-UNCHECKED static void exchange(const struct ways *w, bool told, struct known *known)
+static void exchange(const struct ways *w, bool told, struct known *known)
 {
     struct ways_shared *s = w->shared;
     bool any = false;
 
-    mutex_lock(&s->mutex);
+    lock(s);
     if (told && w->taken > 0) {
         double *cost = &s->cost[w->way], now = (double)w->time / (double)w->taken;
         unsigned *samples = &s->samples[w->way];
@@ -165,7 +184,7 @@ UNCHECKED static void exchange(const struct ways *w, bool told, struct known *kn
             any = true;
         }
     }
-    mutex_unlock(&s->mutex);
+    unlock(s);
 }
 
 static void begin_trial(struct ways *w, enum way way)
@@ -315,17 +334,16 @@ bool ways_release_now(const struct ways *w)
            (w->trials <= FIRST_TURNS * tried_ways(w) || w->way != w->best);
 }
 
-UNCHECKED void ways_released(struct ways *w, uint64_t bytes, uint64_t time)
+void ways_released(struct ways *w, uint64_t bytes, uint64_t time)
 {
     const double now = (double)time / (double)bytes;
-    double *cost;
+    struct ways_shared *s = w->shared;
 
-    if (!w->shared)
+    if (!s)
         return;
-    cost = &w->shared->release;
-    mutex_lock(&w->shared->mutex);
-    *cost = *cost > 0 ? *cost + WEIGHT * (now - *cost) : now;
-    mutex_unlock(&w->shared->mutex);
+    lock(s);
+    s->release = blend(s->release, now);
+    unlock(s);
 }
 
 void ways_took(struct ways *w, uint64_t bytes, uint64_t time)

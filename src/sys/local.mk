@@ -10,6 +10,7 @@ library_sources += \
 	src/sys/mapping.c src/sys/mapping.h \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
+	src/sys/operand.h \
 	src/sys/output.c src/sys/output.h \
 	src/sys/processor.h \
 	src/sys/side_by_side.c src/sys/side_by_side.h \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sys/message.h"
+#include "sys/operand.h"
 
 /* Of one stream at a time, `buffered`; the C library has smaller ones for others. What fits is
    written when the stream is closed, which then knows the reason of a failure. With musl it is lost
@@ -82,7 +83,7 @@ bool output_is_input(const char *path, const char *input)
 
     if (stat(path, &to) < 0 || !S_ISREG(to.st_mode))
         return false;
-    if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &from) : stat(input, &from)) < 0)
+    if (!operand_status(input, &from))
         return false;
     return to.st_dev == from.st_dev && to.st_ino == from.st_ino;
 }

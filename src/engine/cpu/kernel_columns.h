@@ -49,6 +49,16 @@ INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *l
     return true;
 }
 
+/* The same, but that with `begin` they are the first. */
+INLINE_TARGET bool lanes_put(const vecd x[2], double *high, double *low, bool begin, bool *low_used)
+{
+    if (!begin)
+        return lanes_add(x, high, low, low_used);
+    d_store(high, x[0]);
+    d_store(high + W_LANES, x[1]);
+    return true;
+}
+
 /* Whether some lanes have an element that is no number. */
 INLINE_TARGET bool bounds_special(const struct bounds *b)
 {
@@ -76,11 +86,7 @@ INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t row
         *special = bounds_special(&bounds);
         return false;
     }
-    if (!begin)
-        return lanes_add(sum, high, low, low_used);
-    d_store(high, sum[0]);
-    d_store(high + W_LANES, sum[1]);
-    return true;
+    return lanes_put(sum, high, low, begin, low_used);
 }
 
 /* The same of what are numbers, and counts the others, of the rows from number `row` on and the
@@ -112,12 +118,8 @@ INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t r
         negative = v_tally(negative, v_eq(bits, v_set1(INFINITY32 | SIGN32)));
     }
     if (!bounds_fit_in_lanes(&bounds, type, rows_log2) ||
-        (!begin && !lanes_add(sum, high, low, to->low_used)))
+        !lanes_put(sum, high, low, begin, to->low_used))
         return false;
-    if (begin) {
-        d_store(high, sum[0]);
-        d_store(high + W_LANES, sum[1]);
-    }
     v_store(counts[0], nan);
     v_store(counts[1], first);
     v_store(counts[2], positive);
@@ -327,13 +329,8 @@ INLINE_TARGET void block_add(const struct column_block *b, const struct column_o
         bool left[CPU_LANES_MAX];
 
         if (bounds_fit_in_lanes(&bounds, type, BLOCK_ROWS_LOG2) &&
-            (begin || lanes_add(sum, high, low, to->low_used))) {
-            if (begin) {
-                d_store(high, sum[0]);
-                d_store(high + W_LANES, sum[1]);
-            }
+            lanes_put(sum, high, low, begin, to->low_used))
             continue;
-        }
         if (!bounds_special(&bounds) ||
             !lanes_special(o->x + j * size, o->stride, row, o->rows, column + j, to, begin, calls,
                            BLOCK_ROWS_LOG2, type))

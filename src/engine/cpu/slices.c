@@ -419,9 +419,13 @@ static void take_counts(void *context, size_t column, size_t row,
                         const struct cpu_slice_counts *counts)
 {
     const struct column_call *c = context;
+    const struct cpu_slice_special special = {
+        .nan = counts->nan,
+        .first_nan = c->index + (row + counts->first_nan) * c->fold + column / c->folded,
+        .positive = counts->positive,
+        .negative = counts->negative};
 
-    if (!slices_special_count(c->slices, c->first + column % c->folded, counts,
-                              c->index + (row + counts->first_nan) * c->fold + column / c->folded))
+    if (!slices_special_add(c->slices, c->first + column % c->folded, &special))
         c->slicer->failed = true;
 }
 
@@ -671,13 +675,9 @@ void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
 
         if (s->fast && from + i < other->filled)
             add_slice(z, s, first + i, other, from + i);
-        if (slices_is_special(other, from + i)) {
-            if (!slices_special_open(s)) {
-                z->failed = true;
-                return;
-            }
-            slices_special_merge(s, first + i, other, from + i);
-        }
+        if (slices_is_special(other, from + i) &&
+            !slices_special_add(s, first + i, &other->special[from + i]))
+            z->failed = true;
         if (other->records)
             add_record(z, s, first + i, &other->records[from + i]);
         if (!other->used[from + i])

@@ -29,7 +29,8 @@ void slices_drain(struct cpu_slices *s, size_t i, struct partial *p)
     s->high[i] = s->low[i] = 0;
 }
 
-bool slices_special_open(struct cpu_slices *s)
+/* Makes sure that slices can have elements that are no numbers. False without memory. */
+static bool open_special(struct cpu_slices *s)
 {
     if (!s->special)
         s->special = calloc(s->room, sizeof *s->special);
@@ -115,7 +116,7 @@ bool slices_take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slice
     struct slices_run left = *run;
     struct partial *p;
 
-    if (!slices_special_open(s))
+    if (!open_special(s))
         return false;
     while (left.count > 0) {
         const size_t done = take_fitting(&s->special[slice], sums, at, type, &left);
@@ -137,33 +138,19 @@ bool slices_take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slice
     return true;
 }
 
-bool slices_special_count(struct cpu_slices *s, size_t slice, const struct cpu_slice_counts *counts,
-                          uint64_t first_nan)
+bool slices_special_add(struct cpu_slices *s, size_t slice, const struct cpu_slice_special *x)
 {
     struct cpu_slice_special *to;
 
-    if (!slices_special_open(s))
+    if (!open_special(s))
         return false;
     to = &s->special[slice];
-    if (counts->nan > 0 && (to->nan == 0 || first_nan < to->first_nan))
-        to->first_nan = first_nan;
-    to->nan += counts->nan;
-    to->positive += counts->positive;
-    to->negative += counts->negative;
-    return true;
-}
-
-void slices_special_merge(struct cpu_slices *s, size_t slice, const struct cpu_slices *other,
-                          size_t from)
-{
-    struct cpu_slice_special *to = &s->special[slice];
-    const struct cpu_slice_special *x = &other->special[from];
-
     if (x->nan > 0 && (to->nan == 0 || x->first_nan < to->first_nan))
         to->first_nan = x->first_nan;
     to->nan += x->nan;
     to->positive += x->positive;
     to->negative += x->negative;
+    return true;
 }
 
 void slices_special_add_to(const struct cpu_slices *s, size_t slice, struct partial *p)

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "core/partial.h"
-#include "engine/cpu/kernel.h"
 #include "engine/cpu/slices_state.h"
 
 /* Elements of a slice, `stride` bytes apart, whose indices in it are index, index + step, ... */
@@ -29,23 +28,14 @@ struct partial *slices_partial(struct cpu_slices *s, size_t i);
 /* Moves the sum of a slice to its partial result. */
 void slices_drain(struct cpu_slices *s, size_t i, struct partial *p);
 
-/* Makes sure that slices can have elements that are no numbers. False without memory. */
-bool slices_special_open(struct cpu_slices *s);
-
 /* Takes elements of a float type into a slice: numbers into the sum and the keys that number `at`
    of `sums` has, and what is none is counted in s. Where the sum of one does not fit, that goes to
    the partial result of the slice, with it. False without memory. */
 bool slices_take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slices *sums, size_t at,
                             enum element_type type, const struct slices_run *run);
 
-/* Counts some of a slice, the first NaN of which, if there is one, has this index. False without
-   memory. */
-bool slices_special_count(struct cpu_slices *s, size_t slice, const struct cpu_slice_counts *counts,
-                          uint64_t first_nan);
-
-/* Adds those of a slice of `other`, if it has any. s is opened for that. */
-void slices_special_merge(struct cpu_slices *s, size_t slice, const struct cpu_slices *other,
-                          size_t from);
+/* Adds some to those of a slice. False without memory. */
+bool slices_special_add(struct cpu_slices *s, size_t slice, const struct cpu_slice_special *x);
 
 /* Adds those of a slice, if it has any, to its partial result, but for the count. */
 void slices_special_add_to(const struct cpu_slices *s, size_t slice, struct partial *p);

@@ -25,7 +25,6 @@
 /* Most arrays take so many bytes of a header, and more. */
 #define ARRAY_TEXT 80
 
-/* Reads an integer of up to 18 digits, as most are. False, with nothing read, for all else. */
 bool safetensors_plain_integer(struct safetensors_header *h, uint64_t *x)
 {
     const char *p = h->json.at, *const begin = p;
@@ -53,7 +52,7 @@ static inline bool take_text(struct safetensors_header *h, const char *text, siz
 
 #define TAKE(h, literal) take_text(h, literal, sizeof(literal) - 1)
 
-/* Sizes up to the end of a shape, as read_usual takes them. */
+/* Sizes up to the end of a shape, as safetensors_usual_entry takes them. */
 static bool read_usual_sizes(struct safetensors_header *h, struct safetensors_entry *e)
 {
     e->first_size = h->sizes_count;
@@ -68,8 +67,6 @@ static bool read_usual_sizes(struct safetensors_header *h, struct safetensors_en
     return true;
 }
 
-/* Reads a description as the format's own library writes it: without space, and with its members in
-   this order. False, with nothing read, for all else, be it right or wrong. */
 bool safetensors_usual_entry(struct safetensors_header *h, struct safetensors_entry *e)
 {
     const struct json_reader before = h->json;
