@@ -58,6 +58,19 @@ static bool append(char *list, size_t size, const char *entry, size_t length)
            (int)(size - used);
 }
 
+/* The entry of a GPU in the list of those that the user made visible, and its length: 0 for none.
+ */
+static const char *visible_entry(const char *visible, int number, size_t *length)
+{
+    while (number > 0 && visible) {
+        visible = strchr(visible, ',');
+        visible += visible != NULL;
+        number--;
+    }
+    *length = visible ? strcspn(visible, ",") : 0;
+    return visible;
+}
+
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
    Numbers count in what the user made visible, where the user did. */
 static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX])
@@ -72,12 +85,7 @@ static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REA
         size_t length = (size_t)snprintf(number, sizeof number, "%d", devices[i]);
 
         if (visible) {
-            entry = visible;
-            for (int skip = devices[i]; skip > 0 && entry; skip--) {
-                entry = strchr(entry, ',');
-                entry += entry != NULL;
-            }
-            length = entry ? strcspn(entry, ",") : 0;
+            entry = visible_entry(visible, devices[i], &length);
             if (length == 0) {
                 if (*visible)
                     snprintf(reason, ENGINE_REASON_MAX,
@@ -100,21 +108,13 @@ static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REA
     return true;
 }
 
-/* How many GPUs can be named, as far as that can be told without the runtime. */
-static int count_nameable(void)
+/* How many GPUs the system has files for. */
+static int count_nodes(void)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    DIR *nodes = opendir("/dev");
     const struct dirent *entry;
     int count = 0;
-    DIR *nodes;
 
-    if (visible) {
-        count = *visible != '\0';
-        for (const char *p = visible; *p; p++)
-            count += *p == ',';
-        return count;
-    }
-    nodes = opendir("/dev");
     while (nodes && (entry = readdir(nodes)))
         count += strncmp(entry->d_name, "nvidia", 6) == 0 && entry->d_name[6] >= '0' &&
                  entry->d_name[6] <= '9';
@@ -125,14 +125,21 @@ static int count_nameable(void)
 
 static unsigned cuda_devices_for(const int *devices, unsigned count, uint64_t bytes)
 {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     const uint64_t most = bytes / DEVICE_BYTES + 1;
-    const int nameable = most < count ? count_nameable() : 0;
+    int nodes;
 
     if (most >= count)
         return count;
-    for (unsigned i = 0; i < count; i++)
-        if (devices[i] >= nameable)
+    nodes = visible ? 0 : count_nodes();
+    for (unsigned i = 0; i < count; i++) {
+        size_t length = 0;
+
+        if (visible)
+            (void)visible_entry(visible, devices[i], &length);
+        if (visible ? length == 0 : devices[i] >= nodes)
             return count;
+    }
     return (unsigned)most;
 }
 
