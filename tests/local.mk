@@ -45,6 +45,7 @@ test_programs = \
 	tests/unit/test_element \
 	tests/unit/test_exact \
 	tests/unit/test_generated_cuda \
+	tests/unit/test_gpu_inputs \
 	tests/unit/test_gpu_policy \
 	tests/unit/test_json \
 	tests/unit/test_limits_read \

@@ -45,6 +45,7 @@ struct engine_needs {
     unsigned device_count;
     unsigned workers;  /* how many will be opened at a time, roughly */
     size_t chunk_size; /* bytes of their buffers; 0 for the engine's chunk_bytes */
+    uint64_t packed;   /* bytes of packed input to come, 1 where they are not known; 0 for none */
 };
 
 /* What the workers are to do. */

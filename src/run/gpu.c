@@ -2,10 +2,13 @@
 
 #include "run/gpu.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "source/zstd/frames.h"
 #include "sys/clock.h"
 #include "sys/operand.h"
 
@@ -36,6 +39,38 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
         bytes += (uint64_t)status.st_size;
     }
     options->device_count = cuda->devices_for(options->devices, options->device_count, bytes);
+}
+
+/* Whether what an open file holds from here on begins as packed input does. */
+static bool begins_packed(int fd, off_t offset)
+{
+    unsigned char bytes[4];
+
+    return offset >= 0 && pread(fd, bytes, sizeof bytes, offset) == (ssize_t)sizeof bytes &&
+           zstd_recognise(bytes, sizeof bytes);
+}
+
+uint64_t gpu_packed_bytes(const char *path, uint64_t least)
+{
+    struct stat status;
+    bool packed;
+    int fd;
+
+    if (!operand_status(path, &status) || S_ISDIR(status.st_mode))
+        return 0;
+    if (!S_ISREG(status.st_mode))
+        return 1;
+    if ((uint64_t)status.st_size < least)
+        return 0;
+    if (strcmp(path, "-") == 0) {
+        packed = begins_packed(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR));
+    } else {
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        packed = fd >= 0 && begins_packed(fd, 0);
+        if (fd >= 0)
+            close(fd);
+    }
+    return packed ? (uint64_t)status.st_size : 0;
 }
 
 void gpu_init(struct gpu *g, const struct engine_needs *needs)

@@ -33,6 +33,10 @@ struct gpu {
    a pipe, all are used that were asked for. */
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
+/* Bytes of an input that is packed, as its first bytes tell; 0 of one that is not, and 1 of a pipe,
+   of which nobody knows. A file of fewer than `least` bytes is not looked at: 0. */
+uint64_t gpu_packed_bytes(const char *path, uint64_t least);
+
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);
 

@@ -88,15 +88,20 @@ static unsigned cpu_tally_count(const struct session *session)
 }
 
 /* Makes the workers and the engines. False on failure; the session is then to be closed. */
-static bool prepare(struct session *session)
+static bool prepare(struct session *session, char *const *paths, int count)
 {
     const struct session_options *options = session->options;
     struct engine_needs needs = {.devices = options->devices,
                                  .device_count = options->device_count,
                                  .chunk_size = options->chunk_size};
+    const bool any_size = options->device == DEVICE_GPU || faults_call_gpu();
+    const uint64_t least = any_size ? 0 : GPU_INPUT_MIN;
     char reason[ENGINE_REASON_MAX] = "";
 
     needs.workers = feeder_count(session);
+    if (options->device != DEVICE_CPU)
+        for (int i = 0; i < count; i++)
+            needs.packed += gpu_packed_bytes(paths[i], least);
     gpu_init(&session->gpu, &needs);
     if (options->device != DEVICE_CPU)
         gpu_choose(&session->gpu);
@@ -153,7 +158,7 @@ struct session *session_open(const struct session_options *options, char *const 
     session->files = calloc((size_t)count + 1, sizeof *session->files);
     if (!session->files)
         message_error(EXIT_FAILED, "out of memory");
-    if (!session->files || !prepare(session)) {
+    if (!session->files || !prepare(session, paths, count)) {
         session_close(session);
         return NULL;
     }

@@ -22,23 +22,30 @@
 
 /* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth to a
    twelfth of the rate of a PCIe 5 x16 link, so it takes 6 to 12 feeders to fill one; what no longer
-   fits the last cache costs memory's time, so all buffers together are bounded. Of several GPUs
-   each has fewer feeders. doc/tuning.md has the rates by feeders and buffer size. */
+   fits the last cache costs memory's time, so all buffers together are bounded. doc/tuning.md has
+   the rates by feeders and buffer size. */
 #define CHUNK_BYTES ((size_t)8 << 20)
-#define WORKERS_ONE_DEVICE 12
-#define WORKERS_PER_DEVICE 9
+#define WORKERS_PER_DEVICE 12
 #define BUFFERS_MAX ((size_t)144 << 20)
 
 /* Bytes of a window of a mapped file that is pinned and copied from where it is: one feeder with
    two such windows copies 22 GB/s on a link that carries 55. */
 #define IN_PLACE_BYTES ((size_t)64 << 20)
 
-/* Bytes of input for which another GPU is made ready. The driver takes 0.25 to 1 s for each, one
-   after the other; a GPU reduces so many bytes in 20 ms, but who names several for a large file
-   means them. */
+/* Bytes of input for which another GPU is made ready. The driver takes 0.25 s for each, one after
+   the other, in which the first has reduced more than that. */
 #ifndef DEVICE_BYTES
-#    define DEVICE_BYTES ((uint64_t)1 << 30)
+#    define DEVICE_BYTES ((uint64_t)8 << 30)
 #endif
+
+/* Connections of a context to its GPU: streams that share one wait for each other's work, and the
+   driver takes 20 ms to make each. Feeders and slicers copy one after the other whatever they have.
+   Batches of packed input work side by side, and what verifies them does, too: that gains more than
+   four connections cost where the input has PACKED_LARGE bytes. doc/tuning.md has the times. */
+#define CONNECTIONS 2
+#define CONNECTIONS_PACKED 8
+#define CONNECTIONS_PACKED_LARGE 12
+#define PACKED_LARGE ((uint64_t)8 << 30)
 
 struct engine_state {
     struct feeder_device devices[ENGINE_DEVICES_MAX];
@@ -72,7 +79,8 @@ static const char *visible_entry(const char *visible, int number, size_t *length
 }
 
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
-   Numbers count in what the user made visible, where the user did. */
+   Numbers count in what the user made visible, where the user did. Contexts get as many connections
+   as the input wants, unless the user chose a number. */
 static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX])
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -103,8 +111,11 @@ static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REA
         }
     }
     setenv("CUDA_VISIBLE_DEVICES", list, 1);
-    /* Batches of zstd wait for each other where streams share a connection. */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    snprintf(list, sizeof list, "%d",
+             needs->packed == 0             ? CONNECTIONS
+             : needs->packed < PACKED_LARGE ? CONNECTIONS_PACKED
+                                            : CONNECTIONS_PACKED_LARGE);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", list, 0);
     return true;
 }
 
@@ -265,7 +276,7 @@ static const char *cuda_describe(const struct engine_state *engine)
 
 static unsigned cuda_workers(unsigned device_count, unsigned cores)
 {
-    unsigned most = device_count > 1 ? WORKERS_PER_DEVICE * device_count : WORKERS_ONE_DEVICE;
+    const unsigned most = WORKERS_PER_DEVICE * device_count;
 
     return cores < device_count ? device_count : cores < most ? cores : most;
 }

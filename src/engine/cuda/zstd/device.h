@@ -17,8 +17,8 @@
  * Frames and blocks are checked as plan.h and the kernels do. What they refuse, and windows larger
  * than asked for at the opening, is for libzstd to judge: nothing behind it is decoded.
  *
- * CUDA_DEVICE_MAX_CONNECTIONS should be 32 in the environment before the context is made, so that
- * batches do not wait for each other. A decoder belongs to one thread; its device is current.
+ * CUDA_DEVICE_MAX_CONNECTIONS should be 8 or more in the environment before the context is made, so
+ * that batches do not wait for each other. A decoder belongs to one thread; its device is current.
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_DEVICE_H
 #define GPUREDUCE_CUDA_ZSTD_DEVICE_H

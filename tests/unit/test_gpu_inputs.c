@@ -1,0 +1,95 @@
+/*
+ * What a GPU is told of inputs before it is opened: how much of them it may have to unpack.
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/tap.h"
+#include "run/gpu.h"
+
+static char directory[] = "/tmp/gpu-inputs.XXXXXX";
+
+#define PATH_MAX_HERE 64
+
+/* The path of a file here. */
+static char *path_of(char path[PATH_MAX_HERE], const char *name)
+{
+    snprintf(path, PATH_MAX_HERE, "%s/%s", directory, name);
+    return path;
+}
+
+/* Writes a file of `size` bytes, which begins with `begin` and goes on with zeros. */
+static void make(const char *name, const char *begin, size_t length, off_t size)
+{
+    char path[PATH_MAX_HERE];
+    const int fd = open(path_of(path, name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const bool good = fd >= 0 && write(fd, begin, length) == (ssize_t)length &&
+                      ftruncate(fd, size) == 0 && close(fd) == 0;
+
+    if (!good) {
+        printf("Bail out! cannot write %s\n", path);
+        exit(1);
+    }
+}
+
+static uint64_t bytes_of(const char *name)
+{
+    char path[PATH_MAX_HERE];
+
+    return gpu_packed_bytes(path_of(path, name), 0);
+}
+
+/* The same of standard input, which is a file at an offset. */
+static uint64_t bytes_of_standard_input(const char *name, off_t offset)
+{
+    char path[PATH_MAX_HERE];
+    const int fd = open(path_of(path, name), O_RDONLY);
+
+    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0 || lseek(STDIN_FILENO, offset, SEEK_SET) != offset)
+        return UINT64_MAX;
+    close(fd);
+    return gpu_packed_bytes("-", 0);
+}
+
+int main(void)
+{
+    static const char frame[] = "\x28\xb5\x2f\xfd", skippable[] = "\x50\x2a\x4d\x18";
+    static const char *const names[] = {"frame", "skippable", "raw", "short", "empty", "pipe"};
+    char path[PATH_MAX_HERE];
+
+    if (!mkdtemp(directory)) {
+        printf("Bail out! no directory\n");
+        return 1;
+    }
+    make("frame", frame, 4, 1000);
+    make("skippable", skippable, 4, 70);
+    make("raw", "\x28\xb5\x2f\xfc", 4, 5000);
+    make("short", frame, 3, 3);
+    make("empty", "", 0, 0);
+    if (mkfifo(path_of(path, "pipe"), 0600) != 0)
+        return 1;
+
+    tap_ok(bytes_of("frame") == 1000, "a file that begins with a frame");
+    tap_ok(gpu_packed_bytes(path_of(path, "frame"), 1001) == 0, "the same, but too small");
+    tap_ok(gpu_packed_bytes(path_of(path, "frame"), 1000) == 1000, "the same, large enough");
+    tap_ok(bytes_of("skippable") == 70, "one that begins with a skippable frame");
+    tap_ok(bytes_of("raw") == 0, "one whose first bytes are not a frame's");
+    tap_ok(bytes_of("short") == 0, "one of less than four bytes");
+    tap_ok(bytes_of("empty") == 0, "an empty one");
+    tap_ok(bytes_of("missing") == 0, "what is not there");
+    tap_ok(bytes_of("pipe") == 1, "of a pipe it is not known");
+    tap_ok(bytes_of(".") == 0, "a directory holds none");
+    tap_ok(bytes_of_standard_input("frame", 0) == 1000, "standard input, a frame");
+    tap_ok(lseek(STDIN_FILENO, 0, SEEK_CUR) == 0, "which still stands where it did");
+    tap_ok(bytes_of_standard_input("frame", 4) == 0, "standard input behind the magic number");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unlink(path_of(path, names[i]));
+    rmdir(directory);
+    return tap_done();
+}
