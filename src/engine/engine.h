@@ -102,10 +102,11 @@ struct engine_unpack_setup {
                       or 0 where its input does not hold the beginning of the whole one */
     bool stop;     /* what lies behind `end` is not to be decoded */
     bool check;    /* checksums are verified, or content of frames that have one comes back */
-    uint64_t input;   /* bytes of its input, and those that it decodes to, at least; UINT64_MAX */
-    uint64_t content; /* where nothing tells */
-    size_t before;    /* bytes before the ring of input; see packed.h */
-    size_t piece;     /* the ring is a multiple of it */
+    uint64_t input;     /* bytes of its input, and those that it decodes to, at least; UINT64_MAX */
+    uint64_t content;   /* where nothing tells */
+    size_t before;      /* bytes before the ring of input; see packed.h */
+    size_t piece;       /* the ring is a multiple of it */
+    unsigned unpackers; /* that share the input, each with a ring of its own */
 };
 
 /* Content of one frame, with which it begins or ends, or goes on. */
@@ -142,10 +143,9 @@ struct engine_part {
 struct engine_input {
     const unsigned char *bytes; /* they stay until taken() is behind them */
     size_t size;
-    size_t
-        room;  /* bytes that there will be in one piece, as far as that is known: `size` or more */
-    bool full; /* there will not be more of them before some are taken */
-    bool last; /* the input ends behind them */
+    uint64_t rest;           /* bytes to the end of the part; very many where nobody knows */
+    bool full;               /* there will not be more of them before some are taken */
+    bool last;               /* the input ends behind them */
     bool part_ends;          /* the part does: `full` is true, too */
     struct engine_part part; /* that they are of; all zero where the input is the whole one */
 };

@@ -120,7 +120,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
     const struct packed_bytes b = packed_bytes(s, x->number, x->ops->wanted(x->unpacker));
     const struct engine_input input = {.bytes = b.bytes,
                                        .size = b.size,
-                                       .room = b.room,
+                                       .rest = b.rest,
                                        .full = b.full,
                                        .last = b.last,
                                        .part_ends = b.part_ends,
@@ -424,7 +424,7 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
 {
     const struct engine_unpack *ops = engine_cuda.unpack;
     const struct packed_layout layout = packed_layout(run->source);
-    const struct engine_unpack_setup setup = {
+    struct engine_unpack_setup setup = {
         .type = run->setup.type,
         .swap = run->setup.swap,
         .wants = run->setup.wants,
@@ -453,7 +453,7 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
     }
-    unpack->count = count;
+    unpack->count = setup.unpackers = count;
     for (unsigned i = 0; i < count; i++)
         unpack->feeds[i] = (struct feed){.run = run, .unpack = unpack, .ops = ops, .number = i};
     if (!open_feeds(unpack, &setup, reason)) {

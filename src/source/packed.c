@@ -166,7 +166,7 @@ static bool read_parts(struct source *s, struct packed_ring *r, size_t count, ui
 }
 
 /* A ring's next part is cut when so little is left of its input that nobody has claimed. */
-#define CUT_AHEAD (8 * PACKED_PIECE)
+#define CUT_AHEAD (16 * PACKED_PIECE)
 
 /* Claims a piece of a file, and reads it, or cuts the next part. Drops the mutex meanwhile. */
 static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
@@ -257,13 +257,16 @@ enum packed_read packed_read(struct source *s, unsigned ring)
  * Feeding.
  */
 
+/* Where it is not known how much is left, it is taken to be so much. */
+#define PACKED_REST_MOST ((uint64_t)1 << 40)
+
 struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
 {
     struct packed_state *p = s->state;
     struct packed_ring *r = &p->rings[ring];
     const uint64_t border = from - from % r->size + r->size;
     struct packed_bytes b = {.bytes = ring_at(r, from)};
-    uint64_t present, end, part_end, room = border;
+    uint64_t present, end, part_end;
 
     waiters_lock(&p->waiters);
     while (r->feeding + 1 < r->part_count && r->parts[r->feeding + 1].offset <= from)
@@ -296,11 +299,10 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
             memcpy(r->memory - (border - from), ring_at(r, from), (size_t)(border - from));
         r->moved = from;
         b.last = b.last && present <= border + r->size;
-        room = border + r->size;
-        b.size = (size_t)((present < room ? present : room) - from);
+        b.size = (size_t)((present < border + r->size ? present : border + r->size) - from);
         b.full = b.last;
     }
-    b.room = (size_t)((end < room ? end : room) - from);
+    b.rest = end - from < PACKED_REST_MOST ? end - from : PACKED_REST_MOST;
     b.part_ends = from + b.size == part_end;
     b.full |= b.part_ends;
     return b;

@@ -42,7 +42,7 @@
 
 /* Bytes of a piece. The ring is a multiple of it. */
 #ifndef PACKED_PIECE
-#    define PACKED_PIECE ((size_t)2 << 20)
+#    define PACKED_PIECE ((size_t)1 << 20)
 #endif
 
 /* Makes s, a compressed input whose descriptor and name are known, a source of this kind. Of a
@@ -146,8 +146,7 @@ struct packed_whereabouts {
 struct packed_bytes {
     const unsigned char *bytes;
     size_t size;
-    size_t room;    /* bytes that there will be here in the end, as far as that is known: `size` or
-                       more */
+    uint64_t rest;  /* bytes to the end of the part; very many where nobody knows */
     bool full;      /* there will not be more of them, whatever comes */
     bool last;      /* the ring's input ends behind them */
     bool part_ends; /* the part does */

@@ -63,6 +63,7 @@ struct late {
 struct outcome {
     bool good;
     struct late *late;    /* NULL: a batch is read and released as soon as it is taken */
+    bool overwrites;      /* compressed bytes are, as soon as they may be */
     unsigned char *bytes; /* NULL: they are not wanted */
     size_t size, capacity;
     double seconds;
@@ -172,18 +173,23 @@ static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
 
 /* Decodes a file in pinned memory, given in ranges of `range` bytes, to output from `position` on.
    `one_by_one`: a batch at a time. */
-static void decode(struct zstd_device *d, uint64_t position, const unsigned char *bytes,
-                   size_t size, size_t range, const unsigned char *on_device, bool one_by_one,
+static void decode(struct zstd_device *d, uint64_t position, unsigned char *bytes, size_t size,
+                   size_t range, const unsigned char *on_device, bool one_by_one,
                    cudaStream_t stream, struct outcome *o)
 {
     const uint64_t begun = clock_now();
-    size_t given = 0, end = 0;
+    size_t given = 0, end = 0, overwritten = 0;
+    uint64_t choice = position + size;
     bool more = true;
 
     o->good = true;
     zstd_device_restart(d, position);
     while (more) {
-        switch (zstd_device_step(d, end < size)) {
+        const enum zstd_more waits = end == size                       ? ZSTD_MORE_NONE
+                                     : sample_random(&choice) % 2 == 0 ? ZSTD_MORE_FRAME
+                                                                       : ZSTD_MORE_BATCH;
+
+        switch (zstd_device_step(d, waits)) {
         case ZSTD_STEP_FED:
             if (one_by_one)
                 more = take(d, o, stream);
@@ -192,8 +198,7 @@ static void decode(struct zstd_device *d, uint64_t position, const unsigned char
             const size_t from = end - zstd_device_left(d);
 
             o->held += zstd_device_holds(d);
-            o->good = o->good && zstd_device_next(d) == from &&
-                      (!zstd_device_holds(d) || zstd_device_passed(d) < from);
+            o->good = o->good && zstd_device_next(d) == from && zstd_device_passed(d) <= from;
             more = end < size;
             if (end == size)
                 o->good = o->good && zstd_device_between_frames(d);
@@ -217,6 +222,12 @@ static void decode(struct zstd_device *d, uint64_t position, const unsigned char
         }
         if (!o->good)
             break;
+        if (o->overwrites && zstd_device_passed(d) > overwritten) {
+            const size_t passed = (size_t)zstd_device_passed(d);
+
+            memset(bytes + overwritten, 0xa5, passed - overwritten);
+            overwritten = passed;
+        }
     }
     /* What is behind a refused batch is dropped. */
     {
@@ -283,7 +294,8 @@ static void check_sound(struct zstd_device *d, unsigned char *pinned, cudaStream
                 sample_random(&r) % ((size_t)1 << (10 + sample_random(&r) % (SIZE_BITS - 9)));
             const size_t range = ((size_t)256 << 10) + sample_random(&r) % ((size_t)4 << 20);
             unsigned char *plain = need(malloc(size + 1)), *compressed;
-            struct outcome o = {.bytes = need(malloc(size + 1)), .capacity = size + 1};
+            struct outcome o = {
+                .bytes = need(malloc(size + 1)), .capacity = size + 1, .overwrites = true};
             size_t compressed_size;
             char text[200];
 
@@ -405,7 +417,8 @@ static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned lo
                                                  .frame =
                                                      batch / 16 + sample_random(&r) % (batch / 16)};
         const size_t range = batch + sample_random(&r) % (3 * batch);
-        struct outcome o = {.bytes = need(malloc(length)), .capacity = length};
+        struct outcome o = {
+            .bytes = need(malloc(length)), .capacity = length, .overwrites = run % 2 == 0};
         size_t size;
 
         sample_fill(kind, plain, length, seed + run);
@@ -564,9 +577,8 @@ static size_t make_file(unsigned kind, size_t frame, unsigned char *plain, size_
 }
 
 /* Decodes a file some times; the best of them. */
-static struct outcome best_of(int times, struct zstd_device *d, const unsigned char *file,
-                              size_t size, const unsigned char *on_device, bool one_by_one,
-                              cudaStream_t stream)
+static struct outcome best_of(int times, struct zstd_device *d, unsigned char *file, size_t size,
+                              const unsigned char *on_device, bool one_by_one, cudaStream_t stream)
 {
     struct outcome best = {.seconds = 1e9};
 
@@ -583,9 +595,8 @@ static struct outcome best_of(int times, struct zstd_device *d, const unsigned c
 }
 
 static void measure_file(struct zstd_device *d, struct zstd_device *timed, unsigned kind,
-                         size_t frame, const unsigned char *plain, size_t size,
-                         const unsigned char *file, size_t file_size, unsigned char *copy,
-                         cudaStream_t stream)
+                         size_t frame, const unsigned char *plain, size_t size, unsigned char *file,
+                         size_t file_size, unsigned char *copy, cudaStream_t stream)
 {
     const double gib = (double)size / (double)GIB, gb = (double)size * 1e-9;
     struct outcome checked = {.bytes = need(malloc(size)), .capacity = size}, copies, resident, one;

@@ -58,12 +58,12 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position);
 
 /* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
    dropped: so the new one begins with it. They stay as they are until zstd_device_copied says so.
-   `room`: bytes from `bytes` on that are going to be in one piece, these among them: up to there
-   batches are made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned
+   `rest`: bytes of the input up to where a batch is to end, these among them: up to there all are
+   made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned
    to 16 as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind
    them that can be read. Returns the range's number. */
 uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
-                          size_t room, uint64_t origin, const unsigned char *on_device);
+                          uint64_t rest, uint64_t origin, const unsigned char *on_device);
 
 /* Whether ranges up to number `range` can be overwritten; with `wait`, waits for that. */
 bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait);
@@ -98,12 +98,19 @@ enum zstd_step {
     ZSTD_STEP_FAILED   /* zstd_device_error tells */
 };
 
-/* `more`: another range will follow. Where this one ends within a short frame, the batch is then
-   held (STARVED), and takes the rest of that frame from the next range. With `on_device` none is
-   held. */
-enum zstd_step zstd_device_step(struct zstd_device *d, bool more);
+/* What a batch waits for that the range does not fill. */
+enum zstd_more {
+    ZSTD_MORE_NONE,
+    ZSTD_MORE_FRAME, /* where the range ends within a short frame, for the rest of that */
+    ZSTD_MORE_BATCH  /* for as much as it has room for */
+};
 
-/* Whether a batch is held: its bytes are not passed yet. */
+/* With `more`, another range will follow: the batch is then held (STARVED), and takes what it waits
+   for from the next range. What it has of this one is copied meanwhile. With `on_device` none is
+   held. */
+enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more);
+
+/* Whether a batch is held. */
 bool zstd_device_holds(const struct zstd_device *d);
 
 /* A batch that is decoded. */

@@ -187,6 +187,11 @@ static bool make_streams(struct zstd_device *d)
                 d, cudaEventCreateWithFlags(&d->range_copied[i], cudaEventDisableTiming),
                 "creating an event"))
             return false;
+    for (unsigned i = 0; i < COPIES; i++)
+        if (!zstd_device_check(d,
+                               cudaEventCreateWithFlags(&d->copies[i].done, cudaEventDisableTiming),
+                               "creating an event"))
+            return false;
     for (unsigned i = 0; i < d->symbols_count; i++)
         if (!make_event(d, &d->symbols[i].free))
             return false;
@@ -269,6 +274,9 @@ void zstd_device_close(struct zstd_device *d)
     for (unsigned i = 0; i < RANGES; i++)
         if (d->range_copied[i])
             (void)cudaEventDestroy(d->range_copied[i]);
+    for (unsigned i = 0; i < COPIES; i++)
+        if (d->copies[i].done)
+            (void)cudaEventDestroy(d->copies[i].done);
     if (d->copy_stream)
         (void)cudaStreamDestroy(d->copy_stream);
     if (d->resolve_stream)

@@ -47,10 +47,11 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
     d->carry.produced = 0;
     d->position = position;
     d->bytes = NULL;
-    d->size = d->room = d->at = 0;
+    d->size = d->at = 0;
+    d->rest = 0;
     d->origin = d->passed = 0;
     d->align = false;
-    d->copied = d->fed;
+    d->copies_ended = d->copies_begun;
     if (zstd_device_holds(d))
         slot_of(d, d->fed)->state = SLOT_FREE;
 }
@@ -60,7 +61,7 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
  */
 
 uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
-                          size_t room, uint64_t origin, const unsigned char *on_device)
+                          uint64_t rest, uint64_t origin, const unsigned char *on_device)
 {
     /* Marks the end of the copies of the range before. */
     if (d->range > 0)
@@ -68,7 +69,7 @@ uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, siz
     d->range++;
     d->bytes = bytes;
     d->size = size;
-    d->room = room;
+    d->rest = rest;
     d->at = 0;
     d->origin = origin;
     d->on_device = on_device;
@@ -115,18 +116,25 @@ static uint64_t passed(const struct zstd_device *d)
     return d->passed < COPIED_AGAIN ? 0 : d->passed - COPIED_AGAIN;
 }
 
-uint64_t zstd_device_passed(struct zstd_device *d)
+/* Notes which copies have ended. Returns whether all have. */
+static bool end_copies(struct zstd_device *d)
 {
-    while (d->copied < d->fed) {
-        const struct slot *s = slot_of(d, d->copied);
-        cudaError_t error = cudaEventQuery(s->copied);
+    while (d->copies_ended < d->copies_begun) {
+        const struct copy *c = &d->copies[d->copies_ended % COPIES];
+        cudaError_t error = cudaEventQuery(c->done);
 
         if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
-            return passed(d);
-        d->copied++;
-        d->passed = s->input_end;
+            return false;
+        d->passed = c->end;
+        d->copies_ended++;
     }
-    d->passed = zstd_device_holds(d) ? slot_of(d, d->fed)->input_begin : zstd_device_next(d);
+    return true;
+}
+
+uint64_t zstd_device_passed(struct zstd_device *d)
+{
+    if (end_copies(d))
+        d->passed = zstd_device_next(d);
     return passed(d);
 }
 
@@ -154,13 +162,24 @@ static bool send(struct zstd_device *d, const struct mirrored *m, size_t size)
 static bool queue_source(struct zstd_device *d, const struct slot *s, const unsigned char *bytes,
                          size_t size)
 {
+    struct copy *c;
+
     if (s->plan.base == 0 && !mark(d, s->copy_begun, d->copy_stream))
         return false;
-    return size == 0 || d->on_device ||
-           check(d,
+    if (size == 0 || d->on_device)
+        return true;
+    if (d->copies_begun - d->copies_ended == COPIES) {
+        (void)end_copies(d);
+        if (d->copies_begun - d->copies_ended == COPIES)
+            d->copies_begun--; /* this one tells of the last one, too */
+    }
+    c = &d->copies[d->copies_begun++ % COPIES];
+    c->end = zstd_device_next(d);
+    return check(d,
                  cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE + s->plan.base, bytes, size,
                                  cudaMemcpyHostToDevice, d->copy_stream),
-                 "copying compressed bytes");
+                 "copying compressed bytes") &&
+           record(d, c->done, d->copy_stream);
 }
 
 /* Queues the copies of a batch's jobs, behind those of its bytes. */
@@ -212,10 +231,10 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
            record(d, s->sequences_done, s->sequences_stream);
 }
 
-/* Bytes of output that the next batch should have: of as many equal ones as the room makes. */
+/* Bytes of output that the next batch should have: of as many equal ones as the rest makes. */
 static uint32_t expected_batch(const struct zstd_device *d)
 {
-    const uint64_t left = d->room - d->at;
+    const uint64_t left = d->rest - d->at;
     uint64_t output, batches;
 
     if (d->ratio_in == 0)
@@ -271,7 +290,7 @@ static enum zstd_step feed_batch(struct zstd_device *d, struct slot *s)
     return ZSTD_STEP_FED;
 }
 
-enum zstd_step zstd_device_step(struct zstd_device *d, bool more)
+enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more)
 {
     struct slot *s = slot_of(d, d->fed);
     enum zstd_plan_status status;
@@ -296,9 +315,9 @@ enum zstd_step zstd_device_step(struct zstd_device *d, bool more)
     if (!queue_source(d, s, d->bytes + begin, d->at - begin))
         return ZSTD_STEP_FAILED;
     s->plan.base += (uint32_t)(d->at - begin);
-    if (more && status == ZSTD_PLAN_STARVED &&
+    if (more != ZSTD_MORE_NONE && status == ZSTD_PLAN_STARVED &&
         s->plan.base + (d->size - d->at) < d->limits.source && !d->on_device &&
-        zstd_plan_cuts_frame(&s->plan, &d->stream)) {
+        (more == ZSTD_MORE_BATCH || zstd_plan_cuts_frame(&s->plan, &d->stream))) {
         s->state = SLOT_HELD;
         return ZSTD_STEP_STARVED;
     }
@@ -520,10 +539,6 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
         return false;
     memcpy(&refused, s->refused.host, sizeof refused);
     s->state = SLOT_TAKEN;
-    if (d->copied == d->taken) {
-        d->copied++;
-        d->passed = s->input_end;
-    }
     d->taken++;
     *output = (struct zstd_device_output){
         .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};

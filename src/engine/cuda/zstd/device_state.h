@@ -47,6 +47,14 @@ struct kept {
     cudaEvent_t released; /* all that reads it is done */
 };
 
+/* Copies of compressed bytes that may be under way, and be told of one by one. */
+#define COPIES 32
+
+struct copy {
+    uint64_t end; /* offset in the input */
+    cudaEvent_t done;
+};
+
 /* Memory for the symbols of a slice; slots share few of them. */
 struct symbols {
     uint32_t *memory;
@@ -64,7 +72,7 @@ struct zstd_device {
     struct kept kept[ZSTD_KEPT_MAX];
     /* Slots are used in turn, and so is kept[]: numbers of batches. Those before `overwritable` are
        known to be read no more. */
-    uint64_t fed, copied, placed, taken, left, released, overwritable;
+    uint64_t fed, placed, taken, left, released, overwritable;
     uint64_t slices; /* executed so far */
     unsigned char *memory, *host_memory;
     unsigned char *ring;
@@ -73,11 +81,14 @@ struct zstd_device {
     cudaStream_t copy_stream, resolve_stream;
     /* The range that was given. */
     const unsigned char *bytes, *on_device;
-    size_t size, room, at;
+    size_t size, at;
+    uint64_t rest; /* bytes up to where a batch is to end */
     uint64_t origin;
-    bool align;      /* the next batch is to be aligned */
-    uint64_t passed; /* see zstd_device_passed */
-    uint64_t range;  /* its number */
+    bool align; /* the next batch is to be aligned */
+    struct copy copies[COPIES];
+    uint64_t copies_begun, copies_ended; /* their numbers go on */
+    uint64_t passed;                     /* see zstd_device_passed */
+    uint64_t range;                      /* its number */
     cudaEvent_t range_copied[RANGES];
     uint64_t ratio_in, ratio_out; /* bytes of batches of late */
     bool failed;

@@ -69,11 +69,20 @@
 /* Windows up to this are expected of any frame: those of levels up to 19. Bytes. */
 #define ZSTD_WINDOW_USUAL ((uint64_t)8 << 20)
 
-/* Input is read into memory for so many batches that do not compress: one that is being planned and
-   copied, and what is read meanwhile. And bytes of that memory at most: what is read into it should
-   still be in the last cache when it is copied. */
+/* Input is read into memory that should still be in the last cache when it is copied. Bytes of it,
+   for each unpacker; of all together; for each at least, which is what all who read have at hand,
+   and what is being copied; and of a pipe, from which libzstd may have to go on: no more than so
+   many batches that do not compress. */
+#define ZSTD_INPUT_MOST ((size_t)64 << 20)
+#define ZSTD_INPUT_ALL ((size_t)128 << 20)
+#define ZSTD_INPUT_LEAST ((size_t)32 << 20)
+#define ZSTD_INPUT_PIPE ((size_t)128 << 20)
 #define ZSTD_INPUT_BATCHES 3
-#define ZSTD_INPUT_MOST ((size_t)128 << 20)
+
+/* Bytes of input that are worth a copy of their own: a batch has many. */
+#ifndef ZSTD_COPY_LEAST
+#    define ZSTD_COPY_LEAST ((size_t)4 << 20)
+#endif
 
 /* Frames of up to so many bytes that a batch holds whole are hashed on the device, if there are no
    more of them. A frame is hashed at 2 GB/s there, and its batch is not released before. */

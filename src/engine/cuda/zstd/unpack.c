@@ -2,7 +2,6 @@
 
 #include "engine/cuda/zstd/unpack.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,19 +230,6 @@ static bool all_released(const struct engine_unpacker *u)
     return zstd_device_under_way(u->decoder) == 0 && !u->holding && u->check_begin == u->check_end;
 }
 
-/* Bytes of input that make one of as many equal batches as there is room for, as far as those
-   before tell, and a few more: a batch of less is not worth its slot while others are under way. */
-static size_t input_for_batch(const struct engine_unpacker *u, const struct engine_input *input)
-{
-    double bytes = (double)u->batch, batches;
-
-    if (u->decoded_to > u->shift)
-        bytes *= (double)u->held.input_end / (double)(u->decoded_to - u->shift);
-    batches = ceil((double)input->room / bytes);
-    bytes = (double)input->room / (batches > 1 ? batches : 1) * 1.02;
-    return bytes < (double)input->room ? (size_t)bytes : input->room;
-}
-
 /* Gives the decoder more input, where that makes a batch: of this the first `passed` bytes have
    been taken. Whether it did. */
 static bool give_more(struct engine_unpacker *u, const struct engine_input *input, size_t passed)
@@ -252,7 +238,7 @@ static bool give_more(struct engine_unpacker *u, const struct engine_input *inpu
 
     if (size <= zstd_device_left(u->decoder))
         return false;
-    (void)zstd_device_give(u->decoder, input->bytes + passed, size, input->room - passed,
+    (void)zstd_device_give(u->decoder, input->bytes + passed, size, input->rest - passed,
                            zstd_device_next(u->decoder), NULL);
     return true;
 }
@@ -293,12 +279,29 @@ static enum engine_unpack_status refuse_next(struct engine_unpacker *u)
     return UNPACK_AGAIN;
 }
 
+/* Whether the device has nothing to do, and would have to wait for a whole batch. The first one is
+   waited for: of little input it would cut off a frame that may well be short. */
+static bool is_idle(const struct engine_unpacker *u)
+{
+    return zstd_device_under_way(u->decoder) == 0 && u->decoded_to > u->shift;
+}
+
+/* What the decoder's next batch may wait for. */
+static enum zstd_more more_of(const struct engine_unpacker *u, const struct engine_input *input,
+                              bool idle)
+{
+    if (input->last || input->part_ends)
+        return ZSTD_MORE_NONE;
+    if (!idle)
+        return ZSTD_MORE_BATCH;
+    return input->full || zstd_device_holds(u->decoder) ? ZSTD_MORE_FRAME : ZSTD_MORE_NONE;
+}
+
 /* What the decoder's next step comes to. */
 static enum engine_unpack_status step(struct engine_unpacker *u, const struct engine_input *input)
 {
     const uint64_t before = zstd_device_next(u->decoder);
-    const bool holds = zstd_device_holds(u->decoder);
-    const bool more = !input->last && !input->part_ends && (input->full || holds);
+    const bool idle = is_idle(u);
     size_t passed;
 
     if (u->refused || u->stopped)
@@ -309,16 +312,10 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         if (!begin_part(u, input))
             return UNPACK_FAILED;
     }
-    /* A first batch of little input would cut off a frame that may well be short. */
-    if (!input->full && !holds && (zstd_device_under_way(u->decoder) > 0 || before == 0)) {
-        const size_t wanted = input_for_batch(u, input);
-
-        if (input->size < wanted)
-            return UNPACK_IDLE;
-        if (zstd_device_left(u->decoder) < wanted)
-            (void)give_more(u, input, 0);
-    }
-    switch (zstd_device_step(u->decoder, more)) {
+    if (!input->full && !idle && input->size < u->copy_least)
+        return UNPACK_IDLE;
+    (void)give_more(u, input, 0);
+    switch (zstd_device_step(u->decoder, more_of(u, input, idle))) {
     case ZSTD_STEP_FED:
         return UNPACK_AGAIN;
     case ZSTD_STEP_BUSY:

@@ -69,14 +69,24 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
     return true;
 }
 
-static size_t input_size(const struct engine_unpacker *u)
+/* Bytes of memory for the input of each unpacker, where batches have so many. */
+static size_t input_size(const struct engine_unpack_setup *setup, size_t batch)
 {
-    const size_t batches = ZSTD_INPUT_BATCHES * u->batch;
+    const size_t share = ZSTD_INPUT_ALL / (setup->unpackers > 0 ? setup->unpackers : 1);
+    const size_t batches = ZSTD_INPUT_BATCHES * batch;
+    size_t size = share > ZSTD_INPUT_LEAST ? share : ZSTD_INPUT_LEAST;
 
-    return u->setup.before +
-           align_up(batches < ZSTD_INPUT_MOST ? batches : ZSTD_INPUT_MOST, u->setup.piece) +
-           u->setup.piece;
+    if (setup->input == UINT64_MAX)
+        size = ZSTD_INPUT_PIPE;
+    else if (size > ZSTD_INPUT_MOST)
+        size = ZSTD_INPUT_MOST;
+    if (size > batches)
+        size = batches;
+    return setup->before + align_up(size, setup->piece) + setup->piece;
 }
+
+/* The memory for input holds so many copies at least. */
+#define COPIES_LEAST 4
 
 #define PARTIAL_ROOM align_up(sizeof(struct partial), 64)
 
@@ -84,12 +94,16 @@ static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX]
 {
     const size_t partial = align_up(sizeof *u->partial, 4096);
 
-    if (!pinned_piece_open(&u->input, u->arena, align_up(input_size(u), mapping_page()), reason) ||
+    if (!pinned_piece_open(&u->input, u->arena,
+                           align_up(input_size(&u->setup, u->batch), mapping_page()), reason) ||
         !pinned_piece_open(&u->mirrors_memory, u->arena,
                            align_up(MIRRORS * PARTIAL_ROOM, mapping_page()), reason) ||
         !cuda_check(cudaMalloc((void **)&u->memory, partial + sizeof *u->scratch), "device memory",
                     reason))
         return false;
+    u->copy_least = (u->input.size - u->setup.before) / COPIES_LEAST;
+    if (u->copy_least > ZSTD_COPY_LEAST)
+        u->copy_least = ZSTD_COPY_LEAST;
     u->partial = (void *)u->memory;
     u->scratch = (void *)(u->memory + partial);
     for (unsigned i = 0; i < MIRRORS; i++)
@@ -207,6 +221,7 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
         setup->window_max < u->window || is_dense(setup) != is_dense(&u->setup) ||
+        input_size(setup, u->batch) != input_size(&u->setup, u->batch) ||
         !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;

@@ -72,8 +72,9 @@ struct engine_unpacker {
     struct pinned_arena *arena;
     struct engine_unpack_setup setup;
     struct zstd_device *decoder;
-    uint64_t window; /* of the decoder */
-    size_t batch;    /* bytes of its batches */
+    uint64_t window;   /* of the decoder */
+    size_t batch;      /* bytes of its batches */
+    size_t copy_least; /* bytes of input that are worth a copy */
     struct pinned_piece input, mirrors_memory;
     cudaStream_t stream, back; /* of the kernels; of content that comes back */
     cudaEvent_t back_done;
