@@ -7,10 +7,10 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* Opening a context takes about 0.35 s in the background, and costs the CPU about 0.2 s of work,
+/* Opening a context takes about 0.18 s in the background, and costs the CPU about 0.13 s of work,
    in part at the end of the process. */
-#define START_UP (SECOND * 35 / 100)
-#define OPEN_COST (SECOND / 5)
+#define START_UP (SECOND * 18 / 100)
+#define OPEN_COST (SECOND * 13 / 100)
 
 /* What a feeder adds, in bytes a nanosecond: with a core of its own (4 cores 65 GB/s, with a feeder
    86), and where it shares the cores with as many workers, from which it takes most of what it
@@ -35,10 +35,11 @@
  * cores, whole files of 4 to 32 GiB. doc/tuning.md says how to measure them again.
  */
 
-/* A core that decodes many frames, as libzstd does: 8.4 to 9.9 with 16, 16.2 with 32. One of a
-   team, which decodes literals of one frame: 10.6 to 12.3 with 16. What a team comes to in a frame
-   most of which is copied from before: 0.9 to 1.5. */
+/* A core that decodes many frames, as libzstd does, and all of them: 8.4 to 10.8 with 16, 16.2 with
+   32, 19 with 64. One of a team, which decodes literals of one frame: 10.6 to 12.3 with 16. What a
+   team comes to in a frame most of which is copied from before: 0.9 to 1.5. */
 #define CORE_DECODES 0.55
+#define CORES_DECODE 22.0
 #define MEMBER_DECODES 0.67
 #define TEAM_COPIES 1.4
 
@@ -63,15 +64,15 @@
 #define CORE_HASHES_BEHIND_LINK 7.8
 
 /* To get the decoder its memory, and its context ready when nothing else can be done meanwhile:
-   0.65 to 0.75 in all; and 0.35 at the end of the process, to give it all back. */
-#define DECODER_START_UP (SECOND * 70 / 100)
-#define DECODER_END (SECOND * 35 / 100)
+   0.24 to 0.31 in all; and 0.12 at the end of the process, to give it all back. */
+#define DECODER_START_UP (SECOND * 30 / 100)
+#define DECODER_END (SECOND * 12 / 100)
 
-/* The same beside cores that all decode: ready after 1.1 to 1.5. */
-#define SHARE_START_UP (SECOND * 130 / 100)
+/* The same beside cores that all decode, which takes more than twice as long. */
+#define SHARE_START_UP (SECOND * 80 / 100)
 
 /* The part of DECODER_START_UP that is left when the context is there. */
-#define DECODER_MEMORY (DECODER_START_UP / 2)
+#define DECODER_MEMORY (DECODER_START_UP / 4)
 
 /* Cores that feed the GPU, and decode nothing meanwhile: as PACKED_WORKERS in run.c. And what each
    of them copies into pinned memory. */
@@ -96,8 +97,9 @@ struct estimate {
 static struct estimate estimate(const struct unpack_observation *o)
 {
     const double input = (double)o->input, ratio = o->ratio > 0 ? least(o->ratio, RATIO_MOST) : 1;
-    struct estimate e = {
-        .content = ratio * input, .cpu = CORE_DECODES * o->cores, .gpu = GPU_DECODES};
+    struct estimate e = {.content = ratio * input,
+                         .cpu = least(CORE_DECODES * o->cores, CORES_DECODE),
+                         .gpu = GPU_DECODES};
 
     e.one = o->content != UINT64_MAX && o->content + o->content / 64 >= o->input;
     if (e.one) {
