@@ -40,6 +40,9 @@ struct zstd_device_options {
     bool dense;      /* the input decodes to ZSTD_RATIO_DENSE times as many bytes, or more */
     unsigned keep;   /* batches that are left and not released, at most, where there is memory */
     bool timed;      /* the times of batches are wanted */
+    /* Told of copies of compressed bytes that have ended; NULL, or times are wanted. */
+    void (*copied)(void *context, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes);
+    void *context;
 };
 
 /* The least memory for windows of so many bytes. */
@@ -121,9 +124,9 @@ struct zstd_device_output {
     uint64_t frame;    /* offset in the input of the refused block's frame */
     const struct zstd_plan_block *blocks;              /* until the batch is left */
     uint32_t block_count;                              /* that are good */
-    uint64_t input_begin, input_end;                   /* offsets in the input */
+    uint64_t input_begin;                              /* offset in the input */
     cudaEvent_t done;                                  /* its bytes are there; has passed already */
-    cudaEvent_t copy_begun, copied, begun;             /* recorded if times are wanted */
+    cudaEvent_t begun;                                 /* recorded if times are wanted */
     float copy, literals, sequences, execute, resolve; /* milliseconds, if they are wanted */
 };
 

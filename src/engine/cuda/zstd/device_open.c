@@ -188,9 +188,7 @@ static bool make_streams(struct zstd_device *d)
                 "creating an event"))
             return false;
     for (unsigned i = 0; i < COPIES; i++)
-        if (!zstd_device_check(d,
-                               cudaEventCreateWithFlags(&d->copies[i].done, cudaEventDisableTiming),
-                               "creating an event"))
+        if (!make_event(d, &d->copies[i].begun) || !make_event(d, &d->copies[i].done))
             return false;
     for (unsigned i = 0; i < d->symbols_count; i++)
         if (!make_event(d, &d->symbols[i].free))
@@ -274,9 +272,12 @@ void zstd_device_close(struct zstd_device *d)
     for (unsigned i = 0; i < RANGES; i++)
         if (d->range_copied[i])
             (void)cudaEventDestroy(d->range_copied[i]);
-    for (unsigned i = 0; i < COPIES; i++)
+    for (unsigned i = 0; i < COPIES; i++) {
+        if (d->copies[i].begun)
+            (void)cudaEventDestroy(d->copies[i].begun);
         if (d->copies[i].done)
             (void)cudaEventDestroy(d->copies[i].done);
+    }
     if (d->copy_stream)
         (void)cudaStreamDestroy(d->copy_stream);
     if (d->resolve_stream)

@@ -125,6 +125,8 @@ static bool end_copies(struct zstd_device *d)
 
         if (error == cudaErrorNotReady || !check(d, error, "copying compressed bytes"))
             return false;
+        if (d->options.copied)
+            d->options.copied(d->options.context, c->begun, c->done, c->bytes);
         d->passed = c->end;
         d->copies_ended++;
     }
@@ -158,6 +160,20 @@ static bool send(struct zstd_device *d, const struct mirrored *m, size_t size)
                  "copying jobs");
 }
 
+/* The place of the next copy: the last one's, if as many are under way as there are places for. */
+static struct copy *next_copy(struct zstd_device *d)
+{
+    struct copy *c = &d->copies[(d->copies_begun + COPIES - 1) % COPIES];
+
+    if (d->copies_begun - d->copies_ended == COPIES)
+        (void)end_copies(d);
+    if (d->copies_begun - d->copies_ended == COPIES)
+        return c;
+    c = &d->copies[d->copies_begun++ % COPIES];
+    c->bytes = 0;
+    return c;
+}
+
 /* Queues the copy of bytes of a batch: the first ones, or those behind what was copied before. */
 static bool queue_source(struct zstd_device *d, const struct slot *s, const unsigned char *bytes,
                          size_t size)
@@ -168,14 +184,11 @@ static bool queue_source(struct zstd_device *d, const struct slot *s, const unsi
         return false;
     if (size == 0 || d->on_device)
         return true;
-    if (d->copies_begun - d->copies_ended == COPIES) {
-        (void)end_copies(d);
-        if (d->copies_begun - d->copies_ended == COPIES)
-            d->copies_begun--; /* this one tells of the last one, too */
-    }
-    c = &d->copies[d->copies_begun++ % COPIES];
+    c = next_copy(d);
+    c->bytes += size;
     c->end = zstd_device_next(d);
-    return check(d,
+    return (c->bytes > size || mark(d, c->begun, d->copy_stream)) &&
+           check(d,
                  cudaMemcpyAsync(s->source + ZSTD_SOURCE_BEFORE + s->plan.base, bytes, size,
                                  cudaMemcpyHostToDevice, d->copy_stream),
                  "copying compressed bytes") &&
@@ -285,7 +298,6 @@ static enum zstd_step feed_batch(struct zstd_device *d, struct slot *s)
     if (!queue_jobs(d, s) || !queue_entropy(d, s))
         return ZSTD_STEP_FAILED;
     s->state = SLOT_FED;
-    s->input_end = zstd_device_next(d);
     d->fed++;
     return ZSTD_STEP_FED;
 }
@@ -543,9 +555,6 @@ bool zstd_device_take(struct zstd_device *d, struct zstd_device_output *output, 
     *output = (struct zstd_device_output){
         .position = s->position, .size = s->size, .blocks = s->plan.arrays.blocks, .done = s->done};
     output->input_begin = s->input_begin;
-    output->input_end = s->input_end;
-    output->copy_begun = s->copy_begun;
-    output->copied = s->copied;
     output->begun = s->literals_begun;
     output->block_count = refused < s->placed ? refused : s->placed;
     output->refused = output->block_count < s->plan.blocks;

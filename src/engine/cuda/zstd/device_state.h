@@ -36,8 +36,8 @@ struct slot {
     cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
     bool aligned; /* it begins where zstd_device_align says */
     uint64_t position, size;
-    uint64_t input_begin, input_end; /* offsets in the input */
-    uint32_t placed;                 /* blocks */
+    uint64_t input_begin; /* offset in the input */
+    uint32_t placed;      /* blocks */
 };
 
 /* The output of a batch, from the time that it is placed until it may be overwritten. */
@@ -48,11 +48,15 @@ struct kept {
 };
 
 /* Copies of compressed bytes that may be under way, and be told of one by one. */
-#define COPIES 32
+#ifndef COPIES
+#    define COPIES 32
+#endif
 
+/* One of them, or several that end with the last. */
 struct copy {
+    uint64_t bytes;
     uint64_t end; /* offset in the input */
-    cudaEvent_t done;
+    cudaEvent_t begun, done;
 };
 
 /* Memory for the symbols of a slice; slots share few of them. */

@@ -49,7 +49,7 @@
 /* Batches under way at a time, and bytes of their output. The sequences of a block take about 3 ms,
    whatever the batch: so many bytes have to be under way that this does not matter. With less
    memory batches are smaller, then fewer. Input is dense that decodes to ZSTD_RATIO_DENSE times as
-   many bytes or more: the memory for input holds two large batches of it. */
+   many bytes or more: large batches of it do better. */
 #define ZSTD_SLOTS_MAX 16
 #define ZSTD_SLOTS 12
 #define ZSTD_SLOTS_DENSE 8

@@ -186,7 +186,6 @@ static bool take_batch(struct engine_unpacker *u)
         u->failed = true;
         return false;
     }
-    unpack_note(&u->times.copies, u, o->copy_begun, o->copied, o->input_end - o->input_begin);
     unpack_note(&u->times.unpack, u, o->begun, o->done, o->size);
     if (!u->refused && !u->stopped && !pass_parts(u, o))
         return false;
@@ -228,19 +227,6 @@ static bool release_batch(struct engine_unpacker *u)
 static bool all_released(const struct engine_unpacker *u)
 {
     return zstd_device_under_way(u->decoder) == 0 && !u->holding && u->check_begin == u->check_end;
-}
-
-/* Gives the decoder more input, where that makes a batch: of this the first `passed` bytes have
-   been taken. Whether it did. */
-static bool give_more(struct engine_unpacker *u, const struct engine_input *input, size_t passed)
-{
-    const size_t size = input->size - passed;
-
-    if (size <= zstd_device_left(u->decoder))
-        return false;
-    (void)zstd_device_give(u->decoder, input->bytes + passed, size, input->rest - passed,
-                           zstd_device_next(u->decoder), NULL);
-    return true;
 }
 
 /* Whether the input is of a part that has not been begun. */
@@ -300,9 +286,7 @@ static enum zstd_more more_of(const struct engine_unpacker *u, const struct engi
 /* What the decoder's next step comes to. */
 static enum engine_unpack_status step(struct engine_unpacker *u, const struct engine_input *input)
 {
-    const uint64_t before = zstd_device_next(u->decoder);
     const bool idle = is_idle(u);
-    size_t passed;
 
     if (u->refused || u->stopped)
         return UNPACK_IDLE;
@@ -314,7 +298,9 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
     }
     if (!input->full && !idle && input->size < u->copy_least)
         return UNPACK_IDLE;
-    (void)give_more(u, input, 0);
+    if (input->size > zstd_device_left(u->decoder))
+        (void)zstd_device_give(u->decoder, input->bytes, input->size, input->rest,
+                               zstd_device_next(u->decoder), NULL);
     switch (zstd_device_step(u->decoder, more_of(u, input, idle))) {
     case ZSTD_STEP_FED:
         return UNPACK_AGAIN;
@@ -322,11 +308,7 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
         break;
     case ZSTD_STEP_STARVED:
         /* Headers, and skippable frames, make no batch. */
-        passed = (size_t)(zstd_device_next(u->decoder) - before);
-        if (give_more(u, input, passed))
-            return UNPACK_AGAIN;
-        if ((input->last || input->part_ends) &&
-            input->size - passed <= zstd_device_left(u->decoder)) {
+        if (input->last || input->part_ends) {
             if (!zstd_device_between_frames(u->decoder))
                 return refuse_next(u);
             if (input->last && all_released(u))
@@ -463,6 +445,7 @@ bool unpack_finish(struct engine_unpacker *u, struct partial *partial, struct en
                 unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") &&
                 collect_all(u, true);
 
+    (void)zstd_device_passed(u->decoder); /* the last copies are noted */
     *partial = u->good;
     *times = u->times;
     u->times = (struct engine_times){0}; /* the timelines are the caller's now */

@@ -46,9 +46,16 @@ static bool is_dense(const struct engine_unpack_setup *setup)
            setup->content >= ZSTD_SLOTS_DENSE * ZSTD_BATCH_DENSE;
 }
 
+static void note_copy(void *unpacker, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes)
+{
+    struct engine_unpacker *u = unpacker;
+
+    unpack_note(&u->times.copies, u, begun, done, bytes);
+}
+
 static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
-    struct zstd_device_options options = {.timed = true};
+    struct zstd_device_options options = {.timed = true, .copied = note_copy, .context = u};
     size_t free = 0, total = 0;
 
     if (!cuda_check(cudaMemGetInfo(&free, &total), "asking for free memory", reason))
@@ -221,7 +228,7 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
         setup->window_max < u->window || is_dense(setup) != is_dense(&u->setup) ||
-        input_size(setup, u->batch) != input_size(&u->setup, u->batch) ||
+        input_size(setup, u->batch) > u->input.size ||
         !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;
