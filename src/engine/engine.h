@@ -45,7 +45,8 @@ struct engine_needs {
     unsigned device_count;
     unsigned workers;  /* how many will be opened at a time, roughly */
     size_t chunk_size; /* bytes of their buffers; 0 for the engine's chunk_bytes */
-    uint64_t packed;   /* bytes of packed input to come, 1 where they are not known; 0 for none */
+    uint64_t packed;   /* bytes of packed input to come, as far as that is known */
+    bool verifies;     /* checksums of it are to be verified */
 };
 
 /* What the workers are to do. */

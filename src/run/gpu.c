@@ -10,6 +10,7 @@
 
 #include "source/zstd/frames.h"
 #include "sys/clock.h"
+#include "sys/faults.h"
 #include "sys/operand.h"
 
 static void lock(struct gpu *g) ACQUIRE(gpu_role);
@@ -41,6 +42,11 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
     options->device_count = cuda->devices_for(options->devices, options->device_count, bytes);
 }
 
+/* Where the GPU has all, files of so many bytes are looked at: for smaller ones it makes no
+   difference whether they are packed. A pipe may well be, and may have so many. */
+#define LOOKED_AT_LEAST ((uint64_t)32 << 20)
+#define PIPE_BYTES ((uint64_t)2 << 30)
+
 /* Whether what an open file holds from here on begins as packed input does. */
 static bool begins_packed(int fd, off_t offset)
 {
@@ -50,8 +56,9 @@ static bool begins_packed(int fd, off_t offset)
            zstd_recognise(bytes, sizeof bytes);
 }
 
-uint64_t gpu_packed_bytes(const char *path, uint64_t least)
+uint64_t gpu_packed_bytes(const struct session_options *options, const char *path)
 {
+    const bool asked = options->device == DEVICE_GPU || faults_call_gpu();
     struct stat status;
     bool packed;
     int fd;
@@ -59,8 +66,8 @@ uint64_t gpu_packed_bytes(const char *path, uint64_t least)
     if (!operand_status(path, &status) || S_ISDIR(status.st_mode))
         return 0;
     if (!S_ISREG(status.st_mode))
-        return 1;
-    if ((uint64_t)status.st_size < least)
+        return asked ? PIPE_BYTES : 0;
+    if ((uint64_t)status.st_size < (asked ? LOOKED_AT_LEAST : GPU_INPUT_MIN))
         return 0;
     if (strcmp(path, "-") == 0) {
         packed = begins_packed(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR));
@@ -80,12 +87,16 @@ void gpu_init(struct gpu *g, const struct engine_needs *needs)
     mutex_init(&g->mutex);
 }
 
-void gpu_choose(struct gpu *g)
+void gpu_choose(struct gpu *g, const struct session_options *options, char *const *paths, int count)
 {
     const struct engine *cuda = engine_get(ENGINE_CUDA);
 
-    if (cuda->choose)
-        (void)cuda->choose(&g->needs, g->unusable);
+    if (!cuda->choose)
+        return;
+    g->needs.verifies = !options->input.no_check;
+    for (int i = 0; i < count; i++)
+        g->needs.packed += gpu_packed_bytes(options, paths[i]);
+    (void)cuda->choose(&g->needs, g->unusable);
 }
 
 void gpu_open_now(struct gpu *g)

@@ -18,7 +18,7 @@
 MUTEX_ROLE(gpu_role);
 
 struct gpu {
-    struct engine_needs needs;        /* fixed once gpu_init has set it */
+    struct engine_needs needs;        /* fixed once gpu_choose has been called */
     char unusable[ENGINE_REASON_MAX]; /* why it cannot be opened; gpu_choose alone sets it */
 
     struct mutex mutex;
@@ -33,16 +33,17 @@ struct gpu {
    a pipe, all are used that were asked for. */
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
-/* Bytes of an input that is packed, as its first bytes tell; 0 of one that is not, and 1 of a pipe,
-   of which nobody knows. A file of fewer than `least` bytes is not looked at: 0. */
-uint64_t gpu_packed_bytes(const char *path, uint64_t least);
+/* Bytes of an input that a GPU may have to unpack, as its size and its first bytes tell. Of a pipe
+   nobody knows: it is taken to have some. */
+uint64_t gpu_packed_bytes(const struct session_options *options, const char *path);
 
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);
 
-/* Chooses the GPUs. To be called before they are opened, and before there are other threads: see
-   engine.h. Where some cannot be had, opening fails. */
-void gpu_choose(struct gpu *g);
+/* Chooses the GPUs, for these inputs. To be called before they are opened, and before there are
+   other threads: see engine.h. Where some cannot be had, opening fails. */
+void gpu_choose(struct gpu *g, const struct session_options *options, char *const *paths,
+                int count);
 
 /* Opens the engine, and waits for that. */
 void gpu_open_now(struct gpu *g);

@@ -94,17 +94,12 @@ static bool prepare(struct session *session, char *const *paths, int count)
     struct engine_needs needs = {.devices = options->devices,
                                  .device_count = options->device_count,
                                  .chunk_size = options->chunk_size};
-    const bool any_size = options->device == DEVICE_GPU || faults_call_gpu();
-    const uint64_t least = any_size ? 0 : GPU_INPUT_MIN;
     char reason[ENGINE_REASON_MAX] = "";
 
     needs.workers = feeder_count(session);
-    if (options->device != DEVICE_CPU)
-        for (int i = 0; i < count; i++)
-            needs.packed += gpu_packed_bytes(paths[i], least);
     gpu_init(&session->gpu, &needs);
     if (options->device != DEVICE_CPU)
-        gpu_choose(&session->gpu);
+        gpu_choose(&session->gpu, options, paths, count);
     session->workers =
         aligned_alloc(WORKER_ALIGNMENT, (cpu_worker_count(session) + feeder_count(session)) *
                                             sizeof *session->workers);

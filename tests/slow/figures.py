@@ -416,13 +416,14 @@ def zstd():
 
 
 def gpus():
-    size = options.bytes
-    path = generate("normal.f32", "normal", "f32", size)
     several = [d for d in options.devices if d != "cpu"]
-    small = generate("small.f32", "normal", "f32", MIB)
-    table = Table("1 MiB, whole processes: how long each takes to begin and to end")
+    most = max([1, *(d.count(",") + 1 for d in several)])
+    # Of several GPUs, files of less than 8 GiB for each leave some out.
+    size = options.bytes if options.given else max(options.bytes, most * (8 << 30) if most > 1 else 0)
+    path = generate("normal.f32", "normal", "f32", size)
+    table = Table("1 MiB of it, whole processes: how long each takes to begin and to end")
     for device in ["cpu", *several, "auto"]:
-        table.add(f"-D {device}", MIB, ["-D" + device, "-tf32", small], whole=True)
+        table.add(f"-D {device}", MIB, ["-D" + device, "-tf32", f"--length={MIB // 4}", path], whole=True)
     table.print()
     table = Table(f"GPUs: {size >> 20} MiB of f32 that are cached")
     for device in ["cpu", *several, "auto"]:

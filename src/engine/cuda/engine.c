@@ -40,12 +40,13 @@
 
 /* Connections of a context to its GPU: streams that share one wait for each other's work, and the
    driver takes 20 ms to make each. Feeders and slicers copy one after the other whatever they have.
-   Batches of packed input work side by side, and what verifies them does, too: that gains more than
-   four connections cost where the input has PACKED_LARGE bytes. doc/tuning.md has the times. */
+   Batches of packed input work side by side, and so does what verifies them: that pays from so many
+   bytes of input on. doc/tuning.md has the times. */
 #define CONNECTIONS 2
 #define CONNECTIONS_PACKED 8
-#define CONNECTIONS_PACKED_LARGE 12
-#define PACKED_LARGE ((uint64_t)8 << 30)
+#define PACKED_LEAST ((uint64_t)1 << 30)
+#define CONNECTIONS_VERIFIED 12
+#define VERIFIED_LEAST ((uint64_t)3 << 30)
 
 struct engine_state {
     struct feeder_device devices[ENGINE_DEVICES_MAX];
@@ -76,6 +77,14 @@ static const char *visible_entry(const char *visible, int number, size_t *length
     }
     *length = visible ? strcspn(visible, ",") : 0;
     return visible;
+}
+
+static int connections(const struct engine_needs *needs)
+{
+    if (needs->packed < PACKED_LEAST)
+        return CONNECTIONS;
+    return needs->verifies && needs->packed >= VERIFIED_LEAST ? CONNECTIONS_VERIFIED
+                                                              : CONNECTIONS_PACKED;
 }
 
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
@@ -111,10 +120,7 @@ static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REA
         }
     }
     setenv("CUDA_VISIBLE_DEVICES", list, 1);
-    snprintf(list, sizeof list, "%d",
-             needs->packed == 0             ? CONNECTIONS
-             : needs->packed < PACKED_LARGE ? CONNECTIONS_PACKED
-                                            : CONNECTIONS_PACKED_LARGE);
+    snprintf(list, sizeof list, "%d", connections(needs));
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", list, 0);
     return true;
 }
