@@ -43,10 +43,11 @@ enum engine_id {
 struct engine_needs {
     const int *devices; /* GPUs by number */
     unsigned device_count;
-    unsigned workers;  /* how many will be opened at a time, roughly */
-    size_t chunk_size; /* bytes of their buffers; 0 for the engine's chunk_bytes */
-    uint64_t packed;   /* bytes of packed input to come, as far as that is known */
-    bool verifies;     /* checksums of it are to be verified */
+    unsigned workers;     /* how many will be opened at a time, roughly */
+    size_t chunk_size;    /* bytes of their buffers; 0 for the engine's chunk_bytes */
+    uint64_t packed;      /* bytes of packed input to come, as far as that is known */
+    bool verifies;        /* checksums of it are to be verified */
+    size_t before, piece; /* as in struct engine_unpack_setup */
 };
 
 /* What the workers are to do. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/packed.h"
 #include "source/zstd/frames.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
@@ -94,6 +95,8 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
     if (!cuda->choose)
         return;
     g->needs.verifies = !options->input.no_check;
+    g->needs.before = PACKED_BEFORE;
+    g->needs.piece = PACKED_PIECE;
     for (int i = 0; i < count; i++)
         g->needs.packed += gpu_packed_bytes(options, paths[i]);
     (void)cuda->choose(&g->needs, g->unusable);

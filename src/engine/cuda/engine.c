@@ -260,7 +260,11 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
         return NULL;
     }
     engine->chunk_size = needs->chunk_size ? needs->chunk_size : choose_chunk_size(needs->workers);
-    pinned_arena_begin(&engine->arena, needs->workers, feeder_pinned_size(engine->chunk_size));
+    if (needs->packed > 0) /* feeders, if there are any, have memory of their own then */
+        pinned_arena_begin(&engine->arena, needs->device_count,
+                           unpack_input_size(needs->before, needs->piece, needs->device_count));
+    else
+        pinned_arena_begin(&engine->arena, needs->workers, feeder_pinned_size(engine->chunk_size));
     ok = open_devices(engine, needs, reason);
     pinned_arena_finish(&engine->arena, ok);
     if (ok)

@@ -1,10 +1,10 @@
 /*
- * Pinned host memory, which copies to a GPU start from: an arena for the feeders that are expected,
- * pieces of it or of their own for feeders, and windows of mapped files.
+ * Pinned host memory, which copies to a GPU start from: an arena for the feeders or the unpackers
+ * that are expected, pieces of it or of their own for these, and windows of mapped files.
  *
  * The engine owns the arena. It is made by a thread of its own while the contexts are, since both
- * take long. Feeders take pieces from it and give them back, from any thread. A piece and a window
- * belong to one feeder.
+ * take long. Pieces are taken from it and given back by any thread. A piece and a window belong to
+ * who has taken them.
  */
 #ifndef GPUREDUCE_CUDA_PINNED_H
 #define GPUREDUCE_CUDA_PINNED_H

@@ -18,6 +18,10 @@
 #include "engine/cuda/feeder.h"
 #include "engine/engine.h"
 
+/* Bytes of memory that an unpacker has for input, of a file, where so many share one and there is
+   device memory enough. `before` and `piece` as in the setup. */
+size_t unpack_input_size(size_t before, size_t piece, unsigned unpackers);
+
 /* An unpacker on a device, for inputs like this one. The device and the arena stay. NULL with a
    reason when something is lacking. */
 struct engine_unpacker *unpack_open(const struct feeder_device *device, struct pinned_arena *arena,

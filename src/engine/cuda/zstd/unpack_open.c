@@ -76,20 +76,34 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
     return true;
 }
 
-/* Bytes of memory for the input of each unpacker, where batches have so many. */
+/* Bytes of a file that an unpacker has read ahead. */
+static size_t file_ahead(unsigned unpackers)
+{
+    const size_t share = ZSTD_INPUT_ALL / (unpackers > 0 ? unpackers : 1);
+
+    return share < ZSTD_INPUT_LEAST  ? ZSTD_INPUT_LEAST
+           : share > ZSTD_INPUT_MOST ? ZSTD_INPUT_MOST
+                                     : share;
+}
+
+/* Memory for so many bytes that are read ahead. */
+static size_t memory_ahead(size_t bytes, size_t before, size_t piece)
+{
+    return align_up(before + align_up(bytes, piece) + piece, mapping_page());
+}
+
+size_t unpack_input_size(size_t before, size_t piece, unsigned unpackers)
+{
+    return memory_ahead(file_ahead(unpackers), before, piece);
+}
+
+/* The same of this input, where batches have so many bytes. */
 static size_t input_size(const struct engine_unpack_setup *setup, size_t batch)
 {
-    const size_t share = ZSTD_INPUT_ALL / (setup->unpackers > 0 ? setup->unpackers : 1);
+    const size_t most = setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE : file_ahead(setup->unpackers);
     const size_t batches = ZSTD_INPUT_BATCHES * batch;
-    size_t size = share > ZSTD_INPUT_LEAST ? share : ZSTD_INPUT_LEAST;
 
-    if (setup->input == UINT64_MAX)
-        size = ZSTD_INPUT_PIPE;
-    else if (size > ZSTD_INPUT_MOST)
-        size = ZSTD_INPUT_MOST;
-    if (size > batches)
-        size = batches;
-    return setup->before + align_up(size, setup->piece) + setup->piece;
+    return memory_ahead(batches < most ? batches : most, setup->before, setup->piece);
 }
 
 /* The memory for input holds so many copies at least. */
@@ -101,8 +115,7 @@ static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX]
 {
     const size_t partial = align_up(sizeof *u->partial, 4096);
 
-    if (!pinned_piece_open(&u->input, u->arena,
-                           align_up(input_size(&u->setup, u->batch), mapping_page()), reason) ||
+    if (!pinned_piece_open(&u->input, u->arena, input_size(&u->setup, u->batch), reason) ||
         !pinned_piece_open(&u->mirrors_memory, u->arena,
                            align_up(MIRRORS * PARTIAL_ROOM, mapping_page()), reason) ||
         !cuda_check(cudaMalloc((void **)&u->memory, partial + sizeof *u->scratch), "device memory",
