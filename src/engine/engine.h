@@ -45,8 +45,9 @@ struct engine_needs {
     unsigned device_count;
     unsigned workers;     /* how many will be opened at a time, roughly */
     size_t chunk_size;    /* bytes of their buffers; 0 for the engine's chunk_bytes */
-    uint64_t packed;      /* bytes of packed input to come, as far as that is known */
-    bool verifies;        /* checksums of it are to be verified */
+    uint64_t packed;      /* bytes of packed input to come */
+    bool pipe;            /* some may come from a pipe, of which nobody knows */
+    bool verifies;        /* checksums of packed input are to be verified */
     size_t before, piece; /* as in struct engine_unpack_setup */
 };
 

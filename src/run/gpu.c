@@ -44,9 +44,8 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
 }
 
 /* Where the GPU has all, files of so many bytes are looked at: for smaller ones it makes no
-   difference whether they are packed. A pipe may well be, and may have so many. */
+   difference whether they are packed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
-#define PIPE_BYTES ((uint64_t)2 << 30)
 
 /* Whether what an open file holds from here on begins as packed input does. */
 static bool begins_packed(int fd, off_t offset)
@@ -57,18 +56,14 @@ static bool begins_packed(int fd, off_t offset)
            zstd_recognise(bytes, sizeof bytes);
 }
 
-uint64_t gpu_packed_bytes(const struct session_options *options, const char *path)
+uint64_t gpu_packed_bytes(const char *path, uint64_t least)
 {
-    const bool asked = options->device == DEVICE_GPU || faults_call_gpu();
     struct stat status;
     bool packed;
     int fd;
 
-    if (!operand_status(path, &status) || S_ISDIR(status.st_mode))
-        return 0;
-    if (!S_ISREG(status.st_mode))
-        return asked ? PIPE_BYTES : 0;
-    if ((uint64_t)status.st_size < (asked ? LOOKED_AT_LEAST : GPU_INPUT_MIN))
+    if (!operand_status(path, &status) || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size < least)
         return 0;
     if (strcmp(path, "-") == 0) {
         packed = begins_packed(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR));
@@ -91,14 +86,19 @@ void gpu_init(struct gpu *g, const struct engine_needs *needs)
 void gpu_choose(struct gpu *g, const struct session_options *options, char *const *paths, int count)
 {
     const struct engine *cuda = engine_get(ENGINE_CUDA);
+    const bool all = options->device == DEVICE_GPU || faults_call_gpu(); /* auto leaves some */
+    struct stat status;
 
     if (!cuda->choose)
         return;
     g->needs.verifies = !options->input.no_check;
     g->needs.before = PACKED_BEFORE;
     g->needs.piece = PACKED_PIECE;
-    for (int i = 0; i < count; i++)
-        g->needs.packed += gpu_packed_bytes(options, paths[i]);
+    for (int i = 0; i < count; i++) {
+        g->needs.packed += gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN);
+        g->needs.pipe = g->needs.pipe || (all && operand_status(paths[i], &status) &&
+                                          !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+    }
     (void)cuda->choose(&g->needs, g->unusable);
 }
 

@@ -33,9 +33,9 @@ struct gpu {
    a pipe, all are used that were asked for. */
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
-/* Bytes of an input that a GPU may have to unpack, as its size and its first bytes tell. Of a pipe
-   nobody knows: it is taken to have some. */
-uint64_t gpu_packed_bytes(const struct session_options *options, const char *path);
+/* The size of a file of `least` bytes or more whose first bytes are those of packed input; 0 of
+   others, and of a pipe, of which they are not looked at. */
+uint64_t gpu_packed_bytes(const char *path, uint64_t least);
 
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);

@@ -41,7 +41,7 @@
 /* Connections of a context to its GPU: streams that share one wait for each other's work, and the
    driver takes 20 ms to make each. Feeders and slicers copy one after the other whatever they have.
    Batches of packed input work side by side, and so does what verifies them: that pays from so many
-   bytes of input on. doc/tuning.md has the times. */
+   bytes of input on, and a pipe may have them. doc/tuning.md has the times. */
 #define CONNECTIONS 2
 #define CONNECTIONS_PACKED 8
 #define PACKED_LEAST ((uint64_t)1 << 30)
@@ -81,10 +81,9 @@ static const char *visible_entry(const char *visible, int number, size_t *length
 
 static int connections(const struct engine_needs *needs)
 {
-    if (needs->packed < PACKED_LEAST)
-        return CONNECTIONS;
-    return needs->verifies && needs->packed >= VERIFIED_LEAST ? CONNECTIONS_VERIFIED
-                                                              : CONNECTIONS_PACKED;
+    if (needs->verifies && needs->packed >= VERIFIED_LEAST)
+        return CONNECTIONS_VERIFIED;
+    return needs->pipe || needs->packed >= PACKED_LEAST ? CONNECTIONS_PACKED : CONNECTIONS;
 }
 
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
