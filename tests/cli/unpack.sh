@@ -276,6 +276,12 @@ for GPUREDUCE in $programs; do
             'victim: ends at byte 3000: it became shorter while it was read'
     done
 
+    # What copying takes is not what it waits for: a batch that is not full has been copied meanwhile.
+    shell "{ i=0; while [ \$i -lt 30 ]; do dd bs=16384 count=1 2>/dev/null; sleep 0.01; i=\$((i + 1)); done
+        cat; } <x | '$GPUREDUCE' -v -D gpu $raw -o sum -"
+    ok "$label, a slow writer does not keep the link busy" \
+        awk '$1 == "copy" && $2 >= 0 { busy = $5 } END { exit !(busy != "" && busy < 10) }' err
+
     # auto, where the program can be told to use the GPU whatever the work is; and every call of CUDA
     # fails once, alone and with all that follow it. The CPU then does the work, but for -D gpu.
     expected=$("$GPUREDUCE" -q -D cpu "$ops" x)
