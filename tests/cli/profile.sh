@@ -86,7 +86,7 @@ absent() { # NAME TEXT
 run -v three.f32
 absent 'a small file' 'too little work'
 run -v data/zstd/frames.f32.zst
-absent 'a compressed file' 'the input is compressed'
+absent 'a small compressed file' 'too little work'
 shell 'cat three.f32 | gpureduce -v'
 absent 'a pipe' 'the input comes in order'
 # Twice, that the rate be known when the second one is begun.
