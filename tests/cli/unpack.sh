@@ -279,6 +279,7 @@ for GPUREDUCE in $programs; do
     # What copying takes is not what it waits for: a batch that is not full has been copied meanwhile.
     shell "{ i=0; while [ \$i -lt 30 ]; do dd bs=16384 count=1 2>/dev/null; sleep 0.01; i=\$((i + 1)); done
         cat; } <x | '$GPUREDUCE' -v -D gpu $raw -o sum -"
+    # shellcheck disable=SC2016 # for awk
     ok "$label, a slow writer does not keep the link busy" \
         awk '$1 == "copy" && $2 >= 0 { busy = $5 } END { exit !(busy != "" && busy < 10) }' err
 
