@@ -60,16 +60,13 @@ void zstd_device_close(struct zstd_device *d);
 void zstd_device_restart(struct zstd_device *d, uint64_t position);
 
 /* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
-   dropped: so the new one begins with it. They stay as they are until zstd_device_copied says so.
-   `rest`: bytes of the input up to where a batch is to end, these among them: up to there all are
-   made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned
-   to 16 as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind
-   them that can be read. Returns the range's number. */
-uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
-                          uint64_t rest, uint64_t origin, const unsigned char *on_device);
-
-/* Whether ranges up to number `range` can be overwritten; with `wait`, waits for that. */
-bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait);
+   dropped: so the new one begins with it. They stay as they are until zstd_device_passed is behind
+   them. `rest`: bytes of the input up to where a batch is to end, these among them: up to there all
+   are made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned to 16
+   as `bytes` are, with ZSTD_SOURCE_BEFORE bytes before them and ZSTD_SOURCE_BEHIND behind them that
+   can be read. */
+void zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size, uint64_t rest,
+                      uint64_t origin, const unsigned char *on_device);
 
 /* Has what is given next begin at a multiple of ZSTD_DEVICE_ALIGNMENT of the output: up to so many
    bytes before it stand for nothing. It begins with a frame. */

@@ -182,11 +182,6 @@ static bool make_streams(struct zstd_device *d)
         !make_stream(d, &d->copy_stream, least) ||
         !make_stream(d, &d->resolve_stream, greatest)) /* all else waits for it */
         return false;
-    for (unsigned i = 0; i < RANGES; i++)
-        if (!zstd_device_check(
-                d, cudaEventCreateWithFlags(&d->range_copied[i], cudaEventDisableTiming),
-                "creating an event"))
-            return false;
     for (unsigned i = 0; i < COPIES; i++)
         if (!make_event(d, &d->copies[i].begun) || !make_event(d, &d->copies[i].done))
             return false;
@@ -269,9 +264,6 @@ void zstd_device_close(struct zstd_device *d)
     for (unsigned i = 0; i < ZSTD_KEPT_MAX; i++)
         if (d->kept[i].released)
             (void)cudaEventDestroy(d->kept[i].released);
-    for (unsigned i = 0; i < RANGES; i++)
-        if (d->range_copied[i])
-            (void)cudaEventDestroy(d->range_copied[i]);
     for (unsigned i = 0; i < COPIES; i++) {
         if (d->copies[i].begun)
             (void)cudaEventDestroy(d->copies[i].begun);

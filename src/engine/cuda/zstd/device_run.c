@@ -60,42 +60,20 @@ void zstd_device_restart(struct zstd_device *d, uint64_t position)
  * Feeding: the first stage.
  */
 
-uint64_t zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size,
-                          uint64_t rest, uint64_t origin, const unsigned char *on_device)
+void zstd_device_give(struct zstd_device *d, const unsigned char *bytes, size_t size, uint64_t rest,
+                      uint64_t origin, const unsigned char *on_device)
 {
-    /* Marks the end of the copies of the range before. */
-    if (d->range > 0)
-        record(d, d->range_copied[d->range % RANGES], d->copy_stream);
-    d->range++;
     d->bytes = bytes;
     d->size = size;
     d->rest = rest;
     d->at = 0;
     d->origin = origin;
     d->on_device = on_device;
-    return d->range;
 }
 
 void zstd_device_align(struct zstd_device *d)
 {
     d->align = true;
-}
-
-bool zstd_device_copied(struct zstd_device *d, uint64_t range, bool wait)
-{
-    cudaError_t error;
-
-    if (range >= d->range) { /* it is the one that is being taken from */
-        if (d->at < d->size)
-            return false;
-        error = wait ? cudaStreamSynchronize(d->copy_stream) : cudaStreamQuery(d->copy_stream);
-    } else {
-        if (range + RANGES <= d->range) /* its event is another's by now; this one's is later */
-            range = d->range - RANGES + 1;
-        error = wait ? cudaEventSynchronize(d->range_copied[range % RANGES])
-                     : cudaEventQuery(d->range_copied[range % RANGES]);
-    }
-    return error != cudaErrorNotReady && check(d, error, "copying compressed bytes");
 }
 
 size_t zstd_device_left(const struct zstd_device *d)

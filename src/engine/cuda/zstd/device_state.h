@@ -12,9 +12,6 @@
 /* Output that stays in front of the oldest batch, whatever the windows. */
 #define KEPT ((uint64_t)4096)
 
-/* Ranges whose copies may be under way. */
-#define RANGES 16
-
 /* A host array and its copy on the device. */
 struct mirrored {
     void *host, *device;
@@ -92,9 +89,7 @@ struct zstd_device {
     struct copy copies[COPIES];
     uint64_t copies_begun, copies_ended; /* their numbers go on */
     uint64_t passed;                     /* see zstd_device_passed */
-    uint64_t range;                      /* its number */
-    cudaEvent_t range_copied[RANGES];
-    uint64_t ratio_in, ratio_out; /* bytes of batches of late */
+    uint64_t ratio_in, ratio_out;        /* bytes of batches of late */
     bool failed;
     char error[ENGINE_REASON_MAX];
 };

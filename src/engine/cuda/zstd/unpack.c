@@ -299,8 +299,8 @@ static enum engine_unpack_status step(struct engine_unpacker *u, const struct en
     if (!input->full && !idle && input->size < u->copy_least)
         return UNPACK_IDLE;
     if (input->size > zstd_device_left(u->decoder))
-        (void)zstd_device_give(u->decoder, input->bytes, input->size, input->rest,
-                               zstd_device_next(u->decoder), NULL);
+        zstd_device_give(u->decoder, input->bytes, input->size, input->rest,
+                         zstd_device_next(u->decoder), NULL);
     switch (zstd_device_step(u->decoder, more_of(u, input, idle))) {
     case ZSTD_STEP_FED:
         return UNPACK_AGAIN;
