@@ -56,14 +56,17 @@ static bool begins_packed(int fd, off_t offset)
            zstd_recognise(bytes, sizeof bytes);
 }
 
-uint64_t gpu_packed_bytes(const char *path, uint64_t least)
+uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe)
 {
     struct stat status;
     bool packed;
     int fd;
 
-    if (!operand_status(path, &status) || !S_ISREG(status.st_mode) ||
-        (uint64_t)status.st_size < least)
+    *pipe = false;
+    if (!operand_status(path, &status))
+        return 0;
+    *pipe = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < least)
         return 0;
     if (strcmp(path, "-") == 0) {
         packed = begins_packed(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR));
@@ -87,7 +90,7 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
 {
     const struct engine *cuda = engine_get(ENGINE_CUDA);
     const bool all = options->device == DEVICE_GPU || faults_call_gpu(); /* auto leaves some */
-    struct stat status;
+    bool pipe;
 
     if (!cuda->choose)
         return;
@@ -95,9 +98,8 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
     g->needs.before = PACKED_BEFORE;
     g->needs.piece = PACKED_PIECE;
     for (int i = 0; i < count; i++) {
-        g->needs.packed += gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN);
-        g->needs.pipe = g->needs.pipe || (all && operand_status(paths[i], &status) &&
-                                          !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+        g->needs.packed += gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);
+        g->needs.pipe = g->needs.pipe || (all && pipe);
     }
     (void)cuda->choose(&g->needs, g->unusable);
 }

@@ -34,8 +34,8 @@ struct gpu {
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
 /* The size of a file of `least` bytes or more whose first bytes are those of packed input; 0 of
-   others, and of a pipe, of which they are not looked at. */
-uint64_t gpu_packed_bytes(const char *path, uint64_t least);
+   others. *pipe: it is neither a file nor a directory; its bytes are not looked at. */
+uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe);
 
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);

@@ -197,11 +197,13 @@ const char *gpu_policy_share_begins(const struct unpack_observation *o)
                : NULL;
 }
 
+static const char *const too_little = "too little work";
+
 /* Why the GPU would not help, as far as the run shows; NULL when it might. */
 static const char *hindrance(const struct gpu_observation *o)
 {
     return o->no_kernels            ? "it has no kernels for these operations"
-           : o->compressed          ? "the input is compressed"
+           : o->compressed          ? (o->small ? too_little : "the input is compressed")
            : o->in_order            ? "the input comes in order"
            : o->useless             ? "the GPU made earlier work no faster"
            : o->waits_for_storage   ? "the cores wait for storage"
@@ -262,5 +264,5 @@ const char *gpu_policy_skipped(const struct gpu_observation *o, const char *reas
         return reason;
     if (why)
         return why;
-    return o->gpu == GPU_UNUSED ? "too little work" : "too little work was left when it was ready";
+    return o->gpu == GPU_UNUSED ? too_little : "too little work was left when it was ready";
 }

@@ -39,6 +39,7 @@ enum feeders_state {
 /* Rates are in bytes a nanosecond, times in nanoseconds. */
 struct gpu_observation {
     bool compressed; /* the input is */
+    bool small;      /* it has fewer bytes than GPU_INPUT_MIN */
     bool no_kernels; /* the GPU has none for what is wanted */
     bool in_order;   /* it comes in order: workers do not claim parts of it */
     enum gpu_state gpu;

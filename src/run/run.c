@@ -266,6 +266,7 @@ static void observe(struct run *run, uint64_t now)
     o->no_kernels = run->arrays || run->info->scattered ||
                     !engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants);
     o->compressed = run->info->compressed;
+    o->small = run->info->input_bytes < GPU_INPUT_MIN;
     o->in_order = !run->info->parallel;
     o->gpu = gpu_state(run->gpu);
     o->feeders = run->feeders_state;

@@ -202,8 +202,6 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
         return;
     gpu_reason(run->gpu, reason);
     why = gpu_policy_skipped(&run->observed, reason);
-    if (run->info->compressed && run->info->input_bytes < GPU_INPUT_MIN)
-        why = "too little work";
     if (run->arrays)
         why = "it takes no part in files of several arrays";
     if (run->unpack_skipped) /* asked, of a compressed file */

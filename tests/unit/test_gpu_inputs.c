@@ -38,11 +38,13 @@ static void make(const char *name, const char *begin, size_t length, off_t size)
     }
 }
 
+static bool pipe_found; /* by the last call */
+
 static uint64_t bytes_of(const char *name)
 {
     char path[PATH_MAX_HERE];
 
-    return gpu_packed_bytes(path_of(path, name), LEAST);
+    return gpu_packed_bytes(path_of(path, name), LEAST, &pipe_found);
 }
 
 /* The same of standard input, which is a file at an offset. */
@@ -54,7 +56,7 @@ static uint64_t bytes_of_standard_input(const char *name, off_t offset)
     if (fd < 0 || dup2(fd, STDIN_FILENO) < 0 || lseek(STDIN_FILENO, offset, SEEK_SET) != offset)
         return UINT64_MAX;
     close(fd);
-    return gpu_packed_bytes("-", LEAST);
+    return gpu_packed_bytes("-", LEAST, &pipe_found);
 }
 
 int main(void)
@@ -83,7 +85,9 @@ int main(void)
     tap_ok(bytes_of("empty") == 0, "nor does an empty one");
     tap_ok(bytes_of("missing") == 0, "nor does one that is not there");
     tap_ok(bytes_of(".") == 0, "a directory holds none");
+    tap_ok(!pipe_found, "nor is it a pipe");
     tap_ok(bytes_of("pipe") == 0, "a pipe is not looked at");
+    tap_ok(pipe_found, "which is one");
     tap_ok(bytes_of_standard_input("frame", 0) == (uint64_t)size, "standard input, a frame");
     tap_ok(lseek(STDIN_FILENO, 0, SEEK_CUR) == 0, "which still stands where it did");
     tap_ok(bytes_of_standard_input("frame", 4) == 0, "standard input behind the magic number");
