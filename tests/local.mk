@@ -115,6 +115,7 @@ tests_unit_test_zstd_driver_SOURCES = \
 	tests/unit/test_zstd_device.c \
 	tests/lib/cuda_runtime_emulated.c tests/lib/cuda_runtime_emulated.h \
 	src/engine/cuda/check.c \
+	src/engine/cuda/pinned.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c
 tests_unit_test_zstd_driver_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) -DTEST_EMULATED
@@ -155,7 +156,7 @@ tests_gpureduce_emulated_SOURCES = \
 	src/source/packed_share.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' \
-	-DZSTD_BATCH_DENSE='((size_t)192 << 10)' -DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
+	-DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_COPY_LEAST='((size_t)24 << 10)' -DCOPIES=4U \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_CORE_PART='((uint64_t)1 << 10)' -DPACKED_WORKERS=2U \

@@ -45,9 +45,8 @@ struct engine_needs {
     unsigned device_count;
     unsigned workers;     /* how many will be opened at a time, roughly */
     size_t chunk_size;    /* bytes of their buffers; 0 for the engine's chunk_bytes */
-    uint64_t packed;      /* bytes of packed input to come */
+    uint64_t packed;      /* bytes of packed input to come, or what they state to hold */
     bool pipe;            /* some may come from a pipe, of which nobody knows */
-    bool verifies;        /* checksums of packed input are to be verified */
     size_t before, piece; /* as in struct engine_unpack_setup */
 };
 

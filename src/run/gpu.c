@@ -47,19 +47,26 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
    difference whether they are packed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
 
-/* Whether what an open file holds from here on begins as packed input does. */
-static bool begins_packed(int fd, off_t offset)
+/* How many bytes an open file of `size` bytes has to unpack from this offset on, or to make of
+   them, if its first frame says so; 0 where it does not begin as packed input does. */
+static uint64_t packed_bytes_from(int fd, off_t offset, uint64_t size)
 {
-    unsigned char bytes[4];
+    unsigned char bytes[ZSTD_HEADER_MAX];
+    const ssize_t got = offset < 0 ? -1 : pread(fd, bytes, sizeof bytes, offset);
+    struct zstd_frame frame;
 
-    return offset >= 0 && pread(fd, bytes, sizeof bytes, offset) == (ssize_t)sizeof bytes &&
-           zstd_recognise(bytes, sizeof bytes);
+    if (got < 4 || !zstd_recognise(bytes, (size_t)got))
+        return 0;
+    if (zstd_read_header(bytes, (size_t)got, 0, &frame) && frame.content != SOURCE_UNKNOWN &&
+        frame.content > size)
+        return frame.content;
+    return size;
 }
 
 uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe)
 {
     struct stat status;
-    bool packed;
+    uint64_t packed = 0;
     int fd;
 
     *pipe = false;
@@ -69,14 +76,16 @@ uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe)
     if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < least)
         return 0;
     if (strcmp(path, "-") == 0) {
-        packed = begins_packed(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR));
+        packed = packed_bytes_from(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR),
+                                   (uint64_t)status.st_size);
     } else {
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        packed = fd >= 0 && begins_packed(fd, 0);
-        if (fd >= 0)
+        if (fd >= 0) {
+            packed = packed_bytes_from(fd, 0, (uint64_t)status.st_size);
             close(fd);
+        }
     }
-    return packed ? (uint64_t)status.st_size : 0;
+    return packed;
 }
 
 void gpu_init(struct gpu *g, const struct engine_needs *needs)
@@ -94,7 +103,6 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
 
     if (!cuda->choose)
         return;
-    g->needs.verifies = !options->input.no_check;
     g->needs.before = PACKED_BEFORE;
     g->needs.piece = PACKED_PIECE;
     for (int i = 0; i < count; i++) {

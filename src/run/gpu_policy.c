@@ -64,15 +64,15 @@
 #define CORE_HASHES_BEHIND_LINK 7.8
 
 /* To get the decoder its memory, and its context ready when nothing else can be done meanwhile:
-   0.24 to 0.31 in all; and 0.12 at the end of the process, to give it all back. */
-#define DECODER_START_UP (SECOND * 30 / 100)
-#define DECODER_END (SECOND * 12 / 100)
+   0.22 to 0.26 in all; and 0.11 at the end of the process, to give it all back. */
+#define DECODER_START_UP (SECOND * 26 / 100)
+#define DECODER_END (SECOND * 11 / 100)
 
 /* The same beside cores that all decode, which takes more than twice as long. */
 #define SHARE_START_UP (SECOND * 80 / 100)
 
 /* The part of DECODER_START_UP that is left when the context is there. */
-#define DECODER_MEMORY (DECODER_START_UP / 4)
+#define DECODER_MEMORY (DECODER_START_UP / 8)
 
 /* Cores that feed the GPU, and decode nothing meanwhile: as PACKED_WORKERS in run.c. And what each
    of them copies into pinned memory. */

@@ -232,7 +232,7 @@ fails_amid() {
 }
 
 # The files are shared indeed: each of the GPUs does what can fail.
-fails_amid 'the work' even 350 400 450 500 550 600
+fails_amid 'the work' even 170 200 230 260 300 350
 expected=$("$GPUREDUCE" -q -D cpu --format=raw+zstd "$ops" even)
 for call in 1 5 10 15 20 30 40 60 80 100 130 160 200 250 300; do
     gpu_has_turn || continue
@@ -457,7 +457,7 @@ cat damaged silent >amid
 both 'a wrong checksum among such frames' amid
 
 # A GPU that fails in the middle of it.
-fails_amid 'such frames' silent 350 450 550
+fails_amid 'such frames' silent 170 200 250
 
 # auto: cores and a GPU share a file of many frames. Here the GPU comes when a core has had the first
 # part; or first, so that cores are late; or last, when nothing is left. One that waits for ever

@@ -62,7 +62,11 @@ static uint64_t bytes_of_standard_input(const char *name, off_t offset)
 int main(void)
 {
     static const char frame[] = "\x28\xb5\x2f\xfd", skippable[] = "\x50\x2a\x4d\x18";
-    static const char *const names[] = {"frame", "skippable", "raw", "short", "empty", "pipe"};
+    /* One segment, whose size has eight bytes, or a window and no size. */
+    static const char states[] = "\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x00\x02\x00\x00\x00",
+                      unstated[] = "\x28\xb5\x2f\xfd\x00\x58";
+    static const char *const names[] = {"frame", "states", "little", "unstated", "skippable",
+                                        "raw",   "short",  "empty",  "pipe"};
     const off_t size = (off_t)LEAST;
     char path[PATH_MAX_HERE];
 
@@ -71,6 +75,9 @@ int main(void)
         return 1;
     }
     make("frame", frame, 4, size);
+    make("states", states, sizeof states - 1, size);
+    make("little", "\x28\xb5\x2f\xfd\x20\x05", 6, size);
+    make("unstated", unstated, sizeof unstated - 1, size);
     make("skippable", skippable, 4, size + 1);
     make("raw", "\x28\xb5\x2f\xfc", 4, size);
     make("short", frame, 4, 1000);
@@ -79,6 +86,9 @@ int main(void)
         return 1;
 
     tap_ok(bytes_of("frame") == (uint64_t)size, "a file that begins with a frame");
+    tap_ok(bytes_of("states") == (uint64_t)2 << 32, "one whose first frame states what it holds");
+    tap_ok(bytes_of("little") == (uint64_t)size, "one whose first frame states little");
+    tap_ok(bytes_of("unstated") == (uint64_t)size, "one whose first frame states nothing");
     tap_ok(bytes_of("skippable") == (uint64_t)size + 1, "one that begins with a skippable frame");
     tap_ok(bytes_of("raw") == 0, "one whose first bytes are not a frame's");
     tap_ok(bytes_of("short") == 0, "a small one does not matter");

@@ -444,8 +444,8 @@ static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned lo
     zstd_device_close(d);
 }
 
-/* The same in a ring as small as can be, or with output kept beside it, where batches are read and
-   released as late as there is room for. */
+/* The same in a ring as small as can be, or with output kept beside it and batches that end where
+   they have so much input; batches are read and released as late as there is room for. */
 static void check_late(unsigned char *pinned, cudaStream_t stream, uint64_t seed)
 {
     static const unsigned kinds[] = {5, 8};
@@ -458,6 +458,7 @@ static void check_late(unsigned char *pinned, cudaStream_t stream, uint64_t seed
         struct zstd_device_options options = {.memory = keep > 0 ? (size_t)2 << 30 : BATCH,
                                               .window = (uint64_t)128 << 10,
                                               .batch = BATCH,
+                                              .input = keep > 0 ? BATCH / 8 : 0,
                                               .keep = keep};
         unsigned char *plain = need(malloc(LONG)), *compressed;
         struct late late = {.waits = 0};

@@ -43,10 +43,10 @@
    Batches of packed input work side by side, and so does what verifies them: that pays from so many
    bytes of input on, and a pipe may have them. doc/tuning.md has the times. */
 #define CONNECTIONS 2
-#define CONNECTIONS_PACKED 8
-#define PACKED_LEAST ((uint64_t)1 << 30)
-#define CONNECTIONS_VERIFIED 12
-#define VERIFIED_LEAST ((uint64_t)3 << 30)
+#define CONNECTIONS_PACKED 4
+#define PACKED_LEAST ((uint64_t)128 << 20)
+#define CONNECTIONS_LARGE 6
+#define LARGE_LEAST ((uint64_t)2 << 30)
 
 struct engine_state {
     struct feeder_device devices[ENGINE_DEVICES_MAX];
@@ -81,8 +81,8 @@ static const char *visible_entry(const char *visible, int number, size_t *length
 
 static int connections(const struct engine_needs *needs)
 {
-    if (needs->verifies && needs->packed >= VERIFIED_LEAST)
-        return CONNECTIONS_VERIFIED;
+    if (needs->packed >= LARGE_LEAST)
+        return CONNECTIONS_LARGE;
     return needs->pipe || needs->packed >= PACKED_LEAST ? CONNECTIONS_PACKED : CONNECTIONS;
 }
 

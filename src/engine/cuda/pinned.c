@@ -62,7 +62,7 @@ static unsigned char *take_piece(struct pinned_arena *arena, size_t size)
 {
     unsigned char *memory = NULL;
 
-    if (!arena->registered || arena->piece_size != size)
+    if (!arena || !arena->registered || arena->piece_size != size)
         return NULL;
     pthread_mutex_lock(&arena->mutex);
     for (unsigned i = 0; i < arena->pieces && !memory; i++) {

@@ -43,8 +43,9 @@ struct pinned_piece {
     bool registered; /* it is the piece's own, and the runtime knows it */
 };
 
-/* Pinned memory of `size` bytes, aligned to pages: from the arena if it has pieces of this size
-   left, else of its own. False with a reason when there is none; then, too, it has to be closed. */
+/* Pinned memory of `size` bytes, aligned to pages: from the arena if there is one and it has pieces
+   of this size left, else of its own. False with a reason when there is none; then, too, it has to
+   be closed. */
 bool pinned_piece_open(struct pinned_piece *piece, struct pinned_arena *arena, size_t size,
                        char reason[ENGINE_REASON_MAX]);
 

@@ -17,8 +17,8 @@
  * Frames and blocks are checked as plan.h and the kernels do. What they refuse, and windows larger
  * than asked for at the opening, is for libzstd to judge: nothing behind it is decoded.
  *
- * CUDA_DEVICE_MAX_CONNECTIONS should be 8 or more in the environment before the context is made, so
- * that batches do not wait for each other. A decoder belongs to one thread; its device is current.
+ * Batches that share one of the context's connections wait for each other; engine.c chooses how
+ * many there are. A decoder belongs to one thread; its device is current.
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_DEVICE_H
 #define GPUREDUCE_CUDA_ZSTD_DEVICE_H
@@ -37,7 +37,7 @@ struct zstd_device_options {
     size_t memory;   /* device memory to take, bytes; a little more is taken */
     uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
     size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
-    bool dense;      /* the input decodes to ZSTD_RATIO_DENSE times as many bytes, or more */
+    size_t input;    /* bytes that a batch takes of it at most, about; 0: as many as of output */
     unsigned keep;   /* batches that are left and not released, at most, where there is memory */
     bool timed;      /* the times of batches are wanted */
     /* Told of copies of compressed bytes that have ended; NULL, or times are wanted. */

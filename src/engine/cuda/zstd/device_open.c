@@ -63,6 +63,7 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
 {
     struct zstd_plan_limits *l = &d->limits;
     const uint32_t bytes = (uint32_t)batch;
+    const size_t most = d->options.input;
     const uint32_t block = (uint32_t)ZSTD_BLOCK_CONTENT_MAX;
 
     d->slot_count = slots;
@@ -70,11 +71,14 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
     l->window = d->options.window;
     l->expected = bytes;
     l->slice = bytes + bytes / 8 + 2 * block;
-    l->source = (uint32_t)align_up(bytes + 2 * block, 4096);
+    l->source =
+        (uint32_t)align_up((most > 0 && most < batch ? most : batch) + 2 * (size_t)block, 4096);
     l->pool = (uint32_t)align_up(bytes / 2 * 5 + ZSTD_POOL_LEAST, 4096);
-    l->blocks = bytes / 2048 + 16;
-    l->codes = bytes / 8192 + 16;
-    l->tables = bytes / 4096 + 16;
+    /* A block of 128 KiB has a code and three tables at most; these are for blocks of 8 KiB, or for
+       those of 24 that have all of them. */
+    l->blocks = bytes / 8192 + 16;
+    l->codes = bytes / 16384 + 16;
+    l->tables = bytes / 8192 + 16;
     /* The ring holds any batch: also one of blocks that hold much more than those before. */
     l->output = (uint64_t)(slots + 1 + keep) * l->slice;
     d->ring_size = align_up(l->window + KEPT + l->output, 4096);
@@ -93,9 +97,8 @@ static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsign
    is left of it keeps output. */
 static bool choose_sizes(struct zstd_device *d)
 {
-    const size_t usual = d->options.dense ? ZSTD_BATCH_DENSE : ZSTD_BATCH;
-    size_t batch = d->options.batch > 0 ? d->options.batch : usual;
-    unsigned slots = d->options.dense ? ZSTD_SLOTS_DENSE : ZSTD_SLOTS, keep = d->options.keep;
+    size_t batch = d->options.batch > 0 ? d->options.batch : ZSTD_BATCH;
+    unsigned slots = ZSTD_SLOTS, keep = d->options.keep;
 
     while (d->options.batch == 0 && batch > ZSTD_BATCH_LEAST &&
            needed(d, batch, slots, 0) > d->options.memory)
@@ -126,12 +129,10 @@ static bool get_memory(struct zstd_device *d)
 
     cut_all(d, &device, &host);
     if (!zstd_device_check(d, cudaMalloc((void **)&d->memory, device.size), "device memory") ||
-        !zstd_device_check(d,
-                           cudaHostAlloc((void **)&d->host_memory, host.size, cudaHostAllocDefault),
-                           "pinned memory"))
+        !pinned_piece_open(&d->host_memory, NULL, host.size, d->error))
         return false;
     device = (struct cutter){d->memory, 0};
-    host = (struct cutter){d->host_memory, 0};
+    host = (struct cutter){d->host_memory.memory, 0};
     cut_all(d, &device, &host);
     for (unsigned i = 0; i < d->slot_count; i++) {
         struct slot *s = &d->slots[i];
@@ -163,13 +164,13 @@ static bool make_stream(struct zstd_device *d, cudaStream_t *stream, int priorit
                              "creating a stream");
 }
 
-#define SLOT_EVENTS 10
+#define SLOT_EVENTS 9
 static void slot_events(struct slot *s, cudaEvent_t *events[SLOT_EVENTS])
 {
     cudaEvent_t *const all[SLOT_EVENTS] = {
-        &s->copied,        &s->literals_done, &s->sequences_done, &s->executed,
-        &s->done,          &s->copy_begun,    &s->literals_begun, &s->sequences_begun,
-        &s->execute_begun, &s->resolve_begun};
+        &s->copied,       &s->sequences_done, &s->executed,        &s->done,
+        &s->copy_begun,   &s->literals_begun, &s->sequences_begun, &s->execute_begun,
+        &s->resolve_begun};
 
     memcpy(events, all, sizeof all);
 }
@@ -199,8 +200,7 @@ static bool make_streams(struct zstd_device *d)
         for (unsigned k = 0; k < SLOT_EVENTS; k++)
             if (!make_event(d, events[k]))
                 return false;
-        if (!make_stream(d, &s->literals_stream, least) ||
-            !make_stream(d, &s->sequences_stream, least))
+        if (!make_stream(d, &s->stream, least))
             return false;
     }
     return true;
@@ -252,10 +252,8 @@ void zstd_device_close(struct zstd_device *d)
         for (unsigned k = 0; k < SLOT_EVENTS; k++)
             if (*events[k])
                 (void)cudaEventDestroy(*events[k]);
-        if (s->literals_stream)
-            (void)cudaStreamDestroy(s->literals_stream);
-        if (s->sequences_stream)
-            (void)cudaStreamDestroy(s->sequences_stream);
+        if (s->stream)
+            (void)cudaStreamDestroy(s->stream);
         free(s->plan.arrays.blocks);
     }
     for (unsigned i = 0; i < d->symbols_count; i++)
@@ -276,7 +274,6 @@ void zstd_device_close(struct zstd_device *d)
         (void)cudaStreamDestroy(d->resolve_stream);
     if (d->memory)
         (void)cudaFree(d->memory);
-    if (d->host_memory)
-        (void)cudaFreeHost(d->host_memory);
+    pinned_piece_close(&d->host_memory, NULL);
     free(d);
 }

@@ -197,29 +197,25 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
     const struct zstd_device_batch batch = device_batch(s);
     const struct zstd_plan *p = &s->plan;
 
-    return await(d, s->literals_stream, s->copied) &&
-           mark(d, s->literals_begun, s->literals_stream) &&
+    return await(d, s->stream, s->copied) && mark(d, s->literals_begun, s->stream) &&
            check(d,
                  zstd_launch_literals(&batch, s->literals_jobs.device, p->literals_jobs,
-                                      s->codes.device, s->literals_stream),
+                                      s->codes.device, s->stream),
                  "starting a kernel") &&
-           check(d,
-                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t),
-                                  s->literals_stream),
-                 "starting a kernel") &&
-           record(d, s->literals_done, s->literals_stream) &&
-           await(d, s->sequences_stream, s->copied) &&
-           mark(d, s->sequences_begun, s->sequences_stream) &&
+           mark(d, s->sequences_begun, s->stream) &&
            check(d,
                  zstd_launch_sequences(&batch, s->sequences_jobs.device, p->sequences_jobs,
-                                       s->tables.device, s->results.device, s->sequences_stream),
+                                       s->tables.device, s->results.device, s->stream),
+                 "starting a kernel") &&
+           check(d,
+                 zstd_launch_move(s->refused.host, s->refused.device, sizeof(uint32_t), s->stream),
                  "starting a kernel") &&
            check(d,
                  zstd_launch_move(s->results.host, s->results.device,
                                   p->sequences_jobs * sizeof(struct zstd_sequences_result),
-                                  s->sequences_stream),
+                                  s->stream),
                  "starting a kernel") &&
-           record(d, s->sequences_done, s->sequences_stream);
+           record(d, s->sequences_done, s->stream);
 }
 
 /* Bytes of output that the next batch should have: of as many equal ones as the rest makes. */
@@ -346,20 +342,19 @@ static bool queue_slice(struct zstd_device *d, struct slot *s, const struct zstd
     struct symbols *symbols;
 
     if (!slice->sequences)
-        return check(d,
-                     zstd_launch_copy(&batch, blocks, slice->blocks, slice->largest, &to,
-                                      s->literals_stream),
-                     "starting a kernel") &&
-               record(d, s->executed, s->literals_stream) &&
-               await(d, d->resolve_stream, s->executed);
+        return check(
+                   d,
+                   zstd_launch_copy(&batch, blocks, slice->blocks, slice->largest, &to, s->stream),
+                   "starting a kernel") &&
+               record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed);
     symbols = &d->symbols[d->slices % d->symbols_count];
-    if (d->slices++ >= d->symbols_count && !await(d, s->literals_stream, symbols->free))
+    if (d->slices++ >= d->symbols_count && !await(d, s->stream, symbols->free))
         return false;
-    return check(d,
-                 zstd_launch_execute(&batch, blocks, units, slice->units, symbols->memory,
-                                     s->literals_stream),
-                 "starting a kernel") &&
-           record(d, s->executed, s->literals_stream) && await(d, d->resolve_stream, s->executed) &&
+    return check(
+               d,
+               zstd_launch_execute(&batch, blocks, units, slice->units, symbols->memory, s->stream),
+               "starting a kernel") &&
+           record(d, s->executed, s->stream) && await(d, d->resolve_stream, s->executed) &&
            mark(d, s->resolve_begun, d->resolve_stream) &&
            check(d, zstd_launch_resolve(&to, symbols->memory, slice->wave, d->resolve_stream),
                  "starting a kernel") &&
@@ -376,8 +371,8 @@ static bool await_released(struct zstd_device *d, const struct slot *to)
     for (uint64_t batch = d->overwritable; batch < d->released; batch++) {
         const struct kept *kept = kept_of(d, batch);
 
-        if (kept->awaited && (!await(d, d->resolve_stream, kept->released) ||
-                              !await(d, to->literals_stream, kept->released)))
+        if (kept->awaited &&
+            (!await(d, d->resolve_stream, kept->released) || !await(d, to->stream, kept->released)))
             return false;
     }
     return true;
@@ -388,17 +383,16 @@ static bool queue_batch(struct zstd_device *d, struct slot *s)
 {
     const struct zstd_plan *p = &s->plan;
 
-    if (!await(d, s->literals_stream, s->sequences_done) ||
-        !check(d,
+    if (!check(d,
                zstd_launch_move(s->executions.device, s->executions.host,
-                                s->placed * sizeof(struct zstd_execution), s->literals_stream),
+                                s->placed * sizeof(struct zstd_execution), s->stream),
                "starting a kernel") ||
         !check(d,
                zstd_launch_move(s->units.device, s->units.host, p->unit_numbers * sizeof(uint32_t),
-                                s->literals_stream),
+                                s->stream),
                "starting a kernel") ||
-        !await_released(d, s) || !mark(d, s->execute_begun, s->literals_stream) ||
-        !mark(d, s->executed, s->literals_stream) || !mark(d, s->resolve_begun, d->resolve_stream))
+        !await_released(d, s) || !mark(d, s->execute_begun, s->stream) ||
+        !mark(d, s->executed, s->stream) || !mark(d, s->resolve_begun, d->resolve_stream))
         return false;
     for (uint32_t i = 0; i < p->slice_count; i++)
         if (!queue_slice(d, s, &p->slices[i]))
@@ -426,11 +420,9 @@ static void note_ratio(struct zstd_device *d, const struct slot *s)
 /* Finds out how large a batch is, if its first stage is done. Returns whether it is. */
 static bool size_batch(struct zstd_device *d, struct slot *s)
 {
-    cudaError_t error = cudaEventQuery(s->literals_done);
+    cudaError_t error = cudaEventQuery(s->sequences_done);
     uint32_t refused;
 
-    if (error == cudaSuccess)
-        error = cudaEventQuery(s->sequences_done);
     if (error == cudaErrorNotReady || !check(d, error, "decoding literals and sequences"))
         return false;
     memcpy(&refused, s->refused.host, sizeof refused);
@@ -486,7 +478,7 @@ static float between(cudaEvent_t from, cudaEvent_t to)
 static void tell_times(const struct slot *s, struct zstd_device_output *output)
 {
     output->copy = between(s->copy_begun, s->copied);
-    output->literals = between(s->literals_begun, s->literals_done);
+    output->literals = between(s->literals_begun, s->sequences_begun);
     output->sequences = between(s->sequences_begun, s->sequences_done);
     output->execute = between(s->execute_begun, s->executed);
     output->resolve = between(s->resolve_begun, s->done);

@@ -6,6 +6,7 @@
 #define GPUREDUCE_CUDA_ZSTD_DEVICE_STATE_H
 
 #include "engine/cuda/check.h"
+#include "engine/cuda/pinned.h"
 #include "engine/cuda/zstd/device.h"
 #include "engine/cuda/zstd/tuning.h"
 
@@ -28,8 +29,8 @@ struct slot {
     unsigned char *source;   /* on the device, as are these */
     unsigned char *pool;
     const unsigned char *source_used; /* `source`, or the caller's */
-    cudaStream_t literals_stream, sequences_stream;
-    cudaEvent_t copied, literals_done, sequences_done, executed, done;
+    cudaStream_t stream;
+    cudaEvent_t copied, sequences_done, executed, done;
     cudaEvent_t copy_begun, literals_begun, sequences_begun, execute_begun, resolve_begun;
     bool aligned; /* it begins where zstd_device_align says */
     uint64_t position, size;
@@ -68,14 +69,15 @@ struct zstd_device {
     struct zstd_stream stream;
     struct zstd_carry carry;
     unsigned slot_count, symbols_count;
-    struct slot slots[ZSTD_SLOTS_MAX];
-    struct symbols symbols[ZSTD_SLOTS_MAX];
+    struct slot slots[ZSTD_SLOTS];
+    struct symbols symbols[ZSTD_SLOTS];
     struct kept kept[ZSTD_KEPT_MAX];
     /* Slots are used in turn, and so is kept[]: numbers of batches. Those before `overwritable` are
        known to be read no more. */
     uint64_t fed, placed, taken, left, released, overwritable;
     uint64_t slices; /* executed so far */
-    unsigned char *memory, *host_memory;
+    unsigned char *memory;
+    struct pinned_piece host_memory;
     unsigned char *ring;
     uint64_t ring_size;
     uint64_t position; /* of the next batch in the output */

@@ -47,23 +47,19 @@
 #endif
 
 /* Batches under way at a time, and bytes of their output. The sequences of a block take about 3 ms,
-   whatever the batch: so many bytes have to be under way that this does not matter. With less
-   memory batches are smaller, then fewer. Input is dense that decodes to ZSTD_RATIO_DENSE times as
-   many bytes or more: large batches of it do better. */
-#define ZSTD_SLOTS_MAX 16
-#define ZSTD_SLOTS 12
-#define ZSTD_SLOTS_DENSE 8
+   whatever the batch: so many bytes have to be under way that this does not matter. Batches that
+   are few and large need few connections, each of which takes time to make. With less memory
+   batches are smaller, then fewer. */
+#define ZSTD_SLOTS 5
 #define ZSTD_SLOTS_LEAST 3
 #ifndef ZSTD_BATCH
-#    define ZSTD_BATCH ((size_t)64 << 20)
-#    define ZSTD_BATCH_DENSE ((size_t)128 << 20)
+#    define ZSTD_BATCH ((size_t)256 << 20)
 #    define ZSTD_BATCH_LEAST ((size_t)4 << 20)
 #endif
-#define ZSTD_RATIO_DENSE 3
 
 /* Bytes of device memory that a decoder takes at most, and that it leaves, where there is so much.
    All that was measured was so with this much. */
-#define ZSTD_MEMORY_MAX ((size_t)8 << 30)
+#define ZSTD_MEMORY_MAX ((size_t)12 << 30)
 #define ZSTD_MEMORY_LEFT ((size_t)256 << 20)
 
 /* Windows up to this are expected of any frame: those of levels up to 19. Bytes. */
@@ -88,19 +84,18 @@
    more of them. A frame is hashed at 2 GB/s there, and its batch is not released before. */
 #ifndef ZSTD_HASH_MAX
 #    define ZSTD_HASH_MAX ((uint64_t)16 << 20)
-#    define ZSTD_HASH_JOBS 4096U
+#    define ZSTD_HASH_JOBS 16384U
 #endif
 
 /* Frames of 8 MiB take 4 to 8 ms, and neither slots nor their streams wait for that: of pzstd's
    frames, weights came at 43 GB/s in place of 35, and an image at 43 in place of 36. Large batches
-   whose output is kept meanwhile; batches that are hashed at a time; streams for it: with four,
-   weights came at 35. */
-#define ZSTD_KEPT 8
-#define ZSTD_HASHED 16
-#define ZSTD_HASH_STREAMS 8
+   whose output is kept meanwhile; batches that are hashed at a time; streams for it. */
+#define ZSTD_KEPT 4
+#define ZSTD_HASHED 8
+#define ZSTD_HASH_STREAMS 3
 
 /* Batches whose output is kept at all. */
-#define ZSTD_KEPT_MAX (ZSTD_SLOTS_MAX + ZSTD_HASHED)
+#define ZSTD_KEPT_MAX (ZSTD_SLOTS + ZSTD_HASHED)
 
 /* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is behind
    by a batch; many frames keep many cores busy. */

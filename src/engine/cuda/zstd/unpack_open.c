@@ -39,13 +39,6 @@ static uint64_t choose_window(const struct engine_unpack_setup *setup, size_t me
     return window < ZSTD_OFFSET_MAX ? window : ZSTD_OFFSET_MAX;
 }
 
-/* Whether the input is dense, and makes so many large batches that these are worth it. */
-static bool is_dense(const struct engine_unpack_setup *setup)
-{
-    return setup->content != UINT64_MAX && setup->content / ZSTD_RATIO_DENSE >= setup->input &&
-           setup->content >= ZSTD_SLOTS_DENSE * ZSTD_BATCH_DENSE;
-}
-
 static void note_copy(void *unpacker, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes)
 {
     struct engine_unpacker *u = unpacker;
@@ -62,7 +55,8 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
         return false;
     options.memory = memory_for_decoder(free);
     options.window = choose_window(&u->setup, options.memory);
-    options.dense = is_dense(&u->setup);
+    if (u->setup.input == UINT64_MAX)
+        options.input = ZSTD_INPUT_PIPE / ZSTD_INPUT_BATCHES;
     options.keep = u->setup.check ? ZSTD_KEPT : 0;
     u->window = options.window;
     if (u->setup.window != UINT64_MAX && u->setup.window > u->window) {
@@ -240,8 +234,7 @@ static bool drain(struct engine_unpacker *u)
 bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *setup)
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
-        setup->window_max < u->window || is_dense(setup) != is_dense(&u->setup) ||
-        input_size(setup, u->batch) > u->input.size ||
+        setup->window_max < u->window || input_size(setup, u->batch) > u->input.size ||
         !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;
