@@ -45,7 +45,7 @@ void source_name_array(char *name, const char *path, const struct container_arra
 
 void source_error(struct source *s, const char *format, ...)
 {
-    char text[512];
+    char text[SOURCE_ERROR_MAX];
     va_list arguments;
 
     if (s->muted || atomic_exchange(&s->failed, true))
@@ -54,6 +54,43 @@ void source_error(struct source *s, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     message_error(EXIT_FAILED, "%s: %s", s->name, text);
+}
+
+bool source_note_errors(struct source *s)
+{
+    s->errors = calloc(1, sizeof *s->errors);
+    if (!s->errors)
+        return false;
+    mutex_init(&s->errors->mutex);
+    atomic_init(&s->errors->offset, SOURCE_UNKNOWN);
+    return true;
+}
+
+UNCHECKED void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
+{
+    struct source_errors *e = s->errors;
+    char text[SOURCE_ERROR_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!e) {
+        source_error(s, "%s", text);
+        return;
+    }
+    mutex_lock(&e->mutex);
+    if (!s->muted && offset < atomic_load(&e->offset)) {
+        memcpy(e->text, text, sizeof text);
+        atomic_store(&e->offset, offset);
+    }
+    mutex_unlock(&e->mutex);
+}
+
+void source_print_error(struct source *s)
+{
+    if (source_error_noted(s) != SOURCE_UNKNOWN)
+        source_error(s, "%s", s->errors->text);
 }
 
 void source_became_shorter(struct source *s, uint64_t missing)
@@ -337,6 +374,9 @@ void source_close(struct source *s)
         s->ops->close(s);
     if (s->close_fd)
         close(s->fd);
+    if (s->errors)
+        mutex_destroy(&s->errors->mutex);
+    free(s->errors);
     container_close(s->container);
     free(s->picks);
     free(s->head);

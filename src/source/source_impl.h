@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "source/source.h"
+#include "sys/mutex.h"
 
 /* What a kind of source does. All but next may be NULL where there is nothing to do, or nothing
    that it could do. They mean what
@@ -78,6 +79,7 @@ struct source {
                          ends, whatever elements are wanted; otherwise 0 */
 
     bool muted; /* source_error does nothing: what it would say is found again, and better told */
+    struct source_errors *errors; /* NULL: source_error_at prints at once */
 
     /* Changed by any worker. */
     _Atomic uint64_t limit; /* elements from this index on are no longer wanted */
@@ -97,6 +99,36 @@ static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
     atomic_fetch_add_explicit(&s->input_read, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&s->read_time, time, memory_order_relaxed);
 }
+
+/* The text of an error, at most. Bytes. */
+#define SOURCE_ERROR_MAX 512
+
+/* The first error in the input of those that threads have noted. */
+struct source_errors {
+    struct mutex mutex;
+    _Atomic uint64_t offset; /* SOURCE_UNKNOWN before there is one */
+    char text[SOURCE_ERROR_MAX];
+};
+
+/* Has source_error_at note errors: several threads will look at the input, and which of them comes
+   upon one first is chance. To be called once, by a source that calls source_print_error when all
+   have ended. False without memory. */
+bool source_note_errors(struct source *s);
+
+/* As source_error, for what is wrong with the input at this offset, and with what begins there. Of
+   what is noted only the first in the input is kept; the source does not fail yet. */
+void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The offset of the first error that was noted, SOURCE_UNKNOWN while there is none. What lies
+   behind it is not needed. */
+static inline uint64_t source_error_noted(const struct source *s)
+{
+    return s->errors ? atomic_load(&s->errors->offset) : SOURCE_UNKNOWN;
+}
+
+/* Prints the error that was noted, if there is one, and makes the source fail. One thread's. */
+void source_print_error(struct source *s);
 
 static inline bool source_failed(const struct source *s)
 {

@@ -317,6 +317,41 @@ for name in sized-large unsized-large; do
         fails_like "a damaged $name, $n threads" 'x: byte 0: zstd frame is damaged: .*'
     done
 done
+# Of several faults the first in the input is told, though it is found long after others: a checksum
+# at the end of a frame that takes its time, in front of a block that is refused at once, or an end.
+head -c 8000000 larger | "$ZSTD" -q -c >late
+flip late $(($(size late) - 1))
+copy waves.zst refused
+flip refused 20
+behind=
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    behind="$behind waves.zst"
+done
+fewer='1 2 3 8 2 3 8 2 3 8'
+# shellcheck disable=SC2086 # these are several
+cat waves.zst late refused $behind >x
+through_pipe
+alike 'two damaged frames' "$fewer" 1MiB
+# shellcheck disable=SC2086
+cat waves.zst late sized-large refused $behind unsized-large late >x
+through_pipe
+alike 'damaged frames among large ones' "$fewer" 1MiB
+cat sized-large unsized-large refused late >x
+flip x $(($(size sized-large) - 1))
+through_pipe
+alike 'damaged large frames' "$fewer" 1MiB
+{
+    cat waves.zst late waves.zst
+    echo 'no frame'
+} >x
+through_pipe
+alike 'a damaged frame, and no frame behind it' "$fewer" 1MiB
+cat waves.zst late waves.zst waves.zst >x
+dd if=x bs=$(($(size x) - 5)) count=1 of=y 2>/dev/null
+mv y x
+through_pipe
+alike 'a damaged frame in a file that is cut off' "$fewer" 1MiB
+
 if [ -n "$PZSTD" ]; then
     "$PZSTD" -q -p 4 -1 -c larger >x 2>/dev/null
     through_pipe

@@ -452,9 +452,10 @@ done
     printf 'abcd'
 } >damaged
 both 'a wrong checksum of the last of such frames' damaged
-# One fault: of two, threads decide which is found first, on the CPU as well.
 cat damaged silent >amid
 both 'a wrong checksum among such frames' amid
+cat damaged silent damaged silent >amid
+both 'two wrong checksums among such frames' amid
 
 # A GPU that fails in the middle of it.
 fails_amid 'such frames' silent 170 200 250

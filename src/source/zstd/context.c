@@ -42,27 +42,27 @@ void zstd_print_refusal(struct source *s, uint64_t frame, size_t code)
         zstd_fault_print(s, &(struct zstd_fault){.kind = ZSTD_WINDOW, .frame = frame});
         break;
     case ZSTD_error_dictionary_wrong:
-        source_error(s,
-                     "byte %" PRIu64 ": zstd frame needs a dictionary; "
-                     "'zstd -dc -D DICTIONARY' decompresses it",
-                     frame);
+        source_error_at(s, frame,
+                        "byte %" PRIu64 ": zstd frame needs a dictionary; "
+                        "'zstd -dc -D DICTIONARY' decompresses it",
+                        frame);
         break;
     case ZSTD_error_prefix_unknown:
-        source_error(s, "byte %" PRIu64 ": no zstd frame begins here", frame);
+        source_error_at(s, frame, "byte %" PRIu64 ": no zstd frame begins here", frame);
         break;
     case ZSTD_error_memory_allocation:
-        source_error(s, "byte %" PRIu64 ": out of memory for a zstd frame", frame);
+        source_error_at(s, frame, "byte %" PRIu64 ": out of memory for a zstd frame", frame);
         break;
     default:
-        source_error(s, "byte %" PRIu64 ": zstd frame is damaged: %s", frame,
-                     ZSTD_getErrorName(code));
+        source_error_at(s, frame, "byte %" PRIu64 ": zstd frame is damaged: %s", frame,
+                        ZSTD_getErrorName(code));
     }
 }
 
 void zstd_print_wrong_content(struct source *s, uint64_t frame, uint64_t stated, uint64_t held)
 {
-    source_error(s,
-                 "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
-                 " bytes, but it holds %" PRIu64,
-                 frame, stated, held);
+    source_error_at(s, frame,
+                    "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
+                    " bytes, but it holds %" PRIu64,
+                    frame, stated, held);
 }

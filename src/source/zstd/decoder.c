@@ -195,8 +195,8 @@ bool zstd_decoder_fault(const struct zstd_decoder *d, const struct zstd_fault *f
 bool zstd_decoder_damaged(const struct zstd_decoder *d, const char *text)
 {
     if (!zstd_retry(d))
-        source_error(d->shared->source, "byte %" PRIu64 ": zstd frame is damaged: %s", d->frame,
-                     text);
+        source_error_at(d->shared->source, d->frame, "byte %" PRIu64 ": zstd frame is damaged: %s",
+                        d->frame, text);
     return false;
 }
 

@@ -63,37 +63,40 @@ void zstd_fault_print(struct source *s, const struct zstd_fault *fault)
     case ZSTD_READ_FAILURE:
         break;
     case ZSTD_CUT_OFF:
-        source_error(s,
-                     "ends at byte %" PRIu64 ", inside the zstd frame that begins at byte %" PRIu64,
-                     s->info.input_bytes, fault->frame);
+        source_error_at(s, fault->frame,
+                        "ends at byte %" PRIu64
+                        ", inside the zstd frame that begins at byte %" PRIu64,
+                        s->info.input_bytes, fault->frame);
         break;
     case ZSTD_NO_FRAME:
-        source_error(s, "byte %" PRIu64 ": no zstd frame begins here", fault->frame);
+        source_error_at(s, fault->frame, "byte %" PRIu64 ": no zstd frame begins here",
+                        fault->frame);
         break;
     case ZSTD_WINDOW:
-        source_error(s, "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s",
-                     fault->frame, 1 << s->window_log % 10, units[s->window_log / 10 - 1],
-                     s->window_log < SOURCE_WINDOW_LOG_MAX
-                         ? "; use --long=N for windows of up to 2^N bytes (N up to 31)"
-                         : "");
+        source_error_at(s, fault->frame,
+                        "byte %" PRIu64 ": zstd frame needs a window larger than %d %s%s",
+                        fault->frame, 1 << s->window_log % 10, units[s->window_log / 10 - 1],
+                        s->window_log < SOURCE_WINDOW_LOG_MAX
+                            ? "; use --long=N for windows of up to 2^N bytes (N up to 31)"
+                            : "");
         break;
     case ZSTD_BLOCK_TYPE:
-        source_error(s,
-                     "byte %" PRIu64
-                     ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
-                     fault->frame, fault->where);
+        source_error_at(s, fault->frame,
+                        "byte %" PRIu64
+                        ": zstd frame is damaged: a block of a reserved type at byte %" PRIu64,
+                        fault->frame, fault->where);
         break;
     case ZSTD_BLOCK_SIZE:
-        source_error(s,
-                     "byte %" PRIu64 ": zstd frame is damaged: a block at byte %" PRIu64
-                     " that is larger than the frame allows",
-                     fault->frame, fault->where);
+        source_error_at(s, fault->frame,
+                        "byte %" PRIu64 ": zstd frame is damaged: a block at byte %" PRIu64
+                        " that is larger than the frame allows",
+                        fault->frame, fault->where);
         break;
     case ZSTD_TOO_LITTLE:
-        source_error(s,
-                     "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
-                     " bytes, more than its %" PRIu64 " blocks can hold",
-                     fault->frame, fault->where, fault->count);
+        source_error_at(s, fault->frame,
+                        "byte %" PRIu64 ": zstd frame is damaged: its header states %" PRIu64
+                        " bytes, more than its %" PRIu64 " blocks can hold",
+                        fault->frame, fault->where, fault->count);
         break;
     }
 }

@@ -18,6 +18,8 @@ static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
     REQUIRES(source_role);
 static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
     REQUIRES(source_role);
+static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
+    REQUIRES(source_role);
 static bool all_done_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
 /* Gives a large frame to all workers together, where that can be. Where there are others, enough
@@ -72,7 +74,7 @@ static bool claim_next_locked(struct zstd_schedule *z, struct zstd_small *claim)
     const struct zstd_task *front = zstd_schedule_front_locked(z);
     struct zstd_task task;
 
-    if (!front)
+    if (!front || front->batch.begin >= source_error_noted(z->shared.source))
         return false;
     if (zstd_schedule_is_small(z, front)) {
         task = zstd_schedule_pop_locked(z);
@@ -105,7 +107,23 @@ static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
  * Who does what.
  */
 
-/* Whether there is nothing more to do for anybody but those who have a claim. Prints what is wrong
+/* Whether a large frame, or a task in the queue, begins before this offset: those who have claims
+   go on with them anyway. */
+static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
+{
+    const struct zstd_task *front = zstd_schedule_front_locked(z);
+
+    if (front && front->batch.begin < offset)
+        return true;
+    if (zstd_team_busy_locked(z->team) && zstd_team_decoder(z->team)->task.batch.begin < offset)
+        return true;
+    for (unsigned i = 0; z->slots_taken > 0 && i < z->slot_count; i++)
+        if (z->slots[i].state != SLOT_FREE && z->slots[i].decoder.task.batch.begin < offset)
+            return true;
+    return false;
+}
+
+/* Whether there is nothing more to do for anybody but those who have a claim. Notes what is wrong
    behind the last frame. */
 static bool all_done_locked(struct zstd_schedule *z)
 {
@@ -115,6 +133,8 @@ static bool all_done_locked(struct zstd_schedule *z)
 
     if (source_failed(s) || atomic_load(&z->shared.retry))
         return true;
+    if (source_error_noted(s) != SOURCE_UNKNOWN)
+        return !earlier_left_locked(z, source_error_noted(s));
     if (z->finder_state != FINDER_DONE || z->queue_count > 0)
         return false;
     zstd_schedule_take_finder_locked(z);
@@ -252,6 +272,11 @@ UNCHECKED struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z)
     for (unsigned i = 0; i < z->workers; i++)
         abandoned |= z->claims[i].state != ZSTD_SMALL_FREE;
     return abandoned || atomic_load(&z->shared.retry) ? NULL : &z->index;
+}
+
+bool zstd_schedule_retries(const struct zstd_schedule *z)
+{
+    return atomic_load(&z->shared.retry);
 }
 
 UNCHECKED const struct zstd_index *zstd_schedule_index(const struct zstd_schedule *z)

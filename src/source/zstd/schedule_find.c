@@ -118,7 +118,8 @@ void zstd_schedule_find_locked(struct zstd_schedule *z)
     bool enough = false;
 
     zstd_schedule_take_finder_locked(z);
-    while (!enough && state != FINDER_DONE && !source_failed(s) && !atomic_load(&z->shared.retry)) {
+    while (!enough && state != FINDER_DONE && !source_failed(s) &&
+           source_error_noted(s) == SOURCE_UNKNOWN && !atomic_load(&z->shared.retry)) {
         struct zstd_batch batch;
         struct find_call call = {&z->finder, &batch, ZSTD_FOUND_FAULT};
 

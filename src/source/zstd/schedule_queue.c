@@ -37,7 +37,9 @@ unsigned zstd_schedule_found_ahead(unsigned workers)
 /* Whether somebody should take the role of the finder. */
 bool zstd_schedule_must_find_locked(const struct zstd_schedule *z)
 {
-    return z->finder_state == FINDER_FREE && z->queue_count < zstd_schedule_found_ahead(z->workers);
+    return z->finder_state == FINDER_FREE &&
+           z->queue_count < zstd_schedule_found_ahead(z->workers) &&
+           source_error_noted(z->shared.source) == SOURCE_UNKNOWN;
 }
 
 /*

@@ -37,6 +37,11 @@ static enum source_verdict zstd_finish(struct source *s)
     struct zstd_index *index = zstd_schedule_finish(s->state);
     uint64_t limit = source_wanted(s), last = SOURCE_UNKNOWN;
 
+    if (zstd_schedule_retries(s->state))
+        return SOURCE_RETRY;
+    source_print_error(s);
+    if (source_failed(s))
+        return SOURCE_BROKEN;
     if (!index)
         return SOURCE_RETRY;
     /* Behind the limit frames were not decoded to their ends. */
@@ -131,7 +136,7 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
     if (!read_layout(s, options))
         return false;
     s->state = zstd_schedule_open(s, workers);
-    if (!s->state) {
+    if (!s->state || (!s->errors && !source_note_errors(s))) {
         source_error(s, "out of memory");
         return false;
     }
