@@ -104,8 +104,7 @@ struct engine_unpack_setup {
                       or 0 where its input does not hold the beginning of the whole one */
     bool stop;     /* what lies behind `end` is not to be decoded */
     bool check;    /* checksums are verified, or content of frames that have one comes back */
-    uint64_t input;     /* bytes of its input, and those that it decodes to, at least; UINT64_MAX */
-    uint64_t content;   /* where nothing tells */
+    uint64_t input;     /* bytes of its input; UINT64_MAX where nothing tells */
     size_t before;      /* bytes before the ring of input; see packed.h */
     size_t piece;       /* the ring is a multiple of it */
     unsigned unpackers; /* that share the input, each with a ring of its own */

@@ -47,8 +47,8 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
    difference whether they are packed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
 
-/* How many bytes an open file of `size` bytes has to unpack from this offset on, or to make of
-   them, if its first frame says so; 0 where it does not begin as packed input does. */
+/* Of an open file of `size` bytes that begins as packed input does at this offset: its size, or
+   what the frame there states to hold, if that is more. 0 of others. */
 static uint64_t packed_bytes_from(int fd, off_t offset, uint64_t size)
 {
     unsigned char bytes[ZSTD_HEADER_MAX];
@@ -106,7 +106,12 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
     g->needs.before = PACKED_BEFORE;
     g->needs.piece = PACKED_PIECE;
     for (int i = 0; i < count; i++) {
-        g->needs.packed += gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);
+        const uint64_t packed =
+            gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);
+
+        /* What frames state may be any number. */
+        g->needs.packed =
+            packed < UINT64_MAX - g->needs.packed ? g->needs.packed + packed : UINT64_MAX;
         g->needs.pipe = g->needs.pipe || (all && pipe);
     }
     (void)cuda->choose(&g->needs, g->unusable);

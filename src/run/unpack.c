@@ -435,7 +435,6 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
         .stop = layout.stop,
         .check = !run->options->input.no_check,
         .input = run->info->input_bytes,
-        .content = layout.content,
         .before = PACKED_BEFORE,
         .piece = PACKED_PIECE,
     };

@@ -19,7 +19,7 @@
 #endif
 
 /* Frames are small as they are to so many workers (zstd/budget.h), however many there are: up to 8
-   MiB, which are pzstd's. A GPU's own memory on the host is that of 40 workers. */
+   MiB, which are pzstd's. A GPU's own memory on the host is that of 20 workers. */
 #define BUDGET_WORKERS 16
 
 enum claimed {

@@ -351,6 +351,12 @@ dd if=x bs=$(($(size x) - 5)) count=1 of=y 2>/dev/null
 mv y x
 through_pipe
 alike 'a damaged frame in a file that is cut off' "$fewer" 1MiB
+cat waves.zst unsized-large unsized-waves.zst >x
+flip x $(($(size waves.zst) + $(size unsized-large) - 1))
+dd if=x bs=$(($(size x) - 5)) count=1 of=y 2>/dev/null
+mv y x
+through_pipe
+alike 'a damaged large frame in a file that is cut off' "$fewer" 1MiB
 
 if [ -n "$PZSTD" ]; then
     "$PZSTD" -q -p 4 -1 -c larger >x 2>/dev/null

@@ -143,11 +143,12 @@ static bool all_done_locked(struct zstd_schedule *z)
     zstd_schedule_give_finder_back_locked(z, FINDER_DONE);
     if (fault.kind == ZSTD_SOUND || zstd_schedule_rest_unwanted_locked(z))
         return z->slots_taken == 0 && !zstd_team_busy_locked(z->team);
-    if (hinted)
+    if (hinted) {
         atomic_store(&z->shared.retry, true);
-    else
-        zstd_fault_print(s, &fault);
-    return true;
+        return true;
+    }
+    zstd_fault_print(s, &fault);
+    return source_failed(s) || !earlier_left_locked(z, source_error_noted(s));
 }
 
 /* What a worker without a claim came by. */

@@ -37,7 +37,6 @@ struct zstd_device_options {
     size_t memory;   /* device memory to take, bytes; a little more is taken */
     uint64_t window; /* the largest window of a frame, bytes, up to ZSTD_OFFSET_MAX */
     size_t batch;    /* bytes of output aimed at for a batch; 0: chosen by the memory */
-    size_t input;    /* bytes that a batch takes of it at most, about; 0: as many as of output */
     unsigned keep;   /* batches that are left and not released, at most, where there is memory */
     bool timed;      /* the times of batches are wanted */
     /* Told of copies of compressed bytes that have ended; NULL, or times are wanted. */
@@ -55,9 +54,10 @@ struct zstd_device *zstd_device_open(const struct zstd_device_options *options,
 void zstd_device_close(struct zstd_device *d);
 
 /* Begins at a frame, with what is given next; its first byte has this position in the output, and
-   offset 0 in the input unless a range says otherwise. Every batch has been released. A decoder
-   that is opened has so begun, at position 0. */
-void zstd_device_restart(struct zstd_device *d, uint64_t position);
+   offset 0 in the input unless a range says otherwise. Every batch has been released. `input`:
+   bytes of input that a batch should take at most; SIZE_MAX for as many as there is room for. A
+   decoder that is opened has so begun, at position 0. */
+void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input);
 
 /* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
    dropped: so the new one begins with it. They stay as they are until zstd_device_passed is behind

@@ -63,7 +63,6 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
 {
     struct zstd_plan_limits *l = &d->limits;
     const uint32_t bytes = (uint32_t)batch;
-    const size_t most = d->options.input;
     const uint32_t block = (uint32_t)ZSTD_BLOCK_CONTENT_MAX;
 
     d->slot_count = slots;
@@ -71,8 +70,7 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
     l->window = d->options.window;
     l->expected = bytes;
     l->slice = bytes + bytes / 8 + 2 * block;
-    l->source =
-        (uint32_t)align_up((most > 0 && most < batch ? most : batch) + 2 * (size_t)block, 4096);
+    l->source = (uint32_t)align_up(bytes + 2 * block, 4096);
     l->pool = (uint32_t)align_up(bytes / 2 * 5 + ZSTD_POOL_LEAST, 4096);
     /* A block of 128 KiB has a code and three tables at most; these are for blocks of 8 KiB, or for
        those of 24 that have all of them. */
@@ -93,15 +91,20 @@ static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsign
     return device.size;
 }
 
+/* Output that is kept where there is memory for so little that batches are made smaller for it: one
+   batch is being hashed, another waits for that. */
+#define KEEP_LEAST 2
+
 /* The largest batches for which there is memory, in as many slots as there is memory for then. What
-   is left of it keeps output. */
+   is left of it keeps more output. */
 static bool choose_sizes(struct zstd_device *d)
 {
     size_t batch = d->options.batch > 0 ? d->options.batch : ZSTD_BATCH;
     unsigned slots = ZSTD_SLOTS, keep = d->options.keep;
+    const unsigned least = keep < KEEP_LEAST ? keep : KEEP_LEAST;
 
     while (d->options.batch == 0 && batch > ZSTD_BATCH_LEAST &&
-           needed(d, batch, slots, 0) > d->options.memory)
+           needed(d, batch, slots, least) > d->options.memory)
         batch -= batch / 8;
     while (slots > ZSTD_SLOTS_LEAST && needed(d, batch, slots, 0) > d->options.memory)
         slots--;
@@ -234,7 +237,7 @@ struct zstd_device *zstd_device_open(const struct zstd_device_options *options,
         zstd_device_close(d);
         return NULL;
     }
-    zstd_device_restart(d, 0);
+    zstd_device_restart(d, 0, SIZE_MAX);
     return d;
 }
 

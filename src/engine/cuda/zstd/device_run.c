@@ -40,12 +40,13 @@ static bool await(struct zstd_device *d, cudaStream_t stream, cudaEvent_t event)
     return check(d, cudaStreamWaitEvent(stream, event, 0), "waiting for an event");
 }
 
-void zstd_device_restart(struct zstd_device *d, uint64_t position)
+void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input)
 {
     zstd_stream_begin(&d->stream);
     zstd_history_begin(&d->carry.history);
     d->carry.produced = 0;
     d->position = position;
+    d->input = input;
     d->bytes = NULL;
     d->size = d->at = 0;
     d->rest = 0;
@@ -222,13 +223,18 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
 static uint32_t expected_batch(const struct zstd_device *d)
 {
     const uint64_t left = d->rest - d->at;
+    const double in = d->ratio_in > 0 ? (double)d->ratio_in : 1;
+    const double out = d->ratio_in > 0 ? (double)d->ratio_out : 1;
+    uint32_t most = d->limits.expected;
     uint64_t output, batches;
 
+    if ((double)d->input * out / in < most)
+        most = (uint32_t)((double)d->input * out / in);
     if (d->ratio_in == 0)
-        return d->limits.expected;
-    output = (uint64_t)((double)left * (double)d->ratio_out / (double)d->ratio_in);
-    batches = align_units(output, d->limits.expected);
-    return batches <= 1 ? d->limits.expected : (uint32_t)(output / batches + 1);
+        return most;
+    output = (uint64_t)((double)left * out / in);
+    batches = align_units(output, most);
+    return batches <= 1 ? most : (uint32_t)(output / batches + 1);
 }
 
 /* Plans what the range holds from offset `begin` on of a batch, as far as the batch has room. */

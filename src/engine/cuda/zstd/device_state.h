@@ -81,6 +81,7 @@ struct zstd_device {
     unsigned char *ring;
     uint64_t ring_size;
     uint64_t position; /* of the next batch in the output */
+    size_t input;      /* bytes that a batch should take of it at most */
     cudaStream_t copy_stream, resolve_stream;
     /* The range that was given. */
     const unsigned char *bytes, *on_device;

@@ -87,9 +87,9 @@
 #    define ZSTD_HASH_JOBS 16384U
 #endif
 
-/* Frames of 8 MiB take 4 to 8 ms, and neither slots nor their streams wait for that: of pzstd's
-   frames, weights came at 43 GB/s in place of 35, and an image at 43 in place of 36. Large batches
-   whose output is kept meanwhile; batches that are hashed at a time; streams for it. */
+/* Frames of 8 MiB take 4 to 8 ms, and neither slots nor their streams wait for that: in batches of
+   64 MiB pzstd's frames of weights came at 43 GB/s in place of 35. Large batches whose output is
+   kept meanwhile; batches that are hashed at a time; streams for it. */
 #define ZSTD_KEPT 4
 #define ZSTD_HASHED 8
 #define ZSTD_HASH_STREAMS 3
@@ -97,8 +97,8 @@
 /* Batches whose output is kept at all. */
 #define ZSTD_KEPT_MAX (ZSTD_SLOTS + ZSTD_HASHED)
 
-/* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is behind
-   by a batch; many frames keep many cores busy. */
+/* Other content comes back to be checked: pieces, and bytes of each. A core that hashes is
+   behind by half a batch; many frames keep many cores busy. */
 #define ZSTD_CONTENT_PIECES 16
 #ifndef ZSTD_CONTENT_BYTES
 #    define ZSTD_CONTENT_BYTES ((size_t)8 << 20)

@@ -55,8 +55,6 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
         return false;
     options.memory = memory_for_decoder(free);
     options.window = choose_window(&u->setup, options.memory);
-    if (u->setup.input == UINT64_MAX)
-        options.input = ZSTD_INPUT_PIPE / ZSTD_INPUT_BATCHES;
     options.keep = u->setup.check ? ZSTD_KEPT : 0;
     u->window = options.window;
     if (u->setup.window != UINT64_MAX && u->setup.window > u->window) {
@@ -254,7 +252,11 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
         u->mirrors[i].busy = false;
     u->times = (struct engine_times){.device = u->device->index};
     partial_clear(&u->good);
-    zstd_device_restart(u->decoder, u->shift);
+    /* Of a pipe all that batches hold should be at hand, should libzstd have to go on from there.
+     */
+    zstd_device_restart(u->decoder, u->shift,
+                        setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE / ZSTD_INPUT_BATCHES
+                                                   : SIZE_MAX);
     *u->mirrors[0].partial = u->good;
     if (!unpack_check(u, cudaMemsetAsync(u->scratch, 0, sizeof *u->scratch, u->stream),
                       "device memory") ||
