@@ -7,9 +7,11 @@
 . "${srcdir:-.}/tests/lib/lib.sh"
 
 mkdir tools copy
-for tool in sh dirname cat sed grep rm paste env chmod touch; do
+for tool in sh dirname cat sed grep rm paste env chmod touch cmp cp; do
     path=$(command -v "$tool") && ln -s "$path" "tools/$tool"
 done
+
+make=$(command -v make) || fatal 'no make'
 
 # impostor NAME [SCRIPT]
 impostor() {
@@ -197,6 +199,49 @@ echo 'NVCC_GENCODE = -gencode arch=compute_90,code=sm_90 -gencode arch=compute_9
 bootstrap
 ok 'kernels: what takes the time' grep -q '2 files for sm_90 compute_90.*minutes' err
 ok 'kernels: how to do without' grep -q -e '--without-cuda' err
+
+# The same of make itself, by rules such as those of Automake for config.h, which leave it as it is if it
+# would be the same.
+fresh
+impostor make "exec '$make' \"\$@\""
+cat >copy/Makefile <<'END'
+NVCC_GENCODE = -gencode arch=compute_90,code=sm_90
+all: config.h
+	$(MAKE) all-am
+all-am: one.o
+config.h: stamp-h1
+	@test -f $@ || rm -f stamp-h1
+	@test -f $@ || $(MAKE) stamp-h1
+stamp-h1: config.h.in
+	@cmp -s config.h.in config.h || cp config.h.in config.h
+	@touch $@
+one.o: one.cu config.h
+	@echo "  NVCC    " $@;touch $@
+END
+: >copy/one.cu
+echo 1 >copy/config.h.in
+says='bootstrap: compiling CUDA kernels (1 files for sm_90), which takes most of the time: minutes;
+bootstrap: --without-cuda does without them, --with-gpu-architectures=80 compiles for one GPU'
+bootstrap
+is 'kernels: none is there' 0 '' "$says"
+ok '... and now it is' test -e copy/one.o
+# Times that are apart.
+touch -t 202001010000 copy/config.h.in copy/config.h copy/one.cu
+touch -t 202001020000 copy/stamp-h1
+touch -t 202001030000 copy/one.o
+bootstrap
+is 'kernels: all are there' 0 '' ''
+touch -t 202001020000 copy/config.h.in
+touch -t 202001010000 copy/stamp-h1
+bootstrap
+is 'kernels: config.h would be the same' 0 '' ''
+touch -t 202001040000 copy/one.cu
+bootstrap
+is 'kernels: one has changed' 0 '' "$says"
+echo 2 >copy/config.h.in
+touch -t 202001010000 copy/stamp-h1
+bootstrap
+is 'kernels: config.h has changed' 0 '' "$says"
 
 # Help.
 fresh
