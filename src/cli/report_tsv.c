@@ -19,14 +19,17 @@ void report_tsv_heading(const struct options *options, bool arrays)
 }
 
 /* The columns of arrays: the name, which a file that is one array has not, the type and the shape,
-   which a total has not. */
-static void array_columns(FILE *out, const char *path, const struct reduction *reduction)
+   which a total has not. Partial results do not tell the shape. */
+static void array_columns(FILE *out, const struct options *options, const char *path,
+                          const struct reduction *reduction)
 {
     const bool known = !reduction->error[0] || reduction->array;
-    char shape[REPORT_SHAPE_MAX] = "";
+    char text[REPORT_SHAPE_MAX];
+    const char *shape = "";
 
     if (path && known)
-        (void)report_shape(shape, &reduction->shape, reduction->elements);
+        shape = options->merge ? REPORT_MISSING
+                               : report_shape(text, &reduction->shape, reduction->elements);
     putc('\t', out);
     report_tsv_field_to(out, path && reduction->array ? reduction->array : "");
     putc('\t', out);
@@ -46,7 +49,7 @@ void report_tsv(FILE *out, const struct options *options, const char *path,
     }
     report_tsv_name_to(out, path);
     if (arrays)
-        array_columns(out, path, reduction);
+        array_columns(out, options, path, reduction);
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 
