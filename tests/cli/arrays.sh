@@ -434,6 +434,27 @@ ok 'the total counts all elements' test "$(sed -n 5p found)" -eq \
     "$(awk 'NR % 17 == 5 { sum += $1 } END { print sum }' expected)"
 
 #
+# .npz by hand: members that are no arrays, and damage.
+#
+{ npy 1 "$(npy_header '<f4' '(3,)')" && three; } >three.npy
+printf 'hello world, no npy' >hello
+head -c 40 three.npy >cut.npy
+npz misnamed.npz three.npy:three.npy bad.npy:hello notes.txt:hello
+run -q -o sum misnamed.npz
+is 'members that are no .npy' 0 6 \
+    'gpureduce: warning: misnamed.npz: array bad is left out: it is no .npy file, though its name ends in .npy
+gpureduce: warning: misnamed.npz: notes.txt is left out: it is no .npy file'
+run -q -o sum --array=three misnamed.npz
+is 'which nobody has asked for' 0 6
+run -q -o sum --array=bad misnamed.npz
+is 'and which alone were asked for' 1 '' \
+    'gpureduce: warning: misnamed.npz: array bad is left out: it is no .npy file, though its name ends in .npy
+gpureduce: misnamed.npz: none of these arrays can be reduced'
+npz short.npz three.npy:three.npy a/b.npy:cut.npy
+run -q -o sum short.npz
+fails 'a member whose header is cut off' "short.npz: a .npz file: byte $(($(size three.npy) + 39 + 37)): array a/b: the .npy header is cut off"
+
+#
 # .npz, packed by Python's own library. Its members are the samples, whose results are known.
 #
 python=$(command -v python3)

@@ -482,6 +482,48 @@ END
     } >"$made"
 }
 
+# npz FILE NAME:FILE...: a zip archive of members that are stored, and hold what other files do. Their
+# checksums are 0.
+npz() {
+    made=$1 made_members=0
+    shift
+    : >"$made"
+    : >made.directory
+    for made_member; do
+        made_name=${made_member%%:*} made_file=${made_member#*:} made_at=$(size "$made")
+        { # what both headers of a member say of it
+            head -c 12 /dev/zero
+            word "$(size "$made_file")"
+            word "$(size "$made_file")"
+            byte ${#made_name}
+            printf '\0\0\0'
+        } >made.member
+        {
+            printf 'PK\003\004\024\0'
+            cat made.member
+            printf '%s' "$made_name"
+            cat "$made_file"
+        } >>"$made"
+        {
+            printf 'PK\001\002\024\0\024\0'
+            cat made.member
+            head -c 10 /dev/zero
+            word "$made_at"
+            printf '%s' "$made_name"
+        } >>made.directory
+        made_members=$((made_members + 1))
+    done
+    made_at=$(size "$made")
+    {
+        cat made.directory
+        printf 'PK\005\006\0\0\0\0'
+        byte $made_members && printf '\0' && byte $made_members && printf '\0'
+        word "$(size made.directory)"
+        word "$made_at"
+        printf '\0\0'
+    } >>"$made"
+}
+
 # zstd_frame SAYS SIZE: a zstd frame that says that it holds SAYS bytes, and holds standard input,
 # which is SIZE bytes, in one raw block that is not the last, and a last block that is empty.
 zstd_frame() {

@@ -829,8 +829,8 @@ static void check_deflated(void)
     container_close(c);
     file.bytes[35] = 7; /* a kind of block that there is not */
     if (inflate_possible())
-        tap_ok(is_refused("npz", &file, "", &in) && in.error_offset >= 35, "a damaged one: %s",
-               in.error);
+        tap_ok(is_refused("npz", &file, "array w: ", &in) && in.error_offset >= 35,
+               "a damaged one: %s", in.error);
     free(file.bytes);
 }
 
@@ -858,10 +858,10 @@ static void check_damaged(void)
         {26, 2, 60000, "do not lie before the directory"},
         {28, 2, 60000, "do not lie before the directory"},
         {31, 1, 'x', "another name in the directory"},
-        {35, 1, 'x', "no .npy file"},
-        {43, 2, 500, "no .npy file, or is cut off"},
-        {45, 1, 'x', "byte 10 of this .npy"},
-        {98, 1, '9', "more elements than the"},
+        {41, 1, 9, "array w: byte 6 of this .npy: .npy version 9.0"},
+        {43, 2, 500, "array w: the .npy header is cut off"},
+        {45, 1, 'x', "array w: byte 10 of this .npy"},
+        {98, 1, '9', "array w: the shape has more elements than the"},
         {ENTRY_AT, 1, 'x', "an entry of the central directory is expected"},
         {ENTRY_AT + 20, 4, 92, "do not lie before the directory"},
         {ENTRY_AT + 20, 4, 90, "91 bytes are stored as 90"},
@@ -907,6 +907,55 @@ static void check_damaged(void)
         free(file.bytes);
     }
     tap_family_end(&family, "damaged archives");
+}
+
+/* Members that are called .npy, and begin otherwise, beside one that is an array: they are left
+   out, and what is cut off within the magic string is an error. */
+static void check_misnamed(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *error; /* NULL: it is left out */
+    } cases[] = {
+        {"hello world, no npy", 19, NULL},
+        {"hello", 5, NULL},
+        {"\x93NUMPX\1\0", 8, NULL},
+        {"", 0, NULL},
+        {"\x93NUM", 4, "array b/ad: the .npy header is cut off"},
+        {"\x93NUMPY\1\0", 8, "array b/ad: the .npy header is cut off"},
+        {"\x93NUMPY\2\0\0\0\0\1", 12, "array b/ad: a .npy header of 16777228 bytes"},
+    };
+    struct tap_family family = {0};
+    unsigned char member[512] = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (unsigned method = 0; method <= 8; method += 8) {
+            struct archive z = {.size = 0};
+            struct container_input in;
+            struct container *c;
+            struct file file;
+
+            if (method == 8 && !inflate_possible())
+                continue;
+            add_member(&z, "b/ad.npy", cases[i].bytes, cases[i].size, method, false);
+            add_member(&z, "w.npy", member, npy(member, F4_23, 24), 0, false);
+            file = end_archive(&z, false, "");
+            c = open_npz(&file, &in);
+            if (cases[i].error)
+                tap_case(&family, !c && strstr(in.error, cases[i].error), "case %zu: %s", i,
+                         in.error);
+            else
+                tap_case(&family,
+                         c && c->count == 2 && strcmp(c->arrays[0].name, "b/ad") == 0 &&
+                             c->arrays[0].unreadable && !c->arrays[1].unreadable &&
+                             c->arrays[1].elements == 6,
+                         "case %zu, method %u: %s", i, method, in.error);
+            container_close(c);
+            free(file.bytes);
+        }
+    }
+    tap_family_end(&family, "members that are called .npy, and are none");
 }
 
 /* Two members of one name, and two that are the same bytes. */
@@ -1291,6 +1340,7 @@ int main(void)
     check_npz();
     check_deflated();
     check_damaged();
+    check_misnamed();
     check_twice();
     check_gguf();
     check_gguf_wrong();

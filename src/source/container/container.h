@@ -75,7 +75,8 @@ struct container_array {
     const char *unreadable; /* what the type is, in words that follow "is", where its elements
                                cannot be reduced; NULL where they can. Then `type`, `type_open` and
                                `big_endian` mean nothing */
-    bool typed;     /* then: elements of its type could be, and it is the array that is so */
+    bool typed; /* then: it is the array that is so, and not its type, which could be reduced or is
+                   not known */
     bool type_open; /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
     bool fortran_order;

@@ -335,9 +335,11 @@ static bool take_type(const struct archive *a, struct container_array *array, co
     return true;
 }
 
-/* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. */
+/* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. A member
+   that does not begin as a .npy is left out: to numpy.load, too, it is bytes and no array. */
 static bool read_header(const struct archive *a, const struct member *m,
-                        const struct content *content, struct npy *npy)
+                        const struct content *content, struct container_array *array,
+                        struct npy *npy)
 {
     unsigned char prefix[NPY_PREFIX_MAX], *header;
     char error[NPY_ERROR_MAX];
@@ -347,18 +349,24 @@ static bool read_header(const struct archive *a, const struct member *m,
 
     if (got < 0)
         return false;
+    if (!npy_recognise(prefix, (size_t)got) && !npy_cut_off(prefix, (size_t)got)) {
+        array->typed = true;
+        return leave_out(array, "", "no .npy file, though its name ends in .npy");
+    }
     length = npy_header_length(prefix, (size_t)got);
-    if (!npy_recognise(prefix, (size_t)got) || length == 0 || length > NPY_HEADER_MAX ||
-        length > m->size)
+    if (length > NPY_HEADER_MAX)
         return container_wrong(a->in, content->offset,
-                               "this member is no .npy file, or is cut off");
+                               "a .npy header of %" PRIu64 " bytes is more than the %zu allowed",
+                               length, NPY_HEADER_MAX);
+    if (length == 0 || length > m->size)
+        return container_wrong(a->in, content->offset, "the .npy header is cut off");
     header = malloc((size_t)length);
     if (!header)
         return container_no_memory(a->in);
     got = read_start(a, m, content, header, (size_t)length);
     good = got >= 0;
     if (good && (uint64_t)got < length)
-        good = container_wrong(a->in, content->offset, "this member's .npy header is cut off");
+        good = container_wrong(a->in, content->offset, "the .npy header is cut off");
     if (good && !npy_parse(header, (size_t)length, npy, error, &at) && !npy->unsupported)
         good =
             container_wrong(a->in, content->offset, "byte %" PRIu64 " of this .npy: %s", at, error);
@@ -366,12 +374,52 @@ static bool read_header(const struct archive *a, const struct member *m,
     return good;
 }
 
+/* Reads what array a member is whose local header has been read. */
+static bool read_array(struct archive *a, const struct member *m, const struct content *content,
+                       struct container_array *array)
+{
+    struct npy npy = {0};
+    uint64_t length;
+
+    if (!read_header(a, m, content, array, &npy))
+        return false;
+    if (array->unreadable)
+        return true;
+    if (!take_header(a, array, &npy) || !take_type(a, array, &npy))
+        return false;
+    if (array->unreadable)
+        return true;
+    if (__builtin_mul_overflow(array->elements, element_size(array->type), &length) ||
+        length > m->size - array->before)
+        return container_wrong(
+            a->in, content->offset,
+            "the shape has more elements than the %" PRIu64 " bytes of this member", m->size);
+    array->length = length;
+    if (!array->deflated)
+        array->offset += array->before;
+    return true;
+}
+
+/* Has an error say which array it is of. The archive is refused, so that its name can be ended
+   where it stands. Returns false. */
+static bool name_array(struct archive *a, const struct member *m)
+{
+    struct container_input *in = a->in;
+    char *name = a->container->text + (m->name - (const unsigned char *)a->container->text);
+    char shown[CONTAINER_NAME_SHOWN], what[CONTAINER_ERROR_MAX];
+
+    if (!in->error[0]) /* it could not be read, and that is printed */
+        return false;
+    name[m->name_length - 4] = '\0';
+    memcpy(what, in->error, sizeof what);
+    return container_wrong(in, in->error_offset, "array %s: %s", container_show_name(shown, name),
+                           what);
+}
+
 /* Reads what array a member is. */
 static bool read_member(struct archive *a, const struct member *m, struct container_array *array)
 {
     struct content content = {.size = 0};
-    struct npy npy = {0};
-    uint64_t length;
 
     if (!read_local(a, m, &content))
         return false;
@@ -391,20 +439,7 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
     if (m->method == STORED && m->packed != m->size)
         return container_wrong(a->in, m->at, "%" PRIu64 " bytes are stored as %" PRIu64, m->size,
                                m->packed);
-    if (!read_header(a, m, &content, &npy) || !take_header(a, array, &npy) ||
-        !take_type(a, array, &npy))
-        return false;
-    if (array->unreadable)
-        return true;
-    if (__builtin_mul_overflow(array->elements, element_size(array->type), &length) ||
-        length > m->size - array->before)
-        return container_wrong(
-            a->in, content.offset,
-            "the shape has more elements than the %" PRIu64 " bytes of this member", m->size);
-    array->length = length;
-    if (!array->deflated)
-        array->offset += array->before;
-    return true;
+    return read_array(a, m, &content, array) || name_array(a, m);
 }
 
 static int compare_offsets(const void *a, const void *b)
