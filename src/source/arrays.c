@@ -156,7 +156,7 @@ static uint64_t make_bytes(struct container_array *a)
     a->big_endian = false;
     if (!a->type_name[0] || (a->length == 0 && container_product(a, &shape) && shape > 0))
         return SOURCE_UNKNOWN;
-    a->elements = a->deflated ? a->length - a->before : a->length;
+    a->elements = a->length;
     return a->elements;
 }
 

@@ -454,6 +454,21 @@ npz short.npz three.npy:three.npy a/b.npy:cut.npy
 run -q -o sum short.npz
 fails 'a member whose header is cut off' "short.npz: a .npz file: byte $(($(size three.npy) + 39 + 37)): array a/b: the .npy header is cut off"
 
+cat three.f32 three.f32 >six.f32
+{ npy 1 "$(npy_header '<c8' '(3,)')" && cat six.f32; } >complex.npy
+{ npy 2 "   $(npy_header '<c8' '(3,)')" && cat six.f32; } >complex-2.npy
+npz complex.npz r.npy:three.npy c.npy:complex.npy
+npz complex-2.npz r.npy:three.npy c.npy:complex-2.npy
+offset=$(($(size three.npy) + $(size complex.npy) + 2 * 35 - 24))
+run --list -q complex.npz
+ok 'where an array lies that cannot be reduced' test "$(tail -n 1 out)" = "complex.npz${tab}c${tab}<c8${tab}[3]${tab}3${tab}24${tab}$offset"
+run --list --json --array=c complex.npz
+ok 'and so in JSON' grep -q "\"skip\": $offset, \"elements\": 3, \"bytes\": 24}" out
+run -q -o sum --format=raw --skip="$offset" --length=6 complex.npz
+is 'it lies there' 0 12
+run --diff -q complex.npz complex-2.npz
+is 'its header is not compared' 0 ''
+
 #
 # .npz, packed by Python's own library. Its members are the samples, whose results are known.
 #

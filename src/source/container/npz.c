@@ -387,16 +387,17 @@ static bool read_array(struct archive *a, const struct member *m, const struct c
         return true;
     if (!take_header(a, array, &npy) || !take_type(a, array, &npy))
         return false;
+    array->length = m->size - array->before;
+    if (!array->deflated)
+        array->offset += array->before;
     if (array->unreadable)
         return true;
     if (__builtin_mul_overflow(array->elements, element_size(array->type), &length) ||
-        length > m->size - array->before)
+        length > array->length)
         return container_wrong(
             a->in, content->offset,
             "the shape has more elements than the %" PRIu64 " bytes of this member", m->size);
     array->length = length;
-    if (!array->deflated)
-        array->offset += array->before;
     return true;
 }
 
