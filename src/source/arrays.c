@@ -107,7 +107,7 @@ static void warn_left_out(const struct source *s, const struct left_out list[WAR
             message_warning("%s: array %s%s left out: it is %s", s->name,
                             container_show_name(shown, a->name), others, a->unreadable);
         else if (a->type_name[0])
-            message_warning("%s: array %s%s left out: its type %s is %s, which is not reduced",
+            message_warning("%s: array %s%s left out: its type %s is not reduced: it is %s",
                             s->name, container_show_name(shown, a->name), others, a->type_name,
                             a->unreadable);
         else

@@ -159,8 +159,8 @@ is 'the type that the header says' 0 3
 safetensors other.safetensors a:F32:3:three.f32 z:C64:1:nan.f32 y:F4:6:bytes x:C64:1:nan.f32
 run -q -o sum other.safetensors
 is 'types that are left out' 0 '6' \
-    'gpureduce: warning: other.safetensors: array z and 1 more like it are left out: its type C64 is a complex number, which is not reduced
-gpureduce: warning: other.safetensors: array y is left out: its type F4 is a float of 4 bits, which is not reduced'
+    'gpureduce: warning: other.safetensors: array z and 1 more like it are left out: its type C64 is not reduced: it is a complex number
+gpureduce: warning: other.safetensors: array y is left out: its type F4 is not reduced: it is a float of 4 bits'
 run -q -o sum --array '[x-z]' other.safetensors
 is 'nothing but those' 1 '' '*'
 ok 'and that is said' grep -q 'none of these arrays can be reduced' err
@@ -468,6 +468,11 @@ run -q -o sum --format=raw --skip="$offset" --length=6 complex.npz
 is 'it lies there' 0 12
 run --diff -q complex.npz complex-2.npz
 is 'its header is not compared' 0 ''
+{ npy 1 "$(npy_header '<U1' '(3,)')" && three; } >text.npy
+npz text.npz r.npy:three.npy s.npy:text.npy
+run -q -o sum text.npz
+is 'what to do about a type stands behind what it is' 0 6 \
+    "gpureduce: warning: text.npz: array s is left out: its type <U1 is not reduced: it is text; convert it first, with numpy's x.astype('f8')"
 
 #
 # .npz, packed by Python's own library. Its members are the samples, whose results are known.
@@ -594,7 +599,7 @@ if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy, 
         run -o sum,min,max,nan made/all.gguf
         cut -f 2- out >found
         ok 'what gguf writes' cmp made/gguf.tsv found
-        ok 'quantised tensors are left out' test "$(grep -c 'left out: its type Q[48]_0 is quantised' err)" -eq 2
+        ok 'quantised tensors are left out' test "$(grep -c 'left out: its type Q[48]_0 is not reduced: it is quantised' err)" -eq 2
     else
         skip 'what gguf writes' 'gguf is missing'
     fi

@@ -80,13 +80,13 @@ done <nans
 # What is left out, and what is listed.
 run -q -o sum made/others.h5
 is 'what cannot be reduced' 0 36 \
-    'gpureduce: warning: made/others.h5: array complex is left out: its type compound is a record of several fields, which is not reduced
+    'gpureduce: warning: made/others.h5: array complex is left out: its type compound is not reduced: it is a record of several fields
 gpureduce: warning: made/others.h5: array empty is left out: it is of a null dataspace, which has no elements
-gpureduce: warning: made/others.h5: array enum is left out: its type enum is an enumeration, which is not reduced
-gpureduce: warning: made/others.h5: array long is left out: its type float is of a layout that is not known here, which is not reduced
+gpureduce: warning: made/others.h5: array enum is left out: its type enum is not reduced: it is an enumeration
+gpureduce: warning: made/others.h5: array long is left out: its type float is not reduced: it is of a layout that is not known here
 gpureduce: warning: made/others.h5: array lzf is left out: it is stored by the filter 32000 (lzf), which is not known here
 gpureduce: warning: made/others.h5: array scaled is left out: it is stored by the filter 6 (scaleoffset), which is not known here
-gpureduce: warning: made/others.h5: array text is left out: its type string is text, which is not reduced
+gpureduce: warning: made/others.h5: array text is left out: its type string is not reduced: it is text
 gpureduce: warning: made/others.h5: array virtual is left out: it is virtual: its elements are in other datasets'
 run --list -q made/others.h5
 ok 'it is listed' test "$(cut -f 2,3,4 out | tr '\t\n' ': ')" = \
