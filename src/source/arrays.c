@@ -262,6 +262,8 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 
     s->wanted = options->wanted;
     s->container = container_open(format, &in);
+    /* What was read to find the arrays is none of them, and what is compressed is read again. */
+    atomic_store(&s->input_read, 0);
     s->info.parallel = true;
     return lay_out(s, format, &in, options);
 }

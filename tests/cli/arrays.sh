@@ -71,6 +71,29 @@ else
 fi
 
 #
+# What is read. To find the arrays, other bytes are: these do not count, and arrays without elements are
+# not read at all.
+#
+for file in data/containers/deflated.npz data/containers/small.h5; do
+    run --json -o count $file
+    if [ "$status" -ne 0 ] || grep -q 'lacks zlib' err; then
+        skip "compressed bytes of $file" 'built without zlib or libhdf5'
+        continue
+    fi
+    packed=$(sed -n 's/.*"elements": [1-9].*"input_bytes": \([0-9]*\).*/\1/p' out | awk '{ sum += $1 } END { print sum }')
+    run $file
+    ok "compressed bytes of $file" grep -q "($packed compressed, " err
+    run --array=mixed.f32 --json -o count $file
+    packed=$(sed -n 's/.*"input_bytes": \([0-9]*\).*/\1/p' out)
+    run --array=mixed.f32 $file
+    ok 'and of one of its arrays' grep -q "($packed compressed, " err
+done
+file=data/containers/stored.npz
+run -v $file
+read=$(awk '$1 == "read" { print $3 }' err)
+ok 'of what is not compressed, no more than the file is read' test "$read" -ge 4813 -a "$read" -le "$(size $file)"
+
+#
 # Which arrays.
 #
 run -q -o sum --array 'w.*' small.safetensors
