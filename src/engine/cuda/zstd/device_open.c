@@ -72,8 +72,8 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
     l->slice = bytes + bytes / 8 + 2 * block;
     l->source = (uint32_t)align_up(bytes + 2 * block, 4096);
     l->pool = (uint32_t)align_up(bytes / 2 * 5 + ZSTD_POOL_LEAST, 4096);
-    /* A block of 128 KiB has a code and three tables at most; these are for blocks of 8 KiB, or for
-       those of 24 that have all of them. */
+    /* As many blocks as have 8 KiB each, codes for blocks of 16 KiB, and tables for those of 24 KiB
+       that bring all three of their own. Of smaller blocks a batch holds less. */
     l->blocks = bytes / 8192 + 16;
     l->codes = bytes / 16384 + 16;
     l->tables = bytes / 8192 + 16;
