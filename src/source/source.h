@@ -11,7 +11,9 @@
  *
  * source_next and source_release may be called by any worker at any time; all else belongs to the
  * thread that owns the source. A function that fails has printed why, once, with the file's name
- * and the byte offset; from then on every source_next returns SOURCE_FAILED.
+ * and the byte offset; from then on every source_next returns SOURCE_FAILED. Damage in zstd that
+ * several workers decode is different: source_next goes on with what lies in front, and then says
+ * SOURCE_END; source_finish prints the first of it.
  */
 #ifndef GPUREDUCE_SOURCE_H
 #define GPUREDUCE_SOURCE_H

@@ -678,7 +678,8 @@ static void check_refused(void)
         put(b);
         open_haul(&h, &options);
         take_all(&h, &rng, true);
-        tap_ok(h.last == SOURCE_FAILED && source_finish(h.source) == SOURCE_BROKEN &&
+        tap_ok(h.last == SOURCE_END && says(""), "frames that are cut off may be the second fault");
+        tap_ok(source_finish(h.source) == SOURCE_BROKEN &&
                    strstr(printed(), "inside the zstd frame that begins at byte"),
                "frames that are cut off");
         close_haul(&h);

@@ -223,14 +223,15 @@ static bool queue_entropy(struct zstd_device *d, struct slot *s)
 static uint32_t expected_batch(const struct zstd_device *d)
 {
     const uint64_t left = d->rest - d->at;
-    const double in = d->ratio_in > 0 ? (double)d->ratio_in : 1;
-    const double out = d->ratio_in > 0 ? (double)d->ratio_out : 1;
+    const bool known = d->ratio_in > 0 && d->ratio_out > 0;
+    const double in = known ? (double)d->ratio_in : 1, out = known ? (double)d->ratio_out : 1;
+    const double bound = (double)d->input * out / in;
     uint32_t most = d->limits.expected;
     uint64_t output, batches;
 
-    if ((double)d->input * out / in < most)
-        most = (uint32_t)((double)d->input * out / in);
-    if (d->ratio_in == 0)
+    if (bound < (double)most)
+        most = bound < 1 ? 1 : (uint32_t)bound;
+    if (!known)
         return most;
     output = (uint64_t)((double)left * out / in);
     batches = align_units(output, most);
