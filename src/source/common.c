@@ -43,17 +43,22 @@ void source_name_array(char *name, const char *path, const struct container_arra
         sprintf(name + strlen(name), ": array %s", container_show_name(shown, array->name));
 }
 
+/* Makes the source fail, and prints why, once. */
+static void fail(struct source *s, const char *text)
+{
+    if (!s->muted && !atomic_exchange(&s->failed, true))
+        message_error(EXIT_FAILED, "%s: %s", s->name, text);
+}
+
 void source_error(struct source *s, const char *format, ...)
 {
     char text[SOURCE_ERROR_MAX];
     va_list arguments;
 
-    if (s->muted || atomic_exchange(&s->failed, true))
-        return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    message_error(EXIT_FAILED, "%s: %s", s->name, text);
+    fail(s, text);
 }
 
 bool source_note_errors(struct source *s)
@@ -76,7 +81,7 @@ UNCHECKED void source_error_at(struct source *s, uint64_t offset, const char *fo
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!e) {
-        source_error(s, "%s", text);
+        fail(s, text);
         return;
     }
     mutex_lock(&e->mutex);
@@ -90,7 +95,7 @@ UNCHECKED void source_error_at(struct source *s, uint64_t offset, const char *fo
 void source_print_error(struct source *s)
 {
     if (source_error_noted(s) != SOURCE_UNKNOWN)
-        source_error(s, "%s", s->errors->text);
+        fail(s, s->errors->text);
 }
 
 void source_became_shorter(struct source *s, uint64_t missing)

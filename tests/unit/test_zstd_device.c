@@ -173,8 +173,7 @@ static bool take(struct zstd_device *d, struct outcome *o, cudaStream_t stream)
 }
 
 /* Decodes a file in pinned memory, given in ranges of `range` bytes, to output from `position` on.
-   `one_by_one`: a batch at a time. In half of the runs batches take a quarter of what they could.
- */
+   `one_by_one`: a batch at a time. */
 static void decode(struct zstd_device *d, uint64_t position, unsigned char *bytes, size_t size,
                    size_t range, const unsigned char *on_device, bool one_by_one,
                    cudaStream_t stream, struct outcome *o)

@@ -135,8 +135,8 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
 
     if (!read_layout(s, options))
         return false;
-    s->state = zstd_schedule_open(s, workers);
-    if (!s->state || (!s->errors && !source_note_errors(s))) {
+    s->state = source_note_errors(s) ? zstd_schedule_open(s, workers) : NULL;
+    if (!s->state) {
         source_error(s, "out of memory");
         return false;
     }
