@@ -15,7 +15,7 @@ words() {
 }
 
 # Its headings are the lines behind .TP that begin with an option, without what is roff.
-sed -n '/^\.SH OPTIONS/,/^\.SH INPUT/p' "$manual" | grep -A1 '^\.TP' | grep '^\.B[IR]* *"*\\-' |
+sed -n '/^\.SH OPTIONS/,/^\.SH RESULTS/p' "$manual" | grep -A1 '^\.TP' | grep '^\.B[IR]* *"*\\-' |
     sed -e 's/^\.B[IR]* *//' -e 's/\\f[RP]//g' -e 's/"//g' -e 's/\\-/-/g' -e 's/= /=/g' |
     words >of_manual
 grep '^  *-' help | sed -e 's/^ *//' -e 's/  .*//' -e 's/\(=[A-Z]*\) .*/\1/' | words >of_help
@@ -35,18 +35,29 @@ done <names
 run --no-such-option
 ok 'an option that is not known is told' test "$status:$(grep -c unknown err)" = 2:1
 
+grep -o '\\fB[^\\]*\|^\.[BIR]* .*' "$manual" | sed 's/^.fB/ /' >bold
 # The values of options, operations and statuses that --help lists stand in bold in the manual.
 for word in sum min max mean count argmin argmax nan inf var std sumsq rms l1 l2 absmax \
     absmin range zeros negatives subnormals summary median exponent f32 f64 f16 bf16 little big auto raw npy zstd safetensors npz gguf \
     propagate skip error cpu gpu decimal hex empty kB MB GB TB KiB MiB GiB TiB; do
     ok "$word is in both" test "$(grep -c "\<$word\>" help)" -ge 1 -a \
-        "$(grep -c "^\.[BIRTP]*\( \|.* \"*\)$word\>\|^\.BI gpu:" "$manual")" -ge 1
+        "$(grep -c "\<$word\>" bold)" -ge 1
 done
 for number in 0 1 2 3; do
     ok "status $number is in both" test \
         "$(sed -n '/^Exit status/,/^$/p' help | grep -c "\<$number\>")" -ge 1 -a \
         "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$manual" | grep -c "^\.B $number\$")" -eq 1
 done
+
+# Every page is installed, and every page that a page refers to is there.
+for page in "$sources"/man/*.[157]; do
+    ok "man/${page##*/} is installed" grep -q "man/${page##*/}" "$sources/Makefile.am"
+done
+grep -ho '^\.BR gpureduce[a-z\\-]* ([157])' "$sources"/man/*.[157] |
+    sed 's/^\.BR //; s/\\//g; s/ (\(.\))/.\1/' | sort -u >referred
+while read -r page; do
+    ok "$page is a page" test -f "$sources/man/$page"
+done <referred
 
 # The README's examples, which begin with a $, print what stands below them; but for times and rates.
 mkdir src readme
