@@ -2,7 +2,7 @@
 
 complete -c gpureduce-bench -f
 complete -c gpureduce-bench -s h -l help -d 'print this help and exit'
-complete -c gpureduce-bench -s V -l version -d 'print the version and what was built in, and exit'
+complete -c gpureduce-bench -s V -l version -d 'print the version and the built-in features, and exit'
 
 complete -c gpureduce-bench -n __fish_use_subcommand -a ladder -d 'sum on the GPU by kernels, from the naive to the production one'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -s n -l elements -x -d 'number of elements, such as 1000000 or 2^28'

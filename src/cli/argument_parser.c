@@ -234,6 +234,10 @@ static enum arguments_action take_letters(struct reading *r, const char *word)
 
         if (!x)
             return refuse_unknown(r, word, (char[]){'-', *letter, '\0'});
+        if (x->kind == ARGUMENT_HELP) {
+            arguments_print_brief(r->arguments);
+            return ARGUMENTS_DONE;
+        }
         if (x->value && !x->optional) {
             if (letter[1])
                 return take(r->arguments, x, letter + 1, r->target);

@@ -22,11 +22,16 @@ const char *completion_shell_name(size_t i)
 
 /* What every command line has. */
 static const struct argument common[] = {
-    {.name = "help", .letter = 'h', .kind = ARGUMENT_HELP, .help = "print this help and exit"},
+    {.name = "help",
+     .letter = 'h',
+     .common = true,
+     .group = "Other",
+     .kind = ARGUMENT_HELP,
+     .help = "print this help and exit"},
     {.name = "version",
      .letter = 'V',
      .kind = ARGUMENT_VERSION,
-     .help = "print the version and what was built in, and exit"},
+     .help = "print the version and the built-in features, and exit"},
     {.name = "completion",
      .value = "SHELL",
      .hidden = true,
@@ -107,14 +112,24 @@ static void print_option(const struct argument *x)
     arguments_print_entry(left, x->help);
 }
 
+/* Whether the program's own options have groups. */
+static bool has_groups(const struct arguments *a)
+{
+    return a->count > 0 && a->table[0].group;
+}
+
 void arguments_print_help(const struct arguments *a)
 {
     const struct argument *x;
 
     printf("Usage: %s %s\n%s\n\n", a->program, a->usage, a->summary);
-    for (size_t i = 0; (x = arguments_option(a, i)); i++)
-        if (!x->hidden)
-            print_option(x);
+    for (size_t i = 0; (x = arguments_option(a, i)); i++) {
+        if (x->hidden)
+            continue;
+        if (x->group && has_groups(a))
+            printf("%s:\n", x->group);
+        print_option(x);
+    }
     if (a->commands) {
         puts("\nCommands:");
         for (size_t i = 0; i < a->command_count; i++)
@@ -124,4 +139,19 @@ void arguments_print_help(const struct arguments *a)
         a->print_details();
     if (a->details)
         printf("\n%s\n", a->details);
+}
+
+void arguments_print_brief(const struct arguments *a)
+{
+    const struct argument *x;
+
+    if (!has_groups(a)) {
+        arguments_print_help(a);
+        return;
+    }
+    printf("Usage: %s %s\n%s\n\n", a->program, a->usage, a->summary);
+    for (size_t i = 0; (x = arguments_option(a, i)); i++)
+        if (x->common)
+            print_option(x);
+    printf("\n'%s --help' lists all options; 'man gpureduce' explains them.\n", a->program);
 }

@@ -55,6 +55,9 @@ struct argument {
     const char *value; /* the argument's name in --help, such as FILE; NULL: takes none */
     bool optional;     /* the argument may be left out */
     bool hidden;       /* not in --help, nor completed, nor to be shortened */
+    bool common;       /* also printed by -h */
+    const char
+        *group; /* the heading that --help prints before it; NULL: that of the option before */
     enum argument_kind kind;
     size_t target; /* where in the caller's struct it goes, in bytes */
 
@@ -109,8 +112,11 @@ struct operands {
    Returns false. */
 bool arguments_wrong(const struct arguments *a, const char *format, const char *value);
 
-/* Prints --help. */
+/* Prints --help: all options that are not hidden, and the details. */
 void arguments_print_help(const struct arguments *a);
+
+/* Prints -h: common options alone. A program whose table has none prints --help. */
+void arguments_print_brief(const struct arguments *a);
 
 /* Prints an entry of --help: what it is about on the left, what is said of it beside that, in lines
    broken as `help` of an option is. */

@@ -25,8 +25,12 @@ run --nan=skip three.f32 --help --bogus
 golden '--help ends the command line' 0 help
 for word in -h -qh; do
     run "$word"
-    golden "$word" 0 help
+    golden "$word" 0 help_brief
+    ok "$word: on one screen" test "$(grep -c '' out)" -le 24
 done
+run --help
+ok '--help: on two screens and a half, of 80 columns' \
+    awk 'length > 80 || NR > 70 { exit 1 }' out
 run --version
 ok '--version: status' test "$status:$(cat err)" = 0:
 ok '--version: its first line' sh -c \
@@ -404,10 +408,10 @@ while read -r bad candidates; do
 done <<'END'
 --v --verbose or --version
 --ver --verbose or --version
---n --no-check, --nan, --number or --no-progress
---n=skip --no-check, --nan, --number or --no-progress
---d --ddof, --dtype, --device or --diff
---l=1 --list, --length, --long or --label
+--n --nan, --no-check, --number or --no-progress
+--n=skip --nan, --no-check, --number or --no-progress
+--d --ddof, --dtype, --diff or --device
+--l=1 --length, --long, --list or --label
 END
 for bad in --op --dtype --endian --format --skip --length --nan --device --threads --chunk-size \
     -o -t -D -j; do
