@@ -108,16 +108,18 @@ bool element_parse(const char *name, enum element_type *type, enum element_order
 
 const struct element_foreign *element_find_foreign(const char *name)
 {
-#define PAIRS32 "pairs of f32, a real and an imaginary part", "f32"
-#define PAIRS64 "pairs of f64, a real and an imaginary part", "f64"
-#define LONG "a float of 10 bytes or more; convert it first, with numpy's x.astype('f8')", NULL
-#define LONG_PAIRS "pairs of such floats; convert them first, with numpy's x.astype('c16')", NULL
-#define TIME "time, counted in integers; those of NaT are the least there are", "i64"
-#define FLOAT8 "a float of one byte that is not read; f8e4m3 (e4m3fn) and f8e5m2 are", NULL
-#define OBJECTS "Python's objects; convert them first, with numpy's x.astype('f8')", NULL
-#define TEXT "text; convert it first, with numpy's x.astype('f8')", NULL
+#define PAIRS32 "pairs of f32, a real and an imaginary part", "f32", false
+#define PAIRS64 "pairs of f64, a real and an imaginary part", "f64", false
+#define LONG \
+    "a float of 10 bytes or more; convert it first, with numpy's x.astype('f8')", NULL, false
+#define LONG_PAIRS \
+    "pairs of such floats; convert them first, with numpy's x.astype('c16')", NULL, false
+#define TIME "time, counted in integers; those of NaT are the least there are", "i64", false
+#define FLOAT8 "a float of one byte that is not read; f8e4m3 (e4m3fn) and f8e5m2 are", NULL, false
+#define OBJECTS "Python's objects; convert them first, with numpy's x.astype('f8')", NULL, true
+#define TEXT "text; convert it first, with numpy's x.astype('f8')", NULL, true
 #define BYTES \
-    "bytes of unknown meaning; numpy's x.view('u1'), or of another type, makes numbers", NULL
+    "bytes of unknown meaning; numpy's x.view('u1'), or of another type, makes numbers", NULL, true
     static const struct element_foreign rows[] = {
         {"complex64", PAIRS32},
         {"csingle", PAIRS32},
@@ -135,7 +137,7 @@ const struct element_foreign *element_find_foreign(const char *name)
         {"f12", LONG},
         {"g", LONG},
         {"f16", "a float of 16 bytes to NumPy, which is not supported; binary16 is f16, <f2 or >f2",
-         NULL},
+         NULL, false},
         {"datetime64", TIME},
         {"timedelta64", TIME},
         {"M8", TIME},

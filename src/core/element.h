@@ -173,6 +173,7 @@ struct element_foreign {
     const char *name;    /* or what its name begins with */
     const char *what;    /* what it is, and what to do about it, in words that follow "is" */
     const char *read_as; /* our type that its bytes can be read as; NULL for none */
+    bool not_numeric;    /* text, objects, or bytes of unknown meaning */
 };
 
 /* The row of a type that is not read, by its name, which may have a byte order in front; NULL where

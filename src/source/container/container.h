@@ -72,12 +72,16 @@ struct container_array {
         *name; /* as a rule UTF-8, without U+0000; no two arrays of a container have the same */
     char type_name[CONTAINER_TYPE_MAX]; /* as the container spells it; empty
                                            where it is no array of a type */
-    const char *unreadable; /* what the type is, in words that follow "is", where its elements
-                               cannot be reduced; NULL where they can. Then `type`, `type_open` and
+    const char *unreadable; /* why its elements cannot be reduced, a phrase that is printed after
+                               "array NAME: ", or, unless `typed`, after "type NAME is not
+                               supported: "; NULL where they can. Then `type`, `type_open` and
                                `big_endian` mean nothing */
-    bool typed; /* then: it is the array that is so, and not its type, which could be reduced or is
-                   not known */
-    bool type_open; /* the container leaves the type open, and it is that of container_input */
+    bool typed; /* `unreadable` is about the array, and not about its type, which could be reduced
+                   or is not known */
+    bool not_numeric; /* `unreadable`, and holds no numbers: strings, references, objects, bytes of
+                         unknown meaning, or a member that is no array. It is listed, but neither
+                         reduced nor counted, which is no error */
+    bool type_open;   /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
     bool fortran_order;
     bool deflated; /* it is compressed, as RFC 1951 has it */

@@ -276,12 +276,19 @@ static ptrdiff_t read_start(const struct archive *a, const struct member *m,
     return a->in->read(a->in, bytes, size, content->offset) ? (ptrdiff_t)size : -1;
 }
 
-/* Notes that the member is no array that can be reduced. */
+/* Notes that the member is an array that cannot be reduced. */
 static bool leave_out(struct container_array *array, const char *type, const char *what)
 {
     container_name_type(array, type);
     array->unreadable = what;
     return true;
+}
+
+/* Notes that the member holds no numbers. */
+static bool leave_out_other(struct container_array *array, const char *type, const char *what)
+{
+    array->not_numeric = true;
+    return leave_out(array, type, what);
 }
 
 static const char *const void_names[] = {"V1", "V2"};
@@ -319,7 +326,8 @@ static bool take_type(const struct archive *a, struct container_array *array, co
     if (npy->unsupported) {
         const struct element_foreign *foreign = element_find_foreign(npy->descr);
 
-        return leave_out(array, npy->descr, foreign ? foreign->what : "none that is read");
+        return (foreign && foreign->not_numeric ? leave_out_other : leave_out)(
+            array, npy->descr, foreign ? foreign->what : "none that is read");
     }
     if (!npy->untyped) {
         container_name_type(array, element_name(npy->type));
@@ -351,7 +359,7 @@ static bool read_header(const struct archive *a, const struct member *m,
         return false;
     if (!npy_recognise(prefix, (size_t)got) && !npy_cut_off(prefix, (size_t)got)) {
         array->typed = true;
-        return leave_out(array, "", "no .npy file, though its name ends in .npy");
+        return leave_out_other(array, "", "no .npy file, though its name ends in .npy");
     }
     length = npy_header_length(prefix, (size_t)got);
     if (length > NPY_HEADER_MAX)
@@ -436,7 +444,7 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
     if (m->method == DEFLATED && !inflate_possible())
         return leave_out(array, "", "compressed by deflate, for which this program lacks zlib");
     if (!ends_with_npy(m->name, m->name_length))
-        return leave_out(array, "", "no .npy file");
+        return leave_out_other(array, "", "no .npy file");
     if (m->method == STORED && m->packed != m->size)
         return container_wrong(a->in, m->at, "%" PRIu64 " bytes are stored as %" PRIu64, m->size,
                                m->packed);
