@@ -2,6 +2,7 @@
 
 #include "cli/argument_parser.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/completion.h"
+#include "cli/nearest.h"
 #include "cli/version.h"
 #include "core/number.h"
 #include "sys/message.h"
@@ -19,9 +21,15 @@
 
 bool arguments_unknown_word(const struct arguments *a, const struct argument *x, const char *text)
 {
+    const char *near = nearest_word(text, x->near ? x->near : x->word, x->aliases);
     char format[512];
-    size_t used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", x->what);
+    size_t used;
 
+    if (near) {
+        snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", x->what, near);
+        return arguments_wrong(a, format, text);
+    }
+    used = (size_t)snprintf(format, sizeof format, "unknown %s %%s: must be", x->what);
     for (size_t i = 0; x->word(i) && used < sizeof format; i++)
         used += (size_t)snprintf(format + used, sizeof format - used, "%s %s",
                                  i == 0                       ? ""
@@ -42,6 +50,19 @@ bool arguments_find_word(const struct arguments *a, const struct argument *x, co
     return arguments_unknown_word(a, x, text);
 }
 
+bool arguments_bad_number(const struct arguments *a, const struct argument *x, const char *what,
+                          const char *text)
+{
+    char format[160 + NEAREST_MAX], near[NEAREST_MAX];
+
+    if (nearest_number(text, near))
+        snprintf(format, sizeof format, "bad %s %%s for --%s; did you mean '%s'?", what, x->name,
+                 near);
+    else
+        snprintf(format, sizeof format, "bad %s %%s for --%s", what, x->name);
+    return arguments_wrong(a, format, text);
+}
+
 /* Reads a size or a count, and holds it to its bounds. */
 static bool take_number(const struct arguments *a, const struct argument *x, const char *text,
                         uint64_t *number)
@@ -50,12 +71,8 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
     char format[160];
 
     if (!(size ? number_parse_size(text, number) : number_parse_count(text, number)))
-        snprintf(format, sizeof format, "bad %s %%s for --%s",
-                 x->what ? x->what
-                 : size  ? "size"
-                         : "number",
-                 x->name);
-    else if (x->most && (*number < x->least || *number > x->most))
+        return arguments_bad_number(a, x, x->what ? x->what : size ? "size" : "number", text);
+    if (x->most && (*number < x->least || *number > x->most))
         snprintf(format, sizeof format, "--%s %%s must be from %" PRIu64 " to %" PRIu64, x->name,
                  x->least, x->most);
     else if (*number < x->least)
@@ -135,18 +152,6 @@ static enum arguments_action refuse(const struct reading *r, const char *format,
     return ARGUMENTS_WRONG;
 }
 
-/* Refuses an option that there is none of; one that is written like a file that there is may be
-   meant for that. */
-static enum arguments_action refuse_unknown(const struct reading *r, const char *word,
-                                            const char *option)
-{
-    return refuse(r,
-                  access(word, F_OK) == 0
-                      ? "unknown option %s; a file of that name needs ./ in front, or -- before it"
-                      : "unknown option %s",
-                  option);
-}
-
 /* The option of which the first `length` characters of `name` are the name, or the beginning of no
    other's; NULL where there is none. *count: how many of them begin like that. */
 static const struct argument *find_name(const struct arguments *a, const char *name, size_t length,
@@ -168,25 +173,63 @@ static const struct argument *find_name(const struct arguments *a, const char *n
     return *count == 1 ? found : NULL;
 }
 
-/* Refuses a name that `count` options begin with, and says which they are. */
-static enum arguments_action refuse_ambiguous(const struct reading *r, const char *word,
-                                              size_t length, unsigned count)
+/* Appends the `count` options to a message that begin with these characters. */
+static void add_options(const struct arguments *a, const char *name, size_t length, unsigned count,
+                        char *format, size_t size)
 {
-    char format[512];
-    size_t used = (size_t)snprintf(format, sizeof format, "option %%s is ambiguous: it could be");
+    size_t used = strlen(format);
     const struct argument *x;
     unsigned said = 0;
 
-    for (size_t i = 0; (x = arguments_option(r->arguments, i)) && used < sizeof format; i++) {
-        if (x->hidden || strncmp(x->name, word + 2, length) != 0)
+    for (size_t i = 0; (x = arguments_option(a, i)) && used < size; i++) {
+        if (x->hidden || strncmp(x->name, name, length) != 0)
             continue;
-        used += (size_t)snprintf(format + used, sizeof format - used, "%s --%s",
+        used += (size_t)snprintf(format + used, size - used, "%s --%s",
                                  said == 0           ? ""
                                  : said + 1 == count ? " or"
                                                      : ",",
                                  x->name);
         said++;
     }
+}
+
+/* Refuses a name that `count` options begin with, and says which they are. */
+static enum arguments_action refuse_ambiguous(const struct reading *r, const char *word,
+                                              size_t length, unsigned count)
+{
+    char format[512] = "option %s is ambiguous: it could be";
+
+    add_options(r->arguments, word + 2, length, count, format, sizeof format);
+    return refuse(r, format, word);
+}
+
+#define NAMED_LIKE_A_FILE \
+    "unknown option %s; a file of that name needs ./ in front, or -- before it"
+
+/* Refuses a word whose name, of `length` characters behind the dashes, is that of no option. */
+static enum arguments_action refuse_name(const struct reading *r, const char *word, size_t length)
+{
+    const struct arguments *a = r->arguments;
+    const char *near = NULL;
+    const struct argument *x;
+    unsigned distance, best = NEAREST_FAR;
+    char name[64], format[160] = "unknown option %s";
+
+    if (access(word, F_OK) == 0)
+        return refuse(r, NAMED_LIKE_A_FILE, word);
+    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, word + 2);
+    for (size_t i = 0; a->aliases && a->aliases[i] && !near; i += 2)
+        if (strcmp(a->aliases[i], name) == 0)
+            near = a->aliases[i + 1];
+    for (size_t i = 0; !near && (x = arguments_option(a, i)); i++) {
+        distance = x->hidden ? NEAREST_FAR : nearest_distance(name, x->name);
+        if (distance < best) {
+            best = distance;
+            near = x->name;
+        }
+    }
+    if (near)
+        snprintf(format, sizeof format, "unknown option %%s; did you mean --%s?", near);
     return refuse(r, format, word);
 }
 
@@ -211,7 +254,7 @@ static enum arguments_action take_name(struct reading *r, const char *word)
     if (!x && count > 1 && length > 0)
         return refuse_ambiguous(r, word, length, count);
     if (!x)
-        return refuse_unknown(r, word, word);
+        return refuse_name(r, word, length);
     if (text && !x->value)
         return refuse(r, "option %s takes no argument", word);
     if (text)
@@ -224,6 +267,32 @@ static enum arguments_action take_name(struct reading *r, const char *word)
     return take(r->arguments, x, text, r->target);
 }
 
+/* Refuses a letter that is no option's; that of the other case may be meant, or a name. */
+static enum arguments_action refuse_letter(const struct reading *r, const char *word, char letter)
+{
+    const unsigned char other =
+        (unsigned char)(islower((unsigned char)letter) ? toupper((unsigned char)letter)
+                                                       : tolower((unsigned char)letter));
+    const struct argument *x = find_letter(r->arguments, (char)other);
+    char format[512] = "unknown option %s";
+    unsigned count;
+
+    if (access(word, F_OK) == 0)
+        return refuse(r, NAMED_LIKE_A_FILE, (char[]){'-', letter, '\0'});
+    (void)find_name(r->arguments, &letter, 1, &count);
+    if (x || count > 0)
+        strcat(format, "; did you mean");
+    if (x)
+        snprintf(format + strlen(format), 32, " -%c (--%s)%s", (char)other, x->name,
+                 count > 1   ? ","
+                 : count > 0 ? " or"
+                             : "");
+    add_options(r->arguments, &letter, 1, count, format, sizeof format - 1);
+    if (x || count > 0)
+        strcat(format, "?");
+    return refuse(r, format, (char[]){'-', letter, '\0'});
+}
+
 /* Takes -x, or several as in -xy, the last of which may have an argument: the rest of the word, or
    the next one. */
 static enum arguments_action take_letters(struct reading *r, const char *word)
@@ -233,7 +302,7 @@ static enum arguments_action take_letters(struct reading *r, const char *word)
         enum arguments_action action;
 
         if (!x)
-            return refuse_unknown(r, word, (char[]){'-', *letter, '\0'});
+            return refuse_letter(r, word, *letter);
         if (x->kind == ARGUMENT_HELP) {
             arguments_print_brief(r->arguments);
             return ARGUMENTS_DONE;

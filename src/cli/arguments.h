@@ -70,6 +70,8 @@ struct argument {
     argument_parser *parse;        /* of ARGUMENT_PARSED */
     const char *(*word)(size_t i); /* the words it may be, from 0; NULL beyond the last */
     const char *other;             /* what else it may be, for messages; NULL for nothing */
+    const char *(*near)(size_t i); /* the words that a mistyped one may mean; NULL: `word` */
+    const char *const *aliases;    /* pairs of a word of others and ours, for messages, then NULL */
     enum argument_completion completion;
 };
 
@@ -87,7 +89,8 @@ struct arguments {
     const char *summary; /* a line or several, without the last newline */
     const struct argument *table;
     size_t count;
-    int operands; /* at most; -1 for any number. They are names of files. */
+    const char *const *aliases; /* pairs of an option of others and ours, for messages, then NULL */
+    int operands;               /* at most; -1 for any number. They are names of files. */
     const struct argument_command *commands; /* the first operand is the name of one, and what
                                                 follows it is left alone; NULL for none */
     size_t command_count;

@@ -28,6 +28,7 @@ static const struct argument table[] = {
      .what = "operation",
      .word = option_operation_word,
      .other = "a quantile such as q0.25 or p99.9",
+     .aliases = option_operation_aliases,
      .completion = COMPLETE_LIST,
      .help = "results to print (default sum,min,max,mean)"},
     {.name = "ddof",
@@ -43,6 +44,7 @@ static const struct argument table[] = {
      .target = MEMBER(session.nan),
      .what = "NaN policy",
      .word = option_nan_word,
+     .aliases = option_nan_aliases,
      .completion = COMPLETE_WORD,
      .help = "effect of NaNs: propagate (default), skip or error"},
     {.name = "histogram",
@@ -79,6 +81,8 @@ static const struct argument table[] = {
      .parse = option_parse_dtype,
      .what = "dtype",
      .word = option_dtype_word,
+     .near = option_dtype_near,
+     .aliases = option_dtype_aliases,
      .other = "a name of NumPy's or safetensors', such as float32, >i4 or BF16",
      .completion = COMPLETE_WORD,
      .help = "type of raw elements (default f32)"},
@@ -89,6 +93,7 @@ static const struct argument table[] = {
      .parse = option_parse_endian,
      .what = "byte order",
      .word = option_endian_word,
+     .aliases = option_endian_aliases,
      .completion = COMPLETE_WORD,
      .help = "byte order of raw elements: little (default) or big"},
     {.name = "skip",
@@ -115,6 +120,7 @@ static const struct argument table[] = {
      .target = MEMBER(session.input.format),
      .what = "format",
      .word = option_format_word,
+     .aliases = option_format_aliases,
      .completion = COMPLETE_WORD,
      .help = "format of the input (default auto)"},
     {.name = "long",
@@ -172,6 +178,7 @@ static const struct argument table[] = {
      .parse = option_parse_where,
      .what = "result",
      .word = option_condition_word,
+     .aliases = option_operation_aliases,
      .other = "a quantile such as q0.25 or p99.9",
      .help = "print only rows for which CONDITION holds: nan>0"},
     {.name = "sort",
@@ -180,6 +187,7 @@ static const struct argument table[] = {
      .parse = option_parse_sort,
      .what = "result",
      .word = option_row_word,
+     .aliases = option_operation_aliases,
      .other = "a quantile such as q0.25 or p99.9",
      .completion = COMPLETE_WORD,
      .help = "sort rows by a result or by name; -NAME: descending"},
@@ -254,6 +262,7 @@ static const struct argument table[] = {
      .parse = option_parse_device,
      .what = "device",
      .word = option_device_word,
+     .aliases = option_device_aliases,
      .other = "gpu:LIST",
      .completion = COMPLETE_WORD,
      .help = "device: auto (default), cpu, gpu or gpu:LIST (gpu:0,2)"},
@@ -271,6 +280,14 @@ static const struct argument table[] = {
      .help = "bytes that a thread handles at a time"},
 };
 
+/* What others call options, or write as ones. */
+static const char *const aliases[] = {
+    "operation", "op",     "type",   "dtype",   "offset",     "skip",   "seek",
+    "skip",      "count",  "length", "gpu",     "device=gpu", "cpu",    "device=cpu",
+    "sum",       "op=sum", "mean",   "op=mean", "min",        "op=min", "max",
+    "op=max",    "std",    "op=std", NULL,
+};
+
 static struct arguments arguments = {
     .program = "gpureduce",
     .usage = "[OPTION]... [FILE]...",
@@ -279,12 +296,13 @@ static struct arguments arguments = {
                "is -, read standard input.",
     .table = table,
     .count = COUNT(table),
+    .aliases = aliases,
     .operands = -1,
     .details = "LIST: sum, mean, min, max, argmin, argmax, count, nan, inf, zeros, negatives,\n"
                "  subnormals, var, std, sumsq, rms, l1, l2, absmax, absmin, range, median,\n"
                "  quantiles such as q0.25 and p99.9, or summary, an overview\n"
                "TYPE: f32, f64, f16, bf16, f8e4m3, f8e5m2, i8 to i64, u8 to u64 (bits), bool, or\n"
-               "  a name of NumPy or safetensors: <f4, >i8 (8 bytes), uint8, BF16\n"
+               "  a name of NumPy or safetensors: <f4, uint8, BF16; i8 has 1 byte, <i8 has 8\n"
                "FMT: auto, raw, npy, safetensors, npz, gguf, hdf5, zstd, raw+zstd\n"
                "SIZE: bytes, or kB, MB, GB, TB (powers of 1000), or KiB, MiB, GiB, TiB (of 1024)\n"
                "Exit status: 0 success; 1 failure, or a difference or condition found; 2 wrong\n"

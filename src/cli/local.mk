@@ -12,6 +12,7 @@ library_sources += \
 	src/cli/diff.c src/cli/diff.h \
 	src/cli/list.c src/cli/list.h \
 	src/cli/merge.c src/cli/merge.h \
+	src/cli/nearest.c src/cli/nearest.h \
 	src/cli/operands.c src/cli/operands.h \
 	src/cli/option_values.c src/cli/option_values.h \
 	src/cli/options.h \

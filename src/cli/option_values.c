@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/argument_parser.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "core/number.h"
 #include "sys/message.h"
@@ -26,6 +27,30 @@ bool option_quantiles_full(const struct arguments *a, const char *list)
 {
     _Static_assert(RESULT_QUANTILES_MAX == 32, "as the message says, beside the median");
     return arguments_wrong(a, "too many quantiles at %s: there may be 31, and the median", list);
+}
+
+/* What others call operations. */
+const char *const option_operation_aliases[] = {
+    "avg",      "mean",    "average", "mean",    "sd",     "std",    "size",      "count",
+    "len",      "count",   "n",       "count",   "norm",   "l2",     "ptp",       "range",
+    "total",    "sum",     "maxabs",  "absmax",  "minabs", "absmin", "quartiles", "summary",
+    "describe", "summary", "stats",   "summary", NULL,
+};
+
+/* Prints that there is no such operation, and which may be meant: p99,9 is two. */
+static bool unknown_operation(const struct arguments *a, const struct argument *x, const char *name,
+                              const char *before, size_t before_length)
+{
+    char near[NEAREST_MAX], format[64 + NEAREST_MAX];
+    struct quantile quantile;
+
+    if (*name && name[strspn(name, "0123456789")] == 0 && before && before_length < 20 &&
+        quantile_parse(before, before_length, &quantile) && !memchr(before, '.', before_length))
+        snprintf(near, sizeof near, "%.*s.%.20s", (int)before_length, before, name);
+    else if (!nearest_quantile(name, near))
+        return arguments_unknown_word(a, x, name);
+    snprintf(format, sizeof format, "unknown %s %%s; did you mean '%s'?", x->what, near);
+    return arguments_wrong(a, format, name);
 }
 
 /* Adds one, or says that it is a quantile too many where it is NULL; `list`, which begins with it,
@@ -58,6 +83,9 @@ static bool add_group(const struct arguments *a, const char *list, struct option
 bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
                            struct options *options)
 {
+    const char *before = NULL;
+    size_t before_length = 0;
+
     for (;;) {
         size_t length = strcspn(list, ",");
         const struct operation *op = operation_find(list, length);
@@ -68,7 +96,7 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
         if (!op && !group) {
             char name[MESSAGE_QUOTE_MAX];
             snprintf(name, sizeof name, "%.*s", length < 100 ? (int)length : 100, list);
-            return arguments_unknown_word(a, x, name);
+            return unknown_operation(a, x, name, before, before_length);
         }
         if (group && !add_group(a, group->list, options))
             return false;
@@ -78,6 +106,8 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
             options->session.survey.required |= operation_quantile(op);
         if (!list[length])
             return true;
+        before = list;
+        before_length = length;
         list += length + 1;
     }
 }
@@ -162,6 +192,27 @@ bool option_parse_dtype(const struct arguments *a, const struct argument *x, con
     return true;
 }
 
+/* Any of the names of types. */
+const char *option_dtype_near(size_t i)
+{
+    for (int type = 0; type < ELEMENT_TYPES; type++) {
+        const struct element_names *names = &element_names[type];
+
+        if (i-- == 0)
+            return names->name;
+        for (size_t k = 0; names->numpy[k]; k++)
+            if (i-- == 0)
+                return names->numpy[k];
+    }
+    return NULL;
+}
+
+const char *const option_dtype_aliases[] = {
+    "fp16", "f16",    "half", "f16",  "fp32", "f32",   "real", "f32",    "fp64",
+    "f64",  "bfloat", "bf16", "char", "i8",   "short", "i16",  "long",   "i64",
+    "int",  "i32",    "uint", "u32",  "byte", "u8",    "fp8",  "f8e4m3", NULL,
+};
+
 const char *option_endian_word(size_t i)
 {
     static const char *const words[] = {"little", "big"};
@@ -194,6 +245,11 @@ const char *option_format_word(size_t i)
     return i < COUNT(words) ? words[i] : NULL;
 }
 
+const char *const option_format_aliases[] = {
+    "bin",  "raw",     "binary", "raw", "h5",   "hdf5",  "nc",  "hdf5", "netcdf",
+    "hdf5", "netcdf4", "hdf5",   "zst", "zstd", "numpy", "npy", NULL,
+};
+
 /* A pattern, which adds to those before. */
 bool option_parse_array(const struct arguments *a, const struct argument *x, const char *text,
                         void *target)
@@ -217,6 +273,13 @@ const char *option_nan_word(size_t i)
 
     return i < COUNT(words) ? words[i] : NULL;
 }
+
+const char *const option_nan_aliases[] = {"ignore", "skip", "omit", "skip", "fail", "error", NULL};
+
+const char *const option_device_aliases[] = {"cuda", "gpu", "nvidia", "gpu", "host", "cpu", NULL};
+
+const char *const option_endian_aliases[] = {"le",  "little", "<",   "little", "be",
+                                             "big", ">",      "big", NULL};
 
 const char *option_device_word(size_t i)
 {
@@ -380,8 +443,12 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
     for (;;) {
         char one[MESSAGE_QUOTE_MAX];
         const size_t length = strcspn(list, ",");
+        char *end;
 
         snprintf(one, sizeof one, "%.*s", length < 100 ? (int)length : 100, list);
+        if (strtod(one, &end) >= 0 && end != one && !*end)
+            return arguments_wrong(a, "bad tolerance %s; did you mean abs: or rel: before it?",
+                                   one);
         if (!parse_tolerance(one, &options->tolerance))
             return arguments_wrong(
                 a,
@@ -399,9 +466,8 @@ bool option_parse_chunk_size(const struct arguments *a, const struct argument *x
 {
     uint64_t size;
 
-    (void)x;
     if (!number_parse_size(text, &size))
-        return arguments_wrong(a, "bad size %s for --chunk-size", text);
+        return arguments_bad_number(a, x, "size", text);
     if (size < 1 || size > (uint64_t)1 << 30)
         return arguments_wrong(a, "--chunk-size %s must be from 1 to 1GiB", text);
     ((struct options *)target)->session.chunk_size = (size_t)size;

@@ -16,12 +16,21 @@ struct options;
 const char *option_operation_word(size_t i);
 const char *option_histogram_word(size_t i);
 const char *option_dtype_word(size_t i);
+const char *option_dtype_near(size_t i);
 const char *option_endian_word(size_t i);
 const char *option_format_word(size_t i);
 const char *option_nan_word(size_t i);
 const char *option_device_word(size_t i);
 const char *option_number_word(size_t i);
 const char *option_fail_on_word(size_t i);
+
+/* Words of others, and ours: see struct argument. */
+extern const char *const option_operation_aliases[];
+extern const char *const option_dtype_aliases[];
+extern const char *const option_format_aliases[];
+extern const char *const option_nan_aliases[];
+extern const char *const option_device_aliases[];
+extern const char *const option_endian_aliases[];
 
 /* Each reads `text`, the value of `x`, and sets what it means. They return false, and have said
    why, if it is not one. */

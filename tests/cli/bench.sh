@@ -151,21 +151,29 @@ bench generate --bytes=12 -t f64
 wrong 'a part of an f64' '12 bytes are not a whole number of f64 elements' generate
 bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
-for bad in '' gauss Uniform uniform,normal; do
+bench generate -b 4 --dist Uniform
+wrong '--dist Uniform' "unknown distribution 'Uniform'; did you mean 'uniform'?" generate
+for bad in '' gauss; do
     bench generate -b 4 --dist "$bad"
     wrong "--dist '$bad'" "unknown distribution '$bad': must be uniform, normal, wide, full, integers, sparse, cancel, weights, field, steps, series or image" generate
 done
-for bad in '' f31 int24; do
+bench generate -b 4 --dtype f31
+wrong '--dtype f31' "unknown dtype 'f31'; did you mean 'f32'?" generate
+for bad in '' int24; do
     bench generate -b 4 --dtype "$bad"
     wrong "--dtype '$bad'" "unknown dtype '$bad': must be f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64 or bool" generate
 done
 bench generate -b 4 -t '>f4'
 wrong "-t '>f4'" "dtype '>f4' is big-endian; data here are little-endian" generate
-for bad in '' -4 4x 1.5GB 9223372036854775808; do
+bench generate --bytes 1.5GB
+wrong '--bytes 1.5GB' "bad size '1.5GB' for --bytes; did you mean '1500000000'?" generate
+for bad in '' -4 4x 9223372036854775808; do
     bench generate --bytes "$bad"
     wrong "--bytes '$bad'" "bad size '$bad' for --bytes" generate
 done
-for bad in '' -1 x 1k; do
+bench generate -b 4 --seed 1k
+wrong '--seed 1k' "bad number '1k' for --seed; did you mean '1000' or '1024'?" generate
+for bad in '' -1 x; do
     bench generate -b 4 --seed "$bad"
     wrong "--seed '$bad'" "bad number '$bad' for --seed" generate
 done

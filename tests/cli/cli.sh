@@ -131,7 +131,7 @@ done
 run -o sum,min,max,mean,count,argmin,argmax,nan,inf odd.f32
 golden 'every operation, of data with a NaN' 0 operations
 choices='must be sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, median, summary or a quantile such as q0.25 or p99.9'
-for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' Median su summ q p q. q1.1 p101 q-0.5 q1e-3 q0.5x \
+for bad in '' ',' 'sum,' ,sum sum,,min q p q. q-0.5 q1e-3 q0.5x percentile \
     q0.1234567890123456789 p0.12345678901234567 q1.00000000000000000000; do
     name=$bad
     case $bad in
@@ -140,6 +140,72 @@ for bad in '' ',' 'sum,' ,sum sum,,min Sum 'sum ' Median su summ q p q. q1.1 p10
     run --op "$bad" three.f32
     is "--op '$bad'" 2 '' "gpureduce: unknown operation '$name': $choices $try"
 done
+# neither CASE ERROR CHOICES: after the error, the choices there are, or the nearest of them.
+neither() {
+    case "$status:$(cat out):$(cat err)" in
+    "2::gpureduce: $2: $3 $try" | "2::gpureduce: $2; did you mean '"*"'? $try") pass "$1" ;;
+    *) fail "$1" && explain ;;
+    esac
+}
+# meant WHAT MEANT OPTION VALUE: the error names what is right.
+meant() {
+    run "$3" "$4" three.f32
+    is "$3 '$4'" 2 '' "gpureduce: unknown $1 '$4'; did you mean '$2'? $try"
+}
+while read -r bad right; do
+    meant operation "$right" -o "$bad"
+done <<'END'
+stddev std
+stdev std
+Sum sum
+su sum
+summ sum
+Median median
+medain median
+maximum max
+variance var
+avg mean
+average mean
+count_nan count
+p101 p100
+q50 p50
+q1.1 p1.1
+99% p99
+90th p90
+0.5 q0.5
+END
+meant operation sum -o 'sum '
+run -o p99,9 three.f32
+is 'a comma in a quantile' 2 '' "gpureduce: unknown operation '9'; did you mean 'p99.9'? $try"
+run -o sum,q0,25 three.f32
+is 'a comma in a quantile, behind others' 2 '' \
+    "gpureduce: unknown operation '25'; did you mean 'q0.25'? $try"
+while read -r what right option bad; do
+    meant "$(echo "$what" | tr _ ' ')" "$right" "$option" "$bad"
+done <<'END'
+dtype f32 -t f23
+dtype f32 -t F_32
+dtype float32 -t flaot32
+dtype int32 -t int32_t
+dtype f16 -t fp16
+format safetensors --format safetensor
+format hdf5 --format h5
+format zstd --format zst
+byte_order big --endian BE
+byte_order little --endian litle
+device gpu -D cuda
+device gpu -D gpus
+NaN_policy skip --nan ignore
+NaN_policy propagate --nan propogate
+condition nan --fail-on nans
+result mean --sort avg
+result dtype --sort dytpe
+END
+run --where='avg>0' three.f32
+is "--where 'avg>0'" 2 '' "gpureduce: unknown result 'avg'; did you mean 'mean'? $try"
+run --diff --tolerance=1e-6 three.f32 three.f32
+ok 'a tolerance of no kind' test "$status:$(cat err)" = \
+    "2:gpureduce: bad tolerance '1e-6'; did you mean abs: or rel: before it? $try"
 list=sum,sum,sum,sum,sum,sum,sum,sum
 list=$list,$list,$list,$list,$list,$list,$list,$list
 run -q -o "$list" three.f32
@@ -196,7 +262,7 @@ types="must be f32, f64, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, 
 for bad in '' f31 f_32 int33 i3 '<i5' '>' '<' '|f4' '<<f4' '<>f32' 'f32,' ' f32' '<BF16' f4x '|f32' '<f32 ' '|i16' \
     float F8 e4m3; do
     run -t "$bad" three.f32
-    is "-t '$bad'" 2 '' "gpureduce: unknown dtype '$bad': $types $try"
+    neither "-t '$bad'" "unknown dtype '$bad'" "$types"
 done
 for bad in '<f16' '>f16' '=f16'; do
     run -t "$bad" two.f16
@@ -204,7 +270,7 @@ for bad in '<f16' '>f16' '=f16'; do
 done
 for bad in '' Big middle l; do
     run --endian "$bad" three.f32
-    is "--endian '$bad'" 2 '' "gpureduce: unknown byte order '$bad': must be little or big $try"
+    neither "--endian '$bad'" "unknown byte order '$bad'" "must be little or big"
 done
 
 #
@@ -218,7 +284,7 @@ for good in auto raw; do
 done
 for bad in '' RAW .npy gzip rawx; do
     run --format "$bad" three.f32
-    is "--format '$bad'" 2 '' "gpureduce: unknown format '$bad': must be auto, raw, npy, zstd, raw+zstd, safetensors, npz, gguf or hdf5 $try"
+    neither "--format '$bad'" "unknown format '$bad'" "must be auto, raw, npy, zstd, raw+zstd, safetensors, npz, gguf or hdf5"
 done
 run -q -o sum,count,nan --nan=propagate odd.f32
 is '--nan=propagate' 0 "nan
@@ -232,7 +298,7 @@ run -q --nan error odd.f32
 fails '--nan error' 'odd.f32: element 1 is a NaN'
 for bad in '' none Skip; do
     run --nan "$bad" three.f32
-    is "--nan '$bad'" 2 '' "gpureduce: unknown NaN policy '$bad': must be propagate, skip or error $try"
+    neither "--nan '$bad'" "unknown NaN policy '$bad'" "must be propagate, skip or error"
 done
 
 #
@@ -266,13 +332,31 @@ done <<'END'
 9223372036854775807 9223372036854775807
 007KiB 7168
 END
-for bad in '' -1 +1 1.5 0x10 kB 1k '1 kB' ' 1' 1kb 1Kib 1kBx 9223372036854775808 \
+for bad in '' -1 1.5 kB 1kBx 1.0001K inf 9223372036854775808 \
     99999999999999999999 9223372036854775807K 9007199254740992KiB; do
     run --skip "$bad" three.f32
     is "--skip '$bad'" 2 '' "gpureduce: bad size '$bad' for --skip $try"
     run --chunk-size "$bad" three.f32
     is "--chunk-size '$bad'" 2 '' "gpureduce: bad size '$bad' for --chunk-size $try"
 done
+while IFS=: read -r bad right; do
+    for option in skip chunk-size; do
+        run "--$option=$bad" three.f32
+        is "--$option='$bad'" 2 '' "gpureduce: bad size '$bad' for --$option; did you mean '$right'? $try"
+    done
+done <<'END'
++1:1
+0x10:16
+0x40:64
+1k:1000' or '1024
+1 kB:1000
+ 1:1
+1kb:1000
+1Kib:1024
+1.5m:1500000' or '1572864
+1e6:1000000
+1_000:1000
+END
 for good in 1 3 1KiB 1GiB 1073741824; do
     run -q -o sum --chunk-size="$good" three.f32
     is "--chunk-size=$good" 0 6
@@ -290,10 +374,22 @@ is '--length 0' 0 "0
 nan
 nan
 nan"
-for bad in '' -1 1k 1.0 9223372036854775808 x; do
+for bad in '' -1 1.5 9223372036854775808 x; do
     run --length "$bad" three.f32
     is "--length '$bad'" 2 '' "gpureduce: bad number of elements '$bad' for --length $try"
 done
+while IFS=: read -r bad right; do
+    run --length "$bad" three.f32
+    is "--length '$bad'" 2 '' \
+        "gpureduce: bad number of elements '$bad' for --length; did you mean '$right'? $try"
+done <<'END'
+1k:1000' or '1024
+1K:1000' or '1024
+1.0:1
+1,000:1000
+10MB:10000000
+1GiB:1073741824
+END
 for word in --long --long=10 --long=27 --long=31 '--long=31 --long'; do
     # shellcheck disable=SC2086 # two words, one of them
     run -q -o sum $word three.f32
@@ -323,7 +419,7 @@ for good in '-D cpu' -Dcpu --device=cpu '--device auto' '-D auto'; do
 done
 for bad in '' CPU cuda gpux 'gpu,' auto,cpu; do
     run -D "$bad" three.f32
-    is "-D '$bad'" 2 '' "gpureduce: unknown device '$bad': must be auto, cpu, gpu or gpu:LIST $try"
+    neither "-D '$bad'" "unknown device '$bad'" "must be auto, cpu, gpu or gpu:LIST"
 done
 for bad in gpu: gpu:x 'gpu:0,' gpu:,0 gpu:-1 gpu:+1 'gpu: 1' gpu:0x1 gpu:1024 gpu:0-1 \
     gpu:99999999999999999999; do
@@ -393,7 +489,26 @@ for bad in -x -xq -qx -qxo; do
     run "$bad" three.f32
     is "$bad" 2 '' "gpureduce: unknown option '-x' $try"
 done
-for bad in --bogus --bogus=1 --sum --help-me --=1; do
+while read -r bad right; do
+    run "$bad" three.f32
+    is "$bad" 2 '' "gpureduce: unknown option '$bad'; did you mean $right? $try"
+    run three.f32 "$bad"
+    is "$bad after a file" 2 '' "gpureduce: unknown option '$bad'; did you mean $right? $try"
+done <<'END'
+--sum --op=sum
+--help-me --help
+--dytpe=f32 --dtype
+--Length=3 --length
+--ops=sum --op
+--type=f32 --dtype
+--offset=4 --skip
+-d -D (--device), --ddof, --dtype, --diff or --device
+-Q -q (--quiet)
+-T -t (--dtype)
+-J -j (--threads)
+-s --skip, --shape, --sort or --shard
+END
+for bad in --bogus --bogus=1 --=1; do
     run "$bad" three.f32
     is "$bad" 2 '' "gpureduce: unknown option '$bad' $try"
     run three.f32 "$bad"

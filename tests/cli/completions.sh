@@ -17,8 +17,8 @@ for name in gpureduce gpureduce-bench; do
         ok "completions/$file is what the options are" diff "$scripts/$file" made
     done
 done
-run --completion=ksh
-is 'another shell' 2 '' "gpureduce: unknown shell 'ksh': must be bash, fish or zsh (try 'gpureduce --help')"
+run --completion=tcl
+is 'another shell' 2 '' "gpureduce: unknown shell 'tcl': must be bash, fish or zsh (try 'gpureduce --help')"
 run --completio=bash
 is 'it is not to be shortened' 2 '' "gpureduce: unknown option '--completio=bash' (try 'gpureduce --help')"
 run --help

@@ -158,8 +158,8 @@ done
 refused "unknown result 'x': must be elements, bytes, sum, min, max, mean, count, argmin, argmax, nan, inf, var, std, sumsq, rms, l1, l2, absmax, absmin, range, zeros, negatives, subnormals, median or a quantile such as q0.25 or p99.9" --where='x=1'
 refused "bad condition 'sum=nan': nan is equal to no number; nan>0 finds NaNs" --where='sum=nan'
 refused "bad condition 'name=1': names are not compared with numbers; --array chooses by name" --where='name=1'
-run --sort=sums a.safetensors
-ok 'a name that is none' grep -q "^gpureduce: unknown result 'sums': must be name, dtype, elements, bytes, sum, " err
+run --sort=nothing a.safetensors
+ok 'a name that is none' grep -q "^gpureduce: unknown result 'nothing': must be name, dtype, elements, bytes, sum, " err
 
 #
 # All of it, against an oracle.
