@@ -25,7 +25,7 @@ struct output {
     const struct options *options;
     const char *path, *array; /* `array` NULL where the file is one */
     char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
-    FILE *npy;                /* NULL: lines on standard output */
+    struct output_file npy;   /* without a stream: lines on standard output */
     bool placed;              /* results are written where they belong in it, in any order */
     uint64_t header_size;     /* bytes of it before the results */
     size_t result_size;       /* bytes of each */
@@ -190,7 +190,7 @@ static bool render(void *context, const struct axis_batch *batch, struct axis_by
     struct output *out = context;
     const size_t most = LINE_MAX_LENGTH + strlen(out->front);
 
-    if (out->npy) {
+    if (out->npy.stream) {
         size_t beyond = 0, slice;
 
         if (axis_npy_values(batch, bytes, &beyond, &slice))
@@ -219,7 +219,7 @@ static double *numbers(void *context, const struct axis_plan *plan, struct axis_
 {
     const struct output *out = context;
 
-    if (!out->npy || !axis_npy_is_numbers(plan))
+    if (!out->npy.stream || !axis_npy_is_numbers(plan))
         return NULL;
     return axis_bytes_extend(bytes, count * sizeof(double)); /* without memory render says so */
 }
@@ -237,7 +237,7 @@ static bool place(void *context, uint64_t first, const void *bytes, size_t size,
 {
     const struct output *out = context;
 
-    if (output_place(out->npy, bytes, size, place_of(out, first)))
+    if (output_place(out->npy.stream, bytes, size, place_of(out, first)))
         return true;
     /* Some file systems take what they write in order alone. */
     *error = errno == EINVAL || errno == EOPNOTSUPP ? 0 : errno;
@@ -249,8 +249,8 @@ static bool write_npy(struct output *out, uint64_t first, const void *bytes, siz
 {
     bool good = !out->failed && error == 0;
 
-    good = good && (out->placed ? output_place(out->npy, bytes, size, place_of(out, first))
-                                : output_put(out->npy, bytes, size));
+    good = good && (out->placed ? output_place(out->npy.stream, bytes, size, place_of(out, first))
+                                : output_put(out->npy.stream, bytes, size));
     if (!good && !out->failed) {
         errno = error ? error : errno;
         output_error(out->options->axis_output);
@@ -264,7 +264,7 @@ static bool write_bytes(void *context, uint64_t first, const void *bytes, size_t
     struct output *out = context;
     bool good = true;
 
-    if (out->npy)
+    if (out->npy.stream)
         return write_npy(out, first, bytes, size, error);
     for (size_t i = 0; i < size && good; i += FLUSHED_BYTES) {
         const size_t some = size - i < FLUSHED_BYTES ? size - i : FLUSHED_BYTES;
@@ -311,8 +311,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
                               out->name, plan->operations[j]->name);
                 return false;
             }
-        out->npy = output_open(out->options->axis_output);
-        if (!out->npy)
+        if (!output_open(&out->npy, out->options->axis_output))
             return false;
         good = axis_npy_header(plan, &header);
         if (!good)
@@ -322,7 +321,7 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
         free(header.data);
         out->header_size = header.size;
         out->result_size = axis_npy_size(plan);
-        out->placed = good && output_has_places(out->npy);
+        out->placed = good && output_has_places(out->npy.stream);
         return good;
     }
     print_heading(out);
@@ -334,7 +333,7 @@ static bool has_places(void *context)
 {
     const struct output *out = context;
 
-    return out->npy && out->placed;
+    return out->npy.stream && out->placed;
 }
 
 /* What stands in front of each line of TSV, or each object of JSON. NULL without memory. */
@@ -406,15 +405,8 @@ static void reduce(struct output *out, const struct container_array *array,
     good = axis_reduce(&session, &options->axis, options->operations, options->operation_count,
                        out->gpu, out->path, array, &sink, &outcome);
     free(out->front);
-    if (out->npy) {
-        /* Behind what failed there may be results. */
-        if (!good && out->placed)
-            output_cut(out->npy, place_of(out, outcome.written));
-        good =
-            (out->failed ? fclose(out->npy) == 0 : output_close(out->npy, options->axis_output)) &&
-            good;
-        out->npy = NULL;
-    }
+    if (out->npy.stream)
+        good = output_close(&out->npy, good && !out->failed);
     (void)stdio_flush();
     if (good)
         report_outcome(out, &outcome);
@@ -479,27 +471,11 @@ static void reduce_files(struct output *out)
     }
 }
 
-/* Whether --output can be written, and is none of the files that are read. */
-static bool output_good(const struct options *options)
-{
-    char quoted[MESSAGE_QUOTE_MAX];
-
-    for (int i = 0; i < options->file_count; i++) {
-        if (!output_is_input(options->axis_output, options->files[i]))
-            continue;
-        message_error(EXIT_FAILED, "%s: is the input, which --output would overwrite",
-                      message_quote(quoted, options->axis_output));
-        return false;
-    }
-    return output_possible(options->axis_output);
-}
-
 bool axis_files(const struct options *options)
 {
     struct output out = {.options = options, .first = true};
 
-    if ((options->axis_output && !output_good(options)) ||
-        !axis_open_gpu(&options->session, &out.gpu))
+    if (!report_possible(options) || !axis_open_gpu(&options->session, &out.gpu))
         return false;
     /* A directory of them stands for several files. */
     if (options->axis_output && options->file_count > 0 &&

@@ -14,6 +14,7 @@
 
 #include "sys/json.h"
 #include "sys/message.h"
+#include "sys/output.h"
 
 static const char data_end[] = ".safetensors", index_end[] = ".safetensors.index.json";
 
@@ -260,6 +261,27 @@ static void add_directory(struct options *options, struct list *files, const cha
     clear(&names);
 }
 
+/* Whether the file that an option is to write, if it is, is none of the operands. */
+static bool is_no_operand(const struct options *options, const char *option, const char *path)
+{
+    char quoted[MESSAGE_QUOTE_MAX];
+
+    for (int i = 0; i < options->file_count && path; i++) {
+        if (!output_is_input(path, options->files[i]))
+            continue;
+        message_error(EXIT_FAILED, "%s: is the input, which %s would overwrite",
+                      message_quote(quoted, path), option);
+        return false;
+    }
+    return true;
+}
+
+static bool spares_operands(const struct options *options)
+{
+    return is_no_operand(options, "--output", options->axis_output) &&
+           is_no_operand(options, "--plot", options->plot);
+}
+
 bool operands_expand(struct options *options)
 {
     const enum source_format format = options->session.input.format;
@@ -267,6 +289,8 @@ bool operands_expand(struct options *options)
     struct list files = {0};
 
     options->expanded = false;
+    if (!spares_operands(options))
+        return false;
     if (options->check || options->merge || options->diff)
         return true;
     for (int i = 0; i < options->file_count; i++) {
@@ -289,7 +313,10 @@ bool operands_expand(struct options *options)
         message_error(EXIT_FAILED, "out of memory");
         return false;
     }
-    return true;
+    if (spares_operands(options))
+        return true;
+    operands_free(options);
+    return false;
 }
 
 void operands_free(struct options *options)

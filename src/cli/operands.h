@@ -10,7 +10,8 @@
 /* Replaces such operands by the files they stand for: those that an index names, in the order of
    their names, or else all *.safetensors of a directory. A directory without any stays as it is. An
    operand that cannot be replaced is left out, and an error says why. With --diff nothing is
-   replaced: each of the two is by itself. False without memory. */
+   replaced: each of the two is by itself. False, after an error, without memory, or where one of
+   the files, or an index of them, is what --output or --plot would overwrite. */
 bool operands_expand(struct options *options);
 
 /* Frees what they were replaced by. */

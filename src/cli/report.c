@@ -11,11 +11,13 @@
 #include "run/arrays.h"
 #include "sys/gnuplot.h"
 #include "sys/message.h"
+#include "sys/output.h"
 #include "sys/stdio.h"
 
 bool report_possible(const struct options *options)
 {
-    return !options->plot || gnuplot_possible(options->plot);
+    return (!options->axis_output || output_possible(options->axis_output)) &&
+           (!options->plot || gnuplot_possible(options->plot));
 }
 
 /* Whether lines of TSV are of arrays, and whether their heading is still to be printed; and whether

@@ -385,7 +385,6 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         source_error(run->source, "internal error: results are missing");
         good = false;
     }
-    outcome->written = axis_order_written(&run->order);
     axis_order_close(&run->order);
     return good;
 }

@@ -25,7 +25,6 @@ struct axis_outcome {
     struct axis_layout layout;
     enum element_type type;
     uint64_t elements, bytes; /* of the array */
-    uint64_t written;         /* results, from the first one on, of which none is missing */
     double seconds;
 };
 

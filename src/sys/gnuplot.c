@@ -110,20 +110,16 @@ void gnuplot_write_terminal(FILE *out, const char *format, size_t width, size_t 
 bool gnuplot_draw(FILE *script, const char *path)
 {
     char quoted[MESSAGE_QUOTE_MAX];
-    int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), status;
+    struct output_file out;
+    int status;
 
-    if (out < 0) {
-        output_error(path);
+    if (!output_open(&out, path))
         return false;
-    }
-    status = run_gnuplot("-", fileno(script), out, -1);
+    status = run_gnuplot("-", fileno(script), fileno(out.stream), -1);
     if (status < 0)
         message_error(EXIT_FAILED, "cannot run gnuplot: %s", strerror(errno));
     else if (status != 0)
         message_error(EXIT_FAILED, "%s: gnuplot failed with status %d", message_quote(quoted, path),
                       status);
-    if (close(out) == 0 || status != 0)
-        return status == 0;
-    output_error(path);
-    return false;
+    return output_close(&out, status == 0);
 }

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <ucontext.h>
 
-#include "sys/mutex.h"
-
-/* Guarded by a mutex until the handlers that call it are there; constant from then on. */
-static void (*clean_up)(void);
+/* Functions that are called before the end, of which one file has one each. */
+#define CLEANERS_MAX 2
+static void (*_Atomic cleaners[CLEANERS_MAX])(void);
 
 static void handle(int signal_number, void (*handler)(int))
 {
@@ -25,7 +25,12 @@ static void on_end(int signal_number)
 {
     int saved_errno = errno;
 
-    clean_up();
+    for (int i = 0; i < CLEANERS_MAX; i++) {
+        void (*clean)(void) = cleaners[i];
+
+        if (clean)
+            clean();
+    }
     /* Die of the signal, on return from here: the caller sees how the process ended. */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
@@ -46,14 +51,15 @@ static void install_end(void)
 
 void signals_before_end(void (*clean)(void))
 {
-    static struct mutex mutex = MUTEX_INITIALIZER;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    mutex_lock(&mutex);
-    if (!clean_up) {
-        clean_up = clean;
-        install_end();
+    for (int i = 0; i < CLEANERS_MAX; i++) {
+        void (*none)(void) = NULL;
+
+        if (atomic_compare_exchange_strong(&cleaners[i], &none, clean) || none == clean)
+            break;
     }
-    mutex_unlock(&mutex);
+    pthread_once(&once, install_end);
 }
 
 /* Where this thread goes on after a SIGBUS; NULL where that ends the process. */

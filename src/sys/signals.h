@@ -10,8 +10,8 @@
 #include <setjmp.h>
 
 /* Has `clean` called before SIGINT, SIGTERM, SIGHUP or SIGQUIT end the process. It runs in the
-   signal handler, so it may call async-signal-safe functions only. There is one such function:
-   later calls change nothing. */
+   signal handler, so it may call async-signal-safe functions only. There are at most two such
+   functions; calls for one that is known change nothing. */
 void signals_before_end(void (*clean)(void));
 
 /* Has this thread go on at `resume`, as siglongjmp does, when a mapped page that it touches cannot

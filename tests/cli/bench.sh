@@ -390,6 +390,8 @@ bench generate -b 4 --json=kept.json 5
 ok '--json=FILE is left alone by a wrong command line' test "$status:$(cat kept.json)" = 2:before
 bench generate -b 4000 -q --json=.
 is '--json=DIRECTORY' 1 '' 'gpureduce-bench: .: Is a directory'
+bench generate -b 4000 -q --json=none/
+is '--json= of a directory that is not there' 1 '' 'gpureduce-bench: none/: Is a directory'
 bench generate -b 4000 -q --json=
 is '--json= without a name' 1 '' "gpureduce-bench: '': No such file or directory"
 ln -s linked.json link.json

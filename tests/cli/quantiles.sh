@@ -264,6 +264,14 @@ for kind in 4 exponent; do
 done
 ok '--plot: the bins' grep -qx '1 3.25 3' plot.4
 ok '--plot: the exponents' grep -qx '1 2 0' plot.exponent
+cp four.f32 four.svg
+ln -s four.svg link.svg
+ln four.svg hard.svg
+for name in four link hard; do
+    run -q --histogram=4 --plot=$name.svg four.svg
+    is "--plot: not over the input, $name" 1 '' "gpureduce: $name.svg: is the input, which --plot would overwrite"
+done
+ok '--plot: which is left as it was' cmp four.svg four.f32
 run -q --histogram=exponent --plot=plot.svg empty
 environment=
 is '--plot: nothing to draw' 1 '' 'gpureduce: plot.svg: there is nothing to plot'

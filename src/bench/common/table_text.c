@@ -337,11 +337,11 @@ void table_finish(struct table *t)
     }
     (void)stdio_flush();
     if (t->json_path) {
-        FILE *out = output_open(t->json_path);
+        struct output_file out;
 
-        if (out) {
-            table_write_json(t, out);
-            (void)output_close(out, t->json_path);
+        if (output_open(&out, t->json_path)) {
+            table_write_json(t, out.stream);
+            (void)output_close(&out, true);
         }
     }
 }

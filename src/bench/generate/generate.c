@@ -188,8 +188,8 @@ static void report_statistics(const struct job *job, unsigned threads, double se
                               const struct argument_json *json)
 {
     double rate = seconds > 0 ? (double)job->bytes / seconds / 1e9 : 0;
-    FILE *out = json->path ? output_open(json->path) : NULL;
     char object[512];
+    struct output_file out;
 
     snprintf(object, sizeof object,
              "{\"distribution\": \"%s\", \"dtype\": \"%s\", \"seed\": %" PRIu64
@@ -203,9 +203,9 @@ static void report_statistics(const struct job *job, unsigned threads, double se
     else if (!quiet)
         message_line("%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s", job->length,
                      job->length == 1 ? "" : "s", job->bytes, seconds, rate);
-    if (out) {
-        fprintf(out, "%s\n", object);
-        (void)output_close(out, json->path);
+    if (json->path && output_open(&out, json->path)) {
+        fprintf(out.stream, "%s\n", object);
+        (void)output_close(&out, true);
     }
 }
 
