@@ -432,6 +432,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
         (void)arguments_wrong(&arguments, "option %s goes with --diff only", "--tolerance");
         return COMMAND_LINE_WRONG;
     }
+    options->session.input.doubt = !options->quiet;
     if (options->check && !options->ranks)
         return check_goes_with(options, &operands) ? COMMAND_LINE_RUN : COMMAND_LINE_WRONG;
     if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE &&
@@ -447,7 +448,6 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     options->session.input.wanted = &options->wanted;
     options->session.keep_partials =
         options->total || options->output == OUTPUT_PARTIAL || options->ranks;
-    options->session.input.doubt = isatty(STDERR_FILENO) && !options->quiet;
     options->files = operands.count > 0 ? operands.words : default_files;
     options->file_count = operands.count > 0 ? operands.count : 1;
     if (!histogram_goes_with(options) || !partial_goes_with(&arguments, options) ||

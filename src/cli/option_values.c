@@ -446,9 +446,16 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
         char *end;
 
         snprintf(one, sizeof one, "%.*s", length < 100 ? (int)length : 100, list);
-        if (strtod(one, &end) >= 0 && end != one && !*end)
-            return arguments_wrong(a, "bad tolerance %s; did you mean abs: or rel: before it?",
-                                   one);
+        if (strtod(one, &end) >= 0 && end != one && !*end) {
+            char format[160];
+
+            snprintf(
+                format, sizeof format,
+                "bad tolerance %%s: must be ulp:N, abs:X or rel:X; did you mean 'abs:%.30s' or "
+                "'rel:%.30s'?",
+                one, one);
+            return arguments_wrong(a, format, one);
+        }
         if (!parse_tolerance(one, &options->tolerance))
             return arguments_wrong(
                 a,

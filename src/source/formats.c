@@ -36,18 +36,20 @@ static bool layout_raw(struct source *s, const struct source_options *options,
         const unsigned char *first = prefix + options->skip;
         size_t size = had - (size_t)options->skip;
 
+        if (options->length < size / element_size(options->type))
+            size = (size_t)options->length * element_size(options->type);
         better = doubt(first, size, options->type, big);
         nans = doubt_nans(first, size, options->type, big);
     }
     if (better)
-        message_warning("%s: the elements hardly are %s%s, but make sense with %s", s->name,
+        message_warning("%s: the elements do not look like %s%s; try %s", s->name,
                         element_size(options->type) == 1 ? ""
                         : big                            ? "big-endian "
                                                          : "little-endian ",
                         element_name(options->type), better);
     else if (nans)
-        message_warning("%s: there are many different NaNs: the elements hardly are %s", s->name,
-                        element_name(options->type));
+        message_warning("%s: many different NaNs: the elements do not look like %s; try another -t",
+                        s->name, element_name(options->type));
     return true;
 }
 

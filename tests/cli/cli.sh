@@ -205,7 +205,7 @@ run --where='avg>0' three.f32
 is "--where 'avg>0'" 2 '' "gpureduce: unknown result 'avg'; did you mean 'mean'? $try"
 run --diff --tolerance=1e-6 three.f32 three.f32
 ok 'a tolerance of no kind' test "$status:$(cat err)" = \
-    "2:gpureduce: bad tolerance '1e-6'; did you mean abs: or rel: before it? $try"
+    "2:gpureduce: bad tolerance '1e-6': must be ulp:N, abs:X or rel:X; did you mean 'abs:1e-6' or 'rel:1e-6'? $try"
 list=sum,sum,sum,sum,sum,sum,sum,sum
 list=$list,$list,$list,$list,$list,$list,$list,$list
 run -q -o "$list" three.f32

@@ -235,41 +235,62 @@ run -q -o sum data/npy/v1-f4.npy
 ok 'a header that names a type counts' cmp typed out
 
 #
-# Doubts, on a terminal.
+# Raw elements that look like those of another type: one warning, on any standard error.
 #
-if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
-    # terminal OPTION...: what is warned of.
-    terminal() {
-        script -qec "$GPUREDUCE --no-progress $*" /dev/null </dev/null 2>&1 | tr -d '\r' |
-            sed -n 's/^gpureduce: warning: //p' >warned
-    }
-    "$program-bench" generate -d normal -t f64 -b 8KiB >normal.f64
-    "$program-bench" generate -d normal -t f32 -b 8KiB >normal.f32
-    terminal normal.f64
-    ok 'f64 that are taken for f32' grep -qx \
-        'normal.f64: the elements hardly are little-endian f32, but make sense with -t f64' warned
-    terminal --endian=big normal.f32
-    ok 'a wrong byte order' grep -qx \
-        'normal.f32: the elements hardly are big-endian f32, but make sense with --endian=little' warned
-    # Numbers with NaNs of all kinds among them.
-    i=0
-    while [ $i -lt 64 ]; do
-        # shellcheck disable=SC2059 # octal escapes
-        printf "\\0\\0\\200\\077\\$(printf %03o $i)\\1\\300\\177\\0\\0\\0\\100\\0\\0\\200\\277"
-        i=$((i + 1))
-    done >nans.f32
-    terminal nans.f32
-    ok 'many different NaNs' grep -qx \
-        'nans.f32: there are many different NaNs: the elements hardly are f32' warned
-    for options in normal.f32 '-t f64 normal.f64' '-q normal.f64'; do
-        terminal "$options"
-        ok "no doubts: $options" test ! -s warned
-    done
-    run normal.f64
-    ok 'nor where there is no terminal' test "$(grep -c warning err)" -eq 0
-else
-    skip 'doubts' 'there is no script(1)'
+# warns MESSAGE OPTION...
+warns() {
+    message="gpureduce: warning: $1"
+    shift
+    run "$@"
+    ok "$* warns" test "$(grep warning err)" = "$message"
+}
+"$program-bench" generate -d normal -t f64 -b 8KiB >normal.f64
+"$program-bench" generate -d normal -t f32 -b 8KiB >normal.f32
+like='normal.f64: the elements do not look like little-endian f32; try -t f64'
+for options in '' --json --tsv --format=raw --total --axis=0 '--length=1000' '--partial' -j1 '--nan=skip' -v; do
+    # shellcheck disable=SC2086 # none or one
+    warns "$like" $options normal.f64
+done
+warns "$like" --partial --shard=1/1 normal.f64
+warns "$like" --diff normal.f64 normal.f32
+warns 'normal.f64: the elements do not look like big-endian f32; try -t f64 --endian=little' \
+    --endian=big normal.f64
+warns 'normal.f32: the elements do not look like big-endian f32; try --endian=little' \
+    --endian=big normal.f32
+run --tsv -o sum normal.f64 && copy out record
+warns "$like" --check record
+shell 'cat normal.f64 | gpureduce'
+ok 'a pipe warns' grep -qx "gpureduce: warning: standard input: ${like#*: }" err
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -qk normal.f64
+    warns "normal.f64.zst: ${like#*: }" normal.f64.zst
+    warns "normal.f64.zst: ${like#*: }" -j1 normal.f64.zst
 fi
+# Integers of 8 bytes, which are i8 to NumPy.
+i=0
+while [ $i -lt 256 ]; do
+    # shellcheck disable=SC2059 # octal escapes
+    printf "\\$(printf %03o $i)\\1\\0\\0\\0\\0\\0\\0"
+    i=$((i + 1))
+done >wide.i64
+warns 'wide.i64: the elements do not look like i8; try -t i64' -t i8 wide.i64
+warns 'wide.i64: the elements do not look like u8; try -t u64' -t u8 wide.i64
+# Numbers with NaNs of all kinds among them.
+i=0
+while [ $i -lt 64 ]; do
+    # shellcheck disable=SC2059 # octal escapes
+    printf "\\0\\0\\200\\077\\$(printf %03o $i)\\1\\300\\177\\0\\0\\0\\100\\0\\0\\200\\277"
+    i=$((i + 1))
+done >nans.f32
+warns 'nans.f32: many different NaNs: the elements do not look like f32; try another -t' nans.f32
+# What is not reduced is not looked at.
+head -c 1024 normal.f32 >mixed && cat normal.f64 >>mixed
+for options in normal.f32 '-t f64 normal.f64' '-q normal.f64' '--list normal.f64' '-t i64 wide.i64' \
+    '--length=256 mixed'; do
+    # shellcheck disable=SC2086 # several words
+    run $options
+    ok "no doubts: $options" test "$(grep -c warning err)" -eq 0
+done
 
 #
 # Files that the formats' own packages have made.
