@@ -30,7 +30,7 @@
 /* Pieces that are merged at a time. */
 #define PIECES 64
 
-/* What a rank has found, by the numbers of files, and of arrays in them. */
+/* The findings of a rank, by numbers of files, and of arrays in them. */
 struct found {
     int file;
     size_t number;
@@ -168,8 +168,8 @@ static void take(struct ranks *r, int file, const struct reduction *reduction)
     }
 }
 
-/* An input has failed. What is wrong with its header all ranks find that have a part of it, and the
-   one that has the beginning says so, and ends the job. What others find alone, they say a little
+/* An input has failed. All ranks that have a part of it find an error in its header; the one that
+   has the beginning prints it and ends the job. Errors that only others find are printed a little
    later. */
 static void fail(bool behind)
 {
@@ -269,7 +269,7 @@ static void report_all(struct ranks *r)
     struct total total;
     size_t next = 0;
 
-    /* What the engines of a rank did is not what all did. */
+    /* The engines of one rank are not those of all. */
     options.verbose = false;
     MPI_Allreduce(MPI_IN_PLACE, r->arrays, options.file_count, MPI_UINT64_T, MPI_MAX,
                   MPI_COMM_WORLD);
@@ -402,7 +402,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
 
-    /* What is the same for all ranks, rank 0 says. */
+    /* Rank 0 prints messages that are the same for all ranks. */
     if (ranks.rank != 0) {
         message_choose(MESSAGE_NOTHING);
         if (!freopen("/dev/null", "w", stdout))

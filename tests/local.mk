@@ -205,6 +205,7 @@ test_scripts = \
 	tests/cli/tallies.sh \
 	tests/cli/arrays.sh \
 	tests/cli/frames.sh \
+	tests/cli/words.sh \
 	tests/cli/zstd.sh \
 	tests/cli/completions.sh \
 	tests/cli/formats.sh \

@@ -1,5 +1,5 @@
 /*
- * What takes the place of the modules that need CUDA, in a build without it.
+ * Stands in the place of the modules that need CUDA, in a build without it.
  */
 #include "config.h"
 

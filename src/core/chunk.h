@@ -16,8 +16,8 @@ struct chunk {
     const void *data; /* in the file's byte order */
     bool mapped;      /* data is a mapped file, not the worker's buffer */
 
-    /* Where its elements stand in their array, where they do not follow each other there: the index
-       of the one that the chunk calls `index`, which rises with it. NULL where it is the same. */
+    /* Maps the index of an element in the chunk's own numbering to its index in the array, where
+       the two differ. It rises with `index`. NULL where they are equal. */
     uint64_t (*place)(const void *places, uint64_t index);
     const void *places; /* of the worker's */
 };

@@ -351,7 +351,7 @@ static bool within_absolute(enum element_type type, const struct gap *gap, doubl
 {
     if (element_is_integer(type))
         return t >= 0x1p64 || gap->integer <= (uint64_t)t;
-    /* Of the nearest binary64, t is one. */
+    /* t is one of the two nearest binary64 numbers. */
     return gap->class == GAP_FINITE && (gap->high < t || (gap->high == t && gap->low <= 0));
 }
 
@@ -500,7 +500,7 @@ static double cosine(const struct difference *d)
     return is_zero(xx) || is_zero(yy) ? NAN : cosine_round(xy, negative, xx, yy);
 }
 
-/* The peaks. Where there is none, all differences are zero. */
+/* The peaks. Without any peak, all differences are zero. */
 static void finish_peaks(const struct difference *d, enum element_type type,
                          struct difference_result *result)
 {

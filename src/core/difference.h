@@ -1,12 +1,12 @@
 /*
- * What two arrays of one type differ in: how many pairs of elements, which is the first, the
- * greatest absolute and relative difference and that in ulps, and what the mean squared difference
- * and the cosine are made of. Like a partial result, a struct difference is plain data, belongs to
+ * The difference of two arrays of one type: the number of pairs that differ, the first of them, the
+ * greatest absolute and relative difference and that in ulps, and the sums behind the mean squared
+ * difference and the cosine. Like a partial result, a struct difference is plain data, belongs to
  * one thread at a time, and merges exactly, in any order.
  *
- * A pair is the same where both elements have the same value; -0 and +0 have, and so have two NaNs,
- * and all truth values that are not zero. A pair of which one is a NaN has no difference: it counts
- * as different, or, where NaNs are skipped, not at all. Every other pair has
+ * A pair is equal if both elements have the same value; -0 equals +0, a NaN any NaN, and a nonzero
+ * truth value any other. A pair with one NaN has no difference: it counts as different, or is left
+ * out if NaNs are skipped. Every other pair has
  *
  *     |a - b|                      the absolute difference
  *     |a - b| / max(|a|, |b|)      the relative one, from 0 to 2; infinite if |a - b| is
@@ -59,11 +59,11 @@ struct difference {
     uint64_t first_nan_one; /* and of the first with one */
     bool infinite;          /* an element is an infinity */
     struct difference_peak absolute, relative, ulps;
-    /* Of the pairs without a NaN, and of finite elements alone: the sums of a a, b b, and a b. */
+    /* Sums of a a, b b and a b, over pairs of finite elements. */
     struct exact_wide squares_a, squares_b, products;
 };
 
-/* What a finished difference says. Numbers that have no value are NaN, and indices that have none
+/* The results of a comparison. A number without a value is NaN, an index without one
    DIFFERENCE_NO_INDEX. */
 struct difference_result {
     uint64_t different, first, rewritten, nan_one, nan_both;

@@ -104,7 +104,7 @@ static uint64_t divide_by_digit(uint32_t *digit, int n, uint32_t divisor)
 static uint32_t divide_step(uint64_t *remainder, uint32_t next, uint64_t divisor)
 {
     const uint64_t high = divisor >> 32, low = divisor & UINT32_MAX;
-    /* What the upper digits give is the quotient, or up to 2 more. */
+    /* The quotient of the upper digits is the quotient, or up to 2 more. */
     uint64_t quotient = *remainder / high, rest = *remainder % high;
 
     while (quotient > UINT32_MAX || quotient * low > (rest << 32 | next)) {

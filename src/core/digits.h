@@ -18,7 +18,7 @@ double digits_round(const uint32_t *digit, int n, int lsb_exponent, bool sticky,
 /* Divides n digits by divisor > 0, in place; returns the remainder. */
 uint64_t digits_divide(uint32_t *digit, int n, uint64_t divisor);
 
-/* Multiplies n digits by a factor, in place. What would not fit the n digits is lost. */
+/* Multiplies n digits by a factor, in place. Higher digits of the product are lost. */
 void digits_multiply(uint32_t *digit, int n, uint64_t factor);
 
 /* Takes the square of m digits away from n, which is no less. */

@@ -32,7 +32,8 @@ bool element_host_is_big(void)
     return first == 0;
 }
 
-/* What a name begins with. NumPy writes '|' where there is no byte order to speak of. */
+/* The byte orders that a name may begin with. NumPy writes '|' where there is no byte order to
+   speak of. */
 struct order_prefix {
     enum element_order order;
     bool one_byte;    /* '|' */
@@ -160,7 +161,7 @@ const struct element_foreign *element_find_foreign(const char *name)
 
         if (strncmp(prefix.name, rows[i].name, length) != 0)
             continue;
-        /* Behind a name may be a unit of time in brackets; behind a letter, a number of bytes. */
+        /* A unit of time in brackets may follow a name, and a number of bytes a letter. */
         if (*rest == '\0' || *rest == '[' || rows[i].name[length - 1] == '_' ||
             (length == 1 && rest[strspn(rest, "0123456789")] == '\0'))
             return &rows[i];
@@ -190,7 +191,7 @@ static double load_f16_bits(uint16_t bits)
     return bits & 0x8000 ? -x : x;
 }
 
-/* Of an exponent of 4 bits, none of which stands for infinities, and a fraction of 3. */
+/* An exponent of 4 bits, none of which stands for infinities, and a fraction of 3. */
 static double load_f8e4m3_bits(uint8_t bits)
 {
     unsigned exponent = bits >> 3 & 0xf;
@@ -206,7 +207,7 @@ static double load_f8e4m3_bits(uint8_t bits)
     return bits & 0x80 ? -x : x;
 }
 
-/* Of an integer type other than u64: the value. */
+/* The value of an element of an integer type other than u64. */
 static int64_t load_signed(enum element_type type, const void *bytes)
 {
     uint64_t bits = element_bits(element_formats[type].size, bytes);
@@ -374,7 +375,7 @@ int element_key_compare(enum element_type a_type, int64_t a, enum element_type b
 static double element_max(enum element_type type)
 {
     const struct element_format *format = &element_formats[type];
-    /* Where the greatest exponent has a NaN, its greatest fraction is none of a number. */
+    /* If the greatest exponent has a NaN, its greatest fraction is none of a number. */
     int missing = format->kind == ELEMENT_FINITE ? 2 : 1;
 
     return ldexp(ldexp(1, format->significant_bits) - missing,

@@ -19,7 +19,7 @@
 #include "core/exact.h"
 #include "sys/inline.h"
 
-/* What bits stand for. */
+/* The meaning of an element's bits. */
 enum element_kind {
     ELEMENT_IEEE,     /* IEEE 754's layout: a sign, an exponent and a fraction, with subnormals,
                          infinities and NaNs */
@@ -86,7 +86,7 @@ enum element_type {
 #define ELEMENT_CASES_BEHIND_FLOATS \
     ELEMENT_FLOAT8_TABLE(ELEMENT_CASE) ELEMENT_INTEGER_TABLE(ELEMENT_CASE)
 
-/* What the table says of a type. */
+/* A row of the table: the layout of a type. */
 struct element_format {
     size_t size; /* bytes */
     enum element_kind kind;
@@ -104,7 +104,7 @@ static const struct element_format element_formats[ELEMENT_TYPES] = {
 #undef ELEMENT_FORMAT
 };
 
-/* What it is called. */
+/* A row of the table: the names of a type. */
 struct element_names {
     const char *name;
     const char *safetensors; /* its name there */
@@ -163,9 +163,10 @@ static inline bool element_is_float(enum element_type type)
    counts bytes: its i8 has 64 bits, and its f16 is a long double, which is no type here. */
 bool element_parse_numpy(const char *name, enum element_type *type, enum element_order *order);
 
-/* Likewise, but looks first among the program's own names: f32, bf16, i8 and so on count bits. They
-   may follow a byte order, too, except for those that mean something else to NumPy there: <f16 has
-   16 bytes, <i8 and <u8 have 8. Last come safetensors' names: BF16, I64, F8_E4M3. */
+/* Parses a type's name as element_parse_numpy does, but looks first among the program's own names:
+   f32, bf16, i8 and so on count bits. They may follow a byte order, too, except for those that mean
+   something else to NumPy there: <f16 has 16 bytes, <i8 and <u8 have 8. Last come safetensors'
+   names: BF16, I64, F8_E4M3. */
 bool element_parse(const char *name, enum element_type *type, enum element_order *order);
 
 /* A type of NumPy's or safetensors' that is none of ours. */
@@ -190,14 +191,14 @@ bool element_is_nan(enum element_type type, const void *bytes);
 /* The value of an element of an integer type. */
 struct integer element_load_integer(enum element_type type, const void *bytes);
 
-/* The key of an element that is no NaN: an integer that orders the values of one type. Of floats it
-   is the exact_key of the value; of integers the value, or, of u64, the value less 2^63. */
+/* The key of an element that is no NaN: an integer that orders the values of one type. For floats
+   it is the exact_key of the value, for integers the value, for u64 the value less 2^63. */
 int64_t element_key(enum element_type type, const void *bytes);
 
 /* The value that a key of the type stands for; of integers, rounded to binary64. */
 double element_key_value(enum element_type type, int64_t key);
 
-/* The same for a key of an integer type, exactly. */
+/* Converts a key of an integer type to its value, exactly. */
 struct integer element_key_integer(enum element_type type, int64_t key);
 
 /* Sets the bits of an element that has this key. False where there may be others: of truth values,
@@ -208,8 +209,8 @@ bool element_key_bits(enum element_type type, int64_t key, uint64_t *bits);
    less than, the same as or greater than `b`. -0 comes before +0, which is the integer 0, too. */
 int element_key_compare(enum element_type a_type, int64_t a, enum element_type b_type, int64_t b);
 
-/* x rounded to a float type, to nearest, ties to even, as a binary64. What is beyond the greatest
-   number is an infinity, also where the type has none. */
+/* Rounds x to a float type, to nearest, ties to even; returns it as a binary64. A number beyond the
+   greatest of the type becomes an infinity, also if the type has none. */
 double element_round(enum element_type type, double x);
 
 /* Whether this machine stores numbers with the most significant byte first. */

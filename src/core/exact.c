@@ -133,7 +133,7 @@ double exact_divide(const struct exact *e, uint64_t count)
         top--;
     if (top == QUOTIENT_DIGITS)
         return 0;
-    /* What lies further down only tells whether anything is left. */
+    /* Digits further down only tell whether anything is left. */
     for (; low < top - QUOTIENT_DIGITS - 1; low++)
         sticky = sticky || digit[low];
     sticky = digits_divide(digit + low, top - low, count) != 0 || sticky;

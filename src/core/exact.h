@@ -40,8 +40,9 @@ struct exact {
     uint32_t pending; /* additions since the last carry, at most EXACT_PENDING_MAX */
 };
 
-/* The same for squares, which have exponents twice as far from zero: multiples of 2^-2148, and 2^64
-   of them stay below 2^2112. These are 4260 bits and a sign, 134 digits, and two more. */
+/* Digits of an accumulator of squares, which have exponents twice as far from zero: multiples of
+   2^-2148, and 2^64 of them stay below 2^2112. These are 4260 bits and a sign, 134 digits, and two
+   more. */
 #define EXACT_WIDE_DIGITS 136
 #define EXACT_WIDE_LSB_EXPONENT (2 * EXACT_LSB_EXPONENT)
 
@@ -96,7 +97,7 @@ EXACT_SHARED struct exact_parts exact_split_integer(uint64_t x, unsigned bit, in
     return parts;
 }
 
-/* The same for a finite x. position is at most 63. */
+/* Splits a finite x as exact_split_integer does an integer. position is at most 63. */
 EXACT_SHARED struct exact_parts exact_split(double x)
 {
     uint64_t bits = exact_bits(x);

@@ -23,7 +23,7 @@ static void add_multiple(struct exact *e, double x, uint64_t factor, bool subtra
     exact_add_integer(e, (mantissa >> 32) * factor, bit + 32, negative);
 }
 
-/* The same of an integer below 2^64 in magnitude. */
+/* Adds an integer below 2^64 in magnitude, times a factor. */
 static void add_multiple_integer(struct exact *e, struct integer x, uint64_t factor, bool subtract)
 {
     const int negative = x.negative ^ subtract;
@@ -32,7 +32,7 @@ static void add_multiple_integer(struct exact *e, struct integer x, uint64_t fac
     exact_add_integer(e, (x.low >> 32) * factor, EXACT_ONE_BIT + 32, negative);
 }
 
-/* Where bin i begins, times the number of bins. */
+/* The lower edge of bin i, times the number of bins. */
 static void edge_times_bins(struct exact *e, uint32_t bins, const struct histogram_range *range,
                             uint32_t i)
 {
@@ -64,8 +64,8 @@ double histogram_edge(const struct histogram *h, uint32_t i)
     return rounded_edge(h->bins, &h->range, i);
 }
 
-/* Of types whose values are all binary64: the least key of the elements that are not before bin i;
-   with i = bins, of those behind the last. */
+/* The least key of the elements that are not before bin i, for types whose values are all binary64;
+   with i = bins, of those after the last bin. */
 static uint64_t bound_key(enum element_type type, uint32_t bins,
                           const struct histogram_range *range, uint32_t i)
 {
@@ -93,8 +93,8 @@ static bool reaches(enum element_type type, uint64_t key, uint32_t bins,
     return i == bins ? exact_round(&e) < 0 : exact_round(&e) <= 0;
 }
 
-/* Of integers: the least key that reaches bin i, or false where there is none. It is `from` or a
-   later one, most likely one that is about `gap` later. */
+/* Finds the least key of an integer type that reaches bin i; false if there is none. It is `from`
+   or a later one, most likely one that is about `gap` later. */
 static bool bound_integer(uint64_t *key, enum element_type type, uint64_t from, uint64_t gap,
                           uint32_t bins, const struct histogram_range *range, uint32_t i)
 {
@@ -167,11 +167,11 @@ static bool plan_integers(struct tally_plan *plan, const struct histogram_range 
 /* The most that a place in binary32 may be wrong: it has to be looked up in the bounds so often. */
 #define MARGIN32_MAX 0x1p-8
 
-/* Where places have a fixed point, at most one element in so many is looked up in the bounds, of
-   elements that lie anywhere in their bins. */
+/* With fixed-point places, at most one element in so many is looked up in the bounds, if elements
+   lie anywhere in their bins. */
 #define DOUBT_MOST 128
 
-/* The same with a fixed point, where the place itself is wrong by `wrong`. */
+/* Plans fixed-point places, where the place itself is wrong by `wrong`. */
 static void plan_fixed(struct tally_plan *plan, double wrong)
 {
     unsigned fraction = FLT_MANT_DIG - 1, doubt = 1;
@@ -183,7 +183,7 @@ static void plan_fixed(struct tally_plan *plan, double wrong)
     units = ldexp(wrong, (int)fraction) + 0.51;
     while (doubt < units && doubt < UINT32_C(1) << fraction)
         doubt *= 2;
-    /* Of the numbers that the fraction may be, 2 doubt leave the bin in doubt. */
+    /* 2 doubt of the values of the fraction leave the bin in doubt. */
     if (2 * DOUBT_MOST * doubt > UINT32_C(1) << fraction)
         return;
     plan->fraction32 = fraction;
@@ -194,8 +194,8 @@ static void plan_fixed(struct tally_plan *plan, double wrong)
 static void plan_binary32(struct tally_plan *plan, double low, double high)
 {
     const float low32 = (float)low, scale32 = (float)plan->scale;
-    /* Three roundings of the place, of up to 2^-24 of it, and that of `low`. What is left of a
-       difference that is subnormal is exact. */
+    /* Three roundings of the place, of up to 2^-24 of it, and that of `low`. A subnormal difference
+       is exact. */
     const double place =
         0x1p-24 * 3.01 * (plan->bins + 2) + 1.01 * fabs(low - (double)low32) * plan->scale;
     /* One more of place + 1/2. */
@@ -235,7 +235,7 @@ bool histogram_plan(struct tally_plan *plan, enum element_type type, uint32_t bi
     *plan = (struct tally_plan){.kind = TALLY_BINS, .type = type, .bins = bins, .low = low};
     if (element_is_integer(type))
         return plan_integers(plan, range);
-    /* Behind the bounds, those of binary32 as integers. */
+    /* The bounds of binary32, as integers, follow the bounds. */
     bound = malloc(((size_t)bins + 1) * sizeof *bound + ((size_t)bins + 2) * sizeof(int32_t));
     plan->bound = bound;
     if (!bound)

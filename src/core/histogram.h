@@ -52,12 +52,13 @@ struct histogram {
     uint64_t zeros[2], subnormals[2], infinities[2];
     int exponent_min, exponent_max;
 
-    /* Of each bin; or of each exponent, those of positive elements and then those of negative
+    /* The count of each bin; or of each exponent, for positive elements and then for negative
        ones. */
     uint64_t *counts;
 };
 
-/* Where bin i begins, or with i = bins where the last one ends, rounded once to binary64. */
+/* The lower edge of bin i, or with i = bins the upper edge of the last bin, rounded once to
+   binary64. */
 double histogram_edge(const struct histogram *h, uint32_t i);
 
 /* Elements with the sign (1 is minus) and the exponent. */

@@ -13,7 +13,7 @@
 
 #include "core/partial_text.h"
 
-/* Where a partial result came from, for messages: the caller's numbers. */
+/* The origin of a partial result, for messages. The caller chooses the numbers. */
 struct merger_origin {
     size_t file;
     uint64_t line;
@@ -25,7 +25,7 @@ struct merger_piece {
     struct merger_origin origin;
 };
 
-/* What the parts of an array come to. */
+/* The merged parts of one array. */
 struct merged {
     char *input, *array; /* the latter is NULL where the input is no container */
     enum element_type type;
@@ -52,7 +52,7 @@ enum merger_verdict {
     MERGER_MEMORY
 };
 
-/* Begins with nothing. */
+/* Makes an empty merger, to be freed by merger_close. */
 void merger_open(struct merger *m);
 void merger_close(struct merger *m);
 
@@ -64,12 +64,13 @@ enum merger_verdict merger_take(struct merger *m, const struct partial_text *par
 /* Puts arrays and pieces in order, when all parts have been taken. */
 void merger_finish(struct merger *m);
 
-/* Then: two pieces of an array that overlap, the first such; false where there are none. */
+/* Finds the first two pieces of an array that overlap; false if there are none. Only after
+   merger_finish. */
 bool merged_overlap(const struct merged *a, const struct merger_piece **one,
                     const struct merger_piece **other);
 
-/* And: the first range of elements of which nothing was taken; false where there is none. Nothing
-   overlaps. */
+/* Finds the first range of elements of which no part was taken; false if there is none. Only for an
+   array without overlaps. */
 bool merged_gap(const struct merged *a, struct partial_range *gap);
 
 /* Sets *text to the array's partial result, but for its names. False where it has more ranges than

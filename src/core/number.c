@@ -146,11 +146,11 @@ static wide power_of_ten(int n)
                      : (wide)thousands[6] * 1000 * units[n % 3];
 }
 
-/* The shortest decimal of x > 0 by integers of 128 bits, where these hold what it takes: from about
-   1e-5 to 1e37, which most results are. What reads back as x is an interval, half way to the
-   neighbours; with its ends it counts where x is even. All is multiplied by a power of ten, so that
-   x has 17 or 18 digits before the point; then digits are taken off at the end for as long as there
-   is an integer in the interval, and of these the nearest to x is it. False where it takes more. */
+/* The shortest decimal of x > 0 by integers of 128 bits, if these are wide enough: from about 1e-5
+   to 1e37, which most results are. The numbers that read back as x are an interval, half way to the
+   neighbours, including its ends if x is even. All is multiplied by a power of ten, so that x has
+   17 or 18 digits before the point; then digits are taken off at the end for as long as there is an
+   integer in the interval, and of these the nearest to x is it. False if they are not. */
 static bool decimal_quickly(struct decimal *d, double x, enum element_type type)
 {
     const struct element_format *format = &element_formats[type];
@@ -166,7 +166,7 @@ static bool decimal_quickly(struct decimal *d, double x, enum element_type type)
     if (element_is_integer(type) || exponent < -16 || exponent > 122)
         return false;
     m = (uint64_t)ldexp(x, -unit); /* exactly, and x is m 2^unit */
-    /* Where the interval is wide, 0.1 and 0.09 may both be in it, and have one digit. */
+    /* A wide interval may contain both 0.1 and 0.09, which have one digit. */
     if (ldexp((double)m, unit) != x || m < 64)
         return false;
     even = m % 2 == 0;

@@ -42,7 +42,7 @@ _Static_assert(MEDIAN + RESULT_QUANTILES_MAX <= OPERATIONS_MAX, "room for all qu
 const struct operation *const operations = table;
 size_t operation_count = MEDIAN + 1;
 
-/* Of each quantile: what it is, and its name, which is long enough for any. */
+/* The quantiles that were asked for, with their names. The length is enough for any. */
 #define NAME_MAX_LENGTH 32
 static struct quantile quantiles[RESULT_QUANTILES_MAX] = {{5, 10}};
 static char names[RESULT_QUANTILES_MAX][NAME_MAX_LENGTH + 1];

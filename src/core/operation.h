@@ -67,8 +67,7 @@ void operation_ask(const struct operation *op, unsigned *wants, struct survey_re
 /* Its value in a result: of the kinds OPERATION_BINARY64 and OPERATION_ELEMENT. */
 double operation_number(const struct operation *op, const struct result *result);
 
-/* Its value in full, of a result of integers; NULL where that is not an integer, or may not be. Of
-   counts it is NULL. */
+/* The full value of a result that is an integer; NULL if it is a count, or not an integer. */
 const struct integer *operation_exact_integer(const struct operation *op,
                                               const struct result *result);
 

@@ -1,11 +1,11 @@
 /*
- * The order of elements: keys that are in the order of the values they stand for. What counts
+ * The order of elements: keys that are in the order of the values they stand for. Code that counts
  * elements below a bound, or looks for the n-th of them, compares keys and knows no types.
  *
  * A key is an unsigned integer of as many bits as the element has. -0 comes directly before +0, as
  * in IEEE 754-2019's totalOrder; NaNs lie below -inf and above +inf, according to their sign.
- * Integers are in their own order. Of truth values, false has the key 0 and true the key 1,
- * whatever its bits are.
+ * Integers are in their own order. For bool, false has the key 0 and true the key 1, whatever its
+ * bits are.
  */
 #ifndef GPUREDUCE_ORDER_H
 #define GPUREDUCE_ORDER_H
@@ -58,7 +58,7 @@ static inline uint64_t order_bits(enum element_type type, uint64_t key)
 /* The value of the element with this key; of integers of 64 bits, rounded to binary64. */
 double order_value(enum element_type type, uint64_t key);
 
-/* The same of an integer type, exactly. */
+/* Converts a key of an integer type to its value, exactly. */
 struct integer order_integer(enum element_type type, uint64_t key);
 
 /* The key of the value that has this element_key. */

@@ -16,7 +16,7 @@
 
 #define PARTIAL_NO_INDEX UINT64_MAX
 
-/* What a reduction has to find. The counts are always kept. */
+/* Bits: the results that a reduction has to find. Counts are always found. */
 enum partial_want {
     PARTIAL_SUM = 1,       /* the exact sum */
     PARTIAL_EXTREMES = 2,  /* the smallest and the largest value */
@@ -44,11 +44,11 @@ struct partial {
     uint64_t negative_infinity;
     uint64_t first_nan; /* index; PARTIAL_NO_INDEX when there is none */
 
-    /* For spread.h. What was not asked for stays as partial_clear makes it. */
+    /* For spread.h. Members that were not asked for stay as partial_clear sets them. */
     struct exact absolute;     /* of the magnitudes of the finite elements */
     struct exact_wide squares; /* of the finite elements */
-    /* Of the elements that are not NaN, as a key: of floats as above, of integers that of the
-       magnitude as an ELEMENT_U64. */
+    /* The least magnitude of the elements that are not NaN, as a key: for floats as above, for
+       integers that of the magnitude as an ELEMENT_U64. */
     int64_t least_magnitude;
     uint64_t zeros, negative, subnormal; /* counts of elements; -0 is a zero, and not negative */
 };
@@ -56,8 +56,8 @@ struct partial {
 /* The most quantiles that a result has. */
 #define RESULT_QUANTILES_MAX 32
 
-/* What a finished reduction says. Numbers that have no value, for want of elements, are NaN;
-   indices that have none are PARTIAL_NO_INDEX. */
+/* The results of a reduction. A number without a value, for want of elements, is NaN; an index
+   without one is PARTIAL_NO_INDEX. */
 struct result {
     double sum;
     double mean;
@@ -71,7 +71,7 @@ struct result {
     uint64_t first_nan;
     double quantiles[RESULT_QUANTILES_MAX]; /* what a survey found (survey.h), not a partial */
 
-    /* The same sum and extremes in full, where they are those of integers. */
+    /* The sum and the extremes in full, for integer types. */
     struct integer sum_integer;
     struct integer min_integer;
     struct integer max_integer;
@@ -79,7 +79,7 @@ struct result {
     struct integer absmin_integer;
     struct integer range_integer;
 
-    /* What spread_finish sets. */
+    /* Set by spread_finish. */
     double sumsq;
     double var;
     double std;
@@ -94,7 +94,7 @@ struct result {
     uint64_t subnormals;
 };
 
-/* Of which types the elements of a partial result were: what its keys and its sum stand for. */
+/* The types of the elements of a partial result, which say what its keys and its sum mean. */
 struct partial_types {
     enum element_type min, max; /* those that are the extremes */
     enum element_type least;    /* of the least magnitude; for integers of any type ELEMENT_U64 */
@@ -124,7 +124,8 @@ EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t inde
     }
 }
 
-/* Likewise for the greatest value. */
+/* Takes a candidate for the maximum: its key and its index. If keys are equal, the lesser index is
+   kept. */
 EXACT_SHARED void partial_take_max(struct partial *p, int64_t key, uint64_t index)
 {
     if (key > p->max_key || (key == p->max_key && index < p->max_index)) {
@@ -162,16 +163,16 @@ double partial_infinite_sum(uint64_t positive, uint64_t negative);
    and the mean, to min and max, and argmin and argmax are the index of the first NaN. */
 void partial_finish(const struct partial *p, int skip_nan, struct result *result);
 
-/* The same for elements of any types; partial_finish takes them for floats. */
+/* Finishes a partial result over elements of any types; partial_finish is for floats. */
 void partial_finish_types(const struct partial *p, const struct partial_types *types, int skip_nan,
                           struct result *result);
 
 /* Whether two numbers have the same bits, or are both NaN. */
 bool result_same_number(double x, double y);
 
-/* What differs first, in words, between two results: the counts, and what `wants` asked for
-   (partial_want bits). Numbers are the same if all their bits are, or if both are NaN; integers are
-   compared in full. NULL when nothing differs. */
+/* Says in words the first difference between two results: in the counts, and in what `wants` asks
+   for (partial_want bits). Numbers are equal if all their bits are, or if both are NaN; integers
+   are compared in full. NULL if nothing differs. */
 const char *result_difference(const struct result *a, const struct result *b, unsigned wants);
 
 #endif

@@ -11,7 +11,7 @@
 
 uint32_t partial_text_checksum(const char *bytes, size_t size)
 {
-    /* Of the values of a byte: x^32 mod the polynomial, bits reflected. */
+    /* For each value of a byte: x^32 mod the polynomial, bits reflected. */
     static const uint32_t table[256] = {
         0x00000000, 0x77073096, 0xee0e612c, 0x990951ba, 0x076dc419, 0x706af48f, 0xe963a535,
         0x9e6495a3, 0x0edb8832, 0x79dcb8a4, 0xe0d5e91e, 0x97d2d988, 0x09b64c2b, 0x7eb17cbd,
@@ -244,13 +244,13 @@ static char *put_key(char *at, enum element_type type, int64_t key)
     return put_digits(at, digit, 2, exponent, negative);
 }
 
-/* The same, or null where there are no numbers. */
+/* Writes an extreme, or null if there are no numbers. */
 static char *put_extreme(char *at, bool any, enum element_type type, int64_t key)
 {
     return any ? put_key(at, type, key) : put(at, "null");
 }
 
-/* What of the partial result is known. */
+/* Writes the members of the partial result that were asked for. */
 static char *put_held(char *at, const struct partial_text *t)
 {
     const struct partial *p = &t->partial;

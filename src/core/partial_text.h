@@ -43,7 +43,7 @@ struct partial_range {
 
 struct partial_text {
     char input[PARTIAL_TEXT_INPUT_MAX + 1]; /* valid UTF-8 */
-    char array[PARTIAL_TEXT_ARRAY_MAX + 1]; /* likewise */
+    char array[PARTIAL_TEXT_ARRAY_MAX + 1]; /* valid UTF-8 */
     bool has_array; /* the input is a container, and `array` is the name of one of it */
     enum element_type type;
     unsigned holds; /* partial_want bits: what of the partial result is known */

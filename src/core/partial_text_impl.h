@@ -1,5 +1,5 @@
 /*
- * What writing and reading partial results as text share.
+ * Shared by writing and reading partial results as text.
  */
 #ifndef GPUREDUCE_PARTIAL_TEXT_IMPL_H
 #define GPUREDUCE_PARTIAL_TEXT_IMPL_H
@@ -9,10 +9,10 @@
 
 struct partial_text;
 
-/* What every line begins with. */
+/* The beginning of every line. */
 #define PARTIAL_TEXT_MAGIC "{\"gpureduce\":\"partial\",\"version\":"
 
-/* What stands before the checksum, and how long that and the rest of the line are. */
+/* The text before the checksum, its length, and the length of the rest of the line. */
 #define PARTIAL_TEXT_CHECKSUM ",\"crc32\":\""
 #define PARTIAL_TEXT_CHECKSUM_DIGITS 8
 #define PARTIAL_TEXT_TAIL \

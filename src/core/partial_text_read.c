@@ -16,8 +16,8 @@
 #define COUNT_BITS 64
 
 /*
- * Reading. What is read is written once more, and has to be the same: so here only what cannot be
- * written has to be refused.
+ * Reading. A line that was read is written once more, and both must be equal, so only values that
+ * cannot be written are refused here.
  */
 
 struct reader {
@@ -270,11 +270,11 @@ static int64_t get_key(struct reader *r, enum element_type type)
     x = exact_round(&e);
     if (element_round(type, x) != x || isinf(x))
         fail(r);
-    /* What has too many digits for binary64 is another number now, and is written otherwise. */
+    /* Too many digits for binary64 have become another number, which is written otherwise. */
     return exact_key(negative && x == 0 ? -0.0 : x);
 }
 
-/* The same, where there are numbers; otherwise null. */
+/* Reads an extreme, or null if there are no numbers. */
 static void get_extreme(struct reader *r, bool any, enum element_type type, int64_t *key)
 {
     if (any)
@@ -395,7 +395,7 @@ static bool ranges_fit(const struct partial_text *t)
     return count == t->partial.count;
 }
 
-/* Of infinities there are as many as the type and the extremes allow. */
+/* Whether there are as many infinities as the type and the extremes allow. */
 static bool infinities_fit(const struct partial_text *t)
 {
     const struct partial *p = &t->partial;

@@ -2,8 +2,8 @@
  * Quantiles: which order statistics a quantile is made of, and what lies between two of them. All
  * of it is exact, in integers; the result is rounded once.
  *
- * Of n numbers x[0] <= ... <= x[n-1], the quantile q stands at the place q (n - 1); between two
- * numbers it is interpolated linearly (R. J. Hyndman and Y. Fan, "Sample quantiles in statistical
+ * The quantile q of n numbers x[0] <= ... <= x[n-1] is at position q (n - 1); between two numbers
+ * it is interpolated linearly (R. J. Hyndman and Y. Fan, "Sample quantiles in statistical
  * packages", 1996, definition 7; NumPy's default method). q is the decimal that the user wrote, and
  * no binary number near it.
  */
@@ -29,7 +29,7 @@ struct quantile {
    and where q would have more than QUANTILE_DECIMALS_MAX digits behind the point. */
 bool quantile_parse(const char *name, size_t length, struct quantile *q);
 
-/* Where a quantile stands among n numbers, n > 0: `fraction` / q->denominator of the way from
+/* The position of a quantile among n numbers, n > 0: `fraction` / q->denominator of the way from
    x[rank] to x[rank + 1]; with a fraction of 0 it is x[rank]. */
 struct quantile_place {
     uint64_t rank, fraction;

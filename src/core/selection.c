@@ -21,16 +21,16 @@
 #define RUNS_MAX ((size_t)1 << 18)
 #define RUN_LENGTH 16
 
-/* What is kept in a cell is counted in so many parts of it, as powers of two: the fewer are faster,
-   and enough where a sample has found small cells; but large ones are taken apart sooner by more,
-   by less where there are more of them than FINE_CELLS. */
+/* The kept elements of a cell are counted in so many parts of it, as powers of two: the fewer are
+   faster, and enough where a sample has found small cells; but large ones are taken apart sooner by
+   more, by less where there are more of them than FINE_CELLS. */
 #define FINE_BITS 8
 #define FINE_BITS_MANY 12
 #define FINE_BITS_MOST 16
 #define FINE_CELLS 4
 
 /* A key that is so large a part of the sample, or larger, is a cell of its own: counting it takes
-   less than keeping its elements. Where those that would be kept take more than half of their room,
+   less than keeping its elements. If the elements to be kept take more than half of their room,
    each key that the sample has so many times is one. */
 #define OFTEN_PART 256
 #define OFTEN_MIN 16
@@ -206,8 +206,8 @@ static bool find_apart(const struct selection *s, const struct asked *cell, uint
     return cell->high_apart;
 }
 
-/* Adds a cell, to be kept but for keys that are cells of their own. Behind those that occur so
-   often there are to be `most` cells in the plan at most. */
+/* Adds a cell, to be kept but for keys that are cells of their own. The plan has at most `most`
+   cells besides those of frequent keys. */
 static void add_cell(struct selection *s, const struct asked *cell, size_t often, unsigned most)
 {
     struct tally_plan *plan = &s->cells;
@@ -326,7 +326,7 @@ const struct tally_plan *selection_plan(struct selection *s)
 }
 
 /*
- * What a reading found.
+ * The findings of a reading.
  */
 
 void selection_begin(struct selection *s, const struct partial *first)
@@ -461,7 +461,7 @@ static void thin_out(struct part *p)
 }
 
 /* Whether all elements of a part have one key, which is then *key; where all workers have them in
-   order. That is seen without collecting them, and mostly at the second. */
+   order. No elements are collected for that, and mostly the second one decides. */
 static bool is_one_key(const struct part *p, enum element_type type, const struct tally_set *sets,
                        unsigned workers, uint64_t *key)
 {
@@ -508,7 +508,7 @@ static enum selection_verdict collect(const struct selection *s, const struct ta
         if (!p->keys)
             return SELECTION_MEMORY;
     }
-    /* What was counted and what was kept differ if the input changed in between. */
+    /* The numbers counted and kept differ if the input changed in between. */
     for (unsigned i = 0; i < workers; i++)
         if (!(size == 4 ? collect_keys(parts, s->type, &sets[i].tally[0], 4)
                         : collect_keys(parts, s->type, &sets[i].tally[0], 8)))

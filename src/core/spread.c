@@ -41,7 +41,7 @@ void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, u
         p->least_magnitude = key;
     p->zeros += magnitude == 0 ? times : 0;
     p->negative += negative ? times : 0;
-    /* Of one byte all that follows is below 2^48. */
+    /* For types of one byte all of this is below 2^48. */
     exact_add_integer(&p->absolute, times == 1 ? magnitude : magnitude * times, EXACT_ONE_BIT, 0);
     exact_wide_add_integer(&p->squares, low * low * times, WIDE_ONE_BIT, 0);
     if (high == 0)

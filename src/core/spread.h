@@ -33,11 +33,11 @@ struct spread_terms {
    is for this module. partial_take_element has to take it, too. */
 void spread_take_element(struct partial *p, enum element_type type, const void *bytes);
 
-/* The same for one of a float type, value x, as often as `times`: once, or up to 2^32 times where
-   the type has one byte. */
+/* Adds an element of a float type, with value x, as often as `times` says: once, or up to 2^32
+   times if the type has one byte. */
 void spread_take(struct partial *p, double x, enum element_type type, uint64_t times);
 
-/* The same for one of an integer type. */
+/* Adds an element of an integer type, given as magnitude and sign, as often as `times` says. */
 void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times);
 
 /* Sets the members of the result that are this module's, each rounded once. Counts are always those

@@ -190,7 +190,7 @@ bool survey_tallies_alone(const struct survey *s)
 }
 
 /*
- * What a reading found.
+ * The findings of a reading.
  */
 
 /* Merges the workers' tallies number `number` into the first. */
@@ -227,8 +227,8 @@ static bool same_input(const struct partial *a, const struct partial *b)
            a->max_key == b->max_key;
 }
 
-/* The same, from the bins of the range that the first reading found: nothing but NaNs lies outside.
- */
+/* Whether a reading found the elements of the first one, by the bins of the range that the first
+   one found: nothing but NaNs lies outside. */
 static bool same_bins(const struct partial *first, const struct partial *partial,
                       const struct tally *bins)
 {

@@ -30,7 +30,7 @@
 /* The most quantiles that one survey finds. */
 #define SURVEY_QUANTILES_MAX SELECTION_QUANTILES_MAX
 
-/* What is asked. */
+/* The request: quantiles and a histogram. */
 struct survey_request {
     struct quantile quantiles[SURVEY_QUANTILES_MAX];
     unsigned places[SURVEY_QUANTILES_MAX]; /* in struct result, of each */
@@ -80,8 +80,9 @@ void survey_begin(struct survey *s, const struct partial *partial);
 /* Whether everything is known, so that no other reading is needed. */
 bool survey_is_done(const struct survey *s);
 
-/* What the next reading is to tally: the number of plans, and the plans, which live until
-   survey_take. There may be none in the first reading, whose partial result is needed before. */
+/* Says what the next reading has to tally: returns the number of plans, and sets the plans, which
+   live until survey_take. The first reading may have none, because the plans depend on its partial
+   result. */
 unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLANS_MAX]);
 
 /* Whether the tallies that were planned are all that the next reading has to find, beside the count
@@ -93,10 +94,10 @@ bool survey_tallies_alone(const struct survey *s);
 enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
                                 struct tally_set *sets, unsigned workers);
 
-/* Of a finished survey: quantile number i; a NaN if there are no numbers. */
+/* Quantile number i of a finished survey; NaN if there are no numbers. */
 double survey_quantile(const struct survey *s, unsigned i);
 
-/* Of a finished survey: the histogram, which lives as long as the survey; NULL if none was asked
+/* The histogram of a finished survey, which lives as long as the survey; NULL if none was asked
    for. */
 const struct histogram *survey_histogram(const struct survey *s);
 

@@ -207,7 +207,7 @@ static inline void order_block(struct tally *t, const struct kept_cells *cells,
 static bool order_kept(struct tally *t)
 {
     const size_t size = element_size(t->plan->type), parts = fine_size(t->plan);
-    /* What is known of a block takes a small part of the room of its elements. */
+    /* The description of a block takes a small part of the room of its elements. */
     const size_t block = parts * BLOCK_PER_PART > BLOCK_MIN ? parts * BLOCK_PER_PART : BLOCK_MIN;
     const size_t blocks = (t->kept_count - 1) / block + 1;
     struct ordering o = {.parts = parts,

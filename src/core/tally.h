@@ -50,17 +50,17 @@ struct tally_plan {
     double low, scale;
     const double *bound;
 
-    /* The same of binary32 in binary32, where it is precise enough: (x - low32) * scale32 + 1/2 is
-       wrong by less than margin32, which is 0 where it may be wrong by more than a small part of a
-       bin. */
+    /* The place of a binary32 element, computed in binary32, if that is precise enough: (x - low32)
+       * scale32 + 1/2 is wrong by less than margin32, which is 0 where it may be wrong by more than
+       a small part of a bin. */
     float low32, scale32, margin32;
 
-    /* Likewise as a number with a fixed point, for a processor's vectors: (x - low32) * scale32 +
-       1, in units of 2^-fraction32, is wrong by at most doubt32 units, a power of two, whether
-       product and sum are rounded together or not. Integers up to bins + 1 fit the other bits of
-       the 23. fraction32 is 0 where that is not precise enough. Then order32[b] is the lesser bound
-       of bin b, counting from 1, as a signed integer in the order of values, or of -0 if it is
-       zero; order32[0] is below all. */
+    /* The place as a fixed-point number, for vectors: (x - low32) * scale32 + 1, in units of
+       2^-fraction32, is wrong by at most doubt32 units, a power of two, whether product and sum are
+       rounded together or not. Integers up to bins + 1 fit the other bits of the 23. fraction32 is
+       0 if that is not precise enough. If it is not 0, order32[b] is the lesser bound of bin b,
+       counting from 1, as a signed integer in the order of values, or of -0 if it is zero;
+       order32[0] is below all. */
     unsigned fraction32, doubt32;
     const int32_t *order32;
 
@@ -102,7 +102,7 @@ struct tally {
     void *scratch;   /* the engine's; freed with the tally */
 };
 
-/* What one reading counts: tallies of several plans. */
+/* The tallies of one reading, of several plans. */
 #define TALLY_PLANS_MAX 2
 struct tally_set {
     struct tally tally[TALLY_PLANS_MAX];
@@ -125,27 +125,26 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* All elements were taken. Where many were kept, counts them in parts as well, and puts blocks of
-   them in the order of these, since that is better done by each worker. A second time it does
-   nothing. */
+/* Ends a tally after all elements were taken. If many were kept, counts them in parts as well, and
+   puts blocks of them in order, which is better done by each worker. A second call does nothing. */
 void tally_end(struct tally *t);
 
 /* Counts in `fine` what was kept, if that has not been done. */
 void tally_count_kept(struct tally *t);
 
-/* Of elements that are kept in order: block number `block` has those of a fine count from *begin up
-   to *end. False where there is no such block. */
+/* Finds the elements with a fine count in block number `block` of the elements that are kept in
+   order: from *begin up to *end. False if there is no such block. */
 bool tally_kept(const struct tally *t, size_t block, size_t fine, size_t *begin, size_t *end);
 
 /* Adds the counts of `other`; what it has kept stays where it is. Either both have fine counts, or
    none. */
 void tally_merge(struct tally *t, const struct tally *other);
 
-/* Of a cell that is kept: the place of its fine counts among those of all, in 2^fine_bits. */
+/* The place of the fine counts of a kept cell among those of all cells, in 2^fine_bits. */
 unsigned tally_fine_cell(const struct tally_plan *plan, unsigned cell);
 
-/* Likewise: how far the difference of a key and the cell's first is shifted to the right, to give
-   the number of the fine count. */
+/* The shift of a kept cell: the difference of a key and the cell's first key, shifted right by so
+   many bits, is the number of the fine count. */
 unsigned tally_fine_shift(const struct tally_plan *plan, unsigned cell);
 
 #endif

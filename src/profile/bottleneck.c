@@ -17,7 +17,7 @@
 /* A steady state that is a lesser part of the run than this says less than the whole run does. */
 #define STEADY_MIN 0.5
 
-/* What is said about a cause, and which recorded limit its rate is compared with: the best that was
+/* The text for a cause, and the recorded limit with which its rate is compared: the best that was
    measured, that of as many threads, or that of as many GPUs. */
 static const struct cause {
     const char *text;
@@ -94,8 +94,8 @@ static enum profile_stage busiest(const struct profile *p)
         most = profile_utilisation(p, PROFILE_KERNEL);
         stage = PROFILE_KERNEL;
     }
-    /* Of two that are always busy, the link: the kernels follow the copies. Of batches that are
-       decompressed several are under way at a time, so that something always is. */
+    /* If both are always busy, it is the link: the kernels follow the copies. Several batches are
+       decompressed at a time, so that one always is. */
     if (stage == PROFILE_UNPACK && profile_utilisation(p, PROFILE_COPY) > LINK_BUSY)
         return PROFILE_COPY;
     if (profile_utilisation(p, PROFILE_COPY) >= most && p->gpus > 0)
@@ -187,7 +187,7 @@ bool bottleneck_find(const struct profile *p, struct bottleneck *b)
 }
 
 /*
- * What is said about it.
+ * The words for it.
  */
 
 const char *bottleneck_text(const struct bottleneck *b)

@@ -11,7 +11,7 @@
 #include "profile/machine_limits.h"
 #include "profile/profile.h"
 
-/* What was too slow. */
+/* The cause of a bottleneck: what was too slow. */
 enum bottleneck_cause {
     BOTTLENECK_STORAGE,      /* reading what was not cached */
     BOTTLENECK_CACHED_COPY,  /* copying from the page cache */
@@ -39,7 +39,7 @@ struct bottleneck {
 /* Finds the bottleneck. False when the run was too short to tell, less than a millisecond. */
 bool bottleneck_find(const struct profile *p, struct bottleneck *b);
 
-/* What was too slow, in a few words. */
+/* The cause in a few words. */
 const char *bottleneck_text(const struct bottleneck *b);
 
 /* The recorded limit that the bottleneck's rate is compared with, GB/s; 0 when there is none.

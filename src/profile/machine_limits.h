@@ -1,7 +1,7 @@
 /*
- * What this machine can do at all, as gpureduce-bench has measured and recorded it: where the
- * record is kept, and reading it. A record that is damaged, or another machine's, is refused;
- * nothing depends on there being one.
+ * The limits of this machine, as gpureduce-bench measured and recorded them: the place of the
+ * record, and reading it. A record that is damaged, or another machine's, is refused; nothing
+ * depends on there being one.
  */
 #ifndef GPUREDUCE_MACHINE_H
 #define GPUREDUCE_MACHINE_H
@@ -13,7 +13,7 @@
 #define MACHINE_CACHE_MAX 4032
 #define MACHINE_PATH_MAX 4096
 
-/* Where in the cache the record is. */
+/* The place of the record below the cache directory. */
 #define MACHINE_DIRECTORY "gpureduce"
 #define MACHINE_FILE "limits.json"
 

@@ -1,5 +1,5 @@
 /*
- * What the command lines of gpureduce-bench share: options that mean the same in every command, as
+ * Shared by the command lines of gpureduce-bench: options that mean the same in every command, as
  * rows of a table (cli/arguments.h), and how their arguments are read.
  *
  * A letter means one thing in all commands: -b bytes, -d distribution, -D device, -j threads of the
@@ -62,7 +62,7 @@ const char *arguments_distribution_word(size_t i);
 #define ARGUMENTS_NO_PROGRESS(offset) \
     .name = "no-progress", .kind = ARGUMENT_CLEAR, .target = offset
 
-/* What --help says of SIZE. */
+/* The text of --help about SIZE. */
 #define ARGUMENTS_SIZE_DETAILS                                                           \
     "SIZE is in bytes, or has a suffix: kB, MB, GB, TB (powers of 1000), or KiB, MiB,\n" \
     "GiB, TiB, K, M, G, T (powers of 1024)."

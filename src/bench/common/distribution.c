@@ -314,7 +314,7 @@ static void fill_full(union block *restrict b, enum element_type type, struct ge
 /*
  * Normal numbers.
  */
-/* Where to make a block of binary64 numbers: in the block itself if that is its type. */
+/* The place for a block of binary64 numbers: the block itself if that is its type. */
 static double *numbers_of(union block *b, enum element_type type, double other[BLOCK])
 {
     return type == ELEMENT_F64 ? b->f64 : other;
@@ -431,13 +431,14 @@ static void fill(union block *b, enum distribution d, enum element_type type, st
 }
 
 /*
- * Cancellation. Of the first 2n blocks, block n + i is block i with the signs changed. Behind them
- * are up to two blocks of elements, at least one element, which are all made of one more random
- * block: a part of it, the same part with the signs changed, and then one element or two equal
- * ones. These last ones are the rest: the sum of all elements.
+ * Cancellation. Block n + i of the first 2n blocks is block i with the signs changed. Up to two
+ * blocks of elements follow, at least one element, which are all made of one more random block: a
+ * part of it, the same part with the signs changed, and then one element or two equal ones. These
+ * last ones are the rest: the sum of all elements.
  */
 
-/* Of floats the sign bit; of integers, in two's complement, all bits, and one more is added. */
+/* Changes the signs of elements: in floats the sign bit; in integers, in two's complement, all
+   bits, after which one is added. */
 static void change_signs(union block *b, enum element_type type, size_t begin, size_t end)
 {
     const bool integer = element_is_integer(type);
@@ -583,7 +584,7 @@ void distribution_fill(void *out, enum distribution d, enum element_type type, u
     }
 }
 
-/* What the threads of distribution_fill_parallel share. */
+/* Shared by the threads of distribution_fill_parallel. */
 struct filling {
     unsigned char *out;
     enum distribution distribution;

@@ -35,8 +35,8 @@ bool distribution_has(enum distribution d, enum element_type type);
 void distribution_fill(void *out, enum distribution d, enum element_type type, uint64_t seed,
                        uint64_t length, uint64_t first, size_t count);
 
-/* The same with `threads` threads (0: one per core). Returns false, after an error message, if they
-   cannot be started. */
+/* Fills as distribution_fill does, with `threads` threads (0: one per core). Returns false, after
+   an error message, if they cannot be started. */
 bool distribution_fill_parallel(void *out, enum distribution d, enum element_type type,
                                 uint64_t seed, uint64_t length, uint64_t first, size_t count,
                                 unsigned threads);

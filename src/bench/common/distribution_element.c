@@ -30,7 +30,7 @@ static uint8_t float8_of_float(enum element_type type, float x)
     /* A number whose neighbours, as binary32, are as far apart as the type's least numbers. */
     const uint32_t apart = (uint32_t)(127 + 24 + format->exponent_min - format->significant_bits)
                            << 23;
-    /* What 1.0 2^exponent_min is, with the exponent field 1. */
+    /* The bits of 1.0 2^exponent_min, with exponent field 1. */
     const uint32_t rebias = (uint32_t)(127 + format->exponent_min - 1) << 23;
     float magnitude, spaced;
     uint32_t rounded;

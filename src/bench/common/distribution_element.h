@@ -28,7 +28,7 @@ enum distribution {
 };
 
 /* The bits of an element of a distribution, made of 64 random bits, as many more for choices, and
-   the normal number of the former. Of a distribution up to DISTRIBUTION_SPARSE; DISTRIBUTION_CANCEL
+   the normal number of the former. For distributions up to DISTRIBUTION_SPARSE; DISTRIBUTION_CANCEL
    is made of DISTRIBUTION_WIDE. */
 uint64_t distribution_element(enum distribution d, enum element_type type, uint64_t word,
                               uint64_t choice, double normal);

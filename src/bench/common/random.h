@@ -1,5 +1,5 @@
 /*
- * What the random numbers of data are seeded with.
+ * The seeds of the random numbers that data are made of.
  */
 #ifndef GPUREDUCE_BENCH_RANDOM_H
 #define GPUREDUCE_BENCH_RANDOM_H

@@ -15,7 +15,7 @@
 #define SERIES_OCTAVES 12
 #define WAVE_LOG2 14
 
-/* What is between a and b, in the proportion that comes of 0 <= t <= 1: smoothly at both ends. */
+/* Interpolates between a and b, with t from 0 to 1: smoothly at both ends. */
 static double between(double a, double b, double t)
 {
     return a + (b - a) * (t * t * (3 - 2 * t));
@@ -34,7 +34,7 @@ static double point(uint64_t line, uint64_t x)
     return (double)(int64_t)(random_mix(line + x * RANDOM_GOLDEN) >> 11) * 0x1p-52 - 1;
 }
 
-/* What is between the two points x of them. */
+/* The value at x, interpolated between the two points beside it. */
 static double column(const struct lines *lines, uint64_t x)
 {
     return between(point(lines->above, x), point(lines->below, x), lines->t);
@@ -79,7 +79,7 @@ static double nearest(double x)
     return x + large - large;
 }
 
-/* Of a field in two dimensions, such as temperatures in kelvins. */
+/* Makes numbers of a field in two dimensions, such as temperatures in kelvins. */
 static void field_numbers(double *x, uint64_t seed, uint64_t first, size_t count)
 {
     for (size_t i = 0; i < count;) {

@@ -1,6 +1,6 @@
 /*
- * What a command of gpureduce-bench has measured: rows of named figures, which are printed as text
- * or JSON, or drawn as bars.
+ * The measurements of a command of gpureduce-bench: rows of named figures, which are printed as
+ * text or JSON, or drawn as bars.
  *
  * A table belongs to one thread. It copies the text that it is given. Cells are set by column; a
  * cell that is not set is "-" in text and null in JSON. Without memory, a table prints an error,
@@ -60,7 +60,7 @@ void table_finish(struct table *t);
    errors of the stream. */
 void table_write_json(const struct table *t, FILE *out);
 
-/* What a plot shows. */
+/* Describes a plot. */
 struct table_plot {
     const char *title;      /* what is shown, and of what; lines */
     size_t label, value;    /* columns: the name of a bar, and its length */

@@ -1,5 +1,5 @@
 /*
- * What is in a table, for the files that implement table.h: table.c (filling, and text),
+ * The content of a table, for the files that implement table.h: table.c (filling, and text),
  * table_json.c and table_plot.c.
  */
 #ifndef GPUREDUCE_BENCH_TABLE_IMPL_H

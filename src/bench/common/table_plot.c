@@ -21,8 +21,8 @@
 #define VALUE_SHARE 0.12
 #define CHARACTER_SHARE 0.013
 
-/* What is drawn. From top to bottom there are slots of the same height: one for the heading of each
-   group, and one for each bar. */
+/* A plot. From top to bottom there are slots of the same height: one for the heading of each group,
+   and one for each bar. */
 struct plot {
     const struct table *t;
     const struct table_plot *what;
@@ -41,7 +41,7 @@ static bool has_bar(const struct plot *p, const struct row *row)
     return cell->set && cell->number > 0;
 }
 
-/* Where a whisker ends; at the end of the bar if the row does not tell. */
+/* The end of a whisker; the end of the bar if the row has none. */
 static double whisker(const struct plot *p, const struct row *row, size_t column)
 {
     const struct cell *cell = &row->cells[column];
@@ -87,7 +87,7 @@ static void write_terminal(const struct plot *p, FILE *out, const char *format)
                            svg ? 150 + 22 * p->slots : 160 + 26 * p->slots);
 }
 
-/* Where the axis ends: behind the longest bar there is room for its value. */
+/* The end of the axis: there is room for a value after the longest bar. */
 static double axis_end(const struct plot *p)
 {
     return p->low > 0 ? p->most * pow(p->most / p->low, VALUE_SHARE) : p->most * (1 + VALUE_SHARE);
@@ -99,8 +99,8 @@ static double along_axis(const struct plot *p, double x)
     return p->low > 0 ? log(x / p->low) / log(axis_end(p) / p->low) : x / axis_end(p);
 }
 
-/* Where the text of a bar that ends at `end` begins: there or, if the dashed line would cross it,
-   at that line. */
+/* The beginning of the text of a bar that ends at `end`: there or, if the dashed line would cross
+   it, at that line. */
 static double text_begin(const struct plot *p, double end, const char *text)
 {
     const double limit = p->what->limit, width = CHARACTER_SHARE * (double)(strlen(text) + 2);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What each member does. Returns false on failure. */
+/* The work of each member. Returns false on failure. */
 typedef bool team_work(void *argument, unsigned number);
 
 /* Runs work(argument, number) on `threads` threads, which begin when all have been started. Returns
@@ -23,11 +23,12 @@ double team_run(unsigned threads, team_work *work, void *argument);
 /* Called while a team works, on the thread that runs it. */
 typedef void team_watch(void *argument);
 
-/* Likewise, and calls watch(argument) every `interval` nanoseconds, about, until all have ended. */
+/* Runs a team as team_run does, and calls watch(argument) about every `interval` nanoseconds until
+   all members have ended. */
 double team_run_watched(unsigned threads, team_work *work, team_watch *watch, void *argument,
                         uint64_t interval);
 
-/* What each member does with its share of a range, from `begin` to `end`, which is not empty. */
+/* The work of a member on its share of a range, from `begin` to `end`, which is not empty. */
 typedef void team_share_work(void *argument, unsigned number, uint64_t begin, uint64_t end);
 
 /* Divides [0, count) among up to `threads` threads, which run work(argument, number, begin, end).

@@ -114,9 +114,9 @@ static cudaError_t sum_any(enum element_type type, void *temporary, size_t *size
 
 cudaError_t rung_cub_temporary(enum element_type type, uint64_t count, size_t *bytes)
 {
-    /* What the reproducible sum needs, which its interface does not tell: at most 64 bytes a block,
-       for at most 5 times as many blocks as are resident. With 264 multiprocessors of 32 blocks
-       each that is 2.7 MB. */
+    /* The memory that the reproducible sum needs, which its interface does not tell: at most 64
+       bytes a block, for at most 5 times as many blocks as are resident. With 264 multiprocessors
+       of 32 blocks each that is 2.7 MB. */
     const size_t reproducible = (size_t)4 << 20;
     cudaError_t error;
 

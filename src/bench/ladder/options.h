@@ -19,9 +19,9 @@ struct ladder_options {
     uint64_t block_size; /* threads of a block; 0 where it is not given */
     uint64_t coarsen, repeat, device, seed;
     enum element_type type;         /* ELEMENT_TYPES where it is not given */
-    enum distribution distribution; /* likewise DISTRIBUTIONS */
-    uint64_t elements;              /* likewise 0 */
-    const char *list, *plot;        /* likewise NULL */
+    enum distribution distribution; /* DISTRIBUTIONS if not given */
+    uint64_t elements;              /* 0 if not given */
+    const char *list, *plot;        /* NULL if not given */
     struct argument_json json;
     bool suite;
 };
@@ -29,7 +29,7 @@ struct ladder_options {
 /* The options, as arguments_parse takes them. */
 extern const struct arguments ladder_arguments;
 
-/* What the options are where they are not given. */
+/* The values of options that are not given. */
 extern const struct ladder_options ladder_defaults;
 
 #endif

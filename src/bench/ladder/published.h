@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* What the figures of one GPU have in common. They are all of f32. */
+/* Common to the figures of one GPU, all of which are of f32. */
 struct published_run {
     const char *device;
     double peak; /* of its memory, GB/s */

@@ -15,7 +15,7 @@
 #include "bench/ladder/rungs.h"
 #include "core/element.h"
 
-/* What is known of the order of a rung's additions, and so of its error. */
+/* The order of a rung's additions, as far as it is known, which bounds its error. */
 enum rung_order {
     ORDER_SEGMENTS, /* each segment by a tree of known height, then the segments one by one */
     ORDER_ROWS,     /* each row by such a tree; the rows are not added */

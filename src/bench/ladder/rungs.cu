@@ -1,14 +1,14 @@
 /*
  * The textbook rungs: kernels and their launchers.
  *
- * Every rung sums `count` elements, however many. Where the textbook's kernel sums no more than a
- * block holds, here each block sums such a segment and adds its sum to the result by an atomic. The
+ * Every rung sums `count` elements, however many. The textbook's kernel sums no more than a block
+ * holds; here each block sums such a segment and adds its sum to the result by an atomic. The
  * batched kernels keep a sum for each row instead. Missing elements of the last segment count as
  * zeros.
  *
- * The algorithms: M. Harris, "Optimizing Parallel Reduction in CUDA"; W. W. Hwu, D. B. Kirk and
- * I. El Hajj, "Programming Massively Parallel Processors", chapter 10. Where these rely on the
- * threads of a warp running in lockstep, the kernels here call __syncwarp.
+ * The algorithms: M. Harris, "Optimizing Parallel Reduction in CUDA"; W. W. Hwu, D. B. Kirk and I.
+ * El Hajj, "Programming Massively Parallel Processors", chapter 10. These rely on the threads of a
+ * warp running in lockstep; the kernels here call __syncwarp.
  */
 #include "config.h"
 
@@ -182,7 +182,7 @@ template <typename T> __device__ static __forceinline__ void last_warp(T *shared
     }
 }
 
-/* The same in registers; lane 0 has the sum. */
+/* The sum of a warp's elements in registers; lane 0 has it. */
 template <typename T> __device__ static __forceinline__ T last_warp_shuffled(const T *shared)
 {
     T total = shared[threadIdx.x] + shared[threadIdx.x + WARP];
@@ -193,7 +193,7 @@ template <typename T> __device__ static __forceinline__ T last_warp_shuffled(con
     return total;
 }
 
-/* What a thread brings to the tree: one element, or the sum of two that are blockDim.x apart. */
+/* A thread's addend of the tree: one element, or the sum of two that are blockDim.x apart. */
 template <typename T> __device__ static __forceinline__ T one_element(const T *data, uint64_t count)
 {
     const uint64_t i = global_thread();

@@ -1,8 +1,8 @@
 /*
  * The launchers of the rungs: reductions from the naive to the library's, with C linkage and plain
- * types only. Each sums the same elements; they differ in how. What each one does, and what it
- * teaches, stands in rungs.def. The textbook kernels are in rungs.cu, the library's sums in cub.cu,
- * the production kernel is called in production.c.
+ * types only. Each sums the same elements; they differ in how. rungs.def says how, and what it
+ * teaches. The textbook kernels are in rungs.cu, the library's sums in cub.cu, the production
+ * kernel is called in production.c.
  *
  * Everything here is asynchronous, on the stream that is given and the device that is current, and
  * prints nothing.

@@ -18,7 +18,7 @@
 /* One more distribution: DISTRIBUTION_FULL with its exponents cleared. */
 #define SUBNORMAL DISTRIBUTIONS
 
-/* What the elements are. */
+/* A workload: the elements to reduce. */
 struct workload {
     enum element_type type;
     enum distribution distribution;

@@ -57,7 +57,7 @@ static enum verdict worse(enum verdict a, enum verdict b)
  * Rows: each sum of a batched rung is judged by itself.
  */
 
-/* What a thread finds of its share of the rows. */
+/* The findings of a thread in its share of the rows. */
 struct rows_part {
     struct exact sum; /* of all row sums that are finite */
     enum verdict verdict;
@@ -158,7 +158,7 @@ static struct result results_of(const struct partial *partial, const struct benc
     return result;
 }
 
-/* What the production kernel left in device memory, as results. */
+/* The results that the production kernel left in device memory. */
 static struct result finish(const void *results, const struct bench_case *c)
 {
     struct partial partial;
@@ -168,7 +168,7 @@ static struct result finish(const void *results, const struct bench_case *c)
     return results_of(&partial, c);
 }
 
-/* What differs first between two results, in words; NULL when nothing does. */
+/* The first difference between two results, in words; NULL if there is none. */
 static const char *difference(const struct result *a, const struct result *b, unsigned wants)
 {
     const char *wrong = result_difference(a, b, wants);

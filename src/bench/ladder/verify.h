@@ -16,7 +16,7 @@
 #include "bench/ladder/inputs.h"
 #include "bench/ladder/workbench.h"
 
-/* What the verification of a bench case found. */
+/* The findings of the verification of a bench case. */
 struct findings {
     enum verdict verdict; /* the worst over all inputs */
     bool measurable;      /* it ran, and is not wrong */
@@ -27,9 +27,9 @@ struct findings {
     char why[256];        /* why it is not measurable */
 };
 
-/* Verifies a case on the signs, if the inputs have them, and on every content of the inputs. Of
-   these, only content 0 is checked where results are rows. Then compares the results of several
-   runs on content 0. */
+/* Verifies a case on the signs, if the inputs have them, and on every content of the inputs. If
+   results are rows, only content 0 is checked. After that, compares the results of several runs on
+   content 0. */
 struct findings verify_case(struct workbench *b, const struct inputs *in, struct bench_case *c);
 
 /* Records that a run failed with this error, so the case is not measurable. */

@@ -39,7 +39,7 @@
 #define WORKBENCH_BATCH 48
 
 struct workbench {
-    /* What was asked for: set by the command before workbench_open, and not changed after it. */
+    /* The request: set by the command before workbench_open, and not changed after it. */
     enum element_type type;         /* of the ladder */
     uint64_t count;                 /* elements of the ladder */
     enum distribution distribution; /* of the ladder */

@@ -9,7 +9,7 @@
 #include "sys/clock.h"
 #include "sys/cores.h"
 
-/* What a thread takes of memory at a time, as in gpureduce. */
+/* Bytes of memory that a thread takes at a time, as in gpureduce. */
 #define MEMORY_PIECE (2 * MIB)
 
 /* Data in a cache are read over and over, so many bytes in all or, of little data, so many times
@@ -102,8 +102,8 @@ static double cache_trial(void *argument, limits_read_function *read, uint64_t b
     return limits_rate(size * job->rounds, cache_sample(job));
 }
 
-/* Half the level-2 cache of a core, so that other data fit, too. Where the system does not tell its
-   size, it is taken to be 256 KiB. */
+/* Half the level-2 cache of a core, so that other data fit, too. 256 KiB are assumed if the system
+   does not tell its size. */
 static size_t half_of_l2(void)
 {
     size_t size = cores_l2_cache();

@@ -19,7 +19,7 @@
 /* How much is copied from pinned memory: so much that no cache of a host holds a large part. */
 #define PINNED_BYTES (512 * MIB)
 
-/* What one sample copies from pageable memory, which is slower. */
+/* Bytes that one sample copies from pageable memory, which is slower. */
 #define PAGEABLE_BYTES GIB
 
 /* There are so many samples of a launch for one of anything else. A launch takes less than a
@@ -34,7 +34,7 @@ struct limits_device {
     cudaStream_t stream;
     cudaEvent_t begun, done;
 
-    /* Of the current measurement. */
+    /* The current measurement. */
     const unsigned char *source; /* host memory */
     size_t source_size;
     size_t piece;

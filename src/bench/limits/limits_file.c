@@ -19,14 +19,14 @@
 #include "sys/mapping.h"
 #include "sys/message.h"
 
-/* What a thread takes at a time, as in gpureduce: of a mapped file, with pread, and of a file that
-   is not cached, where disks need large requests. Less where a file has fewer pieces than there are
-   threads. */
+/* Bytes that a thread takes at a time, as in gpureduce: of a mapped file, with pread, and of a file
+   that is not cached, where disks need large requests. A thread takes less if a file has fewer
+   pieces than there are threads. */
 #define MAPPED_PIECE (2 * MIB)
 #define PREAD_PIECE (256 * KIB)
 #define COLD_PIECE (16 * MIB)
 
-/* What one sample reads of a file that is not cached. */
+/* Bytes that one sample reads of a file that is not cached. */
 #define COLD_BYTES GIB
 
 /* The fastest way to read is looked for with so many bytes a thread at first. */
@@ -35,7 +35,7 @@
 /* The share of a file that may be in the page cache while the file counts as not cached. */
 #define COLD_RESIDENT_MAX 0.05
 
-/* Of buffers and sizes for O_DIRECT. */
+/* The alignment of buffers and sizes for O_DIRECT. */
 #define ALIGNMENT 4096
 
 struct file_job {

@@ -16,7 +16,7 @@
 /* The least data to measure with, in memory and of a file. */
 #define LIMITS_BYTES_MIN ((uint64_t)1 << 20)
 
-/* What all measurements share. */
+/* Shared by all measurements. */
 struct limits {
     struct table *table;
     const struct cpu_kernels *kernels; /* also tells which instruction set to read with */

@@ -58,7 +58,7 @@ uint64_t limits_memory_available(void)
     return limit < available ? limit : available;
 }
 
-/* Where the system tells nothing of caches. */
+/* Assumed if the system tells nothing of caches. */
 #define CACHE_UNKNOWN (64 * (uint64_t)MIB)
 
 /* Reads the first line of a file of the cache `index` of a processor. False if there is none. */

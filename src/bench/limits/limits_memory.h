@@ -14,8 +14,8 @@ uint64_t limits_memory_available(void);
  */
 #define LIMITS_CACHE_TIMES 4
 
-/* The bytes of all last-level caches of the machine together. GPUREDUCE_CACHE_BYTES tells another
-   number. Where nothing tells it, 64 MiB. */
+/* The bytes of all last-level caches of the machine together. GPUREDUCE_CACHE_BYTES overrides the
+   number. 64 MiB if nothing tells it. */
 uint64_t limits_cache_bytes(void);
 
 #endif

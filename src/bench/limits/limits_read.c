@@ -50,9 +50,8 @@ enum prefetched { KEPT, ONCE };
 #define ASK(p, ahead, level) __builtin_prefetch((const void *)((uintptr_t)(p) + (ahead)), 0, level)
 
 /* Defines read_SET, for vectors of so many bytes, and an instance of it for each way. All of a
-   way's numbers are constants where it is inlined. What is left after the last whole block is read
-   as one stream.
-   NOLINTBEGIN(bugprone-macro-parentheses): attributes and names have none. */
+   way's numbers are constants where it is inlined. The rest after the last whole block is read as
+   one stream. NOLINTBEGIN(bugprone-macro-parentheses): attributes and names have none. */
 #define DEFINE_READ(set, target, bytes)                                                         \
     typedef uint64_t set##_vector                                                               \
         __attribute__((vector_size(bytes), aligned(sizeof(uint64_t)), may_alias));              \
