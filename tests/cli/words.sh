@@ -109,6 +109,14 @@ while read -r file; do
     ok "$file" test ! -s broken
     sed "s|^$sources/|# |" broken
 done <<'END'
+CONTRIBUTING.md
+NEWS
+README.md
+SECURITY.md
+doc/decisions.md
+man/gpureduce-formats.7
+man/gpureduce-json.5
+man/gpureduce-merge.7
 END
 
 finish
