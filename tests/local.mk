@@ -250,7 +250,7 @@ tests/lib/shim.so: tests/lib/shim.c
 	$(AM_V_CCLD)$(CC) -std=gnu11 $(WARN_CFLAGS) -O1 -shared -fPIC -o $@ $(srcdir)/tests/lib/shim.c -ldl
 
 # Golden files and samples: all of them.
-EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/lib.sh tests/lib/axis_check.py tests/lib/chunks_check.py tests/lib/diff_oracle.py tests/lib/generate.py tests/lib/make_arrays.py tests/lib/make_foreign.py tests/lib/make_hdf5.py tests/lib/make_partial.py tests/lib/rows_oracle.py tests/lib/shortest.py tests/lib/terminal.py tests/golden data
+EXTRA_DIST += $(test_scripts) tests/lib/shim.c tests/lib/driver.sh tests/lib/lib.sh tests/lib/axis_check.py tests/lib/chunks_check.py tests/lib/diff_oracle.py tests/lib/generate.py tests/lib/make_arrays.py tests/lib/make_foreign.py tests/lib/make_hdf5.py tests/lib/make_partial.py tests/lib/rows_oracle.py tests/lib/shortest.py tests/lib/terminal.py tests/golden data
 
 #
 # make check-long: tests that take minutes.
@@ -299,7 +299,7 @@ check-valgrind:
 	fi
 
 TEST_EXTENSIONS = .sh
-tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+tap_driver = $(SHELL) $(top_srcdir)/tests/lib/driver.sh env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(tap_driver)
 SH_LOG_DRIVER = $(tap_driver)
 # What they are written for; bash, which configure chooses, takes a third longer for some.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # The command line: every option, the order of words, several files, and where outputs go.
+# Tags: ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

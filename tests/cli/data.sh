@@ -2,6 +2,7 @@
 # Every sample gives what data/expected.tsv and data/spread.tsv say, which were worked out without
 # gpureduce: from a file and through a pipe, with every instruction set there is, and on the GPU;
 # on an emulated one, where there is none. And files of several arrays what data/containers.tsv says.
+# Tags: smoke ports emulator
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh

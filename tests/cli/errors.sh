@@ -1,6 +1,7 @@
 #!/bin/sh
 # Inputs that cannot be reduced, or not without a warning: every message, and that no result stands
 # beside it. Damaged zstd data have a script of their own.
+# Tags: threads ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -3,6 +3,7 @@
 # right bits, or with status 1, one line and no result. System calls are made to fail by strace,
 # and the C library's functions by tests/lib/shim.c; they are the program's own, so nothing may stand
 # before it that lib.sh knows of.
+# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Many files in one command: failed ones among them, totals, TSV, exact bits, --check and --fail-on.
+# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -2,6 +2,7 @@
 # zstd files of many frames: hints of where they are, true ones and lies; tiny frames by the
 # thousand, and frames larger than any buffer. Whatever the threads and chunks, a file gives what it
 # gives when it is read in order, through a pipe.
+# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

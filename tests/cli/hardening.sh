@@ -1,5 +1,6 @@
 #!/bin/sh
 # What configure found of hardening is in the programs. HARDENING lists it; readelf shows it.
+# Tags: smoke ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -2,6 +2,7 @@
 # Input made to do harm: sizes that lie, headers and contents of gigabytes in a few bytes, offsets
 # at the end of what 64 bits count, names that would write to the terminal. Each is done with soon,
 # in little memory, and refused with one line where it is refused.
+# Tags: threads
 
 find_leaks=yes
 # shellcheck source=tests/lib/lib.sh

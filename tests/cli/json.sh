@@ -1,5 +1,6 @@
 #!/bin/sh
 # --json: every field, what stands for what is no number, and names of all sorts.
+# Tags: smoke ports emulator
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -2,6 +2,7 @@
 # Files of several MiB: those that are mapped, and frames that are larger than what is read at a
 # time. What raw data give is what every other way to the same data must give, to the bit; what raw
 # data must give is tested elsewhere.
+# Tags: ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A large zstd frame, which all threads decode together: what comes out does not depend on their
 # number. Of each kind of block there is one: raw, repeated bytes, literals, and matches near and far.
+# Tags: threads ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

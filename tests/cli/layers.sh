@@ -2,6 +2,7 @@
 # How the code is laid out, as far as a machine can see it: which folder may include from which, that
 # nothing includes or calls in a circle, and what every file begins with. What is planted in a copy of
 # the sources at the end shows that each rule is enforced.
+# Tags: smoke ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # What --help and the manual page say of the same things is the same; and the README's examples are so.
+# Tags: smoke ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Thousands of small inputs in one command: every one has its own result, no thread is started for
 # each, and no GPU is called for crumbs.
+# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -2,6 +2,7 @@
 # Thousands of small arrays in one container, with large ones, empty ones and gaps among them: every
 # one has its own result and its own line, whichever worker had it, and however its bytes came. Python's
 # integers say what the results are. ARRAYS_THREADS has other numbers of threads.
+# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

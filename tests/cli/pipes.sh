@@ -1,5 +1,6 @@
 #!/bin/sh
 # Pipes, FIFOs, devices, offsets of standard input, signals and terminals.
+# Tags: threads ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

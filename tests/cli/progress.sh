@@ -1,5 +1,6 @@
 #!/bin/sh
 # The progress line, on terminals of several widths.
+# Tags: threads
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

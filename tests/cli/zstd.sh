@@ -1,6 +1,7 @@
 #!/bin/sh
 # Damaged, truncated and lying zstd data, from files and from pipes. Most are made here, of blocks
 # that are not compressed, so that it is known where everything stands.
+# Tags: threads ports
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

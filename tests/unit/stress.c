@@ -8,6 +8,7 @@
  * CHECK_UNDER a command to run the program under. After a failure the input stays, and is named
  * beside its command line.
  */
+/* Tags: threads ports */
 #include "config.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
  *
  * From the environment: CHECK_SHARE; see lib/share.h.
  */
+/* Tags: ports */
 #include "config.h"
 
 #include "engine/cpu/kernel.h"

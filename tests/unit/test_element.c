@@ -1,6 +1,7 @@
 /*
  * element.h: names of types, values of bits, rounding to a type, byte order.
  */
+/* Tags: ports emulator */
 #include "config.h"
 
 #include "core/element.h"

@@ -1,6 +1,7 @@
 /*
  * exact.h: the fixed-point accumulator and the arithmetic around it, against the oracle.
  */
+/* Tags: smoke ports emulator */
 #include "config.h"
 
 #include "core/exact.h"

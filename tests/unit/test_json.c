@@ -1,6 +1,7 @@
 /*
  * json.h: the reader takes what RFC 8259 allows, and nothing else.
  */
+/* Tags: emulator */
 #include "config.h"
 
 #include "sys/json.h"

@@ -3,6 +3,7 @@
  * mapping_alloc: memory of any size. mapping_populate and mapping_release: what they are for, which
  * no result shows.
  */
+/* Tags: threads ports */
 #include "config.h"
 
 #include "sys/mapping.h"

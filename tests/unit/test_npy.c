@@ -3,6 +3,7 @@
  *
  * Every header lies in a block of just its size, so that a sanitizer sees a step beyond the end.
  */
+/* Tags: emulator */
 #include "config.h"
 
 #include "source/npy.h"

@@ -4,6 +4,7 @@
  * What reads back is decided here with integers, without strtod: a decimal stands for x when it
  * lies between the points halfway to the neighbours of x; on such a point when x is even.
  */
+/* Tags: ports emulator */
 #include "config.h"
 
 #include "core/number.h"

@@ -2,6 +2,7 @@
  * The tests' own tools: the oracle's two backends agree with each other and with sums that are
  * worked out by hand, and the generators make what they say.
  */
+/* Tags: smoke emulator */
 #include "config.h"
 
 #include <float.h>

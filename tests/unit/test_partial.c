@@ -2,6 +2,7 @@
  * partial.h: partial results merge in any order and any grouping to the same bits, and finish to
  * what the table of results says.
  */
+/* Tags: ports emulator */
 #include "config.h"
 
 #include "core/partial.h"

@@ -4,6 +4,7 @@
  * come to the same bytes and the same bits as at once. tests/cli/partial.sh has the format from
  * another program.
  */
+/* Tags: ports */
 #include "config.h"
 
 #include "core/merger.h"

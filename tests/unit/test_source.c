@@ -3,6 +3,7 @@
  * with the bytes that the files were made of. Every element has to come once, with its index, and
  * what source_info says has to be so.
  */
+/* Tags: threads ports */
 #include "config.h"
 
 #include "source/source.h"

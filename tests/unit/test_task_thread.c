@@ -2,6 +2,7 @@
  * task_thread.h: tasks one after the other on a thread that is kept, and on one that ended with
  * what was to be the last task.
  */
+/* Tags: threads */
 #include "config.h"
 
 #include "sys/task_thread.h"

@@ -1,0 +1,18 @@
+#!/bin/bash
+# Fuzz targets: the same numbers of inputs for a commit; in the long tier five minutes each.
+# shellcheck source=.ci/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need clang
+seconds=60
+runs=(zstd=600 reduce=400 npy=2500 zstd_block=12000 record=30000 container=90000 foreign=100000
+    options=175000 partial=300000)
+if [ "$tier" = long ]; then
+    seconds=300
+    runs=("${runs[@]%=*}")
+fi
+configured fuzz && make -j"$jobs" fuzz || exit
+# shellcheck disable=SC2016 # for the inner shell
+printf '%s\n' "${runs[@]}" | xargs -P "$jobs" -I{} sh -c 'name=${1%=*} && runs=${1#"$name"} &&
+    make fuzz-run FUZZ_SECONDS="$2" FUZZ_SEED="$3" FUZZ_RUNS="${runs#=}" fuzz_programs="tests/fuzz/fuzz_$name"' \
+    sh {} "$seconds" "${STRESS_SEED:-1}"
