@@ -64,7 +64,7 @@ test_programs = \
 	tests/unit/test_source \
 	tests/unit/test_survey \
 	tests/unit/test_table \
-	tests/unit/test_task_thread \
+	tests/unit/test_team \
 	tests/unit/test_timeline \
 	tests/unit/test_zstd_device \
 	tests/unit/test_zstd_finder \
@@ -91,6 +91,7 @@ tests_unit_test_packed_share_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -Dnanoslee
 	-Dzstd_cutter_next=play_cut -DPACKED_PIECE='((size_t)256)' \
 	-DPACKED_PART_LEAST='((uint64_t)300)' -DPACKED_CORE_PART='((uint64_t)1)' \
 	-DPACKED_LOOK_LEAST='((uint64_t)1000)'
+tests_unit_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
 tests_unit_test_zstd_device_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) $(ZSTD_CFLAGS)

@@ -12,6 +12,7 @@
 #include "sys/cores.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
+#include "sys/team.h"
 
 /* How often progress is shown. */
 #define TICK (CLOCK_SECOND / 50)
@@ -40,19 +41,6 @@ _Static_assert(AXIS_READ_BYTES >= CPU_COLUMN_ROWS * STRIP_READ_BYTES, "kernels h
 #define STRIP_COLUMNS_GPU_LEAST ((uint64_t)2048)
 /* The most columns of a GPU's workers where each may come to have a whole partial result. */
 #define COLUMNS_GPU_SLOW ((uint64_t)4096)
-
-static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
-static void unlock(struct axis_run *run) RELEASE(axis_run_role);
-
-UNCHECKED static void lock(struct axis_run *run)
-{
-    mutex_lock(&run->mutex);
-}
-
-UNCHECKED static void unlock(struct axis_run *run)
-{
-    mutex_unlock(&run->mutex);
-}
 
 /* The most columns that a GPU reduces together. */
 static uint64_t gpu_columns_most(const struct axis_run *run)
@@ -132,68 +120,38 @@ static void refuse(void *context, const struct axis_piece *piece)
         axis_show_element(place, run->layout, piece->first + piece->count, piece->refused_index));
 }
 
-/* A worker's task, on its own thread. */
-static void worker_task(void *worker)
+/* A worker's part in a run. */
+static void worker_work(void *workers, unsigned number)
 {
-    struct axis_worker *w = worker;
-    struct axis_run *run = w->run;
+    struct axis_worker *w = (struct axis_worker *)workers + number;
 
     if (axis_worker_begin(w))
-        (run->way == AXIS_STRIPS ? axis_strips_run : axis_worker_run)(w);
+        (w->run->way == AXIS_STRIPS ? axis_strips_run : axis_worker_run)(w);
     axis_worker_end(w);
-    lock(run);
-    run->active--;
-    pthread_cond_signal(&run->ended);
-    unlock(run);
 }
 
-/* Waits until all workers have ended, and shows progress. */
-UNCHECKED static void watch(struct axis_run *run)
+/* Has the workers do it, and shows progress. The only one, or the first where no thread can be had,
+   works on this thread. False without memory. */
+static bool run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
 {
     const struct progress_observer *progress = run->options->progress;
     const uint64_t total = run->info->compressed ? run->info->input_bytes
                                                  : run->layout->elements * run->info->element_size;
+    const struct team_job job = {.work = worker_work, .context = workers, .last = true};
+    struct team team;
 
+    if (!team_open(&team, count))
+        return false;
     if (progress)
         progress->begin(progress->context, run->info->name, total, clock_now());
-    mutex_lock(&run->mutex);
-    while (run->active > 0) {
-        const uint64_t until = clock_now() + TICK;
-        const struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
-                                   .tv_nsec = (long)(until % CLOCK_SECOND)};
-
-        if (progress)
-            (void)mutex_wait_until(&run->mutex, &run->ended, &t);
-        else
-            mutex_wait(&run->mutex, &run->ended);
-        if (progress)
-            progress->update(progress->context, source_stats(run->source).input_read, clock_now());
-    }
-    mutex_unlock(&run->mutex);
+    if (count == 1 || team_start(&team, 0, count, &job) == 0)
+        worker_work(workers, 0);
+    while (!team_wait(&team, progress ? TICK : 0))
+        progress->update(progress->context, source_stats(run->source).input_read, clock_now());
     if (progress)
         progress->end(progress->context);
-}
-
-/* Has the workers do it. The last of them, or the only one, may be this thread. Their threads end
-   when they are closed. */
-static void run_workers(struct axis_run *run, struct axis_worker *workers, unsigned count)
-{
-    unsigned started = 0;
-
-    lock(run);
-    run->active = count;
-    unlock(run);
-    while (count > 1 && started < count &&
-           task_thread_start(&workers[started].thread, worker_task, &workers[started], true))
-        started++;
-    lock(run);
-    run->active -= count - started;
-    if (started == 0)
-        run->active = 1;
-    unlock(run);
-    if (started == 0)
-        worker_task(&workers[0]);
-    watch(run);
+    team_close(&team);
+    return true;
 }
 
 /* Workers for the input. */
@@ -237,7 +195,6 @@ static bool reduce(struct axis_run *run, unsigned count)
     workers = calloc(count, sizeof *workers);
     run->kernels = cpu_kernels_choose();
     mutex_init(&run->mutex);
-    mutex_condition_init(&run->ended);
     run->workers = count;
     choose_way(run, count);
     /* A 32-bit process has not even addresses for so many columns. */
@@ -246,15 +203,16 @@ static bool reduce(struct axis_run *run, unsigned count)
         source_error(run->source, "out of memory");
     for (unsigned i = 0; i < count && good; i++)
         good = axis_worker_open(&workers[i], run, i);
-    if (good)
-        run_workers(run, workers, count);
+    if (good && !run_workers(run, workers, count)) {
+        source_error(run->source, "out of memory");
+        good = false;
+    }
     for (unsigned i = 0; workers && i < count; i++) {
         good = good && !workers[i].failed;
         if (workers[i].run)
             axis_worker_close(&workers[i]);
     }
     free(workers);
-    pthread_cond_destroy(&run->ended);
     mutex_destroy(&run->mutex);
     axis_groups_close(run);
     return good;

@@ -4,7 +4,6 @@
 #ifndef GPUREDUCE_RUN_AXIS_STATE_H
 #define GPUREDUCE_RUN_AXIS_STATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "engine/cpu/slices.h"
@@ -12,7 +11,6 @@
 #include "run/axis_sink.h"
 #include "source/source.h"
 #include "sys/mutex.h"
-#include "sys/task_thread.h"
 
 MUTEX_ROLE(axis_run_role);
 MUTEX_ROLE(axis_group_role);
@@ -62,8 +60,6 @@ struct axis_run {
     _Atomic uint64_t elements; /* that have been reduced */
 
     struct mutex mutex;
-    pthread_cond_t ended;
-    unsigned active GUARDED_BY(axis_run_role); /* workers at work */
     struct axis_group *groups GUARDED_BY(axis_run_role);
 };
 
@@ -71,7 +67,6 @@ struct axis_worker {
     struct axis_run *run;
     unsigned number;
     bool failed;
-    struct task_thread thread;
     struct cpu_slicer slicer;
     struct engine_slicer *gpu; /* NULL for none; then the buffer is its */
     struct cpu_slices slices;  /* those that are reduced to their end */

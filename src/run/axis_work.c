@@ -125,7 +125,6 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
     memset(w, 0, sizeof *w);
     w->run = run;
     w->number = number;
-    task_thread_init(&w->thread);
     w->buffer_size = axis_chunk_bytes(run);
     if (run->way == AXIS_STRIPS && !run->gpu)
         w->buffer_size = AXIS_READ_BYTES;
@@ -137,7 +136,6 @@ bool axis_worker_open(struct axis_worker *w, struct axis_run *run, unsigned numb
 
 void axis_worker_close(struct axis_worker *w)
 {
-    task_thread_end(&w->thread);
     if (w->gpu)
         engine_get(ENGINE_CUDA)->slices->close(w->gpu);
 }

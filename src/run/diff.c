@@ -29,19 +29,6 @@
 /* How often progress is shown: nanoseconds. */
 #define TICK (CLOCK_SECOND / 50)
 
-static void diff_lock(struct diff *d) ACQUIRE(diff_role);
-static void diff_unlock(struct diff *d) RELEASE(diff_role);
-
-UNCHECKED static void diff_lock(struct diff *d)
-{
-    mutex_lock(&d->mutex);
-}
-
-UNCHECKED static void diff_unlock(struct diff *d)
-{
-    mutex_unlock(&d->mutex);
-}
-
 static bool no_memory(void)
 {
     message_error(EXIT_FAILED, "out of memory");
@@ -178,7 +165,6 @@ struct diff *diff_open(const struct diff_request *request)
     d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
     d->always_look = options->nan == NAN_ERROR;
     mutex_init(&d->mutex);
-    mutex_condition_init(&d->ended);
     raise_file_limit(request->sides[DIFF_A].count + request->sides[DIFF_B].count);
     if (open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d))
         return d;
@@ -208,7 +194,6 @@ void diff_close(struct diff *d)
             source_close(d->files[side][i].source);
         free(d->files[side]);
     }
-    pthread_cond_destroy(&d->ended);
     mutex_destroy(&d->mutex);
     free(d->unseen.list);
     free(d->begins);
@@ -222,21 +207,12 @@ void diff_close(struct diff *d)
  */
 
 /* A worker's thread. */
-struct task {
-    struct diff_worker *worker;
-    void (*work)(struct diff_worker *w);
-};
-
-static void run_task(void *argument)
+/* A worker's part of a job. */
+static void run_task(void *argument, unsigned number)
 {
-    const struct task *task = argument;
-    struct diff *d = task->worker->diff;
+    const struct diff_task *task = argument;
 
-    task->work(task->worker);
-    diff_lock(d);
-    if (--d->active == 0)
-        pthread_cond_signal(&d->ended);
-    diff_unlock(d);
+    task->work(&task->diff->workers[number]);
 }
 
 /* Bytes of the input that have been read. */
@@ -269,59 +245,23 @@ static uint64_t bytes_in_all(const struct diff *d)
     return bytes;
 }
 
-/* Waits until all workers have ended, or until the next tick. False when they have; or when enough
-   is known, and those that are left may wait for a pipe, nobody knows how long. */
-UNCHECKED static bool wait_for_workers(struct diff *d, bool ticking)
-{
-    const uint64_t until = clock_now() + TICK;
-    const struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
-                               .tv_nsec = (long)(until % CLOCK_SECOND)};
-    bool active, tick = false;
-
-    mutex_lock(&d->mutex);
-    while (d->active > 0 && !tick && !(d->decided && d->ordered > 0)) {
-        if (ticking)
-            tick = !mutex_wait_until(&d->mutex, &d->ended, &t);
-        else
-            mutex_wait(&d->mutex, &d->ended);
-    }
-    active = d->active > 0;
-    d->abandoned = active && d->decided && d->ordered > 0;
-    mutex_unlock(&d->mutex);
-    return active && !d->abandoned;
-}
-
-/* Has `count` workers do their work. Without threads, one does it here. */
+/* Has `count` workers do their work. Without threads, one does it here. When enough is known, those
+   that may wait for a pipe, nobody knows how long, are left to it. */
 static void run_workers(struct diff *d, unsigned count, void (*work)(struct diff_worker *w))
 {
     const struct progress_observer *progress = d->request->options->progress;
-    struct task *tasks = count > 1 ? malloc(count * sizeof *tasks) : NULL;
-    unsigned started = 0;
+    const struct team_job job = {.work = run_task, .context = &d->task};
 
-    for (unsigned i = 0; tasks && i < count; i++) {
-        tasks[i] = (struct task){&d->workers[i], work};
-        diff_lock(d);
-        d->active++;
-        diff_unlock(d);
-        if (task_thread_start(&d->workers[i].thread, run_task, &tasks[i], false)) {
-            started++;
-            continue;
-        }
-        diff_lock(d);
-        d->active--;
-        diff_unlock(d);
-        break;
-    }
-    if (started == 0) {
+    d->task = (struct diff_task){d, work};
+    if (count == 1 || team_start(&d->team, 0, count, &job) == 0) {
         work(&d->workers[0]);
-    } else {
-        do {
-            if (progress)
-                progress->update(progress->context, bytes_read(d), clock_now());
-        } while (wait_for_workers(d, progress));
+        return;
     }
-    if (!d->abandoned)
-        free(tasks);
+    while (!team_wait(&d->team, progress ? TICK : 0) && !d->abandoned) {
+        if (progress)
+            progress->update(progress->context, bytes_read(d), clock_now());
+        d->abandoned = atomic_load(&d->decided) && d->ordered > 0;
+    }
 }
 
 /* Gathers what has been passed without a look, as far as it is wanted now. False without memory. */
@@ -451,22 +391,23 @@ bool diff_run(struct diff *d)
         return true;
     }
     d->workers = calloc(d->worker_count, sizeof *d->workers);
-    if (!d->workers)
+    if (!d->workers || !team_open(&d->team, d->worker_count)) {
+        free(d->workers);
         return no_memory();
+    }
     for (unsigned i = 0; i < d->worker_count; i++) {
         d->workers[i].diff = d;
         d->workers[i].number = i;
-        task_thread_init(&d->workers[i].thread);
     }
     good = compare_pairs(d);
     if (d->abandoned) {
         d->ended_at = clock_now();
         return good;
     }
+    team_close(&d->team);
     for (unsigned i = 0; i < d->worker_count; i++) {
         struct diff_worker *w = &d->workers[i];
 
-        task_thread_end(&w->thread);
         if (w->compare)
             cpu_compare_close(w->compare);
         free(w->buffers[DIFF_A]);

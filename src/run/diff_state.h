@@ -11,7 +11,7 @@
 #include "engine/cpu/compare.h"
 #include "run/diff_item.h"
 #include "sys/mutex.h"
-#include "sys/task_thread.h"
+#include "sys/team.h"
 
 MUTEX_ROLE(diff_role);
 MUTEX_ROLE(diff_order_role);
@@ -58,7 +58,6 @@ struct diff_ranges {
 struct diff_worker {
     struct diff *diff;
     unsigned number;
-    struct task_thread thread;
     struct cpu_compare *compare;
     unsigned char *buffers[DIFF_SIDES];
 
@@ -71,6 +70,12 @@ struct diff_worker {
 struct diff_file {
     struct source *source;
     const char *path;
+};
+
+/* A job of all workers. */
+struct diff_task {
+    struct diff *diff;
+    void (*work)(struct diff_worker *w);
 };
 
 struct diff {
@@ -100,10 +105,10 @@ struct diff {
 
     struct diff_worker *workers;
     struct mutex mutex;
-    pthread_cond_t ended;
-    unsigned active GUARDED_BY(diff_role);
-    bool decided GUARDED_BY(diff_role); /* with verdict_only: something differs */
-    bool abandoned;                     /* workers that wait for an input were left to it */
+    struct team team;      /* of the workers */
+    struct diff_task task; /* what they are at */
+    _Atomic bool decided;  /* with verdict_only: something differs */
+    bool abandoned;        /* workers that wait for an input were left to it */
 
     uint64_t begun_at, ended_at;
 };

@@ -218,10 +218,8 @@ static bool lost(struct diff *d, const struct diff_pair *p, const struct chunk *
 static void decide(struct diff *d)
 {
     atomic_store(&d->stop, true);
-    diff_lock(d);
-    d->decided = true;
-    pthread_cond_signal(&d->ended);
-    diff_unlock(d);
+    atomic_store(&d->decided, true);
+    team_wake(&d->team);
 }
 
 /* Compares chunks of both sides: as many elements of `a`, from the one numbered `from` on, as `b`

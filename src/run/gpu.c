@@ -3,7 +3,6 @@
 #include "run/gpu.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,22 +136,20 @@ void gpu_open_now(struct gpu *g)
     unlock(g);
 }
 
-static void *open_thread(void *argument)
+static void open_thread(void *argument, unsigned number)
 {
+    (void)number;
     gpu_open_now(argument);
-    return NULL;
 }
 
 void gpu_open_async(struct gpu *g)
 {
-    pthread_t thread;
+    const struct team_job job = {.work = open_thread, .context = g, .last = true};
 
     lock(g);
     g->state = GPU_OPENING;
     unlock(g);
-    if (pthread_create(&thread, NULL, open_thread, g) == 0)
-        pthread_detach(thread);
-    else
+    if (!team_open(&g->opener, 1) || team_start(&g->opener, 0, 1, &job) == 0)
         gpu_fail(g, "cannot start a thread");
 }
 
@@ -207,6 +204,7 @@ bool gpu_close(struct gpu *g)
 
     if (gpu_state(g) == GPU_OPENING)
         return false;
+    team_close(&g->opener);
     if (engine)
         engine_get(ENGINE_CUDA)->close(engine);
     mutex_destroy(&g->mutex);

@@ -14,6 +14,7 @@
 #include "run/gpu_policy.h"
 #include "run/session_options.h"
 #include "sys/mutex.h"
+#include "sys/team.h"
 
 MUTEX_ROLE(gpu_role);
 
@@ -27,6 +28,7 @@ struct gpu {
     char reason[ENGINE_REASON_MAX] GUARDED_BY(gpu_role); /* why it failed */
     uint64_t opened_at GUARDED_BY(gpu_role);             /* clock_now's; 0 before */
     uint64_t open_time GUARDED_BY(gpu_role);             /* nanoseconds */
+    struct team opener;                                  /* the thread of gpu_open_async */
 };
 
 /* Leaves GPUs out that these files are too small for. Where it is not known how large one is, as of

@@ -8,7 +8,7 @@
 #include "core/order.h"
 #include "run/session_options.h"
 #include "sys/clock.h"
-#include "sys/task_thread.h"
+#include "sys/team.h"
 
 /* A file that is not in memory is sampled at fewer places, each of which costs a request, and more
    is taken of each. */
@@ -106,13 +106,14 @@ struct sampling {
     _Atomic bool failed;
 };
 
-static void read_shares(void *argument)
+static void read_shares(void *argument, unsigned number)
 {
     struct sampling *s = argument;
     const struct source_info *info = source_info(s->source);
     const size_t count = s->runs.count, length = s->runs.length;
     size_t first;
 
+    (void)number;
     while ((first = atomic_fetch_add(&s->next, RUNS_SHARE)) < count)
         for (size_t i = first; i < count && i < first + RUNS_SHARE; i++)
             if (!source_read_at(s->source, run_index(i, count, info->elements, length), length,
@@ -125,19 +126,10 @@ static bool read_runs(struct source *source, struct selection_runs runs, unsigne
                       unsigned workers)
 {
     struct sampling s = {.source = source, .runs = runs, .elements = elements};
-    struct task_thread threads[SAMPLERS_MAX - 1];
-    unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX, started = 0;
+    const unsigned most = workers < SAMPLERS_MAX ? workers : SAMPLERS_MAX;
     const size_t shares = runs.count / RUNS_SHARE;
 
-    most = most > shares ? (unsigned)shares : most;
-    while (started + 1 < most) {
-        task_thread_init(&threads[started]);
-        /* Where no thread can be had, this one does it. */
-        (void)task_thread_start(&threads[started++], read_shares, &s, true);
-    }
-    read_shares(&s);
-    while (started > 0)
-        task_thread_end(&threads[--started]);
+    team_call(most < shares ? most : shares > 0 ? (unsigned)shares : 1, read_shares, &s);
     return !atomic_load(&s.failed);
 }
 

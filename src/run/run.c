@@ -34,62 +34,16 @@
 #    define PACKED_WORKERS 16
 #endif
 
-static void lock(struct run *run) ACQUIRE(run_role);
-static void unlock(struct run *run) RELEASE(run_role);
-
-UNCHECKED static void lock(struct run *run)
-{
-    mutex_lock(&run->mutex);
-}
-
-UNCHECKED static void unlock(struct run *run)
-{
-    mutex_unlock(&run->mutex);
-}
-
 /*
  * Workers.
  */
 
-/* To start a thread takes as long as to read half a megabyte. So many workers and more are started
-   in groups, the first of which starts the others. */
-#define GROUPS_LEAST 8
-#define GROUP 4
-
-static void worker_task(void *worker);
-
-/* Some workers have no thread: they leave the run. */
-static void leave(struct run *run, struct worker *workers, unsigned count)
+/* A worker's part in a run, on its own thread. */
+static void worker_work(void *context, unsigned number)
 {
-    lock(run);
-    for (unsigned i = 0; i < count; i++)
-        workers[i].run = NULL;
-    run->active -= count;
-    unlock(run);
-}
+    struct run *run = context;
+    struct worker *w = &run->workers[number];
 
-/* Starts the workers of the group of which this is the first. */
-static void start_group(struct worker *w)
-{
-    struct run *run = w->run;
-    unsigned i = 1;
-
-    while (i <= w->behind && task_thread_start(&w[i].thread, worker_task, &w[i], run->last))
-        i++;
-    if (i > w->behind)
-        return;
-    if (w->first)
-        phases_note_ramped(&run->phases, w->behind + 1 - i);
-    leave(run, w + i, w->behind + 1 - i);
-}
-
-/* A worker's task, on its own thread. */
-static void worker_task(void *worker)
-{
-    struct worker *w = worker;
-    struct run *run = w->run;
-
-    start_group(w);
     if (run->sharing && w->engine == ENGINE_CUDA)
         unpack_run_share(w, PACKED_WORKERS);
     else if (run->sharing)
@@ -100,11 +54,20 @@ static void worker_task(void *worker)
         work_run(w, NULL);
     if (w->first && w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
-    lock(run);
-    run->active--;
-    /* Under the mutex: without it, the run could end, and its condition with it, before this. */
-    pthread_cond_signal(&run->ended);
-    unlock(run);
+}
+
+/* A worker that has no thread leaves the run. If that is the first one, none has a thread, and it
+   is going to work alone. */
+static void worker_leave(void *context, unsigned number)
+{
+    struct run *run = context;
+    struct worker *w = &run->workers[number];
+
+    if (w->first && w->engine_number > 0)
+        phases_note_ramped(&run->phases, 1);
+    if (w->engine == ENGINE_CPU)
+        atomic_fetch_sub(&run->cpu_at_work, 1);
+    w->run = NULL;
 }
 
 /* Bytes that an engine's workers take in place at a time, `count` of them. Of the GPU's feeders
@@ -138,29 +101,17 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
             setup.tallies = &run->tallies[(id == ENGINE_CPU ? 0 : run->cpu_tallies) + i];
         worker_join(&workers[i], run, &setup, in_place, first);
     }
+    if (id == ENGINE_CPU)
+        atomic_fetch_add(&run->cpu_at_work, count);
 }
 
 /* Starts the workers of an engine that have joined, on threads of their own. Returns how many are
    started, here or in groups; the others leave. */
 static unsigned start_workers(struct run *run, enum engine_id id, unsigned count)
 {
-    struct worker *workers = run->workers + (id == ENGINE_CPU ? 0 : run->cpu_workers);
-    const unsigned group = count < GROUPS_LEAST ? 1 : GROUP;
-    unsigned started = 0;
+    const struct team_job job = {worker_work, worker_leave, run, run->last};
 
-    lock(run);
-    run->active += count;
-    unlock(run);
-    while (started < count) {
-        struct worker *w = &workers[started];
-
-        w->behind = (count - started < group ? count - started : group) - 1;
-        if (!task_thread_start(&w->thread, worker_task, w, run->last))
-            break;
-        started += w->behind + 1;
-    }
-    leave(run, workers + started, count - started);
-    return started;
+    return team_start(run->team, id == ENGINE_CPU ? 0 : run->cpu_workers, count, &job);
 }
 
 /* Bytes of an input that are worth a CPU worker of their own: a core has added up fewer before a
@@ -243,24 +194,12 @@ static double rate_so_far(const struct run *run, uint64_t read, uint64_t time)
     return e->read_time >= GPU_RATE_AFTER ? (double)e->read / (double)e->read_time : 0;
 }
 
-/* CPU workers that have a part in the run. Some may be leaving. */
-static unsigned cpu_workers_at_work(struct run *run)
-{
-    unsigned count = 0;
-
-    lock(run);
-    for (unsigned i = 0; i < run->cpu_workers; i++)
-        count += run->workers[i].run != NULL;
-    unlock(run);
-    return count;
-}
-
 /* What the policy decides on. */
 static void observe(struct run *run, uint64_t now)
 {
     uint64_t total = input_total(run->info), time = phases_time(&run->phases, now);
     struct source_stats stats = source_stats(run->source);
-    unsigned workers = cpu_workers_at_work(run);
+    unsigned workers = atomic_load(&run->cpu_at_work);
     struct gpu_observation *o = &run->observed;
 
     o->no_kernels = run->arrays || run->info->scattered ||
@@ -305,7 +244,7 @@ static enum gpu_action judge_sharing(struct run *run)
         .gpu = seen->gpu,
         .fed = seen->feeders != FEEDERS_NONE,
         .forced = seen->forced,
-        .workers = cpu_workers_at_work(run),
+        .workers = atomic_load(&run->cpu_at_work),
         .rate = seen->rate,
         .ratio = packed_ratio(run->source),
         .left = seen->left,
@@ -357,26 +296,6 @@ static void gain_experience(struct run *run)
  * The run.
  */
 
-/* Waits until all workers have ended, or until the next tick. False when they have. */
-UNCHECKED static bool wait_for_workers(struct run *run, bool ticking)
-{
-    uint64_t until = clock_now() + TICK;
-    struct timespec t = {.tv_sec = (time_t)(until / CLOCK_SECOND),
-                         .tv_nsec = (long)(until % CLOCK_SECOND)};
-    bool active, tick = false;
-
-    mutex_lock(&run->mutex);
-    while (run->active > 0 && !tick) {
-        if (ticking)
-            tick = !mutex_wait_until(&run->mutex, &run->ended, &t);
-        else
-            mutex_wait(&run->mutex, &run->ended);
-    }
-    active = run->active > 0;
-    mutex_unlock(&run->mutex);
-    return active;
-}
-
 /* Waits until all workers have ended, and meanwhile shows progress and minds the GPU. */
 static void watch(struct run *run)
 {
@@ -394,7 +313,7 @@ static void watch(struct run *run)
             progress->update(progress->context, source_stats(run->source).input_read, now);
         if (gpu)
             mind_gpu(run, now);
-    } while (wait_for_workers(run, gpu || progress));
+    } while (!team_wait(run->team, gpu || progress ? TICK : 0));
     if (progress)
         progress->end(progress->context);
 }
@@ -411,8 +330,6 @@ static bool runs_inline(const struct run *run, enum engine_id id, unsigned worke
 static void prepare(struct run *run, unsigned workers)
 {
 
-    mutex_init(&run->mutex);
-    mutex_condition_init(&run->ended);
     phases_begin(&run->phases, workers);
     if (run->started_at)
         phases_note_start(&run->phases, run->started_at);
@@ -438,20 +355,18 @@ static bool merge(const struct run *run, struct partial *partial)
     return good;
 }
 
-/* Has the first of `count` workers of an engine work on the session's thread: the input is small,
-   or no other thread can be had. Whether it could. */
-static bool work_alone(struct run *run, enum engine_id id, unsigned count)
+/* Has the first worker of an engine work on the session's thread: the input is small, or no other
+   thread can be had. */
+static void work_alone(struct run *run, enum engine_id id)
 {
     struct worker *w = &run->workers[id == ENGINE_CPU ? 0 : run->cpu_workers];
 
-    phases_note_ramped(&run->phases, count - 1);
     if (run->sharing)
         packed_return(run->source);
     work_run(w, run->sharing ? unpack_run_help : NULL);
     if (w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
     observe(run, clock_now());
-    return !w->failed;
 }
 
 /* Says once that the session does without threads, which takes longer. */
@@ -481,7 +396,7 @@ static void run_unpack(struct run *run, unsigned count)
             watch(run);
     } else {
         for (unsigned i = 0; i < helpers; i++)
-            run->workers[i].run = NULL;
+            worker_leave(run, i);
         join_workers(run, id, 1, false);
         unpack_run_work(first);
         if (unpack_run_goes_on(run->unpack))
@@ -575,8 +490,8 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
 {
     enum engine_id id = run->options->device == DEVICE_GPU ? ENGINE_CUDA : ENGINE_CPU;
     enum source_verdict verdict;
-    unsigned count, started;
-    bool failed;
+    unsigned count;
+    bool alone = false, failed;
 
     if (!prepare_packed(run, &failed))
         return failed ? SOURCE_BROKEN : SOURCE_RETRY;
@@ -591,21 +506,20 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
         run_unpack(run, count);
     } else if (runs_inline(run, id, count)) {
         run->workers[0].short_run = true;
-        (void)work_alone(run, id, count);
-    } else if ((started = start_workers(run, id, count)) == 0) {
+        work_alone(run, id);
+    } else if (start_workers(run, id, count) == 0) {
         join_workers(run, id, 1, true);
-        if (work_alone(run, id, count))
-            warn_alone(run);
+        work_alone(run, id);
+        alone = true;
     } else {
-        phases_note_ramped(&run->phases, count - started);
         watch(run);
     }
     if (run->sharing && run->unpack)
         unpack_run_end(run->unpack, &run->workers[run->cpu_workers]);
     gain_experience(run);
-    pthread_cond_destroy(&run->ended);
-    mutex_destroy(&run->mutex);
     verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
+    if (alone && verdict == SOURCE_COMPLETE)
+        warn_alone(run);
     if ((run->unpack || run->sharing) && verdict == SOURCE_RETRY) {
         run->unpack_alone = run->unpack_alone || packed_torn(run->source);
         run->unpack_skipped = "it does not decode all of the input";

@@ -5,7 +5,6 @@
 #ifndef GPUREDUCE_RUN_STATE_H
 #define GPUREDUCE_RUN_STATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +13,7 @@
 #include "run/phases.h"
 #include "run/session_options.h"
 #include "source/packed.h"
-#include "sys/mutex.h"
+#include "sys/team.h"
 
 struct worker;
 struct unpack;
@@ -34,8 +33,6 @@ struct checked {
     uint64_t time_in_turn; /* in frames that one worker at a time hashes */
 };
 
-MUTEX_ROLE(run_role);
-
 struct run {
     /* The session's. */
     const struct session_options *options;
@@ -48,6 +45,7 @@ struct run {
     uint64_t to_come;       /* bytes of later inputs that a GPU could help with */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;
+    struct team *team; /* a member for each worker */
 
     /* The input. */
     struct source *source;
@@ -72,8 +70,9 @@ struct run {
     uint64_t called_at, opened_at, started_at;
 
     struct phases phases;
-    struct source_stats before; /* what had been done when the workers began */
-    _Atomic bool feeders_end;   /* feeders are to claim nothing more */
+    _Atomic unsigned cpu_at_work; /* CPU workers that have a part in the run, ended or not */
+    struct source_stats before;   /* what had been done when the workers began */
+    _Atomic bool feeders_end;     /* feeders are to claim nothing more */
 
     /* The GPU's part; the session's thread's. */
     enum feeders_state feeders_state;
@@ -81,10 +80,6 @@ struct run {
     uint64_t read_before_it;         /* bytes of input */
     double rate_before_it;           /* bytes a nanosecond */
     struct gpu_observation observed; /* the last */
-
-    struct mutex mutex;
-    pthread_cond_t ended;
-    unsigned active GUARDED_BY(run_role); /* workers at work on threads of their own */
 };
 
 #endif

@@ -32,6 +32,7 @@ struct session {
     uint64_t storage_seen;  /* see struct run */
     struct worker *workers; /* those of the CPU, and behind them the feeders */
     unsigned cpu_workers, feeders;
+    struct team team;          /* a member for each worker */
     int inputs;                /* that are expected, with the current one */
     int count, reduced;        /* all inputs; those that have been reduced */
     struct source_file *files; /* which file each of these was */
@@ -100,6 +101,10 @@ static bool prepare(struct session *session, char *const *paths, int count)
     gpu_init(&session->gpu, &needs);
     if (options->device != DEVICE_CPU)
         gpu_choose(&session->gpu, options, paths, count);
+    if (!team_open(&session->team, cpu_worker_count(session) + feeder_count(session))) {
+        message_error(EXIT_FAILED, "out of memory");
+        return false;
+    }
     session->workers =
         aligned_alloc(WORKER_ALIGNMENT, (cpu_worker_count(session) + feeder_count(session)) *
                                             sizeof *session->workers);
@@ -173,8 +178,9 @@ static void forget_arrays(struct session *session)
 bool session_close(struct session *session)
 {
     forget_arrays(session);
+    team_close(&session->team);
     for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++)
-        worker_end(&session->workers[i]);
+        worker_close_kept(&session->workers[i]);
     readings_close(&session->readings);
     if (!gpu_close(&session->gpu))
         return false;
@@ -422,6 +428,7 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .experience = &session->experience,
                       .storage_seen = &session->storage_seen,
                       .workers = session->workers,
+                      .team = &session->team,
                       .cpu_workers = session->cpu_workers,
                       .feeders = session->feeders,
                       .cpu_tallies = cpu_tally_count(session),

@@ -13,7 +13,7 @@
 #include "sys/clock.h"
 #include "sys/faults.h"
 #include "sys/message.h"
-#include "sys/side_by_side.h"
+#include "sys/team.h"
 
 /* Where there is nothing to do, one worker looks again after CLOCK_MOMENT; the others are woken, or
    look after this long, nanoseconds. */
@@ -391,7 +391,7 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
     struct opening opening = {.unpack = unpack, .setup = *setup};
     bool all = true;
 
-    side_by_side(open_feed, &opening, unpack->count);
+    team_call(unpack->count, open_feed, &opening);
     for (unsigned i = 1; i < unpack->count; i++)
         all = all && unpack->feeds[i].unpacker;
     if (!all)

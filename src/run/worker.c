@@ -8,7 +8,6 @@
 void worker_init(struct worker *w, unsigned number, enum engine_id engine, unsigned engine_number)
 {
     *w = (struct worker){.number = number, .engine = engine, .engine_number = engine_number};
-    task_thread_init(&w->thread);
 }
 
 void worker_close_kept(struct worker *w)
@@ -18,12 +17,6 @@ void worker_close_kept(struct worker *w)
     w->engine_worker = NULL;
 }
 
-void worker_end(struct worker *w)
-{
-    task_thread_end(&w->thread);
-    worker_close_kept(w);
-}
-
 void worker_join(struct worker *w, struct run *run, const struct engine_setup *setup,
                  size_t in_place, bool first)
 {
@@ -31,7 +24,6 @@ void worker_join(struct worker *w, struct run *run, const struct engine_setup *s
     w->setup = *setup;
     w->in_place = in_place;
     w->first = first;
-    w->behind = 0;
     w->array = WORKER_NO_ARRAY;
     w->failed = w->short_run = false;
     w->stats = (struct worker_stats){.chunks = 0};

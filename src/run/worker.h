@@ -1,9 +1,9 @@
 /*
  * Workers: threads that get chunks from the source and reduce them, each into its own partial.
  *
- * A worker lives as long as the session, and so do its thread and, where that can be, the engine
- * worker it drives. While a run is under way the worker belongs to its own thread; before and
- * after, to the session's.
+ * A worker lives as long as the session, and so do its thread, a member of the session's team, and,
+ * where that can be, the engine worker it drives. While a run is under way the worker belongs to
+ * its own thread; before and after, to the session's.
  */
 #ifndef GPUREDUCE_RUN_WORKER_H
 #define GPUREDUCE_RUN_WORKER_H
@@ -13,7 +13,6 @@
 
 #include "engine/engine.h"
 #include "profile/profile.h"
-#include "sys/task_thread.h"
 
 struct run;
 
@@ -42,7 +41,6 @@ struct worker {
     _Alignas(WORKER_ALIGNMENT) unsigned number; /* among all workers, for the source */
     enum engine_id engine;
     unsigned engine_number; /* among the workers of its engine, from 0 */
-    struct task_thread thread;
 
     /* Kept from one run to the next where the setup is the same. */
     struct engine_worker *engine_worker;
@@ -53,7 +51,6 @@ struct worker {
     struct engine_setup setup;
     size_t in_place; /* bytes of a mapped chunk that it takes, at most */
     bool first;      /* one of those that began the run */
-    unsigned behind; /* so many workers behind it are its to start */
     size_t array;    /* of several: the one whose chunks its engine worker has; or none yet */
     bool short_run;  /* it is not worth a system call to ask for the processor time */
     bool failed;     /* the input or the memory did; its partial is worth nothing */
@@ -65,14 +62,11 @@ struct worker {
 /* Makes the worker one of a session. */
 void worker_init(struct worker *w, unsigned number, enum engine_id engine, unsigned engine_number);
 
-/* Ends its thread, and closes what it keeps. */
-void worker_end(struct worker *w);
-
 /* Gives the worker a part in a run, with nothing done yet. */
 void worker_join(struct worker *w, struct run *run, const struct engine_setup *setup,
                  size_t in_place, bool first);
 
-/* Closes the engine worker that is kept. */
+/* Closes the engine worker that is kept. Its thread must not be at work. */
 void worker_close_kept(struct worker *w);
 
 /* Has the engine worker reduce a chunk, also one in place. False when its bytes vanished: then the

@@ -13,8 +13,7 @@ library_sources += \
 	src/sys/operand.h \
 	src/sys/output.c src/sys/output.h \
 	src/sys/processor.h \
-	src/sys/side_by_side.c src/sys/side_by_side.h \
 	src/sys/signals.c src/sys/signals.h \
 	src/sys/stdio.c src/sys/stdio.h \
-	src/sys/task_thread.c src/sys/task_thread.h \
+	src/sys/team.c src/sys/team.h \
 	src/sys/timeline.c src/sys/timeline.h

@@ -12,12 +12,6 @@
 known='
 '
 
-# Files that would be worse in pieces, FILE: REASON.
-long='
-'
-
-most_lines=700
-
 # look DIRECTORY: what breaks the rules in the sources there, a line each, sorted.
 #
 # The floors, from the bottom up. A file includes from floors below its own, and from its own room;
@@ -28,8 +22,7 @@ look() {
         cd "$1" && find . -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sed 's|^\./||' | LC_ALL=C sort
     ) >files
     (cd "$1" && xargs grep -n '^[[:blank:]]*#[[:blank:]]*\(include\|define\)' /dev/null) <files >directives
-    (cd "$1" && xargs wc -l) <files | sed '/ total$/d' >lengths
-    LC_ALL=C awk -v most="$most_lines" '
+    LC_ALL=C awk '
         BEGIN {
             floors = "sys core source engine engine/cpu,engine/cuda profile run cli bench/common" \
                      " bench/generate,bench/limits,bench/ladder bench ."
@@ -76,11 +69,6 @@ look() {
             modules[module_of($0)] = 1
             next
         }
-        FILENAME == "lengths" {
-            if ($1 > most)
-                print $2 ": longer than " most " lines"
-            next
-        }
         {
             split($0, part, ":")
             file = part[1]
@@ -112,7 +100,7 @@ look() {
                             circle = j
                     print i ": in a circle of includes with " circle
                 }
-        }' files lengths directives | LC_ALL=C sort
+        }' files directives | LC_ALL=C sort
 }
 
 # lines TEXT: its lines that are not empty, sorted.
@@ -122,10 +110,7 @@ lines() {
 
 look "$sources/src" >found
 ok 'the sources are there' [ "$(wc -l <files)" -gt 50 ]
-{
-    lines "$known"
-    lines "$long" | sed "s/: .*/: longer than $most_lines lines/"
-} | LC_ALL=C sort >allowed
+lines "$known" >allowed
 comm -13 allowed found >new
 comm -23 allowed found >gone
 ok 'every rule is kept' cmp /dev/null new
@@ -203,9 +188,6 @@ for macro in _GNU_SOURCE _POSIX_C_SOURCE _FILE_OFFSET_BITS; do
     slip "$macro by hand" sys/new.h "#define $macro 1" \
         'sys/new.h: asks for extensions by hand; configure does'
 done
-slip 'a file that is too long' run/new.h "$(seq $((most_lines + 1)))" \
-    "run/new.h: longer than $most_lines lines"
-slip 'a file that is just not too long' run/new.h "$(seq $most_lines)" ''
 
 look copy >after
 comm -13 found after >new

@@ -2,152 +2,97 @@
 
 #include "bench/common/team.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
-#include "sys/mutex.h"
+#include "sys/team.h"
 
-struct team;
-
-struct member {
-    pthread_t thread;
-    struct team *team;
-    unsigned number;
+struct times {
     uint64_t begun, ended;
 };
 
-struct team {
+struct trial {
     team_work *work;
     void *argument;
+    struct times *times; /* of each member */
     atomic_bool failed;
 
-    pthread_mutex_t mutex;  /* guards all fields below */
-    pthread_cond_t changed; /* `arrived` or `go` */
-    pthread_cond_t done;    /* the last member has ended its work */
-    unsigned arrived;
-    unsigned working;
-    bool go;
-    bool cancelled; /* not all could be started */
+    pthread_mutex_t mutex; /* guards all fields below */
+    pthread_cond_t all;    /* `arrived` is `threads` */
+    unsigned threads;
+    unsigned arrived; /* members that are ready, or have no thread */
+    bool cancelled;   /* one has no thread */
 };
 
-static void *run_member(void *argument)
+/* Waits until all members are ready. False if they are not going to work. */
+static bool arrive(struct trial *t, bool here)
 {
-    struct member *m = argument;
-    struct team *team = m->team;
-    bool cancelled;
+    bool going;
 
-    pthread_mutex_lock(&team->mutex);
-    team->arrived++;
-    pthread_cond_broadcast(&team->changed);
-    while (!team->go)
-        pthread_cond_wait(&team->changed, &team->mutex);
-    cancelled = team->cancelled;
-    pthread_mutex_unlock(&team->mutex);
-    if (cancelled)
-        return NULL;
-    m->begun = clock_now();
-    if (!team->work(team->argument, m->number))
-        atomic_store(&team->failed, true);
-    m->ended = clock_now();
-    pthread_mutex_lock(&team->mutex);
-    if (--team->working == 0)
-        pthread_cond_signal(&team->done);
-    pthread_mutex_unlock(&team->mutex);
-    return NULL;
+    pthread_mutex_lock(&t->mutex);
+    t->cancelled = t->cancelled || !here;
+    if (++t->arrived == t->threads)
+        pthread_cond_broadcast(&t->all);
+    while (here && t->arrived < t->threads)
+        pthread_cond_wait(&t->all, &t->mutex);
+    going = !t->cancelled;
+    pthread_mutex_unlock(&t->mutex);
+    return going;
 }
 
-static void team_init(struct team *team)
+static void run_member(void *trial, unsigned number)
 {
+    struct trial *t = trial;
 
-    pthread_mutex_init(&team->mutex, NULL);
-    pthread_cond_init(&team->changed, NULL);
-    mutex_condition_init(&team->done);
+    if (!arrive(t, true))
+        return;
+    t->times[number].begun = clock_now();
+    if (!t->work(t->argument, number))
+        atomic_store(&t->failed, true);
+    t->times[number].ended = clock_now();
 }
 
-static void team_destroy(struct team *team)
+static void miss_member(void *trial, unsigned number)
 {
-    pthread_cond_destroy(&team->done);
-    pthread_cond_destroy(&team->changed);
-    pthread_mutex_destroy(&team->mutex);
-}
-
-/* Starts up to `threads` members. Returns how many could be started; prints an error if not all. */
-static unsigned team_start(struct team *team, struct member *members, unsigned threads)
-{
-    unsigned started = 0;
-    int error = members ? 0 : ENOMEM;
-
-    while (started < threads && !error) {
-        struct member *m = &members[started];
-
-        *m = (struct member){.team = team, .number = started};
-        error = pthread_create(&m->thread, NULL, run_member, m);
-        started += !error;
-    }
-    if (error)
-        message_error(EXIT_FAILED, "cannot start a thread: %s", strerror(error));
-    return started;
-}
-
-/* Waits until the `started` members are ready, and lets them go: to work or, if not all of the team
-   could be started, to end. */
-static void team_go(struct team *team, unsigned started, bool cancel)
-{
-    pthread_mutex_lock(&team->mutex);
-    while (team->arrived < started)
-        pthread_cond_wait(&team->changed, &team->mutex);
-    team->cancelled = cancel;
-    team->working = cancel ? 0 : started;
-    team->go = true;
-    pthread_cond_broadcast(&team->changed);
-    pthread_mutex_unlock(&team->mutex);
-}
-
-/* Calls `watch` again and again until no member works any more. */
-static void team_look(struct team *team, team_watch *watch, uint64_t interval)
-{
-    pthread_mutex_lock(&team->mutex);
-    while (team->working > 0) {
-        uint64_t tick = clock_now() + interval;
-        struct timespec until = {(time_t)(tick / CLOCK_SECOND), (long)(tick % CLOCK_SECOND)};
-
-        pthread_cond_timedwait(&team->done, &team->mutex, &until);
-        pthread_mutex_unlock(&team->mutex);
-        watch(team->argument);
-        pthread_mutex_lock(&team->mutex);
-    }
-    pthread_mutex_unlock(&team->mutex);
+    (void)number;
+    (void)arrive(trial, false);
 }
 
 double team_run_watched(unsigned threads, team_work *work, team_watch *watch, void *argument,
                         uint64_t interval)
 {
-    struct team team = {.work = work, .argument = argument};
-    struct member *members = calloc(threads, sizeof *members);
+    struct trial trial = {.work = work, .argument = argument, .threads = threads};
+    const struct team_job job = {run_member, miss_member, &trial, true};
     uint64_t begun = UINT64_MAX, ended = 0;
-    unsigned started;
+    struct team team;
 
-    team_init(&team);
-    started = team_start(&team, members, threads);
-    team_go(&team, started, started < threads);
-    if (watch)
-        team_look(&team, watch, interval);
-    for (unsigned i = 0; i < started; i++) {
-        pthread_join(members[i].thread, NULL);
-        begun = members[i].begun < begun ? members[i].begun : begun;
-        ended = members[i].ended > ended ? members[i].ended : ended;
-    }
-    team_destroy(&team);
-    free(members);
-    if (started < threads || atomic_load(&team.failed))
+    trial.times = calloc(threads, sizeof *trial.times);
+    if (!trial.times || !team_open(&team, threads)) {
+        message_error(EXIT_FAILED, "out of memory");
+        free(trial.times);
         return -1;
-    return (double)(ended - begun) / (double)CLOCK_SECOND;
+    }
+    pthread_mutex_init(&trial.mutex, NULL);
+    pthread_cond_init(&trial.all, NULL);
+    (void)team_start(&team, 0, threads, &job);
+    while (!team_wait(&team, watch ? interval : 0))
+        watch(argument);
+    team_close(&team);
+    if (trial.cancelled)
+        message_error(EXIT_FAILED, "cannot start a thread");
+    for (unsigned i = 0; i < threads; i++) {
+        begun = trial.times[i].begun < begun ? trial.times[i].begun : begun;
+        ended = trial.times[i].ended > ended ? trial.times[i].ended : ended;
+    }
+    pthread_cond_destroy(&trial.all);
+    pthread_mutex_destroy(&trial.mutex);
+    free(trial.times);
+    return trial.cancelled || atomic_load(&trial.failed)
+               ? -1
+               : (double)(ended - begun) / (double)CLOCK_SECOND;
 }
 
 double team_run(unsigned threads, team_work *work, void *argument)

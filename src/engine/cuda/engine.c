@@ -18,7 +18,7 @@
 #include "engine/cuda/slicer.h"
 #include "engine/cuda/zstd/unpack.h"
 #include "sys/mapping.h"
-#include "sys/side_by_side.h"
+#include "sys/team.h"
 
 /* Bytes of a buffer, and the feeders of a GPU. One core copies from the page cache at a sixth to a
    twelfth of the rate of a PCIe 5 x16 link, so it takes 6 to 12 feeders to fill one; what no longer
@@ -166,8 +166,6 @@ struct opening {
     char reasons[ENGINE_DEVICES_MAX][ENGINE_REASON_MAX];
 };
 
-_Static_assert(ENGINE_DEVICES_MAX <= SIDE_BY_SIDE_MAX, "all devices are opened at once");
-
 /* Makes the context of a device. */
 static void open_device(void *context, unsigned i)
 {
@@ -222,7 +220,7 @@ static bool open_devices(struct engine_state *engine, const struct engine_needs 
     struct cudaDeviceProp properties;
 
     engine->device_count = needs->device_count;
-    side_by_side(open_device, &opening, needs->device_count);
+    team_call(needs->device_count, open_device, &opening);
     for (unsigned i = 0; i < needs->device_count; i++)
         if (!opening.ok[i]) {
             memcpy(reason, opening.reasons[i], ENGINE_REASON_MAX);

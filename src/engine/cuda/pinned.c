@@ -21,28 +21,29 @@ static unsigned char *touched_alloc(size_t size)
     return memory;
 }
 
-static void *make_arena(void *argument)
+static void make_arena(void *argument, unsigned number)
 {
     struct pinned_arena *arena = argument;
 
+    (void)number;
     arena->used = calloc(arena->pieces, sizeof *arena->used);
     if (arena->used)
         arena->memory = touched_alloc(arena->pieces * arena->piece_size);
-    return NULL;
 }
 
 void pinned_arena_begin(struct pinned_arena *arena, unsigned pieces, size_t piece_size)
 {
+    const struct team_job job = {.work = make_arena, .context = arena, .last = true};
+
     *arena = (struct pinned_arena){.piece_size = piece_size, .pieces = pieces};
     pthread_mutex_init(&arena->mutex, NULL);
-    arena->threaded = pthread_create(&arena->thread, NULL, make_arena, arena) == 0;
+    if (team_open(&arena->maker, 1))
+        (void)team_start(&arena->maker, 0, 1, &job);
 }
 
 void pinned_arena_finish(struct pinned_arena *arena, bool keep)
 {
-    if (arena->threaded)
-        pthread_join(arena->thread, NULL);
-    arena->threaded = false;
+    team_close(&arena->maker);
     if (keep && arena->memory)
         arena->registered = cudaHostRegister(arena->memory, arena->pieces * arena->piece_size,
                                              cudaHostRegisterPortable) == cudaSuccess;

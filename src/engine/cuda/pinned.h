@@ -14,14 +14,14 @@
 #include <stddef.h>
 
 #include "engine/engine.h"
+#include "sys/team.h"
 
 struct pinned_arena {
     unsigned char *memory; /* NULL when there is none */
     size_t piece_size;     /* bytes */
     unsigned pieces;
-    bool registered; /* the CUDA runtime knows it: pieces can be had */
-    pthread_t thread;
-    bool threaded;
+    bool registered;   /* the CUDA runtime knows it: pieces can be had */
+    struct team maker; /* the thread that makes it */
     pthread_mutex_t mutex;
     bool *used; /* of each piece, guarded by the mutex */
 };

@@ -10,7 +10,7 @@
 
 #include "source/container/safetensors_header.h"
 #include "sys/mapping.h"
-#include "sys/side_by_side.h"
+#include "sys/team.h"
 
 /* Long headers are read piece by piece, as far as they are as the format's own library writes them:
    a piece stays in the cache of a core, and of all the text only names are kept. Bytes: the
@@ -340,7 +340,7 @@ static bool read_parts(struct safetensors_header *h, size_t *at)
             .container = &p->container, .in = &p->in, .length = h->length};
     }
     mapping_share_heap(); /* these threads are to leave no heaps behind */
-    side_by_side(read_part, parts, (unsigned)count);
+    team_call((unsigned)count, read_part, parts);
     if (parts_fit(parts, count)) {
         *at = parts[count - 1].end;
         good = join_parts(h, parts, count);

@@ -1,0 +1,260 @@
+#include "config.h"
+
+#include "sys/team.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "sys/clock.h"
+
+/* To make a thread takes as long as to read half a megabyte. So many members and more are started
+   in groups, the first of which starts the others. */
+#define GROUPS_LEAST 8
+#define GROUP 4
+
+/* What a member is, under the team's mutex. */
+struct team_member {
+    struct team *team;
+    unsigned number;
+    bool made;  /* there is a thread to be joined */
+    bool ended; /* it has done its last job */
+    bool quit;  /* it is to end */
+    pthread_t thread;
+    pthread_cond_t wake;
+    struct team_job job; /* to be taken up if it has a function */
+    unsigned behind;     /* members after this one that it is to start for the job */
+};
+
+static void lock(struct team *t) ACQUIRE(team_role);
+static void unlock(struct team *t) RELEASE(team_role);
+
+UNCHECKED static void lock(struct team *t)
+{
+    mutex_lock(&t->mutex);
+}
+
+UNCHECKED static void unlock(struct team *t)
+{
+    mutex_unlock(&t->mutex);
+}
+
+bool team_open(struct team *t, unsigned size)
+{
+    *t = (struct team){.size = size, .members = calloc(size + 1, sizeof *t->members)};
+    if (!t->members)
+        return false;
+    mutex_init(&t->mutex);
+    mutex_condition_init(&t->changed);
+    for (unsigned i = 0; i < size; i++) {
+        t->members[i].team = t;
+        t->members[i].number = i;
+        pthread_cond_init(&t->members[i].wake, NULL);
+    }
+    return true;
+}
+
+static void *main_loop(void *member);
+
+/* Makes a thread. Signals that are sent to the process are left to others; those that a thread
+   causes itself stay: if SIGBUS and its like were blocked, they would end the process. */
+static bool make_thread(pthread_t *thread, struct team_member *m)
+{
+    static const int own[] = {SIGBUS,  SIGSEGV, SIGILL,  SIGFPE, SIGTRAP,
+                              SIGABRT, SIGSYS,  SIGPIPE, SIGXFSZ};
+    sigset_t blocked, before;
+    bool made;
+
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    made = pthread_create(thread, NULL, main_loop, m) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return made;
+}
+
+/* Gives a member the job, and wakes or makes its thread. False if there is none. */
+static bool start_member(struct team_member *m, unsigned behind, const struct team_job *job)
+{
+    struct team *t = m->team;
+    bool made, ended;
+
+    lock(t);
+    m->job = *job;
+    m->behind = behind;
+    made = m->made;
+    ended = m->ended;
+    m->ended = false;
+    if (made && !ended)
+        pthread_cond_signal(&m->wake);
+    unlock(t);
+    if (ended)
+        pthread_join(m->thread, NULL);
+    if (made && !ended)
+        return true;
+    m->made = make_thread(&m->thread, m);
+    if (!m->made)
+        m->job.work = NULL;
+    return m->made;
+}
+
+/* Some members, from this number on, have no thread. */
+static void leave(struct team *t, unsigned first, unsigned count, const struct team_job *job)
+{
+    for (unsigned i = 0; job->absent && i < count; i++)
+        job->absent(job->context, first + i);
+    lock(t);
+    t->active -= count;
+    if (t->active == 0)
+        pthread_cond_signal(&t->changed);
+    unlock(t);
+}
+
+/* Starts the members after this one. */
+static void start_group(struct team_member *m, unsigned behind, const struct team_job *job)
+{
+    unsigned i = 1;
+
+    while (i <= behind && start_member(m + i, 0, job))
+        i++;
+    if (i <= behind)
+        leave(m->team, m->number + i, behind + 1 - i, job);
+}
+
+/* The next job of a member; without a function if it is to end. */
+UNCHECKED static struct team_job next_job(struct team_member *m, unsigned *behind)
+{
+    struct team_job job;
+
+    mutex_lock(&m->team->mutex);
+    while (!m->job.work && !m->quit)
+        mutex_wait(&m->team->mutex, &m->wake);
+    job = m->job;
+    m->job.work = NULL;
+    *behind = m->behind;
+    mutex_unlock(&m->team->mutex);
+    return job;
+}
+
+static void *main_loop(void *member)
+{
+    struct team_member *m = member;
+    struct team *t = m->team;
+    struct team_job job;
+    unsigned behind;
+
+    do {
+        job = next_job(m, &behind);
+        if (!job.work)
+            break;
+        start_group(m, behind, &job);
+        job.work(job.context, m->number);
+        lock(t);
+        m->ended = job.last;
+        /* Under the mutex: otherwise the team could be closed before the signal. */
+        if (--t->active == 0)
+            pthread_cond_signal(&t->changed);
+        unlock(t);
+    } while (!job.last);
+    return NULL;
+}
+
+unsigned team_start(struct team *t, unsigned first, unsigned count, const struct team_job *job)
+{
+    const unsigned group = count < GROUPS_LEAST ? 1 : GROUP;
+    unsigned started = 0;
+
+    lock(t);
+    t->active += count;
+    unlock(t);
+    while (started < count) {
+        const unsigned left = count - started, behind = (left < group ? left : group) - 1;
+
+        if (!start_member(&t->members[first + started], behind, job))
+            break;
+        started += behind + 1;
+    }
+    if (started < count)
+        leave(t, first + started, count - started, job);
+    return started;
+}
+
+UNCHECKED bool team_wait(struct team *t, uint64_t limit)
+{
+    const uint64_t until = clock_now() + limit;
+    const struct timespec time = {.tv_sec = (time_t)(until / CLOCK_SECOND),
+                                  .tv_nsec = (long)(until % CLOCK_SECOND)};
+    bool late = false, done;
+
+    mutex_lock(&t->mutex);
+    while (t->active > 0 && !t->woken && !late) {
+        if (limit)
+            late = !mutex_wait_until(&t->mutex, &t->changed, &time);
+        else
+            mutex_wait(&t->mutex, &t->changed);
+    }
+    t->woken = false;
+    done = t->active == 0;
+    mutex_unlock(&t->mutex);
+    return done;
+}
+
+void team_wake(struct team *t)
+{
+    lock(t);
+    t->woken = true;
+    pthread_cond_signal(&t->changed);
+    unlock(t);
+}
+
+void team_close(struct team *t)
+{
+    if (!t->members)
+        return;
+    while (!team_wait(t, 0)) {
+    }
+    for (unsigned i = 0; i < t->size; i++) {
+        struct team_member *m = &t->members[i];
+
+        lock(t);
+        m->quit = true;
+        pthread_cond_signal(&m->wake);
+        unlock(t);
+        if (m->made)
+            pthread_join(m->thread, NULL);
+        pthread_cond_destroy(&m->wake);
+    }
+    pthread_cond_destroy(&t->changed);
+    mutex_destroy(&t->mutex);
+    free(t->members);
+}
+
+struct call {
+    void (*work)(void *context, unsigned number);
+    void *context;
+};
+
+static void make_call(void *context, unsigned number)
+{
+    const struct call *call = context;
+
+    call->work(call->context, number + 1);
+}
+
+void team_call(unsigned count, void (*work)(void *context, unsigned number), void *context)
+{
+    struct call call = {work, context};
+    const struct team_job job = {make_call, make_call, &call, true};
+    const bool several = count > 1;
+    struct team team;
+
+    if (several && team_open(&team, count - 1)) {
+        (void)team_start(&team, 0, count - 1, &job);
+        work(context, 0);
+        team_close(&team);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++)
+        work(context, i);
+}
