@@ -76,6 +76,8 @@ struct arrays {
     struct mutex mutex; /* for those partials of which a part is missing */
 };
 
+MUTEX_ROLE_OF(arrays, struct arrays, mutex);
+
 /* The error of an array when there is no memory for the text of one. */
 static char no_memory[] = "out of memory";
 
@@ -83,19 +85,6 @@ static char no_memory[] = "out of memory";
 static void keep_error(struct found *found, char *error)
 {
     found->error = error ? error : no_memory;
-}
-
-static void lock(struct arrays *a) ACQUIRE(arrays_role);
-static void unlock(struct arrays *a) RELEASE(arrays_role);
-
-UNCHECKED static void lock(struct arrays *a)
-{
-    mutex_lock(&a->mutex);
-}
-
-UNCHECKED static void unlock(struct arrays *a)
-{
-    mutex_unlock(&a->mutex);
 }
 
 /* Rounds the result of an array. */
@@ -376,12 +365,12 @@ static bool merge(struct arrays *a, size_t k, const struct partial *partial)
     struct partial *all = &a->partials[k];
     bool complete;
 
-    lock(a);
+    arrays_lock(a);
     if (all->count == 0)
         partial_clear(all);
     partial_merge(all, partial);
     complete = all->count == a->info->picks[k].elements;
-    unlock(a);
+    arrays_unlock(a);
     return complete;
 }
 

@@ -6,24 +6,12 @@
 
 #include "sys/message.h"
 
-static void lock(struct axis_order *o) ACQUIRE(axis_order_role);
-static void unlock(struct axis_order *o) RELEASE(axis_order_role);
 static void write_locked(struct axis_order *o) REQUIRES(axis_order_role);
 static bool make_room_locked(struct axis_order *o) REQUIRES(axis_order_role);
 static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
     REQUIRES(axis_order_role);
 static struct axis_piece remove_locked(struct axis_order *o) REQUIRES(axis_order_role);
 static void spare_locked(struct axis_order *o, struct axis_bytes bytes) REQUIRES(axis_order_role);
-
-UNCHECKED static void lock(struct axis_order *o)
-{
-    mutex_lock(&o->mutex);
-}
-
-UNCHECKED static void unlock(struct axis_order *o)
-{
-    mutex_unlock(&o->mutex);
-}
 
 void *axis_bytes_extend(struct axis_bytes *b, size_t more)
 {
@@ -135,12 +123,12 @@ static void write_locked(struct axis_order *o)
         const struct axis_piece piece = remove_locked(o);
         bool written;
 
-        unlock(o);
+        axis_order_unlock(o);
         written = o->write(o->write_context, piece.first, piece.bytes.data, piece.bytes.size,
                            piece.error);
         if (piece.refused)
             o->refuse(o->refuse_context, &piece);
-        lock(o);
+        axis_order_lock(o);
         o->next += written ? piece.count : 0;
         o->waiting_bytes -= piece.bytes.size;
         o->failed = o->failed || !written || piece.refused;
@@ -155,7 +143,7 @@ bool axis_order_put(struct axis_order *o, struct axis_piece *piece)
 {
     bool good;
 
-    lock(o);
+    axis_order_lock(o);
     if (!o->failed && make_room_locked(o)) {
         insert_locked(o, piece);
         if (!o->writing)
@@ -171,32 +159,32 @@ bool axis_order_put(struct axis_order *o, struct axis_piece *piece)
     if (o->spare_count > 0)
         piece->bytes = o->spare[--o->spare_count];
     good = !o->failed;
-    unlock(o);
+    axis_order_unlock(o);
     return good;
 }
 
 void axis_order_fail(struct axis_order *o)
 {
-    lock(o);
+    axis_order_lock(o);
     o->failed = true;
     pthread_cond_broadcast(&o->room);
-    unlock(o);
+    axis_order_unlock(o);
 }
 
-UNCHECKED void axis_order_wait(struct axis_order *o)
+void axis_order_wait(struct axis_order *o)
 {
-    mutex_lock(&o->mutex);
+    axis_order_lock(o);
     while (o->waiting_bytes > AXIS_ORDER_WAITING && o->writing && !o->failed)
-        mutex_wait(&o->mutex, &o->room);
-    mutex_unlock(&o->mutex);
+        axis_order_wait_for(o, &o->room);
+    axis_order_unlock(o);
 }
 
 uint64_t axis_order_written(struct axis_order *o)
 {
     uint64_t written;
 
-    lock(o);
+    axis_order_lock(o);
     written = o->next;
-    unlock(o);
+    axis_order_unlock(o);
     return written;
 }

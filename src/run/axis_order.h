@@ -63,6 +63,8 @@ struct axis_order {
     bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
 };
 
+MUTEX_ROLE_OF(axis_order, struct axis_order, mutex);
+
 /* The functions and their contexts are set. */
 void axis_order_open(struct axis_order *o);
 void axis_order_close(struct axis_order *o);

@@ -37,6 +37,8 @@ struct axis_group {
     struct axis_group *next GUARDED_BY(axis_run_role);
 };
 
+MUTEX_ROLE_OF(axis_group, struct axis_group, mutex);
+
 struct axis_run {
     const struct session_options *options;
     const struct axis_sink *sink;
@@ -62,6 +64,8 @@ struct axis_run {
     struct mutex mutex;
     struct axis_group *groups GUARDED_BY(axis_run_role);
 };
+
+MUTEX_ROLE_OF(axis_run, struct axis_run, mutex);
 
 struct axis_worker {
     struct axis_run *run;

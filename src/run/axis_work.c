@@ -32,32 +32,8 @@
 
 #define ALIGNMENT 64
 
-static void lock(struct axis_run *run) ACQUIRE(axis_run_role);
-static void unlock(struct axis_run *run) RELEASE(axis_run_role);
-static void lock_group(struct axis_group *g) ACQUIRE(axis_group_role);
-static void unlock_group(struct axis_group *g) RELEASE(axis_group_role);
 static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
     REQUIRES(axis_run_role);
-
-UNCHECKED static void lock(struct axis_run *run)
-{
-    mutex_lock(&run->mutex);
-}
-
-UNCHECKED static void unlock(struct axis_run *run)
-{
-    mutex_unlock(&run->mutex);
-}
-
-UNCHECKED static void lock_group(struct axis_group *g)
-{
-    mutex_lock(&g->mutex);
-}
-
-UNCHECKED static void unlock_group(struct axis_group *g)
-{
-    mutex_unlock(&g->mutex);
-}
 
 static enum cpu_slices_kind kind_of(const struct axis_run *run)
 {
@@ -478,11 +454,11 @@ static struct axis_group *group_locked(struct axis_run *run, uint64_t number)
         return NULL;
     g->number = number;
     mutex_init(&g->mutex);
-    lock_group(g);
+    axis_group_lock(g);
     good = cpu_slices_open(&g->slices, kind_of(run), plan->type, plan->wants, run->group_slices);
     if (!good)
         cpu_slices_close(&g->slices);
-    unlock_group(g);
+    axis_group_unlock(g);
     if (!good) {
         mutex_destroy(&g->mutex);
         free(g);
@@ -514,9 +490,9 @@ static struct axis_group *get_group(struct axis_worker *w, uint64_t number)
 {
     struct axis_group *g;
 
-    lock(w->run);
+    axis_run_lock(w->run);
     g = group_locked(w->run, number);
-    unlock(w->run);
+    axis_run_unlock(w->run);
     if (!g)
         (void)fail(w);
     return g;
@@ -530,7 +506,7 @@ UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, u
     struct axis_group **place = &run->groups;
     bool good, complete;
 
-    lock(run);
+    axis_run_lock(run);
     g->taken += count;
     complete = g->taken == run->group_elements;
     if (complete) {
@@ -538,7 +514,7 @@ UNCHECKED static bool group_taken(struct axis_worker *w, struct axis_group *g, u
             place = &(*place)->next;
         *place = g->next;
     }
-    unlock(run);
+    axis_run_unlock(run);
     if (!complete)
         return true;
     good = axis_deliver(w, &g->slices, 0, run->group_slices, g->number * run->group_slices);
@@ -558,9 +534,9 @@ static bool flush_part(struct axis_worker *w)
     g = get_group(w, w->part_group);
     if (!g)
         return false;
-    lock_group(g);
+    axis_group_lock(g);
     cpu_slicer_merge(&w->slicer, &g->slices, 0, &w->part, 0, w->run->group_slices);
-    unlock_group(g);
+    axis_group_unlock(g);
     return (!w->slicer.failed || fail(w)) && group_taken(w, g, taken);
 }
 
@@ -575,9 +551,9 @@ static bool take_part(struct axis_worker *w, const struct chunk *chunk, uint64_t
         g = get_group(w, number);
         if (!g)
             return false;
-        lock_group(g);
+        axis_group_lock(g);
         good = take_group(w, chunk, &g->slices, 0, data, at, count);
-        unlock_group(g);
+        axis_group_unlock(g);
         return good && group_taken(w, g, count);
     }
     if (w->part_taken > 0 && w->part_group != number && !flush_part(w))

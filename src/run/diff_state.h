@@ -27,6 +27,8 @@ struct diff_order {
     uint64_t got[DIFF_SIDES] GUARDED_BY(diff_order_role); /* elements */
 };
 
+MUTEX_ROLE_OF(diff_order, struct diff_order, mutex);
+
 struct diff_pair {
     struct diff_item *item;
     struct {
@@ -112,6 +114,8 @@ struct diff {
 
     uint64_t begun_at, ended_at;
 };
+
+MUTEX_ROLE_OF(diff, struct diff, mutex);
 
 /* What is known of a file. */
 static inline const struct source_info *diff_file_info(const struct diff *d, int side, int file)

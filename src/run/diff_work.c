@@ -18,37 +18,6 @@
 /* Ranges that follow one another are joined up to this. Bytes. */
 #define RANGE_BYTES ((uint64_t)4 << 20)
 
-static void order_lock(struct diff_order *o) ACQUIRE(diff_order_role);
-static void order_unlock(struct diff_order *o) RELEASE(diff_order_role);
-static void order_wait(struct diff_order *o) REQUIRES(diff_order_role);
-static void diff_lock(struct diff *d) ACQUIRE(diff_role);
-static void diff_unlock(struct diff *d) RELEASE(diff_role);
-
-UNCHECKED static void order_lock(struct diff_order *o)
-{
-    mutex_lock(&o->mutex);
-}
-
-UNCHECKED static void order_unlock(struct diff_order *o)
-{
-    mutex_unlock(&o->mutex);
-}
-
-UNCHECKED static void order_wait(struct diff_order *o)
-{
-    mutex_wait(&o->mutex, &o->changed);
-}
-
-UNCHECKED static void diff_lock(struct diff *d)
-{
-    mutex_lock(&d->mutex);
-}
-
-UNCHECKED static void diff_unlock(struct diff *d)
-{
-    mutex_unlock(&d->mutex);
-}
-
 static bool stopped(const struct diff *d)
 {
     return atomic_load_explicit(&d->stop, memory_order_relaxed);
@@ -419,15 +388,15 @@ static bool take_ticket(struct diff *d, struct diff_order *o, uint64_t *ticket)
 {
     bool taken;
 
-    order_lock(o);
+    diff_order_lock(o);
     while (o->reading && !o->ended && !stopped(d))
-        order_wait(o);
+        diff_order_wait_for(o, &o->changed);
     taken = !o->ended && !stopped(d);
     if (taken) {
         o->reading = true;
         *ticket = o->tickets++;
     }
-    order_unlock(o);
+    diff_order_unlock(o);
     return taken;
 }
 
@@ -437,25 +406,25 @@ static uint64_t note_lead(struct diff_order *o, int lead, size_t count, uint64_t
 {
     uint64_t index;
 
-    order_lock(o);
+    diff_order_lock(o);
     index = o->got[lead];
     o->got[lead] += count;
     o->ended = count == 0;
     o->reading = false;
     pthread_cond_broadcast(&o->changed);
     while (wait && o->served != ticket)
-        order_wait(o);
-    order_unlock(o);
+        diff_order_wait_for(o, &o->changed);
+    diff_order_unlock(o);
     return index;
 }
 
 static void note_follow(struct diff_order *o, int side, uint64_t count)
 {
-    order_lock(o);
+    diff_order_lock(o);
     o->got[side] += count;
     o->served++;
     pthread_cond_broadcast(&o->changed);
-    order_unlock(o);
+    diff_order_unlock(o);
 }
 
 /* Reads the other side to its end. Returns how many elements that were. */

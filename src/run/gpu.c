@@ -13,19 +13,6 @@
 #include "sys/faults.h"
 #include "sys/operand.h"
 
-static void lock(struct gpu *g) ACQUIRE(gpu_role);
-static void unlock(struct gpu *g) RELEASE(gpu_role);
-
-UNCHECKED static void lock(struct gpu *g)
-{
-    mutex_lock(&g->mutex);
-}
-
-UNCHECKED static void unlock(struct gpu *g)
-{
-    mutex_unlock(&g->mutex);
-}
-
 void gpu_leave_out(struct session_options *options, char *const *paths, int count)
 {
     const struct engine *cuda = engine_get(ENGINE_CUDA);
@@ -127,13 +114,13 @@ void gpu_open_now(struct gpu *g)
     else
         engine = engine_get(ENGINE_CUDA)->open(&g->needs, reason);
     now = clock_now();
-    lock(g);
+    gpu_lock(g);
     g->opened_at = now;
     g->open_time = clock_between(begun, now);
     g->engine = engine;
     g->state = engine ? GPU_READY : GPU_FAILED;
     memcpy(g->reason, reason, sizeof reason);
-    unlock(g);
+    gpu_unlock(g);
 }
 
 static void open_thread(void *argument, unsigned number)
@@ -146,9 +133,9 @@ void gpu_open_async(struct gpu *g)
 {
     const struct team_job job = {.work = open_thread, .context = g, .last = true};
 
-    lock(g);
+    gpu_lock(g);
     g->state = GPU_OPENING;
-    unlock(g);
+    gpu_unlock(g);
     if (!team_open(&g->opener, 1) || team_start(&g->opener, 0, 1, &job) == 0)
         gpu_fail(g, "cannot start a thread");
 }
@@ -157,9 +144,9 @@ enum gpu_state gpu_state(struct gpu *g)
 {
     enum gpu_state state;
 
-    lock(g);
+    gpu_lock(g);
     state = g->state;
-    unlock(g);
+    gpu_unlock(g);
     return state;
 }
 
@@ -167,34 +154,34 @@ struct engine_state *gpu_engine(struct gpu *g)
 {
     struct engine_state *engine;
 
-    lock(g);
+    gpu_lock(g);
     engine = g->engine;
-    unlock(g);
+    gpu_unlock(g);
     return engine;
 }
 
 void gpu_fail(struct gpu *g, const char *reason)
 {
-    lock(g);
+    gpu_lock(g);
     g->state = GPU_FAILED;
     snprintf(g->reason, sizeof g->reason, "%s", reason);
-    unlock(g);
+    gpu_unlock(g);
 }
 
 void gpu_reason(struct gpu *g, char reason[ENGINE_REASON_MAX])
 {
-    lock(g);
+    gpu_lock(g);
     memcpy(reason, g->reason, sizeof g->reason);
-    unlock(g);
+    gpu_unlock(g);
 }
 
 uint64_t gpu_open_time(struct gpu *g, uint64_t since)
 {
     uint64_t time;
 
-    lock(g);
+    gpu_lock(g);
     time = g->engine && g->opened_at >= since ? g->open_time : 0;
-    unlock(g);
+    gpu_unlock(g);
     return time;
 }
 

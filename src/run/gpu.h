@@ -31,6 +31,8 @@ struct gpu {
     struct team opener;                                  /* the thread of gpu_open_async */
 };
 
+MUTEX_ROLE_OF(gpu, struct gpu, mutex);
+
 /* Leaves GPUs out that these files are too small for. Where it is not known how large one is, as of
    a pipe, all are used that were asked for. */
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);

@@ -11,7 +11,8 @@
  *
  * In C, the annotation of a member cannot name its neighbour, the mutex in the same structure
  * (clang before 21). A role stands for it: a capability that exists for the analysis only, one for
- * each structure that has a mutex. Two functions tie them together:
+ * each structure that has a mutex. MUTEX_ROLE_OF ties them together: it defines finder_lock,
+ * finder_unlock and finder_wait_for, which is mutex_wait.
  *
  *     MUTEX_ROLE(finder_role);
  *
@@ -20,14 +21,9 @@
  *         size_t found GUARDED_BY(finder_role);
  *     };
  *
- *     static void finder_lock(struct finder *f) ACQUIRE(finder_role);
- *     static void finder_unlock(struct finder *f) RELEASE(finder_role);
- *     static void find_next_locked(struct finder *f) REQUIRES(finder_role);
+ *     MUTEX_ROLE_OF(finder, struct finder, mutex);
  *
- *     UNCHECKED static void finder_lock(struct finder *f)
- *     {
- *         mutex_lock(&f->mutex);
- *     }
+ *     static void find_next_locked(struct finder *f) REQUIRES(finder_role);
  *
  * The analysis cannot tell the mutexes of two such structures apart. Structures that are being set
  * up or taken down belong to one thread: functions that do that are UNCHECKED.
@@ -140,5 +136,25 @@ static inline bool mutex_wait_until(struct mutex *m, pthread_cond_t *condition,
 {
     return pthread_cond_timedwait(condition, &m->native, until) == 0;
 }
+
+/* Defines the functions of the role NAME_role of a structure, whose member is its mutex. */
+#define MUTEX_ROLE_OF(name, type, member)                                                         \
+    static inline void name##_lock(type *x) ACQUIRE(name##_role);                                 \
+    static inline void name##_unlock(type *x) RELEASE(name##_role);                               \
+    static inline void name##_wait_for(type *x, pthread_cond_t *condition) REQUIRES(name##_role); \
+    UNCHECKED __attribute__((unused)) static inline void name##_lock(type *x)                     \
+    {                                                                                             \
+        mutex_lock(&x->member);                                                                   \
+    }                                                                                             \
+    UNCHECKED __attribute__((unused)) static inline void name##_unlock(type *x)                   \
+    {                                                                                             \
+        mutex_unlock(&x->member);                                                                 \
+    }                                                                                             \
+    UNCHECKED __attribute__((unused)) static inline void name##_wait_for(                         \
+        type *x, pthread_cond_t *condition)                                                       \
+    {                                                                                             \
+        mutex_wait(&x->member, condition);                                                        \
+    }                                                                                             \
+    MUTEX_ROLE(name##_role)
 
 #endif

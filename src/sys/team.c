@@ -26,19 +26,6 @@ struct team_member {
     unsigned behind;     /* members after this one that it is to start for the job */
 };
 
-static void lock(struct team *t) ACQUIRE(team_role);
-static void unlock(struct team *t) RELEASE(team_role);
-
-UNCHECKED static void lock(struct team *t)
-{
-    mutex_lock(&t->mutex);
-}
-
-UNCHECKED static void unlock(struct team *t)
-{
-    mutex_unlock(&t->mutex);
-}
-
 bool team_open(struct team *t, unsigned size)
 {
     *t = (struct team){.size = size, .members = calloc(size + 1, sizeof *t->members)};
@@ -80,7 +67,7 @@ static bool start_member(struct team_member *m, unsigned behind, const struct te
     struct team *t = m->team;
     bool made, ended;
 
-    lock(t);
+    team_lock(t);
     m->job = *job;
     m->behind = behind;
     made = m->made;
@@ -88,7 +75,7 @@ static bool start_member(struct team_member *m, unsigned behind, const struct te
     m->ended = false;
     if (made && !ended)
         pthread_cond_signal(&m->wake);
-    unlock(t);
+    team_unlock(t);
     if (ended)
         pthread_join(m->thread, NULL);
     if (made && !ended)
@@ -104,11 +91,11 @@ static void leave(struct team *t, unsigned first, unsigned count, const struct t
 {
     for (unsigned i = 0; job->absent && i < count; i++)
         job->absent(job->context, first + i);
-    lock(t);
+    team_lock(t);
     t->active -= count;
     if (t->active == 0)
         pthread_cond_signal(&t->changed);
-    unlock(t);
+    team_unlock(t);
 }
 
 /* Starts the members after this one. */
@@ -123,17 +110,17 @@ static void start_group(struct team_member *m, unsigned behind, const struct tea
 }
 
 /* The next job of a member; without a function if it is to end. */
-UNCHECKED static struct team_job next_job(struct team_member *m, unsigned *behind)
+static struct team_job next_job(struct team_member *m, unsigned *behind)
 {
     struct team_job job;
 
-    mutex_lock(&m->team->mutex);
+    team_lock(m->team);
     while (!m->job.work && !m->quit)
-        mutex_wait(&m->team->mutex, &m->wake);
+        team_wait_for(m->team, &m->wake);
     job = m->job;
     m->job.work = NULL;
     *behind = m->behind;
-    mutex_unlock(&m->team->mutex);
+    team_unlock(m->team);
     return job;
 }
 
@@ -150,12 +137,12 @@ static void *main_loop(void *member)
             break;
         start_group(m, behind, &job);
         job.work(job.context, m->number);
-        lock(t);
+        team_lock(t);
         m->ended = job.last;
         /* Under the mutex: otherwise the team could be closed before the signal. */
         if (--t->active == 0)
             pthread_cond_signal(&t->changed);
-        unlock(t);
+        team_unlock(t);
     } while (!job.last);
     return NULL;
 }
@@ -165,9 +152,9 @@ unsigned team_start(struct team *t, unsigned first, unsigned count, const struct
     const unsigned group = count < GROUPS_LEAST ? 1 : GROUP;
     unsigned started = 0;
 
-    lock(t);
+    team_lock(t);
     t->active += count;
-    unlock(t);
+    team_unlock(t);
     while (started < count) {
         const unsigned left = count - started, behind = (left < group ? left : group) - 1;
 
@@ -202,10 +189,10 @@ UNCHECKED bool team_wait(struct team *t, uint64_t limit)
 
 void team_wake(struct team *t)
 {
-    lock(t);
+    team_lock(t);
     t->woken = true;
     pthread_cond_signal(&t->changed);
-    unlock(t);
+    team_unlock(t);
 }
 
 void team_close(struct team *t)
@@ -217,10 +204,10 @@ void team_close(struct team *t)
     for (unsigned i = 0; i < t->size; i++) {
         struct team_member *m = &t->members[i];
 
-        lock(t);
+        team_lock(t);
         m->quit = true;
         pthread_cond_signal(&m->wake);
-        unlock(t);
+        team_unlock(t);
         if (m->made)
             pthread_join(m->thread, NULL);
         pthread_cond_destroy(&m->wake);

@@ -47,6 +47,8 @@ struct team {
     bool woken GUARDED_BY(team_role);
 };
 
+MUTEX_ROLE_OF(team, struct team, mutex);
+
 /* Makes a team without threads. False without memory. */
 bool team_open(struct team *t, unsigned size);
 
@@ -62,8 +64,8 @@ bool team_wait(struct team *t, uint64_t limit);
 /* Ends the current call of team_wait, or the next one. Any thread may call it. */
 void team_wake(struct team *t);
 
-/* Waits for all members, and ends their threads. Also for a team of zeros, or that was not opened for
-   want of memory. */
+/* Waits for all members, and ends their threads. Also for a team of zeros, or that was not opened
+   for want of memory. */
 void team_close(struct team *t);
 
 /* Calls work(context, i) for all i below `count`, side by side, and returns when all calls have

@@ -58,26 +58,10 @@ struct zstd_reader {
     struct input_buffer *spare GUARDED_BY(spare_role);
 };
 
-static void spare_lock(struct zstd_reader *z) ACQUIRE(spare_role);
-static void spare_unlock(struct zstd_reader *z) RELEASE(spare_role);
-static void spare_wait_locked(struct zstd_reader *z) REQUIRES(spare_role);
+MUTEX_ROLE_OF(spare, struct zstd_reader, mutex);
+
 static void read_spare_locked(struct zstd_reader *z) REQUIRES(spare_role);
 static void exchange_locked(struct zstd_reader *z) REQUIRES(spare_role);
-
-UNCHECKED static void spare_lock(struct zstd_reader *z)
-{
-    mutex_lock(&z->mutex);
-}
-
-UNCHECKED static void spare_unlock(struct zstd_reader *z)
-{
-    mutex_unlock(&z->mutex);
-}
-
-UNCHECKED static void spare_wait_locked(struct zstd_reader *z)
-{
-    mutex_wait(&z->mutex, &z->was_read);
-}
 
 /* Reads into the spare buffer, which is empty. Drops the mutex meanwhile. */
 static void read_spare_locked(struct zstd_reader *z)
@@ -132,7 +116,7 @@ static bool refill(struct zstd_reader *z)
     if (z->spare_state == SPARE_EMPTY)
         read_spare_locked(z);
     while (z->spare_state == SPARE_READING)
-        spare_wait_locked(z);
+        spare_wait_for(z, &z->was_read);
     state = z->spare_state;
     if (state == SPARE_FULL)
         exchange_locked(z);
