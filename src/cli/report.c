@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report_parts.h"
@@ -157,6 +158,23 @@ static void report_row(const struct options *options, const char *path,
         report_one(options, path, reduction);
 }
 
+/* Writes the line of an array: what report_table and report_row print of one. Workers call it. */
+static void write_line(const void *context, const char *path, const struct reduction *one,
+                       FILE *out)
+{
+    const struct options *options = context;
+    const struct row row = row_of(path, one);
+
+    if (!rows_hold(&options->rows, &row))
+        return;
+    if (options->output == OUTPUT_JSON)
+        report_json(out, options, path, one);
+    else if (options->quiet && options->output == OUTPUT_TEXT)
+        report_text(out, options, path, one);
+    else
+        report_tsv(out, options, path, one, true);
+}
+
 /* Holds the line of an array back. */
 static void hold_back(const struct options *options, const char *path, const struct reduction *one,
                       const char *line, size_t length)
@@ -165,6 +183,22 @@ static void hold_back(const struct options *options, const char *path, const str
 
     if (length > 0) /* --where may leave it out */
         rows_keep_line(&held_back, &options->rows, &row, line, length);
+}
+
+/* Holds an array back whose line is not written yet: it takes less memory than its result. */
+static void write_back(const struct options *options, const char *path, const struct reduction *one)
+{
+    char *line = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&line, &length);
+
+    if (out)
+        write_line(options, path, one, out);
+    if (out && fclose(out) == 0)
+        hold_back(options, path, one, line, length);
+    else
+        held_back.failed = true;
+    free(line);
 }
 
 /* Prints the results of a container's arrays, or holds them back. */
@@ -190,27 +224,11 @@ static void report_each(const struct options *options, const char *path,
         arrays_get(reduction->arrays, k, &one);
         if (line)
             hold_back(options, path, &one, line, length);
+        else if (sorted && !report_table_aligned(options))
+            write_back(options, path, &one);
         else
             report_row(options, path, &one);
     }
-}
-
-/* Writes the line of an array, on the thread of a worker: what report_table and report_row print of
-   one. */
-static void write_line(const void *context, const char *path, const struct reduction *one,
-                       FILE *out)
-{
-    const struct options *options = context;
-    const struct row row = row_of(path, one);
-
-    if (!rows_hold(&options->rows, &row))
-        return;
-    if (options->output == OUTPUT_JSON)
-        report_json(out, options, path, one);
-    else if (options->quiet && options->output == OUTPUT_TEXT)
-        report_text(out, options, path, one);
-    else
-        report_tsv(out, options, path, one, true);
 }
 
 void report_by_workers(struct options *options)

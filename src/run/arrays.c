@@ -3,6 +3,7 @@
 #include "run/arrays.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -398,6 +399,16 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
     found->quantiles = reduction->quantiles;
     found->readings = reduction->readings;
     keep_partial(a, k, &reduction->partial);
+}
+
+void arrays_put_empty(struct arrays *a, size_t k)
+{
+    const struct survey_request *survey = &a->options->survey;
+
+    for (unsigned i = 0; i < survey->quantile_count; i++) {
+        a->results[k].quantiles[survey->places[i]] = NAN;
+        a->found[k].quantiles |= UINT32_C(1) << survey->places[i];
+    }
 }
 
 const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,

@@ -51,6 +51,10 @@ void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct parti
 const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
                               uint64_t index);
 
+/* Gives array number k, which has no elements, its quantiles: NaNs. All else of it is known from
+   the beginning. */
+void arrays_put_empty(struct arrays *a, size_t k);
+
 /* Hands in what a run of its own has found of array number k: a result, or an error. */
 void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
 

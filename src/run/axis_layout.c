@@ -74,6 +74,13 @@ bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_lay
         snprintf(reason, AXIS_REASON_MAX, "has a shape that is too large");
         return false;
     }
+    if (layout->elements == 0 && layout->results > AXIS_EMPTY_MAX) {
+        snprintf(reason, AXIS_REASON_MAX,
+                 "holds no elements, and its shape asks for %" PRIu64
+                 " results; at most %d are printed of such an array",
+                 layout->results, AXIS_EMPTY_MAX);
+        return false;
+    }
     return true;
 }
 

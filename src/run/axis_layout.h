@@ -38,6 +38,9 @@ struct axis_layout {
    there is none such. */
 bool axis_settle_shape(struct source_shape *shape, uint64_t elements);
 
+/* Results of an array without elements, at most: no file is long for a shape that asks for more. */
+#define AXIS_EMPTY_MAX (1 << 24)
+
 /* The layout for an axis of a shape. False if there is no such axis, with *reason, which stands
    behind the name of the input. */
 #define AXIS_REASON_MAX 160

@@ -125,10 +125,16 @@ static unsigned start_workers(struct run *run, enum engine_id id, unsigned count
 /* Bytes of work that an input is, as far as its size tells; SOURCE_UNKNOWN where it does not. */
 static uint64_t work_bytes(const struct run *run)
 {
-    const uint64_t bytes = run->info->input_bytes;
+    const struct source_info *info = run->info;
+    const uint64_t bytes = info->input_bytes;
 
-    return bytes == SOURCE_UNKNOWN || !run->arrays ? bytes
-                                                   : bytes + run->info->pick_count * ARRAY_BYTES;
+    if (run->arrays && bytes != SOURCE_UNKNOWN)
+        return bytes + info->pick_count * ARRAY_BYTES;
+    /* An array may be a small part of its file. */
+    if (bytes == SOURCE_UNKNOWN || info->container || info->compressed || info->scattered ||
+        info->elements > bytes / info->element_size)
+        return bytes;
+    return info->elements * info->element_size;
 }
 
 /* Workers for the input: as many as asked for, but no more than it can keep busy. */

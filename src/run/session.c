@@ -491,7 +491,6 @@ static void note_error(const char *path, const struct container_array *array,
 
     source_name_array(name, path, array);
     length = strlen(name);
-
     if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
@@ -565,7 +564,13 @@ static bool reduce_one_by_one(struct session *session, const char *path,
         return false;
     }
     for (size_t k = 0; k < info->pick_count; k++) {
+        if (info->picks[k].elements == 0 && info->pick_count > 1) {
+            arrays_put_empty(session->arrays, k);
+            continue;
+        }
+        session->inputs += k + 1 < info->pick_count; /* threads are kept */
         (void)reduce_input(session, path, info->picks[k].array, &one);
+        session->inputs -= k + 1 < info->pick_count;
         arrays_put(session->arrays, k, &one);
         reduction->elements += one.elements;
         reduction->bytes += one.bytes;

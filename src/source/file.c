@@ -652,6 +652,22 @@ bool file_layout(struct source *s, const struct source_options *options)
     return true;
 }
 
+/* The share of what is to be read that is not cached, as pages here and there tell. */
+static double uncached_share(const struct source *s, const unsigned char *map)
+{
+    uint64_t begin = s->start, size = s->info.input_bytes;
+    unsigned probes = PROBES_FILE;
+
+    /* An array may be a small part of its file. */
+    if (!s->info.container && !s->info.compressed && !s->info.scattered) {
+        begin += s->data_offset + s->info.first * s->info.element_size;
+        size = (s->info.elements - s->info.first) * s->info.element_size;
+    }
+    if (size / mapping_page() + 2 < probes)
+        probes = (unsigned)(size / mapping_page()) + 2;
+    return size == 0 ? 0 : (double)source_uncached(map, begin, size, probes) / probes;
+}
+
 bool file_source_open(struct source *s, unsigned workers)
 {
     static const struct source_ops ops = {.next = file_next,
@@ -673,9 +689,7 @@ bool file_source_open(struct source *s, unsigned workers)
     s->state = f;
     s->ops = &ops;
     if (f->map)
-        s->info.uncached =
-            (double)source_uncached(f->map, s->start, s->info.input_bytes, PROBES_FILE) /
-            PROBES_FILE;
+        s->info.uncached = uncached_share(s, f->map);
     if (s->info.uncached > 0 && wants_direct())
         f->direct = open_direct(s);
     return true;

@@ -162,6 +162,14 @@ ok 'of one slice' test "$(header both.npy)" = \
     "{'descr': [('max', '<f4'), ('nan', '<i8'), ], 'fortran_order': False, 'shape': (), }"
 run -q --axis=1 -o argmin --shape=1,0 --output=none.npy /dev/null
 ok 'an index that there is none of' test "$(tail -c 8 none.npy | od -An -td8 | tr -d ' ')" = -1
+npy zeros.npy '<f4' '0, 281474976710656' False </dev/null
+npy ten.npy '<f4' '10, 0, 2' False </dev/null
+run --axis=0 -o sum zeros.npy
+is 'no elements, and results without end' 1 '' 'gpureduce: zeros.npy: holds no elements, and its shape asks for 281474976710656 results; at most 16777216 are printed of such an array'
+run -q --axis=1 -o sum zeros.npy
+is 'nor elements along the axis' 0 ''
+run -q --axis=1 --tsv -o sum,max ten.npy
+ok 'no elements, and some results' test "$status:$(wc -l <out | tr -d ' '):$(cut -f 4,5 out | sort -u)" = "0:20:0${tab}nan"
 cp sum.npy kept.npy
 ln -s sum.npy link.npy
 run -q --axis=0 -o sum --output=sum.npy sum.npy

@@ -157,6 +157,22 @@ fi
 rm -f x
 
 #
+# Very many arrays without elements, each of which has a median.
+#
+if [ -n "$(command -v python3)" ]; then
+    python3 - <<'END'
+import json, struct
+header = json.dumps({"a%d" % i: {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(200000)}).encode()
+open("x", "wb").write(struct.pack("<Q", len(header)) + header)
+END
+    shell 'timeout 10 gpureduce -q -o median x | sort | uniq -c'
+    is '200000 empty arrays' 0 ' 200000 nan'
+    rm -f x
+else
+    skip '200000 empty arrays' 'there is no python3'
+fi
+
+#
 # The end of the range of offsets: a file of 2^63 - 1 bytes, all but the last of which are a hole.
 # Few file systems have such files; tmpfs does.
 #

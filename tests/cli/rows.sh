@@ -164,6 +164,36 @@ ok 'a name that is none' grep -q "^gpureduce: unknown result 'nothing': must be 
 #
 # All of it, against an oracle.
 #
+# Memory of rows that are held back. Sanitizers take more.
+# shellcheck disable=SC2317 # `ok` calls it
+takes_little() {
+    "$python" - "$program" "$@" <<'END'
+import json, os, resource, struct, subprocess, sys
+
+def kibibytes(count):
+    arrays = {"layer.%06d.weight" % i: {"dtype": "F32", "shape": [1], "data_offsets": [4 * i, 4 * i + 4]}
+              for i in range(count)}
+    header = json.dumps(arrays).encode()
+    with open("many.safetensors", "wb") as out:
+        out.write(struct.pack("<Q", len(header)) + header + bytes(4 * count))
+    child = subprocess.Popen(sys.argv[1:] + ["many.safetensors"], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    assert status == 0
+    return usage.ru_maxrss
+
+each = (kibibytes(8000) - kibibytes(1000)) * 1024 / 7000
+assert each < 3000, "%d bytes an array" % each
+END
+}
+for form in --tsv --json -q; do
+    if [ -n "$(command -v python3)" ] && [ -z "$sanitizer" ]; then
+        python=$(command -v python3)
+        ok "less than 3 KB an array, $form" takes_little -D cpu $form -o sum,median --sort=-median
+    else
+        skip "less than 3 KB an array, $form" 'there is no python3, or a sanitizer'
+    fi
+done
+
 python=$(command -v python3)
 if [ -n "$python" ]; then
     : "${ROWS_RUNS=}"
