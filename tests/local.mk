@@ -137,8 +137,10 @@ tests_gpureduce_emulated_SOURCES = \
 	src/engine/cuda/engine.c \
 	src/engine/cuda/feeder.c \
 	src/engine/cuda/pinned.c \
-	src/engine/cuda/slicer.c \
+	src/engine/cuda/slices.c \
+	src/engine/cuda/sums.c \
 	src/engine/cuda/tallies.c \
+	src/engine/cuda/worker.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c \
 	src/engine/cuda/zstd/unpack.c \

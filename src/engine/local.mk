@@ -49,6 +49,7 @@ cuda_sources = \
 	src/engine/cuda/instances.h \
 	src/engine/cuda/integer_kernel.cuh \
 	src/engine/cuda/integer_reducer.cuh \
+	src/engine/cuda/job.h \
 	src/engine/cuda/kernels.h \
 	src/engine/cuda/merge.cuh \
 	src/engine/cuda/pinned.c \
@@ -73,7 +74,7 @@ cuda_sources = \
 	src/engine/cuda/slice_record_integers.cu \
 	src/engine/cuda/slice_sum.cuh \
 	src/engine/cuda/slice_types.cuh \
-	src/engine/cuda/slicer.c src/engine/cuda/slicer.h \
+	src/engine/cuda/slices.c src/engine/cuda/slices.h \
 	src/engine/cuda/spread.cuh \
 	src/engine/cuda/spread_bins.cuh \
 	src/engine/cuda/spread_counter.cuh \
@@ -90,6 +91,7 @@ cuda_sources = \
 	src/engine/cuda/spread_state.cuh \
 	src/engine/cuda/square_accumulator.cuh \
 	src/engine/cuda/square_bins.cuh \
+	src/engine/cuda/sums.c src/engine/cuda/sums.h \
 	src/engine/cuda/superaccumulator.cuh \
 	src/engine/cuda/tallies.c src/engine/cuda/tallies.h \
 	src/engine/cuda/tally_job.cuh \
@@ -99,7 +101,8 @@ cuda_sources = \
 	src/engine/cuda/thread_state.cuh \
 	src/engine/cuda/tuning.h \
 	src/engine/cuda/types.cuh \
-	src/engine/cuda/warp.cuh
+	src/engine/cuda/warp.cuh \
+	src/engine/cuda/worker.c src/engine/cuda/worker.h
 cuda_absent = src/engine/cuda/absent.c
 cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/reduce.Po \

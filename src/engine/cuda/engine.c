@@ -1,6 +1,6 @@
 /*
  * The CUDA engine: which GPUs there are, their contexts, and the feeders that work on them
- * (feeder.c) from pinned memory (pinned.c).
+ * (worker.c) from pinned memory (pinned.c).
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 #include "engine/cuda/feeder.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/pinned.h"
-#include "engine/cuda/slicer.h"
+#include "engine/cuda/worker.h"
 #include "engine/cuda/zstd/unpack.h"
 #include "sys/mapping.h"
 #include "sys/team.h"
@@ -288,12 +288,12 @@ static unsigned cuda_workers(unsigned device_count, unsigned cores)
     return cores < device_count ? device_count : cores < most ? cores : most;
 }
 
-static struct engine_worker *cuda_worker_open(struct engine_state *engine,
-                                              const struct engine_setup *setup, unsigned number,
-                                              char reason[ENGINE_REASON_MAX])
+static struct engine_worker *open_worker(struct engine_state *engine,
+                                         const struct engine_setup *setup, unsigned number,
+                                         char reason[ENGINE_REASON_MAX])
 {
-    return feeder_open(&engine->devices[number % engine->device_count], &engine->arena, setup,
-                       setup->chunk_size ? setup->chunk_size : engine->chunk_size, reason);
+    return cuda_worker_open(&engine->devices[number % engine->device_count], &engine->arena, setup,
+                            setup->chunk_size ? setup->chunk_size : engine->chunk_size, reason);
 }
 
 static struct engine_unpacker *cuda_unpack_begin(struct engine_state *engine, unsigned device,
@@ -355,14 +355,14 @@ const struct engine engine_cuda = {
     .describe = cuda_describe,
     .devices_for = cuda_devices_for,
     .workers = cuda_workers,
-    .worker_open = cuda_worker_open,
-    .worker_close = feeder_close,
-    .buffer = feeder_buffer,
-    .reduce = feeder_reduce,
-    .first_nan = feeder_first_nan,
-    .finish = feeder_finish,
-    .unfinished = feeder_unfinished,
-    .worker_error = feeder_error,
+    .worker_open = open_worker,
+    .worker_close = cuda_worker_close,
+    .buffer = cuda_worker_buffer,
+    .reduce = cuda_worker_reduce,
+    .first_nan = cuda_worker_first_nan,
+    .finish = cuda_worker_finish,
+    .unfinished = cuda_worker_unfinished,
+    .worker_error = cuda_worker_error,
     .unpack = &cuda_unpack,
     .slices = &cuda_slice_engine,
 };

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 
 #include "engine/cuda/check.h"
-#include "engine/cuda/kernels.h"
-#include "engine/cuda/tallies.h"
-#include "sys/align.h"
+#include "engine/cuda/sums.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
 
@@ -16,9 +14,8 @@
 #define CHUNK_BYTES_MAX ((size_t)1 << 29)
 
 struct slot {
-    unsigned char *host;    /* in the feeder's pinned memory */
-    void *device;           /* in the feeder's device memory */
-    struct partial *mirror; /* in the pinned memory */
+    unsigned char *host; /* in the feeder's pinned memory */
+    void *device;        /* in the feeder's device memory */
     cudaEvent_t begun, copied, done;
     struct chunk chunk;
     void *window; /* what was pinned of a mapped file for it; NULL if nothing was */
@@ -26,28 +23,19 @@ struct slot {
     bool busy;    /* the chunk is not known good yet */
 };
 
-struct engine_worker {
-    const struct feeder_device *device;
-    struct pinned_arena *arena;
-    struct engine_setup setup;
-    size_t size; /* bytes of a buffer */
+struct feeder {
+    struct feeder_setup setup;
     struct pinned_piece pinned;
+    struct pinned_piece more; /* of jobs for which there is no room in `pinned` */
     cudaStream_t stream;
     struct slot slots[FEEDER_SLOTS];
     unsigned next; /* the slot to fill next: the one whose chunk is oldest */
     unsigned char *device_memory;
-    struct partial *partial; /* in the device memory, as is the scratch */
-    struct cuda_scratch *scratch;
-    struct partial good; /* of all chunks known good */
-    struct cuda_tallies tallies;
     struct engine_times times;
     cudaEvent_t base; /* in the stream's past, at base_time */
     uint64_t base_time;
     char error[ENGINE_REASON_MAX];
 };
-
-/* Bytes of a partial result's place in pinned memory. */
-#define MIRROR align_up(sizeof(struct partial), 64)
 
 size_t feeder_buffer_size(size_t chunk_size)
 {
@@ -56,21 +44,25 @@ size_t feeder_buffer_size(size_t chunk_size)
     return size < CHUNK_BYTES_MAX ? size : CHUNK_BYTES_MAX;
 }
 
-size_t feeder_pinned_size(size_t chunk_size)
+/* Bytes of pinned memory: buffers of whole pages, and room for the results of a job that sums. */
+static size_t pinned_size(size_t buffer, unsigned slots)
 {
-    size_t buffer = align_up(feeder_buffer_size(chunk_size), mapping_page());
-
-    return align_up(FEEDER_SLOTS * (buffer + MIRROR), mapping_page());
+    return align_up(slots * (align_up(buffer, mapping_page()) + CUDA_SUMS_PINNED), mapping_page());
 }
 
-void feeder_close(struct engine_worker *feeder)
+size_t feeder_pinned_size(size_t chunk_size)
+{
+    return pinned_size(feeder_buffer_size(chunk_size), FEEDER_SLOTS);
+}
+
+void feeder_close(struct feeder *f)
 {
     /* Nothing below can be helped when it fails, and after a device has failed all of it does. What
        is still on its way uses the memory. */
-    if (feeder->stream)
-        (void)cudaStreamSynchronize(feeder->stream);
-    for (int i = 0; i < FEEDER_SLOTS; i++) {
-        struct slot *slot = &feeder->slots[i];
+    if (f->stream)
+        (void)cudaStreamSynchronize(f->stream);
+    for (unsigned i = 0; i < f->setup.slots; i++) {
+        struct slot *slot = &f->slots[i];
 
         pinned_window_close(slot->window);
         if (slot->begun)
@@ -80,183 +72,198 @@ void feeder_close(struct engine_worker *feeder)
         if (slot->done)
             (void)cudaEventDestroy(slot->done);
     }
-    if (feeder->base)
-        (void)cudaEventDestroy(feeder->base);
-    if (feeder->device_memory)
-        (void)cudaFree(feeder->device_memory);
-    cuda_tallies_close(&feeder->tallies);
-    if (feeder->stream)
-        (void)cudaStreamDestroy(feeder->stream);
-    pinned_piece_close(&feeder->pinned, feeder->arena);
-    free(feeder);
+    for (unsigned i = 0; i < f->setup.job_count; i++)
+        if (f->setup.jobs[i]->kind->close)
+            f->setup.jobs[i]->kind->close(f->setup.jobs[i]);
+    if (f->base)
+        (void)cudaEventDestroy(f->base);
+    if (f->device_memory)
+        (void)cudaFree(f->device_memory);
+    if (f->stream)
+        (void)cudaStreamDestroy(f->stream);
+    pinned_piece_close(&f->pinned, f->setup.arena);
+    pinned_piece_close(&f->more, f->setup.arena);
+    free(f);
 }
 
-/* Gives the slots their places in the feeder's pinned memory. */
-static bool pin_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_MAX])
+/* Gives the slots their buffers. *left: where the jobs' pinned memory begins. */
+static bool pin_memory(struct feeder *f, unsigned char **left, char reason[ENGINE_REASON_MAX])
 {
-    size_t buffer = align_up(feeder->size, mapping_page());
+    const size_t buffer = align_up(f->setup.size, mapping_page());
+    const size_t size = pinned_size(f->setup.size, f->setup.slots);
+    size_t wanted = 0;
 
-    if (!pinned_piece_open(&feeder->pinned, feeder->arena, feeder_pinned_size(feeder->size),
-                           reason))
+    if (!pinned_piece_open(&f->pinned, f->setup.arena, size, reason))
         return false;
-    for (size_t i = 0; i < FEEDER_SLOTS; i++) {
-        unsigned char *memory = feeder->pinned.memory;
+    for (unsigned i = 0; i < f->setup.slots; i++)
+        f->slots[i].host = f->pinned.memory + i * buffer;
+    for (unsigned i = 0; i < f->setup.job_count; i++)
+        wanted += align_up(f->setup.jobs[i]->pinned_bytes, CUDA_JOB_ALIGNMENT);
+    *left = f->pinned.memory + f->setup.slots * buffer;
+    if (wanted <= size - f->setup.slots * buffer)
+        return true;
+    if (!pinned_piece_open(&f->more, f->setup.arena, align_up(wanted, mapping_page()), reason))
+        return false;
+    *left = f->more.memory;
+    return true;
+}
 
-        feeder->slots[i].host = memory + i * buffer;
-        feeder->slots[i].mirror = (void *)(memory + FEEDER_SLOTS * buffer + i * MIRROR);
+/* Device memory for all slots and jobs: one allocation, for each takes its time and they are made
+   one after another. *left: where the jobs' begins. */
+static bool allocate(struct feeder *f, unsigned char **left, char reason[ENGINE_REASON_MAX])
+{
+    const size_t most = f->setup.in_place > f->setup.size ? f->setup.in_place : f->setup.size;
+    const size_t buffer = align_up(most, mapping_page());
+    size_t size = f->setup.slots * buffer;
+
+    for (unsigned i = 0; i < f->setup.job_count; i++)
+        size += align_up(f->setup.jobs[i]->device_bytes, CUDA_JOB_ALIGNMENT);
+    if (!cuda_check(cudaMalloc((void **)&f->device_memory, size), "device memory", reason))
+        return false;
+    for (unsigned i = 0; i < f->setup.slots; i++)
+        f->slots[i].device = f->device_memory + i * buffer;
+    *left = f->device_memory + f->setup.slots * buffer;
+    return true;
+}
+
+static bool begin_jobs(struct feeder *f, unsigned char *device, unsigned char *pinned,
+                       char reason[ENGINE_REASON_MAX])
+{
+    for (unsigned i = 0; i < f->setup.job_count; i++) {
+        struct cuda_job *job = f->setup.jobs[i];
+
+        if (!job->kind->begin(job, device, pinned, f->stream, reason))
+            return false;
+        device += align_up(job->device_bytes, CUDA_JOB_ALIGNMENT);
+        pinned += align_up(job->pinned_bytes, CUDA_JOB_ALIGNMENT);
     }
     return true;
 }
 
-/* Bytes of the largest chunk. */
-static size_t chunk_most(const struct engine_worker *feeder)
-{
-    return feeder->setup.in_place > feeder->size ? feeder->setup.in_place : feeder->size;
-}
-
-/* Device memory for all slots, the partial result and the scratch: one allocation, for each takes
-   its time and they are made one after another. */
-static bool device_memory(struct engine_worker *feeder, char reason[ENGINE_REASON_MAX])
-{
-    size_t buffer = align_up(chunk_most(feeder), mapping_page());
-    size_t partial = align_up(sizeof *feeder->partial, mapping_page());
-
-    if (!cuda_check(cudaMalloc((void **)&feeder->device_memory,
-                               FEEDER_SLOTS * buffer + partial + sizeof *feeder->scratch),
-                    "device memory", reason))
-        return false;
-    for (size_t i = 0; i < FEEDER_SLOTS; i++)
-        feeder->slots[i].device = feeder->device_memory + i * buffer;
-    feeder->partial = (void *)(feeder->device_memory + FEEDER_SLOTS * buffer);
-    feeder->scratch = (void *)(feeder->device_memory + FEEDER_SLOTS * buffer + partial);
-    return true;
-}
-
-static bool slot_events(struct slot *slot, char reason[ENGINE_REASON_MAX])
+static bool slot_events(const struct feeder *f, struct slot *slot, char reason[ENGINE_REASON_MAX])
 {
     static const char *const event = "creating an event";
 
-    return cuda_check(cudaEventCreate(&slot->begun), event, reason) &&
-           cuda_check(cudaEventCreate(&slot->copied), event, reason) &&
+    return (!f->setup.timed || (cuda_check(cudaEventCreate(&slot->begun), event, reason) &&
+                                cuda_check(cudaEventCreate(&slot->copied), event, reason))) &&
            /* A feeder that waits leaves its core to those that fill buffers. */
            cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventBlockingSync), event, reason);
 }
 
-static bool make_resources(struct engine_worker *feeder, char reason[ENGINE_REASON_MAX])
+static bool make_resources(struct feeder *f, char reason[ENGINE_REASON_MAX])
 {
-    static const char *const device = "device memory", *const event = "creating an event";
+    static const char *const event = "creating an event";
+    unsigned char *device, *pinned;
 
-    for (int i = 0; i < FEEDER_SLOTS; i++)
-        if (!slot_events(&feeder->slots[i], reason))
+    for (unsigned i = 0; i < f->setup.slots; i++)
+        if (!slot_events(f, &f->slots[i], reason))
             return false;
-    return pin_memory(feeder, reason) && device_memory(feeder, reason) &&
-           cuda_check(cudaStreamCreateWithFlags(&feeder->stream, cudaStreamNonBlocking),
+    return pin_memory(f, &pinned, reason) && allocate(f, &device, reason) &&
+           cuda_check(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking),
                       "creating a stream", reason) &&
-           cuda_check(cudaMemsetAsync(feeder->scratch, 0, sizeof *feeder->scratch, feeder->stream),
-                      device, reason) &&
-           cuda_check(cudaMemcpyAsync(feeder->partial, &feeder->good, sizeof feeder->good,
-                                      cudaMemcpyHostToDevice, feeder->stream),
-                      device, reason) &&
-           cuda_tallies_open(&feeder->tallies, &feeder->setup, feeder->device->multiprocessors,
-                             feeder->device->shared, chunk_most(feeder), feeder->arena,
-                             feeder->stream, reason) &&
-           cuda_check(cudaEventCreate(&feeder->base), event, reason) &&
-           cuda_check(cudaEventRecord(feeder->base, feeder->stream), event, reason) &&
-           cuda_check(cudaStreamSynchronize(feeder->stream), device, reason);
+           begin_jobs(f, device, pinned, reason) &&
+           (!f->setup.timed || (cuda_check(cudaEventCreate(&f->base), event, reason) &&
+                                cuda_check(cudaEventRecord(f->base, f->stream), event, reason))) &&
+           cuda_check(cudaStreamSynchronize(f->stream), "device memory", reason);
 }
 
-struct engine_worker *feeder_open(const struct feeder_device *device, struct pinned_arena *arena,
-                                  const struct engine_setup *setup, size_t chunk_size,
-                                  char reason[ENGINE_REASON_MAX])
+struct feeder *feeder_open(const struct feeder_setup *setup, char reason[ENGINE_REASON_MAX])
 {
-    struct engine_worker *feeder = calloc(1, sizeof *feeder);
+    struct feeder *f = calloc(1, sizeof *f);
 
-    if (!feeder) {
+    if (!f) {
+        for (unsigned i = 0; i < setup->job_count; i++)
+            if (setup->jobs[i]->kind->close)
+                setup->jobs[i]->kind->close(setup->jobs[i]);
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
     }
-    feeder->device = device;
-    feeder->arena = arena;
-    feeder->setup = *setup;
-    feeder->size = feeder_buffer_size(chunk_size);
-    partial_clear(&feeder->good);
-    if (!cuda_check(cudaSetDevice((int)device->index), "choosing the GPU", reason) ||
-        !make_resources(feeder, reason)) {
-        feeder_close(feeder);
+    f->setup = *setup;
+    if (!cuda_check(cudaSetDevice((int)setup->device->index), "choosing the GPU", reason) ||
+        !make_resources(f, reason)) {
+        feeder_close(f);
         return NULL;
     }
-    feeder->base_time = clock_now();
-    feeder->times.device = device->index;
-    return feeder;
+    f->base_time = clock_now();
+    f->times.device = setup->device->index;
+    return f;
 }
 
 /* Notes what lies between two events of the feeder, on the clock of the host, so that the timelines
    of several feeders of a device can be laid over each other. It is right to within the time that a
    thread takes to see that a stream is idle. */
-static void note(struct timeline *t, const struct engine_worker *feeder, cudaEvent_t from,
-                 cudaEvent_t to, uint64_t bytes)
+static void note(struct timeline *t, const struct feeder *f, cudaEvent_t from, cudaEvent_t to,
+                 uint64_t bytes)
 {
     float before, between; /* milliseconds */
     uint64_t begin;
 
-    if (cudaEventElapsedTime(&before, feeder->base, from) != cudaSuccess ||
+    if (cudaEventElapsedTime(&before, f->base, from) != cudaSuccess ||
         cudaEventElapsedTime(&between, from, to) != cudaSuccess)
         return;
-    begin = feeder->base_time + (uint64_t)((double)before * 1e6);
+    begin = f->base_time + (uint64_t)((double)before * 1e6);
     timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
 }
 
 /* Waits until a slot's chunk is counted. */
-static bool collect(struct engine_worker *feeder, struct slot *slot)
+static bool collect(struct feeder *f, struct slot *slot)
 {
+    const unsigned number = (unsigned)(slot - f->slots);
     uint64_t begun = clock_now(), bytes;
 
     if (!slot->busy)
         return true;
     if (!slot->queued ||
-        !cuda_check(cudaEventSynchronize(slot->done), "reducing a chunk", feeder->error))
+        !cuda_check(cudaEventSynchronize(slot->done), "reducing a chunk", f->error))
         return false;
-    feeder->times.wait += clock_now() - begun;
-    if (!cuda_tallies_collect(&feeder->tallies, (unsigned)(slot - feeder->slots), slot->chunk.count,
-                              feeder->error))
-        return false;
+    f->times.wait += clock_now() - begun;
+    /* From the last on: the first job, which sums, cannot fail, and the others count nothing of a
+       chunk that one of them fails with. */
+    for (unsigned i = f->setup.job_count; i > 0; i--)
+        if (!f->setup.jobs[i - 1]->kind->collect(f->setup.jobs[i - 1], number, f->error))
+            return false;
     pinned_window_close(slot->window);
     slot->window = NULL;
-    feeder->good = *slot->mirror;
-    cuda_settle_partial(&feeder->good, feeder->setup.wants);
     slot->busy = false;
-    bytes = slot->chunk.count * element_size(feeder->setup.type);
-    note(&feeder->times.copies, feeder, slot->begun, slot->copied, bytes);
-    note(&feeder->times.kernels, feeder, slot->copied, slot->done, bytes);
+    if (f->setup.timed) {
+        bytes = slot->chunk.count * f->setup.element_size;
+        note(&f->times.copies, f, slot->begun, slot->copied, bytes);
+        note(&f->times.kernels, f, slot->copied, slot->done, bytes);
+    }
     return true;
 }
 
-void *feeder_buffer(struct engine_worker *feeder, size_t *size)
+void *feeder_buffer(struct feeder *f)
 {
-    struct slot *slot = &feeder->slots[feeder->next];
+    struct slot *slot = &f->slots[f->next];
 
-    if (!collect(feeder, slot))
-        return NULL;
-    *size = feeder->size;
-    return slot->host;
+    return collect(f, slot) ? slot->host : NULL;
 }
 
-enum engine_status feeder_reduce(struct engine_worker *feeder, const struct chunk *chunk)
+/* Records an event of those that are timed. */
+static bool mark(struct feeder *f, cudaEvent_t event)
 {
-    struct slot *slot = &feeder->slots[feeder->next];
-    static const char *const event = "recording an event";
-    size_t bytes = chunk->count * element_size(feeder->setup.type);
-    struct cuda_launch launch = {
-        .type = feeder->setup.type,
-        .swap = feeder->setup.swap,
-        .wants = feeder->setup.wants,
-        .data = slot->device,
-        .count = chunk->count,
-        .index = chunk->index,
-        .partial = feeder->partial,
-        .scratch = feeder->scratch,
-        .multiprocessors = feeder->device->multiprocessors,
-    };
+    return !event || cuda_check(cudaEventRecord(event, f->stream), "recording an event", f->error);
+}
+
+static bool add_to_jobs(struct feeder *f, const struct slot *slot)
+{
+    const unsigned number = (unsigned)(slot - f->slots);
+
+    for (unsigned i = 0; i < f->setup.job_count; i++)
+        if (!f->setup.jobs[i]->kind->add(f->setup.jobs[i], number, slot->device, slot->chunk.count,
+                                         slot->chunk.index, f->stream, f->error))
+            return false;
+    for (unsigned i = 0; i < f->setup.job_count; i++)
+        if (!f->setup.jobs[i]->kind->send(f->setup.jobs[i], number, f->stream, f->error))
+            return false;
+    return true;
+}
+
+enum engine_status feeder_add(struct feeder *f, const struct chunk *chunk)
+{
+    struct slot *slot = &f->slots[f->next];
+    const size_t bytes = chunk->count * f->setup.element_size;
 
     if (chunk->mapped) {
         slot->window = pinned_window_open(chunk->data, bytes);
@@ -266,50 +273,34 @@ enum engine_status feeder_reduce(struct engine_worker *feeder, const struct chun
     slot->chunk = *chunk;
     slot->busy = true;
     slot->queued = false;
-    feeder->next = (feeder->next + 1) % FEEDER_SLOTS;
-    slot->queued =
-        cuda_check(cudaEventRecord(slot->begun, feeder->stream), event, feeder->error) &&
-        cuda_check(cudaMemcpyAsync(slot->device, chunk->data, bytes, cudaMemcpyHostToDevice,
-                                   feeder->stream),
-                   "copying a chunk", feeder->error) &&
-        cuda_check(cudaEventRecord(slot->copied, feeder->stream), event, feeder->error) &&
-        cuda_check(cuda_reduce(&launch, feeder->stream), "starting a kernel", feeder->error) &&
-        cuda_tallies_take(&feeder->tallies, (unsigned)(slot - feeder->slots), slot->device,
-                          chunk->count, feeder->stream, feeder->error) &&
-        cuda_check(cudaMemcpyAsync(slot->mirror, feeder->partial, sizeof *feeder->partial,
-                                   cudaMemcpyDeviceToHost, feeder->stream),
-                   "copying a result", feeder->error) &&
-        cuda_check(cudaEventRecord(slot->done, feeder->stream), event, feeder->error);
+    f->next = (f->next + 1) % f->setup.slots;
+    slot->queued = mark(f, slot->begun) &&
+                   cuda_check(cudaMemcpyAsync(slot->device, chunk->data, bytes,
+                                              cudaMemcpyHostToDevice, f->stream),
+                              "copying a chunk", f->error) &&
+                   mark(f, slot->copied) && add_to_jobs(f, slot) && mark(f, slot->done);
     return slot->queued ? ENGINE_TAKEN : ENGINE_FAILED;
 }
 
-uint64_t feeder_first_nan(const struct engine_worker *feeder)
-{
-    return feeder->good.first_nan;
-}
-
-bool feeder_finish(struct engine_worker *feeder, struct partial *partial,
-                   struct engine_times *times)
+bool feeder_finish(struct feeder *f)
 {
     bool good = true;
 
-    /* From the oldest on; behind one that failed nothing is known good. */
-    for (int i = 0; i < FEEDER_SLOTS && good; i++)
-        good = collect(feeder, &feeder->slots[(feeder->next + (unsigned)i) % FEEDER_SLOTS]);
-    cuda_tallies_finish(&feeder->tallies);
-    *partial = feeder->good;
-    *times = feeder->times;
-    feeder->times = (struct engine_times){0}; /* the timelines are the caller's now */
+    /* From the oldest on; after one that failed nothing is known good. */
+    for (unsigned i = 0; i < f->setup.slots && good; i++)
+        good = collect(f, &f->slots[(f->next + i) % f->setup.slots]);
+    for (unsigned i = 0; i < f->setup.job_count; i++)
+        if (f->setup.jobs[i]->kind->end)
+            f->setup.jobs[i]->kind->end(f->setup.jobs[i]);
     return good;
 }
 
-unsigned feeder_unfinished(const struct engine_worker *feeder,
-                           struct chunk chunks[ENGINE_PENDING_MAX])
+unsigned feeder_unfinished(const struct feeder *f, struct chunk chunks[ENGINE_PENDING_MAX])
 {
     unsigned count = 0;
 
-    for (int i = 0; i < FEEDER_SLOTS; i++) {
-        const struct slot *slot = &feeder->slots[(feeder->next + (unsigned)i) % FEEDER_SLOTS];
+    for (unsigned i = 0; i < f->setup.slots; i++) {
+        const struct slot *slot = &f->slots[(f->next + i) % f->setup.slots];
 
         if (slot->busy)
             chunks[count++] = slot->chunk;
@@ -317,7 +308,12 @@ unsigned feeder_unfinished(const struct engine_worker *feeder,
     return count;
 }
 
-const char *feeder_error(const struct engine_worker *feeder)
+struct engine_times *feeder_times(struct feeder *f)
 {
-    return feeder->error;
+    return &f->times;
+}
+
+const char *feeder_error(const struct feeder *f)
+{
+    return f->error;
 }

@@ -7,8 +7,6 @@
 
 #include "core/order.h"
 #include "engine/cuda/check.h"
-#include "sys/align.h"
-#include "sys/mapping.h"
 
 static const char *const device_memory = "device memory";
 
@@ -25,13 +23,12 @@ void cuda_tallies_describe(struct cuda_tally_launch *launch, const struct tally_
     launch->greatest = order_greatest(plan->type);
 }
 
-static bool is_active(const struct cuda_tallies *t)
+static struct cuda_tallies *tallies_of(struct cuda_job *job)
 {
-    return t->set && t->set->count > 0;
+    return (struct cuda_tallies *)job;
 }
 
-/* Bytes of a plan's table, a multiple of what all memory here is aligned to. */
-#define ALIGNMENT 256
+/* Bytes of a plan's table. */
 static size_t table_bytes(const struct tally_plan *plan)
 {
     size_t size = 0;
@@ -46,12 +43,12 @@ static size_t table_bytes(const struct tally_plan *plan)
         size = ((size_t)plan->bins + 1) * sizeof(uint64_t); /* that of a double, too */
         break;
     }
-    return align_up(size, ALIGNMENT);
+    return align_up(size, CUDA_JOB_ALIGNMENT);
 }
 
 static size_t counts_bytes(const struct tally_plan *plan)
 {
-    return align_up((tally_size(plan) + CUDA_TALLY_MORE) * sizeof(uint64_t), ALIGNMENT);
+    return align_up((tally_size(plan) + CUDA_TALLY_MORE) * sizeof(uint64_t), CUDA_JOB_ALIGNMENT);
 }
 
 static const struct tally_plan *plan_of(const struct cuda_tallies *t, unsigned i)
@@ -80,88 +77,61 @@ static bool copy_table(struct cuda_tallies *t, const struct tally_plan *plan, vo
 }
 
 /* Gives all parts their places in the device memory. */
-static bool lay_out(struct cuda_tallies *t, size_t chunk_bytes, cudaStream_t stream,
-                    char reason[ENGINE_REASON_MAX])
+static bool begin(struct cuda_job *job, unsigned char *device, unsigned char *pinned,
+                  cudaStream_t stream, char reason[ENGINE_REASON_MAX])
 {
-    const size_t kept = align_up(chunk_bytes, ALIGNMENT);
-    size_t size = 0, at;
+    struct cuda_tallies *t = tallies_of(job);
+    unsigned char *at = device;
 
-    t->count_bytes = 0;
+    t->device = device;
+    t->sent = pinned;
+    t->taken = 0;
+    t->good = -1;
     for (unsigned i = 0; i < t->set->count; i++) {
-        const struct tally_plan *plan = plan_of(t, i);
-
-        t->count_bytes += counts_bytes(plan);
-        size += counts_bytes(plan) + table_bytes(plan);
-        size += plan->kind == TALLY_CELLS ? TALLIES_SLOTS * kept : 0;
-    }
-    if (!cuda_check(cudaMalloc((void **)&t->device, size), device_memory, reason))
-        return false;
-    t->counts = (void *)t->device;
-    at = 0;
-    for (unsigned i = 0; i < t->set->count; i++) {
-        t->launch[i].counts = (void *)(t->device + at);
+        t->launch[i].counts = (void *)at;
         at += counts_bytes(plan_of(t, i));
     }
     for (unsigned i = 0; i < t->set->count; i++) {
         const struct tally_plan *plan = plan_of(t, i);
 
-        t->launch[i].table = t->device + at;
-        if (!copy_table(t, plan, t->device + at, stream, reason))
+        t->launch[i].table = at;
+        if (!copy_table(t, plan, at, stream, reason))
             return false;
         at += table_bytes(plan);
         for (unsigned slot = 0; plan->kind == TALLY_CELLS && slot < TALLIES_SLOTS; slot++) {
-            t->kept[i][slot] = t->device + at;
-            at += kept;
+            t->kept[i][slot] = at;
+            at += t->kept_bytes;
         }
     }
-    return cuda_check(cudaMemsetAsync(t->counts, 0, t->count_bytes, stream), device_memory, reason);
+    return cuda_check(cudaMemsetAsync(device, 0, t->count_bytes, stream), device_memory, reason) &&
+           (t->back || cuda_check(cudaStreamCreateWithFlags(&t->back, cudaStreamNonBlocking),
+                                  "creating a stream", reason));
 }
 
-bool cuda_tallies_open(struct cuda_tallies *t, const struct engine_setup *setup,
-                       int multiprocessors, int shared, size_t chunk_bytes,
-                       struct pinned_arena *arena, cudaStream_t stream,
-                       char reason[ENGINE_REASON_MAX])
+static void close_tallies(struct cuda_job *job)
 {
-    *t = (struct cuda_tallies){.set = setup->tallies, .arena = arena, .good = -1};
-    if (!is_active(t))
-        return true;
-    t->element_size = element_size(setup->type);
-    for (unsigned i = 0; i < t->set->count; i++) {
-        cuda_tallies_describe(&t->launch[i], plan_of(t, i));
-        t->launch[i].swap = setup->swap;
-        t->launch[i].multiprocessors = multiprocessors;
-        t->launch[i].shared = (size_t)shared;
-    }
-    return lay_out(t, chunk_bytes, stream, reason) &&
-           pinned_piece_open(&t->mirrors, arena,
-                             align_up(TALLIES_MIRRORS * t->count_bytes, mapping_page()), reason) &&
-           cuda_check(cudaStreamCreateWithFlags(&t->back, cudaStreamNonBlocking),
-                      "creating a stream", reason);
-}
+    struct cuda_tallies *t = tallies_of(job);
 
-void cuda_tallies_close(struct cuda_tallies *t)
-{
     if (t->back)
         (void)cudaStreamDestroy(t->back);
-    if (t->device)
-        (void)cudaFree(t->device);
-    pinned_piece_close(&t->mirrors, t->arena);
-    *t = (struct cuda_tallies){.set = NULL};
+    t->back = NULL;
 }
 
-/* The counts of a tally in a mirror. */
+/* The counts of a tally in a copy. */
 static const uint64_t *mirrored(const struct cuda_tallies *t, unsigned mirror, unsigned tally)
 {
-    const unsigned char *from = t->mirrors.memory + mirror * t->count_bytes;
+    const unsigned char *from = t->sent + mirror * t->count_bytes;
 
     return (const void *)(from + ((const unsigned char *)t->launch[tally].counts - t->device));
 }
 
-bool cuda_tallies_take(struct cuda_tallies *t, unsigned slot, const void *data, size_t count,
-                       cudaStream_t stream, char reason[ENGINE_REASON_MAX])
+static bool add(struct cuda_job *job, unsigned slot, const void *data, size_t count, uint64_t index,
+                cudaStream_t stream, char reason[ENGINE_REASON_MAX])
 {
-    if (!is_active(t))
-        return true;
+    struct cuda_tallies *t = tallies_of(job);
+
+    (void)index;
+    t->count[slot] = count;
     for (unsigned i = 0; i < t->set->count; i++) {
         t->launch[i].data = data;
         t->launch[i].count = count;
@@ -169,15 +139,22 @@ bool cuda_tallies_take(struct cuda_tallies *t, unsigned slot, const void *data, 
         if (!cuda_check(cuda_tally(&t->launch[i], stream), "starting a kernel", reason))
             return false;
     }
+    return true;
+}
+
+static bool send(struct cuda_job *job, unsigned slot, cudaStream_t stream,
+                 char reason[ENGINE_REASON_MAX])
+{
+    struct cuda_tallies *t = tallies_of(job);
+
     t->mirror[slot] = t->taken++ % TALLIES_MIRRORS;
-    return cuda_check(cudaMemcpyAsync(t->mirrors.memory + t->mirror[slot] * t->count_bytes,
-                                      t->counts, t->count_bytes, cudaMemcpyDeviceToHost, stream),
+    return cuda_check(cudaMemcpyAsync(t->sent + t->mirror[slot] * t->count_bytes, t->device,
+                                      t->count_bytes, cudaMemcpyDeviceToHost, stream),
                       "copying a result", reason);
 }
 
 /* Fetches what a launch has kept. Nothing is kept until all of it is here. */
-static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, size_t count,
-                  char reason[ENGINE_REASON_MAX])
+static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, char reason[ENGINE_REASON_MAX])
 {
     static const char *const copying = "copying elements back";
     struct tally *tally = &t->set->tally[i];
@@ -185,7 +162,7 @@ static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, size_t coun
     const size_t size = t->element_size;
     bool good;
 
-    if (kept > count) {
+    if (kept > t->count[slot]) {
         snprintf(reason, ENGINE_REASON_MAX, "internal error: more elements were kept than came");
         return false;
     }
@@ -206,22 +183,24 @@ static bool fetch(struct cuda_tallies *t, unsigned i, unsigned slot, size_t coun
     return good;
 }
 
-bool cuda_tallies_collect(struct cuda_tallies *t, unsigned slot, size_t count,
-                          char reason[ENGINE_REASON_MAX])
+static bool collect(struct cuda_job *job, unsigned slot, char reason[ENGINE_REASON_MAX])
 {
-    if (!is_active(t))
-        return true;
+    struct cuda_tallies *t = tallies_of(job);
+
     /* There are cells in one plan at most: no other can fail when elements have been kept. */
     for (unsigned i = 0; i < t->set->count; i++)
-        if (t->kept[i][slot] && !fetch(t, i, slot, count, reason))
+        if (t->kept[i][slot] && !fetch(t, i, slot, reason))
             return false;
     t->good = (int)t->mirror[slot];
     return true;
 }
 
-void cuda_tallies_finish(struct cuda_tallies *t)
+/* Adds the counts of all chunks that count to the set. */
+static void end(struct cuda_job *job)
 {
-    if (!is_active(t) || t->good < 0)
+    struct cuda_tallies *t = tallies_of(job);
+
+    if (t->good < 0)
         return;
     for (unsigned i = 0; i < t->set->count; i++) {
         struct tally *tally = &t->set->tally[i];
@@ -234,4 +213,33 @@ void cuda_tallies_finish(struct cuda_tallies *t)
             tally->zeros[j] += from[size + CUDA_TALLY_ZEROS + j];
     }
     t->good = -1;
+}
+
+void cuda_tallies_init(struct cuda_tallies *t, struct tally_set *set, enum element_type type,
+                       bool swap, int multiprocessors, int shared, size_t chunk_bytes)
+{
+    static const struct cuda_job_kind kind = {.begin = begin,
+                                              .add = add,
+                                              .send = send,
+                                              .collect = collect,
+                                              .end = end,
+                                              .close = close_tallies};
+
+    *t = (struct cuda_tallies){.job = {.kind = &kind},
+                               .set = set,
+                               .element_size = element_size(type),
+                               .kept_bytes = align_up(chunk_bytes, CUDA_JOB_ALIGNMENT),
+                               .good = -1};
+    for (unsigned i = 0; i < set->count; i++) {
+        const struct tally_plan *plan = plan_of(t, i);
+
+        cuda_tallies_describe(&t->launch[i], plan);
+        t->launch[i].swap = swap;
+        t->launch[i].multiprocessors = multiprocessors;
+        t->launch[i].shared = (size_t)shared;
+        t->count_bytes += counts_bytes(plan);
+        t->job.device_bytes += counts_bytes(plan) + table_bytes(plan);
+        t->job.device_bytes += plan->kind == TALLY_CELLS ? TALLIES_SLOTS * t->kept_bytes : 0;
+    }
+    t->job.pinned_bytes = TALLIES_MIRRORS * t->count_bytes;
 }

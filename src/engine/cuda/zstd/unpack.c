@@ -31,8 +31,8 @@ static bool collect(struct engine_unpacker *u, struct mirror *m, bool wait)
     if (!unpack_check(u, error, "reducing"))
         return false;
     m->busy = false;
-    u->good = *m->partial;
-    cuda_settle_partial(&u->good, u->setup.wants);
+    if (!u->sums.job.kind->collect(&u->sums.job, (unsigned)(m - u->mirrors), u->error))
+        return false;
     unpack_note(&u->times.kernels, u, m->begun, m->done, m->bytes);
     return true;
 }
@@ -55,7 +55,8 @@ static bool collect_all(struct engine_unpacker *u, bool wait)
 static bool reduce_to(struct engine_unpacker *u, uint64_t to)
 {
     const size_t size = element_size(u->setup.type);
-    struct mirror *m = &u->mirrors[u->next_mirror];
+    const unsigned slot = u->next_mirror;
+    struct mirror *m = &u->mirrors[slot];
     bool good;
 
     if (to < u->reduced_to + size)
@@ -69,29 +70,19 @@ static bool reduce_to(struct engine_unpacker *u, uint64_t to)
     while (good && to >= u->reduced_to + size) {
         uint64_t piece;
         const unsigned char *data = zstd_device_bytes(u->decoder, u->reduced_to, &piece);
-        struct cuda_launch launch = {
-            .type = u->setup.type,
-            .swap = u->setup.swap,
-            .wants = u->setup.wants,
-            .data = data,
-            .index = (u->reduced_to - u->part_begin + u->part.position - u->setup.begin) / size,
-            .partial = u->partial,
-            .scratch = u->scratch,
-            .multiprocessors = u->device->multiprocessors,
-        };
+        const uint64_t index =
+            (u->reduced_to - u->part_begin + u->part.position - u->setup.begin) / size;
+        size_t count;
 
         piece = piece < to - u->reduced_to ? piece : to - u->reduced_to;
-        launch.count = piece / size;
-        good = unpack_check(u, cuda_reduce(&launch, u->stream), "starting a kernel");
-        u->reduced_to += launch.count * size;
-        u->elements += launch.count;
+        count = piece / size;
+        good = u->sums.job.kind->add(&u->sums.job, slot, data, count, index, u->stream, u->error);
+        u->reduced_to += count * size;
+        u->elements += count;
     }
-    return good &&
-           unpack_check(u,
-                        cudaMemcpyAsync(m->partial, u->partial, sizeof *u->partial,
-                                        cudaMemcpyDeviceToHost, u->stream),
-                        "copying a result") &&
-           unpack_check(u, cudaEventRecord(m->done, u->stream), "recording an event");
+    good = good && u->sums.job.kind->send(&u->sums.job, slot, u->stream, u->error);
+    u->failed = u->failed || !good;
+    return good && unpack_check(u, cudaEventRecord(m->done, u->stream), "recording an event");
 }
 
 /* Reduces what has been decoded. Before the end what makes no ALIGNMENT bytes is left for later. */
@@ -404,7 +395,7 @@ uint64_t unpack_reduced(const struct engine_unpacker *u)
 
 uint64_t unpack_first_nan(const struct engine_unpacker *u)
 {
-    return u->good.first_nan;
+    return u->sums.good.first_nan;
 }
 
 uint64_t unpack_part_content(const struct engine_unpacker *u, size_t part)
@@ -446,7 +437,7 @@ bool unpack_finish(struct engine_unpacker *u, struct partial *partial, struct en
                 collect_all(u, true);
 
     (void)zstd_device_passed(u->decoder); /* the last copies are noted */
-    *partial = u->good;
+    *partial = u->sums.good;
     *times = u->times;
     u->times = (struct engine_times){0}; /* the timelines are the caller's now */
     return good;

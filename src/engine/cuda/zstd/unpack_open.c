@@ -101,25 +101,19 @@ static size_t input_size(const struct engine_unpack_setup *setup, size_t batch)
 /* The memory for input holds so many copies at least. */
 #define COPIES_LEAST 4
 
-#define PARTIAL_ROOM align_up(sizeof(struct partial), 64)
-
 static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
 {
-    const size_t partial = align_up(sizeof *u->partial, 4096);
-
+    cuda_sums_init(&u->sums, u->setup.type, u->setup.swap, u->setup.wants,
+                   u->device->multiprocessors, MIRRORS);
     if (!pinned_piece_open(&u->input, u->arena, input_size(&u->setup, u->batch), reason) ||
         !pinned_piece_open(&u->mirrors_memory, u->arena,
-                           align_up(MIRRORS * PARTIAL_ROOM, mapping_page()), reason) ||
-        !cuda_check(cudaMalloc((void **)&u->memory, partial + sizeof *u->scratch), "device memory",
+                           align_up(u->sums.job.pinned_bytes, mapping_page()), reason) ||
+        !cuda_check(cudaMalloc((void **)&u->memory, u->sums.job.device_bytes), "device memory",
                     reason))
         return false;
     u->copy_least = (u->input.size - u->setup.before) / COPIES_LEAST;
     if (u->copy_least > ZSTD_COPY_LEAST)
         u->copy_least = ZSTD_COPY_LEAST;
-    u->partial = (void *)u->memory;
-    u->scratch = (void *)(u->memory + partial);
-    for (unsigned i = 0; i < MIRRORS; i++)
-        u->mirrors[i].partial = (void *)(u->mirrors_memory.memory + i * PARTIAL_ROOM);
     return true;
 }
 
@@ -251,20 +245,19 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
     for (unsigned i = 0; i < MIRRORS; i++)
         u->mirrors[i].busy = false;
     u->times = (struct engine_times){.device = u->device->index};
-    partial_clear(&u->good);
     /* Of a pipe all that batches hold should be at hand, should libzstd have to go on from there.
      */
     zstd_device_restart(u->decoder, u->shift,
                         setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE / ZSTD_INPUT_BATCHES
                                                    : SIZE_MAX);
-    *u->mirrors[0].partial = u->good;
-    if (!unpack_check(u, cudaMemsetAsync(u->scratch, 0, sizeof *u->scratch, u->stream),
-                      "device memory") ||
-        !unpack_check(u,
-                      cudaMemcpyAsync(u->partial, u->mirrors[0].partial, sizeof *u->partial,
-                                      cudaMemcpyHostToDevice, u->stream),
-                      "device memory") ||
-        !unpack_check(u, cudaEventRecord(u->base, u->stream), "recording an event") ||
+    cuda_sums_init(&u->sums, setup->type, setup->swap, setup->wants, u->device->multiprocessors,
+                   MIRRORS);
+    if (!u->sums.job.kind->begin(&u->sums.job, u->memory, u->mirrors_memory.memory, u->stream,
+                                 u->error)) {
+        u->failed = true;
+        return false;
+    }
+    if (!unpack_check(u, cudaEventRecord(u->base, u->stream), "recording an event") ||
         !unpack_check(u, cudaStreamSynchronize(u->stream), "device memory"))
         return false;
     u->base_time = clock_now();

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "engine/cuda/feeder.h"
-#include "engine/cuda/kernels.h"
+#include "engine/cuda/sums.h"
 #include "engine/cuda/zstd/device.h"
 #include "engine/cuda/zstd/tuning.h"
 #include "engine/engine.h"
@@ -55,7 +55,6 @@ struct check {
 
 /* A result on its way back. */
 struct mirror {
-    struct partial *partial;
     cudaEvent_t begun, done;
     uint64_t bytes;
     bool busy;
@@ -78,9 +77,8 @@ struct engine_unpacker {
     struct pinned_piece input, mirrors_memory;
     cudaStream_t stream, back; /* of the kernels; of content that comes back */
     cudaEvent_t back_done;
-    unsigned char *memory; /* device: the partial and the scratch */
-    struct partial *partial;
-    struct cuda_scratch *scratch;
+    unsigned char *memory; /* device: the job's */
+    struct cuda_sums sums;
     struct mirror mirrors[MIRRORS];
     unsigned next_mirror;
     cudaEvent_t base; /* in the stream's past, at base_time */
@@ -119,7 +117,6 @@ struct engine_unpacker {
     bool wrong; /* a checksum is */
     uint64_t wrong_frame;
     struct engine_refusal refusal;
-    struct partial good;
     struct engine_times times;
     char error[ENGINE_REASON_MAX];
 };
