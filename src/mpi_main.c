@@ -165,6 +165,7 @@ static void take(struct ranks *r, int file, const struct reduction *reduction)
         arrays_get(reduction->arrays, k, &one);
         one.seconds = reduction->seconds;
         keep(r, file, &one);
+        r->found[r->count - 1].piece.said = r->parts[file].part.begin == 0;
     }
 }
 
@@ -256,10 +257,12 @@ static void gather_matches(struct source_wanted *wanted)
     int matched[SOURCE_PATTERNS_MAX], all[SOURCE_PATTERNS_MAX];
 
     for (unsigned i = 0; i < wanted->count; i++)
-        matched[i] = wanted->patterns[i].matched;
-    MPI_Allreduce(matched, all, (int)wanted->count, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
-    for (unsigned i = 0; i < wanted->count; i++)
-        wanted->patterns[i].matched = all[i];
+        matched[i] = wanted->patterns[i].matched + 2 * wanted->patterns[i].useful;
+    MPI_Allreduce(matched, all, (int)wanted->count, MPI_INT, MPI_BOR, MPI_COMM_WORLD);
+    for (unsigned i = 0; i < wanted->count; i++) {
+        wanted->patterns[i].matched = all[i] & 1;
+        wanted->patterns[i].useful = all[i] & 2;
+    }
 }
 
 /* Merges what all ranks have found; rank 0 prints it. */

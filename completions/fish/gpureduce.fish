@@ -12,6 +12,8 @@ complete -c gpureduce -l endian -x -a 'little big' -d 'byte order of raw element
 complete -c gpureduce -l skip -x -d 'skip SIZE bytes at the start of raw input'
 complete -c gpureduce -l length -x -d 'reduce only the first N elements'
 complete -c gpureduce -l array -x -d 'reduce only arrays whose names match GLOB'
+complete -c gpureduce -l exclude -x -d 'leave out arrays whose names match GLOB'
+complete -c gpureduce -l skip-unsupported -d 'leave out arrays that cannot be read'
 complete -c gpureduce -l format -x -a 'auto raw npy zstd raw+zstd safetensors npz gguf hdf5' -d 'format of the input (default auto)'
 complete -c gpureduce -l long -d 'accept zstd windows of up to 2^N bytes (default 27)'
 complete -c gpureduce -l no-check -d 'do not verify the checksums of zstd frames'

@@ -377,12 +377,39 @@ static void report_outcome(const struct output *out, const struct axis_outcome *
                  outcome->seconds, report_rate(outcome->bytes, outcome->seconds));
 }
 
-/* Reduces a file; or an array of it, as of the container that has been opened. */
-static void reduce(struct output *out, const struct container_array *array,
-                   const struct source_info *container)
+/* Prints what stands for the results of an array that has none, for this error. */
+static void report_failed(struct output *out, const char *error)
 {
     const struct options *options = out->options;
-    struct session_options session = options->session;
+    const char *separator = "";
+
+    if (options->axis_output)
+        return;
+    if (options->output == OUTPUT_JSON) {
+        printf("%s\"error\": ", out->front);
+        json_string(stdout, error);
+        puts("}");
+        return;
+    }
+    print_heading(out);
+    out->first = false;
+    if (options->output == OUTPUT_TSV)
+        fputs(out->front, stdout);
+    if (options->output == OUTPUT_TSV || !options->quiet)
+        separator = "\t";
+    for (size_t j = 0; j < options->operation_count; j++) {
+        if (!report_repeated(options, j))
+            printf("%s" REPORT_ERROR, separator);
+        separator = "\t";
+    }
+    putchar('\n');
+}
+
+/* Reduces an array, or a file that is one, into *outcome. False on failure. */
+static bool reduce_one(struct output *out, const struct session_options *session,
+                       const struct container_array *array, struct axis_outcome *outcome)
+{
+    const struct options *options = out->options;
     const struct axis_sink sink = {.begin = begin,
                                    .render = render,
                                    .numbers = numbers,
@@ -390,6 +417,23 @@ static void reduce(struct output *out, const struct container_array *array,
                                    .place = place,
                                    .write = write_bytes,
                                    .context = out};
+    char why[CONTAINER_WHY_MAX];
+
+    if (array && array->unreadable) {
+        message_error(EXIT_FAILED, "%s: %s", out->name, container_why(why, array));
+        return false;
+    }
+    return axis_reduce(session, &options->axis, options->operations, options->operation_count,
+                       out->gpu, out->path, array, &sink, outcome);
+}
+
+/* Reduces a file; or an array of it, as of the container that has been opened. */
+static void reduce(struct output *out, const struct container_array *array,
+                   const struct source_info *container)
+{
+    const struct options *options = out->options;
+    struct session_options session = options->session;
+    char error[MESSAGE_ERROR_MAX];
     struct axis_outcome outcome;
     bool good;
 
@@ -402,8 +446,10 @@ static void reduce(struct output *out, const struct container_array *array,
     }
     if (container)
         session.input.earlier = &container->file;
-    good = axis_reduce(&session, &options->axis, options->operations, options->operation_count,
-                       out->gpu, out->path, array, &sink, &outcome);
+    message_forget_error();
+    good = reduce_one(out, &session, array, &outcome);
+    if (!good && array)
+        report_failed(out, message_first_error_of(error, out->name));
     free(out->front);
     if (out->npy.stream)
         good = output_close(&out->npy, good && !out->failed);

@@ -114,6 +114,15 @@ static const struct argument table[] = {
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_array,
      .help = "reduce only arrays whose names match GLOB"},
+    {.name = "exclude",
+     .value = "GLOB",
+     .kind = ARGUMENT_PARSED,
+     .parse = option_parse_exclude,
+     .help = "leave out arrays whose names match GLOB"},
+    {.name = "skip-unsupported",
+     .kind = ARGUMENT_SET,
+     .target = MEMBER(session.input.skip_unsupported),
+     .help = "leave out arrays that cannot be read"},
     {.name = "format",
      .value = "FMT",
      .kind = ARGUMENT_WORD,
@@ -321,23 +330,25 @@ void command_line_of_ranks(const char *name)
 /* Whether the other options go with --check, which takes files and operations from its record. */
 static bool check_goes_with(struct options *options, const struct operands *operands)
 {
-    const char *other = options->operation_count > 0             ? "--op"
-                        : options->plot                          ? "--plot"
-                        : survey_asked(&options->session.survey) ? "--histogram"
-                        : options->output == OUTPUT_JSON         ? "--json"
-                        : options->output == OUTPUT_TSV          ? "--tsv"
-                        : options->output == OUTPUT_PARTIAL      ? "--partial"
-                        : options->merge                         ? "--merge"
-                        : options->total                         ? "--total"
-                        : options->wanted.count > 0              ? "--array"
-                        : options->list                          ? "--list"
-                        : options->axis.asked                    ? "--axis"
-                        : options->axis.shape.known              ? "--shape"
-                        : options->axis_output                   ? "--output"
-                        : options->shard.of > 0                  ? "--shard"
-                        : options->label                         ? "--label"
-                        : options->allow_gaps                    ? "--allow-gaps"
-                                                                 : NULL;
+    const char *other = options->operation_count > 0              ? "--op"
+                        : options->plot                           ? "--plot"
+                        : survey_asked(&options->session.survey)  ? "--histogram"
+                        : options->output == OUTPUT_JSON          ? "--json"
+                        : options->output == OUTPUT_TSV           ? "--tsv"
+                        : options->output == OUTPUT_PARTIAL       ? "--partial"
+                        : options->merge                          ? "--merge"
+                        : options->total                          ? "--total"
+                        : options->wanted.included > 0            ? "--array"
+                        : options->wanted.count > 0               ? "--exclude"
+                        : options->session.input.skip_unsupported ? "--skip-unsupported"
+                        : options->list                           ? "--list"
+                        : options->axis.asked                     ? "--axis"
+                        : options->axis.shape.known               ? "--shape"
+                        : options->axis_output                    ? "--output"
+                        : options->shard.of > 0                   ? "--shard"
+                        : options->label                          ? "--label"
+                        : options->allow_gaps                     ? "--allow-gaps"
+                                                                  : NULL;
 
     if (other)
         return arguments_wrong(&arguments, "option %s does not go with --check", other);

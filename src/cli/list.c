@@ -3,7 +3,9 @@
 #include "cli/list.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/columns.h"
@@ -21,7 +23,14 @@ struct item {
     bool readable, big_endian;
     struct source_shape shape;
     uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN: not known; of the offset: none */
+    char error[CONTAINER_WHY_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
 };
+
+/* Bytes of an item without the room that its error does not need. */
+static size_t item_size(const struct item *item)
+{
+    return offsetof(struct item, error) + strlen(item->error) + 1;
+}
 
 static void print_member(const char *key, uint64_t value)
 {
@@ -48,6 +57,10 @@ static void print_json(const char *path, const struct item *item)
     print_member("skip", item->offset);
     print_member("elements", item->elements);
     print_member("bytes", item->bytes);
+    if (item->error[0]) {
+        fputs(", \"error\": ", stdout);
+        json_string(stdout, item->error);
+    }
     puts("}");
 }
 
@@ -130,7 +143,7 @@ static void list_item(const struct list *list, const char *path, const struct it
     if (request->sort.field == ROW_UNASKED)
         print_item(list, path, item);
     else
-        rows_keep(list->rows, &row, item, sizeof *item);
+        rows_keep(list->rows, &row, item, item_size(item));
 }
 
 /* Prints what was kept. */
@@ -139,8 +152,10 @@ static void print_kept(const struct list *list)
     rows_sort(list->rows, &list->options->rows);
     for (size_t i = 0; i < list->rows->count; i++) {
         const struct row *row = rows_get(list->rows, i);
-        struct item item = *(const struct item *)rows_get_own(list->rows, i);
+        const struct item *kept = rows_get_own(list->rows, i);
+        struct item item;
 
+        memcpy(&item, kept, item_size(kept));
         item.name = row->name;
         item.type = row->dtype;
         print_item(list, row->path, &item);
@@ -162,6 +177,9 @@ static void list_container(const struct list *list, const char *path,
                                       : REPORT_MISSING;
         item.format = info->format;
         item.readable = !a->unreadable;
+        item.error[0] = '\0';
+        if (a->unreadable && !a->not_numeric)
+            (void)container_why(item.error, a);
         item.big_endian = a->big_endian;
         item.elements = a->unreadable ? a->elements : info->picks[k].of;
         /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody

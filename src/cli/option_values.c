@@ -250,17 +250,30 @@ const char *const option_format_aliases[] = {
     "hdf5", "netcdf4", "hdf5",   "zst", "zstd", "numpy", "npy", NULL,
 };
 
-/* A pattern, which adds to those before. */
+/* Adds a pattern to those before. */
+static bool add_pattern(const struct arguments *a, const char *text, struct source_wanted *wanted,
+                        bool exclude)
+{
+    if (wanted->count == SOURCE_PATTERNS_MAX)
+        return arguments_wrong(a, "too many patterns for names at %s", text);
+    wanted->patterns[wanted->count++] =
+        (struct source_pattern){.pattern = text, .exclude = exclude};
+    wanted->included += !exclude;
+    return true;
+}
+
 bool option_parse_array(const struct arguments *a, const struct argument *x, const char *text,
                         void *target)
 {
-    struct options *options = target;
-
     (void)x;
-    if (options->wanted.count == SOURCE_PATTERNS_MAX)
-        return arguments_wrong(a, "too many --array at %s", text);
-    options->wanted.patterns[options->wanted.count++].pattern = text;
-    return true;
+    return add_pattern(a, text, &((struct options *)target)->wanted, false);
+}
+
+bool option_parse_exclude(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target)
+{
+    (void)x;
+    return add_pattern(a, text, &((struct options *)target)->wanted, true);
 }
 
 const char *option_nan_word(size_t i)

@@ -44,6 +44,8 @@ bool option_parse_endian(const struct arguments *a, const struct argument *x, co
                          void *target);
 bool option_parse_array(const struct arguments *a, const struct argument *x, const char *text,
                         void *target);
+bool option_parse_exclude(const struct arguments *a, const struct argument *x, const char *text,
+                          void *target);
 bool option_parse_device(const struct arguments *a, const struct argument *x, const char *text,
                          void *target);
 bool option_parse_json(const struct arguments *a, const struct argument *x, const char *text,

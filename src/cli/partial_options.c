@@ -155,7 +155,9 @@ static bool merge_goes_with(const struct arguments *a, const struct options *opt
                         : input->format != SOURCE_AUTO    ? "--format"
                         : input->skip > 0                 ? "--skip"
                         : input->length != SOURCE_UNKNOWN ? "--length"
-                        : options->wanted.count > 0       ? "--array"
+                        : options->wanted.included > 0    ? "--array"
+                        : options->wanted.count > 0       ? "--exclude"
+                        : input->skip_unsupported         ? "--skip-unsupported"
                         : options->list                   ? "--list"
                         : options->shard.of > 0           ? "--shard"
                                                           : NULL;

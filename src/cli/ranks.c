@@ -12,25 +12,24 @@
 #include "run/arrays.h"
 #include "sys/message.h"
 
-/* Sets why an input, or an array, has no result, where that is so; all but NaNs is printed. */
+/* Sets why an input, or an array, has no result, where that is so. Of arrays, arrays_finish prints
+   it, and looks for NaNs. */
 static void check(const struct options *options, const char *path, struct reduction *reduction)
 {
     char name[SOURCE_NAME_MAX];
 
-    if (reduction->partial.count != reduction->of) {
+    if (reduction->error[0])
+        return;
+    if (reduction->partial.count != reduction->of)
         snprintf(reduction->error, sizeof reduction->error,
                  "%" PRIu64 " of %" PRIu64
                  " elements were counted: the ranks did not see the same file",
                  reduction->partial.count, reduction->of);
-        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), reduction->error);
-    } else if (options->session.nan == NAN_ERROR && reduction->partial.nan > 0) {
+    else if (options->session.nan == NAN_ERROR && reduction->partial.nan > 0 && !reduction->array)
         snprintf(reduction->error, sizeof reduction->error, "element %" PRIu64 " is a NaN",
                  reduction->partial.first_nan);
-        if (!reduction->array) /* of arrays, arrays_finish prints it */
-            message_error(EXIT_FAILED, "%s: %s", source_name(name, path), reduction->error);
-        else
-            reduction->error[0] = '\0';
-    }
+    if (reduction->error[0] && !reduction->array)
+        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), reduction->error);
 }
 
 /* The arrays of a container, as a source would know them. */
@@ -65,6 +64,8 @@ static bool know(struct known *known, const char *path, const struct ranks_input
         const struct rank_piece *p = &input->pieces[k];
 
         known->arrays[k] = (struct container_array){.name = p->array,
+                                                    .unreadable = p->unreadable ? p->error : NULL,
+                                                    .typed = true,
                                                     .type = p->type,
                                                     .big_endian = p->big_endian,
                                                     .elements = p->of,
@@ -75,6 +76,7 @@ static bool know(struct known *known, const char *path, const struct ranks_input
                                                     .dimensions = p->shape.dimensions,
                                                     .sizes = p->shape.sizes,
                                                     .fortran_order = p->shape.fortran_order};
+        memcpy(known->arrays[k].type_name, p->type_name, sizeof p->type_name);
         known->picks[k] = (struct source_pick){
             .array = &known->arrays[k], .elements = p->of, .of = p->of, .number = k};
     }
@@ -94,7 +96,7 @@ static void report_container(const struct options *options, const char *path,
     for (size_t k = 0; k < input->count && arrays; k++) {
         rank_piece_finish(&input->pieces[k], &options->session, &one);
         check(options, path, &one);
-        arrays_put(arrays, k, &one);
+        arrays_put(arrays, k, &one, input->pieces[k].said);
         reduction.elements += one.elements;
         reduction.bytes += one.bytes;
         reduction.input_bytes += one.input_bytes;
@@ -102,7 +104,7 @@ static void report_container(const struct options *options, const char *path,
             reduction.seconds = one.seconds;
     }
     if (arrays) {
-        (void)arrays_finish(arrays);
+        (void)arrays_finish(arrays, NULL);
         reduction.arrays = arrays;
         reduction.format = known.info.format;
         report(options, path, &reduction);

@@ -66,7 +66,12 @@ void report_end(const struct options *options)
     /* A shard need not have seen all files. */
     for (unsigned i = 0; i < wanted->count && !options->parts; i++)
         if (!wanted->patterns[i].matched)
-            message_error(EXIT_FAILED, "--array=%s matches no array",
+            message_error(EXIT_FAILED, "--%s=%s matches no array",
+                          wanted->patterns[i].exclude ? "exclude" : "array",
+                          message_quote(quoted, wanted->patterns[i].pattern));
+        else if (!wanted->patterns[i].useful && !wanted->patterns[i].exclude &&
+                 !options->session.input.skip_unsupported)
+            message_error(EXIT_FAILED, "--array=%s matches no array that holds numbers",
                           message_quote(quoted, wanted->patterns[i].pattern));
 }
 
@@ -316,5 +321,7 @@ void report_total(const struct options *options, const struct total *total)
     if (wants_stats(options, &total->reduction))
         report_stats(options, NULL, &total->reduction);
     if (total->reduction.error[0])
-        message_error(EXIT_FAILED, "no total: %s", total->reduction.error);
+        message_error(
+            EXIT_FAILED, "no total: %s%s", total->reduction.error,
+            total->unreadable ? "; --skip-unsupported leaves out arrays that cannot be read" : "");
 }

@@ -249,7 +249,7 @@ static void show_field(char text[FIELD_MAX], const struct options *options,
 /* Whether there is a row for an item. */
 static bool is_shown(const struct diff_item *item)
 {
-    return item->kind != DIFF_SAME && item->kind != DIFF_FAILED;
+    return item->kind != DIFF_SAME && (item->kind != DIFF_FAILED || item->name);
 }
 
 /* Two arrays that are files: a line for each field. */
@@ -494,9 +494,9 @@ void report_diff(const struct options *options, const struct diff *diff)
     case OUTPUT_TEXT:
         if (single && is_shown(diff_get(diff, 0)))
             print_lines(options, diff_get(diff, 0));
-        else if (!single && s.differs && isatty(STDOUT_FILENO))
+        else if (!single && (s.differs || s.failed) && isatty(STDOUT_FILENO))
             print_table(options, diff);
-        else if (!single && s.differs)
+        else if (!single && (s.differs || s.failed))
             print_tsv(options, diff);
         break;
     case OUTPUT_TSV:

@@ -52,15 +52,25 @@ static void print(const struct options *options, const char *path,
    first part does. */
 static bool has_part(const struct reduction *reduction)
 {
-    return reduction->elements > 0 || (reduction->of == 0 && !reduction->behind);
+    return reduction->error[0] || reduction->elements > 0 ||
+           (reduction->of == 0 && !reduction->behind);
 }
 
 void report_partial(const struct options *options, const char *path,
                     const struct reduction *reduction)
 {
-    if (options->total || reduction->error[0] || !has_part(reduction))
+    struct reduction none;
+
+    if (options->total || !has_part(reduction))
         return;
-    print(options, path, reduction, reduction->of);
+    if (!reduction->error[0]) {
+        print(options, path, reduction, reduction->of);
+    } else if (reduction->array) { /* --merge is to find that it is missing */
+        none = *reduction;
+        none.first = none.elements = 0;
+        partial_clear(&none.partial);
+        print(options, path, &none, none.of > 0 ? none.of : 1);
+    }
 }
 
 void report_partial_total(const struct options *options, const struct total *total)

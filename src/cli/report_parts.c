@@ -44,6 +44,13 @@ enum element_type report_type(const struct operation *op, const struct reduction
     return element_size(reduction->type) == 1 ? ELEMENT_F32 : reduction->type;
 }
 
+const char *report_type_name(const struct reduction *reduction)
+{
+    if (!reduction->type_name)
+        return element_name(reduction->type);
+    return reduction->type_name[0] ? reduction->type_name : REPORT_MISSING;
+}
+
 bool report_left_out(const struct operation *op, const struct reduction *reduction)
 {
     return operation_quantile(op) & ~reduction->quantiles;

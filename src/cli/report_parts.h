@@ -115,6 +115,9 @@ bool report_repeated(const struct options *options, size_t i);
 double report_limit(const struct options *options, const struct reduction *reduction,
                     const struct bottleneck *bottleneck);
 
+/* The name of a reduction's type: as the container spells it where it cannot be read. */
+const char *report_type_name(const struct reduction *reduction);
+
 /* Room for a shape as text; longer ones are cut. */
 #define REPORT_SHAPE_MAX 256
 

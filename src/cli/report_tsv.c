@@ -33,7 +33,7 @@ static void array_columns(FILE *out, const struct options *options, const char *
     putc('\t', out);
     report_tsv_field_to(out, path && reduction->array ? reduction->array : "");
     putc('\t', out);
-    fputs(path && known ? element_name(reduction->type) : "", out);
+    fputs(path && known ? report_type_name(reduction) : "", out);
     putc('\t', out);
     fputs(shape, out);
 }

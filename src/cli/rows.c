@@ -147,7 +147,7 @@ struct row row_of(const char *path, const struct reduction *reduction)
 
     return (struct row){.path = path,
                         .name = reduction->array,
-                        .dtype = known ? element_name(reduction->type) : NULL,
+                        .dtype = known ? report_type_name(reduction) : NULL,
                         .elements = reduction->elements,
                         .bytes = reduction->bytes,
                         .reduction = reduction};

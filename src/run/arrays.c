@@ -24,9 +24,10 @@ struct found {
     const char
         *line;     /* NULL where it has none. It is among a worker's, and does not end with a 0 */
     size_t length; /* bytes of it */
-    char *error;   /* why there is no result; NULL where there is one. See keep_error */
+    char *error;   /* why there is no result, on the heap; NULL where there is one. See fail */
     uint32_t quantiles; /* as in struct reduction, as is the next */
     unsigned readings;
+    bool said; /* the error has been printed */
     bool done;
 };
 
@@ -82,10 +83,15 @@ MUTEX_ROLE_OF(arrays, struct arrays, mutex);
 /* The error of an array when there is no memory for the text of one. */
 static char no_memory[] = "out of memory";
 
-/* Has an array end with this error: text of malloc, or NULL where memory for it was short. */
-static void keep_error(struct found *found, char *error)
+/* Has an array end with this error. */
+static void fail(struct arrays *a, size_t k, const char *error)
 {
-    found->error = error ? error : no_memory;
+    char *text = strdup(error);
+
+    if (a->found[k].error != no_memory)
+        free(a->found[k].error);
+    a->found[k].error = text ? text : no_memory;
+    a->found[k].done = true;
 }
 
 /* Rounds the result of an array. */
@@ -112,6 +118,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     const struct container_array *array = pick->array;
 
     one->array = array->name;
+    one->type_name = array->unreadable ? array->type_name : NULL;
     one->error[0] = '\0';
     if (a->found[k].error)
         snprintf(one->error, sizeof one->error, "%s", a->found[k].error);
@@ -130,7 +137,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->elements = pick->elements;
     one->first = pick->first;
     one->behind = false; /* an array without elements is picked in one part */
-    one->of = pick->of;
+    one->of = array->unreadable ? array->elements : pick->of;
     one->number = pick->number;
     one->bytes = pick->elements * element_size(array->type);
     one->input_bytes = array->deflated || array->tiles ? array->packed : one->bytes;
@@ -310,7 +317,11 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     }
     partial_clear(&none);
     for (size_t k = 0; k < info->pick_count; k++) {
-        if (info->picks[k].elements == 0) {
+        char why[CONTAINER_WHY_MAX];
+
+        if (info->picks[k].array->unreadable) {
+            fail(a, k, container_why(why, info->picks[k].array));
+        } else if (info->picks[k].elements == 0) {
             keep_partial(a, k, &none);
             round_result(a, k, &none, &a->results[k]);
         }
@@ -386,15 +397,16 @@ void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct parti
     conclude(a, worker, k, partial);
 }
 
-void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction)
+void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction, bool said)
 {
     struct found *found = &a->found[k];
 
-    found->done = true;
+    found->said = said;
     if (reduction->error[0]) {
-        keep_error(found, strdup(reduction->error));
+        fail(a, k, reduction->error);
         return;
     }
+    found->done = true;
     a->results[k] = reduction->result;
     found->quantiles = reduction->quantiles;
     found->readings = reduction->readings;
@@ -435,28 +447,76 @@ const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct containe
 /* Sees whether --nan=error makes an error of an array. */
 static void check_nan(struct arrays *a, size_t k)
 {
-    const struct container_array *array = a->info->picks[k].array;
     const struct result *result = &a->results[k];
-    struct found *found = &a->found[k];
-    char shown[CONTAINER_NAME_SHOWN], place[ARRAYS_PLACE_MAX], *error;
+    char place[ARRAYS_PLACE_MAX], text[ARRAYS_PLACE_MAX + 32];
 
-    if (a->options->nan != NAN_ERROR || found->error || result->nan == 0)
+    if (a->options->nan != NAN_ERROR || a->found[k].error || result->nan == 0)
         return;
-    (void)arrays_show_place(place, array, result->first_nan);
-    if (asprintf(&error, "element %s is a NaN", place) < 0)
-        error = NULL;
-    keep_error(found, error);
-    message_error(EXIT_FAILED, "%s: array %s: element %s is a NaN", a->info->name,
-                  container_show_name(shown, array->name), place);
+    snprintf(text, sizeof text, "element %s is a NaN",
+             arrays_show_place(place, a->info->picks[k].array, result->first_nan));
+    fail(a, k, text);
 }
 
-bool arrays_finish(struct arrays *a)
+/* Errors that are printed of one input; the rest share one. */
+#define ERRORS_MAX 8
+
+/* How many arrays from number k on have the error that this one has. Notes that it is printed. */
+static size_t count_error(struct arrays *a, size_t k)
+{
+    const char *error = a->found[k].error;
+    size_t count = 0;
+
+    for (; k < a->info->pick_count; k++) {
+        struct found *found = &a->found[k];
+
+        if (!found->error || found->said || strcmp(found->error, error) != 0)
+            continue;
+        found->said = true;
+        count++;
+    }
+    return count;
+}
+
+/* Prints the errors that have not been: one of many arrays once. */
+static void say_errors(struct arrays *a)
+{
+    char shown[CONTAINER_NAME_SHOWN], more[48];
+    size_t said = 0, others = 0;
+
+    for (size_t k = 0; k < a->info->pick_count; k++) {
+        size_t count;
+
+        if (!a->found[k].error || a->found[k].said)
+            continue;
+        if (said++ >= ERRORS_MAX) {
+            others++;
+            continue;
+        }
+        count = count_error(a, k);
+        more[0] = '\0';
+        if (count > 1)
+            snprintf(more, sizeof more, " and %zu more", count - 1);
+        message_error(EXIT_FAILED, "%s: array %s%s: %s", a->info->name,
+                      container_show_name(shown, a->info->picks[k].array->name), more,
+                      a->found[k].error);
+    }
+    if (others > 0)
+        message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons", a->info->name,
+                      others, others == 1 ? "" : "s");
+}
+
+bool arrays_finish(struct arrays *a, const struct source *source)
 {
     for (size_t k = 0; k < a->info->pick_count; k++) {
+        const char *damage = a->found[k].done || !source ? NULL : source_damage(source, k);
+
+        if (damage)
+            fail(a, k, damage);
         if (!a->found[k].done)
             return false;
         check_nan(a, k);
     }
+    say_errors(a);
     return true;
 }
 
@@ -468,5 +528,7 @@ void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
     if (a->kept) {
         partial_clear(&one->partial);
         memcpy(&one->partial, a->kept + k * a->kept_size, a->kept_size);
+        if (one->partial.count == 0) /* nothing has been kept, or nothing is all */
+            partial_clear(&one->partial);
     }
 }

@@ -55,12 +55,14 @@ const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct containe
    the beginning. */
 void arrays_put_empty(struct arrays *a, size_t k);
 
-/* Hands in what a run of its own has found of array number k: a result, or an error. */
-void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction);
+/* Hands in what a run of its own has found of array number k: a result, or an error, which that run
+   may have printed. */
+void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction, bool said);
 
-/* After the run: whether all arrays are finished. Prints an error for each that is none by --nan.
+/* After the run: whether all arrays are finished. Prints errors: of arrays that cannot be read,
+   that the source (NULL for none) found to be damaged, or that have a NaN where --nan makes it one.
  */
-bool arrays_finish(struct arrays *a);
+bool arrays_finish(struct arrays *a, const struct source *source);
 
 /* The lines, after the run, of array number *k and of those behind it whose lines follow in memory;
  *k becomes the number of the first that has none there. *length: bytes, which may be 0. NULL, with

@@ -308,6 +308,10 @@ UNCHECKED static void finish_pair(struct diff *d, struct diff_pair *p)
     struct difference none;
     const struct difference *found = p->difference;
 
+    if (atomic_load(&p->failed)) {
+        item->kind = DIFF_FAILED;
+        return;
+    }
     for (int side = 0; p->order && side < DIFF_SIDES; side++)
         if (!p->sides[side].at_hand)
             item->sides[side].elements = p->order->got[side];
@@ -338,8 +342,9 @@ static bool finish_sources(struct diff *d)
             good = source_finish(d->files[side][i].source) == SOURCE_COMPLETE && good;
     for (size_t i = 0; i < d->ordered; i++)
         for (int side = 0; side < DIFF_SIDES; side++)
-            if (d->pairs[i].sides[side].own)
-                good = source_finish(d->pairs[i].sides[side].own) == SOURCE_COMPLETE && good;
+            if (d->pairs[i].sides[side].own &&
+                source_finish(d->pairs[i].sides[side].own) != SOURCE_COMPLETE)
+                atomic_store(&d->pairs[i].failed, true);
     return good;
 }
 
@@ -382,6 +387,34 @@ static bool compare_pairs(struct diff *d)
     return !atomic_load(&d->failed) && (d->request->verdict_only || finish_sources(d));
 }
 
+/* Warns of arrays that cannot be read, and do not differ. */
+static void warn_unread(const struct diff *d)
+{
+    const struct diff_item *same = NULL, *skipped = NULL;
+    size_t same_count = 0, skipped_count = 0;
+    char why[CONTAINER_WHY_MAX];
+
+    for (size_t i = 0; i < d->item_count; i++) {
+        const struct diff_item *item = &d->items[i];
+
+        if (item->kind != DIFF_SAME || !diff_is_bytes(item, DIFF_A))
+            continue;
+        if (!item->compared) {
+            skipped = skipped ? skipped : item;
+            skipped_count++;
+        } else if (!item->sides[DIFF_A].array->not_numeric) {
+            same = same ? same : item;
+            same_count++;
+        }
+    }
+    if (same)
+        diff_item_warning(d, same, same_count, "both hold the same bytes, but they cannot be read",
+                          container_why(why, same->sides[DIFF_A].array));
+    if (skipped)
+        diff_item_warning(d, skipped, skipped_count, "not compared",
+                          container_why(why, skipped->sides[DIFF_A].array));
+}
+
 bool diff_run(struct diff *d)
 {
     bool good = true;
@@ -417,6 +450,8 @@ bool diff_run(struct diff *d)
     free(d->workers);
     for (size_t i = 0; good && i < d->pair_count; i++)
         finish_pair(d, &d->pairs[i]);
+    if (!d->request->verdict_only)
+        warn_unread(d);
     d->ended_at = clock_now();
     return good;
 }

@@ -7,6 +7,9 @@
 
 #include "sys/message.h"
 
+/* Room for what name_item writes. */
+#define DIFF_ITEM_NAME_MAX (2 * SOURCE_NAME_MAX + CONTAINER_NAME_SHOWN + 64)
+
 static bool no_memory(void)
 {
     message_error(EXIT_FAILED, "out of memory");
@@ -115,6 +118,7 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
     const uint64_t a_elements = item->sides[DIFF_A].elements;
     const uint64_t b_elements = item->sides[DIFF_B].elements;
     struct source_shape a, b;
+    char why[CONTAINER_WHY_MAX];
 
     item->kind = DIFF_SAME;
     if (strcmp(diff_type(item, DIFF_A), diff_type(item, DIFF_B)) != 0 ||
@@ -124,7 +128,8 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
     }
     if (diff_is_bytes(item, DIFF_A) &&
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
-        diff_item_error(d, item, "it is not known how many bytes elements of its type have");
+        if (!item->sides[DIFF_A].array->not_numeric)
+            diff_item_error(d, item, container_why(why, item->sides[DIFF_A].array));
         return false;
     }
     diff_shape(item, DIFF_A, &a);
@@ -263,16 +268,36 @@ bool diff_match(struct diff *d)
     return good;
 }
 
-void diff_item_error(const struct diff *d, struct diff_item *item, const char *text)
+/* Writes which item it is, and how many more, for messages. */
+static void name_item(char name[DIFF_ITEM_NAME_MAX], const struct diff *d,
+                      const struct diff_item *item, size_t more)
 {
     char a[SOURCE_NAME_MAX], b[SOURCE_NAME_MAX], shown[CONTAINER_NAME_SHOWN];
+    int used;
 
-    item->kind = DIFF_FAILED;
     (void)source_name(a, d->request->sides[DIFF_A].name);
     (void)source_name(b, d->request->sides[DIFF_B].name);
+    used = sprintf(name, "%s and %s", a, b);
     if (item->name)
-        message_error(EXIT_FAILED, "%s and %s: array %s: %s", a, b,
-                      container_show_name(shown, item->name), text);
-    else
-        message_error(EXIT_FAILED, "%s and %s: %s", a, b, text);
+        used += sprintf(name + used, ": array %s", container_show_name(shown, item->name));
+    if (more > 0)
+        sprintf(name + used, " and %zu more", more);
+}
+
+void diff_item_error(const struct diff *d, struct diff_item *item, const char *text)
+{
+    char name[DIFF_ITEM_NAME_MAX];
+
+    item->kind = DIFF_FAILED;
+    name_item(name, d, item, 0);
+    message_error(EXIT_FAILED, "%s: %s", name, text);
+}
+
+void diff_item_warning(const struct diff *d, const struct diff_item *item, size_t count,
+                       const char *text, const char *why)
+{
+    char name[DIFF_ITEM_NAME_MAX];
+
+    name_item(name, d, item, count - 1);
+    message_warning("%s: %s: %s", name, text, why);
 }

@@ -13,4 +13,8 @@ bool diff_match(struct diff *d);
 /* Prints why it cannot be told how an item compares, which makes it DIFF_FAILED. */
 void diff_item_error(const struct diff *d, struct diff_item *item, const char *text);
 
+/* Prints a warning about `count` items, of which this is the first. */
+void diff_item_warning(const struct diff *d, const struct diff_item *item, size_t count,
+                       const char *text, const char *why);
+
 #endif

@@ -42,6 +42,7 @@ struct diff_pair {
     struct diff_order *order; /* NULL where both sides are at hand */
 
     _Atomic bool differs;          /* bytes do: from now on sums are taken */
+    _Atomic bool failed;           /* one of its arrays could not be read, as has been printed */
     struct difference *difference; /* what has been found; NULL for nothing. Under diff_role */
 };
 

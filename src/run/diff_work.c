@@ -343,7 +343,7 @@ static bool claim(struct diff *d, struct diff_range *range)
  */
 
 /* Reads what comes next of a side into the worker's buffer, `most` elements at most. Returns how
-   many, 0 at the end; with give_up on failure. */
+   many, 0 at the end; and on failure: then the pair has failed, or give_up has been called. */
 static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
 {
     struct source_request request = request_of(w, side);
@@ -363,7 +363,10 @@ static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, si
     case SOURCE_FAILED:
         break;
     }
-    (void)give_up(w->diff);
+    if (p->sides[side].own) /* other pairs go on, and this one to the end: both may be damaged */
+        atomic_store(&p->failed, true);
+    else
+        (void)give_up(w->diff);
     return 0;
 }
 

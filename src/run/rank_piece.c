@@ -23,6 +23,10 @@ bool rank_piece_set(struct rank_piece *p, const struct reduction *reduction)
     p->known = true;
     p->big_endian = reduction->big_endian;
     p->compressed = reduction->compressed;
+    p->unreadable = reduction->type_name;
+    if (p->unreadable)
+        memcpy(p->type_name, reduction->type_name, strlen(reduction->type_name) + 1);
+    snprintf(p->error, sizeof p->error, "%.*s", (int)sizeof p->error - 1, reduction->error);
     p->type = reduction->type;
     memcpy(p->array, array, strlen(array) + 1);
     snprintf(p->format, sizeof p->format, "%s", reduction->format);
@@ -45,6 +49,10 @@ void rank_piece_merge(struct rank_piece *p, const struct rank_piece *other)
         *p = *other;
         return;
     }
+    if (!p->error[0] && other->error[0]) {
+        memcpy(p->error, other->error, sizeof p->error);
+        p->said = other->said;
+    }
     p->elements += other->elements;
     p->bytes += other->bytes;
     p->input_bytes += other->input_bytes;
@@ -61,6 +69,8 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
 
     memset(reduction, 0, sizeof *reduction);
     reduction->array = p->array[0] ? p->array : NULL;
+    reduction->type_name = p->unreadable ? p->type_name : NULL;
+    memcpy(reduction->error, p->error, sizeof p->error);
     reduction->partial = p->partial;
     reduction->type = p->type;
     reduction->big_endian = p->big_endian;

@@ -15,9 +15,14 @@
 /* Room for the name of an array. */
 #define RANK_PIECE_NAME_MAX 512
 
+/* Room for an error; a longer one is cut. */
+#define RANK_PIECE_ERROR_MAX 256
+
 struct rank_piece {
     bool known; /* there is a part of it; otherwise nothing else means anything */
     bool big_endian, compressed;
+    bool unreadable, said; /* as reduction->type_name; and the error has been printed */
+    char error[RANK_PIECE_ERROR_MAX], type_name[CONTAINER_TYPE_MAX]; /* as in struct reduction */
     enum element_type type;
     char array[RANK_PIECE_NAME_MAX]; /* empty for an input that is no container */
     char format[16];

@@ -31,7 +31,8 @@ struct reduction_share {
 
 struct reduction {
     char error[MESSAGE_ERROR_MAX]; /* why there is no result, without the input's name: then nothing
-                                      below is set. Empty where there is one. */
+                                      below is set, but, of an array of a container, what describes
+                                      it. Empty where there is one. */
     const struct arrays *arrays; /* of a container: what each of its arrays came to (arrays.h), the
                                     session's until its next input. `result`, `partial`, `type` and
                                     `shape` are not set then. NULL where there is one array */
@@ -39,6 +40,8 @@ struct reduction {
                                     reduced of the whole input */
     const char *array;           /* the name of the array that this is of; NULL where the input is
                                     not a container */
+    const char *type_name; /* of an array that cannot be read: its type as the container spells
+                              it, empty for none; NULL of others. Then `type` means nothing */
     struct result result;
     struct partial partial; /* what the result was rounded from; indices are those of elements */
     enum element_type type;

@@ -396,7 +396,7 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
         return SOURCE_COMPLETE;
     run->arrays = session->arrays;
     verdict = run_workers(run, &none);
-    if (verdict == SOURCE_COMPLETE && !arrays_finish(run->arrays)) {
+    if (verdict == SOURCE_COMPLETE && !arrays_finish(run->arrays, run->source)) {
         source_error(run->source, "internal error: an array is not complete");
         verdict = SOURCE_BROKEN;
     }
@@ -486,13 +486,10 @@ static void note_error(const char *path, const struct container_array *array,
                        struct reduction *reduction)
 {
     char error[MESSAGE_ERROR_MAX], name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
-    const char *text = message_first_error(error);
-    size_t length;
+    const char *text;
 
     source_name_array(name, path, array);
-    length = strlen(name);
-    if (strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
-        text += length + 2;
+    text = message_first_error_of(error, name);
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
@@ -564,6 +561,8 @@ static bool reduce_one_by_one(struct session *session, const char *path,
         return false;
     }
     for (size_t k = 0; k < info->pick_count; k++) {
+        if (info->picks[k].array->unreadable) /* its error is known */
+            continue;
         if (info->picks[k].elements == 0 && info->pick_count > 1) {
             arrays_put_empty(session->arrays, k);
             continue;
@@ -571,13 +570,14 @@ static bool reduce_one_by_one(struct session *session, const char *path,
         session->inputs += k + 1 < info->pick_count; /* threads are kept */
         (void)reduce_input(session, path, info->picks[k].array, &one);
         session->inputs -= k + 1 < info->pick_count;
-        arrays_put(session->arrays, k, &one);
+        arrays_put(session->arrays, k, &one, true);
         reduction->elements += one.elements;
         reduction->bytes += one.bytes;
         reduction->input_bytes += one.input_bytes;
         reduction->seconds += one.seconds;
         reduction->histogram = one.histogram;
     }
+    (void)arrays_finish(session->arrays, NULL);
     reduction->arrays = session->arrays;
     reduction->format = info->format;
     return true;

@@ -83,6 +83,7 @@ static void add_one(struct total *t, const struct reduction *reduction)
     t->inputs++;
     if (reduction->error[0]) {
         t->failed++;
+        t->unreadable = t->unreadable || reduction->type_name;
         return;
     }
     if (t->inputs - t->failed == 1) { /* the first */

@@ -12,8 +12,8 @@
 #include "source/reader.h"
 #include "sys/message.h"
 
-/* Types that cannot be reduced and have a warning of their own; the rest share one. */
-#define WARNINGS_MAX 8
+/* Reasons for which arrays are skipped that have a warning of their own; the rest share one. */
+#define REASONS_MAX 8
 
 const struct container_format *arrays_asked(const struct source_options *options)
 {
@@ -52,18 +52,23 @@ static bool read_input(struct container_input *in, void *buffer, size_t size, ui
     return source_pread_all(s, buffer, size, s->start + offset);
 }
 
-/* Whether the array is wanted. Notes which patterns it matches. */
-static bool is_wanted(struct source_wanted *wanted, const char *name)
+/* Whether the array is wanted. Notes which patterns it matches; and where it can be reduced, or
+   should be, that they are of use. */
+static bool is_wanted(struct source_wanted *wanted, const char *name, bool useful)
 {
-    bool matches = false;
+    bool included = !wanted || wanted->included == 0, excluded = false;
 
-    if (!wanted || wanted->count == 0)
-        return true;
-    for (unsigned i = 0; i < wanted->count; i++) {
-        if (fnmatch(wanted->patterns[i].pattern, name, 0) == 0)
-            matches = wanted->patterns[i].matched = true;
+    for (unsigned i = 0; wanted && i < wanted->count; i++) {
+        struct source_pattern *p = &wanted->patterns[i];
+
+        if (fnmatch(p->pattern, name, 0) != 0)
+            continue;
+        p->matched = true;
+        p->useful = p->useful || useful;
+        included = included || !p->exclude;
+        excluded = excluded || p->exclude;
     }
-    return matches;
+    return included && !excluded;
 }
 
 /* A container's wants. */
@@ -71,49 +76,52 @@ static bool wants(struct container_input *in, const char *name)
 {
     const struct source *s = in->context;
 
-    return is_wanted(s->wanted, name);
+    return is_wanted(s->wanted, name, false);
 }
 
-/* Arrays of one type that are left out. */
-struct left_out {
+/* Arrays that are skipped for one reason. */
+struct skipped {
     const struct container_array *first;
     size_t count;
 };
 
-static void note_left_out(struct left_out list[WARNINGS_MAX], const struct container_array *a)
+/* Such reasons; the last one stands for all others. */
+struct skipped_list {
+    struct skipped reasons[REASONS_MAX + 1];
+};
+
+static void note_skipped(struct skipped_list *list, const struct container_array *a)
 {
+    struct skipped *r = list->reasons;
     size_t i = 0;
 
-    while (i < WARNINGS_MAX - 1 && list[i].first &&
-           (strcmp(list[i].first->type_name, a->type_name) != 0 ||
-            strcmp(list[i].first->unreadable, a->unreadable) != 0))
+    while (i < REASONS_MAX && r[i].first &&
+           (strcmp(r[i].first->type_name, a->type_name) != 0 ||
+            strcmp(r[i].first->unreadable, a->unreadable) != 0))
         i++;
-    if (!list[i].first)
-        list[i].first = a;
-    list[i].count++;
+    if (!r[i].first)
+        r[i].first = a;
+    r[i].count++;
 }
 
-static void warn_left_out(const struct source *s, const struct left_out list[WARNINGS_MAX])
+static void warn_skipped(const struct source *s, const struct skipped_list *list)
 {
-    char shown[CONTAINER_NAME_SHOWN], others[60];
+    const size_t others = list->reasons[REASONS_MAX].count;
+    char shown[CONTAINER_NAME_SHOWN], why[CONTAINER_WHY_MAX], more[48];
 
-    for (size_t i = 0; i < WARNINGS_MAX && list[i].first; i++) {
-        const struct container_array *a = list[i].first;
+    for (size_t i = 0; i < REASONS_MAX && list->reasons[i].first; i++) {
+        const struct skipped *r = &list->reasons[i];
 
-        snprintf(others, sizeof others, " and %zu more like it are", list[i].count - 1);
-        if (list[i].count == 1)
-            snprintf(others, sizeof others, " is");
-        if (a->typed)
-            message_warning("%s: array %s%s left out: it is %s", s->name,
-                            container_show_name(shown, a->name), others, a->unreadable);
-        else if (a->type_name[0])
-            message_warning("%s: array %s%s left out: its type %s is not reduced: it is %s",
-                            s->name, container_show_name(shown, a->name), others, a->type_name,
-                            a->unreadable);
-        else
-            message_warning("%s: %s%s left out: it is %s", s->name,
-                            container_show_name(shown, a->name), others, a->unreadable);
+        more[0] = '\0';
+        if (r->count > 1)
+            snprintf(more, sizeof more, " and %zu more", r->count - 1);
+        message_warning("%s: skipped array %s%s: %s", s->name,
+                        container_show_name(shown, r->first->name), more,
+                        container_why(why, r->first));
     }
+    if (others > 0)
+        message_warning("%s: skipped %zu more array%s for other reasons", s->name, others,
+                        others == 1 ? "" : "s");
 }
 
 /* What of an array there is to reduce. False where it has nothing in the part that is asked for. */
@@ -121,12 +129,14 @@ static bool find_part(const struct container_array *a, const struct source_optio
                       struct source_pick *pick)
 {
     const struct source_part *part = &options->part;
-    const uint64_t of = options->length < a->elements ? options->length : a->elements;
+    uint64_t of = options->length < a->elements ? options->length : a->elements;
     const bool begins = a->offset >= part->begin && a->offset < part->end;
     uint64_t end;
 
+    if (a->unreadable && !options->headers_only)
+        of = 0; /* its type means nothing */
     *pick = (struct source_pick){.array = a, .elements = of, .of = of};
-    if (part->end == 0 || container_array_whole(a))
+    if (part->end == 0 || container_array_whole(a) || a->unreadable)
         return part->end == 0 || begins;
     pick->first = source_elements_before(part->begin, a->offset, element_size(a->type), of);
     end = source_elements_before(part->end, a->offset, element_size(a->type), of);
@@ -134,7 +144,7 @@ static bool find_part(const struct container_array *a, const struct source_optio
     return begins || pick->elements > 0;
 }
 
-/* Adds an array to those that are picked. Of a type that cannot be reduced, it is for a list. */
+/* Adds an array to those that are picked. */
 static void add_pick(struct source *s, const struct source_pick *pick)
 {
     const struct container_array *a = pick->array;
@@ -147,25 +157,35 @@ static void add_pick(struct source *s, const struct source_pick *pick)
         s->info.elements += pick->elements * element_size(a->type);
 }
 
-/* Makes an array whose type is not read one of bytes: what follows its header, if that is known. */
+/* Makes an array that cannot be read one of the bytes that are stored of it, if it is known which.
+ */
 static uint64_t make_bytes(struct container_array *a)
 {
     uint64_t shape = 0;
 
     a->type = ELEMENT_U8;
     a->big_endian = false;
-    if (!a->type_name[0] || (a->length == 0 && container_product(a, &shape) && shape > 0))
+    if (a->offset == 0 || (a->length == 0 && container_product(a, &shape) && shape > 0))
         return SOURCE_UNKNOWN;
     a->elements = a->length;
     return a->elements;
 }
 
-/* Picks the arrays. False without memory, or where there would be something to reduce but for its
-   type. */
+/* Whether an array that is wanted is picked. */
+static bool is_picked(const struct container_array *a, const struct source_options *options)
+{
+    if (!a->unreadable || options->headers_only)
+        return true;
+    if (a->not_numeric)
+        return options->as_bytes && a->type_name[0];
+    return !options->skip_unsupported;
+}
+
+/* Picks the arrays. False without memory. */
 static bool pick(struct source *s, const struct source_options *options)
 {
     struct container *c = s->container;
-    struct left_out left_out[WARNINGS_MAX] = {{NULL, 0}};
+    struct skipped_list skipped = {{{NULL, 0}}};
 
     s->picks = malloc((c->count + 1) * sizeof *s->picks);
     if (!s->picks) {
@@ -175,31 +195,26 @@ static bool pick(struct source *s, const struct source_options *options)
     s->info.pick_count = 0;
     for (size_t i = 0; i < c->count; i++) {
         struct container_array *a = &c->arrays[i];
+        const bool picked = is_picked(a, options);
         struct source_pick part;
 
-        if (!is_wanted(options->wanted, a->name))
+        if (!is_wanted(options->wanted, a->name, picked))
             continue;
+        if (!picked) {
+            note_skipped(&skipped, a);
+            continue;
+        }
         if (a->unreadable && options->as_bytes) {
             const uint64_t bytes = make_bytes(a);
 
             add_pick(s, &(struct source_pick){.array = a, .elements = bytes, .of = bytes});
-            s->info.pick_total++;
-            continue;
-        }
-        if (a->unreadable && !options->headers_only) {
-            note_left_out(left_out, a);
-            continue;
-        }
-        if (find_part(a, options, &part))
+        } else if (find_part(a, options, &part)) {
             add_pick(s, &part);
+        }
         s->info.pick_total++;
     }
     if (options->part.begin == 0) /* of all who read parts, one warns */
-        warn_left_out(s, left_out);
-    if (s->info.pick_total == 0 && left_out[0].first) {
-        source_error(s, "none of these arrays can be reduced");
-        return false;
-    }
+        warn_skipped(s, &skipped);
     return true;
 }
 
@@ -241,6 +256,10 @@ static bool lay_out(struct source *s, const struct container_format *format,
     s->info.format = s->info.compressed ? format->inside : format->name;
     if (!pick(s, options))
         return false;
+    if (!source_open_damages(s)) {
+        source_error(s, "out of memory");
+        return false;
+    }
     warn_overridden(s, options);
     s->info.container = s->container;
     s->info.picks = s->picks;
@@ -347,7 +366,7 @@ static bool wants_kept(struct container_input *in, const char *name)
 {
     const struct kept_reader *k = in->context;
 
-    return is_wanted(k->source->wanted, name);
+    return is_wanted(k->source->wanted, name, false);
 }
 
 static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)

@@ -161,7 +161,7 @@ static bool unpack(struct source *s, struct band_worker *w, uint64_t from, uint6
     for (uint64_t i = from * d->tiles; i < to * d->tiles; i++) {
         if (tiles_elements(a, i, limit) == 0)
             continue;
-        if (!tile_begin(&w->tile, s, a, i, 0))
+        if (!tile_begin(&w->tile, s, 0, a, i, 0))
             return false;
         tile_put(w->tile, w->bytes, w->index);
     }

@@ -98,6 +98,116 @@ void source_print_error(struct source *s)
         fail(s, s->errors->text);
 }
 
+/* A damaged array of a container. */
+struct damage {
+    size_t array;
+    uint64_t place;
+    char text[SOURCE_ERROR_MAX];
+};
+
+struct source_damages {
+    struct mutex mutex;
+    struct damage *list;
+    size_t room;
+    _Atomic size_t count;
+};
+
+bool source_open_damages(struct source *s)
+{
+    s->damages = calloc(1, sizeof *s->damages);
+    if (!s->damages)
+        return false;
+    mutex_init(&s->damages->mutex);
+    atomic_init(&s->damages->count, 0);
+    return true;
+}
+
+static void close_damages(struct source_damages *d)
+{
+    if (!d)
+        return;
+    mutex_destroy(&d->mutex);
+    free(d->list);
+    free(d);
+}
+
+/* What has been noted of an array, under the mutex; NULL for nothing. */
+static struct damage *find_damage(const struct source_damages *d, size_t array)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (d->list[i].array == array)
+            return &d->list[i];
+    return NULL;
+}
+
+/* What has been noted of an array, or what is added for it; NULL without memory. */
+static struct damage *add_damage(struct source_damages *d, size_t array)
+{
+    struct damage *found = find_damage(d, array);
+
+    if (!found && d->count == d->room) {
+        const size_t room = 2 * d->room + 4;
+        struct damage *list = realloc(d->list, room * sizeof *list);
+
+        if (!list)
+            return NULL;
+        d->list = list;
+        d->room = room;
+    }
+    if (!found) {
+        found = &d->list[d->count];
+        *found = (struct damage){.array = array, .place = UINT64_MAX};
+        atomic_fetch_add(&d->count, 1);
+    }
+    return found;
+}
+
+UNCHECKED void source_note_damage(struct source *s, size_t array, uint64_t place,
+                                  const char *format, ...)
+{
+    struct damage *damage;
+    char text[SOURCE_ERROR_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (!s->damages) {
+        fail(s, text);
+        return;
+    }
+    mutex_lock(&s->damages->mutex);
+    damage = add_damage(s->damages, array);
+    if (damage && place < damage->place) {
+        damage->place = place;
+        memcpy(damage->text, text, sizeof text);
+    }
+    mutex_unlock(&s->damages->mutex);
+    if (!damage)
+        fail(s, "out of memory");
+}
+
+UNCHECKED bool source_is_damaged(const struct source *s, size_t array, uint64_t place)
+{
+    const struct damage *damage;
+    bool before;
+
+    if (!s->damages || atomic_load_explicit(&s->damages->count, memory_order_relaxed) == 0)
+        return false;
+    mutex_lock(&s->damages->mutex);
+    damage = find_damage(s->damages, array);
+    before = damage && damage->place < place;
+    mutex_unlock(&s->damages->mutex);
+    return before;
+}
+
+const char *source_damage(const struct source *s, size_t array)
+{
+    const struct damage *damage = s->damages ? find_damage(s->damages, array) : NULL;
+
+    return damage ? damage->text : NULL;
+}
+
 void source_became_shorter(struct source *s, uint64_t missing)
 {
     struct stat status;
@@ -382,6 +492,7 @@ void source_close(struct source *s)
     if (s->errors)
         mutex_destroy(&s->errors->mutex);
     free(s->errors);
+    close_damages(s->damages);
     container_close(s->container);
     free(s->picks);
     free(s->head);

@@ -390,50 +390,67 @@ static void file_leave(struct source *s, unsigned worker)
     mapping_pieces_release(&claim->kept);
 }
 
+/* Claims more for a worker that has nothing left. False when there is none. */
+static bool claim_more(struct source *s, struct claim *claim, const struct source_request *request)
+{
+    const struct file_state *f = s->state;
+    const bool in_place = request->in_place && f->map;
+    const size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
+    const size_t bytes = in_place ? most : request->size;
+
+    while (claim->count == 0) {
+        if (!file_claim_goes_on(s, claim)) {
+            count_lent(s, claim);
+            forget_bytes(claim);
+            if (request->drain || !(f->arrays.begins ? file_claim_of_many(s, claim, bytes)
+                                                     : file_claim(s, claim, bytes)))
+                return false;
+        }
+        claim->uncached = is_uncached(s, claim);
+    }
+    return true;
+}
+
+/* Hands out the next elements of what the worker has claimed, which are decoded. False on failure.
+ */
+static bool hand_out_decoded(struct source *s, struct claim *claim,
+                             const struct source_request *request, struct chunk *chunk)
+{
+    if (claim->packed) {
+        if (!file_unpack(s, claim, request, chunk))
+            return false;
+    } else {
+        if (source_is_damaged(s, claim->array, claim->number) ||
+            (claim->index == 0 &&
+             !tile_begin(&claim->tile, s, claim->array, claim->tiled, claim->number, claim->count)))
+            return false;
+        tile_take(claim->tile, request, chunk);
+    }
+    claim->index += chunk->count;
+    claim->count -= chunk->count;
+    return true;
+}
+
 static enum source_status file_next(struct source *s, const struct source_request *request,
                                     struct chunk *chunk)
 {
     struct file_state *f = s->state;
     struct claim *claim = &f->claims[request->worker];
-    bool in_place = request->in_place && f->map;
-    size_t most = request->in_place < IN_PLACE_MAX ? request->in_place : IN_PLACE_MAX;
 
     note_cost(claim);
-    while (claim->count == 0) {
-        size_t bytes = in_place ? most : request->size;
-
-        if (file_claim_goes_on(s, claim)) {
-            claim->uncached = is_uncached(s, claim);
-            continue;
-        }
-        count_lent(s, claim);
-        forget_bytes(claim);
-        if (request->drain || !(f->arrays.begins ? file_claim_of_many(s, claim, bytes)
-                                                 : file_claim(s, claim, bytes))) {
-            file_leave(s, request->worker);
-            return SOURCE_END;
-        }
-        claim->uncached = is_uncached(s, claim);
-    }
-    chunk->array = claim->array;
-    chunk->index = claim->index;
-    if (claim->tiled) {
-        if (claim->index == 0 &&
-            !tile_begin(&claim->tile, s, claim->tiled, claim->number, claim->count))
+    while (claim_more(s, claim, request)) {
+        chunk->array = claim->array;
+        chunk->index = claim->index;
+        if (!claim->tiled && !claim->packed)
+            return hand_out(s, claim, request, chunk) ? SOURCE_CHUNK : SOURCE_FAILED;
+        if (hand_out_decoded(s, claim, request, chunk))
+            return SOURCE_CHUNK;
+        if (source_failed(s))
             return SOURCE_FAILED;
-        tile_take(claim->tile, request, chunk);
-        claim->index += chunk->count;
-        claim->count -= chunk->count;
-        return SOURCE_CHUNK;
+        claim->count = 0; /* the array is damaged: the others go on */
     }
-    if (claim->packed) {
-        if (!file_unpack(s, claim, request, chunk))
-            return SOURCE_FAILED;
-        claim->index += chunk->count;
-        claim->count -= chunk->count;
-        return SOURCE_CHUNK;
-    }
-    return hand_out(s, claim, request, chunk) ? SOURCE_CHUNK : SOURCE_FAILED;
+    file_leave(s, request->worker);
+    return SOURCE_END;
 }
 
 /* What the caller chooses is claimed for this call. */

@@ -16,17 +16,11 @@ static bool read_packed(void *context, void *buffer, size_t size, uint64_t offse
     return source_pread_all(context, buffer, size, offset);
 }
 
-/* Prints what is wrong with compressed data. Returns false. */
+/* Notes what is wrong with compressed data. Returns false. */
 static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
                          const char *what)
 {
-    char shown[CONTAINER_NAME_SHOWN];
-    const char *name = container_show_name(shown, claim->packed->name);
-
-    if (s->array) /* it is part of the source's name */
-        source_error(s, "byte %" PRIu64 ": %s", offset, what);
-    else
-        source_error(s, "byte %" PRIu64 ": array %s: %s", offset, name, what);
+    source_note_damage(s, claim->array, 0, "byte %" PRIu64 ": %s", offset, what);
     return false;
 }
 

@@ -93,7 +93,8 @@ bool file_claim_of_many(struct source *s, struct claim *claim, size_t bytes);
 bool file_claim_goes_on(struct source *s, struct claim *claim);
 
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
-   request's buffer. False on failure, whose reason has been printed. */
+   request's buffer. False on failure; if only the array is damaged, that is noted, and the source
+   goes on. */
 bool file_unpack(struct source *s, struct claim *claim, const struct source_request *request,
                  struct chunk *chunk);
 

@@ -13,7 +13,8 @@
  * thread that owns the source. A function that fails has printed why, once, with the file's name
  * and the byte offset; from then on every source_next returns SOURCE_FAILED. Damage in zstd that
  * several workers decode is different: source_next goes on with what lies in front, and then says
- * SOURCE_END; source_finish prints the first of it.
+ * SOURCE_END; source_finish prints the first of it. Nor does a damaged array of a container make
+ * the source fail: the others are handed out, and source_damage says what is wrong with that one.
  */
 #ifndef GPUREDUCE_SOURCE_H
 #define GPUREDUCE_SOURCE_H
@@ -50,14 +51,19 @@ enum source_format {
     SOURCE_HDF5
 };
 
-/* Which arrays of containers are wanted: those whose names match one of the patterns, as a shell
-   matches files, but that * and ? also stand for slashes and leading dots. */
+/* Which arrays of containers are wanted: those whose names match one of the patterns, or all where
+   there is none but patterns that exclude arrays; of these, those that no such pattern matches.
+   Patterns are matched as a shell matches files, but that * and ? also stand for slashes and
+   leading dots. */
 #define SOURCE_PATTERNS_MAX 256
 struct source_wanted {
-    unsigned count; /* 0: all are wanted */
-    struct {
+    unsigned count;    /* of patterns */
+    unsigned included; /* of those that do not exclude; 0: all arrays are wanted */
+    struct source_pattern {
         const char *pattern;
+        bool exclude;
         bool matched; /* an array has been found that it matches */
+        bool useful;  /* and one of those can be reduced, or should be */
     } patterns[SOURCE_PATTERNS_MAX];
 };
 
@@ -93,18 +99,20 @@ struct source_options {
     bool no_check;                /* do not verify the checksums of zstd frames */
     bool packed;                  /* hand zstd out as it is; see packed.h */
     struct source_wanted *wanted; /* of containers; NULL: all arrays */
+    bool skip_unsupported;        /* warn of arrays of numbers that cannot be read, and skip them */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
     unsigned consecutive; /* with `array`: if it is stored in tiles, hand out consecutive elements
                              all the same. So many inputs are read so at a time: memory has to
                              suffice. 0: in the order of tiles, by places (chunk.h) */
     bool headers_only;    /* only to tell what there is: chunks are not asked for, and arrays that
-                             cannot be reduced are picked, too */
+                             hold no numbers are picked, too */
     bool arrays_in_order; /* take containers that can only be read in order, too */
     bool in_order;        /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
-    bool as_bytes; /* pick arrays that cannot be reduced, too: as bytes, of u8; their number is
-                      SOURCE_UNKNOWN where it is not known how many these are */
+    bool
+        as_bytes; /* pick arrays that cannot be reduced as bytes, of u8, and those without numbers,
+                     too; their number is SOURCE_UNKNOWN where it is not known how many these are */
 
     /* What the file was when it was opened before: another one now, or a shorter one, is an error,
        and what it has more is not read. NULL: it was not. */
@@ -120,7 +128,8 @@ struct source_shape {
     uint64_t sizes[SOURCE_DIMENSIONS_MAX];
 };
 
-/* An array of a container that is to be reduced. */
+/* An array of a container that is to be reduced. One that cannot be read (array->unreadable) has no
+   elements here: it is an error. */
 struct source_pick {
     const struct container_array *array;
     uint64_t elements;  /* as many as --length leaves, and lie in the part that is asked for */
@@ -292,8 +301,13 @@ bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count
    taken: all lent, or all read. */
 void source_took(struct source *s, unsigned worker, uint64_t count, bool lent);
 
-/* After all workers saw the end: whether that was the whole input. */
+/* After all workers saw the end: whether that was the whole input. Arrays of a container that
+   turned out to be damaged do not change that. */
 enum source_verdict source_finish(struct source *s);
+
+/* Why the elements of array number `array` of a container could not be read, once all workers saw
+   the end: it was damaged, and part of it was not handed out. NULL where they could. */
+const char *source_damage(const struct source *s, size_t array);
 
 /* The true index of the element that a chunk's numbering calls `position`. They differ only for
    zstd frames that do not say how long they are. Valid after source_finish. */

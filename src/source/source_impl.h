@@ -79,7 +79,8 @@ struct source {
                          ends, whatever elements are wanted; otherwise 0 */
 
     bool muted; /* source_error does nothing: what it would say is found again, and better told */
-    struct source_errors *errors; /* NULL: source_error_at prints at once */
+    struct source_errors *errors;   /* NULL: source_error_at prints at once */
+    struct source_damages *damages; /* of a container's arrays; NULL where there are none */
 
     /* Changed by any worker. */
     _Atomic uint64_t limit; /* elements from this index on are no longer wanted */
@@ -119,6 +120,19 @@ bool source_note_errors(struct source *s);
    what is noted only the first in the input is kept; the source does not fail yet. */
 void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Has a container's damaged arrays noted. False without memory. */
+bool source_open_damages(struct source *s);
+
+/* Notes that an array of a container is damaged: `place` says where in it, in any measure that
+   rises in the order in which it is claimed, and what is noted is the first of it. Where the source
+   is one array, that makes it fail. Any worker may call it. */
+void source_note_damage(struct source *s, size_t array, uint64_t place, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Whether an array has been noted as damaged at a place before this one: then nobody needs to read
+   it there. */
+bool source_is_damaged(const struct source *s, size_t array, uint64_t place);
 
 /* The offset of the first error that was noted, SOURCE_UNKNOWN while there is none. What lies
    behind it is not needed. */

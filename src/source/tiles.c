@@ -24,6 +24,8 @@ struct space {
 
 struct tile {
     const struct container_array *array;
+    size_t of;                                /* its place among the source's arrays */
+    uint64_t number;                          /* of the tile among the array's */
     uint64_t begin[CONTAINER_DIMENSIONS_MAX]; /* of the tile in the array */
     uint64_t sizes[CONTAINER_DIMENSIONS_MAX]; /* of what lies in the array */
     uint64_t count, taken;                    /* elements */
@@ -116,17 +118,11 @@ uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64
     return low;
 }
 
-/* Prints what is wrong with a tile. Returns false. */
+/* Notes what is wrong with a tile. Returns false. */
 static bool wrong(struct source *s, const struct tile *t, const struct container_tile *tile,
                   const char *what)
 {
-    char shown[CONTAINER_NAME_SHOWN];
-
-    if (s->array) /* it is part of the source's name */
-        source_error(s, "byte %" PRIu64 ": %s", tile->offset, what);
-    else
-        source_error(s, "byte %" PRIu64 ": array %s: %s", tile->offset,
-                     container_show_name(shown, t->array->name), what);
+    source_note_damage(s, t->of, t->number, "byte %" PRIu64 ": %s", tile->offset, what);
     return false;
 }
 
@@ -340,7 +336,7 @@ static bool make_fill(struct tile *t)
     return true;
 }
 
-bool tile_begin(struct tile **tile, struct source *s, const struct container_array *a,
+bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
                 uint64_t number, uint64_t count)
 {
     const struct container_tiles *tiles = a->tiles;
@@ -356,6 +352,8 @@ bool tile_begin(struct tile **tile, struct source *s, const struct container_arr
         return false;
     }
     t->array = a;
+    t->of = of;
+    t->number = number;
     t->count = count;
     t->taken = 0;
     (void)locate(a, number, t->begin, t->sizes);

@@ -27,9 +27,10 @@ uint64_t tiles_bytes(const struct container_array *a);
 /* How many elements of a tile are among the first `limit` of the array. */
 uint64_t tiles_elements(const struct container_array *a, uint64_t number, uint64_t limit);
 
-/* Begins with a tile, of whose elements the first `count` are wanted. *tile: what the worker had
-   before. False on failure. */
-bool tile_begin(struct tile **tile, struct source *s, const struct container_array *a,
+/* Begins with a tile of an array, which has this place among the source's (struct chunk), and of
+   whose elements the first `count` are wanted. *tile: what the worker had before. False on failure;
+   if only the array is damaged, that is noted, and the source goes on. */
+bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct container_array *a,
                 uint64_t number, uint64_t count);
 
 /* Hands out the next elements of the tile, of which there are some. */

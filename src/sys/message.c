@@ -199,6 +199,16 @@ const char *message_first_error(char text[MESSAGE_ERROR_MAX])
     return text;
 }
 
+const char *message_first_error_of(char text[MESSAGE_ERROR_MAX], const char *name)
+{
+    const char *error = message_first_error(text);
+    const size_t length = strlen(name);
+
+    return strncmp(error, name, length) == 0 && strncmp(error + length, ": ", 2) == 0
+               ? error + length + 2
+               : error;
+}
+
 void message_warning(const char *format, ...)
 {
     va_list arguments;

@@ -44,6 +44,9 @@ void message_forget_error(void);
    `text`. */
 const char *message_first_error(char text[MESSAGE_ERROR_MAX]);
 
+/* The same without "NAME: " in front, where that stands there. */
+const char *message_first_error_of(char text[MESSAGE_ERROR_MAX], const char *name);
+
 /* From now on an error whose text ends with "out of memory" is printed once, and then latches the
    status only; or, without `once`, is printed as others are. Of many parts of one input, most of
    which may lack memory, one says so. */

@@ -181,12 +181,71 @@ is 'the type that the header says' 0 3
 
 safetensors other.safetensors a:F32:3:three.f32 z:C64:1:nan.f32 y:F4:6:bytes x:C64:1:nan.f32
 run -q -o sum other.safetensors
-is 'types that are left out' 0 '6' \
-    'gpureduce: warning: other.safetensors: array z and 1 more like it are left out: its type C64 is not reduced: it is a complex number
-gpureduce: warning: other.safetensors: array y is left out: its type F4 is not reduced: it is a float of 4 bits'
-run -q -o sum --array '[x-z]' other.safetensors
-is 'nothing but those' 1 '' '*'
-ok 'and that is said' grep -q 'none of these arrays can be reduced' err
+is 'types that are not supported' 1 '6
+error
+error
+error' \
+    'gpureduce: other.safetensors: array z and 1 more: type C64 is not supported: a complex number
+gpureduce: other.safetensors: array y: type F4 is not supported: a float of 4 bits'
+run --tsv -o sum other.safetensors
+is 'a row each, in TSV' 1 "$(printf 'file\tarray\tdtype\tshape\tsum\nother.safetensors\ta\tf32\t[3]\t6\n%s\n%s\n%s' \
+    "other.safetensors${tab}z${tab}C64${tab}[1]${tab}NA" "other.safetensors${tab}y${tab}F4${tab}[6]${tab}NA" \
+    "other.safetensors${tab}x${tab}C64${tab}[1]${tab}NA")" '*'
+run -o sum other.safetensors
+is 'and as text' 1 "$(run --tsv -o sum other.safetensors && cat out)" '*'
+run --json -o sum other.safetensors
+ok 'and in JSON' grep -qx \
+    '{"file": "other.safetensors", "array": "y", "error": "type F4 is not supported: a float of 4 bits"}' out
+run --json --total -o sum other.safetensors
+ok 'there is no total' test "$status" -eq 1 -a "$(grep -c '"total": true.*"sum"' out)" -eq 0
+run -q -o sum --total other.safetensors
+is 'and that is said' 1 '6
+error
+error
+error
+error' '*'
+ok 'with what to do about it' grep -qx 'gpureduce: no total: 3 of 4 files and arrays failed; --skip-unsupported leaves out arrays that cannot be read' err
+run -q -o sum --total --skip-unsupported other.safetensors
+is 'they are skipped' 0 '6
+6' 'gpureduce: warning: other.safetensors: skipped array z and 1 more: type C64 is not supported: a complex number
+gpureduce: warning: other.safetensors: skipped array y: type F4 is not supported: a float of 4 bits'
+run -q -o sum --total --exclude='[xz]' --exclude=y other.safetensors
+is 'or excluded' 0 '6
+6'
+run -q -o sum --total --array='[ay]' --exclude=y other.safetensors
+is 'of those that are wanted' 0 '6
+6'
+run -q -o sum --exclude=nosuch --array=a other.safetensors
+is 'a pattern that excludes nothing' 1 6 'gpureduce: --exclude=nosuch matches no array'
+run -q -o sum,std --array '[x-z]' other.safetensors
+is 'nothing but those' 1 'error
+error
+error
+error
+error
+error' '*'
+run --op=summary --tsv --array=y other.safetensors
+ok 'a summary of one' test "$status:$(sed 1d out | cut -f 5- | tr -d '\t\n' | sed 's/NA//g')" = 1:
+shell 'cat other.safetensors | gpureduce -q -o sum'
+is 'in a pipe' 1 '6
+error
+error
+error' 'gpureduce: standard input: array z and 1 more: type C64 is not supported: a complex number
+gpureduce: standard input: array y: type F4 is not supported: a float of 4 bits'
+run -q --axis=0 --tsv -o sum other.safetensors
+is 'along an axis' 1 "$(printf 'other.safetensors\t%s\t\t%s\n' a 6 z error y error x error)" '*'
+run -q --axis=0 --json -o sum --array=y other.safetensors
+is 'along an axis, in JSON' 1 \
+    '{"file": "other.safetensors", "array": "y", "error": "type F4 is not supported: a float of 4 bits"}' '*'
+for shard in 1 2 3; do
+    run --shard=$shard/3 --partial -o sum other.safetensors
+    cat out
+done >shards
+run --merge -q -o sum shards
+is 'partial results tell --merge that they are missing' 1 '' \
+    'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are missing (--allow-gaps does without)
+gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are missing (--allow-gaps does without)
+gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are missing (--allow-gaps does without)'
 run --list -q other.safetensors
 ok 'they are listed' test "$(cut -f 3 out | tr '\n' ' ')" = 'f32 C64 F4 C64 '
 
@@ -465,14 +524,14 @@ head -c 40 three.npy >cut.npy
 npz misnamed.npz three.npy:three.npy bad.npy:hello notes.txt:hello
 run -q -o sum misnamed.npz
 is 'members that are no .npy' 0 6 \
-    'gpureduce: warning: misnamed.npz: array bad is left out: it is no .npy file, though its name ends in .npy
-gpureduce: warning: misnamed.npz: notes.txt is left out: it is no .npy file'
+    'gpureduce: warning: misnamed.npz: skipped array bad: no .npy file, though its name ends in .npy
+gpureduce: warning: misnamed.npz: skipped array notes.txt: no .npy file'
 run -q -o sum --array=three misnamed.npz
 is 'which nobody has asked for' 0 6
 run -q -o sum --array=bad misnamed.npz
 is 'and which alone were asked for' 1 '' \
-    'gpureduce: warning: misnamed.npz: array bad is left out: it is no .npy file, though its name ends in .npy
-gpureduce: misnamed.npz: none of these arrays can be reduced'
+    'gpureduce: warning: misnamed.npz: skipped array bad: no .npy file, though its name ends in .npy
+gpureduce: --array=bad matches no array that holds numbers'
 npz short.npz three.npy:three.npy a/b.npy:cut.npy
 run -q -o sum short.npz
 fails 'a member whose header is cut off' "short.npz: a .npz file: byte $(($(size three.npy) + 39 + 37)): array a/b: the .npy header is cut off"
@@ -486,16 +545,18 @@ offset=$(($(size three.npy) + $(size complex.npy) + 2 * 35 - 24))
 run --list -q complex.npz
 ok 'where an array lies that cannot be reduced' test "$(tail -n 1 out)" = "complex.npz${tab}c${tab}<c8${tab}[3]${tab}3${tab}24${tab}$offset"
 run --list --json --array=c complex.npz
-ok 'and so in JSON' grep -q "\"skip\": $offset, \"elements\": 3, \"bytes\": 24}" out
+ok 'and so in JSON' grep -q "\"skip\": $offset, \"elements\": 3, \"bytes\": 24, \"error\": \"type <c8 is not supported: " out
 run -q -o sum --format=raw --skip="$offset" --length=6 complex.npz
 is 'it lies there' 0 12
 run --diff -q complex.npz complex-2.npz
 is 'its header is not compared' 0 ''
+run --diff complex.npz complex-2.npz
+ok 'but its bytes are, and that is said' test "$status:$(grep -c '^gpureduce: warning: complex.npz and complex-2.npz: array c: both hold the same bytes, but they cannot be read: type <c8 is not supported: pairs of f32' err)" = 0:1
 { npy 1 "$(npy_header '<U1' '(3,)')" && three; } >text.npy
 npz text.npz r.npy:three.npy s.npy:text.npy
 run -q -o sum text.npz
 is 'what to do about a type stands behind what it is' 0 6 \
-    "gpureduce: warning: text.npz: array s is left out: its type <U1 is not reduced: it is text; convert it first, with numpy's x.astype('f8')"
+    "gpureduce: warning: text.npz: skipped array s: type <U1 is not supported: text; convert it first, with numpy's x.astype('f8')"
 
 #
 # .npz, packed by Python's own library. Its members are the samples, whose results are known.
@@ -568,7 +629,7 @@ END
         'gpureduce: warning: void.npz: the npz header overrides --endian, --skip'
     run -q -o count bzip2.npz
     is 'another compression' 1 '' '*'
-    ok 'and that is said' grep -q 'is left out: it is compressed otherwise than by deflate$' err
+    ok 'and that is said' grep -q 'array .*: compressed otherwise than by deflate$' err
     shell 'cat mixed.npz | gpureduce'
     ok 'a pipe is refused' grep -q 'standard input: a .npz archive' err
     run -q -o count mixed.npz
@@ -592,15 +653,28 @@ END
         first=$(head -n 1 names)
         first=${first##*/} first=${first%.npy}
         run -q -o sum --array "$first" sum.npz
-        fails_like 'a wrong checksum' "sum.npz: byte [0-9]*: array $first: the checksum of this member is wrong"
+        is 'a wrong checksum' 1 error '*'
+        ok 'which is said' grep -qx "gpureduce: sum.npz: array $first: byte [0-9]*: the checksum of this member is wrong" err
         run -q -o median --array "$first" sum.npz
         is 'for quantiles, too' 1 error "gpureduce: sum.npz: array $first: $(sed 's/.*: \(byte [0-9]*: the .*\)/\1/' err)"
-        run -q -o sum short.npz
-        ok 'compressed data that are cut off' test "$status:$(grep -c '^gpureduce: short.npz: .*byte [0-9]*: ' err)" = 1:1
-        run -q -o sum damaged.npz
-        ok 'damage' test "$status:$(grep -c '^gpureduce: damaged.npz: .*byte [0-9]*: ' err)" = 1:1
-        run -q -o sum --array '[!'"$(echo "$first" | cut -c 1)"']*' damaged.npz
-        ok 'which other arrays do not mind' test "$status" -le 1
+        run -q -o sum,std deflated.npz
+        { printf 'error\nerror\n' && sed 1,2d out; } >expected
+        for file in sum.npz short.npz damaged.npz; do
+            for options in '' '-j 1' '-j 3 --chunk-size=64'; do
+                # shellcheck disable=SC2086 # none, or several words
+                run -q -o sum,std $options $file
+                ok "$file: one error, and all other results${options:+, $options}" test \
+                    "$status:$(grep -c "^gpureduce: $file: array $first: byte [0-9]*: " err):$(cmp expected out)" = 1:1:
+            done
+            run -q -o median,sum --total $file
+            ok "$file: one by one, and no total" test "$status:$(grep -c error out):$(grep -c "$first: byte" err)" = 1:4:1
+            run --diff -q --skip-unsupported deflated.npz $file
+            is "$file: compared" 2 '' '*'
+            run --diff deflated.npz $file
+            ok "$file: one row of an error" test "$status:$(grep -c . out):$(grep -c "^$first${tab}error" out)" = 2:2:1
+            run -q --axis=0 -o sum --json --array="$first" $file
+            ok "$file: along an axis" test "$status:$(grep -c '"error": "byte ' out)" = 1:1
+        done
     fi
 else
     skip '.npz' 'there is no python3 with zlib'
@@ -620,21 +694,21 @@ if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy, 
     [ "$failures" -eq 0 ] || diff made/all.tsv found | head -n 5 | sed 's/^/# /'
     if [ -f made/gguf.tsv ]; then
         run -o sum,min,max,nan made/all.gguf
-        cut -f 2- out >found
+        cut -f 2- out | grep -v "${tab}Q" >found
         ok 'what gguf writes' cmp made/gguf.tsv found
-        ok 'quantised tensors are left out' test "$(grep -c 'left out: its type Q[48]_0 is not reduced: it is quantised' err)" -eq 2
+        ok 'quantised tensors are errors' test "$status:$(grep -c 'type Q[48]_0 is not supported: quantised' err)" = 1:2
     else
         skip 'what gguf writes' 'gguf is missing'
     fi
     for file in stored.npz deflated.npz; do
-        run -o sum,min,max,nan made/$file
+        run -o sum,min,max,nan --skip-unsupported made/$file
         if grep -q 'lacks zlib' err; then
             skip "what NumPy writes, $file" 'built without zlib'
             continue
         fi
         cut -f 2- out >found
         ok "what NumPy writes, $file" cmp made/npz.tsv found
-        ok 'and what is left out of it' test "$(grep -c 'is left out: its type' err)" -eq 3
+        ok 'and what is left out of it' test "$(grep -c 'skipped array' err)" -eq 3
     done
     # shellcheck disable=SC2046 # the names are words
     run --list --json --format=safetensors $(sed 's|^\([^ ]*\) .*|made/\1|' made/headers)

@@ -67,6 +67,7 @@ cat >options <<'END'
 --diff
 --dtype
 --endian
+--exclude
 --fail-on
 --format
 --help
@@ -90,6 +91,7 @@ cat >options <<'END'
 --shape
 --shard
 --skip
+--skip-unsupported
 --sort
 --threads
 --tolerance
@@ -507,7 +509,7 @@ done <<'END'
 -Q -q (--quiet)
 -T -t (--dtype)
 -J -j (--threads)
--s --skip, --shape, --sort or --shard
+-s --skip, --skip-unsupported, --shape, --sort or --shard
 END
 for bad in --bogus --bogus=1 --=1; do
     run "$bad" three.f32

@@ -182,7 +182,8 @@ set_of nan2.safetensors "{$(entry x F32 2,3 0 24),$(entry y F32 3 24 36)}" six.f
 run --diff --tsv --nan=error nan.safetensors nan2.safetensors
 ok 'which array, and which element' grep -q \
     '^gpureduce: nan.safetensors and nan2.safetensors: array x: element 3 \[1, 0\] is a NaN' err
-ok 'the others are compared' test "$status:$(sed -n '2,$p' out | cut -f 1)" = 2:y
+ok 'the others are compared' test "$status:$(sed -n '2,$p' out | cut -f 1)" = "2:x
+y"
 # 2 and 2.5, 3 and -3.
 for tolerance in ulp:2155872256 abs:6 rel:2 ulp:2097152,abs:6 abs:0.5,rel:2 \
     ulp:2155872256,ulp:1 abs:6,abs:0.5 rel:2,rel:0; do

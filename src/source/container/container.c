@@ -92,6 +92,16 @@ const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *na
     return shown;
 }
 
+const char *container_why(char text[CONTAINER_WHY_MAX], const struct container_array *a)
+{
+    if (a->typed || !a->type_name[0])
+        snprintf(text, CONTAINER_WHY_MAX, "%s", a->unreadable);
+    else
+        snprintf(text, CONTAINER_WHY_MAX, "type %s is not supported: %s", a->type_name,
+                 a->unreadable);
+    return text;
+}
+
 bool container_product(const struct container_array *a, uint64_t *product)
 {
     *product = 1;

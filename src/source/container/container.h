@@ -190,6 +190,12 @@ void container_expect(struct container *c, size_t count);
 /* Sets what the container calls the type. */
 void container_name_type(struct container_array *a, const char *name);
 
+/* Room for the text of container_why. */
+#define CONTAINER_WHY_MAX (CONTAINER_ERROR_MAX + CONTAINER_TYPE_MAX + 32)
+
+/* Writes why the elements of an array cannot be read, which is so. Returns `text`. */
+const char *container_why(char text[CONTAINER_WHY_MAX], const struct container_array *a);
+
 /* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
    and what is too long is cut. Returns `shown`. */
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
