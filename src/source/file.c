@@ -358,15 +358,12 @@ static void keep(struct claim *claim, const void *data, size_t size)
         mapping_pieces_release(&claim->kept);
     } else if (claim->kept.size >= claim->kept_most ||
                (!claim->released && claim->kept.size >= KEPT_FIRST)) {
-        const uint64_t bytes = claim->kept.size, begun = clock_now();
-        uint64_t time;
+        const uint64_t begun = clock_now();
 
         mapping_pieces_release(&claim->kept);
-        time = clock_since(begun);
-        ways_released(&claim->ways, bytes, time);
         claim->released = true;
         if (claim->handed_at > 0) /* the chunk at hand does not cost that */
-            claim->handed_at += time;
+            claim->handed_at += clock_since(begun);
     }
 }
 
@@ -488,7 +485,7 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
         if (claim->handed_at == 0)
             claim->handed_at = clock_now();
         if (claim->ways.choice == WAYS_TRIED)
-            ways_begin(&claim->ways, WAYS_TRIED_SMALL, &f->ways, worker);
+            ways_begin(&claim->ways, WAYS_TRIED_SMALL, &f->ways);
         if (ways_next(&claim->ways, most) == WAY_COPIED)
             return false;
     }
@@ -624,7 +621,7 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->map = source_map(s, &f->map_size);
     ways_shared_open(&f->ways, workers);
     for (unsigned i = 0; i < workers; i++)
-        ways_begin(&f->claims[i].ways, choice, &f->ways, i);
+        ways_begin(&f->claims[i].ways, choice, &f->ways);
     return f;
 }
 
