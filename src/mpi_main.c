@@ -328,7 +328,7 @@ static bool see_the_same(const struct ranks *r)
     MPI_Allreduce(MPI_IN_PLACE, units, (int)(2 * count), MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
     for (size_t i = 0; i < count; i++)
         if (units[2 * i] != ~units[2 * i + 1]) {
-            message_error(EXIT_FAILED, "%s: is not as long for all ranks, or not there",
+            message_error(EXIT_FAILED, "%s: its length differs between ranks, or it is missing",
                           source_name(name, r->options->files[i]));
             same = false;
         }

@@ -179,10 +179,10 @@ static void say_beyond(struct output *out, const struct axis_batch *batch, size_
         return;
     (void)put_place(place, batch->plan, batch->first + i);
     put_value(text, out->options, batch, j, i);
-    message_error(EXIT_FAILED,
-                  "%s: the %s of slice [%s] is %s, which is no 64-bit integer: leave "
-                  "--output out",
-                  out->name, batch->plan->operations[j]->name, place, text);
+    message_error(
+        EXIT_FAILED,
+        "%s: the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
+        out->name, batch->plan->operations[j]->name, place, text);
 }
 
 static bool render(void *context, const struct axis_batch *batch, struct axis_bytes *bytes)
@@ -306,8 +306,8 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
             if (axis_kind(plan->operations[j], plan->type) == AXIS_INTEGER &&
                 plan->operations[j]->kind == OPERATION_ELEMENT && plan->layout->results > 0) {
                 message_error(EXIT_FAILED,
-                              "%s: there is no %s of no elements, and no integer stands for that: "
-                              "leave --output out",
+                              "%s: the %s of an empty slice is undefined, and integers have no "
+                              "NaN; leave out --output",
                               out->name, plan->operations[j]->name);
                 return false;
             }
@@ -488,7 +488,7 @@ static void reduce_only_array(struct output *out)
             continue;
         good = count == 1 ? !only : count == 0 && options->wanted.count > 0;
         if (!good)
-            source_error(s, "--output is for one array: name it with --array");
+            source_error(s, "--output takes one array; choose it with --array");
         if (good && count == 1) {
             out->path = options->files[i];
             only = s;

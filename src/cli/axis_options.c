@@ -87,7 +87,7 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
         return arguments_wrong(a, "option %s does not go with --axis", other);
     for (size_t i = 0; i < options->operation_count; i++)
         if (operation_quantile(options->operations[i]) & options->session.survey.required)
-            return arguments_wrong(a, "there are no quantiles along an axis: leave %s out",
+            return arguments_wrong(a, "quantiles along an axis are not supported; leave out %s",
                                    options->operations[i]->name);
     if (options->axis_output && options->output != OUTPUT_TEXT)
         return arguments_wrong(a, "option %s does not go with --output",

@@ -49,8 +49,9 @@ static bool list_files(struct check *check)
         if (!line->file)
             continue;
         if (strcmp(line->file, "-") == 0 && strcmp(options->check, "-") == 0) {
-            message_error(EXIT_FAILED, "the record is standard input, and of standard input, too: "
-                                       "give it as a file");
+            message_error(
+                EXIT_FAILED,
+                "standard input is both the record and a file in it; give the record as a file");
             return false;
         }
         check->line_of[options->file_count] = i;
@@ -162,7 +163,7 @@ static void compare(struct check *check, const char *name, const struct record_l
     if (reduction->error[0])
         print_failed(name, reduction->error);
     else if (line->failed)
-        print_failed(name, "it had no result when it was recorded");
+        print_failed(name, "it has no result in the record");
     else
         good = !print_differences(name, line, reduction);
     if (good && !check->options->quiet)
@@ -209,7 +210,7 @@ void check_result(struct check *check, struct session *session, int i,
     char quoted[MESSAGE_QUOTE_MAX];
 
     if (reduction->arrays && !reduction->error[0]) { /* it was one array when it was recorded */
-        struct reduction other = {.error = "is a file of several arrays now"};
+        struct reduction other = {.error = "now holds several arrays"};
 
         message_error(EXIT_FAILED, "%s: %s", message_quote(quoted, line->file), other.error);
         compare(check, quoted, line, &other);
@@ -231,7 +232,7 @@ void check_close(struct check *check)
     char name[SOURCE_NAME_MAX];
 
     if (check->differing > 0)
-        message_error(EXIT_FAILED, "%zu of %zu results are not those in %s", check->differing,
+        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
                       check->compared, source_name(name, check->options->check));
     record_free(&check->record);
     free(check->files);

@@ -353,7 +353,8 @@ static bool check_goes_with(struct options *options, const struct operands *oper
     if (other)
         return arguments_wrong(&arguments, "option %s does not go with --check", other);
     if (operands->count > 0)
-        return arguments_wrong(&arguments, "with --check, files stand in its file: unexpected %s",
+        return arguments_wrong(&arguments,
+                               "--check takes the file names from its record; remove %s",
                                operands->words[0]);
     options->files = operands->words;
     return true;
@@ -380,10 +381,10 @@ static bool diff_goes_with(const struct options *options, const struct operands 
     if (operands->count < 2)
         return arguments_wrong(&arguments, "option %s needs two files", "--diff");
     if (operands->count > 2)
-        return arguments_wrong(&arguments, "with --diff there are two files: unexpected %s",
+        return arguments_wrong(&arguments, "--diff compares two files; remove %s",
                                operands->words[2]);
     if (strcmp(operands->words[0], "-") == 0 && strcmp(operands->words[1], "-") == 0)
-        return arguments_wrong(&arguments, "%s, standard input, can be one of the two files only",
+        return arguments_wrong(&arguments, "%s, standard input, can be only one of the two files",
                                "-");
     return true;
 }

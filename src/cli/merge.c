@@ -65,15 +65,14 @@ static bool take(struct merge *m, const struct partial_text *part, struct merger
     case MERGER_TAKEN:
         return true;
     case MERGER_TYPE:
-        message_error(EXIT_FAILED, "%s: is of type %s, and that at %s, of the same input, of %s",
+        message_error(EXIT_FAILED, "%s: has type %s, but the same input at %s has type %s",
                       show_place(m, origin, place), element_name(part->type),
                       show_place(m, merged->first, other), element_name(merged->type));
         return false;
     case MERGER_LENGTH:
         message_error(EXIT_FAILED,
-                      "%s: is of an input of %" PRIu64
-                      " elements, and that at %s, of the same name, "
-                      "of %" PRIu64,
+                      "%s: its input has %" PRIu64
+                      " elements, but that of the same name at %s has %" PRIu64,
                       show_place(m, origin, place), part->of, show_place(m, merged->first, other),
                       merged->of);
         return false;
@@ -152,7 +151,7 @@ static bool is_complete(const struct merge *m, const struct merged *a)
     struct partial_range gap;
 
     if (merged_overlap(a, &one, &two)) {
-        message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also in that at %s%s",
+        message_error(EXIT_FAILED, "%s: element %" PRIu64 " of %s is also counted at %s%s",
                       show_place(m, two->origin, place), two->range.begin, show_name(name, a),
                       show_place(m, one->origin, other),
                       names_nothing(a->input) ? " (--label tells them apart)" : "");
@@ -161,7 +160,7 @@ static bool is_complete(const struct merge *m, const struct merged *a)
     if (!m->options->allow_gaps && merged_gap(a, &gap)) {
         message_error(EXIT_FAILED,
                       "%s: elements %" PRIu64 " to %" PRIu64 " of %" PRIu64
-                      " are missing (--allow-gaps does without)",
+                      " are missing (--allow-gaps accepts that)",
                       show_name(name, a), gap.begin, gap.end - 1, a->of);
         return false;
     }
@@ -182,9 +181,7 @@ static bool is_held(const struct merge *m, const struct merged *a)
 
         if (!(op->wants & ~a->holds) || operation_quantile(op))
             continue;
-        message_error(EXIT_FAILED,
-                      "%s: does not hold what %s is computed from: --op says what --partial holds, "
-                      "and what --merge prints",
+        message_error(EXIT_FAILED, "%s: lacks the data for %s; give --partial the same --op",
                       show_place(m, a->lacks, place), op->name);
         return false;
     }
@@ -245,7 +242,7 @@ static void print_partial(const struct options *options, const struct merged *a)
     memset(&text, 0, sizeof text);
     if (!merged_text(a, &text)) {
         message_error(EXIT_FAILED,
-                      "%s: there are gaps at more than %d places, which no partial result has",
+                      "%s: has gaps at more than %d places, which a partial result cannot express",
                       show_name(name, a), PARTIAL_TEXT_RANGES_MAX - 1);
         return;
     }
@@ -288,7 +285,7 @@ static const char *append_all(const struct merger *m, struct partial_text *all)
         if (a->type != m->merged[0].type)
             return "the partial results are of several types";
         if (!merged_append(all, a))
-            return "there are gaps at too many places, or more elements than can be counted";
+            return "there are too many gaps, or more elements than can be counted";
         all->holds &= a->holds;
     }
     return NULL;

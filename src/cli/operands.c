@@ -151,7 +151,7 @@ static char *read_text(const char *path)
     if (fd < 0 || fstat(fd, &status) != 0) {
         fail(path);
     } else if ((uint64_t)status.st_size > INDEX_MAX) {
-        message_error(EXIT_FAILED, "%s: an index of more than 100 MiB is not read",
+        message_error(EXIT_FAILED, "%s: the index has more than 100 MiB, which is not supported",
                       message_quote(quoted, path));
     } else {
         text = malloc((size_t)status.st_size + 1);
@@ -202,12 +202,13 @@ static bool read_index(const char *path, struct list *names)
     }
     (void)message_quote(quoted, path);
     if (!plain)
-        message_error(EXIT_FAILED, "%s: byte %td: a file that it names is no *%s beside it", quoted,
+        message_error(EXIT_FAILED,
+                      "%s: byte %td: it names a file that is not a *%s in its directory", quoted,
                       json.at - text, data_end);
     else if (!json_read_end(&json))
         message_error(EXIT_FAILED, "%s: byte %td: the index is malformed", quoted, json.at - text);
     else if (!found)
-        message_error(EXIT_FAILED, "%s: there is no weight_map in the index", quoted);
+        message_error(EXIT_FAILED, "%s: the index has no weight_map", quoted);
     found = plain && json_read_end(&json) && found;
     free(text);
     sort(names);
@@ -240,7 +241,7 @@ static void add_directory(struct options *options, struct list *files, const cha
     if (!read_directory(path, index_end, &indices) || !read_directory(path, data_end, &names)) {
         options->left_out++;
     } else if (indices.count > 1) {
-        message_error(EXIT_FAILED, "%s: holds %zu indices of safetensors: name one of them",
+        message_error(EXIT_FAILED, "%s: holds %zu indices of safetensors; name one of them",
                       message_quote(quoted, path), indices.count);
         options->left_out++;
     } else if (indices.count == 1 && !indices.failed) {

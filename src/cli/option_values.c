@@ -26,7 +26,7 @@ const char *option_operation_word(size_t i)
 bool option_quantiles_full(const struct arguments *a, const char *list)
 {
     _Static_assert(RESULT_QUANTILES_MAX == 32, "as the message says, beside the median");
-    return arguments_wrong(a, "too many quantiles at %s: there may be 31, and the median", list);
+    return arguments_wrong(a, "too many quantiles at %s: at most 31 besides the median", list);
 }
 
 /* What others call operations. */
@@ -156,12 +156,13 @@ bool option_parse_histogram(const struct arguments *a, const struct argument *x,
     if (!number_parse_count(bins, &count))
         return arguments_wrong(a, "bad histogram %s: must be BINS, BINS,LO,HI or exponent", text);
     if (count < 1 || count > HISTOGRAM_BINS_MAX)
-        return arguments_wrong(a, "--histogram %s: there may be 1 to 65536 bins", text);
+        return arguments_wrong(a, "--histogram %s: the number of bins must be from 1 to 65536",
+                               text);
     _Static_assert(HISTOGRAM_BINS_MAX == 65536, "as the message says");
     h->bins = (uint32_t)count;
     if (text[length] && !parse_range(text + length + 1, h))
-        return arguments_wrong(
-            a, "--histogram %s: the range must be LO,HI, two numbers of which LO is less", text);
+        return arguments_wrong(a, "--histogram %s: the range must be LO,HI with LO less than HI",
+                               text);
     return true;
 }
 
@@ -471,9 +472,7 @@ bool option_parse_tolerance(const struct arguments *a, const struct argument *x,
         }
         if (!parse_tolerance(one, &options->tolerance))
             return arguments_wrong(
-                a,
-                "bad tolerance %s: must be ulp:N, abs:X or rel:X, of numbers that are not "
-                "negative",
+                a, "bad tolerance %s: must be ulp:N, abs:X or rel:X, with nonnegative numbers",
                 one);
         if (!list[length])
             return true;

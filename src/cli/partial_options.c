@@ -71,10 +71,8 @@ static bool find_shard(const struct arguments *a, struct shard *shard)
 
     *shard = (struct shard){1, 1};
     if (array && !divide_by_array(shard))
-        return arguments_wrong(a,
-                               "--shard=%s: the tasks of the Slurm array are not told by numbers "
-                               "in even steps",
-                               "auto");
+        return arguments_wrong(
+            a, "--shard=%s: the task numbers of the Slurm array are not evenly spaced", "auto");
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         if (!getenv(launchers[i][0]))
             continue;
@@ -133,13 +131,13 @@ bool partial_settle(const struct arguments *a, struct options *options)
     survey_leave_out(survey);
     survey_leave_out(&options->total_survey);
     if (options->ranks && (survey->histogram.kind != HISTOGRAM_NONE || survey->quantile_count > 0))
-        return arguments_wrong(
-            a, "quantiles and histograms are not merged among ranks: %s has them", "gpureduce");
+        return arguments_wrong(a, "ranks cannot merge quantiles and histograms; leave out %s",
+                               "gpureduce");
     if (survey->histogram.kind != HISTOGRAM_NONE)
         return arguments_wrong(a, "option %s goes with neither --partial nor --merge",
                                "--histogram");
     if (survey->quantile_count > 0)
-        return arguments_wrong(a, "partial results have no quantiles: leave them out of %s",
+        return arguments_wrong(a, "partial results cannot hold quantiles; leave them out of %s",
                                options->total_survey.quantile_count > 0 ? "--op"
                                : options->rows.sort.op                  ? "--sort and --where"
                                                                         : "--where");
@@ -185,11 +183,11 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
     if (options->shard.of > 0 && !partial)
         return arguments_wrong(a, "option %s goes with --partial only", "--shard");
     if (options->shard.of > 0 && options->total)
-        return arguments_wrong(a, "option %s is for --merge, when all shards are there", "--total");
+        return arguments_wrong(a, "option %s needs all shards; give it to --merge", "--total");
     if (partial && options->list)
         return arguments_wrong(a, "option %s does not go with --partial", "--list");
     if (options->label && !options->total && (options->merge || options->file_count > 1))
-        return arguments_wrong(a, "option %s is for one input, or goes with --total", "--label");
+        return arguments_wrong(a, "option %s needs one input, or --total", "--label");
     return true;
 }
 
@@ -199,10 +197,10 @@ static void complain(const char *path)
 {
     char name[SOURCE_NAME_MAX];
 
-    message_error(EXIT_FAILED,
-                  "%s: cannot be had: how long it is, and so which elements are of this shard, "
-                  "cannot be told",
-                  source_name(name, path));
+    message_error(
+        EXIT_FAILED,
+        "%s: size unknown: cannot tell which elements belong to this shard; save it as a file",
+        source_name(name, path));
 }
 
 bool partial_choose_shard(struct options *options)

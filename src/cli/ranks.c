@@ -22,8 +22,7 @@ static void check(const struct options *options, const char *path, struct reduct
         return;
     if (reduction->partial.count != reduction->of)
         snprintf(reduction->error, sizeof reduction->error,
-                 "%" PRIu64 " of %" PRIu64
-                 " elements were counted: the ranks did not see the same file",
+                 "%" PRIu64 " of %" PRIu64 " elements were counted: the ranks read different files",
                  reduction->partial.count, reduction->of);
     else if (options->session.nan == NAN_ERROR && reduction->partial.nan > 0 && !reduction->array)
         snprintf(reduction->error, sizeof reduction->error, "element %" PRIu64 " is a NaN",

@@ -377,7 +377,7 @@ static bool read_json(struct reading *r)
     if (!json_read_end(&json))
         return wrong(r, "byte %td: not an object as --json prints it", json.at - r->text);
     if (!r->named)
-        return wrong(r, "there is no \"file\" in it");
+        return wrong(r, "it has no \"file\"");
     if (r->nonfinite & ~r->null)
         return wrong(r, "\"nonfinite\" has a value for what is not null");
     if (r->histogram && !has_more_than_counts(line))

@@ -449,10 +449,10 @@ static bool is_whole(struct reader *r, const char *line, size_t length,
     uint64_t version;
 
     if (!next_is(r, PARTIAL_TEXT_MAGIC))
-        return refuse(error, "is no partial result");
+        return refuse(error, "is not a partial result");
     version = get_count(r);
     if (r->failed)
-        return refuse(error, "is no partial result");
+        return refuse(error, "is not a partial result");
     if (version != PARTIAL_TEXT_VERSION) {
         snprintf(error, PARTIAL_TEXT_ERROR_MAX,
                  "is a partial result of version %" PRIu64 ", and this program reads version %d",
@@ -510,11 +510,12 @@ bool partial_text_read(struct partial_text *t, const char *line, size_t length,
         get_held(&r, t);
     if (r.failed || (size_t)(r.end - r.at) != PARTIAL_TEXT_TAIL || !holds_together(t)) {
         snprintf(error, PARTIAL_TEXT_ERROR_MAX,
-                 "is no partial result as this program writes them: see byte %td", r.at - line + 1);
+                 "is not a partial result as this program writes them: see byte %td",
+                 r.at - line + 1);
         return false;
     }
     if (partial_text_write_body(again, t) != length - PARTIAL_TEXT_TAIL ||
         memcmp(again, line, length - PARTIAL_TEXT_TAIL) != 0)
-        return refuse(error, "is no partial result as this program writes them");
+        return refuse(error, "is not a partial result as this program writes them");
     return true;
 }

@@ -228,28 +228,30 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
     *shape = run->info->shape;
     if (shape->known) {
         if (request->shape.known)
-            message_warning("%s: its header states its shape: --shape is ignored", run->info->name);
+            message_warning("%s: its header states the shape; ignoring --shape", run->info->name);
         return true;
     }
     *shape = request->shape;
     if (!shape->known) {
-        source_error(run->source, "has no header that says its shape: give --shape");
+        source_error(run->source, "has no header with a shape; give --shape");
         return false;
     }
     if (elements != SOURCE_UNKNOWN && axis_settle_shape(shape, elements))
         return true;
     for (unsigned i = 0; i < shape->dimensions; i++)
         if (shape->sizes[i] == AXIS_SIZE_OPEN) {
-            source_error(run->source,
-                         elements == SOURCE_UNKNOWN
-                             ? "can only be read in order: --shape has to say all sizes"
-                             : "no size in the place of -1 gives --shape as many elements as it "
-                               "has");
+            if (elements == SOURCE_UNKNOWN)
+                source_error(run->source,
+                             "its number of elements is unknown; give all sizes in --shape");
+            else
+                source_error(run->source,
+                             "its %" PRIu64 " elements do not divide by the other sizes in --shape",
+                             elements);
             return false;
         }
     if (elements == SOURCE_UNKNOWN)
         return true;
-    source_error(run->source, "holds %" PRIu64 " elements, which is not what --shape says",
+    source_error(run->source, "holds %" PRIu64 " elements, but --shape has another number",
                  elements);
     return false;
 }
@@ -335,7 +337,7 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
         good = reduce(run, workers);
     good = good && source_finish(run->source) == SOURCE_COMPLETE;
     if (good && run->elements != layout->elements) {
-        source_error(run->source, "ends after %" PRIu64 " elements, and --shape says %" PRIu64,
+        source_error(run->source, "ends after %" PRIu64 " elements, but --shape has %" PRIu64,
                      run->elements, layout->elements);
         good = false;
     }

@@ -50,7 +50,7 @@ bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_lay
         return false;
     }
     if (axis < -dimensions || axis >= dimensions) {
-        snprintf(reason, AXIS_REASON_MAX, "has %" PRIi64 " dimension%s, and no axis %" PRIi64,
+        snprintf(reason, AXIS_REASON_MAX, "has %" PRIi64 " dimension%s, but no axis %" PRIi64,
                  dimensions, dimensions == 1 ? "" : "s", axis);
         return false;
     }

@@ -73,7 +73,8 @@ static bool open_side(struct diff *d, int side)
             return false;
         d->file_counts[side]++;
         if (count > 1 && !source_info(file->source)->container) {
-            source_error(file->source, "is no file of several arrays, as others of its set are");
+            source_error(file->source,
+                         "does not hold several arrays, but other files of its set do");
             return false;
         }
     }
@@ -296,7 +297,7 @@ static void check_nan(const struct diff *d, const struct diff_pair *p,
         shape.sizes = sizes.sizes;
         shape.fortran_order = sizes.fortran_order;
     }
-    snprintf(text, sizeof text, "element %s is a NaN, in one of them at least",
+    snprintf(text, sizeof text, "element %s is a NaN in at least one of them",
              arrays_show_place(place, &shape, found->first_nan));
     diff_item_error(d, p->item, text);
 }

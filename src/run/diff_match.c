@@ -138,8 +138,7 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
         item->kind = DIFF_SHAPE;
     } else if (a.known && b.known && a.fortran_order != b.fortran_order && has_order(&a)) {
         diff_item_error(d, item,
-                        "one is in Fortran order, and the other in C order: their elements lie in "
-                        "different orders, and are not compared");
+                        "one is in Fortran order, the other in C order; these cannot be compared");
         return false;
     }
     if (a_elements != SOURCE_UNKNOWN && b_elements != SOURCE_UNKNOWN && a_elements != b_elements) {
@@ -150,10 +149,7 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
         const struct container_array *array = item->sides[side].array;
 
         if (array && !source_fits_consecutive(array, DIFF_SIDES * d->worker_count)) {
-            diff_item_error(
-                d, item,
-                "its chunks lie so that too many of them have to be in memory at a time "
-                "to have its elements in order");
+            diff_item_error(d, item, "reading its chunks in order needs too much memory");
             return false;
         }
     }
@@ -253,11 +249,11 @@ bool diff_match(struct diff *d)
             good = false;
             if (names[set].count == 0)
                 source_error(d->files[set][0].source,
-                             "there is no array, and the other file is one");
+                             "it holds no array, but the other file is one");
             else
                 source_error(
                     d->files[set][0].source,
-                    "there are %zu arrays, and the other file is one: name it with --array",
+                    "it holds %zu arrays, but the other file is one; choose one with --array",
                     names[set].count);
         }
     } else if (good) {

@@ -207,12 +207,12 @@ static bool can_be_repeated(const struct readings *r, const struct run *run)
         return true;
     if (r->request.quantile_count > 0)
         source_error(run->source,
-                     "%s of %s take more than one reading, and this cannot be read again: "
-                     "save it as a file, and reduce that",
+                     "%s of %s need several passes, but this input can be read only once; save it "
+                     "as a file first",
                      why, element_name(run->info->type));
     else
         source_error(run->source,
-                     "%s takes a reading of its own, and this cannot be read again: name it, "
+                     "%s needs a pass of its own, but this input can be read only once; give it, "
                      "as in --histogram=100,-1,1",
                      why);
     return false;
@@ -225,7 +225,7 @@ static bool is_for_type(const struct readings *r, const struct run *run)
 
     if (!element_is_integer(type) || r->request.histogram.kind != HISTOGRAM_EXPONENTS)
         return true;
-    source_error(run->source, "%s has no exponents: give the number of bins, as in --histogram=100",
+    source_error(run->source, "%s has no exponents; give the number of bins, as in --histogram=100",
                  element_name(type));
     return false;
 }
@@ -327,8 +327,9 @@ bool readings_take(struct readings *r, const struct run *run, struct partial *pa
     case SURVEY_MEMORY:
         return out_of_memory(run);
     case SURVEY_ENDLESS:
-        source_error(run->source, "holds infinities: name the range of the histogram, as in "
-                                  "--histogram=100,-1,1");
+        source_error(
+            run->source,
+            "holds infinities; give the range of the histogram, as in --histogram=100,-1,1");
         return false;
     }
     *partial = r->first;

@@ -333,16 +333,14 @@ static void forget_to_come(struct session *session, const struct source *s, cons
 static bool engine_has_kernels(const struct run *run)
 {
     if (run->options->device == DEVICE_GPU && run->info->scattered) {
-        source_error(run->source, "it is stored in chunks, which the GPU does not take: leave "
-                                  "--device out, or give --device=cpu");
+        source_error(run->source,
+                     "it is stored in chunks, which the GPU cannot read; use --device=cpu");
         return false;
     }
     if (run->options->device != DEVICE_GPU ||
         engine_finds(engine_get(ENGINE_CUDA), run->setup.type, run->setup.wants))
         return true;
-    source_error(run->source,
-                 "the GPU has no kernels for these operations on %s: leave --device out, or give "
-                 "--device=cpu",
+    source_error(run->source, "the GPU has no kernels for these operations on %s; use --device=cpu",
                  element_name(run->setup.type));
     return false;
 }
@@ -556,7 +554,7 @@ static bool reduce_one_by_one(struct session *session, const char *path,
 
     if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1 &&
         !elsewhere) {
-        source_error(session->container, "a histogram is of one array: name it with --array");
+        source_error(session->container, "a histogram needs one array; choose it with --array");
         note_error(path, NULL, reduction);
         return false;
     }
@@ -655,12 +653,11 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 static const char *survey_refusal(const struct total *total)
 {
     if (total->arrays)
-        return "quantiles and histograms of the arrays of containers are each array's own";
+        return "quantiles and histograms cannot be computed over several arrays";
     if (total->mixed)
-        return "quantiles and histograms are of one type, and the files are of several";
+        return "quantiles and histograms need files of one type";
     if (!total->repeatable)
-        return "its quantiles and its histogram take another reading, and not all files can be "
-               "read again";
+        return "its quantiles and histogram need another pass, but not all files can be read again";
     return NULL;
 }
 

@@ -49,10 +49,10 @@ static bool find_size(const char *path, const struct source_options *options, st
     if (S_ISDIR(status.st_mode)) /* the source refuses it */
         return true;
     if (!S_ISREG(status.st_mode)) {
-        message_error(EXIT_FAILED,
-                      "%s: is no regular file: how many elements it has, and so which are of this "
-                      "shard, cannot be told beforehand",
-                      source_name(name, path));
+        message_error(
+            EXIT_FAILED,
+            "%s: not a regular file: its size is unknown, so it cannot be divided into shards",
+            source_name(name, path));
         return false;
     }
     if (standard)

@@ -253,8 +253,8 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
         const struct division d = divide(s->array);
 
         source_error(s,
-                     "its chunks lie so that %" PRIu64 " bytes have to be in memory at a time to "
-                     "have its elements in order, and %" PRIu64 " may be",
+                     "reading its chunks in order needs %" PRIu64 " bytes of memory; %" PRIu64
+                     " are allowed",
                      memory_for(s->array, &d, 1), memory_allowed() / inputs);
         return false;
     }

@@ -346,8 +346,8 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
         return false;
     }
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {
-        source_error(s, "is empty, which no file of that name is (--format=raw takes it for no "
-                        "numbers)");
+        source_error(
+            s, "is empty, but its name is that of a format (--format=raw reads it as no elements)");
         return false;
     }
     if (npy_cut_off(head, size)) {

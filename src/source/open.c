@@ -228,7 +228,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         return false;
     }
     if ((s->info.compressed || !has_size) && options->part.begin > 0 && !options->part.cut) {
-        source_error(s, "is no file whose parts can be told beforehand");
+        source_error(s, "cannot be split: its decompressed size is unknown");
         reader->close(reader);
         return false;
     }
@@ -236,7 +236,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
         !(options->arrays_in_order && arrays_asked(options)->inside &&
           (has_size || !s->info.repeatable))) {
         if (!has_size && s->info.repeatable)
-            source_error(s, "is empty, which no %s file is", arrays_asked(options)->name);
+            source_error(s, "is empty, and not a %s file", arrays_asked(options)->name);
         else
             source_error(s, "%s is read from a file that is not compressed: save it as such",
                          arrays_asked(options)->article);

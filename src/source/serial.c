@@ -135,7 +135,7 @@ static void ends_early(struct source *s)
 {
     const struct serial_state *state = s->state;
 
-    source_error(s, "ends at byte %" PRIu64 "%s, and its arrays at byte %" PRIu64, state->at,
+    source_error(s, "ends at byte %" PRIu64 "%s, but its arrays end at byte %" PRIu64, state->at,
                  s->info.compressed ? " of the decompressed data" : "", s->container->end);
 }
 
@@ -172,10 +172,9 @@ static void check_behind(struct source *s, void *buffer, size_t size)
     while ((got = reader_fill(state->reader, buffer, size)) > 0)
         behind += (uint64_t)got;
     if (got == 0 && behind > 0 && s->container->nothing_behind)
-        source_error(s,
-                     "%s: byte %" PRIu64 ": the arrays end here, and the file %" PRIu64
-                     " bytes behind them",
-                     s->container->format->article, s->container->end, behind);
+        source_error(
+            s, "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64 " bytes before the file does",
+            s->container->format->article, s->container->end, behind);
 }
 
 /* Fills the buffer with elements of one array, and sets which. Returns their number, 0 at the end

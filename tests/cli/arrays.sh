@@ -158,7 +158,7 @@ NA
 NA
 NA"
 run -q --histogram=exponent small.safetensors
-fails 'a histogram of several' 'small.safetensors: a histogram is of one array: name it with --array'
+fails 'a histogram of several' 'small.safetensors: a histogram needs one array; choose it with --array'
 run -q --histogram=2 --array w.weight small.safetensors
 ok 'a histogram of one' test "$status" -eq 0
 run --histogram=2 -o count --array w.weight small.safetensors
@@ -243,9 +243,9 @@ for shard in 1 2 3; do
 done >shards
 run --merge -q -o sum shards
 is 'partial results tell --merge that they are missing' 1 '' \
-    'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are missing (--allow-gaps does without)
-gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are missing (--allow-gaps does without)
-gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are missing (--allow-gaps does without)'
+    'gpureduce: other.safetensors: array x: elements 0 to 0 of 1 are missing (--allow-gaps accepts that)
+gpureduce: other.safetensors: array y: elements 0 to 5 of 6 are missing (--allow-gaps accepts that)
+gpureduce: other.safetensors: array z: elements 0 to 0 of 1 are missing (--allow-gaps accepts that)'
 run --list -q other.safetensors
 ok 'they are listed' test "$(cut -f 3 out | tr '\n' ' ')" = 'f32 C64 F4 C64 '
 
@@ -286,13 +286,13 @@ index_fails() {
 printf '{"weight_map": {"z": "part-2.safetensors"' >$index
 index_fails 'an index that is cut off' 'byte 41: the index is malformed'
 printf '{"weight_map": {"z": "../model/part-2.safetensors"}}' >$index
-index_fails 'an index that names a file elsewhere' 'byte 50: a file that it names is no *.safetensors beside it'
+index_fails 'an index that names a file elsewhere' 'byte 50: it names a file that is not a *.safetensors in its directory'
 printf '{"weight_map": {"z": "/dev/zero"}}' >$index
-index_fails 'or something else' 'byte 32: a file that it names is no *.safetensors beside it'
+index_fails 'or something else' 'byte 32: it names a file that is not a *.safetensors in its directory'
 printf '{"weight_map": [1]}' >$index
 index_fails 'a map that is none' 'byte 15: the index is malformed'
 printf '{"weights": {}}' >$index
-index_fails 'no map' 'there is no weight_map in the index'
+index_fails 'no map' 'the index has no weight_map'
 printf '{"weight_map": {}}\0' >$index
 index_fails 'a zero byte' 'byte 0: the index is malformed'
 run -q -o sum --total other three.f32
@@ -301,7 +301,7 @@ error' "gpureduce: $index: byte 0: the index is malformed
 gpureduce: no total: 1 of 2 files failed"
 cp $index other/second.safetensors.index.json
 run -q -o sum other
-is 'several indices' 1 '' 'gpureduce: other: holds 2 indices of safetensors: name one of them'
+is 'several indices' 1 '' 'gpureduce: other: holds 2 indices of safetensors; name one of them'
 mkdir bare
 run -q -o sum bare
 fails 'a directory without such files' 'bare: is a directory'
@@ -317,7 +317,7 @@ nan
 nan
 0
 error
-error' 'gpureduce: no total: quantiles and histograms of the arrays of containers are each array'"'"'s own'
+error' 'gpureduce: no total: quantiles and histograms cannot be computed over several arrays'
 
 
 #
@@ -383,7 +383,7 @@ for file in small.safetensors data/containers/small.gguf; do
     ok "$file, cut off" test "$bad" = ''
 done
 shell '{ cat small.safetensors && printf xyz; } | gpureduce -q -o sum'
-fails 'bytes behind it, in a pipe' "standard input: a safetensors file: byte $(size small.safetensors): the arrays end here, and the file 3 bytes behind them"
+fails 'bytes behind it, in a pipe' "standard input: a safetensors file: byte $(size small.safetensors): the arrays end here, 3 bytes before the file does"
 if [ -n "$ZSTD" ]; then
     for file in odd.safetensors data/containers/small.safetensors data/containers/small.gguf; do
         "$ZSTD" -q -c $file >one.zst
@@ -449,7 +449,7 @@ hostile() {
 }
 : >hostile
 run -q -o sum --format=safetensors hostile
-fails 'an empty file' 'hostile: is empty, which no safetensors file is'
+fails 'an empty file' 'hostile: is empty, and not a safetensors file'
 printf '\2' >hostile
 hostile 'a length that is cut off' 'byte 1: the file ends within the length of the header'
 printf '\2\0\0\0\0\0\0\0{' >hostile
@@ -457,14 +457,14 @@ hostile 'a header that is cut off' 'byte 9: the file ends within the header of 2
 printf '\377\377\377\377\377\377\377\377{}' >hostile
 hostile 'a header of 2^64 - 1 bytes' 'byte 0: a header of 18446744073709551615 bytes is more than the 100000000 allowed'
 printf '\2\0\0\0\0\0\0\0{}x' >hostile
-hostile 'bytes behind the arrays' 'byte 10: the arrays end here, and the file 1 bytes behind them'
+hostile 'bytes behind the arrays' 'byte 10: the arrays end here, 1 bytes before the file does'
 head -c 270 small.safetensors >hostile
 run -q -o sum hostile
-fails_like 'arrays that are cut off' 'hostile: a safetensors file: byte 270: the file ends here, and the arrays [0-9]* bytes behind it'
+fails_like 'arrays that are cut off' 'hostile: a safetensors file: byte 270: the file ends here, [0-9]* bytes before the arrays do'
 sed 's/\[3\]/[4]/' small.safetensors >hostile
 run -q -o sum hostile
 fails 'a shape that does not fit' \
-    'hostile: a safetensors file: byte 20: array w.weight: 4 elements of F32 have 16 bytes, and the offsets are 0 and 12'
+    'hostile: a safetensors file: byte 20: array w.weight: 4 elements of F32 have 16 bytes, but the offsets are 0 and 12'
 { cat small.safetensors && printf x; } >hostile
 run --list -q hostile
 ok '--list refuses the same' test "$status:$(wc -c <out):$(wc -l <err)" = 1:0:1
@@ -629,7 +629,7 @@ END
         'gpureduce: warning: void.npz: the npz header overrides --endian, --skip'
     run -q -o count bzip2.npz
     is 'another compression' 1 '' '*'
-    ok 'and that is said' grep -q 'array .*: compressed otherwise than by deflate$' err
+    ok 'and that is said' grep -q 'array .*: compressed by another method than deflate$' err
     shell 'cat mixed.npz | gpureduce'
     ok 'a pipe is refused' grep -q 'standard input: a .npz archive' err
     run -q -o count mixed.npz

@@ -239,14 +239,14 @@ printf '\377\377\377\377\377\377\377\177\001\000\000\000\000\000\000\000' >big.i
 run -q --axis=0 --shape=2 -t i64 -o sum big.i64
 is 'a sum of 65 bits' 0 9223372036854775808
 run -q --axis=0 --shape=2 -t i64 -o sum --output=big.npy big.i64
-is 'which no int64 is' 1 '' "gpureduce: big.i64: the sum of slice [] is 9223372036854775808, which is no 64-bit integer: leave --output out"
+is 'which no int64 is' 1 '' "gpureduce: big.i64: the sum of slice [] is 9223372036854775808, which does not fit a 64-bit integer; leave out --output"
 for i in 1 2 3 4 5 6 7 8 9 10; do
     cat big.i64 big.i64 big.i64 big.i64
 done >many.i64
 run -q --axis=1 --shape=40,2 -t i64 -o sum --output=big.npy -j 4 --chunk-size=16 many.i64
-ok 'nor one of many, which is said once' test "$status:$(grep -c 'is 9223372036854775808, which is no 64-bit integer' err):$(wc -l <err | tr -d ' ')" = 1:1:1
+ok 'nor one of many, which is said once' test "$status:$(grep -c 'is 9223372036854775808, which does not fit a 64-bit integer' err):$(wc -l <err | tr -d ' ')" = 1:1:1
 run -q --axis=1 --shape=1,0 -t i64 -o min --output=big.npy /dev/null
-is 'no integer stands for nothing' 1 '' "gpureduce: /dev/null: there is no min of no elements, and no integer stands for that: leave --output out"
+is 'no integer stands for nothing' 1 '' "gpureduce: /dev/null: the min of an empty slice is undefined, and integers have no NaN; leave out --output"
 run -q --axis=0 -o sum --output=/dev/full c.npy
 is 'a device that is full' 1 '' 'gpureduce: /dev/full: No space left on device'
 head -c 800000 /dev/zero >zeros.f32
@@ -259,21 +259,21 @@ is 'no such directory' 1 '' 'gpureduce: none/x.npy: No such file or directory'
 
 # What does not fit.
 run -q --axis=2 c.npy
-is 'no such axis' 1 '' 'gpureduce: c.npy: has 2 dimensions, and no axis 2'
+is 'no such axis' 1 '' 'gpureduce: c.npy: has 2 dimensions, but no axis 2'
 run -q --axis=-3 c.npy
-is 'nor backwards' 1 '' 'gpureduce: c.npy: has 2 dimensions, and no axis -3'
+is 'nor backwards' 1 '' 'gpureduce: c.npy: has 2 dimensions, but no axis -3'
 run -q --axis=0 twelve.i32
-is 'no shape' 1 '' 'gpureduce: twelve.i32: has no header that says its shape: give --shape'
+is 'no shape' 1 '' 'gpureduce: twelve.i32: has no header with a shape; give --shape'
 run -q --axis=0 --shape=3,5 -t i32 twelve.i32
-is 'another shape' 1 '' 'gpureduce: twelve.i32: holds 12 elements, which is not what --shape says'
+is 'another shape' 1 '' 'gpureduce: twelve.i32: holds 12 elements, but --shape has another number'
 run -q --axis=0 --shape=-1,5 -t i32 twelve.i32
-is 'nothing is left' 1 '' 'gpureduce: twelve.i32: no size in the place of -1 gives --shape as many elements as it has'
+is 'nothing is left' 1 '' 'gpureduce: twelve.i32: its 12 elements do not divide by the other sizes in --shape'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,7 -t i32 -o sum'
-is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, and --shape says 14'
+is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, but --shape has 14'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,5 -t i32 -o sum'
 ok 'a pipe that does not' grep -q '^gpureduce: standard input: holds more elements than its shape has$' err
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=-1,5 -t i32 -o sum'
-is 'a pipe has no open size' 1 '' 'gpureduce: standard input: can only be read in order: --shape has to say all sizes'
+is 'a pipe has no open size' 1 '' 'gpureduce: standard input: its number of elements is unknown; give all sizes in --shape'
 run -q --axis=2 --shape=4294967296,4294967296,0 /dev/null
 is 'too many slices' 1 '' 'gpureduce: /dev/null: has a shape that is too large'
 npy scalar.npy '<i4' '' False <twelve.i32
@@ -294,7 +294,7 @@ wrong '--shape alone' "option '--shape' goes with --axis only" --shape=3,4 c.npy
 wrong '--output alone' "option '--output' goes with --axis only" --output=x.npy c.npy
 wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
 wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
-wrong 'quantiles' "there are no quantiles along an axis: leave 'median' out" --axis=0 -o sum,median c.npy
+wrong 'quantiles' "quantiles along an axis are not supported; leave out 'median'" --axis=0 -o sum,median c.npy
 for option in --histogram=3 --total --fail-on=nan --length=3 --list; do
     wrong "$option" "option '${option%%=*}' does not go with --axis" --axis=0 "$option" c.npy
 done
@@ -324,7 +324,7 @@ is 'one of them' 0 '{"file": "two.safetensors", "array": "y", "index": [0], "sum
 {"file": "two.safetensors", "array": "y", "index": [1], "sum": 22}
 {"file": "two.safetensors", "array": "y", "index": [2], "sum": 38}'
 run --axis=1 --output=x.npy -o sum two.safetensors
-is 'which --output needs' 1 '' 'gpureduce: two.safetensors: --output is for one array: name it with --array'
+is 'which --output needs' 1 '' 'gpureduce: two.safetensors: --output takes one array; choose it with --array'
 mkdir model
 safetensors model/1.safetensors a:I32:12:twelve.i32
 safetensors model/2.safetensors b:I32:3,4:twelve.i32
@@ -336,7 +336,7 @@ ok 'each is the one that was asked for' test "$(header of-a.npy):$(header of-b.n
     "{'descr': '<i8', 'fortran_order': False, 'shape': (), }:{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }"
 cp of-a.npy kept.npy
 run -q --axis=0 --output=of-a.npy -o sum --array='?' model
-is 'a directory has two arrays' 1 '' 'gpureduce: model/2.safetensors: --output is for one array: name it with --array'
+is 'a directory has two arrays' 1 '' 'gpureduce: model/2.safetensors: --output takes one array; choose it with --array'
 ok 'of which neither is written' cmp of-a.npy kept.npy
 run -q --axis=0 --output=of-a.npy -o sum --array=c model
 is 'nor that it has not' 1 '' 'gpureduce: --array=c matches no array'

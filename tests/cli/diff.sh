@@ -95,10 +95,10 @@ run --diff -q --array=w.weight three.f32 a.safetensors
 is 'the same' 0 ''
 run --diff three.f32 a.safetensors
 trouble 'several with a file' \
-    'a.safetensors: there are 6 arrays, and the other file is one: name it with --array'
+    'a.safetensors: it holds 6 arrays, but the other file is one; choose one with --array'
 run --diff --array=none three.f32 a.safetensors
 is 'none with a file' 2 '' \
-    'gpureduce: a.safetensors: there is no array, and the other file is one
+    'gpureduce: a.safetensors: it holds no array, but the other file is one
 gpureduce: --array=none matches no array'
 run --diff -q --array='*[bw]*' --array='*c' a.safetensors b.safetensors
 is 'those of a pattern' 1 ''
@@ -119,7 +119,7 @@ run --diff one two
 trouble 'a name twice' 'two/y-3.safetensors: array a is in another file, too: two/y-2.safetensors'
 printf '' >two/y-3.safetensors
 run --diff one two
-trouble 'a part that is none' 'two/y-3.safetensors: is no file of several arrays, as others of its set are'
+trouble 'a part that is none' 'two/y-3.safetensors: does not hold several arrays, but other files of its set do'
 
 #
 # Types, shapes and lengths.
@@ -149,7 +149,7 @@ row 'nothing, and something' 'shape f32 [0]|[3] 0|3 NA NA' none three.f32
 row 'Fortran order' 'values f32 [3,2] 6 2 4 [1, 1]' fortran.npy fortran2.npy
 run --diff fortran.npy c.npy
 is 'Fortran order beside C order' 2 '' \
-    'gpureduce: fortran.npy and c.npy: one is in Fortran order, and the other in C order: their elements lie in different orders, and are not compared'
+    'gpureduce: fortran.npy and c.npy: one is in Fortran order, the other in C order; these cannot be compared'
 { npy 1 "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }" && cat three.f32; } >line.npy
 run --diff -q three.npy line.npy
 is 'of one dimension' 0 ''
@@ -173,9 +173,9 @@ ok 'all are NaN' test "$(sed -n 2p out | cut -f 8-)" = "nan${tab}0${tab}nan${tab
 run --diff --nan=skip nan.f32 nan3.f32
 is 'NaNs are skipped' 0 '' '*'
 run --diff --nan=error nan.f32 nan.f32
-trouble 'NaNs are errors' 'nan.f32 and nan.f32: element 0 is a NaN, in one of them at least'
+trouble 'NaNs are errors' 'nan.f32 and nan.f32: element 0 is a NaN in at least one of them'
 run --diff -q --nan=error three.f32 nan3.f32
-is 'on one side' 2 '' 'gpureduce: three.f32 and nan3.f32: element 1 is a NaN, in one of them at least'
+is 'on one side' 2 '' 'gpureduce: three.f32 and nan3.f32: element 1 is a NaN in at least one of them'
 { cat three.f32 nan.f32; } >six.f32
 set_of nan.safetensors "{$(entry x F32 2,3 0 24),$(entry y F32 3 24 36)}" six.f32 three.f32
 set_of nan2.safetensors "{$(entry x F32 2,3 0 24),$(entry y F32 3 24 36)}" six.f32 other.f32
@@ -203,9 +203,9 @@ is 'a tolerance is for values alone' 1 ''
 run --diff three.f32
 is 'one file' 2 '' "gpureduce: option '--diff' needs two files $try"
 run --diff three.f32 other.f32 none
-is 'three files' 2 '' "gpureduce: with --diff there are two files: unexpected 'none' $try"
+is 'three files' 2 '' "gpureduce: --diff compares two files; remove 'none' $try"
 run --diff - - </dev/null
-is 'standard input twice' 2 '' "gpureduce: '-', standard input, can be one of the two files only $try"
+is 'standard input twice' 2 '' "gpureduce: '-', standard input, can be only one of the two files $try"
 run --tolerance=ulp:1 three.f32
 is '--tolerance alone' 2 '' "gpureduce: option '--tolerance' goes with --diff only $try"
 for bad in 1 ulp ulp: ulp:-1 ulp:1.5 abs:-1 abs:nan rel:inf rel: 'abs:1,' ulp:1,x:2; do

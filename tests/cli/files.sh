@@ -206,7 +206,7 @@ for form in --tsv --json '--tsv --number=hex' '--json --number=hex' '--json -v';
     # The total has a NaN: what differs there is nothing.
     is "--check of $form: a file that has changed" 1 \
         "three.f32: FAILED ($recorded; argmin: recorded 0, found 2; argmax: recorded 2, found 1)" \
-        'gpureduce: 1 of 13 results are not those in record'
+        'gpureduce: 1 of 13 results differ from those in record'
     three >three.f32
 done
 run --tsv -o sum three.f32 tenth.f32 three.f32 --total
@@ -217,16 +217,16 @@ is '--check: a file that is missing' 1 'three.f32: OK
 tenth.f32: FAILED (No such file or directory)
 three.f32: OK
 total: FAILED (1 of 3 files failed)' 'gpureduce: tenth.f32: No such file or directory
-gpureduce: 2 of 4 results are not those in standard input'
+gpureduce: 2 of 4 results differ from those in standard input'
 shell 'gpureduce --json -o sum - <three.f32 >record'
 shell 'gpureduce --check=- <record'
-is '--check=-: a record of standard input' 1 '' 'gpureduce: the record is standard input, and of standard input, too: give it as a file'
+is '--check=-: a record of standard input' 1 '' 'gpureduce: standard input is both the record and a file in it; give the record as a file'
 run --json -o sum three.f32 tenth.f32
 cp out record
 printf '\315\314\314\075' >tenth.f32
 run --check=record
 is '--check: a file that failed before' 1 'three.f32: OK
-tenth.f32: FAILED (it had no result when it was recorded)' 'gpureduce: 1 of 2 results are not those in record'
+tenth.f32: FAILED (it has no result in the record)' 'gpureduce: 1 of 2 results differ from those in record'
 # A single bit, in a shortest decimal and in a zero's sign.
 printf '\316\314\314\075' >next.f32
 run --tsv -o max tenth.f32
@@ -313,7 +313,7 @@ wrong 'a value cut within a character' "file\\tsum\\nthree.f32\\t$(printf %059d 
     "line 2: bad value of sum: $(printf %059d 0)"
 wrong 'a column that stands twice' 'file\tsum\tmin\tsum\nthree.f32\t6\t1\t7\n' 'line 1: "sum" stands twice'
 wrong 'a total of nothing' 'file\tsum\ntotal\t6\n' 'line 2: a total of no files'
-wrong 'JSON without a file' '{"sum": 6}\n' 'line 1: there is no "file" in it'
+wrong 'JSON without a file' '{"sum": 6}\n' 'line 1: it has no "file"'
 for options in --json --tsv; do
     run $options --histogram=2 three.f32
     cp out record
@@ -365,6 +365,6 @@ for words in --op=sum --json --tsv --total --shard=1/2 --label=x --allow-gaps --
 done
 run --check=record three.f32
 is '--check with a file' 2 '' \
-    "gpureduce: with --check, files stand in its file: unexpected 'three.f32' (try 'gpureduce --help')"
+    "gpureduce: --check takes the file names from its record; remove 'three.f32' (try 'gpureduce --help')"
 
 finish

@@ -178,7 +178,7 @@ for name in x.npy x.zst x.npy.zst; do
     : >"$name"
     run "$name"
     fails "an empty $name" \
-        "$name: is empty, which no file of that name is (--format=raw takes it for no numbers)"
+        "$name: is empty, but its name is that of a format (--format=raw reads it as no elements)"
     run -q -o count --format=raw "$name"
     is "an empty $name, --format=raw" 0 0
 done

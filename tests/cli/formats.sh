@@ -195,7 +195,7 @@ if [ -n "$ZSTD" ]; then
         run -q -o $operations -j 3 large.zst
         enlarged "zstd $options from a pipe" raw/mixed-le.f32
     done
-    # Frames of a size that is no multiple of an element's.
+    # Frames of a size that is not a multiple of an element's.
     : >large.zst
     : >unsized.zst
     i=0

@@ -116,11 +116,11 @@ show found
 
 # What cannot be had in order; and chunks that are damaged.
 run -q -o sum --axis=0 --array=tall made/tall.h5
-fails_like 'chunks that are all needed at a time' "made/tall.h5: array tall: its chunks lie so that 219[0-9]* bytes have to be in memory at a time to have its elements in order, and [0-9]* may be"
+fails_like 'chunks that are all needed at a time' "made/tall.h5: array tall: reading its chunks in order needs 219[0-9]* bytes of memory; [0-9]* are allowed"
 run -q -o max --axis=1 --array=fill made/tall.h5
 ok 'chunks that are not there take no memory' test "$status:$(uniq out)" = 0:0.5
 run -q --diff made/tall.h5 made/tall.h5
-is 'others are compared all the same' 2 '' 'gpureduce: made/tall.h5 and made/tall.h5: array tall: its chunks lie so that too many of them have to be in memory at a time to have its elements in order'
+is 'others are compared all the same' 2 '' 'gpureduce: made/tall.h5 and made/tall.h5: array tall: reading its chunks in order needs too much memory'
 { read -r deflated && read -r summed; } <made/places
 for how in '-j 1' '-j 3' '-j 2 --chunk-size=1'; do
     # shellcheck disable=SC2086 # several words

@@ -100,7 +100,7 @@ is 'a wrong option is told once' 2 '' "gpureduce-mpi: unknown option '--no-such-
 ranks 2 --help
 ok 'and help is given once' test "$(grep -c '^Usage: gpureduce-mpi ' out)" -eq 1
 ranks 2 -o median large
-is 'quantiles are refused' 2 '' "gpureduce-mpi: quantiles and histograms are not merged among ranks: 'gpureduce' has them (try 'gpureduce-mpi --help')"
+is 'quantiles are refused' 2 '' "gpureduce-mpi: ranks cannot merge quantiles and histograms; leave out 'gpureduce' (try 'gpureduce-mpi --help')"
 ranks 2 --check=large
 is '--check is refused' 2 '' "gpureduce-mpi: option '--check' is for gpureduce (try 'gpureduce-mpi --help')"
 mkfifo fifo
@@ -127,8 +127,8 @@ apart() {
 }
 apart 'ranks in directories of their own' "$(printf '2250000\n400')" 0 ''
 head -c 6000000 large >rank1/one
-apart 'a file that is shorter for one' '' 1 'gpureduce-mpi: one: is not as long for all ranks, or not there'
+apart 'a file that is shorter for one' '' 1 'gpureduce-mpi: one: its length differs between ranks, or it is missing'
 rm rank1/one
-apart 'a file that is not there for one' '' 1 'gpureduce-mpi: one: is not as long for all ranks, or not there'
+apart 'a file that is not there for one' '' 1 'gpureduce-mpi: one: its length differs between ranks, or it is missing'
 
 finish

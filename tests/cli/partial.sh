@@ -202,7 +202,7 @@ cat out >>parts
 run --merge -q -o sum parts
 ok 'standard input has shards where it is a file' test "$(cat out)" = "$(head -n 1 results)"
 shell 'cat large | gpureduce --partial --shard=1/2'
-fails 'a pipe has none' 'standard input: is no regular file: how many elements it has, and so which are of this shard, cannot be told beforehand'
+fails 'a pipe has none' 'standard input: not a regular file: its size is unknown, so it cannot be divided into shards'
 shell 'cat large | gpureduce --partial --label=large | gpureduce --merge -q -o sum'
 is 'but a partial result' 0 "$(head -n 1 results)"
 
@@ -265,7 +265,7 @@ for variables in 'OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3' 'PMI_RANK=1 PMI
 done
 environment='SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_MAX=10'
 run --partial large --shard=auto
-is 'a Slurm array of uneven steps is refused' 2 '' "gpureduce: --shard='auto': the tasks of the Slurm array are not told by numbers in even steps (try 'gpureduce --help')"
+is 'a Slurm array of uneven steps is refused' 2 '' "gpureduce: --shard='auto': the task numbers of the Slurm array are not evenly spaced (try 'gpureduce --help')"
 environment='PMI_RANK=3 PMI_SIZE=3'
 run --partial large --shard=auto
 is 'so is a rank that is none' 2 '' "gpureduce: --shard=auto: 'PMI_RANK' is not below the number of processes (try 'gpureduce --help')"
@@ -316,7 +316,7 @@ run --partial --total a.f32 b.npy
 is 'of several types there is none' 1 '' 'gpureduce: no total: the files are of several types, and a partial result is of one'
 cat total total >twice
 run --merge twice
-fails 'totals have to be told apart' 'twice:2: element 0 of total is also in that at twice:1 (--label tells them apart)'
+fails 'totals have to be told apart' 'twice:2: element 0 of total is also counted at twice:1 (--label tells them apart)'
 run --partial --total --label=today data/npy/v1-f4.npy data/npy/v2-f4.npy
 ok 'a total may be labelled' grep -q '"input":"today"' out
 
@@ -324,7 +324,7 @@ ok 'a total may be labelled' grep -q '"input":"today"' out
 run --partial -o min large
 cp out minimum
 run --merge minimum
-fails 'an operation that is not held is refused' 'minimum:1: does not hold what sum is computed from: --op says what --partial holds, and what --merge prints'
+fails 'an operation that is not held is refused' 'minimum:1: lacks the data for sum; give --partial the same --op'
 run --merge -q -o max,range minimum
 ok 'one that is, is not' test "$status:$(wc -l <out)" = 0:2
 run --partial -o $all large
@@ -346,27 +346,27 @@ cp out whole
 run --partial large --shard=1/2
 cp out one
 run --merge one
-fails 'a gap' 'large: elements 1048576 to 1625000 of 1625001 are missing (--allow-gaps does without)'
+fails 'a gap' 'large: elements 1048576 to 1625000 of 1625001 are missing (--allow-gaps accepts that)'
 run --merge -q -o count --allow-gaps one
 is 'a gap that is allowed' 0 1048576
 run --partial large --shard=2/4
 cp out two
 run --merge one two
-fails 'an overlap' 'two:1: element 524288 of large is also in that at one:1'
+fails 'an overlap' 'two:1: element 524288 of large is also counted at one:1'
 cat one one >twice
 run --merge twice
-fails 'a task that has run twice' 'twice:2: element 0 of large is also in that at twice:1'
+fails 'a task that has run twice' 'twice:2: element 0 of large is also counted at twice:1'
 shell 'printf 12345678 | gpureduce --partial >pipes && printf 12345678 | gpureduce --partial >>pipes'
 run --merge pipes
-fails 'two pipes of one name' 'pipes:2: element 0 of standard input is also in that at pipes:1 (--label tells them apart)'
+fails 'two pipes of one name' 'pipes:2: element 0 of standard input is also counted at pipes:1 (--label tells them apart)'
 run --partial -t i32 large --shard=2/2
 cp out two
 run --merge one two
-fails 'two types' 'two:1: is of type i32, and that at one:1, of the same input, of f32'
+fails 'two types' 'two:1: has type i32, but the same input at one:1 has type f32'
 run --partial --length=1625000 large --shard=2/2
 cp out two
 run --merge one two
-fails 'two lengths' 'two:1: is of an input of 1625000 elements, and that at one:1, of the same name, of 1625001'
+fails 'two lengths' 'two:1: its input has 1625000 elements, but that of the same name at one:1 has 1625001'
 sed 's/"count":1/"count":2/' one >damaged
 run --merge damaged
 fails 'a damaged line' 'damaged:1: is damaged: its checksum is wrong'
@@ -377,7 +377,7 @@ fails 'a line that is cut off' 'several:2: is damaged: it does not end as a part
 run --merge large
 fails_like 'numbers' 'large:1: is .*'
 run --merge results
-fails 'results' 'results:1: is no partial result'
+fails 'results' 'results:1: is not a partial result'
 : >nothing
 run --merge nothing
 fails 'nothing' 'there are no partial results to merge'
@@ -389,7 +389,7 @@ fails 'a later version' 'version:1: is a partial result of version 2, and this p
 if command -v python3 >/dev/null; then
     sed 's/"of":1/"of": 1/' one | checksum >other
     run --merge other
-    fails_like 'a space' 'other:1: is no partial result as this program writes them: see byte [0-9]*'
+    fails_like 'a space' 'other:1: is not a partial result as this program writes them: see byte [0-9]*'
 else
     skip 'a space' 'there is no python3'
 fi

@@ -90,7 +90,7 @@ shell 'cat three.f16 | gpureduce -q -t f16 -o median'
 is 'f16 from a pipe' 0 2
 shell 'cat four.f32 | gpureduce -q -o median,sum'
 is 'f32 from a pipe' 1 "error
-error" 'gpureduce: standard input: quantiles of f32 take more than one reading, and this cannot be read again: save it as a file, and reduce that'
+error" 'gpureduce: standard input: quantiles of f32 need several passes, but this input can be read only once; save it as a file first'
 shell 'cat four.f32 | gpureduce -q -o q0,q1'
 is 'extremes from a pipe' 0 "1
 10"
@@ -209,9 +209,9 @@ is 'exponents from a pipe' 0 "1
 2
 1"
 shell 'cat four.f32 | gpureduce --histogram=1'
-is 'without a range from a pipe' 1 '' 'gpureduce: standard input: the range of the histogram takes a reading of its own, and this cannot be read again: name it, as in --histogram=100,-1,1'
+is 'without a range from a pipe' 1 '' 'gpureduce: standard input: the range of the histogram needs a pass of its own, but this input can be read only once; give it, as in --histogram=100,-1,1'
 run --histogram=1 odd.f32
-is 'infinities have no range' 1 '' 'gpureduce: odd.f32: holds infinities: name the range of the histogram, as in --histogram=100,-1,1'
+is 'infinities have no range' 1 '' 'gpureduce: odd.f32: holds infinities; give the range of the histogram, as in --histogram=100,-1,1'
 if [ -n "$python" ] && "$python" "$sources/tests/lib/terminal.py" 80 true >/dev/null 2>&1; then
     "$python" "$sources/tests/lib/terminal.py" 60 "$program --no-progress --histogram=3,1,10 four.f32 2>/dev/null" |
         tr -d '\r' >out
@@ -228,14 +228,14 @@ run -q -o "${many}median" four.f32
 ok '31 quantiles' test "$status:$(wc -l <out | tr -d ' ')" = 0:32
 for more in q0.5 q0.5,sum; do
     run -q -o "$many$more" four.f32
-    is "32 quantiles, $more" 2 '' "gpureduce: too many quantiles at '$more': there may be 31, and the median (try 'gpureduce --help')"
+    is "32 quantiles, $more" 2 '' "gpureduce: too many quantiles at '$more': at most 31 besides the median (try 'gpureduce --help')"
 done
 run -q -o "${many}summary" four.f32
-is '31 and a summary' 2 '' "gpureduce: too many quantiles at 'q0.75': there may be 31, and the median (try 'gpureduce --help')"
+is '31 and a summary' 2 '' "gpureduce: too many quantiles at 'q0.75': at most 31 besides the median (try 'gpureduce --help')"
 run -q -o "${many%,}" --sort=q0.5 four.f32
-is '31 and --sort' 2 '' "gpureduce: too many quantiles at 'q0.5': there may be 31, and the median (try 'gpureduce --help')"
+is '31 and --sort' 2 '' "gpureduce: too many quantiles at 'q0.5': at most 31 besides the median (try 'gpureduce --help')"
 run -q -o "${many%,}" --where='p50>1' four.f32
-is '31 and --where' 2 '' "gpureduce: too many quantiles at 'p50': there may be 31, and the median (try 'gpureduce --help')"
+is '31 and --where' 2 '' "gpureduce: too many quantiles at 'p50': at most 31 besides the median (try 'gpureduce --help')"
 {
     run --json -o "${many%,}" four.f32
     cat out
@@ -311,11 +311,11 @@ for bad in '' x 1x ,1,2 exponents; do
 done
 for bad in 0 65537 0,1,2; do
     run "--histogram=$bad" four.f32
-    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': there may be 1 to 65536 bins $try"
+    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the number of bins must be from 1 to 65536 $try"
 done
 for bad in '3,' 3,1 '3,1,' 3,1,1 3,2,1 3,nan,1 3,0,inf 3,-inf,0 '3,1,2,' 3,1,2,3 '3,1, 2' '3,0x,1'; do
     run "--histogram=$bad" four.f32
-    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the range must be LO,HI, two numbers of which LO is less $try"
+    is "--histogram='$bad'" 2 '' "gpureduce: --histogram '$bad': the range must be LO,HI with LO less than HI $try"
 done
 list=q0.01
 for i in 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31; do
@@ -343,7 +343,7 @@ sed '$s/"q0.75": 5/"q0.75": 6/' record.total >other.total
 run --check=other.total
 is '--check of a total that differs' 1 "four.f32: OK
 five.f32: OK
-total: FAILED (q0.75: recorded 6, found 5)" 'gpureduce: 1 of 3 results are not those in other.total'
+total: FAILED (q0.75: recorded 6, found 5)" 'gpureduce: 1 of 3 results differ from those in other.total'
 # Each total of a record has its own files read again.
 { gpureduce --json --total -o median four.f32 five.f32 && gpureduce --json --total -o median five.f32 four.f32; } >two.totals
 run -q --check=two.totals
@@ -375,7 +375,7 @@ is 'a total with a file as standard input' 0 "2
 shell 'cat three.f16 | gpureduce -q -t f16 -o median --total three.f16 -'
 is 'a total with a pipe' 1 "2
 2
-error" 'gpureduce: no total: its quantiles and its histogram take another reading, and not all files can be read again'
+error" 'gpureduce: no total: its quantiles and histogram need another pass, but not all files can be read again'
 shell 'cat three.f16 | gpureduce -q -t f16 -o summary --total three.f16 -'
 ok 'the summary of a total with a pipe' test "$status:$(sed -n 31,33p out | tr '\n' ' ')" = '0:NA NA NA '
 if [ -n "$python" ]; then
@@ -412,7 +412,7 @@ else
 fi
 run -q -o median --total data/npy/i8.npy four.f32
 ok 'a total of several types' test "$status:$(tail -n 1 out):$(cat err)" = \
-    '1:error:gpureduce: no total: quantiles and histograms are of one type, and the files are of several'
+    '1:error:gpureduce: no total: quantiles and histograms need files of one type'
 run -q -o summary --total data/npy/i8.npy four.f32
 ok 'the summary of a total of several types' test "$status:$(tail -n 3 out | tr '\n' ' ')" = '0:NA NA NA '
 
@@ -428,7 +428,7 @@ run --tsv -o q0.25,sum four.f32
 sed 's/1.75/1.76/' out >record.tsv
 run --check=record.tsv
 is '--check of TSV' 1 'four.f32: FAILED (q0.25: recorded 1.76, found 1.75)' \
-    'gpureduce: 1 of 1 results are not those in record.tsv'
+    'gpureduce: 1 of 1 results differ from those in record.tsv'
 
 # Integers of up to 16 bits and floats of one byte; worked out by Python's fractions.
 while read -r type median low high file; do
@@ -472,7 +472,7 @@ u64 649234574 0 8.741779185738266e+18 506,2,2,3 mixed-le.u64
 >u8 649234574 0 8.741779185738266e+18 506,2,2,3 mixed-be.u64
 END
 shell 'cat data/raw/mixed-le.i64 | gpureduce -q -o median -t i64'
-is 'i64 from a pipe' 1 error 'gpureduce: standard input: quantiles of i64 take more than one reading, and this cannot be read again: save it as a file, and reduce that'
+is 'i64 from a pipe' 1 error 'gpureduce: standard input: quantiles of i64 need several passes, but this input can be read only once; save it as a file first'
 # Neighbours, between which a binary64 has no room: 2^63 - 2 and 2^63 - 1, and 1 and 2.
 printf '\376\377\377\377\377\377\377\177\377\377\377\377\377\377\377\177' >two.i64
 run -q -o median,q0 -t i64 two.i64
@@ -522,6 +522,6 @@ is 'bins of f8e4m3' 0 "0
 6"
 run --histogram=exponent -t i16 truths
 fails 'exponents of i16' \
-    'truths: i16 has no exponents: give the number of bins, as in --histogram=100'
+    'truths: i16 has no exponents; give the number of bins, as in --histogram=100'
 
 finish

@@ -124,7 +124,7 @@ is 'of partial results' 0 '6
 6
 4' '*'
 run --merge -q -o sum --where='std>2' parts
-ok 'which have to hold it' grep -q 'does not hold what std is computed from' err
+ok 'which have to hold it' grep -q 'lacks the data for std' err
 
 #
 # What is refused.
@@ -145,8 +145,8 @@ for option in --where='sum>1' --sort=sum; do
     refused "with --list there are no results, such as 'sum': rows have a name, dtype, elements and bytes" "$option" --list
 done
 refused "option '--fail-on' does not go with --list" --list --fail-on=nan
-refused "partial results have no quantiles: leave them out of '--where'" --merge --where='median>1'
-refused "partial results have no quantiles: leave them out of '--sort and --where'" --merge --sort=median
+refused "partial results cannot hold quantiles; leave them out of '--where'" --merge --where='median>1'
+refused "partial results cannot hold quantiles; leave them out of '--sort and --where'" --merge --sort=median
 syntax='must be a name, one of < <= = == != > >=, and a number'
 for condition in '' sum 'sum>' 'sum>x' 'sum>+1' 'sum~1' '=1' 'sum><1' 'sum>1 '; do
     run --where="$condition" a.safetensors

@@ -120,7 +120,7 @@ sed 's/NA	NA	NA/1.75	2.5	3.25/' record.tsv >other.tsv
 shell 'cat four.f32 | gpureduce --check other.tsv'
 is '--check of quantiles that cannot be had' 1 \
     "-: FAILED (median: recorded 2.5, found NA; q0.25: recorded 1.75, found NA; q0.75: recorded 3.25, found NA)
-four.f32: OK" 'gpureduce: 1 of 2 results are not those in other.tsv'
+four.f32: OK" 'gpureduce: 1 of 2 results differ from those in other.tsv'
 shell 'cat four.f32 | gpureduce --json --op=summary'
 ok '--op=summary of a pipe, as JSON' test "$status:$(grep -c 'q0.25\|median' out)" = 0:0
 shell 'cat four.f32 | gpureduce -q --op=summary,median'

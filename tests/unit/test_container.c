@@ -240,11 +240,11 @@ static void check_refused(void)
         {"{\"x\":null}", 0, 13, "description"},
         {"{\"x\":{}}", 0, 13, "missing"},
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, 13, "missing"},
-        {"{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 4, 36, "dtype stands there twice"},
-        {"{\"x\":{\"shape\":[],\"shape\":[]}}", 4, 33, "shape stands there twice"},
-        {"{\"x\":" X("F33", "[1]", 0, 4) "}", 4, 13, "x: F33 is no type"},
-        {"{\"x\":" X("f32", "[1]", 0, 4) "}", 4, 13, "f32 is no type"},
-        {"{\"x\":" X("", "[1]", 0, 4) "}", 4, 13, "is no type"},
+        {"{\"x\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}", 4, 36, "dtype appears twice"},
+        {"{\"x\":{\"shape\":[],\"shape\":[]}}", 4, 33, "shape appears twice"},
+        {"{\"x\":" X("F33", "[1]", 0, 4) "}", 4, 13, "x: F33 is not a type"},
+        {"{\"x\":" X("f32", "[1]", 0, 4) "}", 4, 13, "f32 is not a type"},
+        {"{\"x\":" X("", "[1]", 0, 4) "}", 4, 13, "is not a type"},
         {"{\"x\":{\"dtype\":7}}", 4, 22, "name of a type"},
         {"{\"x\":" X("F32", "[1.0]", 0, 4) "}", 4, 37, "integer below"},
         {"{\"x\":" X("F32", "[1e0]", 0, 4) "}", 4, 37, "integer below"},
@@ -257,10 +257,10 @@ static void check_refused(void)
         {"{\"x\":" X("F32", "[4611686018427387904]", 0, 0) "}", 0, 13, "more elements than any"},
         {"{\"x\":" X("F32", "[1", 0, 4) "}", 4, 39, "integer below"},
         {"{\"x\":" X("F32", "1", 0, 4) "}", 4, 36, "a shape is expected"},
-        {"{\"x\":" X("F4", "[3]", 0, 2) "}", 2, 13, "no whole bytes"},
-        {"{\"x\":" X("F6_E2M3", "[2]", 0, 1) "}", 1, 13, "no whole bytes"},
-        {"{\"x\":" X("F32", "[1]", 0, 8) "}", 8, 13, "have 4 bytes, and the offsets are 0 and 8"},
-        {"{\"x\":" X("F32", "[2]", 0, 4) "}", 4, 13, "have 8 bytes, and the offsets are 0 and 4"},
+        {"{\"x\":" X("F4", "[3]", 0, 2) "}", 2, 13, "not whole bytes"},
+        {"{\"x\":" X("F6_E2M3", "[2]", 0, 1) "}", 1, 13, "not whole bytes"},
+        {"{\"x\":" X("F32", "[1]", 0, 8) "}", 8, 13, "have 4 bytes, but the offsets are 0 and 8"},
+        {"{\"x\":" X("F32", "[2]", 0, 4) "}", 4, 13, "have 8 bytes, but the offsets are 0 and 4"},
         {"{\"x\":" X("F32", "[1]", 4, 0) "}", 4, 13, "the offsets are 4 and 0"},
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4, 58, "two offsets"},
         {"{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 8, 60,
@@ -279,12 +279,12 @@ static void check_refused(void)
         {"{\"a\":" X("U8", "[1]", 0, 1) ",\"b\":" X("U8", "[1]", 1,
                                                     2) ",\"\\u0061\":" X("U8", "[1]", 2, 3) "}",
          3, 0, "two arrays are called a"},
-        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 5, 66, "the file 1 bytes behind them"},
-        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 3, 65, "the arrays 1 bytes behind it"},
-        {"{}", 1, 10, "the file 1 bytes behind"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 5, 66, "1 bytes before the file does"},
+        {"{\"x\":" X("F32", "[1]", 0, 4) "}", 3, 65, "1 bytes before the arrays do"},
+        {"{}", 1, 10, "1 bytes before the file"},
         {"{\"__metadata__\":[]}", 0, 24, "__metadata__ is an object"},
         {"{\"__metadata__\":{\"a\":1}}", 0, 29, "__metadata__ holds strings"},
-        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, 42, "__metadata__ stands there twice"},
+        {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, 42, "__metadata__ appears twice"},
         {"{\"x\":{\"y\":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}}", 0, 0, "nested too deeply"},
     };
     struct tap_family family = {0};
@@ -893,7 +893,7 @@ static void check_damaged(void)
         {ENTRY_AT + 47, 1, 0, "zero byte"},
         {END_AT, 1, 'x', "the file is cut off"},
         {END_AT + 10, 2, 0, "more than 0 members"},
-        {END_AT + 10, 2, 2, "2 members have no room in 51 bytes"},
+        {END_AT + 10, 2, 2, "2 members do not fit in 51 bytes"},
         {END_AT + 12, 4, 50, "does not end here"},
         {END_AT + 12, 4, 0xfffffff0, "does not end here"},
         {END_AT + 16, 4, 125, "does not end here"},
@@ -1144,12 +1144,12 @@ static void check_gguf_wrong(void)
         uint64_t offset;
         const char *error;
     } cases[] = {
-        {1, 6, 0, 32, "is no multiple of 64"},
-        {1, 6, 0, 64, "the file ends before its 24 bytes"},
-        {1, 17, 0, 0, "the file ends before its 68 bytes"},
+        {1, 6, 0, 32, "is not a multiple of 64"},
+        {1, 6, 0, 64, "24 bytes at offset"},
+        {1, 17, 0, 0, "68 bytes at offset"},
         {1, 33, 2, 0, "no whole blocks of 32"},
         {0xffffffff, 0xffffffff, 28, 0, "more elements than any file"},
-        {1, 6, 0, UINT64_C(1) << 63, "the file ends before"},
+        {1, 6, 0, UINT64_C(1) << 63, "truncated inside array"},
     };
     struct tap_family family = {0};
     struct container_input in;
@@ -1179,12 +1179,12 @@ static void check_gguf_wrong(void)
     add_text(&g, "w");
     add_number(&g, 5, 4);
     file = end_gguf(&g, 192);
-    tap_case(&family, is_refused("gguf", &file, "5 dimensions, and 4 are the most", &in),
+    tap_case(&family, is_refused("gguf", &file, "5 dimensions; at most 4", &in),
              "dimensions: %s", in.error);
     free(file.bytes);
     begin_gguf(&g, false, 1000000);
     file = end_gguf(&g, 192);
-    tap_case(&family, is_refused("gguf", &file, "1000000 tensors have no room", &in), "tensors: %s",
+    tap_case(&family, is_refused("gguf", &file, "1000000 tensors do not fit", &in), "tensors: %s",
              in.error);
     free(file.bytes);
     tap_family_end(&family, "what is wrong with tensors");

@@ -350,9 +350,9 @@ static void check_refusals(void)
     reduce(&t, ELEMENT_F64, some, (struct partial_range){0, 5}, 9);
     length = partial_text_write(line, &t);
     tap_ok(partial_text_read(&t, line, length, error), "it is right: %s", line);
-    check_refused(line, "partial", "portion", "is no partial result");
+    check_refused(line, "partial", "portion", "is not a partial result");
     check_refused(line, "\"version\":1", "\"version\":2", "of version 2");
-    check_refused(line, "\"version\":1", "\"version\":x", "is no partial result");
+    check_refused(line, "\"version\":1", "\"version\":x", "is not a partial result");
     check_refused(line, "\"input\":\"x\"", "\"input\":\"\\u0041\"", "as this program");
     check_refused(line, "\"input\":\"x\"", "\"input\":\"\\u0000\"", "as this program");
     check_refused(line, "\"input\":\"x\"", "\"input\":\"\xff\"", "as this program");

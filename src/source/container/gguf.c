@@ -138,8 +138,7 @@ static bool skip_values(struct file *f, uint64_t type, uint64_t count, bool nest
     uint64_t length;
 
     if (type >= VALUE_TYPES || (nested && type == VALUE_ARRAY))
-        return container_wrong(f->in, f->at, "metadata of type %" PRIu64 " are not known here",
-                               type);
+        return container_wrong(f->in, f->at, "unknown type %" PRIu64 " of metadata", type);
     if (type != VALUE_STRING) {
         if (count > f->in->size / value_sizes[type])
             return container_wrong(f->in, f->at, "the file ends within its header");
@@ -172,7 +171,7 @@ static bool read_metadata(struct file *f)
     if (alignment) {
         if (type != VALUE_U32 || !take(f, 4, &f->alignment) || f->alignment == 0 ||
             (f->alignment & (f->alignment - 1)) != 0)
-            return container_wrong(f->in, at, "general.alignment is no power of two of 32 bits");
+            return container_wrong(f->in, at, "general.alignment is not a power of two below 2^32");
         return true;
     }
     if (type == VALUE_ARRAY) {
@@ -236,8 +235,8 @@ static enum entry_status read_entry(struct file *f, struct table *t)
         return ENTRY_CUT;
     dimensions = number(p + 8 + length, 4, f->big);
     if (dimensions > DIMENSIONS_MAX) {
-        (void)container_wrong(f->in, at, "a tensor has %" PRIu64 " dimensions, and 4 are the most",
-                              dimensions);
+        (void)container_wrong(
+            f->in, at, "a tensor has %" PRIu64 " dimensions; at most 4 are allowed", dimensions);
         return ENTRY_WRONG;
     }
     _Static_assert(DIMENSIONS_MAX == 4, "as the message says");
@@ -280,13 +279,13 @@ static bool settle(struct file *f, uint64_t end)
 
         if (a->offset % f->alignment != 0)
             return container_wrong(f->in, header,
-                                   "array %s: its offset %" PRIu64 " is no multiple of %" PRIu64,
+                                   "array %s: its offset %" PRIu64 " is not a multiple of %" PRIu64,
                                    container_show_name(shown, a->name), a->offset, f->alignment);
         if (begin > f->in->size || a->offset > f->in->size - begin ||
             a->length > f->in->size - begin - a->offset)
             return container_wrong(f->in, f->in->size,
-                                   "array %s: the file ends before its %" PRIu64
-                                   " bytes at offset %" PRIu64 " do",
+                                   "truncated inside array %s: %" PRIu64
+                                   " bytes at offset %" PRIu64,
                                    container_show_name(shown, a->name), a->length, a->offset);
         a->offset += begin;
         if (a->offset < end)
@@ -307,9 +306,8 @@ static bool read_tensors(struct file *f)
     enum entry_status status = ENTRY_CUT;
 
     if (f->tensors > most / ENTRY_MIN)
-        return container_wrong(f->in, f->at,
-                               "%" PRIu64 " tensors have no room in %" PRIu64 " bytes", f->tensors,
-                               most);
+        return container_wrong(f->in, f->at, "%" PRIu64 " tensors do not fit in %" PRIu64 " bytes",
+                               f->tensors, most);
     c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
     if (!c->sizes)
         return container_no_memory(f->in);

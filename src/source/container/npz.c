@@ -117,7 +117,7 @@ static bool read_end(struct archive *a)
                 in, a->end, "the central directory's end is said to lie at %" PRIu64, offset);
         good = good && in->read(in, end64, sizeof end64, offset);
         if (good && number(end64, 4) != END64)
-            good = container_wrong(in, offset, "no end of a central directory stands here");
+            good = container_wrong(in, offset, "there is no end of a central directory here");
         if (good) {
             a->end = offset;
             a->members = number(end64 + 32, 8);
@@ -148,7 +148,7 @@ static bool read_directory(struct archive *a)
                                a->size, DIRECTORY_MAX);
     if (a->members > a->size / ENTRY_SIZE)
         return container_wrong(a->in, a->begin,
-                               "%" PRIu64 " members have no room in %" PRIu64 " bytes", a->members,
+                               "%" PRIu64 " members do not fit in %" PRIu64 " bytes", a->members,
                                a->size);
     c->text = malloc((size_t)a->size + 1);
     if (!c->text)
@@ -440,7 +440,7 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
     if (m->flags & 1)
         return leave_out(array, "", "encrypted");
     if (m->method != STORED && m->method != DEFLATED)
-        return leave_out(array, "", "compressed otherwise than by deflate");
+        return leave_out(array, "", "compressed by another method than deflate");
     if (m->method == DEFLATED && !inflate_possible())
         return leave_out(array, "", "compressed by deflate, for which this program lacks zlib");
     if (!ends_with_npy(m->name, m->name_length))

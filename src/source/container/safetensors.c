@@ -103,7 +103,7 @@ static bool skip(struct safetensors_header *h)
 static bool once(struct safetensors_header *h, bool *has, const char *key)
 {
     if (*has)
-        return container_wrong(h->in, safetensors_place(h), "%s stands there twice", key);
+        return container_wrong(h->in, safetensors_place(h), "%s appears twice", key);
     *has = true;
     return true;
 }
@@ -248,13 +248,13 @@ static bool settle(struct safetensors_header *h)
     }
     if (end > h->in->size - h->data)
         return container_wrong(h->in, h->in->size,
-                               "the file ends here, and the arrays %" PRIu64 " bytes behind it",
+                               "the file ends here, %" PRIu64 " bytes before the arrays do",
                                end - (h->in->size - h->data));
     c->end = h->data + end;
     c->nothing_behind = true;
     if (end < h->in->size - h->data && !h->in->endless)
         return container_wrong(h->in, h->data + end,
-                               "the arrays end here, and the file %" PRIu64 " bytes behind them",
+                               "the arrays end here, %" PRIu64 " bytes before the file does",
                                h->in->size - h->data - end);
     return true;
 }

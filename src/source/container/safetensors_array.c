@@ -87,7 +87,7 @@ bool safetensors_add(struct safetensors_header *h, const char *name,
     if (!find_type(e, h->container->count > 1 ? a - 1 : NULL, a, &bits)) {
         char type[CONTAINER_NAME_SHOWN];
 
-        return container_wrong(h->in, e->at, "array %s: %s is no type of safetensors",
+        return container_wrong(h->in, e->at, "array %s: %s is not a type of safetensors",
                                container_show_name(shown, name),
                                container_show_name(type, e->type));
     }
@@ -99,13 +99,13 @@ bool safetensors_add(struct safetensors_header *h, const char *name,
                                container_show_name(shown, name));
     if (length % 8 != 0)
         return container_wrong(h->in, e->at,
-                               "array %s: %" PRIu64 " elements of %u bits are no whole bytes",
+                               "array %s: %" PRIu64 " elements of %u bits are not whole bytes",
                                container_show_name(shown, name), a->elements, bits);
     length /= 8;
     if (e->end < e->begin || e->end - e->begin != length)
         return container_wrong(h->in, e->at,
                                "array %s: %" PRIu64 " elements of %s have %" PRIu64
-                               " bytes, and the offsets are %" PRIu64 " and %" PRIu64,
+                               " bytes, but the offsets are %" PRIu64 " and %" PRIu64,
                                container_show_name(shown, name), a->elements, a->type_name, length,
                                e->begin, e->end);
     a->offset = e->begin; /* from the end of the header on: see settle */

@@ -134,11 +134,12 @@ static bool look_for_mark(struct zstd_reader *z, uint64_t offset)
         return true;
     z->base.passed = offset == z->mark && z->position == z->mark_position;
     if (!z->base.passed)
-        source_error(z->source,
-                     "byte %" PRIu64 ": by the seek table, or the headers of frames, a frame would "
-                     "end here with byte %" PRIu64
-                     " of the decompressed data, and none does; leave --shard out",
-                     z->mark, z->mark_position);
+        source_error(
+            z->source,
+            "byte %" PRIu64
+            ": the seek table or the frame headers place the end of a frame here, at byte %" PRIu64
+            " of the decompressed data, but there is none; leave out --shard",
+            z->mark, z->mark_position);
     return z->base.passed;
 }
 
