@@ -57,7 +57,7 @@ static void json_stages(FILE *out, const struct profile *p)
                 profile_rate(w->bytes, w->busy));
         separator = ", ";
     }
-    fprintf(out, "}, \"wait_seconds\": %.6f, \"turn_seconds\": %.6f", report_seconds(p->wait),
+    fprintf(out, "}, \"wait_seconds\": %.6f, \"source_wait_seconds\": %.6f", report_seconds(p->wait),
             report_seconds(p->source_wait));
 }
 
@@ -82,7 +82,7 @@ static void json_engines(FILE *out, const struct reduction *reduction)
                 report_seconds(share->wait));
         separator = ", ";
     }
-    fputs("], \"gpu_absence\": ", out);
+    fputs("], \"gpu_not_used\": ", out);
     if (reduction->gpu_skipped[0])
         json_string(out, reduction->gpu_skipped);
     else
@@ -95,7 +95,7 @@ static void json_bottleneck(FILE *out, const struct options *options,
     struct bottleneck b;
     double limit;
 
-    fputs(", \"held_back_by\": ", out);
+    fputs(", \"bottleneck\": ", out);
     if (!bottleneck_find(&reduction->profile, &b)) {
         fputs("null", out);
         return;

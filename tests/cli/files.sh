@@ -112,9 +112,9 @@ describes 'raw data' '"endian": "big", "shape": null, "fortran_order": null, "sk
     --endian=big --skip=4 --length=1 --nan=skip three.f32
 run --json empty
 ok 'an empty file is a line of a few hundred bytes' test "$(wc -c <out)" -lt 450
-ok 'without -v there is no profile' test "$(grep -c 'stages\|phases\|engines\|held_back_by' out)" -eq 0
+ok 'without -v there is no profile' test "$(grep -c 'stages\|phases\|engines\|bottleneck' out)" -eq 0
 run --json -v empty
-ok 'with -v there is' grep -q '"phases": {.*"stages": {.*"engines": \[.*"held_back_by": ' out
+ok 'with -v there is' grep -q '"phases": {.*"stages": {.*"engines": \[.*"bottleneck": ' out
 
 #
 # Totals: what the files come to as one.

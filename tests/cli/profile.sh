@@ -74,7 +74,7 @@ if [ "$status" -eq 0 ]; then
         .stages.copy.busy_seconds > 0 and .stages.copy.busy_seconds <= .seconds and
         .stages.kernel.busy_seconds > 0 and .stages.kernel.busy_seconds <= .seconds and
         .phases.start_up.gpu_seconds > 0 and
-        .phases.start_up.gpu_seconds <= .phases.start_up.seconds and .gpu_absence == null'
+        .phases.start_up.gpu_seconds <= .phases.start_up.seconds and .gpu_not_used == null'
 else
     skip 'it adds up: -D gpu' 'there is no usable GPU'
 fi
@@ -102,7 +102,7 @@ fi
 run -v -D cpu three.f32
 ok '-D cpu needs no reason' test "$status:$(grep -c 'not used' err)" = 0:0
 run --json -v -D cpu three.f32
-holds '-D cpu needs none in JSON' '.gpu_absence == null'
+holds '-D cpu needs none in JSON' '.gpu_not_used == null'
 
 # What held it back. Opening the FIFO waits for the program, however long that takes to start; should
 # it never do so, opening it once more lets the writer go. What tells the format is read before.
@@ -110,9 +110,9 @@ mkfifo fifo
 # shellcheck disable=SC2016 # for that shell
 shell '{ head -c 4096 /dev/zero; cat three.f32; sleep 0.5; cat three.f32; } >fifo &
     gpureduce -v --json -o sum fifo; ended=$?; : <>fifo; exit $ended'
-holds 'a slow writer' '.sum == 12 and .held_back_by.stage == "read" and
-    .held_back_by.text == "waiting for the pipe'"'"'s writer" and
-    .held_back_by.percent_of_limit == null and .stages.read.busy_seconds > 0.2'
+holds 'a slow writer' '.sum == 12 and .bottleneck.stage == "read" and
+    .bottleneck.text == "waiting for the pipe'"'"'s writer" and
+    .bottleneck.percent_of_limit == null and .stages.read.busy_seconds > 0.2'
 ok 'a slow writer, in words' grep -q "^  bottleneck: waiting for the pipe's writer\$" err
 
 # With limits that are recorded. All are the same, so that it does not matter which stage it is; but
@@ -131,7 +131,7 @@ record() { # CPU RATE
 }
 record "$cpu" 40
 run -v -D cpu -j 2 -t f16 --json -o min raw
-holds 'the rate beside a recorded limit' '.held_back_by | .limit_gigabytes_per_second == 40 and
+holds 'the rate beside a recorded limit' '.bottleneck | .limit_gigabytes_per_second == 40 and
     (.percent_of_limit - 100 * .gigabytes_per_second / 40 | fabs < 0.1)'
 ok 'the same in words' grep -q \
     '^  bottleneck: .*, [0-9]* % of \(the measured 40\.0 GB/s of 2 threads\|the storage.s measured 40\.0 GB/s\)$' err
@@ -141,8 +141,8 @@ ok 'nothing is said of a record that is good' test "$(grep -c ignored with)" -eq
 # ignored NAME REASON: the record does no harm, and is ignored.
 ignored() {
     run -v -D cpu -j 2 -t f16 --json -o min raw
-    holds "$1" '.held_back_by.limit_gigabytes_per_second == null and
-        .held_back_by.percent_of_limit == null'
+    holds "$1" '.bottleneck.limit_gigabytes_per_second == null and
+        .bottleneck.percent_of_limit == null'
     ok "$1: -v says so" test "$status:$(grep -c "^  recorded limits ignored: $2\$" err)" = 0:1
     run -D cpu -q -t f16 -o count raw
     is "$1: otherwise nothing is said" 0 20000001

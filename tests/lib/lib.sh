@@ -359,8 +359,8 @@ normalise() {
         -e 's/"\(gigabytes_per[a-z_]*second\)": [0-9][0-9.]*/"\1": R/g' \
         -e 's/"busy_percent": [0-9][0-9.]*/"busy_percent": P/g' \
         -e 's/"device": "[a-z0-9]*"/"device": "D"/' \
-        -e 's/"held_back_by": {[^}]*}/"held_back_by": H/' \
-        -e 's/"held_back_by": null/"held_back_by": H/' \
+        -e 's/"bottleneck": {[^}]*}/"bottleneck": H/' \
+        -e 's/"bottleneck": null/"bottleneck": H/' \
         -e '/^  bottleneck: /d' \
         -e '/^  wait  /d' \
         -e '/^  turn  /d' \

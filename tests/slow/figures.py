@@ -470,7 +470,8 @@ def who_decoded(command):
     try:
         found = json.loads(done.stdout.decode().split("\n")[0])
         had = [f"{e['engine']} {e['percent']:.0f} %, from {e['joined_seconds']:.2f} s on" for e in found["engines"]]
-        return "; ".join(had) + (f"; no GPU: {found['gpu_absence']}" if found["gpu_absence"] else "")
+        no_gpu = found.get("gpu_not_used", found.get("gpu_absence"))  # the latter in 0.1.0
+        return "; ".join(had) + (f"; no GPU: {no_gpu}" if no_gpu else "")
     except (ValueError, KeyError, TypeError):
         return "it failed"
 
