@@ -103,7 +103,7 @@ static void print_line(const struct list *list, const char *path, const struct i
     if (list->table) {
         columns_add(list->table, message_quote(quoted, path));
         columns_add(list->table, item->name ? message_quote(quoted, item->name) : "");
-        columns_add(list->table, item->type);
+        columns_add(list->table, message_quote(quoted, item->type));
         columns_add(list->table, shape);
         columns_add(list->table, elements);
         columns_add(list->table, bytes);
@@ -115,7 +115,7 @@ static void print_line(const struct list *list, const char *path, const struct i
     report_tsv_field(item->name ? item->name : "");
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) { /* printf takes longer */
         putchar('\t');
-        fputs(rest[i], stdout);
+        report_tsv_field(rest[i]);
     }
     putchar('\n');
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sys/clock.h"
+#include "sys/escape.h"
 #include "sys/message.h"
 
 #define QUIET_TIME CLOCK_SECOND
@@ -123,7 +124,7 @@ static void figures(const struct progress *p, uint64_t done, uint64_t now,
    be wide, and which are depends on the terminal. */
 static size_t character(const char *p, size_t *columns)
 {
-    size_t length = message_utf8_length((const unsigned char *)p);
+    size_t length = escape_utf8_length((const unsigned char *)p);
 
     /* U+1100 begins with E1 84 80. */
     *columns = length > 3 || (length == 3 && memcmp(p, "\341\204\200", 3) >= 0) ? 2 : 1;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sys/escape.h"
 #include "sys/json.h"
 #include "sys/message.h"
 
@@ -127,7 +128,7 @@ static bool bad_value(const struct reading *r, const struct operation *op, const
     message_quote(quoted, text);
     /* What is cut off begins with a character: the rest of one is no UTF-8. */
     while (quoted[shown] &&
-           (step = message_utf8_length((const unsigned char *)quoted + shown)) > 0 &&
+           (step = escape_utf8_length((const unsigned char *)quoted + shown)) > 0 &&
            shown + step <= SHOWN_MAX)
         shown += step;
     return wrong(r, "bad value of %s: %.*s", op->name, (int)shown, quoted);
@@ -402,25 +403,6 @@ static char *cut_field(char **rest)
     return field;
 }
 
-/* Replaces the escapes of a name by what they stand for. */
-static void unescape(char *name)
-{
-    static const char letters[] = "tnr\\", special[] = "\t\n\r\\";
-    char *to = name;
-
-    for (const char *from = name; *from; from++) {
-        const char *letter = *from == '\\' && from[1] ? strchr(letters, from[1]) : NULL;
-
-        if (letter) {
-            *to++ = special[letter - letters];
-            from++;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
 /* A heading is copied: it is looked at for every line. */
 static bool read_heading(struct reading *r)
 {
@@ -474,7 +456,7 @@ static bool read_tsv(struct reading *r)
                 line->file = strdup(field);
                 good = line->file || out_of_memory(r);
                 if (good)
-                    unescape(line->file);
+                    escape_undo(line->file);
             }
         } else if (op && strcmp(field, "NA") == 0) {
             missing = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/machine_limits.h"
+#include "sys/escape.h"
 #include "sys/message.h"
 
 double report_rate(uint64_t bytes, double seconds)
@@ -126,21 +127,9 @@ const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape 
     return text;
 }
 
-/* What separates fields and lines is escaped; all else is left as it is. */
 void report_tsv_field_to(FILE *out, const char *text)
 {
-    static const char special[] = "\t\n\r\\", letters[] = "tnr\\";
-
-    for (;;) {
-        const size_t plain = strcspn(text, special);
-
-        fwrite(text, 1, plain, out);
-        text += plain;
-        if (!*text)
-            return;
-        fprintf(out, "\\%c", letters[strchr(special, *text) - special]);
-        text++;
-    }
+    escape_write(out, text, ESCAPE_FIELD);
 }
 
 void report_tsv_field(const char *text)

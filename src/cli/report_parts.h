@@ -126,7 +126,7 @@ const char *report_type_name(const struct reduction *reduction);
 const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
                          uint64_t elements);
 
-/* A name as a field of TSV, as by @tsv of jq(1); of the total, its own. */
+/* A name as a field of TSV, escaped; of the total, its own. */
 void report_tsv_name(const char *name);
 void report_tsv_name_to(FILE *out, const char *name);
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/partial_text_impl.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 uint32_t partial_text_checksum(const char *bytes, size_t size)
 {
@@ -62,26 +62,19 @@ uint32_t partial_text_checksum(const char *bytes, size_t size)
  * Names.
  */
 
-/* The bytes of a character of a name as it stands in the line: *p is its first. */
-static size_t written_length(const unsigned char *p)
-{
-    if (*p < 0x20 || *p == 0x7f)
-        return strlen("\\u0000");
-    return *p == '"' || *p == '\\' ? 2 : message_utf8_length(p);
-}
-
 static bool set_name(char *to, size_t most, const char *name)
 {
     static const char replacement[] = "\xef\xbf\xbd";
     const unsigned char *p = (const unsigned char *)name;
     size_t used = 0, written = 0;
+    char escaped[ESCAPE_MAX];
 
     while (*p) {
-        const size_t length = message_utf8_length(p);
-        const char *from = length ? (const char *)p : replacement;
+        const size_t length = escape_utf8_length(p);
+        const char *from = length ? (const char *)p : replacement, *end = from;
         const size_t size = length ? length : strlen(replacement);
 
-        written += written_length((const unsigned char *)from);
+        written += escape_next(escaped, &end, ESCAPE_JSON);
         if (written > most)
             return false;
         memcpy(to + used, from, size);
@@ -136,21 +129,14 @@ static char *put_index(char *at, uint64_t index)
 
 static char *put_name(char *at, const char *name)
 {
-    static const char hex[] = "0123456789abcdef";
+    char escaped[ESCAPE_MAX];
 
     *at++ = '"';
-    for (; *name; name++) {
-        const unsigned char c = (unsigned char)*name;
+    while (*name) {
+        const size_t length = escape_next(escaped, &name, ESCAPE_JSON);
 
-        if (c < 0x20 || c == 0x7f) {
-            at = put(at, "\\u00");
-            *at++ = hex[c >> 4];
-            *at++ = hex[c & 15];
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            *at++ = '\\';
-        *at++ = *name;
+        memcpy(at, escaped, length);
+        at += length;
     }
     *at++ = '"';
     return at;

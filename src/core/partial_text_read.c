@@ -10,7 +10,7 @@
 
 #include "core/partial_text.h"
 #include "core/partial_text_impl.h"
-#include "sys/message.h"
+#include "sys/escape.h"
 
 /* Sums of up to 2^64 elements are so many bits longer than these. */
 #define COUNT_BITS 64
@@ -83,24 +83,41 @@ static int hex_value(char c)
     return values[(unsigned char)c] - 1;
 }
 
-/* A character behind a backslash. */
-static char get_escaped(struct reader *r)
+/* The number of \uXXXX, whose backslash has been read; 0 where it is wrong. */
+static uint32_t get_unit(struct reader *r)
 {
-    int high, low;
+    uint32_t unit = 0;
 
-    if (next_is(r, "\""))
-        return '"';
-    if (next_is(r, "\\"))
-        return '\\';
-    expect(r, "u00");
-    if (r->failed || r->end - r->at < 2)
-        return (char)fail(r);
-    high = hex_value(r->at[0]);
-    low = hex_value(r->at[1]);
-    r->at += 2;
-    if (high < 0 || low < 0 || (high == 0 && low == 0))
+    expect(r, "u");
+    for (int i = 0; i < 4 && !r->failed; i++) {
+        const int value = r->at < r->end ? hex_value(*r->at++) : -1;
+
+        if (value < 0)
+            fail(r);
+        else
+            unit = unit << 4 | (uint32_t)value;
+    }
+    return r->failed ? 0 : unit;
+}
+
+/* A character behind a backslash, as UTF-8. Returns its bytes. */
+static size_t get_escaped(struct reader *r, char utf8[4])
+{
+    uint32_t c;
+
+    utf8[0] = '\0';
+    if (next_is(r, "\"") || next_is(r, "\\")) {
+        utf8[0] = r->at[-1];
+        return 1;
+    }
+    c = get_unit(r);
+    if (c >= 0xd800 && c < 0xdc00) { /* the first of a pair */
+        expect(r, "\\");
+        c = 0x10000 + ((c - 0xd800) << 10) + (get_unit(r) - 0xdc00);
+    }
+    if (c == 0 || c > 0x10ffff)
         fail(r);
-    return (char)(16 * high + low);
+    return r->failed ? 1 : escape_utf8(utf8, c);
 }
 
 /* A name of up to `most` bytes. */
@@ -110,19 +127,20 @@ static void get_name(struct reader *r, char *name, size_t most)
 
     expect(r, "\"");
     while (!r->failed && r->at < r->end && *r->at != '"') {
-        char c = *r->at++;
+        char utf8[4] = {*r->at++};
+        const size_t length = utf8[0] == '\\' ? get_escaped(r, utf8) : 1;
 
-        if (c == '\\')
-            c = get_escaped(r);
-        if (used == most || c == '\0')
+        if (most - used < length || utf8[0] == '\0') {
             fail(r);
-        else
-            name[used++] = c;
+        } else {
+            memcpy(name + used, utf8, length);
+            used += length;
+        }
     }
     expect(r, "\"");
     name[used] = '\0';
     for (const unsigned char *p = (const unsigned char *)name; *p && !r->failed;) {
-        const size_t length = message_utf8_length(p);
+        const size_t length = escape_utf8_length(p);
 
         p += length;
         if (length == 0)

@@ -6,45 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/message.h"
-
-size_t json_plain_length(const char *p)
-{
-    static const bool plain[256] = {
-        [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true};
-    size_t length = 0;
-
-    while (plain[(unsigned char)p[length]])
-        length++;
-    return length;
-}
+#include "sys/escape.h"
 
 void json_string(FILE *out, const char *string)
 {
-    const unsigned char *p = (const unsigned char *)string;
-
     putc('"', out);
-    while (*p) {
-        size_t length = json_plain_length((const char *)p);
-
-        if (length > 0) { /* most are nothing else */
-            fwrite(p, 1, length, out);
-            p += length;
-            continue;
-        }
-        length = message_utf8_length(p);
-        if (length == 0) {
-            fputs("\\ufffd", out);
-            length = 1;
-        } else if (*p < 0x20 || *p == 0x7f) {
-            fprintf(out, "\\u%04x", *p);
-        } else {
-            if (*p == '"' || *p == '\\')
-                putc('\\', out);
-            fwrite(p, 1, length, out);
-        }
-        p += length;
-    }
+    escape_write(out, string, ESCAPE_JSON);
     putc('"', out);
 }
 
@@ -149,25 +116,8 @@ static size_t read_unicode(struct json_reader *r, char utf8[4])
         if (code >= 0xdc00 || !read_code(r, &low) || low < 0xdc00 || low >= 0xe000)
             return 0;
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        utf8[0] = (char)(0xf0 | code >> 18);
-        utf8[1] = (char)(0x80 | (code >> 12 & 0x3f));
-        utf8[2] = (char)(0x80 | (code >> 6 & 0x3f));
-        utf8[3] = (char)(0x80 | (code & 0x3f));
-        return 4;
     }
-    if (code < 0x80) {
-        utf8[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        utf8[0] = (char)(0xc0 | code >> 6);
-        utf8[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    utf8[0] = (char)(0xe0 | code >> 12);
-    utf8[1] = (char)(0x80 | (code >> 6 & 0x3f));
-    utf8[2] = (char)(0x80 | (code & 0x3f));
-    return 3;
+    return escape_utf8(utf8, code);
 }
 
 /* What stands for one character of a string, escaped or not, as UTF-8. Returns its bytes, or 0. */
@@ -178,7 +128,7 @@ static size_t read_character(struct json_reader *r, char utf8[4])
     size_t length;
 
     if (*r->at != '\\') {
-        length = message_utf8_length((const unsigned char *)r->at);
+        length = escape_utf8_length((const unsigned char *)r->at);
         if ((unsigned char)*r->at < 0x20)
             return 0;
         memcpy(utf8, r->at, length);
@@ -206,7 +156,7 @@ static bool read_string(struct json_reader *r, char *text, size_t size, bool cut
         return fail(r);
     while (*r->at != '"') {
         char utf8[4];
-        size_t length = json_plain_length(r->at);
+        size_t length = escape_plain_length(r->at);
 
         if (length > 0 && (full || length < size - used)) { /* most are nothing else */
             if (!full)

@@ -8,13 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes a string of JSON, quotes included; bytes that are no UTF-8 become U+FFFD. Errors are left
-   to the stream. */
+/* Writes a string of JSON, quotes included, escaped as escape.h has it. Errors are left to the
+   stream. */
 void json_string(FILE *out, const char *string);
-
-/* How many characters of a string from p on stand for themselves in JSON, and have one byte. Any
-   other byte ends them; a text ends with a 0. */
-size_t json_plain_length(const char *p);
 
 /* A decimal as it stands in JSON: -0 as -0.0. Many readers take numbers without a point for
    integers, which have no such zero. Returns `decimal`, or a text that stays. */

@@ -8,6 +8,7 @@ library_sources += \
 	src/sys/inline.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
+	src/sys/escape.c src/sys/escape.h \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
 	src/sys/operand.h \

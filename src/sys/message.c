@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sys/escape.h"
 #include "sys/mutex.h"
 #include "sys/signals.h"
 
@@ -107,9 +107,39 @@ static size_t add_locked(size_t length, const char *text)
     return length + more;
 }
 
+static bool is_seen(const char *text)
+{
+    size_t length;
+
+    while (*text && (length = escape_seen_length(text)) > 0)
+        text += length;
+    return !*text;
+}
+
+/* Escapes what is not seen of a text from byte `begin` on; backslashes stay as they are. Returns a
+   text of malloc, and its length; NULL without memory. */
+static char *escape(const char *text, size_t begin, size_t *length)
+{
+    char *escaped = malloc(ESCAPE_MAX * (strlen(text) + 1)), *to = escaped;
+    const char *from = text + begin;
+
+    if (!escaped)
+        return NULL;
+    memcpy(to, text, begin);
+    to += begin;
+    while (*from) {
+        if (*from == '\\')
+            *to++ = *from++;
+        else
+            to += escape_next(to, &from, ESCAPE_FIELD);
+    }
+    *length = (size_t)(to - escaped);
+    return escaped;
+}
+
 static void say(const char *prefix, const char *format, va_list arguments)
 {
-    char *text = usual, *longer = NULL;
+    char *text = usual, *longer = NULL, *escaped = NULL;
     size_t begin, length;
     va_list again;
     int n;
@@ -134,11 +164,15 @@ static void say(const char *prefix, const char *format, va_list arguments)
         }
     }
     va_end(again);
+    /* Names are quoted, and other words of files need not be. */
+    if (!is_seen(text + begin) && (escaped = escape(text, begin, &length)))
+        text = escaped;
     text[length] = '\n'; /* in place of NUL */
     write_whole(text, length + 1);
     transient_shown = false; /* not before: a signal may come between the two */
     mutex_unlock(&lock);
     free(longer);
+    free(escaped);
 }
 
 /* Notes an error. Whether it is to be printed. */
@@ -257,97 +291,24 @@ enum exit_status message_status(void)
     return (enum exit_status)atomic_load(&latched);
 }
 
-size_t message_utf8_length(const unsigned char *p)
-{
-    size_t length = *p < 0x80   ? 1
-                    : *p < 0xc2 ? 0
-                    : *p < 0xe0 ? 2
-                    : *p < 0xf0 ? 3
-                    : *p < 0xf5 ? 4
-                                : 0;
-
-    for (size_t i = 1; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    /* Overlong forms, surrogates, and what lies beyond U+10FFFF. */
-    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-        (*p == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return length;
-}
-
-/* The character whose valid UTF-8 sequence of `length` bytes is at p. */
-static uint32_t code_point(const unsigned char *p, size_t length)
-{
-    uint32_t c = length == 1 ? *p : *p & (0xffu >> (length + 1));
-
-    for (size_t i = 1; i < length; i++)
-        c = c << 6 | (p[i] & 0x3f);
-    return c;
-}
-
-/* Characters that are not seen, or change what is seen around them: controls, and what Unicode
-   calls format characters. Those that turn the direction of the text can make a name look like
-   another. */
-static const struct {
-    uint32_t first, last;
-} unseen[] = {
-    {0x0000, 0x001f},   /* controls */
-    {0x007f, 0x009f},   /* controls */
-    {0x00ad, 0x00ad},   /* soft hyphen */
-    {0x061c, 0x061c},   /* Arabic letter mark */
-    {0x180e, 0x180e},   /* Mongolian vowel separator */
-    {0x200b, 0x200f},   /* without width; joiners; marks of direction */
-    {0x2028, 0x202e},   /* separators of lines; embeddings and overrides of direction */
-    {0x2060, 0x206f},   /* invisible operators; isolates of direction */
-    {0xfeff, 0xfeff},   /* byte order mark */
-    {0xfff9, 0xfffb},   /* interlinear annotation */
-    {0x1bca0, 0x1bca3}, /* shorthand */
-    {0x1d173, 0x1d17a}, /* musical notation */
-    {0xe0000, 0xe0fff}, /* tags */
-};
-
-/* The bytes of the printable character at p; 0 when there is none: one that is not seen, or no
-   UTF-8. */
-static size_t printable(const unsigned char *p)
-{
-    size_t length = message_utf8_length(p);
-    uint32_t c = length ? code_point(p, length) : 0;
-
-    if (c >= 0x20 && c < 0x7f) /* most are */
-        return 1;
-    for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
-        if (c >= unseen[i].first && c <= unseen[i].last)
-            return 0;
-    return length;
-}
-
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name)
 {
-    const unsigned char *p = (const unsigned char *)name;
-    bool odd = *p == '\0';
-    size_t length = 0, step;
+    const char *p = name;
+    size_t length = 0;
 
-    for (; *p && !odd; p += step) {
-        step = printable(p);
-        odd = step == 0;
-    }
-    if (!odd) {
+    if (*name && is_seen(name)) {
         length = strnlen(name, MESSAGE_QUOTE_MAX - 1);
         memcpy(out, name, length);
         out[length] = '\0';
         return out;
     }
     out[length++] = '\'';
-    for (p = (const unsigned char *)name; *p && length < MESSAGE_QUOTE_MAX - 6; p += step) {
-        step = printable(p);
-        if (step == 0 || *p == '\\' || *p == '\'') {
-            length += (size_t)snprintf(out + length, 5, "\\%03o", *p);
-            step = 1;
-        } else {
-            memcpy(out + length, p, step);
-            length += step;
+    while (*p && length < MESSAGE_QUOTE_MAX - ESCAPE_MAX - 2) {
+        if (*p == '\'') { /* it would end the quotes */
+            length += (size_t)sprintf(out + length, "\\%03o", *p++);
+            continue;
         }
+        length += escape_next(out + length, &p, ESCAPE_FIELD);
     }
     out[length++] = '\'';
     out[length] = '\0';

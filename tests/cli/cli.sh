@@ -594,12 +594,12 @@ while read -r escaped shown; do
     fails "message about $shown" "$shown: No such file or directory"
 done <<'END'
 a\0040b ./a b
-new\0012line './new\012line'
-tab\0011 './tab\011'
+new\0012line './new\nline'
+tab\0011 './tab\t'
 it's ./it's
 it's\0007 './it\047s\007'
 back\\slash ./back\slash
-back\\slash\0177 './back\134slash\177'
+back\\slash\0177 './back\\slash\177'
 caf\0303\0251 ./café
 c1\0302\0205 './c1\302\205'
 bidi\0342\0200\0256x './bidi\342\200\256x'

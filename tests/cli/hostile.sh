@@ -239,12 +239,21 @@ count${tab}3
 $2:
 count${tab}3" '*'
 }
-named "$(printf 'a\nb')" "'a\\012b'"
+named "$(printf 'a\nb')" "'a\\nb'"
 named "$(printf 'a\033[31mb')" "'a\\033[31mb'"
-named "$(printf 'a\rgpureduce: b')" "'a\\015gpureduce: b'"
+named "$(printf 'a\rgpureduce: b')" "'a\\rgpureduce: b'"
 named "$(printf 'a\302\233b')" "'a\\302\\233b'"
 named "$(printf 'a\377b')" "'a\\377b'"
 named "$(printf 'a\177b')" "'a\\177b'"
 named "$(printf 'a%%n%%s b')" 'a%n%s b'
+
+if [ -n "$(command -v python3)" ]; then
+    mkdir names
+    cd names || fatal 'cannot work in a directory'
+    ok 'names of arrays and files, and what Unicode says of them' python3 "$sources/tests/lib/names_oracle.py" "$GPUREDUCE"
+    cd ..
+else
+    skip 'names of arrays and files, and what Unicode says of them' 'there is no python3'
+fi
 
 finish

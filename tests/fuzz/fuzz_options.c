@@ -16,6 +16,7 @@
 #include "cli/command_line.h"
 #include "core/number.h"
 #include "profile/machine_limits.h"
+#include "sys/escape.h"
 #include "sys/json.h"
 
 #define WORDS_MAX 64
@@ -226,7 +227,7 @@ static void string(const unsigned char *data, size_t size)
     json_read(&r, written);
     fuzz_check(json_read_string(&r, read, 6 * size + 1) && json_read_end(&r),
                "a string does not read back: %s", written);
-    while (text[valid] && (step = message_utf8_length((const unsigned char *)text + valid)) > 0)
+    while (text[valid] && (step = escape_utf8_length((const unsigned char *)text + valid)) > 0)
         valid += step;
     fuzz_check(strncmp(read, text, valid) == 0 && (text[valid] || !read[valid]),
                "a string reads back as another: %s", written);
@@ -235,7 +236,7 @@ static void string(const unsigned char *data, size_t size)
     message_quote(quoted, text);
     fuzz_check(memchr(quoted, '\0', sizeof quoted), "a quoted name does not end");
     for (const unsigned char *p = (const unsigned char *)quoted; *p; p += step) {
-        step = message_utf8_length(p);
+        step = escape_utf8_length(p);
         fuzz_check(*p >= 0x20 && *p != 0x7f && (*p != 0xc2 || p[1] >= 0xa0),
                    "a quoted name has a control character");
         /* Only an unquoted name that has no room is cut within a character. */

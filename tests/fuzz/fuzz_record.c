@@ -22,6 +22,7 @@
 
 #include "cli/record.h"
 #include "cli/report_parts.h"
+#include "sys/escape.h"
 #include "sys/json.h"
 
 #define RECORD_PATH "/proc/self/fd/1"
@@ -107,7 +108,7 @@ static void check_refused(const unsigned char *data, size_t size)
 
     fuzz_check(fuzz_messages.status == EXIT_FAILED, "status %d", fuzz_messages.status);
     for (; *end; end += length) {
-        length = message_utf8_length((const unsigned char *)end);
+        length = escape_utf8_length((const unsigned char *)end);
         fuzz_check(length > 0, "an error that is no UTF-8: %s", text);
     }
     if (strcmp(text, empty) == 0)
@@ -574,7 +575,7 @@ static char *printed_name(const char *name, bool json)
         return text;
     }
     for (; *name; name += length) {
-        length = message_utf8_length((const unsigned char *)name);
+        length = escape_utf8_length((const unsigned char *)name);
         if (length > 0) {
             memcpy(to, name, length);
             to += length;

@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "lib/tap.h"
 #include "sys/clock.h"
+#include "sys/escape.h"
 #include "sys/message.h"
 
 #define GB UINT64_C(1000000000)
@@ -29,7 +30,7 @@ static bool is_utf8(const char *text)
     size_t length = 1;
 
     for (; *p && length; p += length)
-        length = message_utf8_length(p);
+        length = escape_utf8_length(p);
     return length > 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "source/container/safetensors_header.h"
+#include "sys/escape.h"
 #include "sys/mapping.h"
 #include "sys/team.h"
 
@@ -97,7 +98,7 @@ static const char *take_plain(struct safetensors_header *h, size_t *length)
 
     if (*h->json.at != '"')
         return NULL;
-    *length = json_plain_length(text);
+    *length = escape_plain_length(text);
     if (text[*length] != '"')
         return NULL;
     h->json.at = text + *length + 1;
