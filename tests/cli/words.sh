@@ -114,6 +114,8 @@ NEWS
 README.md
 SECURITY.md
 doc/decisions.md
+doc/design.md
+doc/tuning.md
 man/gpureduce-formats.7
 man/gpureduce-json.5
 man/gpureduce-merge.7
