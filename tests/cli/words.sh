@@ -103,6 +103,7 @@ src/bench/ladder
 src/bench/limits
 src/core
 src/profile
+src/source/zstd
 END
 while read -r file; do
     awk -f words.awk "$sources/$file" >broken

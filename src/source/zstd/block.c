@@ -246,7 +246,7 @@ bool zstd_block_parse(const unsigned char *b, size_t size, size_t most, struct z
     unsigned modes;
     size_t at;
 
-    /* Of 128 KiB and more libzstd takes none as compressed. */
+    /* libzstd takes none of 128 KiB and more as compressed. */
     if (size < 2 || size > most || size >= ZSTD_BLOCK_CONTENT_MAX)
         return false;
     at = parse_literals(b, size, &parts->literals, t);

@@ -3,13 +3,13 @@
  * lie, and what they are (RFC 8878, section 3.1.1.3). Pure functions of bytes; nothing is printed.
  *
  * Blocks of a frame are parsed in order, since a block may use the tree and the tables of one in
- * front of it. What each uses is part of what parsing it gives: from then on the blocks of a frame
- * can be decoded in any order.
+ * front of it. Parsing a block also finds the tables that it uses, so that the blocks of a frame
+ * can then be decoded in any order.
  *
- * Whatever parses is in bounds: every place lies in the block, every size is what the format
+ * A block that parses is in bounds: every place lies in the block, every size is what the format
  * allows, every distribution is sound, every code exists. Everything that RFC 8878 or libzstd
  * refuses there is refused. Some of what libzstd takes is refused, too: blocks that the format
- * forbids. So what is refused is for libzstd to judge.
+ * forbids. libzstd judges refused blocks.
  */
 #ifndef GPUREDUCE_ZSTD_BLOCK_H
 #define GPUREDUCE_ZSTD_BLOCK_H
@@ -27,8 +27,8 @@ enum zstd_literals_type {
     ZSTD_LITERALS_TREELESS /* Huffman codes of the tree in front of them */
 };
 
-/* Where each stream of literals begins, as an offset in the block, and behind them where the last
-   one ends; and the literals of each. */
+/* The beginning of each stream of literals, as an offset in the block, followed by the end of the
+   last one; and the number of literals of each. */
 #define ZSTD_STREAMS_MAX 4
 
 struct zstd_literals {
@@ -57,7 +57,7 @@ struct zstd_distribution {
     int16_t counts[ZSTD_CODES_MAX];
 };
 
-/* What blocks of a frame hand on to those behind them. */
+/* State that the blocks of a frame hand on to later ones. */
 struct zstd_tables {
     uint64_t numbers;     /* given so far */
     uint64_t tree_number; /* equal in two blocks of a frame where the tree is; 0: there is none */
@@ -77,9 +77,9 @@ struct zstd_block_parts {
 /* Begins a frame without a dictionary. */
 void zstd_tables_begin(struct zstd_tables *t);
 
-/* Where zstd_block_parse is going to look at a compressed block, as far as its first bytes tell:
-   offsets of at most ZSTD_PLACES bytes, the first of which is where its sequences begin. Returns
-   how many. For who fetches them into caches ahead: nothing is checked but that they are in the
+/* Finds the bytes of a compressed block that zstd_block_parse is going to read, as far as its first
+   bytes tell: offsets of at most ZSTD_PLACES bytes, the first of which is the beginning of its
+   sequences. Returns how many. They are for fetching ahead, and are only checked to be in the
    block. */
 #define ZSTD_PLACES 5
 unsigned zstd_block_places(const unsigned char *b, size_t size, uint32_t places[ZSTD_PLACES]);

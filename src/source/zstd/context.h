@@ -3,12 +3,12 @@
  *
  * Given a whole frame and enough output, libzstd takes its single-pass path, which checks neither
  * window nor block limits. Whether a frame is accepted must not depend on the sizes of buffers. So
- * the decoders check windows themselves (zstd_window_allowed). Of a frame that may hold more than a
- * block they pass the header alone first: then libzstd checks the size of each block. That costs
+ * the decoders check windows themselves (zstd_window_allowed). They pass the header alone first if
+ * a frame may hold more than a block: libzstd then checks the size of each block. This costs
  * nothing measurable; for small frames it would.
  *
- * What cannot be checked is that a match reaches no further back than the window: libzstd does not
- * check it. Such a frame is invalid. Where all of its content is in memory, as with small frames of
+ * One thing cannot be checked, as libzstd does not: a match that reaches further back than the
+ * window. Such a frame is invalid. If all of its content is in memory, as with small frames of
  * files, libzstd decodes it as its maker meant; elsewhere it decodes other bytes, or reports
  * damage.
  *

@@ -1,13 +1,13 @@
 /*
- * Where a zstd file is cut between frames, so that processes share it which know nothing of each
- * other: each looks at the file and finds the same.
+ * Cuts a zstd file between frames, so that processes share it that know nothing of each other: each
+ * looks at the file and finds the same cuts.
  *
- * A part begins where a frame ends that has content, and so does the next one; what it holds is
- * told by positions in the decoded stream. So all frames in front of it must state how much they
- * hold, in their headers or in a seek table, and those behind it, too: partial results say of how
- * many elements they are.
+ * A part begins where a frame ends that has content, and so does the next one; its content is given
+ * by positions in the decoded stream. So all frames in front of it must state how much they hold,
+ * in their headers or in a seek table, and those behind it, too: partial results say of how many
+ * elements they are.
  *
- * What a file states may be wrong. Each frame is decoded by somebody, who finds out. And each part
+ * A file's statements may be wrong. Each frame is decoded by somebody, who finds out. And each part
  * is checked to end where the next begins, by offset and by position, so that what the parts come
  * to together are all elements, or one of them is an error.
  */

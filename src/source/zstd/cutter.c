@@ -4,8 +4,8 @@
 
 #include "source/zstd/cut.h"
 
-/* Where frames do not state what they hold, nothing tells how long one is but to walk through it.
-   One that takes more than this part of the input is not worth it. */
+/* The length of a frame that does not state its content is found by walking through it only. A
+   frame of more than this part of the input is not worth that. */
 #define WALKED_MOST 8
 
 /* Positions are less than this, so that they can be added. */
@@ -38,7 +38,7 @@ static bool add(const struct zstd_cutter *c, struct zstd_stretch *stretch,
     return true;
 }
 
-/* Whether the stretch may end where it does. Where nobody can tell, the next one is taken to begin
+/* Whether the stretch may end where it does. If nobody can tell, the next one is assumed to begin
    with an element. */
 static bool may_end(const struct zstd_cutter *c, const struct zstd_stretch *stretch, uint64_t least)
 {

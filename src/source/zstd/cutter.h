@@ -2,15 +2,15 @@
  * The cutter: cuts a zstd file between frames, from its front to its end, into stretches for
  * several decoders.
  *
- * A stretch of frames that state what they hold ends where an element may begin. What others hold
- * (those of pzstd, and of streams) is known when they are decoded: then the next stretch may begin
- * within an element, which whoever decodes them finds out.
+ * A stretch of frames that state what they hold ends where an element may begin. The content of
+ * others (pzstd's, and those of streams) is known only after decoding: the next stretch may then
+ * begin within an element, which its decoder finds out.
  *
  * It looks no farther ahead than it has been asked: finding the frames of a whole file may take
- * longer than decoding those of its begin. Where a frame takes most of the file, or something is
- * wrong, the rest of the file is one stretch. Frames are where a finder (finder.h) finds them, so
- * what hints say may be wrong: whoever decodes a stretch finds out that it does not end with a
- * frame, or holds another number of bytes.
+ * longer than decoding those of its begin. The rest of the file is one stretch if a frame takes
+ * most of it, or if something is wrong. Frames are where a finder (finder.h) finds them, so what
+ * hints say may be wrong: whoever decodes a stretch finds out that it does not end with a frame, or
+ * holds another number of bytes.
  *
  * A cutter belongs to one thread at a time.
  */
@@ -39,7 +39,7 @@ struct zstd_cutter {
     uint64_t most;      /* bytes that all stretches before it hold at most */
 };
 
-/* Begins at the input's first byte. What it steps over does not count as read. */
+/* Begins at the input's first byte. Skipped bytes do not count as read. */
 void zstd_cutter_init(struct zstd_cutter *c, struct source *s, uint64_t first, unsigned alignment);
 
 /* Cuts the next stretch, of at least so many bytes of input, or all that is left. False when there

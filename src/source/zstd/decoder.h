@@ -39,7 +39,7 @@ struct zstd_task {
     bool true_position; /* the position is true: all up to and with this one state their length */
 };
 
-/* What all decoders of a source share. */
+/* Shared by all decoders of a source. */
 struct zstd_shared {
     struct source *source;
     struct zstd_input input;
@@ -72,7 +72,7 @@ void zstd_decoder_free(struct zstd_decoder *d);
    memory. */
 bool zstd_decoder_begin(struct zstd_decoder *d, const struct zstd_task *task, bool stable);
 
-/* The same without libzstd. */
+/* Begins a task without a context of libzstd. */
 void zstd_decoder_begin_task(struct zstd_decoder *d, const struct zstd_task *task);
 
 /* Walks over up to `blocks` blocks of the task's first frame: *frame is how far that came. False
@@ -96,7 +96,7 @@ bool zstd_decoder_whole(struct zstd_decoder *d, void *out, size_t capacity, cons
 /* Whether nothing from the decoder's position on is wanted: --length, or a NaN that ends it all. */
 bool zstd_decoder_unwanted(const struct zstd_decoder *d);
 
-/* The same of a task, from any position on. */
+/* Whether nothing of a task from a position on is wanted. */
 bool zstd_unwanted(const struct zstd_shared *shared, const struct zstd_task *task,
                    uint64_t position);
 
@@ -107,11 +107,10 @@ uint64_t zstd_begin_position(const struct source *s);
 uint64_t zstd_end_position(const struct source *s);
 
 /*
- * What is wrong. All return false.
+ * Errors. All return false.
  *
- * A batch that depends on hints may be wrong because they are. Then the source is read again in
- * order, and nothing is printed: what there is to say about such a file is what reading it in order
- * says.
+ * A batch that depends on hints may be wrong because they are. The source is then read again in
+ * order, which prints the error, if there is one.
  */
 
 /* Whether the task depends on hints; if so, asks for the source to be read in order. */

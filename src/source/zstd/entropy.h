@@ -31,7 +31,7 @@ ZSTD_ENTROPY unsigned zstd_high_bit(uint32_t x)
 }
 
 /*
- * What a sequence is made of, and the codes of each part.
+ * The parts of a sequence, and the codes of each part.
  */
 
 enum zstd_part { ZSTD_LITERAL_LENGTH, ZSTD_OFFSET, ZSTD_MATCH_LENGTH };
@@ -91,7 +91,7 @@ ZSTD_ENTROPY unsigned zstd_code_bits(enum zstd_part part, unsigned code)
                        : code - 36;
 }
 
-/* What the code stands for without them: a length in bytes, or an Offset_Value. */
+/* The value of the code without its extra bits: a length in bytes, or an Offset_Value. */
 ZSTD_ENTROPY uint32_t zstd_code_base(enum zstd_part part, unsigned code)
 {
     if (part == ZSTD_OFFSET)
@@ -376,7 +376,7 @@ ZSTD_ENTROPY bool zstd_weights_read(struct zstd_weights *w, const unsigned char 
     return zstd_weights_complete(w);
 }
 
-/* What the next w->bits bits of a stream begin with. */
+/* An entry: the meaning of the next w->bits bits of a stream. */
 struct zstd_huffman_entry {
     uint8_t bits;
     uint8_t byte;
@@ -459,7 +459,7 @@ ZSTD_ENTROPY uint32_t zstd_offset_less(uint32_t offset, uint32_t by)
 }
 
 /* The true offset of a symbol, given the history before its block, or a symbol of a block further
-   in front; 0 where that would be no offset. What is no symbol stays as it is. */
+   in front; 0 where that would be no offset. A value that is not a symbol is returned unchanged. */
 ZSTD_ENTROPY uint32_t zstd_offset_resolve(uint32_t offset, const struct zstd_history *before)
 {
     uint32_t which = offset >> ZSTD_OFFSET_SYMBOL_SHIFT & 3;
@@ -495,8 +495,8 @@ ZSTD_ENTROPY uint32_t zstd_offset_use(struct zstd_history *h, uint32_t value, bo
     return offset;
 }
 
-/* The same in selections only: for lanes of a GPU, which run side by side, branches cost more, and
-   an index that is not a constant would put the history into memory. */
+/* Selects an offset by selections only: for lanes of a GPU, which run side by side, branches cost
+   more, and an index that is not a constant would put the history into memory. */
 ZSTD_ENTROPY uint32_t zstd_offset_select(struct zstd_history *h, uint32_t value, bool no_literals)
 {
     const uint32_t first = h->offsets[0], second = h->offsets[1], third = h->offsets[2];

@@ -47,7 +47,7 @@ static inline void repeat_steps(unsigned char *to, size_t offset, size_t size)
     copy_steps(to, from, (size_t)(end - to));
 }
 
-/* The same, and not a byte more. */
+/* Copies a match, and not a byte more. */
 static void copy_match(unsigned char *to, const unsigned char *from, size_t size)
 {
     while (size > (size_t)(to - from)) {

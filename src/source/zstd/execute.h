@@ -14,7 +14,7 @@
 
 #include "source/zstd/sequences.h"
 
-/* What matches may reach, and where a block goes. */
+/* The bytes that matches may reach, and the place of a block. */
 struct zstd_place {
     unsigned char *out;             /* of the block */
     const unsigned char *run;       /* from here to `out` lies content of the frame */

@@ -16,7 +16,7 @@
 /* Towards the end batches shrink, so that all workers end together; not below this. */
 #define BATCH_BYTES_MIN ((uint64_t)64 << 10)
 
-/* Frames up to this size are walked in the mapped file: every page or two has a header. Of larger
+/* Frames up to this size are walked in the mapped file: every page or two has a header. For larger
    ones only the pages with headers are read, in 2 us each: a page fault costs the same, and would
    make the pages around it resident, too. Bytes. */
 #define DENSE_BYTES ((uint64_t)16 << 10)
@@ -208,7 +208,7 @@ static void walk_on(struct zstd_finder *f)
  * Batches.
  */
 
-/* What the frame, whose end is known, can hold at most. */
+/* The most bytes that the frame, whose end is known, can hold. */
 static uint64_t frame_most(const struct zstd_frame *frame)
 {
     if (frame->content != SOURCE_UNKNOWN)
@@ -287,7 +287,7 @@ enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch)
         if (f->state != ZSTD_FINDER_BETWEEN && f->fault.kind == ZSTD_SOUND &&
             f->frame.end == SOURCE_UNKNOWN)
             walk_on(f);
-        /* What stands before a fault is sound, and is handed out first. */
+        /* The data before a fault are sound, and are handed out first. */
         if (batch->frames > 0 && !joins(f, batch))
             return ZSTD_FOUND;
         if (f->fault.kind != ZSTD_SOUND)

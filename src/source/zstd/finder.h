@@ -69,7 +69,7 @@ struct zstd_finder {
     unsigned char buffer[ZSTD_FINDER_BUFFER];
 };
 
-/* What blocks can hold at most that take this many bytes, less than 2^46. */
+/* The most bytes that blocks of so many bytes, less than 2^46, can hold. */
 uint64_t zstd_most_of(uint64_t bytes);
 
 /* Begins at the input's first byte. `map` is the mapped input, or NULL. `small_max`: frames that
@@ -86,7 +86,7 @@ void zstd_finder_start(struct zstd_finder *f, const struct source_part *part);
 enum zstd_found zstd_find(struct zstd_finder *f, struct zstd_batch *batch);
 
 /* Tells the finder that the frame at `begin` was decoded: it ends at `end`, and holds `content`
-   bytes. Where it is the large frame whose end the finder looks for, the finder need not. */
+   bytes. If it is the large frame whose end the finder looks for, the finder need not look. */
 void zstd_finder_note_end(struct zstd_finder *f, uint64_t begin, uint64_t end, uint64_t content);
 
 /* For who only wants to know where frames are, in place of zstd_find: the next frame and its end,

@@ -1,5 +1,5 @@
 /*
- * A block under way: walked over, decoded, carried out. What is done to it does not depend on other
+ * A block under way: walked over, decoded, carried out. Its processing does not depend on other
  * blocks, except where it says so, and needs no lock: a block belongs to one worker at a time.
  *
  * Its bytes are the mapped input's: whoever walks over or decodes one does so under mapping_guard.
@@ -32,7 +32,7 @@ enum zstd_flight_state {
 };
 
 struct zstd_flight {
-    /* Of who has it. */
+    /* Owned by the worker that has the block. */
     const unsigned char *bytes;
     uint32_t size;
     bool last;                     /* of its frame */

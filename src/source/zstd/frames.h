@@ -35,8 +35,7 @@ struct zstd_view {
 };
 
 /* `size` bytes at `offset`; fewer (*got) where the input ends or the buffer is full. NULL when the
-   input cannot be read; the reason has been printed. What is read does not count in
-   source_stats. */
+   input cannot be read; the reason has been printed. These bytes do not count in source_stats. */
 const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_t size,
                                   size_t *got);
 
@@ -49,14 +48,14 @@ static inline uint32_t zstd_load32(const unsigned char *b)
 /* Whether a zstd or a skippable frame begins with these bytes. Four of them decide. */
 bool zstd_recognise(const void *bytes, size_t size);
 
-/* The same for a skippable frame. */
+/* Whether the bytes begin a skippable frame. */
 bool zstd_is_skippable(const unsigned char *b, size_t got);
 
 /* The size of the skippable frame whose first bytes are `b`, with its header; 0 when it is none, or
    its header is cut off. */
 uint64_t zstd_skippable_size(const unsigned char *b, size_t got);
 
-/* What is wrong with a frame, and where. */
+/* A fault of a frame: its kind and its place. */
 enum zstd_fault_kind {
     ZSTD_SOUND,
     ZSTD_CUT_OFF,     /* the input ends within it */

@@ -74,7 +74,7 @@ bool zstd_index_resolve(struct zstd_index *x, uint64_t last)
         uint64_t end = u->base + u->length;
         bool is_last = u->base + u->reserved == x->next;
 
-        /* What ends the stream may end within an element: that is an error of its own. */
+        /* The end of the stream may be within an element, which is an error of its own. */
         if (!is_last && (end < x->data_offset || !zstd_index_is_boundary(x, end)))
             return false;
         x->gap += u->reserved - u->length;

@@ -1,13 +1,13 @@
 /*
- * The index: where in the decoded stream the content of each batch stands.
+ * The index: the position of each batch in the decoded stream.
  *
  * Frames need not state how long their content is (pzstd's do not). A batch of such frames is given
  * as much of a provisional position space as its blocks can hold at most, so that what follows can
  * be decoded before its length is known. Chunks are numbered by provisional positions. When all
  * lengths are known, zstd_index_resolve maps these to true ones.
  *
- * Numbering elements so assumes that none is torn across batches of unstated length. That is
- * checked by zstd_index_resolve; where it does not hold, the input must be read in order.
+ * Numbering elements so assumes that none is torn across batches of unstated length.
+ * zstd_index_resolve checks this; if it does not hold, the input must be read in order.
  *
  * Positions are in bytes of the decoded stream, the header or what --skip leaves out included. The
  * index does no locking: its owner does.

@@ -1,7 +1,7 @@
 /*
  * The compressed input of the decoders: the mapped file, made present ahead of a decoder and
- * released behind it, so that what is resident stays small however large the file is. Where the
- * file cannot be mapped, it is read.
+ * released behind it, so that what is resident stays small however large the file is. A file that
+ * cannot be mapped is read.
  *
  * A span belongs to the thread that decodes it, except that another thread may call
  * zstd_span_wanted and zstd_span_populate meanwhile. Mapped bytes may vanish: whoever reads them

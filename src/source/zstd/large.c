@@ -78,7 +78,7 @@ enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct sour
         if (!call.good)
             return ZSTD_LARGE_FAILED;
         if (from >= begin) {
-            /* What lies behind the array of a .npy is decoded only to see that it is sound. */
+            /* Data after the array of a .npy are decoded only to verify them. */
             if (d->task.true_position && from >= end)
                 out.pos = 0;
             else if (d->task.true_position && end - from < out.pos)

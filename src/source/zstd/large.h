@@ -14,9 +14,9 @@ enum zstd_large_status {
     ZSTD_LARGE_FAILED    /* the chunk is not to be looked at */
 };
 
-/* Fills the request's buffer with the next elements of d's task, which was begun with
-   stable = false. What is no element (a header, what lies behind the array of a .npy) is decoded,
-   and dropped. */
+/* Fills the request's buffer with the next elements of d's task, which was begun with stable =
+   false. Bytes outside the elements (a header, data after the array of a .npy) are decoded, and
+   dropped. */
 enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct source_request *request,
                                        struct chunk *chunk);
 

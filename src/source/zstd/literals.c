@@ -105,8 +105,8 @@ static bool decode_short(const unsigned char *b, size_t size, unsigned char *out
     } while (0)
 
 /* Decodes `count` rounds of four streams, which write at places that are equally far apart, by
-   ROUND(i): code i of each. What is local is to stay in registers, of which x86-64 has just enough
-   if the end is not in one. */
+   ROUND(i): code i of each. Local variables are to stay in registers, of which x86-64 has just
+   enough if the end is not in one. */
 #define DECODE_ROUNDS(ROUND)                                                                 \
     do {                                                                                     \
         const unsigned char *next0 = s[0].next, *next1 = s[1].next, *next2 = s[2].next,      \

@@ -16,9 +16,9 @@
 /* The decoding table built last. It belongs to one thread. */
 struct zstd_literals_decoder {
     uint64_t tree_number; /* of the tree it is of; 0: of none */
-    /* Of what ZSTD_HUFFMAN_BITS_MAX bits begin with: the bits of the code, and above these eight
-       the byte. So one load has both, and a shift that looks at the lowest bits alone needs no
-       more. */
+    /* For each value of ZSTD_HUFFMAN_BITS_MAX bits: the length of the code that it begins with, and
+       above these eight bits the byte. So one load has both, and a shift that looks at the lowest
+       bits alone needs no more. */
     uint16_t table[ZSTD_HUFFMAN_TABLE_MAX];
 };
 

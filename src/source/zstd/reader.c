@@ -31,7 +31,7 @@ enum spare_state {
     SPARE_READING, /* its buffer belongs to the thread that reads */
     SPARE_FULL,
     SPARE_END,   /* the input has ended: nothing more will be read */
-    SPARE_FAILED /* likewise, with an error */
+    SPARE_FAILED /* exhausted, with an error */
 };
 
 struct zstd_reader {
@@ -91,8 +91,8 @@ static bool zstd_ahead(struct reader *r)
     return wanted;
 }
 
-/* Decodes on in the spare buffer, which is full, and leaves the current one to be filled. What is
-   left to decode of that, less than a header, is put before the new input. */
+/* Decodes on in the spare buffer, which is full, and leaves the current one to be filled. Its
+   undecoded rest, less than a header, is put before the new input. */
 static void exchange_locked(struct zstd_reader *z)
 {
     struct input_buffer *next = z->spare;
@@ -206,7 +206,7 @@ static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
     return true;
 }
 
-/* Behind the first frame with content: looks whether anything follows. False on failure. */
+/* Looks whether anything follows the first frame with content. False on failure. */
 static bool find_end(struct zstd_reader *z)
 {
     while (z->in.pos == z->in.size && !z->ended)

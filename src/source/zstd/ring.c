@@ -38,7 +38,7 @@ void zstd_ring_begin(struct zstd_ring *r, uint64_t position)
 {
     uint64_t begin = run_of(r, r->run)->end + ZSTD_RING_FRONT;
 
-    /* What is in front of it must not be behind the end of the memory. */
+    /* The bytes before it must not be beyond the end of the memory. */
     if (begin % r->capacity < ZSTD_RING_FRONT)
         begin += ZSTD_RING_FRONT;
     begin_run(r, position, begin, false);

@@ -1,11 +1,11 @@
 /*
- * Where the content of frames lies while it is decoded: a ring of memory that holds a frame's
- * window, the blocks under way, and what is still being read of those that are done.
+ * The memory of frames' content while it is decoded: a ring that holds a frame's window, the blocks
+ * under way, and the parts of finished ones that are still being read.
  *
  * A block lies in one piece, and one behind the other in runs. A run ends where the next block does
- * not fit in front of the ring's end, and where a frame does. Places are offsets that only grow:
- * an offset modulo the capacity is where it is in memory, and what lies a capacity in front of it
- * is overwritten by it. Pure arithmetic; the owner does the locking.
+ * not fit in front of the ring's end, and where a frame does. Places are offsets that only grow: an
+ * offset modulo the capacity is where it is in memory, and it overwrites the byte a capacity before
+ * it. Pure arithmetic; the owner does the locking.
  */
 #ifndef GPUREDUCE_ZSTD_RING_H
 #define GPUREDUCE_ZSTD_RING_H
@@ -59,7 +59,7 @@ uint64_t zstd_ring_position(const struct zstd_ring *r);
    not been carried out, or later. */
 uint64_t zstd_ring_offset(const struct zstd_ring *r, uint64_t position);
 
-/* Where that is, and the position at which its run ends so far. */
+/* The address of a position, and the position at which its run ends so far. */
 unsigned char *zstd_ring_at(const struct zstd_ring *r, uint64_t position, uint64_t *end);
 
 /* The place of a block in run `run`, as who carries it out needs it. */

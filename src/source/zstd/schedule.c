@@ -22,8 +22,8 @@ static bool earlier_left_locked(const struct zstd_schedule *z, uint64_t offset)
     REQUIRES(source_role);
 static bool all_done_locked(struct zstd_schedule *z) REQUIRES(source_role);
 
-/* Gives a large frame to all workers together, where that can be. Where there are others, enough
-   for each worker to have one, they need not wait for each other. */
+/* Gives a large frame to all workers together, where that can be. If there are enough of them for
+   each worker to have one, workers need not wait for each other. */
 static bool team_takes_locked(struct zstd_schedule *z, const struct zstd_task *task)
 {
     return z->team && !zstd_team_busy_locked(z->team) &&
@@ -104,7 +104,7 @@ static void end_claim_locked(struct zstd_schedule *z, struct zstd_small *claim)
 }
 
 /*
- * Who does what.
+ * Distribution of work.
  */
 
 /* Whether a large frame, or a task in the queue, begins before this offset: those who have claims
@@ -151,7 +151,7 @@ static bool all_done_locked(struct zstd_schedule *z)
     return source_failed(s) || !earlier_left_locked(z, source_error_noted(s));
 }
 
-/* What a worker without a claim came by. */
+/* The outcome of a step of a worker without a claim. */
 enum step {
     STEP_NOTHING, /* there was nothing to do */
     STEP_AGAIN,   /* something was done; there may be more */
@@ -289,8 +289,8 @@ UNCHECKED static bool allocate(struct zstd_schedule *z)
 {
     /* One for each worker, and one for each that still helps with another. */
     z->slot_count = 2 * z->workers;
-    /* What zstd_schedule_find_locked puts there at most, and what those who walk a task put back.
-     */
+    /* The most that zstd_schedule_find_locked puts there, plus what workers that walk a task put
+       back. */
     z->queue_size = 2 * zstd_schedule_found_ahead(z->workers) + z->workers;
     z->claims = calloc(z->workers, sizeof *z->claims);
     z->slots = calloc(z->slot_count, sizeof *z->slots);

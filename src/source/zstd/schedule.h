@@ -17,14 +17,13 @@
  *     5. make input present that the decoder of another's slot will need soon;
  *     6. wait. So a worker waits only while another has a role, or something of the team's.
  *
- * Whoever gives a role up, or claims something, wakes one of those that wait if there is more to
- * do.
+ * A worker that gives a role up, or claims something, wakes a waiting one if there is more to do.
  *
- * What a task is, and what it yields, stands in decoder.h. A decoder on another engine goes in here
- * as a further kind beside these: claim_next_locked decides by the task and by the worker that asks
- * (a new field of struct source_request says that its engine decodes) who gets the front of the
- * queue, and may take several tasks at once, as many as fill a batch of the device's. Such a claim
- * ends as the others do, by end_task_locked.
+ * decoder.h describes tasks and their results. A decoder on another engine goes in here as a
+ * further kind beside these: claim_next_locked decides by the task and by the worker that asks (a
+ * new field of struct source_request says that its engine decodes) who gets the front of the queue,
+ * and may take several tasks at once, as many as fill a batch of the device's. Such a claim ends as
+ * the others do, by end_task_locked.
  *
  * The locking is that of waiters.h. Three kinds of state are not guarded by the mutex: what is
  * fixed once the source is open; a worker's claim, which is its own; and the finder and the decoder
@@ -53,7 +52,7 @@ bool zstd_schedule_retries(const struct zstd_schedule *z);
    input, which must be read again in order. */
 struct zstd_index *zstd_schedule_finish(struct zstd_schedule *z);
 
-/* Then, too: the same index, whatever has happened. */
+/* The index, also after the end. */
 const struct zstd_index *zstd_schedule_index(const struct zstd_schedule *z);
 
 #endif

@@ -40,7 +40,7 @@ struct zstd_sequences_decoder {
     zstd_sequence_state tables[ZSTD_PARTS][1 << ZSTD_TABLE_LOG_MAX];
 };
 
-/* What the sequences of a block come to. */
+/* The result of decoding the sequences of a block. */
 struct zstd_sequences {
     uint32_t count;              /* written, pieces included */
     uint32_t literals;           /* that they take */

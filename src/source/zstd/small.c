@@ -16,7 +16,7 @@
 bool zstd_small_begin(struct zstd_small *z, const struct zstd_task *task, uint64_t extra)
 {
     const struct zstd_batch *batch = &task->batch;
-    /* What is ready of a piece, and behind it the largest frame. */
+    /* The ready part of a piece, followed by the largest frame. */
     size_t capacity =
         (size_t)batch->frame_most + ZSTD_SMALL_BEHIND + (batch->frames > 1 ? PIECE_BYTES : 0);
 
@@ -89,7 +89,8 @@ static bool decode_whole(struct zstd_small *z)
     struct zstd_decoder *d = &z->decoder;
     struct zstd_frame whole = z->walk;
     bool within_block = zstd_within_block(&whole);
-    /* Of a batch's only frame the end is known; whether there is a second block is enough then. */
+    /* The end of a batch's only frame is known; it is then enough to know whether it has a second
+       block. */
     uint64_t blocks = d->task.batch.frames == 1 && !within_block ? 1 : SOURCE_UNKNOWN, end;
     struct zstd_fault fault = {.kind = ZSTD_SOUND};
     const unsigned char *b;
@@ -250,7 +251,7 @@ static bool take_ready(struct zstd_small *z, size_t piece, struct chunk *chunk)
         z->from += header;
         size -= header;
     }
-    /* What lies behind the array of a .npy is decoded only to see that it is sound. */
+    /* Data after the array of a .npy are decoded only to verify them. */
     if (z->decoder.task.true_position && z->from >= end) {
         z->ready += size;
         z->from += size;

@@ -13,7 +13,7 @@
 #define BLOCKS_A_WORKER 3
 #define BLOCKS_MORE 4
 
-/* What a team takes at most: windows of up to 128 MiB. Bytes. */
+/* The most memory of a team, in bytes: windows of up to 128 MiB. */
 #define MEMORY_MAX ((uint64_t)200 << 20)
 
 static bool ended_locked(const struct zstd_team *t) REQUIRES(source_role);
@@ -34,7 +34,7 @@ void zstd_team_release_locked(struct zstd_team *t, unsigned worker)
 }
 
 /*
- * Who does what.
+ * Distribution of work.
  */
 
 bool zstd_team_busy_locked(const struct zstd_team *t)
@@ -71,7 +71,7 @@ static enum zstd_team_step end_locked(struct zstd_team *t)
     return ZSTD_TEAM_ENDED;
 }
 
-/* What there is to do, the most urgent first. */
+/* The kinds of work, the most urgent first. */
 enum work {
     WORK_NOTHING,
     WORK_END,

@@ -15,9 +15,9 @@
  *     walked >= assigned >= executed     assigned: has a place, since all before it have sizes
  *     position: executed >= handed, hashed; nothing before what they and windows need is kept
  *
- * Whatever it refuses, bad checksums included, it leaves to libzstd: it asks for the input to be
- * read again in order (zstd_shared's retry), and prints nothing. What is wrong with headers is said
- * at once, as the finder says it.
+ * Refused frames, bad checksums included, are left to libzstd: the team asks for the input to be
+ * read again in order (zstd_shared's retry), and prints nothing. Errors in headers are printed at
+ * once, as by the finder.
  *
  * The locking is that of waiters.h. Functions that end in _locked may drop the mutex meanwhile. A
  * block that is claimed, the walk, the history of offsets, and the checksum belong to whoever has

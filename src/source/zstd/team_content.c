@@ -5,7 +5,7 @@
 #include "source/zstd/team_state.h"
 #include "sys/clock.h"
 
-/* What is handed out at a time, at most: it is in somebody's level-2 cache. Bytes. */
+/* The most bytes handed out at a time, which then are in somebody's level-2 cache. */
 #define PIECE_MAX (2 * ZSTD_TEAM_PIECE_MIN)
 
 /* Hashed at a time, at least. Bytes. */
@@ -72,9 +72,9 @@ bool zstd_team_may_hash_locked(const struct zstd_team *t)
            (t->executed_to - t->hashed_to >= HASH_BYTES || zstd_team_executed_all_locked(t));
 }
 
-/* Hashed at a time, at most. Where it holds the others up, these sleep, and who hashes has to wake
-   one of them behind each piece: that takes a third of the time of hashing HASH_BYTES. A quarter of
-   what is decoded ahead leaves them the rest. Bytes. */
+/* The most bytes hashed at a time. If hashing is slowest, the other workers sleep, and the hashing
+   one has to wake one of them after each piece, which takes a third of the time of hashing
+   HASH_BYTES. A quarter of the ring leaves the rest to them. */
 static uint64_t hash_most(const struct zstd_team *t)
 {
     const uint64_t quarter = ZSTD_TEAM_AHEAD(t) / 4;

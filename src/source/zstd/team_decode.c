@@ -16,7 +16,7 @@ bool zstd_team_may_walk_locked(const struct zstd_team *t)
     return !t->walking && !t->walked_all && t->walked - t->executed < t->room;
 }
 
-/* What walking found. */
+/* The findings of a walk. */
 struct walk_call {
     struct zstd_team *team;
     struct zstd_flight *blocks[WALK_BLOCKS];
@@ -93,7 +93,7 @@ void zstd_team_populate_locked(struct zstd_team *t)
 
     t->populating = true;
     ZSTD_TEAM_OUTSIDE(t, done = zstd_span_populate(&t->decoder.span));
-    /* Where the kernel would not, pages come when they are read. */
+    /* If the kernel refused, pages come when they are read. */
     t->populating = !done;
 }
 

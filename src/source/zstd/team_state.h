@@ -15,13 +15,12 @@
 #include "source/zstd/ring.h"
 #include "source/zstd/xxh64.h"
 
-/* What is handed out at a time, at least, unless nothing else is to be done. Bytes. */
+/* The least bytes handed out at a time, unless nothing else is to be done. */
 #ifndef ZSTD_TEAM_PIECE_MIN
 #    define ZSTD_TEAM_PIECE_MIN ((uint64_t)128 << 10)
 #endif
 
-/* What a ring holds besides the window: each block under way, and two for each chunk being read.
-   Bytes. */
+/* Bytes of a ring besides the window: each block under way, and two for each chunk being read. */
 #ifndef ZSTD_TEAM_AHEAD
 #    define ZSTD_TEAM_AHEAD(t) \
         ((size_t)ZSTD_BLOCK_CONTENT_MAX * ((t)->room + 2 * (size_t)(t)->workers))
@@ -43,7 +42,7 @@ struct zstd_team {
     struct zstd_decoder decoder;
     struct zstd_frame header;
 
-    /* Of who walks. */
+    /* Owned by the worker that walks. */
     struct zstd_frame walk;
     struct zstd_tables tables;
 
@@ -89,7 +88,7 @@ struct zstd_team {
         (t)->active--;                \
     } while (0)
 
-/* What a function is called with under mapping_guard. */
+/* Arguments and results of a function that is called under mapping_guard. */
 struct zstd_team_call {
     struct zstd_team *team;
     struct zstd_flight *flight;

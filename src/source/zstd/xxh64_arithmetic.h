@@ -39,7 +39,7 @@ XXH64_ARITHMETIC uint64_t xxh64_lane(unsigned lane)
                        : 0 - XXH64_PRIME1;
 }
 
-/* What a word comes to that is no lane's business: it can be found ahead of the lane. */
+/* The part of a word's contribution that does not depend on the lane: it can be computed ahead. */
 XXH64_ARITHMETIC uint64_t xxh64_weigh(uint64_t word)
 {
     return word * XXH64_PRIME2;
@@ -82,7 +82,7 @@ XXH64_ARITHMETIC uint64_t xxh64_add1(uint64_t hash, uint8_t byte)
     return xxh64_rotate(hash ^ byte * XXH64_PRIME5, 11) * XXH64_PRIME1;
 }
 
-/* What it all comes to. */
+/* Finishes a hash: mixes its bits. */
 XXH64_ARITHMETIC uint64_t xxh64_finish(uint64_t hash)
 {
     hash = (hash ^ hash >> 33) * XXH64_PRIME2;

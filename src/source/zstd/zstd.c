@@ -44,7 +44,7 @@ static enum source_verdict zstd_finish(struct source *s)
         return SOURCE_BROKEN;
     if (!index)
         return SOURCE_RETRY;
-    /* Behind the limit frames were not decoded to their ends. */
+    /* Frames after the limit were not decoded to their ends. */
     if (limit != SOURCE_UNKNOWN)
         last = s->data_offset + limit * s->info.element_size;
     if (!zstd_index_resolve(index, last))
@@ -90,7 +90,7 @@ static bool set_part(struct source *s, const struct source_options *options)
     s->info.of = s->info.elements < available ? s->info.elements : available;
     s->info.first = source_elements_before(part->content_begin, s->data_offset, size, s->info.of);
     s->info.elements = source_elements_before(part->content_end, s->data_offset, size, s->info.of);
-    /* What lies behind --length is not looked at. */
+    /* Data after --length are not looked at. */
     if (s->info.of == available || s->info.elements < s->info.of)
         s->through = part->end;
     return true;

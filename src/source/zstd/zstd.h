@@ -26,8 +26,8 @@ struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t
 void zstd_reader_mark(struct reader *r, uint64_t begin, uint64_t offset, uint64_t content);
 
 /* The verdict on the whole input, which decodes to `total` bytes: whether that is what its header
-   promises. Where it holds more, it says so; or, if elements were numbered by provisional positions
-   (index.h), it is to be read again, since what lies behind was handed out, too. */
+   promises. If it holds more, it prints a warning; or, if elements were numbered by provisional
+   positions (index.h), it is to be read again, since the excess was handed out, too. */
 enum source_verdict zstd_finish_total(struct source *s, uint64_t total, bool true_positions);
 
 #endif
