@@ -102,6 +102,8 @@ src/bench/generate
 src/bench/ladder
 src/bench/limits
 src/core
+src/engine/cuda
+src/engine/cuda/zstd
 src/profile
 src/source/zstd
 END

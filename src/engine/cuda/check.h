@@ -1,5 +1,5 @@
 /*
- * What became of a call of the CUDA runtime.
+ * The outcome of a call of the CUDA runtime.
  */
 #ifndef GPUREDUCE_CUDA_CHECK_H
 #define GPUREDUCE_CUDA_CHECK_H

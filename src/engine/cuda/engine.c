@@ -159,7 +159,7 @@ static unsigned cuda_devices_for(const int *devices, unsigned count, uint64_t by
     return (unsigned)most;
 }
 
-/* What is made ready side by side: a device each. */
+/* A device to be made ready, beside others. */
 struct opening {
     struct engine_state *engine;
     bool ok[ENGINE_DEVICES_MAX];
@@ -211,7 +211,7 @@ static bool find_devices(const struct engine_needs *needs, char reason[ENGINE_RE
     return true;
 }
 
-/* Makes the contexts, side by side. Of devices that fail the first one, in the user's order, gives
+/* Makes the contexts, side by side. The first device that fails, in the user's order, gives
    the reason. */
 static bool open_devices(struct engine_state *engine, const struct engine_needs *needs,
                          char reason[ENGINE_REASON_MAX])

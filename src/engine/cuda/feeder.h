@@ -64,7 +64,7 @@ bool feeder_finish(struct feeder *f);
 /* The chunks that are not known good, oldest first. Returns how many. */
 unsigned feeder_unfinished(const struct feeder *f, struct chunk chunks[ENGINE_PENDING_MAX]);
 
-/* What the feeder's time was spent on; whoever takes the timelines clears them here. */
+/* The feeder's times; the caller that takes the timelines clears them here. */
 struct engine_times *feeder_times(struct feeder *f);
 
 const char *feeder_error(const struct feeder *f);

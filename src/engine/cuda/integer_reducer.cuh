@@ -23,7 +23,7 @@ template <> struct group_sum<true> {
 /* A trait for each row of ELEMENT_INTEGER_TABLE: `element` as the machine has it. */
 template <typename Element, typename Magnitude, bool IS_TRUTH = false> struct integer_type {
     typedef Magnitude magnitude; /* holds any magnitude */
-    /* What sums of a group's elements and magnitudes need. */
+    /* The types that sums of a group's elements and magnitudes need. */
     typedef typename group_sum<(sizeof(Element) > 2)>::type sum;
     typedef typename group_sum<(sizeof(Element) > 2)>::unsigned_type magnitudes;
     typedef Element element;
@@ -49,8 +49,8 @@ struct u64 : integer_type<uint64_t, uint64_t> {
 struct truth : integer_type<uint8_t, uint32_t, true> {
 };
 
-/* What a block has added up: limbs of 32 bits, the least significant first, each of which has room
-   for carries. The last is signed. */
+/* The sum of a block: limbs of 32 bits, the least significant first, each of which has room for
+   carries. The last is signed. */
 template <int LIMBS> struct limbs {
     unsigned long long limb[LIMBS];
 
@@ -60,7 +60,7 @@ template <int LIMBS> struct limbs {
             limb[threadIdx.x] = 0;
     }
 
-    /* Adds the parts of a warp's threads, at bit 64 i. Of the last part the upper half may be
+    /* Adds the parts of a warp's threads, at bit 64 i. The upper half of the last part may be
        signed. All of them together. */
     __device__ __forceinline__ void add(int i, uint64_t part)
     {
@@ -215,7 +215,7 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
         return (element)(g->words[i * SIZE / 4] >> i * SIZE % 4 * 8);
     }
 
-    /* What orders elements as their keys do. */
+    /* A number that is ordered as the element's key is. */
     __device__ static __forceinline__ order order_of_element(element x)
     {
         return SIZE == 8 && !SIGNED ? (int64_t)((uint64_t)x ^ UINT64_C(1) << 63) : (int64_t)x;
@@ -420,7 +420,7 @@ template <typename Type> struct integer_reducer : thread_state<int64_t> {
         shared->absolute.add(1, absolute[1]);
         for (int i = 0; i < 3; i++)
             shared->squares.add(i, squares[i]);
-        /* That of the greatest changes nothing. */
+        /* The magnitude of the greatest changes nothing. */
         shared->small.take(&small, magnitude_key(smallest));
     }
 

@@ -1,6 +1,6 @@
 /*
- * What the kernels offer to the engine: launchers with C linkage, plain types only. Everything here
- * is asynchronous, on the stream that is given and the device that is current.
+ * The interface of the kernels for the engine: launchers with C linkage, plain types only.
+ * Everything here is asynchronous, on the stream that is given and the device that is current.
  */
 #ifndef GPUREDUCE_CUDA_KERNELS_H
 #define GPUREDUCE_CUDA_KERNELS_H
@@ -24,7 +24,7 @@ struct cuda_block_result {
     unsigned least_tile, greatest_tile;
 };
 
-/* What there are kernels for: partial_want bits. */
+/* The results that there are kernels for: partial_want bits. */
 #define CUDA_FINDS ((unsigned)PARTIAL_ALL)
 
 /* The most blocks of one launch, and warps of a block. */
@@ -55,9 +55,8 @@ struct cuda_launch {
    magnitude, and their `pending` is not kept: cuda_settle_partial makes up for that. */
 cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);
 
-/* What a partial that the kernels worked on needs when it has been copied from the device, before
-   any other use: says that the digits of sums may have grown as far as they may. `wants` is that of
-   the launches. */
+/* Makes a partial result fit for use after it has been copied from the device: notes that the
+   digits of its sums may have grown as far as they may. `wants` is that of the launches. */
 static inline void cuda_settle_partial(struct partial *partial, unsigned wants)
 {
     partial->sum.pending = EXACT_PENDING_MAX;

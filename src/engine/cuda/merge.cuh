@@ -11,7 +11,7 @@
 #include "engine/cuda/types.cuh"
 #include "engine/cuda/warp.cuh"
 
-/* What a kernel is to do. */
+/* The job of a kernel. */
 struct job {
     const void *data;
     size_t count;   /* elements */

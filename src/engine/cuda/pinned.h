@@ -29,8 +29,8 @@ struct pinned_arena {
 /* Begins to make an arena of `pieces` pieces of `piece_size` bytes, a multiple of the page size. */
 void pinned_arena_begin(struct pinned_arena *arena, unsigned pieces, size_t piece_size);
 
-/* Waits until the arena is made. Where `keep` is true, pins it; where that fails, feeders make
-   pieces of their own. Needs a context. */
+/* Waits until the arena is made. Pins it if `keep` is true; if that fails, feeders make pieces of
+   their own. Needs a context. */
 void pinned_arena_finish(struct pinned_arena *arena, bool keep);
 
 /* Frees an arena that was begun and finished. All pieces have been given back. */

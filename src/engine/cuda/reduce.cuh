@@ -4,10 +4,10 @@
  *
  * One pass over a chunk gives its exact sum, extremes and counts. The chunk is cut into tiles, and
  * blocks take them in turn. A thread takes a group of elements of each tile, a few loads of 16
- * bytes, and adds them up where that is exact (reducer32.cuh, reducer64.cuh). What does not add up
- * goes to exponent bins (bins.cuh) or to the block's superaccumulator (superaccumulator.cuh). At
- * the end all of a block meets in the superaccumulator, which is cut into digits of base 2^32, and
- * these are added to the partial result in global memory (merge.cuh).
+ * bytes, and adds them up where that is exact (reducer32.cuh, reducer64.cuh). Elements that do not
+ * add up go to exponent bins (bins.cuh) or to the block's superaccumulator (superaccumulator.cuh).
+ * At the end all of a block meets in the superaccumulator, which is cut into digits of base 2^32,
+ * and these are added to the partial result in global memory (merge.cuh).
  *
  * On GPUs with slow binary64 (tuning.h), extraction in binary32 takes the place of binary64.
  */

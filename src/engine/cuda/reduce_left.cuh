@@ -8,7 +8,7 @@
 
 #include "engine/cuda/reduce.cuh"
 
-/* What a warp takes of a tile. */
+/* The elements of a tile that a warp takes. */
 template <typename Reducer> struct staged {
     typename Reducer::group group;
     bool left; /* the first kernel's warp left it */

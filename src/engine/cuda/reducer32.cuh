@@ -4,8 +4,8 @@
  *
  * The elements of a group are added up in binary64, once rounding down and once rounding up. The
  * two totals are the same just when no addition was rounded. The total goes to the thread's
- * expansion. Where a group of the warp does not add up like that, the warp's elements go to
- * exponent bins; it tries groups again some tiles later.
+ * expansion. If a group of the warp does not add up like that, the warp's elements go to exponent
+ * bins; it tries groups again some tiles later.
  */
 #ifndef GPUREDUCE_CUDA_REDUCER32_CUH
 #define GPUREDUCE_CUDA_REDUCER32_CUH
@@ -62,7 +62,7 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
                 g->words[i] = Type::swap(g->words[i]);
     }
 
-    /* The same; `from` is where the thread's words of a tile begin. */
+    /* Loads a group; `from` is the beginning of the thread's words of a tile. */
     __device__ __forceinline__ static void load(struct group *g, const uint4 *from)
     {
         static_assert(!SWAP, "it does not swap");
@@ -171,9 +171,9 @@ template <typename Type, bool SWAP, bool SUM> struct reducer : thread_state<int3
         return true;
     }
 
-    /* The same in binary32, for GPUs with slow binary64: three parts of each element are extracted,
-       and each is added up beside its constant, as reducer64.cuh does. A constant is 1.5 times a
-       power of two; the sum of a group stays within 2^22 units of its last place. */
+    /* Adds a group in binary32, for GPUs with slow binary64: three parts of each element are
+       extracted, and each is added up beside its constant, as reducer64.cuh does. A constant is 1.5
+       times a power of two; the sum of a group stays within 2^22 units of its last place. */
     __device__ __forceinline__ bool add_extracted(const struct group *g)
     {
         const int group_log2 = GROUP <= 16 ? 4 : GROUP <= 32 ? 5 : GROUP <= 64 ? 6 : 7;

@@ -170,8 +170,8 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : values64<SWAP> {
 
     /* Elements are below 2^(bound - 1022). The accumulator of level k begins at the extraction
        constant, 1.5 times a power of two, and stays in the constant's binade for 2^11 additions of
-       parts of 40 bits. What remains of an element is at most half of the constant's last place, 41
-       bits further down. Where the exponents end, so do the levels: at the last place of the
+       parts of 40 bits. The rest of an element is at most half of the constant's last place, 41
+       bits further down. The levels end where the exponents do: at the last place of the
        subnormals. */
     static const int BOUND_MAX = 2032;
     static const int MARGIN = 4;
@@ -288,9 +288,9 @@ template <bool SWAP, bool SUM> struct reducer<f64, SWAP, SUM> : values64<SWAP> {
             take_sum(g, exponent);
     }
 
-    /* Hands what the threads hold to the superaccumulator. Where the threads of a warp have one
-       bound, their sums are added up first, as integers: 52 bits each, in units of the constant's
-       last place. */
+    /* Hands what the threads hold to the superaccumulator. If the threads of a warp have one bound,
+       their sums are added up first, as integers: 52 bits each, in units of the constant's last
+       place. */
     __device__ void finish(const memory *)
     {
         if (!__all_sync(ALL_LANES, bound == __shfl_sync(ALL_LANES, bound, 0))) {

@@ -1,5 +1,5 @@
 /*
- * What the files of kernels of slices share: the shape of a block, and how a kernel is chosen.
+ * Shared by the files of kernels of slices: the shape of a block, and how a kernel is chosen.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_CHOICE_CUH
 #define GPUREDUCE_CUDA_SLICE_CHOICE_CUH

@@ -37,7 +37,7 @@ template <typename Type> struct slice_plain {
     {
         add(other.down, other.up);
     }
-    /* That of the lane that is so far away. All lanes of the warp together. */
+    /* The state of the lane that is `distance` away. All lanes of the warp together. */
     __device__ __forceinline__ slice_plain exchange(unsigned distance) const
     {
         slice_plain other;
@@ -289,7 +289,7 @@ __device__ static __forceinline__ void slice_share(X (&x)[PARTS])
     }
 }
 
-/* What a thread has of parts of rows: VECTORS vectors of N elements of each of PARTS parts. */
+/* A thread's elements of parts of rows: VECTORS vectors of N elements of each of PARTS parts. */
 template <typename Type, int LANES, int N, int VECTORS, int PARTS> struct slice_row_state {
     typedef slice_type<Type> type;
     typedef typename type::template words<N> words;

@@ -22,10 +22,10 @@ struct cuda_slice_launch {
     bool columns;
     const void *data;    /* device memory, aligned to 16 bytes */
     size_t rows, length; /* of rows; or rows of so many columns */
-    /* Of rows, the parts that each is cut into, of `part` elements, a multiple of 16 and
-       CUDA_SLICE_PART at most, but for the last. Of columns, part number i of each has every so
-       manyth row, from the i-th on: each has some. Those of columns are fastest where all parts
-       together have a multiple of CUDA_SLICE_COLUMNS columns. */
+    /* Rows are cut into parts of `part` elements, a multiple of 16 and CUDA_SLICE_PART at most, but
+       for the last. For columns, part number i of each has every so manyth row, from the i-th on:
+       each has some. Parts of columns are fastest if all parts together have a multiple of
+       CUDA_SLICE_COLUMNS columns. */
     size_t parts, part;
     /* Device memory, for what is found: of rows, of all parts of each; of columns, of all columns
        of each part. As struct engine_found has them; `low` NULL: `high` is to be the rounded sum.

@@ -16,7 +16,7 @@
 /* The index of no element. */
 static const uint32_t SLICE_NOWHERE = ~(uint32_t)0;
 
-/* An extreme, and where it is first. Where that is nowhere, there is none. */
+/* An extreme and the index of its first occurrence. Without an index there is none. */
 template <typename Key> struct slice_extreme {
     Key key;
     uint32_t index;
@@ -46,7 +46,7 @@ template <typename Key> struct slice_extreme {
 typedef slice_long_sum<ENGINE_SLICE_SQUARES> slice_squares;
 
 struct slice_record {
-    /* Where `left` is true in one of them, nothing is said of the part. */
+    /* If `left` is true in one of them, the record says nothing about the part. */
     slice_sum sum, absolute;
     slice_squares squares;
     struct slice_extreme<int64_t> min, max; /* element_key's */
@@ -156,7 +156,7 @@ template <> __device__ __forceinline__ float slice_value<f8e5m2>(uint32_t raw)
     return f8e5m2::element(f8e5m2::widen(raw << 8), 0);
 }
 
-/* Floats. Value is binary32 or binary64. What is neither a number nor finite is left. */
+/* Floats. Value is binary32 or binary64. Elements that are not finite are left. */
 template <typename Raw, typename Value, typename Key> struct slice_float_taker {
     typedef Raw raw;
     typedef Key key;
@@ -382,14 +382,14 @@ __host__ __device__ static inline unsigned slice_record_lanes(const struct cuda_
     return lanes;
 }
 
-/* What a thread takes: `count` elements, `step` apart, from `first` on. The index of the first in
+/* The share of a thread: `count` elements, `step` apart, from `first` on. The index of the first in
    its slice is `index`, and each is `index_step` more. */
 struct slice_share {
     size_t first, step, count;
     uint32_t index, index_step;
 };
 
-/* Of part number `number`, the share of a lane. */
+/* The share of a lane in part number `number`. */
 __device__ static __forceinline__ struct slice_share
 slice_share_of_row(const struct cuda_slice_launch *job, size_t number, unsigned lane,
                    unsigned lanes)
@@ -458,8 +458,8 @@ __device__ static __forceinline__ void slice_take_share(const struct cuda_slice_
     r->max.index = max.index;
 }
 
-/* Of rows, neighbouring lanes take a part; of columns a warp takes some that are neighbours, and
-   lanes that are as many apart take parts of the same one. */
+/* Neighbouring lanes take a part of a row. A warp takes some neighbouring columns, and lanes that
+   are as many apart take parts of one column. */
 template <typename Type>
 __global__ void __launch_bounds__(SLICE_THREADS, SLICE_BLOCKS)
     slice_records(const __grid_constant__ struct cuda_slice_launch job)

@@ -1,6 +1,6 @@
 /*
- * Sums of slices: of numbers that do not overlap much, as many as a sum needs. What they cannot
- * hold is known, and then nothing is said of the slice.
+ * Sums of slices: of numbers that do not overlap much, as many as a sum needs. A sum that they
+ * cannot hold is noticed, and the slice is then left.
  */
 #ifndef GPUREDUCE_CUDA_SLICE_SUM_CUH
 #define GPUREDUCE_CUDA_SLICE_SUM_CUH
@@ -38,7 +38,7 @@ struct slice_sum {
         left = left || other.left || !(rest == 0) || !(low_error == 0);
     }
 
-    /* That of the lane that is so far away. All lanes of the warp together. */
+    /* The sum of the lane that is `distance` away. All lanes of the warp together. */
     __device__ __forceinline__ slice_sum exchange(unsigned distance) const
     {
         return {__shfl_xor_sync(SLICE_ALL_LANES, high, distance),
@@ -90,7 +90,7 @@ template <int COUNT> struct slice_long_sum {
 
         add(square);
         add(__fma_rn(x, x, -square));
-        /* Of a smaller number the square may have bits below 2^-1074, which are lost. */
+        /* The square of a smaller number may have bits below 2^-1074, which are lost. */
         left = left || (x != 0 && fabs(x) < 0x1p-485);
     }
 

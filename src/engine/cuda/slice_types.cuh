@@ -6,8 +6,8 @@
 
 #include "engine/cuda/types.cuh"
 
-/* What a thread loads at a time: neighbouring elements. After forget() the compiler no longer knows
-   what has been made of them. */
+/* The neighbouring elements that a thread loads at a time. After forget() the compiler no longer
+   knows what has been made of them. */
 template <int WORDS> struct slice_registers {
     uint32_t w[WORDS];
 

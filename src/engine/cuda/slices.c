@@ -4,7 +4,7 @@
 
 #include "engine/cuda/check.h"
 
-/* Of fewer bytes the CPU takes no longer than a copy there and back. */
+/* The CPU takes no longer for fewer bytes than a copy there and back. */
 #ifndef SLICES_LEAST
 #    define SLICES_LEAST ((size_t)64 << 10)
 #endif
@@ -17,7 +17,7 @@
 /* Parts of columns, all together, and rows of each part at least: enough threads for a device. */
 #define THREADS_WANTED ((size_t)32768)
 #define ROWS_LEAST ((size_t)16)
-/* The same of parts that come back as records: several threads share one (slice_record.cuh). */
+/* The parts wanted if they come back as records: several threads share one (slice_record.cuh). */
 #define RECORDS_WANTED ((size_t)4096)
 #define RECORD_ROWS_LEAST ((size_t)128)
 
@@ -92,7 +92,7 @@ static void *place_array(unsigned char **end, bool wanted, size_t bytes)
     return place;
 }
 
-/* Where what is found of `count` parts lies: arrays, one behind the other, those of 8 bytes first.
+/* The places of the findings of `count` parts: arrays, one after the other, those of 8 bytes first.
  */
 static struct engine_found lay_out(const struct cuda_slices *s, unsigned char *memory, size_t count,
                                    bool rounded)

@@ -101,8 +101,8 @@ template <bool SIGNS, int THREADS_OF_BLOCK> struct block_bins {
         const int bin = (int)threadIdx.x / THREADS_A_BIN, thread = (int)threadIdx.x % THREADS_A_BIN;
         const int exponent = (bin % EXPONENTS << EXPONENT_BITS) - 150;
         const bool negative = SIGNS && bin >= EXPONENTS;
-        /* Of squares: what the second word counts, 2^50 at most for each lane, and the rest of the
-           first word. */
+        /* For squares: the count of the second word, 2^50 at most for each lane, and the rest of
+           the first word. */
         int64_t total = 0, upper = 0, rest = 0;
 
         __syncthreads();

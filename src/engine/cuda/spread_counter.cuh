@@ -1,6 +1,6 @@
 /*
- * What the reducers of spread of up to 32 bits find besides sums: extremes, what is not finite,
- * zeros, signs and least magnitudes.
+ * The findings of the reducers of spread of up to 32 bits besides sums: extremes, what is not
+ * finite, zeros, signs and least magnitudes.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_COUNTER_CUH
 #define GPUREDUCE_CUDA_SPREAD_COUNTER_CUH

@@ -15,7 +15,7 @@
 #    define DYNAMIC_SHARED(name) extern __shared__ uint4 name[]
 #endif
 
-/* What there is a cheaper kernel for than the one that finds everything. */
+/* The results of the cheaper kernel beside the one that finds everything: partial_want bits. */
 #define SPREAD_FINDS                                                               \
     ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | \
                 PARTIAL_NEGATIVE))

@@ -55,10 +55,10 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
     conclude_spread<FINDS>(&r, &shared, &job);
 }
 
-/* Which of `count` tiles the warp has, from `first` on and as far apart as there are blocks: bit i
-   stands for tile i. Those at which a warp of the first kernel left, of which all but sums is
-   known, go to *known instead. That kernel had `blocks` blocks; left_by_warp is the first block's
-   for this warp. All threads of the warp together. */
+/* Says which of `count` tiles the warp has, from `first` on and as far apart as there are blocks:
+   bit i stands for tile i. Those at which a warp of the first kernel left, of which all but sums is
+   known, go to *known instead. The first kernel had `blocks` blocks; left_by_warp is the first
+   block's for this warp. All threads of the warp together. */
 __device__ static __forceinline__ uint32_t left_of_round(uint32_t *known, unsigned first,
                                                          unsigned count,
                                                          const unsigned *left_by_warp,

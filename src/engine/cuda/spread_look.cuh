@@ -1,6 +1,6 @@
 /*
- * What the reducer of spread_reducer32.cuh finds where it looks at the elements of a group one by
- * one, and what it needs of their formats.
+ * The closer look of the reducer of spread_reducer32.cuh at the elements of a group, one by one,
+ * and the constants of their formats that it needs.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_LOOK_CUH
 #define GPUREDUCE_CUDA_SPREAD_LOOK_CUH
@@ -122,7 +122,7 @@ template <typename Type, typename Reducer> struct spread_look {
     }
 
     /* The zeros and subnormal numbers of a group of numbers, and the least magnitude that is not
-       zero. What the signs of zeros have added to the negative ones is taken off. */
+       zero. The signs of zeros are not counted among the negative ones. */
     struct small_look {
         struct small_counts counts;
         uint32_t least;

@@ -1,15 +1,15 @@
 /*
- * The reducer that also finds what core/spread.h is about, of elements of up to 32 bits. One pass
- * adds up the elements, their magnitudes and their squares, each beside a constant whose last place
- * is such that nothing is rounded.
+ * The reducer that also accumulates squares, magnitudes and counts, for elements of up to 32 bits.
+ * One pass adds up the elements, their magnitudes and their squares, each beside a constant whose
+ * last place is such that nothing is rounded.
  *
  * Squares have at most 48 bits, so they are binary64 values. The upper accumulator cuts one off at
  * its last place; the rest, which is exact, goes to the lower one. The elements of a group have to
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
- * aside: it goes to the block's superaccumulators, and a zero takes its place. Where many elements
- * of binary32 lie too far below, their warp puts this group and the next ones into exponent bins.
- * Where there are two kernels (spread_left.cuh), it leaves them to the second. doc/numerics.md
- * counts the bits.
+ * aside: it goes to the block's superaccumulators, and a zero takes its place. If many elements of
+ * binary32 lie too far below, their warp puts this group and the next ones into exponent bins. If
+ * there are two kernels (spread_left.cuh), it leaves them to the second. doc/numerics.md counts the
+ * bits.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
@@ -91,8 +91,8 @@ struct spread_reducer
     static const int FIELD_MAX = looks::FIELD_MAX;
 
     /*
-     * Where types are added up as integers, elements are such in units of 2^(bound - 126 -
-     * INTEGER_BITS) where they do not lie too far below the bound: as above, at exponent field -
+     * If types are added up as integers, elements are integers in units of 2^(bound - 126 -
+     * INTEGER_BITS) if they do not lie too far below the bound: as above, at exponent field -
      * SPREAD_INTEGER. They are below 2^29 in magnitude. The sum of squares of a group stays below
      * 2^63, and what it has below the upper place goes to the lower accumulator.
      */
@@ -149,7 +149,7 @@ struct spread_reducer
         sum_total = absolute_total = upper_total = lower_total = 0;
     }
 
-    /* What has been added up beside a bound, in last places. */
+    /* The totals beside a bound, in last places. */
     struct totals {
         int64_t sum, absolute, upper, lower;
     };
@@ -321,7 +321,7 @@ struct spread_reducer
         return add_up<true>(g, bound);
     }
 
-    /* The same of elements that are integers in the unit of INTEGER_BITS. */
+    /* Adds up elements that are integers in the unit of INTEGER_BITS. */
     __device__ static __forceinline__ struct totals add_up_integers(const group *g, int bound)
     {
         const float scale = __uint_as_float((uint32_t)(127 + 126 + INTEGER_BITS - bound) << 23);

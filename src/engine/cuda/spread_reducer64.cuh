@@ -40,8 +40,8 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
     {
         return bound - 1022 - (i == 0 ? 23 : i == 1 ? 46 : 70);
     }
-    /* Of first and first, first and second, second and second with twice first and third, second
-       and third, third and third. */
+    /* The place of a product: of first and first, first and second, second and second with twice
+       first and third, second and third, third and third. */
     __device__ static __forceinline__ constexpr int product_place(int bound, int i)
     {
         return limb_place(bound, i / 2) + limb_place(bound, (i + 1) / 2);
@@ -117,7 +117,7 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
             product_total[i] = 0;
     }
 
-    /* What has been added up beside a bound, in last places. */
+    /* The totals beside a bound, in last places. */
     struct totals {
         int64_t sum[LIMBS], absolute[LIMBS], product[PRODUCTS];
     };

@@ -2,8 +2,8 @@
  * The reducer of the second kernel of spread_left.cuh: it puts all elements into exponent bins of
  * the block.
  *
- * It is two objects. What each group needs lies in registers; what only a few groups change lies in
- * memory, from where `look` takes it.
+ * It is two objects. State that each group needs is in registers; state that only a few groups
+ * change is in memory, from where `look` takes it.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_REDUCER_LEFT_CUH
 #define GPUREDUCE_CUDA_SPREAD_REDUCER_LEFT_CUH
@@ -15,7 +15,7 @@
 #include "engine/cuda/spread_skim.cuh"
 #include "engine/cuda/square_accumulator.cuh"
 
-/* What groups in which there is something new change. */
+/* State that changes in groups with something new. */
 template <unsigned FINDS>
 struct spread_left_state : spread_counter<f32_left, reducer<f32_left, false, false>, FINDS, true> {
     typedef reducer<f32_left, false, false> base;
@@ -26,8 +26,8 @@ struct spread_left_state : spread_counter<f32_left, reducer<f32_left, false, fal
     typedef spread_memory<sum_accumulator, squares_accumulator> memory;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
-    /* Takes all but the sums of a group; or, if it is `known`, nothing. What is not finite becomes
-       zeros. */
+    /* Takes all but the sums of a group; or, if it is `known`, nothing. Elements that are not
+       finite become zeros. */
     __device__ __noinline__ void look(group *g, unsigned tile, bool known)
     {
         if (known)

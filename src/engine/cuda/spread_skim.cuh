@@ -4,8 +4,8 @@
  *
  * Cutting off a lower half makes no number greater than another that was less. So an element is a
  * new extreme only if its upper half reaches that of the one that is known; so is a least
- * magnitude, and a zero is one. What is not finite is an extreme, or a NaN, from which no
- * comparison comes out true.
+ * magnitude, and a zero is one. An element that is not finite is an extreme, or a NaN, with which
+ * no comparison is true.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_SKIM_CUH
 #define GPUREDUCE_CUDA_SPREAD_SKIM_CUH
@@ -13,7 +13,7 @@
 #include "engine/cuda/spread_look.cuh"
 
 struct spread_skim {
-    /* What is counted: negative elements, and so many times subnormal ones. Each is to stay below
+    /* The unit of counts of subnormal elements, above those of negative ones. Each is to stay below
        this. */
     static const uint32_t SUBNORMAL = 1u << 16;
 
@@ -85,7 +85,7 @@ struct spread_skim {
         return true;
     }
 
-    /* The same question, of whole elements. */
+    /* Whether whole elements bring no new extreme either. */
     template <int WORDS>
     __device__ __forceinline__ bool is_inside(const uint32_t (&words)[WORDS]) const
     {

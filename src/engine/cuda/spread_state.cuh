@@ -1,6 +1,6 @@
 /*
- * What the reducers of spread_reducer32.cuh and spread_reducer64.cuh share: what a thread counts,
- * what it finds in a group, and the memory of its block.
+ * Shared by the reducers of spread_reducer32.cuh and spread_reducer64.cuh: a thread's counts, its
+ * findings in a group, and the memory of its block.
  */
 #ifndef GPUREDUCE_CUDA_SPREAD_STATE_CUH
 #define GPUREDUCE_CUDA_SPREAD_STATE_CUH
@@ -12,7 +12,7 @@
 /* No magnitude: more than any. */
 static const int64_t NO_MAGNITUDE = INT64_MAX;
 
-/* Of elements that are no NaN. */
+/* Counts of elements that are not NaN. */
 struct small_counts {
     unsigned zeros, negative, subnormal;
 
@@ -28,7 +28,7 @@ struct small_counts {
     }
 };
 
-/* The same of a block, in shared memory. `least` is an exact_key. */
+/* The counts of a block, in shared memory. `least` is an exact_key. */
 struct block_small {
     unsigned long long zeros, negative, subnormal;
     long long least;
@@ -81,7 +81,7 @@ struct exponents {
     int least, greatest;
 };
 
-/* What a closer look finds in a group. */
+/* The findings of a closer look at a group. */
 template <typename Group, typename Order, typename Magnitude> struct group_look {
     Group g; /* zeros take the place of what is not finite */
     struct counts counts;
@@ -91,7 +91,7 @@ template <typename Group, typename Order, typename Magnitude> struct group_look 
     struct exponents e;
 };
 
-/* What a block has of a Sum, which is a superaccumulator, and of Squares. */
+/* The memory of a block: a Sum, which is a superaccumulator, and Squares. */
 template <typename Sum, typename Squares> struct spread_memory {
     Sum accumulator;
     Sum absolute;
@@ -146,8 +146,8 @@ struct warp_total {
     }
 };
 
-/* What an accumulator that began at `constant`, in whose binade it stayed, has been given, in units
-   of its last place: numbers of one binade differ by the difference of their bits. */
+/* The sum of the addends of an accumulator that began at `constant`, in whose binade it stayed, in
+   units of its last place: numbers of one binade differ by the difference of their bits. */
 __device__ static __forceinline__ int64_t places_added(double accumulator, double constant)
 {
     return (int64_t)(exact_bits(accumulator) - exact_bits(constant));

@@ -9,10 +9,10 @@
 #include "engine/cuda/tuning.h"
 #include "engine/cuda/warp.cuh"
 
-/* Adds an integer below 2^58 in magnitude to a cell, whose halves these are. Whoever finds that the
-   upper half had reached 2^29 moves it to the cell 32 exponents further on, which is so many cells
-   from here. Until that is done, the half may grow by 2^21 for each thread of the block, or by what
-   a few threads add at the end: it stays below 2^31. */
+/* Adds an integer below 2^58 in magnitude to a cell, whose halves these are. The thread that finds
+   that the upper half had reached 2^29 moves it to the cell 32 exponents further on, which is so
+   many cells from here. Until that is done, the half may grow by 2^21 for each thread of the block,
+   or by what a few threads add at the end: it stays below 2^31. */
 template <int CELLS_ON>
 __device__ static __forceinline__ void add_to_cell(unsigned *lower, int *upper, int64_t x)
 {

@@ -1,14 +1,14 @@
 /*
- * What the kernels of tallies share: their job, how a thread loads elements, and counters.
+ * Shared by the kernels of tallies: their job, how a thread loads elements, and counters.
  *
  * Counters of a launch lie in shared memory, and are added to those in global memory at the end of
  * each block. Data decide which counters are hot, constant data at worst; so:
  *
  *   wide     where they are few: 32 bits each, and several copies of each, side by side, one for
  *            lanes in turn. With 32 copies no two lanes of a warp ever meet in a bank
- *   packed   where one copy of that is too much: two counters of 16 bits in a word. Whoever has one
- *            reach 2^15 moves as much to global memory at once, and a barrier behind each tile sees
- *            to it that nobody can add so much meanwhile that it overflows
+ *   packed   where one copy of that is too much: two counters of 16 bits in a word. The thread that
+ *            makes one reach 2^15 moves as much to global memory at once, and a barrier after each
+ *            tile ensures that nobody can add so much meanwhile that it overflows
  *   remote   where that is too much, too: in global memory
  *
  * With fewer than 32 copies, 16 bytes that all threads of a warp have alike are counted by one of
@@ -63,7 +63,7 @@ struct tally_job {
     bool holds_none;
 };
 
-/* What a thread loads of a tile: elements of SIZE bytes, in LOADS loads of 16 bytes. */
+/* The elements that a thread loads of a tile: of SIZE bytes, in LOADS loads of 16 bytes. */
 template <int SIZE, int LOADS> struct tally_group {
     static const int PER_LOAD = 16 / SIZE, COUNT = PER_LOAD * LOADS;
     static const unsigned TILE = TALLY_THREADS * COUNT;

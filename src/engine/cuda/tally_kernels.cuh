@@ -1,5 +1,5 @@
 /*
- * The kernels of tallies, without their launch. What counts shares is in tally_job.cuh.
+ * The kernels of tallies, without their launch. tally_job.cuh has the parts that they share.
  */
 #ifndef GPUREDUCE_CUDA_TALLY_KERNELS_CUH
 #define GPUREDUCE_CUDA_TALLY_KERNELS_CUH
@@ -216,7 +216,7 @@ template <int BYTES> struct tally_bin_integer {
  * Cells.
  */
 
-/* What all threads of a block share. */
+/* Shared by all threads of a block. */
 template <typename Key> struct tally_edges {
     Key first[TALLY_CELLS_MAX];
     unsigned below[TALLY_CELLS_MAX + 1]; /* elements of the block that lie before each, and before
@@ -326,7 +326,7 @@ __global__ void __launch_bounds__(TALLY_THREADS, 1)
  * The launch, as far as the host prepares it.
  */
 
-/* Where counters lie. */
+/* The places of counters. */
 struct tally_layout {
     enum { WIDE, PACKED, REMOTE } kind;
     unsigned copies; /* WIDE: of each counter */
@@ -349,7 +349,7 @@ static inline struct tally_layout tally_layout_of(size_t size, size_t shared)
     return layout;
 }
 
-/* What is to be launched: the kernel, its job, bytes of shared memory, and elements of a tile. */
+/* A launch: the kernel, its job, bytes of shared memory, and elements of a tile. */
 struct tally_choice {
     void (*kernel)(const struct tally_job);
     struct tally_job job;

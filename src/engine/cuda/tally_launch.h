@@ -14,14 +14,14 @@
 extern "C" {
 #endif
 
-/* Where cells begin, and whether their elements are kept, in device memory. */
+/* The first keys of cells, and whether their elements are kept, in device memory. */
 struct cuda_tally_cells {
     uint64_t first[TALLY_CELLS_MAX];
     unsigned char keep[TALLY_CELLS_MAX];
 };
 
-/* Behind a tally's counts in device memory: the elements that are +0 and -0, of words with a shift,
-   and how many elements the last launch has kept. */
+/* Numbers that follow a tally's counts in device memory: the elements that are +0 and -0, of words
+   with a shift, and how many elements the last launch has kept. */
 #define CUDA_TALLY_ZEROS 0
 #define CUDA_TALLY_KEPT 2
 #define CUDA_TALLY_MORE 3

@@ -1,5 +1,5 @@
 /*
- * What a thread knows of the elements that it has taken, but for their sum: extremes and counts.
+ * A thread's extremes and counts of the elements that it has taken.
  */
 #ifndef GPUREDUCE_CUDA_THREAD_STATE_CUH
 #define GPUREDUCE_CUDA_THREAD_STATE_CUH
@@ -9,8 +9,8 @@
 #include "core/partial.h"
 #include "engine/cuda/types.cuh"
 
-/* An extreme, and the first tile that holds it. Of the greatest value the complement of the order
-   is kept, so that both extremes are minima. ORDER_MAX stands for none. */
+/* An extreme, and the first tile that holds it. The complement of the order is kept for the
+   greatest value, so that both extremes are minima. ORDER_MAX stands for none. */
 template <typename Order> struct extreme {
     Order order;
     unsigned tile;
@@ -76,7 +76,7 @@ __device__ static __forceinline__ void load_words(uint32_t *words, const uint4 *
     }
 }
 
-/* The same, of tiles of `data`. */
+/* Loads elements of tiles of `data`. */
 template <int UNROLL, int BLOCK = THREADS>
 __device__ static __forceinline__ void load_words(uint32_t *words, const void *data, unsigned tile)
 {
@@ -84,7 +84,7 @@ __device__ static __forceinline__ void load_words(uint32_t *words, const void *d
                               (const uint4 *)data + (size_t)tile * BLOCK * UNROLL + threadIdx.x);
 }
 
-/* What reducers of every type begin with. */
+/* The common part of reducers of every type. */
 template <typename Order> struct thread_state {
     static const int BLOCK = THREADS; /* threads of a block */
 
@@ -100,8 +100,7 @@ template <typename Order> struct thread_state {
         counts.clear();
     }
 
-    /* What is left to do with a group that has been loaded: nothing, where the reducer is made for
-       one byte order. */
+    /* Finishes loading a group: nothing is left to do if the reducer is made for one byte order. */
     template <typename Group> __device__ __forceinline__ static void arrange(Group *, bool)
     {
     }

@@ -15,10 +15,9 @@ static const int THREADS = 256;
 /*
  * A row for each element type.
  *
- *   UNROLL      loads of 16 bytes that a thread has in flight
- *   BLOCKS      blocks a multiprocessor. What counts is the product, the bytes in flight, until
- *               registers go to memory, which costs up to a half
- *   CONTIGUOUS  whether a block's tiles lie side by side, or as far apart as there are blocks
+ * UNROLL      loads of 16 bytes that a thread has in flight BLOCKS      blocks a multiprocessor.
+ * The product matters, the bytes in flight, until registers go to memory, which costs up to a half
+ * CONTIGUOUS  whether a block's tiles lie side by side, or as far apart as there are blocks
  */
 template <int unroll, int blocks, bool contiguous> struct tuned {
     static const int BLOCK = THREADS; /* threads of a block */
@@ -111,13 +110,14 @@ static const int TILES_ACCUMULATED = 63;
 static const int LOOKS_MAX = 8, ROUNDS_CAREFUL = 7;
 
 /* From so many tiles of a block on, a warp leaves binary64 elements whose exponents lie too far
-   apart to the second kernel. That one runs at 0.92, but the change to it takes 80 us: for any data
-   of 512 MiB, 1, 2 and 4 GiB the two kernels reach 0.62, 0.72, 0.80 and 0.85, the first alone 0.69,
-   0.69, 0.69 and 0.67. Launching the second for nothing takes 3 us. */
+   apart to the second kernel. The second runs at 0.92, but the change to it takes 80 us: for any
+   data of 512 MiB, 1, 2 and 4 GiB the two kernels reach 0.62, 0.72, 0.80 and 0.85, the first alone
+   0.69, 0.69, 0.69 and 0.67. Launching the second for nothing takes 3 us. */
 static const int TILES_TO_LEAVE = 64;
 
-/* The same of binary32 for spread. Of 128 MiB, whose tiles are 15 a block, two kernels reach 0.87
-   (normal), 0.77 (exponents over 2^60) and 0.75 (any), one 0.69, 0.50 and 0.38. */
+/* The number of tiles from which a warp leaves binary32 with moments to the second kernel. With 128
+   MiB, whose tiles are 15 a block, two kernels reach 0.87 (normal), 0.77 (exponents over 2^60) and
+   0.75 (any), one 0.69, 0.50 and 0.38. */
 static const int TILES_TO_LEAVE_SPREAD = 8;
 
 /*

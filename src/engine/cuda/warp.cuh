@@ -1,5 +1,5 @@
 /*
- * What the threads of a warp do together.
+ * Operations that the threads of a warp do together.
  */
 #ifndef GPUREDUCE_CUDA_WARP_CUH
 #define GPUREDUCE_CUDA_WARP_CUH
@@ -31,9 +31,9 @@ __device__ static __forceinline__ int min_of_warp(int x)
 #endif
 }
 
-/* The sum and the least of a warp's x, in lane 0. Where all threads of a block have something for
-   one place in shared memory, lanes do this first: an atomic operation of 64 bits there is a loop,
-   which threads leave one after the other. */
+/* The sum and the least of a warp's x, in lane 0. Lanes do this before all threads of a block add
+   to one place in shared memory: an atomic operation of 64 bits there is a loop, which threads
+   leave one after the other. */
 __device__ static __forceinline__ unsigned long long sum_of_warp(unsigned long long x)
 {
     for (int distance = 16; distance > 0; distance /= 2)

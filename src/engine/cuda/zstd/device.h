@@ -14,8 +14,8 @@
  * been released stay, too: what the caller could not use of one batch it finds in front of the
  * next.
  *
- * Frames and blocks are checked as plan.h and the kernels do. What they refuse, and windows larger
- * than asked for at the opening, is for libzstd to judge: nothing behind it is decoded.
+ * Frames and blocks are checked as plan.h and the kernels do. libzstd judges frames that they
+ * refuse, and windows larger than asked for at the opening: nothing after them is decoded.
  *
  * Batches that share one of the context's connections wait for each other; engine.c chooses how
  * many there are. A decoder belongs to one thread; its device is current.
@@ -59,7 +59,7 @@ void zstd_device_close(struct zstd_device *d);
    decoder that is opened has so begun, at position 0. */
 void zstd_device_restart(struct zstd_device *d, uint64_t position, size_t input);
 
-/* Gives the next `size` bytes, at offset `origin` of the input. What is left of the range before is
+/* Gives the next `size` bytes, at offset `origin` of the input. The rest of the range before is
    dropped: so the new one begins with it. They stay as they are until zstd_device_passed is behind
    them. `rest`: bytes of the input up to where a batch is to end, these among them: up to there all
    are made of the same size. `on_device`: NULL, or the same bytes in device memory, aligned to 16
@@ -98,7 +98,7 @@ enum zstd_step {
     ZSTD_STEP_FAILED   /* zstd_device_error tells */
 };
 
-/* What a batch waits for that the range does not fill. */
+/* Input that a batch waits for and that the range does not have. */
 enum zstd_more {
     ZSTD_MORE_NONE,
     ZSTD_MORE_FRAME, /* where the range ends within a short frame, for the rest of that */
@@ -106,7 +106,7 @@ enum zstd_more {
 };
 
 /* With `more`, another range will follow: the batch is then held (STARVED), and takes what it waits
-   for from the next range. What it has of this one is copied meanwhile. With `on_device` none is
+   for from the next range. Its bytes of this range are copied meanwhile. With `on_device` none is
    held. */
 enum zstd_step zstd_device_step(struct zstd_device *d, enum zstd_more more);
 
@@ -145,12 +145,12 @@ bool zstd_device_leave(struct zstd_device *d);
    that is NULL, at once; leaves it, too. */
 bool zstd_device_release(struct zstd_device *d, cudaStream_t stream);
 
-/* Queues what can be queued by now. Where the caller is long about something else, it calls this
+/* Queues what can be queued by now. A caller that is busy with something else for long calls this
    now and then. Returns false when the device failed. */
 bool zstd_device_pump(struct zstd_device *d);
 
-/* Where in device memory output from `position` on lies, and how many bytes of it are in one piece.
-   What is wanted behind them is at the begin of the ring. */
+/* The address in device memory of output from `position` on, and the number of bytes in one piece
+   there. Output after them is at the beginning of the ring. */
 const unsigned char *zstd_device_bytes(const struct zstd_device *d, uint64_t position,
                                        uint64_t *in_one_piece);
 

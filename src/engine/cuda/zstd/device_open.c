@@ -73,7 +73,7 @@ static void set_limits(struct zstd_device *d, size_t batch, unsigned slots, unsi
     l->source = (uint32_t)align_up(bytes + 2 * block, 4096);
     l->pool = (uint32_t)align_up(bytes / 2 * 5 + ZSTD_POOL_LEAST, 4096);
     /* As many blocks as have 8 KiB each, codes for blocks of 16 KiB, and tables for those of 24 KiB
-       that bring all three of their own. Of smaller blocks a batch holds less. */
+       that bring all three of their own. A batch of smaller blocks holds less. */
     l->blocks = bytes / 8192 + 16;
     l->codes = bytes / 16384 + 16;
     l->tables = bytes / 8192 + 16;
@@ -95,8 +95,8 @@ static size_t needed(struct zstd_device *d, size_t batch, unsigned slots, unsign
    batch is being hashed, another waits for that. */
 #define KEEP_LEAST 2
 
-/* The largest batches for which there is memory, in as many slots as there is memory for then. What
-   is left of it keeps more output. */
+/* The largest batches for which there is memory, in as many slots as there is memory for then. The
+   rest of the memory keeps more output. */
 static bool choose_sizes(struct zstd_device *d)
 {
     size_t batch = d->options.batch > 0 ? d->options.batch : ZSTD_BATCH;

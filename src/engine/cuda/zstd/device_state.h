@@ -1,5 +1,5 @@
 /*
- * What a decoder of zstd on a GPU consists of: for device_run.c, which runs it, and device_open.c,
+ * The parts of a decoder of zstd on a GPU, for device_run.c, which runs it, and device_open.c,
  * which makes it.
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_DEVICE_STATE_H

@@ -39,9 +39,9 @@ struct tile_word {
     uint32_t before;
 };
 
-/* Of a sequence of the group: where its literals go, where its match goes, what to add for its
-   literals, and its true offset. A group is as many sequences as are in shared memory at a time;
-   there are two, so that one can be filled in while the other is read. */
+/* For each sequence of the group: the place of its literals, the place of its match, the addend for
+   its literals, and its true offset. A group is as many sequences as are in shared memory at a
+   time; there are two, so that one can be filled in while the other is read. */
 struct execute_memory {
     uint4 sequence[2][EXECUTE_THREADS];
     struct tile_word word[2][TILE_WORDS];
@@ -49,7 +49,7 @@ struct execute_memory {
     uint32_t tile[EXECUTE_TILE];
 };
 
-/* What a thread knows of the sequence that it puts into a group. */
+/* A thread's view of the sequence that it puts into a group. */
 struct own_sequence {
     uint32_t begin, end;
 };

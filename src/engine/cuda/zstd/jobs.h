@@ -1,7 +1,7 @@
 /*
- * What the host and the kernels of the zstd decoder tell each other (RFC 8878). Plain data: the
- * host fills it in (plan.h), copies it to the device, and the kernels take it as checked. What only
- * the device can see, the bit streams and what they decode to, the kernels check themselves.
+ * The interface between the host and the kernels of the zstd decoder (RFC 8878). Plain data: the
+ * host fills it in (plan.h), copies it to the device, and the kernels take it as checked. The
+ * kernels check the bit streams and their decoded values, which only the device can see.
  *
  * A batch is a run of consecutive blocks, of one frame or of several. Its compressed bytes lie in
  * one device buffer; sources are offsets in it. Decoding has two stages.
@@ -59,7 +59,7 @@ struct zstd_sequences_job {
     uint32_t block;
 };
 
-/* What became of them. */
+/* The result of decoding blocks. */
 #define ZSTD_REFUSED UINT32_MAX
 struct zstd_sequences_result {
     uint32_t size;               /* of the block; ZSTD_REFUSED when something is wrong with it */

@@ -1,7 +1,7 @@
 /*
- * What the kernels of the zstd decoder offer to its host: launchers with C linkage. Everything here
- * is asynchronous, on the stream that is given and the device that is current. Device memory is the
- * caller's; all jobs have been checked (jobs.h).
+ * The interface of the zstd decoder's kernels for its host: launchers with C linkage. Everything
+ * here is asynchronous, on the stream that is given and the device that is current. Device memory
+ * is the caller's; all jobs have been checked (jobs.h).
  */
 #ifndef GPUREDUCE_CUDA_ZSTD_KERNELS_H
 #define GPUREDUCE_CUDA_ZSTD_KERNELS_H

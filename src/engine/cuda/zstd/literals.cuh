@@ -15,7 +15,7 @@
 
 #define LITERALS_RING (LITERALS_RING_CHUNKS * CHUNK_WORDS)
 
-/* Of a table: the length of the word (4 bits), and the symbol from bit 8 on. */
+/* A table's entries: the length of the word (4 bits), and the symbol from bit 8 on. */
 struct literals_memory {
     __align__(16) uint32_t ring[LITERALS_BLOCKS * 4][LITERALS_RING];
     uint16_t table[LITERALS_BLOCKS][ZSTD_HUFFMAN_TABLE_MAX];
@@ -119,7 +119,7 @@ __device__ static __forceinline__ int open_stream(struct bit_reader *r, const ui
         ask_for_chunk(r);
     copy_group();
     COPY_WAIT(0);
-    /* What is above the mark, and the mark, are dropped from the last word. */
+    /* Drops the mark, and the bits above it, from the last word. */
     above = 8 * (3 - (last & 3)) + (8 - zstd_high_bit(mark));
     r->buffer = above < 32 ? (uint64_t)(ring[r->word & (LITERALS_RING - 1)] << above) << 32 : 0;
     r->available = 32 - (int)above;
@@ -166,8 +166,8 @@ __device__ static __forceinline__ int decode_stream(const uint8_t *source, uint3
     for (; i + 16 <= count; i += 16) {
         uint32_t words[4];
 
-        /* 16 symbols take 22 bytes at most. Behind the two groups that may be under way, and with
-           what this round takes, 5 of the 6 chunks ahead are used up. */
+        /* 16 symbols take 22 bytes at most. After the two groups that may be under way, and with
+           this round's bytes, 5 of the 6 chunks ahead are used up. */
         COPY_WAIT(2);
         UNROLL
         for (int k = 0; k < 16; k++) {

@@ -151,8 +151,9 @@ static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *str
 #define WHOLE_PART 4
 
 /* Whether the frame that begins is to begin the next batch: it is likely to go beyond this one, but
-   no other frame is cut off, and little room is lost. What a batch holds whole is verified on the
-   device. A frame that does not state what it holds is taken to be as long as the one before. */
+   no other frame is cut off, and little room is lost. A frame that is whole in a batch is verified
+   on the device. A frame that does not state what it holds is taken to be as long as the one
+   before. */
 static bool leave_frame(struct zstd_plan *plan, const struct zstd_stream *stream)
 {
     const uint64_t expected = plan->limits.expected;

@@ -1,12 +1,12 @@
 /*
- * Planning of what the GPU decodes of zstd: pure bookkeeping on the host, without CUDA.
+ * Plans the GPU's decoding of zstd: pure bookkeeping on the host, without CUDA.
  *
  * A plan is made for each batch. Its compressed bytes are read in order: zstd_plan_feed walks over
  * headers of frames and blocks, checks all that can be checked without decoding, and writes the
- * jobs of the first stage (jobs.h). What that stage finds, the sizes of blocks, zstd_plan_place
- * turns into the jobs of the second: slices, each as much output as there is memory for symbols.
+ * jobs of the first stage (jobs.h). zstd_plan_place turns the sizes of blocks, which that stage
+ * finds, into the jobs of the second: slices, each as much output as there is memory for symbols.
  *
- * What goes on from batch to batch is in a zstd_stream, for feeding, and in a zstd_carry, for
+ * State that goes on from batch to batch is in a zstd_stream, for feeding, and in a zstd_carry, for
  * placing, which comes later. Arrays are the caller's, in pinned memory. A plan, a stream and a
  * carry belong to one thread at a time. Nothing here prints.
  */
@@ -21,7 +21,7 @@
 #include "source/zstd/block.h"
 #include "source/zstd/frames.h"
 
-/* What a batch may hold. */
+/* The limits of a batch. */
 struct zstd_plan_limits {
     uint32_t source; /* bytes of compressed input */
     uint32_t pool;   /* bytes of decoded literals, and 16 a sequence: at least ZSTD_POOL_LEAST,
@@ -105,7 +105,7 @@ struct zstd_plan {
     uint32_t slice_count, unit_numbers;
 };
 
-/* Where feeding stands in the compressed bytes. */
+/* The position of feeding in the compressed bytes. */
 struct zstd_stream {
     enum zstd_stream_state {
         ZSTD_BEFORE_FRAME,
@@ -124,7 +124,7 @@ struct zstd_stream {
     uint32_t measured;    /* bytes that a block with sequences held of late, on average */
 };
 
-/* Where placing stands. */
+/* The state of placing. */
 struct zstd_carry {
     struct zstd_history history;
     uint64_t produced; /* bytes of the frame */

@@ -21,8 +21,8 @@ struct resolve_launch {
     uint32_t begin, end; /* of the wave in the slice */
 };
 
-/* Where in the ring a byte is: `at` bytes from the slice's begin, less than the ring's size either
-   way. */
+/* The place of a byte in the ring: `at` bytes from the slice's begin, less than the ring's size
+   either way. */
 __device__ static __forceinline__ uint64_t ring_place(uint64_t ring_begin, int64_t at,
                                                       uint64_t ring_size)
 {

@@ -1,8 +1,8 @@
 /*
- * Sequences (RFC 8878, 3.1.1.3.2): a thread decodes those of a block, one after another. What they
- * take is latency: from a state to its entry in the table, to the number of bits that the sequence
- * has, to the bits of the next states. So entries hold all that this chain needs, and the values of
- * the sequence are worked out beside it.
+ * Sequences (RFC 8878, 3.1.1.3.2): a thread decodes those of a block, one after another. Their cost
+ * is latency: from a state to its entry in the table, to the number of bits that the sequence has,
+ * to the bits of the next states. So entries hold all that this chain needs, and the values of the
+ * sequence are worked out beside it.
  *
  * A stream that runs out reads stale words of the ring; every few sequences the position and the
  * sums are looked at. States are masked by the size of their table.
@@ -36,9 +36,8 @@
 #define SYMBOL_BASE(code) ((code)&0xffffff)
 #define SYMBOL_EXTRA(code) ((code) >> 24)
 
-/* Of a block: its ring, and its tables. The ring's first chunk stands behind the last one once
-   more, so that the word behind any is the next. Eight blocks use the banks of shared memory
-   evenly. */
+/* A block's ring and tables. The ring's first chunk stands behind the last one once more, so that
+   the word behind any is the next. Eight blocks use the banks of shared memory evenly. */
 struct sequences_block {
     __align__(16) uint32_t ring[SEQUENCES_RING + CHUNK_WORDS];
     uint32_t lengths[STATE_ENTRIES], matches[STATE_ENTRIES], offsets[OFFSET_STATE_ENTRIES];
@@ -108,7 +107,7 @@ __device__ static __forceinline__ uint32_t peek(const uint32_t *ring, int positi
     return __funnelshift_r(ring[word], ring[word + 1], (uint32_t)position & 31);
 }
 
-/* Where a thread stands in its block. */
+/* The state of a thread in its block. */
 struct sequence_reader {
     const uint32_t *ring, *lengths, *offsets, *matches;
     const uint32_t (*codes)[64];
@@ -221,7 +220,7 @@ __device__ static __forceinline__ int decode_sequences(const struct sequences_la
     bits >>= offset_bits;
     r.length_state = low_bits(bits, length_bits);
 
-    /* Where the stream or the block is exceeded, the last round is left out, and `left` tells. */
+    /* If the stream or the block is exceeded, the last round is left out, and `left` tells. */
     while (left > ROUND && r.position >= begin && r.literals <= literals && r.output <= limit) {
         begin_round(&ring, r.position);
         UNROLL

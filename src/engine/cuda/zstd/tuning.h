@@ -38,8 +38,8 @@
 /* 4-byte words that such a block moves between host and device. */
 #define MOVE_WORDS (COPY_THREADS * 4)
 
-/* Bytes of blocks that one thread block executes in order, and bytes that are resolved at a time.
-   Where no frame has more than ZSTD_ONE_WAVE bytes in a slice, all of it is resolved at once. */
+/* Bytes of blocks that one thread block executes in order, and bytes that are resolved at a time. A
+   slice whose frames have at most ZSTD_ONE_WAVE bytes each is resolved at once. */
 #ifndef ZSTD_UNIT
 #    define ZSTD_UNIT ((uint32_t)1 << 20)
 #    define ZSTD_WAVE ((uint32_t)4 << 20)

@@ -120,7 +120,7 @@ static void note_refusal(struct engine_unpacker *u, uint64_t frame)
 }
 
 /* Begins with the next part: all of the one before has been taken. Reduces what is left of that.
-   What the part decodes to begins at the next multiple of ALIGNMENT. */
+   The part's content begins at the next multiple of ALIGNMENT. */
 static bool pass_part(struct engine_unpacker *u)
 {
     const uint64_t padding = (ALIGNMENT - u->decoded_to % ALIGNMENT) % ALIGNMENT;
@@ -187,7 +187,7 @@ static bool take_batch(struct engine_unpacker *u)
             return false;
         for (uint32_t i = 0; u->setup.check && i < o->block_count && !checked; i++)
             checked = o->blocks[i].checked;
-        /* What is wrong behind the last element that is wanted is not looked for. */
+        /* Faults after the last element that is wanted are not looked for. */
         if (u->setup.stop && u->decoded_to >= unpack_wanted_end(u))
             u->stopped = true;
         else if (o->refused)
@@ -247,7 +247,7 @@ static bool begin_part(struct engine_unpacker *u, const struct engine_input *inp
     return true;
 }
 
-/* What comes next is refused, once all that is under way has been taken. */
+/* Refuses the next bytes, once all batches under way have been taken. */
 static enum engine_unpack_status refuse_next(struct engine_unpacker *u)
 {
     if (!all_released(u))
@@ -263,7 +263,7 @@ static bool is_idle(const struct engine_unpacker *u)
     return zstd_device_under_way(u->decoder) == 0 && u->decoded_to > u->shift;
 }
 
-/* What the decoder's next batch may wait for. */
+/* The input that the decoder's next batch may wait for. */
 static enum zstd_more more_of(const struct engine_unpacker *u, const struct engine_input *input,
                               bool idle)
 {
@@ -274,7 +274,7 @@ static enum zstd_more more_of(const struct engine_unpacker *u, const struct engi
     return input->full || zstd_device_holds(u->decoder) ? ZSTD_MORE_FRAME : ZSTD_MORE_NONE;
 }
 
-/* What the decoder's next step comes to. */
+/* Makes the decoder's next step, and returns its outcome. */
 static enum engine_unpack_status step(struct engine_unpacker *u, const struct engine_input *input)
 {
     const bool idle = is_idle(u);
@@ -370,7 +370,7 @@ enum engine_unpack_status unpack_advance(struct engine_unpacker *u,
 }
 
 /*
- * What it comes to.
+ * The result.
  */
 
 uint64_t unpack_wanted(const struct engine_unpacker *u)

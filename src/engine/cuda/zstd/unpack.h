@@ -5,10 +5,10 @@
  *     input --> decoder --> batch --+--> kernels of the reduction --> partial, on the device
  *                                   +--> content to be checked, back to pinned memory
  *
- * Elements begin at a multiple of 16 bytes of the decoder's output: its first byte is placed so. Of
- * each batch as many bytes are reduced as make a multiple of 16; the rest is found in front of the
- * next batch. At the end the last elements, fewer than 16 bytes of them, are reduced by themselves.
- * Where the input is made of parts, each of them ends and begins so.
+ * Elements begin at a multiple of 16 bytes of the decoder's output: its first byte is placed so. A
+ * multiple of 16 bytes of each batch is reduced; the rest is found in front of the next batch. At
+ * the end the last elements, fewer than 16 bytes of them, are reduced by themselves. If the input
+ * is made of parts, each of them ends and begins so.
  *
  * The functions are those of struct engine_unpack (engine.h).
  */

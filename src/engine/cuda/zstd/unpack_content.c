@@ -61,7 +61,7 @@ void unpack_content_begin(struct engine_unpacker *u)
     pass_over(u);
 }
 
-/* Where the run of blocks that come back ends, whose first is the next one. */
+/* The end of the run of blocks that come back, whose first is the next one. */
 static uint64_t run_end(const struct engine_unpacker *u)
 {
     const struct zstd_plan_block *blocks = u->held.blocks;

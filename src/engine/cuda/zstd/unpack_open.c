@@ -89,7 +89,7 @@ size_t unpack_input_size(size_t before, size_t piece, unsigned unpackers)
     return memory_ahead(file_ahead(unpackers), before, piece);
 }
 
-/* The same of this input, where batches have so many bytes. */
+/* The size of memory for this input, if batches have so many bytes. */
 static size_t input_size(const struct engine_unpack_setup *setup, size_t batch)
 {
     const size_t most = setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE : file_ahead(setup->unpackers);
@@ -245,8 +245,8 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
     for (unsigned i = 0; i < MIRRORS; i++)
         u->mirrors[i].busy = false;
     u->times = (struct engine_times){.device = u->device->index};
-    /* Of a pipe all that batches hold should be at hand, should libzstd have to go on from there.
-     */
+    /* All bytes of a pipe that batches hold should be at hand, should libzstd have to go on from
+       there. */
     zstd_device_restart(u->decoder, u->shift,
                         setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE / ZSTD_INPUT_BATCHES
                                                    : SIZE_MAX);

@@ -1,5 +1,5 @@
 /*
- * What an unpacker consists of: for the files of it.
+ * The parts of an unpacker, for its files:
  *
  *     unpack_open.c     makes it, and makes it ready for an input
  *     unpack.c          takes batches from the decoder, and reduces them
@@ -40,12 +40,12 @@ struct piece {
     size_t count, capacity;
 };
 
-/* What is verified of a batch on the device. The batch is released behind that. */
+/* The verification of a batch on the device. The batch is released after it. */
 struct check {
     uint32_t count;             /* of frames; 0: nothing is */
     uint64_t bytes;             /* of them */
     uint32_t *wrong;            /* the first job whose checksum is wrong, if one is; pinned */
-    struct zstd_hash_job *jobs; /* likewise */
+    struct zstd_hash_job *jobs; /* pinned */
     unsigned char *device;      /* both, on the device */
     uint64_t *frames;           /* their offsets in the input */
     cudaStream_t stream;        /* one of u->hash_streams */
@@ -95,8 +95,8 @@ struct engine_unpacker {
     struct piece pieces[ZSTD_CONTENT_PIECES];
     unsigned next_out, next_piece; /* that comes back next; to be filled next */
 
-    /* Of this input. Positions are those of the decoder's output: of what is decoded, and `shift`
-       more, and what aligns parts. */
+    /* State of this input. Positions are those of the decoder's output: decoded bytes, and `shift`
+       more, and the padding that aligns parts. */
     uint64_t shift;
     struct part *parts;               /* of the input */
     size_t part_count, part_capacity; /* that have been begun to be fed */
