@@ -188,7 +188,7 @@ static const struct foreign rows[] = {
      .least = 30,
      .also = is_torch},
     {.name = "a zip archive",
-     .advice = "'unzip -p FILE {} | gpureduce' reads a member, 'unzip -l FILE' lists them",
+     .advice = "--format=npz reads its NumPy arrays, 'unzip -p FILE {} | gpureduce' a member",
      .detail = zip_member,
      MAGIC("PK\3\4"),
      .least = 30,

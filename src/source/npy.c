@@ -69,13 +69,14 @@ static bool accept(struct parser *p, char c)
     return true;
 }
 
-/* A quoted string without escapes, shorter than size. */
+/* A quoted string without escapes, shorter than size. Python 2 wrote some with a u in front. */
 static bool parse_string(struct parser *p, char *out, size_t size)
 {
     size_t length = 0;
     char quote;
 
-    skip_space(p);
+    if (!accept(p, 'u'))
+        (void)accept(p, 'U');
     if (p->position >= p->end || (p->text[p->position] != '\'' && p->text[p->position] != '"'))
         return fail(p, "a quoted string is expected");
     quote = p->text[p->position++];
@@ -221,6 +222,27 @@ static bool skip_list(struct parser *p)
     return depth == 0 || fail(p, "the dtype does not end");
 }
 
+/* Finds the type that a descr names: by kind and bytes, by its name, or, as old programs do, by the
+   letter of a type of C, which has the size that it has on 64-bit Unix. */
+static bool find_type(const char *descr, enum element_type *type, enum element_order *order)
+{
+    static const struct {
+        char letter;
+        const char *name;
+    } letters[] = {{'?', "b1"}, {'b', "i1"}, {'B', "u1"}, {'h', "i2"}, {'H', "u2"},
+                   {'i', "i4"}, {'I', "u4"}, {'l', "i8"}, {'L', "u8"}, {'q', "i8"},
+                   {'Q', "u8"}, {'e', "f2"}, {'f', "f4"}, {'d', "f8"}};
+    const size_t length = strlen(descr);
+    char name[4] = "";
+
+    if (length == 0 || length > 2 || (length == 2 && !strchr("<>=|", *descr)))
+        return element_parse_numpy(descr, type, order);
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (descr[length - 1] == letters[i].letter)
+            snprintf(name, sizeof name, "%.*s%s", (int)length - 1, descr, letters[i].name);
+    return element_parse_numpy(*name ? name : descr, type, order);
+}
+
 static bool parse_descr(struct parser *p, struct npy *npy)
 {
     char *descr = npy->descr;
@@ -247,7 +269,7 @@ static bool parse_descr(struct parser *p, struct npy *npy)
                                      : ELEMENT_ORDER_UNSAID;
         return true;
     }
-    if (!element_parse_numpy(descr, &npy->type, &order)) {
+    if (!find_type(descr, &npy->type, &order)) {
         npy->unsupported = true;
         p->refused = start;
         refuse_descr(p, descr);

@@ -39,7 +39,7 @@ fails 'a name with a space' \
     "standard input: a .npz archive; 'unzip -p FILE NAME.npy | gpureduce' reads an array of it, 'unzip -l FILE' lists them $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
 foreign x.zip \
-    "a zip archive; 'unzip -p x.zip x.f32 | gpureduce' reads a member, 'unzip -l x.zip' lists them $raw"
+    "a zip archive; --format=npz reads its NumPy arrays, 'unzip -p x.zip x.f32 | gpureduce' a member $raw"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
 shell 'cat x.safetensors | gpureduce --axis=0'
 fails 'x.safetensors in a pipe' \

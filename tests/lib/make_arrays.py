@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """make_arrays.py DIRECTORY: writes files of several arrays by the formats' own packages into DIRECTORY:
 all.safetensors, stored.npz, deflated.npz and all.gguf, with all.tsv, npz.tsv and gguf.tsv, what `gpureduce -o
-sum,min,max,nan` prints of them behind the name of the file; and some thousand small ones with damaged headers of safetensors, with a line for each in `headers`: its name,
+sum,min,max,nan` prints of them behind the name of the file; archives of .npz and headers of .npy in odd/ as other
+programs write them, with odd.tsv, NumPy's sum and number of elements of each array; and some thousand small ones with damaged headers of safetensors, with a line for each in `headers`: its name,
 and whether the package takes or refuses it."""
 
+import io
 import json
 import math
 import os
 import random
 import struct
 import sys
+import warnings
+import zipfile
 
 import numpy as np
 import safetensors
@@ -46,6 +50,12 @@ arrays["läge/ä"] = np.arange(300000, dtype=np.float64)
 save_file(arrays, path("all.safetensors"), metadata={"made": "by \"make_arrays.py\"\n"})
 
 
+def npy_bytes(x):
+    out = io.BytesIO()
+    np.save(out, x)
+    return out.getvalue()
+
+
 def expect(name, named):
     """Writes what gpureduce prints of arrays in this order."""
     with open(path(name), "w", encoding="utf-8") as out:
@@ -73,6 +83,8 @@ try:
     writer = gguf.GGUFWriter(path("all.gguf"), "llama")
     writer.add_description("made by make_arrays.py")
     writer.add_array("tokenizer.ggml.tokens", ["a", "b", "ä"])
+    for number, nested in enumerate(([[1, 2], [3]], [["a"], ["b", "ä"], [""]], [[[1.5]], [[2.5, 3.5], [4.5]]])):
+        writer.add_array(f"nested.{number}", nested)
     written = {n: x for n, x in arrays.items()
                if x.dtype.name in ("float16", "float32", "float64", "int8", "int16", "int32", "int64")
                and 0 < x.ndim < 5 and x.size}
@@ -95,6 +107,40 @@ others = {"complex": np.ones(3, "c8"), "objects": np.array([None, 1]), "text": n
 np.savez(path("stored.npz"), **arrays, **others)
 np.savez_compressed(path("deflated.npz"), **arrays, **others)
 expect("npz.tsv", arrays.items())
+
+# ------------------------------------------------------------------------------------------------
+# Archives as other programs than NumPy make them, and headers as old ones do: what NumPy reads.
+# ------------------------------------------------------------------------------------------------
+os.mkdir(path("odd"))
+with open(path("odd.tsv"), "w", encoding="ascii") as out, warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of two members of one name
+    for number in range(60):
+        name = path(f"odd/{number}.npz")
+        with zipfile.ZipFile(name, "w", rnd.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+            archive.writestr("0.npy", npy_bytes(np.arange(3)))  # it is recognised by that
+            for _ in range(rnd.randrange(8)):
+                member = rnd.choice(["a", "b", "a.npy", "b.npy", "a.npy.npy", "d/", "d/a", "d/a.npy", "README"])
+                content = npy_bytes(rng.integers(-9, 9, rnd.randrange(5)).astype(rnd.choice(["i1", "<u2", ">f4", "f8"])))
+                archive.writestr(member, "" if member[-1] == "/" else b"text" if member == "README" else content)
+        with np.load(name) as archive:
+            members = set(archive.zip.namelist())
+            for member in sorted(members):
+                x = archive[member]
+                short = member.removesuffix(".npy")
+                key = member if short in members else short
+                assert np.array_equal(x, archive[key])
+                if isinstance(x, np.ndarray):
+                    out.write(f"odd/{number}.npz\t{key}\t{x.sum():.0f}\t{x.size}\n")
+    for number, (order, code) in enumerate((o, c) for o in "<>=|" for c in "?bBhHiIlLqQefd"[:3 if o == "|" else None]):
+        name = path(f"odd/{number}.npy")
+        quote = rnd.choice(["'", "u'", 'u"', "U'"])
+        header = f"{{{quote}descr{quote[-1]}: {quote}{order}{code}{quote[-1]}, {quote}fortran_order{quote[-1]}: False, " \
+                 f"{quote}shape{quote[-1]}: (4L,), }}"
+        data = np.array([1, 0, 1, 1], np.dtype(code).newbyteorder(order)).tobytes()
+        with open(name, "wb") as file:
+            file.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + data)
+        x = np.load(name)
+        out.write(f"odd/{number}.npy\t\t{x.astype('f8').sum():.0f}\t{x.size}\n")
 
 # ------------------------------------------------------------------------------------------------
 # Headers.

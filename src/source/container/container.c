@@ -75,6 +75,29 @@ void container_name_type(struct container_array *a, const char *name)
     a->type_name[length] = '\0';
 }
 
+struct container_note {
+    struct container_note *next;
+    char text[];
+};
+
+const char *container_note(struct container *c, const char *format, ...)
+{
+    char text[CONTAINER_ERROR_MAX];
+    struct container_note *note;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    note = malloc(sizeof *note + strlen(text) + 1);
+    if (!note)
+        return NULL;
+    strcpy(note->text, text);
+    note->next = c->notes;
+    c->notes = note;
+    return note->text;
+}
+
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name)
 {
     char quoted[MESSAGE_QUOTE_MAX];
@@ -146,7 +169,7 @@ static uint64_t hash(const char *name, size_t length)
 
 /* Whether no two arrays have the same name, as far as that can be told by a table, which takes a
    fifth of the time that sorting names does. */
-static bool names_differ_surely(const struct container *c)
+bool container_names_differ(const struct container *c)
 {
     struct place {
         uint32_t hash, number; /* of an array, from 1 on; 0 where there is none */
@@ -191,7 +214,7 @@ static bool names_differ(const struct container *c, struct container_input *in)
     char shown[CONTAINER_NAME_SHOWN];
     bool good = true;
 
-    if (names_differ_surely(c))
+    if (container_names_differ(c))
         return true;
     sorted = malloc((c->count + 1) * sizeof *sorted);
     if (!sorted)
@@ -233,6 +256,12 @@ void container_close(struct container *c)
     free(c->text);
     free(c->sizes);
     free(c->tiles);
+    while (c->notes) {
+        struct container_note *next = c->notes->next;
+
+        free(c->notes);
+        c->notes = next;
+    }
     free(c);
 }
 

@@ -126,6 +126,7 @@ struct container {
     uint64_t text_offset;
     uint64_t *sizes;
     struct container_tiles *tiles;
+    struct container_note *notes; /* texts that container_note has kept */
 
     uint64_t end;        /* behind the last array, if it was read as endless */
     bool nothing_behind; /* the file has to end there */
@@ -199,6 +200,13 @@ const char *container_why(char text[CONTAINER_WHY_MAX], const struct container_a
 /* Makes `name` fit to be part of an error: control and invisible characters become octal escapes,
    and what is too long is cut. Returns `shown`. */
 const char *container_show_name(char shown[CONTAINER_NAME_SHOWN], const char *name);
+
+/* Keeps a text for an array, such as why it is unreadable. NULL without memory. */
+const char *container_note(struct container *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether no two arrays have the same name; false also where that could not be told quickly. */
+bool container_names_differ(const struct container *c);
 
 /* Sorts the arrays by their offsets, those of one offset by their lengths, and then by the places
    of their names in the text. As a rule they are in this order. */

@@ -21,6 +21,9 @@
 /* The least bytes of a description: of a tensor without a name and dimensions. */
 #define ENTRY_MIN 24
 
+/* Arrays of metadata that lie in each other, at most. */
+#define DEPTH_MAX 64
+
 /* Dimensions of a tensor, as ggml has them at most. */
 #define DIMENSIONS_MAX 4
 
@@ -79,17 +82,21 @@ static uint64_t number(const unsigned char *bytes, unsigned size, bool big)
     return x;
 }
 
-/* Versions from 2 on have 64-bit lengths. 28 bits beside the magic. */
+/* Versions from 2 on have 64-bit lengths. */
 static bool is_version(uint64_t version)
 {
     return version == 2 || version == 3;
 }
 
-/* 32 bits, and 31 of the version in either byte order. */
+/* Versions that there may be, beyond those that are read. */
+#define VERSION_MAX 255
+
+/* 32 bits, and 23 of the version in either byte order. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
     return size >= 8 && memcmp(bytes, "GGUF", 4) == 0 &&
-           (is_version(number(bytes + 4, 4, false)) || is_version(number(bytes + 4, 4, true)));
+           (number(bytes + 4, 4, false) <= VERSION_MAX ||
+            number(bytes + 4, 4, true) <= VERSION_MAX);
 }
 
 /* The file as it is read. */
@@ -132,21 +139,27 @@ static bool take(struct file *f, unsigned size, uint64_t *x)
     return true;
 }
 
-/* Steps over values of a type; `nested` where they are in an array. */
-static bool skip_values(struct file *f, uint64_t type, uint64_t count, bool nested)
+/* Steps over values of a type, which are in so many arrays. */
+static bool skip_values(struct file *f, uint64_t type, uint64_t count, unsigned depth)
 {
-    uint64_t length;
+    uint64_t length, inner;
 
-    if (type >= VALUE_TYPES || (nested && type == VALUE_ARRAY))
+    if (type >= VALUE_TYPES)
         return container_wrong(f->in, f->at, "unknown type %" PRIu64 " of metadata", type);
-    if (type != VALUE_STRING) {
+    if (depth > DEPTH_MAX)
+        return container_wrong(f->in, f->at, "metadata are nested more than %d deep", DEPTH_MAX);
+    if (type != VALUE_STRING && type != VALUE_ARRAY) {
         if (count > f->in->size / value_sizes[type])
             return container_wrong(f->in, f->at, "the file ends within its header");
         return step(f, count * value_sizes[type]);
     }
-    while (count-- > 0)
-        if (!take(f, 8, &length) || !step(f, length))
+    for (; count > 0; count--) {
+        if (type == VALUE_STRING && !(take(f, 8, &length) && step(f, length)))
             return false;
+        if (type == VALUE_ARRAY && !(take(f, 4, &inner) && take(f, 8, &length) &&
+                                     skip_values(f, inner, length, depth + 1)))
+            return false;
+    }
     return true;
 }
 
@@ -155,7 +168,7 @@ static bool read_metadata(struct file *f)
 {
     static const char key[] = "general.alignment";
     unsigned char name[sizeof key - 1];
-    uint64_t length, type, count = 1;
+    uint64_t length, type;
     const uint64_t at = f->at;
     bool alignment = false;
 
@@ -174,12 +187,7 @@ static bool read_metadata(struct file *f)
             return container_wrong(f->in, at, "general.alignment is not a power of two below 2^32");
         return true;
     }
-    if (type == VALUE_ARRAY) {
-        if (!take(f, 4, &type) || !take(f, 8, &count))
-            return false;
-        return skip_values(f, type, count, true);
-    }
-    return skip_values(f, type, count, false);
+    return skip_values(f, type, 1, 0);
 }
 
 /* A table of descriptions in memory. */
@@ -337,7 +345,7 @@ static bool read_file(struct container *c, struct container_input *in)
 {
     struct file f = {.container = c, .in = in, .alignment = ALIGNMENT_DEFAULT};
     unsigned char head[8];
-    uint64_t metadata = 0;
+    uint64_t metadata = 0, version;
     bool good;
 
     if (in->size < sizeof head)
@@ -346,7 +354,17 @@ static bool read_file(struct container *c, struct container_input *in)
         return false;
     if (!recognise(head, sizeof head))
         return container_wrong(in, 0, "it does not begin as GGUF of version 2 or 3");
-    f.big = !is_version(number(head + 4, 4, false));
+    version = number(head + 4, 4, false);
+    f.big = version > VERSION_MAX;
+    if (f.big)
+        version = number(head + 4, 4, true);
+    if (!is_version(version))
+        return container_wrong(in, 4,
+                               "version %" PRIu64
+                               " is not supported, versions 2 and 3 are: convert "
+                               "it, with llama.cpp's current convert_hf_to_gguf.py from the "
+                               "original model",
+                               version);
     f.at = sizeof head;
     f.piece = malloc(PIECE);
     if (!f.piece)

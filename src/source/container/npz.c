@@ -52,11 +52,14 @@ static bool ends_with_npy(const unsigned char *name, size_t length)
     return length > 4 && memcmp(name + length - 4, ".npy", 4) == 0;
 }
 
-/* 32 bits, and as many of the end of the first member's name. */
+/* 32 bits, and as many of the end of the first member's name; or an archive without members. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
+    static const unsigned char none[END_SIZE - 4];
     size_t length;
 
+    if (size == END_SIZE && number(bytes, 4) == END)
+        return memcmp(bytes + 4, none, sizeof none) == 0;
     if (size < LOCAL_SIZE || number(bytes, 4) != LOCAL)
         return false;
     length = (size_t)number(bytes + 26, 2);
@@ -70,6 +73,7 @@ struct archive {
     uint64_t members, begin, size; /* of the central directory: members, and bytes */
     uint64_t end;                  /* of what lies before it and its end */
     size_t sizes_count, sizes_room;
+    bool other_names; /* some names do not end in .npy */
 };
 
 /* A member, as the central directory has it. */
@@ -343,12 +347,13 @@ static bool take_type(const struct archive *a, struct container_array *array, co
     return true;
 }
 
-/* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. A member
-   that does not begin as a .npy is left out: to numpy.load, too, it is bytes and no array. */
+/* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. What is
+   no .npy file by its content is no array, whatever its name: so numpy.load has it. */
 static bool read_header(const struct archive *a, const struct member *m,
                         const struct content *content, struct container_array *array,
                         struct npy *npy)
 {
+    const bool named = ends_with_npy(m->name, m->name_length);
     unsigned char prefix[NPY_PREFIX_MAX], *header;
     char error[NPY_ERROR_MAX];
     uint64_t length, at;
@@ -357,10 +362,9 @@ static bool read_header(const struct archive *a, const struct member *m,
 
     if (got < 0)
         return false;
-    if (!npy_recognise(prefix, (size_t)got) && !npy_cut_off(prefix, (size_t)got)) {
-        array->typed = true;
-        return leave_out_other(array, "", "no .npy file, though its name ends in .npy");
-    }
+    if (!npy_recognise(prefix, (size_t)got) && !(named && npy_cut_off(prefix, (size_t)got)))
+        return leave_out_other(
+            array, "", named ? "no .npy file, though its name ends in .npy" : "no .npy file");
     length = npy_header_length(prefix, (size_t)got);
     if (length > NPY_HEADER_MAX)
         return container_wrong(a->in, content->offset,
@@ -409,46 +413,57 @@ static bool read_array(struct archive *a, const struct member *m, const struct c
     return true;
 }
 
-/* Has an error say which array it is of. The archive is refused, so that its name can be ended
-   where it stands. Returns false. */
-static bool name_array(struct archive *a, const struct member *m)
+/* A member is damaged, or cannot be read: makes an error of the array. Of its offset and bytes is
+   known what has been set. False where the file could not be read, which is printed, or without
+   memory. */
+static bool note_damage(struct archive *a, struct container_array *array)
 {
     struct container_input *in = a->in;
-    char *name = a->container->text + (m->name - (const unsigned char *)a->container->text);
-    char shown[CONTAINER_NAME_SHOWN], what[CONTAINER_ERROR_MAX];
 
-    if (!in->error[0]) /* it could not be read, and that is printed */
+    if (!in->error[0])
         return false;
-    name[m->name_length - 4] = '\0';
-    memcpy(what, in->error, sizeof what);
-    return container_wrong(in, in->error_offset, "array %s: %s", container_show_name(shown, name),
-                           what);
+    a->sizes_count -= array->dimensions;
+    array->type_name[0] = '\0';
+    array->deflated = false;
+    array->length = array->packed;
+    array->dimensions = 0;
+    array->elements = 0;
+    array->unreadable =
+        container_note(a->container, "byte %" PRIu64 ": %s", in->error_offset, in->error);
+    if (!array->unreadable)
+        return container_no_memory(in);
+    in->error[0] = '\0';
+    return true;
 }
 
 /* Reads what array a member is. */
 static bool read_member(struct archive *a, const struct member *m, struct container_array *array)
 {
+    const bool named = ends_with_npy(m->name, m->name_length);
     struct content content = {.size = 0};
 
     if (!read_local(a, m, &content))
-        return false;
+        return note_damage(a, array);
     array->offset = content.offset;
-    array->packed = m->packed;
+    array->packed = array->length = m->packed;
     array->checksum = m->checksum;
-    array->deflated = m->method == DEFLATED;
-    array->length = array->deflated ? m->size : m->packed;
     if (m->flags & 1)
-        return leave_out(array, "", "encrypted");
+        return (named ? leave_out : leave_out_other)(array, "", "encrypted");
     if (m->method != STORED && m->method != DEFLATED)
-        return leave_out(array, "", "compressed by another method than deflate");
+        return (named ? leave_out : leave_out_other)(array, "",
+                                                     "compressed by another method than deflate");
     if (m->method == DEFLATED && !inflate_possible())
-        return leave_out(array, "", "compressed by deflate, for which this program lacks zlib");
-    if (!ends_with_npy(m->name, m->name_length))
-        return leave_out_other(array, "", "no .npy file");
-    if (m->method == STORED && m->packed != m->size)
-        return container_wrong(a->in, m->at, "%" PRIu64 " bytes are stored as %" PRIu64, m->size,
-                               m->packed);
-    return read_array(a, m, &content, array) || name_array(a, m);
+        return (named ? leave_out : leave_out_other)(
+            array, "", "compressed by deflate, for which this program lacks zlib");
+    if (m->method == STORED && m->packed != m->size) {
+        (void)container_wrong(a->in, m->at, "%" PRIu64 " bytes are stored as %" PRIu64, m->size,
+                              m->packed);
+        return note_damage(a, array);
+    }
+    array->deflated = m->method == DEFLATED;
+    if (array->deflated)
+        array->length = m->size;
+    return read_array(a, m, &content, array) || note_damage(a, array);
 }
 
 static int compare_offsets(const void *a, const void *b)
@@ -456,6 +471,72 @@ static int compare_offsets(const void *a, const void *b)
     const struct container_array *x = a, *y = b;
 
     return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* A member's name as the archive has it, and the array that it is. */
+struct full_name {
+    const char *name;
+    size_t length; /* without .npy, for a search */
+    struct container_array *array;
+};
+
+/* Of one name, members are in the order of the directory. */
+static int compare_names(const void *a, const void *b)
+{
+    const struct full_name *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+
+    return order ? order : x->array < y->array ? -1 : x->array > y->array;
+}
+
+static int compare_start(const void *key, const void *element)
+{
+    const struct full_name *x = key, *y = element;
+    const int order = strncmp(x->name, y->name, x->length);
+
+    return order ? order : y->name[x->length] ? -1 : 0;
+}
+
+/* Names arrays as NumPy does: drops all members of one name but the last, and cuts .npy off, but
+   where that would give two members one name. */
+static bool settle_names(struct archive *a)
+{
+    struct container *c = a->container;
+    const bool plain = !a->other_names && container_names_differ(c);
+    struct full_name *names = malloc((c->count + 1) * sizeof *names);
+    size_t count = 0;
+
+    if (!names)
+        return container_no_memory(a->in);
+    for (size_t i = 0; i < c->count; i++) {
+        const char *name = c->arrays[i].name;
+        const size_t length = strlen(name);
+
+        names[i] = (struct full_name){
+            name, ends_with_npy((const unsigned char *)name, length) ? length - 4 : length,
+            &c->arrays[i]};
+    }
+    if (!plain)
+        qsort(names, c->count, sizeof *names, compare_names);
+    for (size_t i = 0; i < c->count; i++) {
+        if (!plain && i + 1 < c->count && strcmp(names[i].name, names[i + 1].name) == 0)
+            names[i].array->name = NULL;
+        else
+            names[count++] = names[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!plain && bsearch(&names[i], names, count, sizeof *names, compare_start))
+            names[i].array = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (names[i].array)
+            c->text[names[i].name - c->text + (ptrdiff_t)names[i].length] = '\0';
+    free(names);
+    count = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->arrays[i].name)
+            c->arrays[count++] = c->arrays[i];
+    c->count = count;
+    return true;
 }
 
 /* Puts the arrays in order, and sees to it that they do not overlap. */
@@ -471,6 +552,8 @@ static bool settle(struct archive *a)
         c->arrays[i].sizes = sizes;
         sizes += c->arrays[i].dimensions;
     }
+    if (!settle_names(a))
+        return false;
     if (c->count > 0)
         qsort(c->arrays, c->count, sizeof *c->arrays, compare_offsets);
     for (size_t i = 0; i < c->count; i++) {
@@ -481,6 +564,11 @@ static bool settle(struct archive *a)
         end = array->offset + (array->deflated ? array->packed : array->length);
     }
     return true;
+}
+
+static bool is_directory(const struct member *m)
+{
+    return m->name_length > 0 && m->name[m->name_length - 1] == '/';
 }
 
 static bool read_file(struct container *c, struct container_input *in)
@@ -499,14 +587,15 @@ static bool read_file(struct container *c, struct container_input *in)
         /* Names are ended where they stand, once what follows has been read. */
         if (last.name)
             c->text[(const char *)last.name - c->text + last.name_length] = '\0';
+        last = m;
+        if (is_directory(&m))
+            continue;
         array = container_add(c, (const char *)m.name);
         if (!array)
             return container_no_memory(in);
         if (!read_member(&a, &m, array))
             return false;
-        last = m;
-        if (ends_with_npy(m.name, m.name_length))
-            last.name_length -= 4; /* as NumPy names it */
+        a.other_names = a.other_names || !ends_with_npy(m.name, m.name_length);
     }
     if (last.name)
         c->text[(const char *)last.name - c->text + last.name_length] = '\0';
