@@ -1,6 +1,6 @@
 /*
- * The parser of command lines: of gpureduce, of gpureduce-bench, and of its commands. What it
- * parses is described by struct arguments.
+ * The parser of command lines: of gpureduce, of gpureduce-bench, and of its commands. struct
+ * arguments describes the command line.
  */
 #ifndef GPUREDUCE_CLI_ARGUMENT_PARSER_H
 #define GPUREDUCE_CLI_ARGUMENT_PARSER_H

@@ -20,7 +20,7 @@ const char *completion_shell_name(size_t i)
     return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-/* What every command line has. */
+/* Options of every command line. */
 static const struct argument common[] = {
     {.name = "help",
      .letter = 'h',
@@ -90,7 +90,7 @@ static void print_wrapped(const char *text)
 
 void arguments_print_entry(const char *left, const char *help)
 {
-    /* What is too long has a line of its own. */
+    /* A text that is too long has a line of its own. */
     if (strlen(left) < HELP_COLUMN)
         printf("%-*s", HELP_COLUMN, left);
     else

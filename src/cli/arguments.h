@@ -7,10 +7,9 @@
  * -xVALUE or -x VALUE, and letters without arguments joined as in -xy; -- ends the options. An
  * argument that may be left out follows = only.
  *
- * What options say is written into a struct of the caller's, for each option at its `target`; what
- * is not given keeps its value. Nothing here opens a file or starts a thread. Where a function
- * returns false or ARGUMENTS_WRONG, it has printed one message, which raised the exit status to
- * EXIT_USAGE.
+ * Values of options are written into a struct of the caller's, for each option at its `target`;
+ * others keep their values. Nothing here opens a file or starts a thread. A function that returns
+ * false or ARGUMENTS_WRONG has printed one message, which raised the exit status to EXIT_USAGE.
  */
 #ifndef GPUREDUCE_ARGUMENTS_H
 #define GPUREDUCE_ARGUMENTS_H
@@ -19,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an option is, and what its target is. */
+/* The kinds of options, with their targets. */
 enum argument_kind {
     ARGUMENT_SET,       /* no argument: bool, becomes true */
     ARGUMENT_CLEAR,     /* no argument: bool, becomes false */
@@ -29,11 +28,11 @@ enum argument_kind {
     ARGUMENT_TEXT,      /* any string: const char *, into argv */
     ARGUMENT_PARSED,    /* what `parse` makes of it */
     ARGUMENT_HELP,      /* no target; these three print something and end the command line */
-    ARGUMENT_VERSION,   /* likewise */
-    ARGUMENT_COMPLETION /* likewise */
+    ARGUMENT_VERSION,   /* no target; prints the version */
+    ARGUMENT_COMPLETION /* no target; prints a completion script */
 };
 
-/* What a shell offers for an argument. */
+/* The words that a shell offers for an argument. */
 enum argument_completion {
     COMPLETE_NOTHING,
     COMPLETE_WORD, /* one of the words */
@@ -61,8 +60,8 @@ struct argument {
     enum argument_kind kind;
     size_t target; /* where in the caller's struct it goes, in bytes */
 
-    /* What it does, in a few words, and behind : or ; more of that. Lines are broken where they are
-       too long, and at every newline. */
+    /* The effect in a few words, which completions show up to the first : or ;. Lines are broken
+       where they are too long, and at every newline. */
     const char *help;
 
     uint64_t least, most;          /* of sizes and counts; most 0 for no bound */
@@ -75,7 +74,7 @@ struct argument {
     enum argument_completion completion;
 };
 
-/* What a program does, if it does several things. */
+/* A command of a program that has several. */
 struct argument_command {
     const char *name;
     const char *summary; /* in a line */
@@ -95,7 +94,7 @@ struct arguments {
                                                 follows it is left alone; NULL for none */
     size_t command_count;
     const char *details;         /* what --help prints behind the options, or NULL */
-    void (*print_details)(void); /* likewise, to standard output, before `details`, or NULL */
+    void (*print_details)(void); /* prints more to standard output, before `details`; or NULL */
 };
 
 enum arguments_action {

@@ -227,7 +227,7 @@ static double *numbers(void *context, const struct axis_plan *plan, struct axis_
 /* Bytes that standard output has room for until it is flushed. */
 #define FLUSHED_BYTES ((size_t)128 << 10)
 
-/* Where in the .npy a result stands. */
+/* The place of a result in the .npy. */
 static uint64_t place_of(const struct output *out, uint64_t k)
 {
     return out->header_size + k * out->result_size;
@@ -336,7 +336,7 @@ static bool has_places(void *context)
     return out->npy.stream && out->placed;
 }
 
-/* What stands in front of each line of TSV, or each object of JSON. NULL without memory. */
+/* The text before each line of TSV, or in each object of JSON. NULL without memory. */
 static char *make_front(const struct output *out)
 {
     char *text = NULL;

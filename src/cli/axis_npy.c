@@ -41,7 +41,7 @@ static struct field field_of(const struct operation *op, enum element_type type)
     case AXIS_INTEGER:
         if (extreme)
             return (struct field){letter, element_size(type)};
-        /* The sum: as large an integer as there is. What has no sign is a magnitude. */
+        /* The sum: as large an integer as there is. Unsigned results are magnitudes. */
         if (op->kind == OPERATION_ELEMENT || letter == 'u')
             return (struct field){'u', 8};
         return (struct field){'i', 8};

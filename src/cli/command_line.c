@@ -289,7 +289,7 @@ static const struct argument table[] = {
      .help = "bytes that a thread handles at a time"},
 };
 
-/* What others call options, or write as ones. */
+/* Names that other programs give to options, or words that users write as options. */
 static const char *const aliases[] = {
     "operation", "op",     "type",   "dtype",   "offset",     "skip",   "seek",
     "skip",      "count",  "length", "gpu",     "device=gpu", "cpu",    "device=cpu",
@@ -435,7 +435,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     if (!rows_go_with(&arguments, options) ||
         (options->diff && !diff_goes_with(options, &operands)))
         return COMMAND_LINE_WRONG;
-    /* What it looks for is not looked at. */
+    /* The conditions of --fail-on are not examined. */
     if (options->list && options->fail_on && !options->axis.asked) {
         (void)arguments_wrong(&arguments, "option %s does not go with --list", "--fail-on");
         return COMMAND_LINE_WRONG;

@@ -243,7 +243,7 @@ static void print_fish(const struct arguments *a)
 #define ZSH_SPECIAL "\\[]:"
 #define ZSH_QUOTE "'\\''"
 
-/* What _arguments is told of an option, behind another one's. */
+/* The argument of _arguments for an option, after another one's. */
 static void zsh_option(const char *indent, const struct argument *x)
 {
     const char *letter = x->value && !x->optional ? "+" : "";

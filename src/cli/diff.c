@@ -7,7 +7,7 @@
 #include "run/diff.h"
 #include "sys/message.h"
 
-/* What an operand stands for, as options of their own. False on failure. */
+/* Expands an operand into the files it stands for, as options of their own. False on failure. */
 static bool expand(struct options *side, const struct options *options, int number)
 {
     *side = *options;

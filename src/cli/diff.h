@@ -10,9 +10,8 @@
 enum diff_status { DIFF_STATUS_SAME = 0, DIFF_STATUS_DIFFERENT = 1, DIFF_STATUS_TROUBLE = 2 };
 
 /* Compares the two operands. Returns whether they differ; trouble is an error, which has been
-   printed. Where *quiescent becomes false, threads are still at work, and the process should leave
-   by _exit.
- */
+   printed. If *quiescent becomes false, threads are still at work, and the process should leave by
+   _exit. */
 bool diff_files(const struct options *options, bool *quiescent);
 
 /* The exit status, once everything has been printed. */

@@ -15,7 +15,7 @@
 #include "sys/json.h"
 #include "sys/message.h"
 
-/* What is listed of an array. */
+/* An array as it is listed. */
 struct item {
     const char *name; /* NULL where the input is one array */
     const char *type; /* as the container spells it, where it is not read */

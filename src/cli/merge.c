@@ -125,7 +125,7 @@ static bool take_file(struct merge *m, size_t number)
 }
 
 /*
- * What is wrong with all of it.
+ * Errors of the whole.
  */
 
 /* Writes the name of an array, or of an input that is one. Returns `name`. */

@@ -13,7 +13,7 @@
 
 #include "core/quantile.h"
 
-/* What is longer is no mistyped word. */
+/* A longer word is no mistyped one. */
 #define WORD_MAX 32
 
 static unsigned least(unsigned a, unsigned b)

@@ -128,7 +128,7 @@ static bool read_directory(const char *path, const char *end, struct list *names
     return good;
 }
 
-/* Reads so many bytes, or up to the end of the file. What was read, or -1. */
+/* Reads so many bytes, or up to the end of the file. Returns the number of bytes, or -1. */
 static ssize_t read_bytes(int fd, char *text, size_t size)
 {
     size_t done = 0;

@@ -29,7 +29,7 @@ bool option_quantiles_full(const struct arguments *a, const char *list)
     return arguments_wrong(a, "too many quantiles at %s: at most 31 besides the median", list);
 }
 
-/* What others call operations. */
+/* Names that other programs give to operations. */
 const char *const option_operation_aliases[] = {
     "avg",      "mean",    "average", "mean",    "sd",     "std",    "size",      "count",
     "len",      "count",   "n",       "count",   "norm",   "l2",     "ptp",       "range",
@@ -349,7 +349,7 @@ bool option_parse_device(const struct arguments *a, const struct argument *x, co
     return true;
 }
 
-/* Of --json and --tsv the last one counts; --partial goes with neither. */
+/* The last one of --json and --tsv counts; --partial goes with neither. */
 static bool choose_output(const struct arguments *a, struct options *options,
                           enum options_output output)
 {
@@ -421,8 +421,8 @@ bool option_parse_fail_on(const struct arguments *a, const struct argument *x, c
     }
 }
 
-/* One of ulp:N, abs:X and rel:X. Of several of a kind it suffices to be within one: the greatest.
- */
+/* One of ulp:N, abs:X and rel:X. The greatest of several of a kind counts, since being within one
+   is enough. */
 static bool parse_tolerance(const char *text, struct difference_tolerance *t)
 {
     const char *number = strchr(text, ':');

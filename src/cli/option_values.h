@@ -76,7 +76,7 @@ bool option_quantiles_full(const struct arguments *a, const char *list);
 bool option_add_operations(const struct arguments *a, const struct argument *x, const char *list,
                            struct options *options);
 
-/* What --sort and --where compare, by place; and their values. */
+/* The names that --sort and --where accept, by place. */
 const char *option_row_word(size_t i);
 const char *option_condition_word(size_t i);
 bool option_parse_sort(const struct arguments *a, const struct argument *x, const char *text,

@@ -21,10 +21,10 @@
 /* The most threads that may be asked for. */
 #define OPTIONS_THREADS_MAX 4096
 
-/* What results are printed as. */
+/* The form of results. */
 enum options_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TSV, OUTPUT_PARTIAL };
 
-/* What else than an error makes the exit status 1; bits. */
+/* Conditions besides errors that make the exit status 1; bits. */
 enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
 
 struct options {

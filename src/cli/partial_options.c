@@ -119,7 +119,7 @@ bool option_parse_shard(const struct arguments *a, const struct argument *x, con
 }
 
 /*
- * What goes together.
+ * Options that exclude each other.
  */
 
 bool partial_settle(const struct arguments *a, struct options *options)
@@ -191,8 +191,8 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
     return true;
 }
 
-/* A file that cannot be had, of which another shard has the only part. Where other processes see
-   it, they have made another plan, and some elements may be in nobody's. */
+/* Reports a file that cannot be used, of which another shard has the only part. Processes that do
+   see it have made another plan, and some elements may be in nobody's. */
 static void complain(const char *path)
 {
     char name[SOURCE_NAME_MAX];

@@ -54,7 +54,7 @@ static const struct unit *unit_for(double bytes)
     static const struct unit units[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
     size_t i = 0;
 
-    /* What would be rounded up to 1000 of a unit is 1 of the next. */
+    /* A number that would be rounded up to 1000 of a unit is 1 of the next. */
     while (i + 1 < sizeof units / sizeof *units && bytes < 0.9995 * units[i].size)
         i++;
     return &units[i];

@@ -12,8 +12,8 @@
 #include "run/arrays.h"
 #include "sys/message.h"
 
-/* Sets why an input, or an array, has no result, where that is so. Of arrays, arrays_finish prints
-   it, and looks for NaNs. */
+/* Sets the reason if an input, or an array, has no result. arrays_finish prints that of arrays, and
+   looks for NaNs. */
 static void check(const struct options *options, const char *path, struct reduction *reduction)
 {
     char name[SOURCE_NAME_MAX];

@@ -25,7 +25,7 @@ struct reading {
     char *text;       /* the line */
     size_t text_room; /* bytes */
 
-    /* Of the object that is being read. Of operations, a bit for each. */
+    /* State of the object that is being read. Operations have a bit each. */
     bool named;         /* "file" has been seen */
     bool header;        /* the file had one, which says where its elements begin */
     bool histogram;     /* there is one, which is not compared */
@@ -126,7 +126,7 @@ static bool bad_value(const struct reading *r, const struct operation *op, const
     size_t shown = 0, step;
 
     message_quote(quoted, text);
-    /* What is cut off begins with a character: the rest of one is no UTF-8. */
+    /* The part that is cut off begins with a character, since the rest of one is not UTF-8. */
     while (quoted[shown] &&
            (step = escape_utf8_length((const unsigned char *)quoted + shown)) > 0 &&
            shown + step <= SHOWN_MAX)
@@ -174,8 +174,8 @@ static bool read_file(struct reading *r, struct json_reader *json, struct record
     return true;
 }
 
-/* The value of an operation: a number, null, or, in hexadecimal, a string. What a null stands for
-   is in "nonfinite", which may come before it, or it is an index that there is none of. */
+/* The value of an operation: a number, null, or, in hexadecimal, a string. The meaning of a null is
+   in "nonfinite", which may come before it; or it is a missing index. */
 static bool read_value(struct reading *r, struct json_reader *json, const struct operation *op,
                        char value[NUMBER_MAX])
 {
@@ -291,7 +291,7 @@ static bool read_how(struct reading *r, struct json_reader *json, const char *ke
     return true;
 }
 
-/* What is said of a record that container's arrays are in, or nothing but a histogram. */
+/* Errors for a record that holds arrays of a container, or only a histogram. */
 static const char arrays_unchecked[] = "results of the arrays of a file cannot be checked";
 static const char histogram_unchecked[] = "a histogram cannot be checked";
 
@@ -501,7 +501,7 @@ static bool read_lines(struct reading *r, FILE *in)
         if (!take_line(r, (size_t)length))
             return false;
     }
-    /* Where there was no memory for a line, some libraries set no sign of an error. */
+    /* Some libraries set no error if there was no memory for a line. */
     if (ferror(in) || !feof(in)) {
         message_error(EXIT_FAILED, "%s: %s", r->name, message_errno());
         return false;

@@ -12,7 +12,7 @@
 #include "core/operation.h"
 #include "run/session_options.h"
 
-/* What a line of a record says. */
+/* A line of a record. */
 struct record_line {
     char *file;    /* NULL: the total of the files since the last total */
     bool failed;   /* the file had no result */

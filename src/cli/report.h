@@ -21,7 +21,7 @@ void report_by_workers(struct options *options);
  */
 void report_begin(const struct options *options);
 
-/* Behind all results, prints an error for each --array that matched none. */
+/* Prints, after all results, an error for each --array that matched none. */
 void report_end(const struct options *options);
 
 /* Prints the result of one input as the options ask, or, where there is none, what stands for it;

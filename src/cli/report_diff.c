@@ -39,7 +39,7 @@ static const char *kind_word(enum diff_kind kind)
     return NULL;
 }
 
-/* What is printed of an item, in this order. */
+/* The fields of an item, in the order in which they are printed. */
 enum field {
     FIELD_ARRAY,
     FIELD_DIFFERS,
@@ -393,7 +393,7 @@ static void json_result(const struct options *options, const struct diff_item *i
            r->nan_one, r->nan_both, r->rewritten);
 }
 
-/* What a side has, its keys with "other_" in front for side B. */
+/* Prints the properties of a side, with "other_" before the keys of side B. */
 static void json_side(const struct diff_item *item, int side)
 {
     const char *prefix = side == DIFF_A ? "" : "other_";

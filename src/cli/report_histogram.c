@@ -16,7 +16,7 @@
 /* Rows between two flushes, which fit the buffer of standard output. */
 #define ROWS_FLUSHED 1024
 
-/* What elements of a row are, where it is no bin. */
+/* The class of the elements of a row, if it is not a bin. */
 enum row_class { ROW_NORMAL, ROW_SUBNORMAL, ROW_ZERO, ROW_INFINITY, ROW_NAN };
 
 static const char *const class_names[] = {
@@ -30,7 +30,7 @@ struct histogram_row {
     double from, to; /* of bins; NaN for that of NaNs */
     bool inner;      /* one of the bins that were asked for */
 
-    /* Of exponents. */
+    /* For rows of exponents. */
     enum row_class class;
     int sign; /* 1 is minus */
     int exponent;

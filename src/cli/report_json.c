@@ -57,8 +57,8 @@ static void json_stages(FILE *out, const struct profile *p)
                 profile_rate(w->bytes, w->busy));
         separator = ", ";
     }
-    fprintf(out, "}, \"wait_seconds\": %.6f, \"source_wait_seconds\": %.6f", report_seconds(p->wait),
-            report_seconds(p->source_wait));
+    fprintf(out, "}, \"wait_seconds\": %.6f, \"source_wait_seconds\": %.6f",
+            report_seconds(p->wait), report_seconds(p->source_wait));
 }
 
 static void json_engines(FILE *out, const struct reduction *reduction)
@@ -177,7 +177,7 @@ void report_json_shape(FILE *out, const struct source_shape *shape)
     fprintf(out, "], \"fortran_order\": %s", shape->fortran_order ? "true" : "false");
 }
 
-/* What options make of the elements. "ddof" is there where it matters. */
+/* Prints the options that affect results. "ddof" is printed if it matters. */
 static void json_policies(FILE *out, const struct options *options)
 {
     bool variance = false;

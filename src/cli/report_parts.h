@@ -20,8 +20,8 @@
 #define REPORT_ERROR "error"
 #define REPORT_MISSING "NA"
 
-/* What takes `out` writes there, from any thread, but for histograms, which stand on standard
-   output. */
+/* Functions with a parameter `out` write there, from any thread, except for histograms, which go to
+   standard output. */
 
 /* Values as lines of text. A path of NULL is the total, here and below. */
 void report_text(FILE *out, const struct options *options, const char *path,
@@ -34,9 +34,8 @@ void report_tsv(FILE *out, const struct options *options, const char *path,
                 const struct reduction *reduction, bool arrays);
 void report_tsv_heading(const struct options *options, bool arrays);
 
-/* The values of a container's arrays, as a table: a line for each that is to be printed. Where that
-   is TSV, it has its heading if that is asked for. Returns false, with nothing printed, where there
-   are none. */
+/* Prints the values of a container's arrays as a table: a line for each that is to be printed; TSV
+   has a heading if that is asked for. Returns false, with nothing printed, if there are none. */
 bool report_table(const struct options *options, const char *path,
                   const struct reduction *reduction, bool heading);
 
@@ -46,7 +45,7 @@ bool report_table_aligned(const struct options *options);
 
 struct rows;
 
-/* The same of rows that are of several files, but for the files that failed. */
+/* Prints rows of several files as a table, without those of files that failed. */
 void report_table_rows(const struct options *options, const struct rows *rows);
 
 /* The histogram, if there is one: as lines of text, or, on a terminal, as bars. Without a result,
@@ -88,7 +87,7 @@ void report_stats(const struct options *options, const char *path,
                   const struct reduction *reduction);
 
 /*
- * What they share.
+ * Shared by the reports.
  */
 
 /* The name of a NaN policy, as --nan takes it. */
@@ -130,7 +129,7 @@ const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape 
 void report_tsv_name(const char *name);
 void report_tsv_name_to(FILE *out, const char *name);
 
-/* The same of any other field. */
+/* Prints any other field of TSV. */
 void report_tsv_field(const char *text);
 void report_tsv_field_to(FILE *out, const char *text);
 

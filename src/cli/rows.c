@@ -10,7 +10,7 @@
 #include "core/number.h"
 #include "sys/message.h"
 
-/* What a row is compared by. Those without a value come last. */
+/* The values by which rows are compared. Those without a value come last. */
 enum value_kind { VALUE_TEXT, VALUE_INTEGER, VALUE_NUMBER, VALUE_NAN, VALUE_NONE };
 
 struct value {

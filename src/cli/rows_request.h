@@ -1,5 +1,5 @@
 /*
- * What --where and --sort ask for: see rows.h.
+ * The requests of --where and --sort: see rows.h.
  */
 #ifndef GPUREDUCE_CLI_ROWS_REQUEST_H
 #define GPUREDUCE_CLI_ROWS_REQUEST_H
@@ -8,7 +8,7 @@
 
 #include "core/operation.h"
 
-/* What rows are compared by. */
+/* The values by which rows are compared. */
 enum row_field { ROW_UNASKED, ROW_NAME, ROW_DTYPE, ROW_ELEMENTS, ROW_BYTES, ROW_OPERATION };
 
 struct row_key {
@@ -27,7 +27,7 @@ struct row_condition {
 /* The most conditions that may be given. */
 #define ROWS_CONDITIONS_MAX 64
 
-/* What is asked for. */
+/* A request of --where or --sort. */
 struct rows_request {
     struct row_condition conditions[ROWS_CONDITIONS_MAX]; /* all have to hold */
     unsigned count;

@@ -39,7 +39,7 @@ enum engine_id {
     ENGINES
 };
 
-/* What an engine is to make ready. */
+/* The things that an engine has to make ready. */
 struct engine_needs {
     const int *devices; /* GPUs by number */
     unsigned device_count;
@@ -50,7 +50,7 @@ struct engine_needs {
     size_t before, piece; /* as in struct engine_unpack_setup */
 };
 
-/* What the workers are to do. */
+/* The work of the workers of a run. */
 struct engine_setup {
     enum element_type type;
     bool swap;                 /* elements are not in this machine's byte order */
@@ -70,8 +70,8 @@ enum engine_status {
 /* The most GPUs one run uses. */
 #define ENGINE_DEVICES_MAX 64
 
-/* Where the time of a worker went, nanoseconds. The workers of a device share it, so that what it
-   did for one may be what it did for another at the same time. */
+/* The times of a worker, in nanoseconds. Workers of one device share it, so it may have worked for
+   several of them at the same time. */
 struct engine_times {
     uint64_t wait;           /* the worker waiting for a free buffer */
     uint64_t reduce;         /* on the CPU */
@@ -88,7 +88,8 @@ struct engine_worker;
 /*
  * Decoding of packed input, zstd, where it is reduced. An unpacker takes compressed bytes in order
  * and reduces what they decode to; nothing comes back but the partial, and content whose checksum
- * is to be verified. Who calls advance holds a role: one thread at a time. It never waits for long.
+ * is to be verified. The caller of advance holds a role: one thread at a time. It never waits for
+ * long.
  */
 struct engine_unpacker;
 
@@ -129,10 +130,10 @@ struct engine_content {
     void *piece; /* what content_free takes */
 };
 
-/* What an unpacker's input may be made of: parts of the whole input, one behind the other, of whole
-   frames: one that begins in a frame is refused. Parts begin with elements, but for the first, if
-   the unpacker's input holds the beginning of the whole one. Whether they do is for the caller to
-   find out, from what each of them has decoded to (part_content). */
+/* A part of an unpacker's input, which may be made of parts of the whole input, one behind the
+   other, of whole frames: one that begins in a frame is refused. Parts begin with elements, but for
+   the first, if the unpacker's input holds the beginning of the whole one. Whether they do is for
+   the caller to find out, from what each of them has decoded to (part_content). */
 struct engine_part {
     uint64_t offset;   /* of its first byte in the unpacker's input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to: by
@@ -161,7 +162,7 @@ enum engine_unpack_status {
     UNPACK_FAILED   /* error() tells */
 };
 
-/* Where a frame was refused. */
+/* The place of a refused frame. */
 struct engine_refusal {
     uint64_t frame;         /* its offset in the input */
     uint64_t begin;         /* position, in what is decoded, of its first byte */
@@ -220,8 +221,8 @@ struct engine_slicer;
 /* Numbers that a sum of squares is kept in. */
 #define ENGINE_SLICE_SQUARES 5
 
-/* What has been found of parts of slices beside sums and extremes: arrays, as in struct
-   engine_found; NULL where it is not wanted. */
+/* The results for parts of slices beside sums and extremes: arrays, as in struct engine_found; NULL
+   if not wanted. */
 struct engine_found_more {
     uint32_t *min_index, *max_index; /* where the extremes are first, counted from the first element
                                         of the slice that the call was given */
@@ -231,7 +232,7 @@ struct engine_found_more {
     uint32_t *zeros, *negative, *subnormal; /* counts */
 };
 
-/* What has been found of parts of slices: arrays. */
+/* The results for parts of slices: arrays. */
 struct engine_found {
     size_t parts; /* that each slice has been cut into: of rows, those of a row stand side by side,
                      and of columns part by part. 0: the caller takes the elements as soon */
@@ -254,13 +255,13 @@ struct engine_slices {
                                   char reason[ENGINE_REASON_MAX]);
     void (*close)(struct engine_slicer *);
 
-    /* Where chunks are best put: `bytes`, aligned to pages. */
+    /* The best memory for chunks: `bytes`, aligned to pages. */
     void *(*buffer)(struct engine_slicer *);
 
     /* Reduces `rows` rows of `length` elements at `data`, or as many columns of such rows; with
-       `rounded`, rounded sums of slices that are not cut will do. What is found lives until the
-       next call; the caller may change it. At most `bytes`; and at most ENGINE_SLICES_MAX rows that
-       are slices. */
+       `rounded`, rounded sums of slices that are not cut will do. The results are valid until the
+       next call; the caller may change them. At most `bytes`; and at most ENGINE_SLICES_MAX rows
+       that are slices. */
     bool (*reduce)(struct engine_slicer *, bool columns, bool rounded, const void *data,
                    size_t rows, size_t length, struct engine_found *found);
 

@@ -94,7 +94,7 @@ size_t escape_seen_length(const char *text)
     return length > 0 && !is_unseen(code_point(p, length)) ? length : 0;
 }
 
-/* What follows the backslash of an escape of one letter, and what it stands for. */
+/* Letters that follow the backslash of an escape, and the characters that they mean. */
 static const char letters[] = "tnr\\", meanings[] = "\t\n\r\\";
 
 static size_t put_field(char to[ESCAPE_MAX], const unsigned char *p, size_t length)

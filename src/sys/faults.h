@@ -50,10 +50,9 @@ static inline bool faults_call_gpu(void)
 #endif
 }
 
-/* Of a file that cores share with a GPU that is called in so: whether the GPU is to come `when`.
-   GPUREDUCE_CALL_GPU is "first": before the cores begin; "last": when they have left nothing;
-   "soon": as soon as it is ready, and nobody waits for it; otherwise they wait when they have had
-   a part. */
+/* Whether a GPU that is called in beside cores is to come `when`, for tests. GPUREDUCE_CALL_GPU is
+   "first": before the cores begin; "last": when they have left nothing; "soon": as soon as it is
+   ready, and nobody waits for it; otherwise they wait when they have had a part. */
 static inline bool faults_gpu_comes(const char *when)
 {
 #ifdef FAULTS

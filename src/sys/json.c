@@ -48,7 +48,7 @@ static bool take(struct json_reader *r, char c)
     return true;
 }
 
-/* The same for a word. What follows it is looked at by whoever reads on. */
+/* Takes a word of the grammar. The caller looks at what follows it. */
 static bool take_word(struct json_reader *r, const char *word)
 {
     if (r->failed)
@@ -120,7 +120,7 @@ static size_t read_unicode(struct json_reader *r, char utf8[4])
     return escape_utf8(utf8, code);
 }
 
-/* What stands for one character of a string, escaped or not, as UTF-8. Returns its bytes, or 0. */
+/* Reads one character of a string, escaped or not, as UTF-8. Returns its number of bytes, or 0. */
 static size_t read_character(struct json_reader *r, char utf8[4])
 {
     static const char escapes[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -146,7 +146,8 @@ static size_t read_character(struct json_reader *r, char utf8[4])
     return 1;
 }
 
-/* A string; text is NULL for one to be left out. What has no room is cut off, or an error. */
+/* Reads a string; text is NULL for one to be skipped. A string without room is cut off, or an
+   error. */
 static bool read_string(struct json_reader *r, char *text, size_t size, bool cut)
 {
     size_t used = 0;

@@ -25,8 +25,8 @@ const char *json_decimal(const char *decimal);
  *         ...one value...
  *     }
  *
- * What is there instead of the expected is an error. It latches: everything returns false from then
- * on, so that only json_read_end need be asked.
+ * Anything else than the expected is an error. It latches: everything returns false from then on,
+ * so that only json_read_end need be asked.
  */
 
 /* Arrays and objects may lie this deep in each other; deeper ones are an error. */

@@ -24,7 +24,7 @@ _Static_assert(sizeof(off_t) == 8, "offsets in files have 64 bits");
 #    define MADV_POPULATE_READ 22
 #endif
 
-/* Of x86-64, and of arm64 with pages of 4 KiB. */
+/* The page size of x86-64, and of arm64 with pages of 4 KiB. */
 #define PAGE_USUAL (4 * KIB)
 #define HUGE_PAGE_USUAL (2 * MIB)
 
@@ -117,7 +117,7 @@ void *mapping_alloc(size_t size)
     if (size > SIZE_MAX - unit)
         return NULL;
     memory = aligned_alloc(unit, align_up(size, unit));
-    /* What lies behind the last whole one is not touched, and takes no memory. */
+    /* The rest after the last whole one is not touched, and takes no memory. */
     if (memory && size >= huge)
         (void)madvise(memory, size / huge * huge, MADV_HUGEPAGE);
     return memory;
@@ -138,8 +138,8 @@ void mapping_release(const void *pages, size_t size)
 /* The most pieces; the kernel takes 1024. */
 #define PIECES ((size_t)512)
 
-/* What stands for the calling thread where a descriptor of a process is asked for:
-   PIDFD_SELF_THREAD of Linux's headers since about 6.15. */
+/* The descriptor of a process that means the calling thread: PIDFD_SELF_THREAD of Linux's headers
+   since about 6.15. */
 #define THIS_THREAD (-10000)
 
 /* Gives several pieces back at a time. False where the kernel does not, or not all of them. */

@@ -37,7 +37,7 @@ void *mapping_alloc(size_t size);
    that was truncated, say. Reading the file then tells why. */
 bool mapping_populate(const void *data, size_t size);
 
-/* Takes whole pages of a mapped file out of the process's memory. Who reads them gets them back. */
+/* Takes whole pages of a mapped file out of the process's memory. Reading them brings them back. */
 void mapping_release(const void *pages, size_t size);
 
 /* Pieces of mapped files that a thread is done with, and that are to be taken out of memory
@@ -49,7 +49,7 @@ struct mapping_pieces {
     size_t size; /* bytes of all; of a page that is in several pieces, several times */
 };
 
-/* Adds a piece: all pages that have some of its bytes. Where there is no room or no memory for one
+/* Adds a piece: all pages that have some of its bytes. If there is no room or no memory for one
    more, those before it, or this one, are taken out of memory. */
 void mapping_pieces_add(struct mapping_pieces *p, const void *first, size_t size);
 

@@ -27,16 +27,16 @@ static volatile sig_atomic_t transient_shown; /* the signal handler reads it */
 /* The first error, for who reports it elsewhere too. */
 static char first_error[MESSAGE_ERROR_MAX] GUARDED_BY(lock);
 
-/* That memory has run out: whether it is said once, and has been. */
+/* Whether "out of memory" is printed only once, and whether it has been. */
 static bool memory_once GUARDED_BY(lock), memory_said GUARDED_BY(lock);
 #define NO_MEMORY "out of memory"
 
 #define ERASE "\r\033[K"
 
-/* What is to be written next; a usual message fits. */
+/* The next line to be written; a usual message fits. */
 static char usual[4 * MESSAGE_QUOTE_MAX] GUARDED_BY(lock);
 
-/* Of a terminal that does not say how wide it is. */
+/* The width of a terminal that does not state it. */
 #define COLUMNS_USUAL 80
 
 /* Whether the process is a background job of the terminal that standard error is: what stands on

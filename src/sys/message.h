@@ -1,5 +1,5 @@
 /*
- * What the program says on standard error, and the exit status that follows from it.
+ * Messages on standard error, and the exit status that follows from them.
  *
  * An error is printed once, where it is first known, and latches the status. By convention, a
  * function of this program that reports failure has printed why, unless its comment says that it
@@ -26,8 +26,8 @@ enum exit_status {
 /* The program's name, put before every line. It must outlive every other call. */
 void message_program(const char *name);
 
-/* What is printed from now on: of several processes that would say the same, one does. What is not
-   printed has its effect on the status all the same. */
+/* Which messages are printed from now on: only one of several processes with the same messages
+   prints them. A message that is not printed still affects the status. */
 enum message_choice { MESSAGE_ALL, MESSAGE_NOTHING };
 void message_choose(enum message_choice choice);
 
@@ -44,12 +44,13 @@ void message_forget_error(void);
    `text`. */
 const char *message_first_error(char text[MESSAGE_ERROR_MAX]);
 
-/* The same without "NAME: " in front, where that stands there. */
+/* Copies the first error since message_forget_error, as message_first_error does, without "NAME: "
+   in front, if it begins with that. */
 const char *message_first_error_of(char text[MESSAGE_ERROR_MAX], const char *name);
 
 /* From now on an error whose text ends with "out of memory" is printed once, and then latches the
-   status only; or, without `once`, is printed as others are. Of many parts of one input, most of
-   which may lack memory, one says so. */
+   status only; or, without `once`, is printed as others are. This is for the parts of one input,
+   most of which may lack memory. */
 void message_memory_once(bool once);
 
 /* Prints "name: warning: text" as a line. */
@@ -76,8 +77,8 @@ enum exit_status message_status(void);
    quotes and escaped, a single quote as \047. Cuts what does not fit. Returns `out`. */
 const char *message_quote(char out[MESSAGE_QUOTE_MAX], const char *name);
 
-/* What errno says: for want of memory in the words that all messages have for it. As strerror, it
-   holds until the next call. */
+/* The text for errno; "out of memory" for ENOMEM. As with strerror, it is valid until the next
+   call. */
 const char *message_errno(void);
 
 #endif

@@ -44,19 +44,20 @@
 #    define MUTEX_ATTRIBUTE(x)
 #endif
 
-/* Of a type: it can be held. */
+/* For a type: it is a capability, which can be held. */
 #define CAPABILITY(name) MUTEX_ATTRIBUTE(capability(name))
-/* Of a variable or a member: it, or what it points to, is used by who holds x only. */
+/* For a variable or a member: it, or its target if it is a pointer, is used only by the holder of
+   x. */
 #define GUARDED_BY(x) MUTEX_ATTRIBUTE(guarded_by(x))
 #define PT_GUARDED_BY(x) MUTEX_ATTRIBUTE(pt_guarded_by(x))
-/* Of a function: the caller holds these, does not hold them, or holds them afterwards or no longer.
-   TRY_ACQUIRE's first argument is what the function returns when the caller holds them. */
+/* For a function: the caller holds these, does not hold them, or holds them afterwards or no
+   longer. TRY_ACQUIRE's first argument is what the function returns when the caller holds them. */
 #define REQUIRES(...) MUTEX_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) MUTEX_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 #define ACQUIRE(...) MUTEX_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RELEASE(...) MUTEX_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) MUTEX_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
-/* Of a function, before it: the analysis does not look inside. */
+/* For a function, before it: the analysis does not look inside. */
 #define UNCHECKED MUTEX_ATTRIBUTE(no_thread_safety_analysis)
 
 struct CAPABILITY("role") mutex_role {
@@ -87,7 +88,8 @@ static inline void mutex_condition_init(pthread_cond_t *condition);
 /* Waits for the condition; the mutex is free meanwhile. As ever, it may return for no reason. */
 static inline void mutex_wait(struct mutex *m, pthread_cond_t *condition) REQUIRES(m);
 
-/* The same, until the condition's own clock says `until`. False when that came first. */
+/* Waits as mutex_wait does, until the condition's own clock says `until`. False if that came
+   first. */
 static inline bool mutex_wait_until(struct mutex *m, pthread_cond_t *condition,
                                     const struct timespec *until) REQUIRES(m);
 

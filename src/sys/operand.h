@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the system says of an operand. False, with errno, where it says nothing. */
+/* Gets the status of an operand. False, with errno, if the system refuses. */
 static inline bool operand_status(const char *path, struct stat *status)
 {
     return strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, status) == 0 : stat(path, status) == 0;

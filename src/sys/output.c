@@ -15,9 +15,9 @@
 #include "sys/operand.h"
 #include "sys/signals.h"
 
-/* Of one stream at a time, `buffered`; the C library has smaller ones for others. What fits is
-   written when the stream is closed, which then knows the reason of a failure. With musl it is lost
-   when printing fails. */
+/* The buffer of one stream at a time, `buffered`; the C library has smaller ones for others. Output
+   that fits is written when the stream is closed, which then knows the reason of a failure. With
+   musl it is lost when printing fails. */
 static char buffer[256 * 1024];
 static FILE *buffered;
 

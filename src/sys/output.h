@@ -43,8 +43,8 @@ bool output_open(struct output_file *out, const char *path);
    leaves to the caller to print: errno says what it was. */
 bool output_put(FILE *out, const void *bytes, size_t size);
 
-/* Whether the file has places, for output_place: it is no pipe, and no terminal. What has been put
-   into it is written then. */
+/* Whether the file has places, for output_place: it is no pipe, and no terminal. Earlier output has
+   then been written. */
 bool output_has_places(FILE *out);
 
 /* Writes to the file at an offset, as output_put otherwise. Any thread may call it at any time. */

@@ -1,6 +1,6 @@
 /*
- * Who made the processor, and which instructions it has that the build may not count on, and that
- * the system lets programs use. These glibc 2.33 knows from loading the program. The compiler's way
+ * The maker of the processor, and the instructions beyond those of the build that it has and that
+ * the system lets programs use. glibc 2.33 knows these from loading the program. The compiler's way
  * asks the processor anew, before main: about 0.04 ms in a virtual machine, where each question is
  * one to the host.
  */
@@ -19,7 +19,7 @@
 #    endif
 
 #    ifdef CPU_FEATURE_ACTIVE
-/* What CPU_FEATURE_ACTIVE says, which shifts a bit into the sign: sanitizers stop there. */
+/* As CPU_FEATURE_ACTIVE, which shifts a bit into the sign, where sanitizers stop. */
 static inline bool processor_has(unsigned index)
 {
     const unsigned bits = 8 * sizeof(unsigned), leaf = 4 * bits;
@@ -62,7 +62,7 @@ static inline bool processor_has_bmi2(void)
 
 #    undef PROCESSOR_HAS
 
-/* Whether Intel made it. That takes a question to the processor. */
+/* Whether Intel made it. The processor is asked each time. */
 static inline bool processor_is_intel(void)
 {
     unsigned level, first, middle, last; /* the three of the maker's name */

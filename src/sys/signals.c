@@ -62,7 +62,7 @@ void signals_before_end(void (*clean)(void))
     pthread_once(&once, install_end);
 }
 
-/* Where this thread goes on after a SIGBUS; NULL where that ends the process. */
+/* The place where this thread continues after a SIGBUS; NULL if that ends the process. */
 static _Thread_local sigjmp_buf *volatile bus_resume;
 
 static void on_bus_error(int signal_number, siginfo_t *info, void *context)

@@ -1,5 +1,5 @@
 /*
- * What the process does on signals: all handlers are here.
+ * All signal handlers of the process.
  *
  * Signals that were ignored when the program started, as by nohup, stay ignored. Functions may be
  * called from any thread, and more than once.

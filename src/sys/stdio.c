@@ -16,7 +16,7 @@
 /* Why standard output failed first; 0 while it has not. */
 static int failure;
 
-/* Of standard output. What is printed between two calls of stdio_flush should fit, so that it is
+/* The buffer of standard output. Output between two calls of stdio_flush should fit, so that it is
    stdio_flush that fails, and knows why: when printing fails, musl drops what it has, and nobody
    looks at errno. */
 static char output_buffer[256 * 1024];
@@ -46,8 +46,7 @@ bool stdio_flush(void)
 #define PIPE_LESS ((size_t)64 << 10)
 #define PIPE_BYTES (1 << 20)
 
-/* Has standard output hold more, if it is a pipe that holds less. Where that may not be it stays as
-   it is. */
+/* Makes standard output hold more, if it is a pipe that holds less and the system allows it. */
 static void widen_pipe(void)
 {
     const int size = fcntl(STDOUT_FILENO, F_GETPIPE_SZ);
@@ -71,7 +70,7 @@ void stdio_write(const char *text, size_t length)
         failure = errno;
 }
 
-/* What terminals that do not say how wide they are usually are. */
+/* The usual width of terminals that do not state it. */
 #define COLUMNS_USUAL 80
 
 unsigned stdio_columns(void)

@@ -13,7 +13,7 @@
 #define GROUPS_LEAST 8
 #define GROUP 4
 
-/* What a member is, under the team's mutex. */
+/* A member, guarded by the team's mutex. */
 struct team_member {
     struct team *team;
     unsigned number;

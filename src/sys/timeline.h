@@ -15,8 +15,8 @@ struct timeline_span {
     uint64_t begin, end; /* nanoseconds of one clock */
 };
 
-/* What one thread notes at most; later stretches are left out. Chunks of 6 MiB by 8 threads at 55
-   GB/s fill it in half a minute: as good a sample as any, in half a MiB for each thread. */
+/* The most stretches that one thread notes; later ones are left out. Chunks of 6 MiB by 8 threads
+   at 55 GB/s fill it in half a minute: as good a sample as any, in half a MiB for each thread. */
 #define TIMELINE_MAX 32768
 
 struct timeline {
@@ -33,7 +33,7 @@ void timeline_join(struct timeline *whole, struct timeline *part);
 
 void timeline_free(struct timeline *t);
 
-/* What a timeline comes to, nanoseconds. */
+/* The sums of a timeline, in nanoseconds. */
 struct timeline_total {
     uint64_t busy;   /* at least one stretch was under way */
     uint64_t extent; /* from the begin of the first to the end of the last */

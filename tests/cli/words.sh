@@ -101,11 +101,15 @@ src/bench/common
 src/bench/generate
 src/bench/ladder
 src/bench/limits
+src
+src/cli
 src/core
+src/engine
 src/engine/cuda
 src/engine/cuda/zstd
 src/profile
 src/source/zstd
+src/sys
 END
 while read -r file; do
     awk -f words.awk "$sources/$file" >broken
