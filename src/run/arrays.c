@@ -19,7 +19,7 @@
 
 MUTEX_ROLE(arrays_role);
 
-/* What there is of an array, beside its result. */
+/* State of an array, beside its result. */
 struct found {
     const char
         *line;     /* NULL where it has none. It is among a worker's, and does not end with a 0 */
@@ -66,12 +66,12 @@ struct arrays {
     size_t room_size;
     _Atomic size_t room_used; /* it may be more than there is */
 
-    /* What has been handed in of arrays that several workers had. Of others nothing is, and their
-       memory is not touched. A count of 0 stands for a partial to be cleared. */
+    /* The parts handed in of arrays that several workers had. The memory of other arrays is not
+       touched. A count of 0 stands for a partial to be cleared. */
     struct partial *partials;
 
-    /* Where a total is wanted, the partial of each array: its first `kept_size` bytes, behind which
-       it is as partial_clear makes it. NULL where none is. */
+    /* The partial of each array, if a total is wanted: its first `kept_size` bytes, after which it
+       is as partial_clear makes it. NULL otherwise. */
     unsigned char *kept;
     size_t kept_size;
 
@@ -274,7 +274,7 @@ static void keep_partial(struct arrays *a, size_t k, const struct partial *parti
 }
 
 /* Reserves room for lines of so many arrays, where they are so many that it is worth it, and has
-   workers begin without heaps of their own. What is not written to is no memory. */
+   workers begin without heaps of their own. Room that is not written to takes no memory. */
 static void reserve_room(struct arrays *a, size_t count)
 {
     if (count < BLOCK_BYTES / LINE_BYTES || count > SIZE_MAX / 2 / LINE_BYTES)

@@ -1,12 +1,12 @@
 /*
- * The arrays of a container that are reduced in one run, and what is found of each.
+ * The arrays of a container that are reduced in one run, and their results.
  *
  * Workers take the chunks of all arrays as they come, so that many small arrays keep all of them as
  * busy as a large one. A worker that goes on with another array hands in what it has of the one
- * before. Whoever hands in the last of an array rounds its result: that takes longer than to reduce
- * a small one. An array that one worker had alone takes no lock.
+ * before. The worker that hands in the last part of an array rounds its result: that takes longer
+ * than to reduce a small one. An array that one worker had alone takes no lock.
  *
- * Where somebody writes lines (session_options.lines), the worker that rounds a result has its line
+ * If lines are written (session_options.lines), the worker that rounds a result has its line
  * written at once. Then the result itself is kept only if session_options.keep_results says so:
  * results of many small arrays take more memory, and time to touch it, than anything else of them.
  */
@@ -23,9 +23,9 @@
 
 struct arrays;
 
-/* What the arrays of a source, which is a container, come to, reduced by so many workers. The
-   source must outlive them; and `path`, the input's as the user gave it, the run. Those without
-   elements are finished. NULL without memory. */
+/* Makes room for the results of the arrays of a source, which is a container, reduced by so many
+   workers. The source must outlive them; and `path`, the input's as the user gave it, the run.
+   Those without elements are finished. NULL without memory. */
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
                            const char *path, unsigned workers);
 void arrays_close(struct arrays *a);
@@ -72,8 +72,8 @@ const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length);
 /* The line of array number k alone; NULL where it has none. */
 const char *arrays_line(const struct arrays *a, size_t k, size_t *length);
 
-/* Sets what is known of array number k in *one, which was all zeros before the first call. Of one
-   whose result was not kept, that is none. */
+/* Sets what is known of array number k in *one, which was all zeros before the first call. Nothing
+   is known of one whose result was not kept. */
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one);
 
 #endif

@@ -20,7 +20,7 @@
 #include "run/axis_sink.h"
 #include "run/session_options.h"
 
-/* What a reduction along an axis came to, beside its results. */
+/* The outcome of a reduction along an axis, beside its results. */
 struct axis_outcome {
     struct axis_layout layout;
     enum element_type type;

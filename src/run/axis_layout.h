@@ -1,6 +1,6 @@
 /*
- * Where the slices along an axis lie in an array: as its elements are numbered in the file, slice
- * after slice repeats in three counts,
+ * The layout of slices along an axis: as its elements are numbered in the file, slice after slice
+ * repeats in three counts,
  *
  *     index = (outer * length + place) * inner + column
  *
@@ -15,7 +15,7 @@
 
 #include "source/source.h"
 
-/* What is asked for. */
+/* A request. */
 struct axis_request {
     bool asked;
     int64_t axis;              /* counts from 0, or, below it, from the last one backwards: -1 */

@@ -1,10 +1,12 @@
 /*
  * Results in order: workers hand in pieces of output as they are done, and each is written when all
- * before it are. Who hands in the next piece writes it, and those behind it that wait.
+ * before it are. The worker that hands in the next piece writes it, and waiting ones that follow
+ * it.
  *
- * Any worker may put pieces in, and wait; all else belongs to who owns it. What waits is bounded by
- * how far workers are apart; where writing is slow, they wait for that. Each worker gets the memory
- * of a piece that has been written for its next one: fresh memory costs more than the results.
+ * Any worker may put pieces in, and wait; all else belongs to the owner. The number of waiting
+ * pieces is bounded by how far workers are apart; if writing is slow, they wait for it. Each worker
+ * gets the memory of a piece that has been written for its next one: fresh memory costs more than
+ * the results.
  */
 #ifndef GPUREDUCE_RUN_AXIS_ORDER_H
 #define GPUREDUCE_RUN_AXIS_ORDER_H

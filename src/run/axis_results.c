@@ -126,7 +126,7 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
     }
 }
 
-/* The same for elements that are integers, which kernels have taken as floats. */
+/* Finishes slices of elements that are integers, which kernels have added as floats. */
 static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, size_t from,
                             const struct operation *op, struct integer *values)
 {
@@ -152,8 +152,8 @@ static bool finish_integers(struct axis_batch *b, const struct cpu_slices *s, si
     return true;
 }
 
-/* Rounds sums, and makes +0 of -0. Where all of `low` is 0, it is not read. Of loops that end after
-   a fixed number compilers make vectors. */
+/* Rounds sums, and makes +0 of -0. If all of `low` is 0, it is not read. Compilers make vectors of
+   loops that end after a fixed number. */
 static void round_sums(double *restrict to, const double *restrict high, const double *restrict low,
                        size_t count, bool low_used)
 {
@@ -233,7 +233,7 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     const bool propagates = special->nan > 0 && !skip;
     double rest;
 
-    /* Of NaNs alone it is NaN, or 0, or there is none. */
+    /* The value of NaNs alone is NaN, or 0, or missing. */
     if (axis_kind(op, b->plan->type) == AXIS_INTEGER || (numbers == 0 && !propagates))
         return false;
     switch (op->member) {
@@ -269,7 +269,7 @@ static bool finish_special(const struct axis_batch *b, const struct cpu_slices *
     }
 }
 
-/* The same of all operations. */
+/* Finishes special slices of all operations. */
 static bool finish_all_special(const struct axis_batch *b, const struct cpu_slices *s, size_t from,
                                size_t i)
 {

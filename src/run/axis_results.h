@@ -14,7 +14,7 @@
 #include "run/axis_layout.h"
 #include "run/session_options.h"
 
-/* What there is to be found of an array. */
+/* The results to find of an array. */
 struct axis_plan {
     const struct axis_layout *layout;
     enum element_type type;
@@ -25,7 +25,7 @@ struct axis_plan {
     size_t operation_count;
 };
 
-/* What the values of an operation are. */
+/* The kind of the values of an operation. */
 enum axis_kind {
     AXIS_NUMBER, /* double; of an element type, or binary64 */
     AXIS_COUNT,  /* uint64_t; PARTIAL_NO_INDEX for none */

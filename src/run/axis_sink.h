@@ -1,5 +1,6 @@
 /*
- * Where the results of a reduction along an axis go: who calls axis_reduce (axis.h) implements it.
+ * The destination of the results of a reduction along an axis, which the caller of axis_reduce
+ * (axis.h) implements.
  */
 #ifndef GPUREDUCE_RUN_AXIS_SINK_H
 #define GPUREDUCE_RUN_AXIS_SINK_H

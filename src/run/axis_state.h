@@ -27,8 +27,9 @@ enum axis_way {
     AXIS_STRIPS  /* in ranges of columns */
 };
 
-/* A group: slices that are complete at the same time. Of rows it is one; of columns all `inner` of
-   a block, which are the elements with one `outer`. Here are those that several chunks are of. */
+/* A group: slices that are complete at the same time. A row is a group; and so are all `inner`
+   columns of a block, which are the elements with one `outer`. Groups here have elements in several
+   chunks. */
 struct axis_group {
     uint64_t number;
     uint64_t taken GUARDED_BY(axis_run_role); /* elements that are in */
@@ -51,7 +52,7 @@ struct axis_run {
     enum axis_way way;
     unsigned workers;
     uint64_t group_elements; /* of each group */
-    size_t group_slices;     /* likewise; of strips, slices that are reduced together */
+    size_t group_slices;     /* slices of a group; of strips, slices that are reduced together */
     struct axis_order order;
     bool has_places; /* results need not wait for their turn to be written */
 
@@ -100,10 +101,10 @@ void axis_worker_close(struct axis_worker *w);
 bool axis_worker_begin(struct axis_worker *w);
 void axis_worker_end(struct axis_worker *w);
 
-/* Then: takes chunks until there are none. */
+/* Takes chunks until there are none, after axis_worker_begin. */
 void axis_worker_run(struct axis_worker *w);
 
-/* The same for strips of columns. */
+/* Takes strips of columns until there are none, after axis_worker_begin. */
 void axis_strips_run(struct axis_worker *w);
 
 /* Takes `rows` rows of `columns` elements that lie one behind the other in the worker's buffer:

@@ -129,7 +129,7 @@ static uint64_t part_columns(const struct axis_run *run, uint64_t columns, uint6
 }
 
 /* Reduces columns of a strip, from the one number `first` of the block on, as many as should be
-   taken in one way; of up to *columns, which it sets. What was lent is given back in one go, or, if
+   taken in one way; of up to *columns, which it sets. Lent memory is given back in one go, or, if
    it is too little for that, *kept becomes true. */
 static bool reduce_some(struct axis_worker *w, uint64_t number, uint64_t first, uint64_t *columns,
                         struct chunk *block, bool *kept)

@@ -16,9 +16,9 @@
 /* Rows that are reduced before their results go on: elements of so many bytes, or so many rows. */
 #define BATCH_BYTES ((size_t)1 << 20)
 #define BATCH_ROWS 4096
-/* The same where each has a whole partial result. */
+/* Rows of a batch if each has a whole partial result. */
 #define BATCH_ROWS_SLOW 64
-/* The same for a GPU, which takes a chunk at a time. */
+/* Bytes of a batch for a GPU, which takes a chunk at a time. */
 #define BATCH_BYTES_GPU ((size_t)8 << 20)
 
 /* The most results of what is taken in place at a time, where they have to wait for their turn; and
@@ -268,7 +268,7 @@ struct take {
     struct cpu_slices *slices;
     size_t first;
     const unsigned char *data;
-    /* Of slices that are rows, their number and the elements of each. Rows lie one behind the
+    /* The number of slices that are rows, and the elements of each. Rows lie one after the
        other. */
     size_t rows, columns;
     uint64_t index;

@@ -458,7 +458,7 @@ bool diff_run(struct diff *d)
 }
 
 /*
- * What has come of it.
+ * The outcome.
  */
 
 bool diff_is_abandoned(const struct diff *d)

@@ -1,5 +1,5 @@
 /*
- * What is compared with what, and what comes of it: plain data, and what can be told of it.
+ * Pairs of arrays and the outcome of their comparison: plain data, and questions about it.
  */
 #ifndef GPUREDUCE_RUN_DIFF_ITEM_H
 #define GPUREDUCE_RUN_DIFF_ITEM_H
@@ -61,7 +61,7 @@ bool diff_has_places(const struct diff_item *item, struct source_shape *shape);
 bool diff_same_shape(const struct source_shape *a, const struct source_shape *b);
 
 /* The type of an item's array on one side, which has it, and whether its elements are of the other
-   byte order. Where the type is not read, the elements are bytes. */
+   byte order. The elements of an unsupported type are bytes. */
 enum element_type diff_element(const struct diff_item *item, int side, bool *swap);
 
 /* Whether the type is not read. */

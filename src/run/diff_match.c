@@ -156,7 +156,7 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
     return !(d->request->verdict_only && item->kind == DIFF_SHAPE);
 }
 
-/* What a pair is that is to be compared. */
+/* Sets up a pair that is to be compared. */
 static void set_pair(struct diff *d, const struct named *a, const struct named *b,
                      struct diff_pair *pair, struct diff_item *item)
 {

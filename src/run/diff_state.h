@@ -16,8 +16,8 @@
 MUTEX_ROLE(diff_role);
 MUTEX_ROLE(diff_order_role);
 
-/* A pair that comes in order, on one side at least. That side leads: who has read a piece of it has
-   a ticket, and the other side is read in the order of these. */
+/* A pair that comes in order, on one side at least. The first such side leads: a worker that has
+   read a piece of it has a ticket, and the other side is read in the order of these. */
 struct diff_order {
     struct mutex mutex;
     pthread_cond_t changed;
@@ -118,7 +118,7 @@ struct diff {
 
 MUTEX_ROLE_OF(diff, struct diff, mutex);
 
-/* What is known of a file. */
+/* The description of a file. */
 static inline const struct source_info *diff_file_info(const struct diff *d, int side, int file)
 {
     return source_info(d->files[side][file].source);

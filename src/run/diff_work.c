@@ -11,7 +11,7 @@
 /* Claims shrink towards the end, so that all workers end together; not below this. Bytes. */
 #define CLAIM_MIN ((uint64_t)64 << 10)
 
-/* What is cached and has to be copied is copied in pieces of so many bytes, both sides together in
+/* Cached data that have to be copied are copied in pieces of so many bytes, both sides together in
    the level-2 cache of a core. */
 #define COPIED_BYTES ((size_t)256 << 10)
 
@@ -72,7 +72,7 @@ static bool note_unseen(struct diff_worker *w, uint64_t index, uint64_t count)
 }
 
 /*
- * What a worker finds of a pair.
+ * Findings of a worker.
  */
 
 /* Hands in what the worker has found of the pair that it is at. */
@@ -256,7 +256,7 @@ static void put(struct diff_worker *w, int side, const unsigned char *data,
         source_release(w->diff->pairs[w->pair].sides[side].source, w->number, chunk);
 }
 
-/* Compares a range of the pair that the worker is at. Where data[side] is NULL the side is at hand;
+/* Compares a range of the pair that the worker is at. A side whose data[side] is NULL is at hand;
    otherwise the elements of the range are there. */
 static bool compare_range(struct diff_worker *w, const unsigned char *const data[DIFF_SIDES],
                           uint64_t index, uint64_t count)
@@ -370,8 +370,8 @@ static size_t read_next(struct diff_worker *w, struct diff_pair *p, int side, si
     return 0;
 }
 
-/* The same, until there are `most` or the end is reached: frames and members end where they like.
- */
+/* Fills the buffer until there are `most` elements or the end is reached: frames and members end
+   anywhere. */
 static size_t fill_next(struct diff_worker *w, struct diff_pair *p, int side, size_t most)
 {
     unsigned char *const buffer = w->buffers[side];

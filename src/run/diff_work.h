@@ -1,13 +1,13 @@
 /*
- * What the workers of a comparison do.
+ * The work of the workers of a comparison.
  */
 #ifndef GPUREDUCE_RUN_DIFF_WORK_H
 #define GPUREDUCE_RUN_DIFF_WORK_H
 
 #include "run/diff_state.h"
 
-/* What a worker does: compares until there is nothing left; and the second time, takes the sums of
-   what is in d->unseen. */
+/* Compares until there is nothing left; the second time, takes the sums of the elements in
+   d->unseen. */
 void diff_work(struct diff_worker *w);
 void diff_work_again(struct diff_worker *w);
 

@@ -1,7 +1,7 @@
 /*
- * What the CPU does in the place of an engine that refused a chunk, or failed: it reduces the
- * chunks that the engine did not finish, and those that the worker has claimed. It runs on the
- * worker's thread, with an engine worker of the CPU that is opened when it is first needed.
+ * Fallback to the CPU if an engine refused a chunk, or failed: it reduces the chunks that the
+ * engine did not finish, and those that the worker has claimed. It runs on the worker's thread,
+ * with an engine worker of the CPU that is opened when it is first needed.
  */
 #ifndef GPUREDUCE_RUN_FALLBACK_H
 #define GPUREDUCE_RUN_FALLBACK_H

@@ -33,8 +33,8 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
    difference whether they are packed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
 
-/* Of an open file of `size` bytes that begins as packed input does at this offset: its size, or
-   what the frame there states to hold, if that is more. 0 of others. */
+/* The size of an open file that begins as packed input does at this offset, or the content size
+   that the frame there states, if that is more. 0 for others. */
 static uint64_t packed_bytes_from(int fd, off_t offset, uint64_t size)
 {
     unsigned char bytes[ZSTD_HEADER_MAX];
@@ -95,7 +95,7 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
         const uint64_t packed =
             gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);
 
-        /* What frames state may be any number. */
+        /* The stated content may be any number. */
         g->needs.packed =
             packed < UINT64_MAX - g->needs.packed ? g->needs.packed + packed : UINT64_MAX;
         g->needs.pipe = g->needs.pipe || (all && pipe);

@@ -33,8 +33,8 @@ struct gpu {
 
 MUTEX_ROLE_OF(gpu, struct gpu, mutex);
 
-/* Leaves GPUs out that these files are too small for. Where it is not known how large one is, as of
-   a pipe, all are used that were asked for. */
+/* Leaves GPUs out that these files are too small for. If the size of one is unknown, as of a pipe,
+   all GPUs are used that were asked for. */
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
 /* The size of a file of `least` bytes or more whose first bytes are those of packed input, or of
@@ -46,7 +46,7 @@ uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe);
 void gpu_init(struct gpu *g, const struct engine_needs *needs);
 
 /* Chooses the GPUs, for these inputs. To be called before they are opened, and before there are
-   other threads: see engine.h. Where some cannot be had, opening fails. */
+   other threads: see engine.h. If one of them cannot be used, opening fails. */
 void gpu_choose(struct gpu *g, const struct session_options *options, char *const *paths,
                 int count);
 

@@ -1,7 +1,7 @@
 /*
- * What one of several processes, or all of them, know of an input or an array: its partial result,
- * and what reports say of it. Plain data without pointers, to be sent between processes of one
- * build on machines of one kind.
+ * The knowledge of one of several processes, or of all, of an input or an array: its partial
+ * result, and the figures of reports. Plain data without pointers, to be sent between processes of
+ * one build on machines of one kind.
  */
 #ifndef GPUREDUCE_RUN_RANK_PIECE_H
 #define GPUREDUCE_RUN_RANK_PIECE_H

@@ -84,9 +84,9 @@ static bool changed(const struct run *run)
     return false;
 }
 
-/* Where run number `number` of `count` begins, so that it ends before `limit`: anywhere in its
-   share of the input, lest what repeats itself meets all runs in the same place. It is the same in
-   every run of the program. */
+/* The beginning of run number `number` of `count`, so that it ends before `limit`: anywhere in its
+   share of the input, so that repetitive data do not meet all runs in the same place. It is the
+   same in every run of the program. */
 static uint64_t run_index(size_t number, size_t count, uint64_t limit, size_t length)
 {
     const double share = (double)(limit - length) / (double)count;

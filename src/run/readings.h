@@ -22,11 +22,11 @@ struct readings {
     unsigned workers;
     unsigned count;         /* readings that have been taken */
     enum element_type type; /* as the first one found it */
-    uint64_t data_offset;   /* likewise */
+    uint64_t data_offset;   /* as the first one found it */
     struct partial first;   /* what that one found */
     bool more;              /* another one is needed */
 
-    /* Where readings are of several inputs. */
+    /* For readings of several inputs. */
     unsigned inputs, inputs_taken; /* all of them, 0 otherwise; and those of this reading */
     struct partial all;            /* of the latter */
     uint64_t elements;             /* of all inputs */
@@ -64,7 +64,7 @@ bool readings_take(struct readings *r, const struct run *run, struct partial *pa
 /* Forgets what the reading under way has tallied. */
 void readings_drop(struct readings *r);
 
-/* Likewise, behind an input, unless the reading goes on with the next one. */
+/* Forgets it after an input, unless the reading goes on with the next one. */
 void readings_pause(struct readings *r);
 
 /* Fills in what the survey found: quantiles and the histogram, which lives until readings_close. */

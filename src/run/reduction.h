@@ -17,7 +17,7 @@
 
 struct arrays;
 
-/* What one engine contributed. */
+/* The contribution of an engine. */
 struct reduction_share {
     const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
     char description[64]; /* what it ran on */

@@ -70,8 +70,8 @@ static void worker_leave(void *context, unsigned number)
     w->run = NULL;
 }
 
-/* Bytes that an engine's workers take in place at a time, `count` of them. Of the GPU's feeders
-   only the one beside CPU workers does: it costs a single core, and brings 22 GB/s, where each that
+/* Bytes that an engine's workers take in place at a time, `count` of them. The only GPU feeder that
+   does is the one beside CPU workers: it costs a single core, and brings 22 GB/s, where each that
    copies brings 7; but more of them bring no more, and seven that copy fill the link (53 of 55
    GB/s). */
 static size_t in_place_bytes(const struct run *run, enum engine_id id, unsigned count)
@@ -94,7 +94,7 @@ static void join_workers(struct run *run, enum engine_id id, unsigned count, boo
 
     if (id == ENGINE_CPU && setup.chunk_size == 0)
         setup.chunk_size = run->info->buffer_bytes;
-    /* The same for all inputs, so that engine workers can be kept. */
+    /* Equal for all inputs, so that engine workers can be kept. */
     setup.in_place = id == ENGINE_CPU ? engine_cpu.in_place_bytes : in_place;
     for (unsigned i = 0; i < count; i++) {
         if (run->tallies)
@@ -118,7 +118,7 @@ static unsigned start_workers(struct run *run, enum engine_id id, unsigned count
    thread has started. doc/tuning.md has the times. */
 #define WORKER_BYTES ((uint64_t)1 << 20)
 
-/* What an array of a container takes beside its elements, to round its result and to write its
+/* The cost of an array of a container beside its elements, to round its result and to write its
    line, in bytes that could be added up meanwhile. */
 #define ARRAY_BYTES ((uint64_t)4 << 10)
 
@@ -200,7 +200,7 @@ static double rate_so_far(const struct run *run, uint64_t read, uint64_t time)
     return e->read_time >= GPU_RATE_AFTER ? (double)e->read / (double)e->read_time : 0;
 }
 
-/* What the policy decides on. */
+/* Collects the observations that the policy decides on. */
 static void observe(struct run *run, uint64_t now)
 {
     uint64_t total = input_total(run->info), time = phases_time(&run->phases, now);

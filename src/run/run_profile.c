@@ -178,8 +178,8 @@ void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction)
     p->input_span = clock_between(begun, now - p->phases[PROFILE_FINISH].time);
     p->in_turn = !run->info->parallel || run->info->compressed;
     p->pipe = run->info->input_bytes == SOURCE_UNKNOWN;
-    /* What storage brought for runs that are too short to have a bottleneck counts for the next
-     * one. */
+    /* The bytes from storage of runs that are too short to have a bottleneck count for the next
+       one. */
     if (profile_time(p) >= PROFILE_TIME_MIN) {
         uint64_t storage = run_storage_read();
 

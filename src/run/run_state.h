@@ -19,7 +19,7 @@ struct worker;
 struct unpack;
 struct arrays;
 
-/* What auto has learnt from the runs of a session. */
+/* Experience of auto from the runs of a session. */
 struct experience {
     uint64_t read,
         read_time; /* bytes that the CPU alone read, of inputs that tell, in nanoseconds */

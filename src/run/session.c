@@ -73,7 +73,7 @@ static unsigned feeder_count(const struct session *session)
                             : engine_cuda.workers(options->device_count, session->cores);
 }
 
-/* Where all is the GPU's, they help to read what it decompresses. */
+/* If the GPU does all the work, they help to read the data that it decompresses. */
 static unsigned cpu_worker_count(const struct session *session)
 {
     if (session->options->threads)
@@ -281,7 +281,7 @@ static void conclude(struct run *run, const struct partial *partial,
     explain_skipped(run, reduction);
 }
 
-/* The same of a run over several arrays, each of which has its own result. */
+/* Finishes a run over several arrays, each of which has its own result. */
 static void conclude_arrays(struct run *run, struct reduction *reduction)
 {
     const struct source_info *info = run->info;

@@ -32,14 +32,14 @@ struct session_inputs {
 struct session *session_open(const struct session_options *options, char *const *paths, int count);
 
 /* Reduces the input called `path`. False on failure: there is no result then, and reduction->error
-   says why. Of a container the results are in reduction->arrays, until the next call; there may be
+   says why. The results of a container are in reduction->arrays, until the next call; there may be
    arrays without a result among them. */
 bool session_reduce(struct session *session, const char *path, struct reduction *reduction);
 
 /* Finds the quantiles and the histogram of inputs as one, which have been reduced, and come to the
-   total, which is finished but for these. They are read again, once as a rule. What cannot be had
-   is left out, or, if it may not be, is an error of the total, which is not printed. The histogram
-   lives until the session's next input. */
+   total, which is finished but for these. They are read again, once as a rule. A quantile that
+   cannot be computed is left out, or, if that is not allowed, is an error of the total, which is
+   not printed. The histogram lives until the session's next input. */
 void session_survey(struct session *session, const struct survey_request *survey,
                     const struct session_inputs *inputs, struct total *total);
 

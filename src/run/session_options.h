@@ -16,8 +16,8 @@ enum nan_policy { NAN_PROPAGATE, NAN_SKIP, NAN_ERROR };
 
 enum device_choice { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
 
-/* Who wants to know how far a run is. Called by the session's thread alone; times are clock_now's.
- */
+/* An observer of the progress of a run. Called by the session's thread alone; times are
+   clock_now's. */
 struct progress_observer {
     /* A run of `total` bytes of input begins, UINT64_MAX when it is not known how many. `name` is
        the input's, as messages show it; it lives until the run ends. */
@@ -30,7 +30,7 @@ struct progress_observer {
 
 struct reduction;
 
-/* Who writes the lines of the arrays of containers, as text. */
+/* A writer of the lines of containers' arrays, as text. */
 struct line_writer {
     /* Writes what is to be printed of an array of the input `path`, which may be nothing. Workers
        call it as soon as they have reduced one, each with an `out` of its own. */

@@ -10,7 +10,7 @@
 #include "sys/message.h"
 #include "sys/operand.h"
 
-/* What is known of a file. */
+/* Properties of a file. */
 struct sized {
     uint64_t units;
     bool whole;      /* it has no parts */
@@ -83,8 +83,8 @@ static struct shard_part cut(const struct sized *sized, uint64_t before, uint64_
     return part;
 }
 
-/* The same of a compressed file: it is cut between frames, or goes whole to the shard that has its
-   first unit. Nobody looks for frames but who may get some. */
+/* The part of a compressed file that a shard has: the file is cut between frames, or goes whole to
+   the shard that has its first unit. Only shards that may get frames look for them. */
 static struct shard_part cut_compressed(const char *path, const struct source_options *options,
                                         const struct sized *sized, uint64_t before, uint64_t begin,
                                         uint64_t end)

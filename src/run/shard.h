@@ -25,7 +25,7 @@ struct shard {
     uint64_t number, of; /* the shard `number`, from 1 up to `of` */
 };
 
-/* What a shard has of a file. */
+/* The part of a file that a shard has. */
 struct shard_part {
     bool any;
     bool unknown; /* how long the file is: to others, who see it, other parts may be the shard's */

@@ -56,7 +56,7 @@ static bool is_found(enum element_type type, int64_t key)
     return element_is_integer(type) || key != INT64_MAX;
 }
 
-/* The same for the least magnitude. */
+/* Takes the least magnitude into the total. */
 static void settle_least(struct total *t, struct partial *other, enum element_type type)
 {
     struct partial *p = &t->reduction.partial;

@@ -47,7 +47,7 @@ static struct engine_worker *open_engine_worker(struct worker *w, char reason[EN
     return w->engine_worker;
 }
 
-/* What of a chunk is counted: elements; of several arrays, bytes. */
+/* The units that are counted in a chunk: elements; for several arrays, bytes. */
 static uint64_t amount(const struct run *run, const struct chunk *chunk)
 {
     return run->arrays ? chunk->count * arrays_element_size(run->arrays, chunk->array)
@@ -175,7 +175,7 @@ static bool loop(struct worker *w, const struct engine *engine, struct engine_wo
     return status != ENGINE_FAILED;
 }
 
-/* What happens when the worker's engine has failed. True when the work can go on without it. */
+/* Handles a failure of the worker's engine. True if the work can go on without it. */
 static bool engine_failed(struct worker *w, const char *reason)
 {
     struct run *run = w->run;

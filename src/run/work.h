@@ -15,7 +15,7 @@
    source has nothing more for the worker: whether it has by then. */
 void work_run(struct worker *w, bool (*again)(struct worker *));
 
-/* The same by the CPU, in the place of what reduced the input so far. False when it failed. */
+/* Reduces on the CPU in place of the engine that reduced the input so far. False when it failed. */
 bool work_on_cpu(struct worker *w);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct run;
 
-/* What a worker did in a run. Elements, and nanoseconds. */
+/* The work of a worker in a run, in elements and nanoseconds. */
 struct worker_stats {
     struct engine_times times;
     unsigned chunks;
@@ -46,7 +46,7 @@ struct worker {
     struct engine_worker *engine_worker;
     struct engine_setup kept_setup;
 
-    /* The run it takes part in; NULL when it has none. What follows is of that run. */
+    /* The run that it takes part in; NULL if none. The members below are of that run. */
     struct run *run;
     struct engine_setup setup;
     size_t in_place; /* bytes of a mapped chunk that it takes, at most */
