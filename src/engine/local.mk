@@ -8,7 +8,6 @@ library_sources += \
 	src/engine/cpu/kernel.h \
 	src/engine/cpu/kernel_block32.h \
 	src/engine/cpu/kernel_block64.h \
-	src/engine/cpu/kernel_chunks.h \
 	src/engine/cpu/kernel_columns.h \
 	src/engine/cpu/kernel_common.h \
 	src/engine/cpu/kernel_float8.h \
@@ -24,11 +23,12 @@ library_sources += \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
 	src/engine/cpu/kernels_avx512.c \
-	src/engine/cpu/kernels_avx512vbmi.c \
-	src/engine/cpu/kernels_portable.c \
+	src/engine/cpu/kernels_sse4.c \
+	src/engine/cpu/kernels_vector16.c \
 	src/engine/cpu/reducer.c \
 	src/engine/cpu/reducer_spread.c \
-	src/engine/cpu/simd.h src/engine/cpu/simd_avx2.h src/engine/cpu/simd_avx512.h \
+	src/engine/cpu/simd.h src/engine/cpu/simd_avx512.h src/engine/cpu/simd_neon.h \
+	src/engine/cpu/simd_plain.h src/engine/cpu/simd_vector.h src/engine/cpu/simd_x86.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
 	src/engine/cpu/slices_convert.c src/engine/cpu/slices_convert.h \
 	src/engine/cpu/slices_integer.c src/engine/cpu/slices_integer.h \

@@ -1,8 +1,9 @@
 /*
  * Packed input: zstd whose bytes are handed out as they are, for an engine that decodes them.
  *
- *     workers: packed_read --> memory --> packed_bytes: the one that feeds the engine -->
- * packed_pass
+ *     workers: packed_read --> memory --> packed_bytes: the one that feeds the engine
+ *                                    ^                                              |
+ *                                    '---------------- packed_pass <----------------'
  *
  * Workers read pieces of the input into memory that the engine has given, a ring. Of a file they
  * read several pieces at once; of a pipe, a piece at a time. One of them feeds the engine with what

@@ -17,9 +17,9 @@
 #include "sys/mutex.h"
 
 /* What a kind of source does. All but next may be NULL where there is nothing to do, or nothing
-   that it could do. They mean what
-   the functions of the same names in source.h do. As there, a function that fails has printed why;
-   so has every other function in src/source, unless its comment or header says otherwise. */
+   that it could do. They mean what the functions of the same names in source.h do. As there, a
+   function that fails has printed why; so has every other function in src/source, unless its
+   comment or header says otherwise. */
 struct source_ops {
     enum source_status (*next)(struct source *, const struct source_request *, struct chunk *);
     enum source_status (*at)(struct source *, const struct source_request *, struct chunk *);

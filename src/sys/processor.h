@@ -33,6 +33,12 @@ static inline bool processor_has(unsigned index)
 #        define PROCESSOR_HAS(upper, lower) __builtin_cpu_supports(lower)
 #    endif
 
+/* Whether there is SSE4.2, and POPCNT, which came with it. */
+static inline bool processor_has_sse4(void)
+{
+    return PROCESSOR_HAS(SSE4_2, "sse4.2");
+}
+
 /* Whether there is AVX2 with FMA, which all but a few processors with AVX2 have; so have they F16C
    and POPCNT. */
 static inline bool processor_has_avx2(void)
@@ -45,13 +51,6 @@ static inline bool processor_has_avx512(void)
 {
     return PROCESSOR_HAS(AVX512F, "avx512f") && PROCESSOR_HAS(AVX512BW, "avx512bw") &&
            PROCESSOR_HAS(AVX512DQ, "avx512dq") && PROCESSOR_HAS(AVX512VL, "avx512vl");
-}
-
-/* Whether there is AVX-512 with VBMI, VNNI and IFMA. */
-static inline bool processor_has_vbmi(void)
-{
-    return PROCESSOR_HAS(AVX512_VBMI, "avx512vbmi") && PROCESSOR_HAS(AVX512_VNNI, "avx512vnni") &&
-           PROCESSOR_HAS(AVX512_IFMA, "avx512ifma");
 }
 
 /* Whether there are BMI and BMI2. */

@@ -566,12 +566,12 @@ for row in 'memory-read 1' 'memory-read 3' 'l2-read 1' 'cached-mapped 3'; do
 done
 ok 'limits: how the others were read is not said' test "$(grep -c 'loads of' limits.txt)" = \
     "$(grep -c '^  memory-read \|^  l2-read \|^  cached-mapped ' limits.txt)"
-environment="TMPDIR=$work/temporary GPUREDUCE_CPU=portable"
+environment="TMPDIR=$work/temporary GPUREDUCE_CPU=vector16"
 bench limits --bytes=2MiB --repeat=1 --threads=1
-copy out limits.portable
+copy out limits.vector16
 environment="TMPDIR=$work/temporary"
 ok 'limits: no wider loads than the instruction set has' \
-    test "$(sed -n 's/.* loads of \([0-9]*\) bytes$/\1/p' limits.portable | sort -u)" = 16
+    test "$(sed -n 's/.* loads of \([0-9]*\) bytes$/\1/p' limits.vector16 | sort -u)" = 16
 # Of 2 MiB, a piece for each thread.
 ok 'limits: pieces for all threads' \
     test "$(awk '/^  (memory-read|cached-mapped) / { printf "%s:%s ", $2, $3 }' limits.txt)" = \

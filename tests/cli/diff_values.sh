@@ -32,7 +32,7 @@ for how in '-j 1' '-j 3 --chunk-size=1000' '-j 2 --chunk-size=70000'; do
     # shellcheck disable=SC2086 # several words
     same_as propagate.tsv "$how" $how a.safetensors b.safetensors
 done
-environment=GPUREDUCE_CPU=portable
+environment=GPUREDUCE_CPU=vector16
 same_as propagate.tsv 'by other kernels' a.safetensors b.safetensors
 environment=
 same_as numpy.tsv 'one side big-endian' a.safetensors big-b.npz

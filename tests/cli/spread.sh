@@ -160,7 +160,7 @@ for file in data/raw/*.f32 data/raw/*.f64 data/raw/*.f16 data/raw/*.bf16; do
     type=${file##*.} same=true
     run -q --nan=skip -t "$type" -o $all -D cpu "$file"
     copy out expected
-    for set in portable avx2 avx512 avx512vbmi; do
+    for set in vector16 sse4 avx2 avx512; do
         for options in -j1 '-j3 --chunk-size=64' '-j2 --chunk-size=1000'; do
             environment=GPUREDUCE_CPU=$set
             # shellcheck disable=SC2086 # words

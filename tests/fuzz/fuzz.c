@@ -210,7 +210,7 @@ const char *fuzz_way_name(enum fuzz_way way)
 
 void fuzz_options(struct fuzz_input *in, struct options *options)
 {
-    static const char *const instruction_sets[] = {"avx512vbmi", "avx512", "avx2", "portable"};
+    static const char *const instruction_sets[] = {"avx512", "avx2", "sse4", "vector16"};
     enum { SETS = sizeof instruction_sets / sizeof *instruction_sets };
     uint64_t set;
 

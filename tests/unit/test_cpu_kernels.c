@@ -497,8 +497,7 @@ static void check_rows(void)
                 unsigned finds = PARTIAL_WHERE;
 
                 for (int row = 0; row < CPU_KERNEL_ROWS && kernel; row++)
-                    if (k->rows[row].kernel[t] == kernel ||
-                        (k->rest && k->rest->rows[row].kernel[t] == kernel))
+                    if (k->rows[row].kernel[t] == kernel)
                         finds |= k->rows[row].finds;
                 tap_case(&family, kernel && (all_wants[w] & ~finds) == 0, "%s, %s, wants %u",
                          k->name, element_name((enum element_type)t), all_wants[w]);

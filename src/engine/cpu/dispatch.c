@@ -11,11 +11,11 @@
 
 /* The best first; the last one runs everywhere. */
 #if defined __x86_64__
-#    define X86_64_SETS(ROW) ROW(avx512vbmi) ROW(avx512) ROW(avx2)
+#    define X86_64_SETS(ROW) ROW(avx512) ROW(avx2) ROW(sse4)
 #else
 #    define X86_64_SETS(ROW)
 #endif
-#define INSTRUCTION_SETS(ROW) X86_64_SETS(ROW) ROW(portable)
+#define INSTRUCTION_SETS(ROW) X86_64_SETS(ROW) ROW(vector16)
 
 #define DECLARE(name) extern const struct cpu_kernels cpu_kernels_##name;
 INSTRUCTION_SETS(DECLARE)

@@ -152,16 +152,11 @@ struct cpu_slice_tables {
 
 /* An instruction set. Its rows are in order of cost, and the last finds everything: a reduction
    takes the first row that finds what it wants, so that a new accumulator adds a row or two and
-   doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up.
-
-   A set that adds a few instructions to those of another one has kernels where it gains by them.
-   The others are NULL in its rows, and are those of `rest`; its tallies and slices are that set's,
-   too. So they are compiled, and stand in the program, once. */
+   doubles nothing. PARTIAL_WHERE needs no row: cpu_end_chunk looks places up. */
 #define CPU_KERNEL_ROWS 5
 struct cpu_kernels {
     const char *name;
     bool (*usable)(void);
-    const struct cpu_kernels *rest; /* NULL where no kernel is missing */
     struct cpu_kernel_row rows[CPU_KERNEL_ROWS];
     size_t lanes; /* of 32 bits */
     const struct cpu_tally_kernels *tally;
@@ -172,8 +167,8 @@ struct cpu_kernels {
 extern const struct cpu_kernels *const cpu_kernels_all[];
 extern const size_t cpu_kernels_count;
 
-/* The best kernels that this machine runs. The environment variable GPUREDUCE_CPU=portable, avx2,
-   avx512 or avx512vbmi asks for others, for tests; it is ignored when they cannot run here. */
+/* The best kernels that this machine runs. The environment variable GPUREDUCE_CPU=vector16,
+   sse4, avx2 or avx512 asks for others, for tests; it is ignored when they cannot run here. */
 const struct cpu_kernels *cpu_kernels_choose(void);
 
 /* The kernel for `type` that finds at least what `wants` (partial_want bits) asks for. */

@@ -164,7 +164,6 @@ INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum
  * bf16, where there are the instructions: the extremes are found before elements are widened, twice
  * as many at a time. doc/tuning.md has rates.
  */
-#if SIMD_LOOKUP
 /* What take32 finds, in lanes of 16 bits. */
 struct narrow {
     vec max_s, max_u, min_u, least;
@@ -206,7 +205,7 @@ INLINE_TARGET size_t pass_bf16(struct block32 *b, const unsigned char *x, size_t
 
     for (size_t i = 0; i < quarter; i += step) {
         prefetch(x, quarter * 2, i * 2, step * 2, (size_t)2 << CPU_BLOCK32_LOG2);
-#    pragma GCC unroll 4
+#pragma GCC unroll 4
         for (size_t stream = 0; stream < STREAMS; stream++)
             take_bf16(b, &found, v_load_f32(x + (stream * quarter + i) * 2), pass);
     }
@@ -216,7 +215,6 @@ INLINE_TARGET size_t pass_bf16(struct block32 *b, const unsigned char *x, size_t
         take_narrow(b, &found);
     return whole;
 }
-#endif
 
 /* The same of elements of any type. */
 INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, size_t n,
@@ -256,11 +254,7 @@ INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum eleme
     };
     size_t taken;
 
-#if SIMD_LOOKUP
     taken = type == ELEMENT_BF16 ? pass_bf16(&b, x, n, pass) : pass_streams32(&b, x, n, type, pass);
-#else
-    taken = pass_streams32(&b, x, n, type, pass);
-#endif
     for (size_t i = taken; i < n; i += V_LANES)
         take32(&b, load32(x + i * size, type), type, pass, 0);
     return b;

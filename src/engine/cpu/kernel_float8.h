@@ -57,30 +57,14 @@ INLINE_TARGET vec b_set1(uint64_t byte)
     return v_set1((uint32_t)byte * UINT32_C(0x01010101));
 }
 
-INLINE_TARGET void clear_sums8(vec sum[CLASSES_MAX])
-{
-#    pragma GCC unroll 4
-    for (int i = 0; i < CLASSES_MAX; i++)
-        sum[i] = v_set1(0);
-}
-
 INLINE_TARGET struct float8_found float8_nothing(void)
 {
-    struct float8_found none = {
+    return (struct float8_found){
         .max_s = b_set1(SIGN8),
         .max_u = b_set1(0),
         .min_u = b_set1(UINT8_MAX),
+        .sum = {v_set1(0), v_set1(0), v_set1(0), v_set1(0)},
     };
-
-    clear_sums8(none.sum);
-    return none;
-}
-
-INLINE_TARGET void add_sums8(vec to[CLASSES_MAX], const vec from[CLASSES_MAX], int classes)
-{
-#    pragma GCC unroll 4
-    for (int i = 0; i < classes; i++)
-        to[i] = v_add(to[i], from[i]);
 }
 
 /* Takes the vector at p but for its sum; returns it with zeros for what may not be multiplied. */
@@ -108,7 +92,7 @@ INLINE_TARGET vec look_at_float8(struct float8_found *f, const unsigned char *p,
     f->max_s = b_max_s_where(number, f->max_s, x);
     f->max_u = b_max_u_where(number, f->max_u, x);
     f->min_u = b_min_u_where(number, f->min_u, x);
-    return PRODUCTS_OF_SPECIALS ? b_keep(finite, x) : x;
+    return b_keep(finite, x);
 }
 
 /* Takes the vector at p. */
@@ -127,34 +111,20 @@ INLINE_TARGET struct float8_found pass_float8(const unsigned char *x, size_t n,
 {
     const int classes = float8_products[pass->type].classes;
     const size_t quarter = n / (STREAMS * V_BYTES) * V_BYTES;
-    /* Where infinities are counted and there are three classes, one chain is faster. */
-    const int chains = pass->kind == PASS_SPECIALS && classes == CLASSES_MAX ? 1 : CHAINS8;
     struct float8_found f = float8_nothing();
-    vec sum[CHAINS8][CLASSES_MAX];
 
-#    pragma GCC unroll 2
-    for (int c = 0; c < CHAINS8; c++)
-        clear_sums8(sum[c]);
     for (size_t i = 0; i < quarter; i += V_BYTES) {
-        struct float8_together together[CHAINS8];
+        struct float8_together together = begin_together8();
 
         prefetch(x, quarter, i, V_BYTES, GROUP_PART);
-#    pragma GCC unroll 2
-        for (int c = 0; c < chains; c++)
-            together[c] = begin_together8(sum[c]);
-        take_float8(&f, &together[0], x + i, pass);
-        take_float8(&f, &together[1 % chains], x + quarter + i, pass);
-        take_float8(&f, &together[2 % chains], x + 2 * quarter + i, pass);
-        take_float8(&f, &together[3 % chains], x + 3 * quarter + i, pass);
-#    pragma GCC unroll 2
-        for (int c = 0; c < chains; c++)
-            end_together8(sum[c], &together[c], classes);
+        take_float8(&f, &together, x + i, pass);
+        take_float8(&f, &together, x + quarter + i, pass);
+        take_float8(&f, &together, x + 2 * quarter + i, pass);
+        take_float8(&f, &together, x + 3 * quarter + i, pass);
+        end_together8(f.sum, &together, classes);
     }
-#    pragma GCC unroll 2
-    for (int c = 0; c < chains; c++)
-        add_sums8(f.sum, sum[c], classes);
     for (size_t i = STREAMS * quarter; i < n; i += V_BYTES) {
-        struct float8_together together = begin_together8(f.sum);
+        struct float8_together together = begin_together8();
 
         take_float8(&f, &together, x + i, pass);
         end_together8(f.sum, &together, classes);

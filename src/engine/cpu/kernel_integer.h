@@ -25,8 +25,6 @@
 /* Within a group, streams are as far apart as in the blocks of floats. */
 #define GROUP_PART ((size_t)8 << 10)
 
-#define V_BYTES (4 * V_LANES)
-
 _Static_assert(GROUP_BYTES / V_BYTES <= 1 << 12, "sums of 16 bits fit");
 
 /* What the vectors of a group come to. */

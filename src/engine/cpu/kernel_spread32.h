@@ -7,9 +7,6 @@
  * which is exact, goes to a second one, which begins at a constant of its own. Squares of a block
  * whose elements are below 2^square_bound, and not too far below, end in the two without rounding;
  * doc/numerics.md has the bounds.
- *
- * Where integers of 52 bits are multiplied (SIMD_IFMA), elements become such integers, by adding a
- * large constant, and sum and squares are sums of integers.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_SPREAD32_H
 #define GPUREDUCE_CPU_KERNEL_SPREAD32_H
@@ -39,13 +36,10 @@ static inline double lower_start32(int bound)
     return 1.5 * power_of_two(LOWER_PLACE(bound) + 52);
 }
 
-/* The exponent of the unit of the integers: elements below 2^bound are below 2^51 in magnitude. */
-#define FIXED_PLACE(bound) ((bound)-51)
-
 /* Whether all is exact if elements are multiples of 2^place. */
 INLINE_TARGET bool squares_fit(int place, int bound)
 {
-    return SIMD_IFMA ? place >= FIXED_PLACE(bound) : 2 * place >= LOWER_PLACE(bound);
+    return 2 * place >= LOWER_PLACE(bound);
 }
 
 /* Every f16 is a multiple of 2^-24 below 2^16: all its squares go the fast way. */
@@ -56,39 +50,22 @@ INLINE_TARGET bool squares_always_fit(enum element_type type)
     return squares_fit(f->exponent_min - f->significant_bits + 1, f->exponent_max + 1);
 }
 
-/* Whether sums, too, are those of integers. Where squares are found, sums are. */
-#define SUMS_FIXED(finds) (SIMD_IFMA && ((finds)&PARTIAL_SQUARES))
-
 struct spread32 {
     vec max_s, max_u; /* as in struct extremes32 */
     vec least;        /* the bits of the least magnitude */
     vec negative;     /* counts of elements with a sign, -0 among them */
     vecd sum[4], absolute[4];
-#if SIMD_IFMA
-    vecd constant;                            /* to which elements are added */
-    wvec fixed[2];                            /* sums of what that comes to, as integers */
-    wvec high[SQUARE_SUMS], low[SQUARE_SUMS]; /* of its squares, the upper and the lower 52 bits */
-#else
     vecd upper[SQUARE_SUMS], lower[SQUARE_SUMS]; /* of squares */
-#endif
 };
 
-/* Takes the squares of values, and with integers the sum, into the accumulators number i. */
+/* Adds the squares of values to the accumulators number i. */
 INLINE_TARGET void take_squares(struct spread32 *b, vecd x, int i)
 {
-#if SIMD_IFMA
-    const wvec fixed = d_bits(d_add(x, b->constant));
-
-    b->fixed[i % 2] = w_add(b->fixed[i % 2], fixed);
-    b->high[i] = w_madd_high(b->high[i], fixed, fixed);
-    b->low[i] = w_madd_low(b->low[i], fixed, fixed);
-#else
     const vecd sum = d_fma(x, x, b->upper[i]);
     const vecd rest = d_fma(x, x, d_sub(b->upper[i], sum));
 
     b->upper[i] = sum;
     b->lower[i] = d_add(b->lower[i], rest);
-#endif
 }
 
 /* `half` chooses two of the four accumulators. */
@@ -105,7 +82,7 @@ INLINE_TARGET void take_spread32(struct spread32 *b, const unsigned char *x, enu
     b->least = v_min_magnitude(b->least, a);
     if (finds & PARTIAL_NEGATIVE)
         b->negative = v_tally(b->negative, v_gt_s(v_set1(0), a));
-    if ((finds & PARTIAL_SUM) && !SUMS_FIXED(finds)) {
+    if (finds & PARTIAL_SUM) {
         b->sum[2 * half] = d_add(b->sum[2 * half], low);
         b->sum[2 * half + 1] = d_add(b->sum[2 * half + 1], high);
     }
@@ -131,25 +108,15 @@ INLINE_TARGET void pass_spread32(struct spread32 *b, const unsigned char *x, siz
     b->least = v_set1(INFINITY32);
     if (finds & PARTIAL_NEGATIVE)
         b->negative = v_set1(0);
-#if SIMD_IFMA
-    if (finds & PARTIAL_SQUARES) {
-        b->constant = d_set1(extraction_constant(FIXED_PLACE(bound)));
-        b->fixed[0] = b->fixed[1] = w_set1(0);
-    }
-#endif
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        if ((finds & PARTIAL_SUM) && !SUMS_FIXED(finds))
+        if (finds & PARTIAL_SUM)
             b->sum[i] = d_set1(0);
         if (finds & PARTIAL_ABSOLUTE)
             b->absolute[i] = d_set1(0);
         if (finds & PARTIAL_SQUARES) {
-#if SIMD_IFMA
-            b->high[i] = b->low[i] = w_set1(0);
-#else
             b->upper[i] = d_set1(upper_start32(bound));
             b->lower[i] = d_set1(lower_start32(bound));
-#endif
         }
     }
     for (size_t i = 0; i < quarter; i += V_LANES) {
@@ -235,31 +202,11 @@ INLINE_TARGET void fill_scratch32(struct cpu_reducer *r, const unsigned char *x,
     }
 }
 
-/* Takes the squares of a pass over n elements, none of which was cut off, and, with integers, the
-   sum. Both are in units of last places. */
-INLINE_TARGET void add_squares32(struct cpu_reducer *r, const struct spread32 *b, size_t n,
-                                 int bound)
+/* Takes the squares of a pass, none of which was cut off, in units of last places. */
+INLINE_TARGET void add_squares32(struct cpu_reducer *r, const struct spread32 *b, int bound)
 {
-#if SIMD_IFMA
-    /* An element X became X + 2^51, of which the square is X^2 + 2^52 X + 2^102: the upper 52 bits
-       are those of X^2, and X, and 2^50. */
-    const int place = FIXED_PLACE(bound);
-    const uint64_t sum =
-        w_h_add(w_add(b->fixed[0], b->fixed[1])) - n * exact_bits(extraction_constant(place));
-    const uint64_t high =
-        w_h_add(w_add(w_add(b->high[0], b->high[1]), w_add(b->high[2], b->high[3])));
-    const uint64_t low = w_h_add(w_add(w_add(b->low[0], b->low[1]), w_add(b->low[2], b->low[3])));
-    const int negative = (int64_t)sum < 0;
-
-    exact_add_integer(&r->partial.sum, negative ? -sum : sum,
-                      (unsigned)((int)EXACT_ONE_BIT + place), negative);
-    add_to_squares(r, high - sum - ((uint64_t)n << 50), 2 * place + 52);
-    add_to_squares(r, low, 2 * place);
-#else
-    (void)n;
     add_to_squares(r, added_to(b->upper, SQUARE_SUMS, upper_start32(bound)), UPPER_PLACE(bound));
     add_to_squares(r, added_to(b->lower, SQUARE_SUMS, lower_start32(bound)), LOWER_PLACE(bound));
-#endif
 }
 
 /* The sums of a block, each another way. */
@@ -333,9 +280,7 @@ INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct spread32 *b, double
             rounded = false;
         }
     }
-    if ((finds & PARTIAL_SUM) &&
-        (SUMS_FIXED(finds) ? rounded
-                           : !add_block32(&r->partial.sum, b->sum, twice, magnitude, type))) {
+    if ((finds & PARTIAL_SUM) && !add_block32(&r->partial.sum, b->sum, twice, magnitude, type)) {
         fill_scratch32(r, x, n, type, SCRATCH_VALUES);
         sum_scratch32(r, x, n, type);
     }
@@ -345,7 +290,7 @@ INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct spread32 *b, double
     if (rounded)
         add_squares_again32(r, x, n, type);
     else if (finds & PARTIAL_SQUARES)
-        add_squares32(r, b, n, bound);
+        add_squares32(r, b, bound);
 }
 
 /* A block of n elements, a multiple of V_LANES. */

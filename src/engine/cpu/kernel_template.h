@@ -25,19 +25,80 @@
  * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
  * reducer_spread.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
- * kernel_columns.h and kernel_integer_slices.h the many short sums of slices. kernel_chunks.h and
- * this have the chunks. Here are the instances, too: a row for each set of results that there are
- * kernels for.
+ * kernel_columns.h and kernel_integer_slices.h the many short sums of slices. Here are the
+ * chunks and the instances: a row for each set of results that there are kernels for.
  */
 #include "engine/cpu/kernel_block32.h"
 #include "engine/cpu/kernel_block64.h"
-#include "engine/cpu/kernel_chunks.h"
 #include "engine/cpu/kernel_columns.h"
+#include "engine/cpu/kernel_float8.h"
 #include "engine/cpu/kernel_integer.h"
 #include "engine/cpu/kernel_integer_slices.h"
 #include "engine/cpu/kernel_rows.h"
+#include "engine/cpu/kernel_spread32.h"
 #include "engine/cpu/kernel_spread64.h"
 #include "engine/cpu/kernel_tally.h"
+
+/* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`,
+   with TAKE(p, n, first): n elements at p, of which the first has the index `first`. A macro, since
+   a function would have every kind of block put into it before it is seen which one is meant. */
+#define TAKE_CHUNK(size, lanes, block, TAKE)                                \
+    do {                                                                    \
+        const size_t whole = count - count % (lanes);                       \
+        const unsigned char *x = data;                                      \
+                                                                            \
+        cpu_begin_chunk(r);                                                 \
+        for (size_t i = 0; i < whole; i += (block)) {                       \
+            const size_t n = whole - i < (block) ? whole - i : (block);     \
+                                                                            \
+            TAKE(x + i * (size), n, index + i);                             \
+        }                                                                   \
+        cpu_end_chunk(r);                                                   \
+        r->partial.count += whole;                                          \
+        cpu_take_tail(r, x + whole * (size), count - whole, index + whole); \
+    } while (0)
+
+/* The arguments of a kernel, and of what it is made of. */
+#define CHUNK struct cpu_reducer *r, const void *data, size_t count, uint64_t index
+
+INLINE_TARGET void chunk_spread32(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) block_spread32(r, p, n, first, type, finds)
+    TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
+#undef TAKE
+}
+
+INLINE_TARGET void chunk_float8(CHUNK, enum element_type type, unsigned finds)
+{
+#define TAKE(p, n, first) float8_group(r, p, n, first, type, finds &PARTIAL_SUM)
+    TAKE_CHUNK(1, V_BYTES, GROUP_BYTES, TAKE);
+#undef TAKE
+}
+
+/* The sets of results that there are kernels for, a row each. */
+#define FINDS_EXTREMES PARTIAL_EXTREMES
+#define FINDS_SUM (PARTIAL_EXTREMES | PARTIAL_SUM)
+#define FINDS_COUNTS (PARTIAL_EXTREMES | PARTIAL_SMALL | PARTIAL_NEGATIVE)
+#define FINDS_SQUARES (PARTIAL_EXTREMES | PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_SMALL)
+#define FINDS_ALL (FINDS_SUM | SPREAD_WANTS)
+_Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
+
+#define INSTANCE(name, take, type, finds)         \
+    static SIMD_TARGET void name(CHUNK)           \
+    {                                             \
+        take(r, data, count, index, type, finds); \
+    }
+
+/* The instruction set's name as part of a name, and as a string. */
+#define JOIN(a, b) a##b
+#define NAMED(prefix, name) JOIN(prefix, name)
+#define QUOTE(name) #name
+#define QUOTED(name) QUOTE(name)
+
+/* What they are in the table. */
+#define SUM_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = sum_##name,
+#define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
+#define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
 
 INLINE_TARGET void chunk32(CHUNK, enum element_type type, unsigned finds)
 {
@@ -129,10 +190,10 @@ ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 #define SLICE_EXTREMES_ENTRY(CONSTANT, name, ...) \
     [ELEMENT_##CONSTANT] = {rows_extremes_##name, columns_extremes_##name},
 #define OTHERS ELEMENT_FLOAT8_TABLE(OTHERS_ENTRY) ELEMENT_INTEGER_TABLE(OTHERS_ENTRY)
-const struct cpu_tally_kernels NAMED(cpu_tally_, SIMD_NAME) = {
-    tally_cells32, tally_cells64, tally_nans32, tally_nans64,
-    tally_bins32,  tally_bins64,  tally_count32};
-const struct cpu_slice_tables NAMED(cpu_slices_, SIMD_NAME) = {
+static const struct cpu_tally_kernels tally_kernels = {tally_cells32, tally_cells64, tally_nans32,
+                                                       tally_nans64,  tally_bins32,  tally_bins64,
+                                                       tally_count32};
+static const struct cpu_slice_tables slice_tables = {
     .sums = {ELEMENT_FLOAT_TABLE(SLICE_SUMS_ENTRY)},
     .extremes = {ELEMENT_FLOAT_TABLE(SLICE_EXTREMES_ENTRY)},
     .integers = {[ELEMENT_I8] = {integer_rows_i8, integer_columns_i8},
@@ -152,6 +213,6 @@ const struct cpu_kernels NAMED(cpu_kernels_, SIMD_NAME) = {
              {FINDS_SQUARES, {ELEMENT_FLOAT_TABLE(SQUARES_ENTRY) OTHERS}},
              {FINDS_ALL, {ELEMENT_FLOAT_TABLE(ALL_ENTRY) OTHERS}}},
     .lanes = V_LANES,
-    .tally = &NAMED(cpu_tally_, SIMD_NAME),
-    .slices = &NAMED(cpu_slices_, SIMD_NAME),
+    .tally = &tally_kernels,
+    .slices = &slice_tables,
 };

@@ -1,5 +1,5 @@
 /*
- * The kernels with AVX2, F16C and FMA.
+ * The kernels with vectors of 32 bytes and AVX2, F16C and FMA.
  */
 #include "config.h"
 
@@ -10,15 +10,15 @@
 
 #    define SIMD_NAME avx2
 #    define SIMD_TARGET __attribute__((target("avx2,f16c,fma,popcnt")))
-#    define SIMD_LOOKUP 1
-#    define SIMD_IFMA 0
+#    define V_BYTES 32
+#    define SIMD_X86 5
 
 static bool simd_usable(void)
 {
     return processor_has_avx2();
 }
 
-#    include "engine/cpu/simd_avx2.h"
+#    include "engine/cpu/simd_vector.h"
 
 #    include "engine/cpu/kernel_template.h"
 #else

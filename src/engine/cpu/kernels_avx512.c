@@ -1,5 +1,5 @@
 /*
- * The kernels with AVX-512 (F, BW, DQ, VL).
+ * The kernels with vectors of 64 bytes and AVX-512 (F, BW, DQ, VL).
  */
 #include "config.h"
 
@@ -10,15 +10,15 @@
 
 #    define SIMD_NAME avx512
 #    define SIMD_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,popcnt")))
-#    define SIMD_LOOKUP 1
-#    define SIMD_IFMA 0
+#    define V_BYTES 64
+#    define SIMD_X86 6
 
 static bool simd_usable(void)
 {
     return processor_has_avx512();
 }
 
-#    include "engine/cpu/simd_avx512.h"
+#    include "engine/cpu/simd_vector.h"
 
 #    include "engine/cpu/kernel_template.h"
 #else

@@ -48,8 +48,6 @@ cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_typ
 
     while (row < CPU_KERNEL_ROWS - 1 && (needed & ~kernels->rows[row].finds) != 0)
         row++;
-    while (!kernels->rows[row].kernel[type])
-        kernels = kernels->rest;
     /* cppcheck-suppress CastIntegerToAddressAtReturn ; they are pointers to functions */
     return kernels->rows[row].kernel[type];
 }

@@ -1,17 +1,18 @@
 /*
  * Slices: the elements along one axis of an array, each slice with a result of its own. There are
  * many of them, and most are short, so that a partial result each (struct partial) would cost more
- * than the elements. What is kept of a slice is
+ * than the elements. A slice keeps
  *
- *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts: J.
- * R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two extremes;
+ *   - two binary64 numbers, whose exact sum is that of the elements (an expansion of two parts:
+ *     J. R. Shewchuk, "Adaptive precision floating-point arithmetic", 1997), and the keys of two
+ *     extremes;
  *   - how many of the elements are no numbers (slices_special.h);
- *   - where more is wanted, and a GPU has found it, its record;
- *   - where that will not do, a partial result as well. It takes the elements whose sum does not
- * fit the two, long rows with some that are no numbers, and all elements where more is wanted than
- *     kernels have.
+ *   - where a GPU has found more than sums and extremes, its record;
+ *   - where these do not suffice, a partial result as well. It takes the elements whose sum does not
+ *     fit the two numbers, long rows with some elements that are no numbers, and all elements where
+ *     more is wanted than kernels find.
  *
- * They together are exact, whatever went where. doc/numerics.md says why.
+ * Their sum is exact, however the elements were divided among them. doc/numerics.md says why.
  *
  * Slices belong to one thread at a time. Nothing here prints anything.
  */

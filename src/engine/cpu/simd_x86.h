@@ -1,0 +1,146 @@
+/*
+ * Operations of simd.h that need intrinsics on x86-64: of vectors of 16 bytes with SSE2 (SIMD_X86
+ * is 2) or with SSE4.2 (4), of 32 with AVX2, F16C and FMA (5), and of 64 (6) together with
+ * simd_avx512.h. A part of simd_vector.h.
+ */
+#ifndef GPUREDUCE_CPU_SIMD_X86_H
+#define GPUREDUCE_CPU_SIMD_X86_H
+
+#include <immintrin.h>
+
+/* MM(name) is the intrinsic of the width. */
+#if V_BYTES == 16
+#    define MM(name) _mm_##name
+typedef __m128i mm_integers;
+typedef __m128 mm_floats;
+typedef __m128d mm_doubles;
+#elif V_BYTES == 32
+#    define MM(name) _mm256_##name
+typedef __m256i mm_integers;
+typedef __m256 mm_floats;
+typedef __m256d mm_doubles;
+#else
+#    define MM(name) _mm512_##name
+typedef __m512i mm_integers;
+typedef __m512 mm_floats;
+typedef __m512d mm_doubles;
+#endif
+
+#define MM2(name, type, operand, intrinsic) \
+    OP2(name, type, type, MM(intrinsic)((operand)a, (operand)b))
+
+MM2(h_max_s, vec, mm_integers, max_epi16)
+MM2(h_min_s, vec, mm_integers, min_epi16)
+MM2(b_max_u, vec, mm_integers, max_epu8)
+MM2(b_min_u, vec, mm_integers, min_epu8)
+OP1(b_sum, wvec, vec, MM(sad_epu8)((mm_integers)a, (mm_integers){0}))
+OP1(h_pairs, vec, vec, MM(madd_epi16)((mm_integers)a, MM(set1_epi16)(1)))
+
+/* Of a NaN and a number, they give the second. */
+MM2(d_min, vecd, mm_doubles, min_pd)
+MM2(d_max, vecd, mm_doubles, max_pd)
+OP3(d_clamp, vecd, vecd, d_min(d_max(a, b), c))
+OP3(f_clamp, vecf, vecf, MM(min_ps)(MM(max_ps)((mm_floats)a, (mm_floats)b), (mm_floats)c))
+
+#if SIMD_X86 > 2
+MM2(v_max_s, vec, mm_integers, max_epi32)
+MM2(v_max_u, vec, mm_integers, max_epu32)
+MM2(v_min_s, vec, mm_integers, min_epi32)
+MM2(v_min_u, vec, mm_integers, min_epu32)
+MM2(h_max_u, vec, mm_integers, max_epu16)
+MM2(h_min_u, vec, mm_integers, min_epu16)
+MM2(b_max_s, vec, mm_integers, max_epi8)
+MM2(b_lookup, vec, mm_integers, shuffle_epi8)
+MM2(b_multiply, vec, mm_integers, maddubs_epi16)
+#else
+OP2(v_max_s, vec, vec, GREATER(vec_s, a, b))
+OP2(v_max_u, vec, vec, GREATER(vec, a, b))
+OP2(v_min_s, vec, vec, LESSER(vec_s, a, b))
+OP2(v_min_u, vec, vec, LESSER(vec, a, b))
+/* In registers of 64 bits: SSE2 compares no lanes of 64. */
+#    define LANE(type, a, b, i, compare) ((type)a[i] compare(type) b[i] ? a[i] : b[i])
+#    define LANES(type, a, b, compare)                                 \
+        (wvec)                                                         \
+        {                                                              \
+            LANE(type, a, b, 0, compare), LANE(type, a, b, 1, compare) \
+        }
+OP2(w_max_s, wvec, wvec, LANES(int64_t, a, b, >))
+OP2(w_max_u, wvec, wvec, LANES(uint64_t, a, b, >))
+OP2(w_min_s, wvec, wvec, LANES(int64_t, a, b, <))
+OP2(w_min_u, wvec, wvec, LANES(uint64_t, a, b, <))
+OP2(h_max_u, vec, vec, (vec_halves)_mm_subs_epu16((__m128i)a, (__m128i)b) + (vec_halves)b)
+OP2(h_min_u, vec, vec, (vec_halves)a - (vec_halves)_mm_subs_epu16((__m128i)a, (__m128i)b))
+#endif
+
+#if SIMD_X86 > 4
+OP3(d_fma, vecd, vecd, MM(fmadd_pd)((mm_doubles)a, (mm_doubles)b, (mm_doubles)c))
+OP3(f_madd, vecf, vecf, MM(fmadd_ps)((mm_floats)a, (mm_floats)b, (mm_floats)c))
+OP2(v_shift_right, vec, vec, a >> b)
+
+SIMD_OP vec v_gather(const int32_t *p, vec index)
+{
+#    if V_BYTES == 32
+    return (vec)_mm256_i32gather_epi32(p, (__m256i)index, sizeof *p);
+#    else
+    return (vec)_mm512_i32gather_epi32((__m512i)index, p, sizeof *p);
+#    endif
+}
+
+SIMD_OP vecd d_load_f32(const void *p)
+{
+#    ifdef __clang__
+    /* Where the same memory was loaded as a vec, it takes that apart, element by element. */
+    __asm__("" : "+r"(p));
+#    endif
+#    if V_BYTES == 32
+    return (vecd)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#    else
+    return (vecd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#    endif
+}
+#endif
+
+#if V_BYTES == 16
+OP1(v_low, vecd, vec, _mm_cvtps_pd((__m128)a))
+OP1(v_high, vecd, vec, _mm_cvtps_pd(_mm_movehl_ps((__m128)a, (__m128)a)))
+OP1(b_table, vec, const void *, _mm_loadu_si128(a))
+OP1(d_load_f32, vecd, const void *, _mm_cvtps_pd((__m128)_mm_loadl_epi64(a)))
+OP2(v_shift_right, vec, vec, _mm_srl_epi32((__m128i)a, _mm_cvtsi32_si128((int)b[0])))
+#    if SIMD_X86 > 2
+OP1(w_any, bool, wvec, !_mm_testz_si128((__m128i)a, (__m128i)a))
+#    else
+OP1(w_any, bool, wvec, (a[0] | a[1]) != 0)
+#    endif
+#elif V_BYTES == 32
+OP1(v_load_f16, vec, const void *, _mm256_cvtph_ps(_mm_loadu_si128(a)))
+OP1(v_load_bf16, vec, const void *,
+    _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(a)), 16))
+OP1(v_low, vecd, vec, _mm256_cvtps_pd((__m128)_mm256_castsi256_si128((__m256i)a)))
+OP1(v_high, vecd, vec, _mm256_cvtps_pd((__m128)_mm256_extracti128_si256((__m256i)a, 1)))
+OP1(b_table, vec, const void *, _mm256_broadcastsi128_si256(_mm_loadu_si128(a)))
+OP1(w_any, bool, wvec, !_mm256_testz_si256((__m256i)a, (__m256i)a))
+#endif
+
+#if V_BYTES < 64
+/* The masks of lanes as bits. */
+OP1(v_bits, unsigned, vmask, MM(movemask_ps)((mm_floats)a))
+OP1(w_bits, unsigned, wmask, MM(movemask_pd)((mm_doubles)a))
+OP1(v_count, unsigned, vmask, __builtin_popcount(v_bits(a)))
+OP1(w_count, unsigned, wmask, __builtin_popcount(w_bits(a)))
+OP1(b_count, unsigned, bmask, __builtin_popcount((unsigned)MM(movemask_epi8)((mm_integers)a)))
+
+#    define PACK(name, mask, from, lane, lanes, bits_of)             \
+        SIMD_OP unsigned name(void *p, mask m, from a)               \
+        {                                                            \
+            unsigned count = 0;                                      \
+            lane held[lanes], *to = p;                               \
+                                                                     \
+            v_store(held, (vec)a);                                   \
+            for (unsigned bits = bits_of(m); bits; bits &= bits - 1) \
+                to[count++] = held[__builtin_ctz(bits)];             \
+            return count;                                            \
+        }
+PACK(v_pack, vmask, vec, uint32_t, V_LANES, v_bits)
+PACK(w_pack, wmask, wvec, uint64_t, W_LANES, w_bits)
+#endif
+#endif
