@@ -278,7 +278,7 @@ check-sanitize: all
 #
 # make check-valgrind: the tests under valgrind's memcheck, where every program is slower by a factor
 # of 20 to 50; TESTS chooses some of them, and STRESS_RUNS are fewer. valgrind knows no AVX-512 and
-# tells programs so: what is looked at is AVX2, and portable code. What it finds makes a test fail,
+# tells programs so: what is looked at is AVX2 and below. What it finds makes a test fail,
 # whose outputs it does not touch, and stands in valgrind-logs, a file a process.
 #
 VALGRIND = valgrind
