@@ -124,7 +124,8 @@ static void warn_skipped(const struct source *s, const struct skipped_list *list
                         others == 1 ? "" : "s");
 }
 
-/* What of an array there is to reduce. False where it has nothing in the part that is asked for. */
+/* Finds the elements of an array that are to be reduced. False if it has none in the part that is
+   asked for. */
 static bool find_part(const struct container_array *a, const struct source_options *options,
                       struct source_pick *pick)
 {
@@ -281,7 +282,7 @@ bool arrays_layout(struct source *s, const struct container_format *format,
 
     s->wanted = options->wanted;
     s->container = container_open(format, &in);
-    /* What was read to find the arrays is none of them, and what is compressed is read again. */
+    /* Bytes read to find the arrays do not count, and compressed ones are read again. */
     atomic_store(&s->input_read, 0);
     s->info.parallel = true;
     return lay_out(s, format, &in, options);
@@ -333,8 +334,8 @@ static bool make_room(struct kept_reader *k, size_t size)
     return true;
 }
 
-/* A container's read: of bytes that are kept, or come next. Where the input ends before them, it
-   fails without a word. */
+/* A container's read: of bytes that are kept, or come next. If the input ends before them, it fails
+   and prints nothing. */
 static bool read_kept(struct container_input *in, void *buffer, size_t size, uint64_t offset)
 {
     struct kept_reader *k = in->context;

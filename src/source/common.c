@@ -1,5 +1,5 @@
 /*
- * What all kinds of source share: errors, reading the file, and the calls that go on to a kind.
+ * Shared by all kinds of source: errors, reading the file, and the calls that go on to a kind.
  */
 #include "config.h"
 
@@ -131,7 +131,7 @@ static void close_damages(struct source_damages *d)
     free(d);
 }
 
-/* What has been noted of an array, under the mutex; NULL for nothing. */
+/* The damage noted of an array, under the mutex; NULL for none. */
 static struct damage *find_damage(const struct source_damages *d, size_t array)
 {
     for (size_t i = 0; i < d->count; i++)
@@ -140,7 +140,7 @@ static struct damage *find_damage(const struct source_damages *d, size_t array)
     return NULL;
 }
 
-/* What has been noted of an array, or what is added for it; NULL without memory. */
+/* The damage noted of an array, or an entry that is added for it; NULL without memory. */
 static struct damage *add_damage(struct source_damages *d, size_t array)
 {
     struct damage *found = find_damage(d, array);
@@ -212,7 +212,7 @@ void source_became_shorter(struct source *s, uint64_t missing)
 {
     struct stat status;
 
-    /* Where it ends now: bytes before `missing` may be gone, too. */
+    /* The place where the file ends now: bytes before `missing` may be gone, too. */
     if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
         missing = (uint64_t)status.st_size;
     source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",

@@ -1,16 +1,16 @@
 /*
  * Regular files, raw and .npy, and the arrays of containers: every worker claims the next range by
- * an atomic exchange. Many arrays are as if one lay behind the other. A range lies in one of them,
- * or it is the rest of one and some that follow, each as a whole: so small ones cost no exchange
- * each.
+ * an atomic exchange. Arrays are treated as if they lay one after the other. A range lies in one of
+ * them, or it is the rest of one and some that follow, each as a whole: so small ones cost no
+ * exchange each.
  *
- * What the page cache holds is lent, mapped, to a worker that can take it so, and copied to others.
- * The file is mapped as a whole. Each worker takes the pages of its own ranges out of memory again,
- * so that no more than KEPT_BYTES or so are resident, however large the file is.
+ * Cached data are lent, mapped, to a worker that can take them so, and copied for others. The file
+ * is mapped as a whole. Each worker takes the pages of its own ranges out of memory again, so that
+ * no more than KEPT_BYTES or so are resident, however large the file is.
  *
- * What the page cache does not hold is read past it in large pieces (O_DIRECT), where the file
- * system can do that. Direct reading costs no copy, does not depend on the kernel's read-ahead, and
- * evicts nothing from the page cache.
+ * Other data are read past the page cache in large pieces (O_DIRECT), if the file system can do
+ * that. Direct reading costs no copy, does not depend on the kernel's read-ahead, and evicts
+ * nothing from the page cache.
  */
 #include "config.h"
 
@@ -42,8 +42,8 @@
 #define RELEASE_BYTES ((size_t)2 << 20)
 #define RELEASE_BUDGET ((size_t)64 << 20)
 
-/* The same in containers, of what lies one behind the other, arrays or pieces of one: between them
-   there are no pages of others. It is as much as a worker takes in place of a file's one array. */
+/* In containers, adjacent arrays are released together: no other worker's pages lie between them.
+   This is as much as a worker takes in place of a file's one array. */
 #define RELEASE_RUN ((size_t)32 << 20)
 #define RELEASE_RUN_BUDGET ((size_t)96 << 20)
 
@@ -74,7 +74,7 @@
 #define UNCACHED_MIN ((size_t)1 << 20)
 #define UNCACHED_MAX ((size_t)16 << 20)
 
-/* What was lent is counted in pieces of so many bytes. */
+/* Lent memory is counted in pieces of so many bytes. */
 #define LENT_MIN ((uint64_t)1 << 20)
 
 /* Arrays are copied together where no more bytes than this lie between them. */
@@ -147,7 +147,7 @@ static enum direct read_direct(struct source *s, struct claim *claim,
         source_became_shorter(s, begin + (uint64_t)got);
     if (got < 0 || (size_t)got < size)
         return DIRECT_FAILED;
-    /* What lies before and behind the elements is counted by those who claimed it. */
+    /* Bytes before and after the elements are counted by those who claimed them. */
     atomic_fetch_sub(&s->input_read, (uint64_t)got - count * claim->size);
     chunk->data = buffer + before;
     chunk->count = (size_t)count;
@@ -214,7 +214,8 @@ static void forget_bytes(struct claim *claim)
 }
 
 /* Makes pages that the worker is lent present, up to `most` bytes, unless they have been with those
-   of an array before. What cannot be had so becomes present when it is read, or is missed then. */
+   of an array before. Pages that cannot be populated become present when they are read, or are
+   missed then. */
 static void populate(struct source *s, struct claim *claim, uint64_t most,
                      const struct chunk *chunk)
 {
@@ -224,7 +225,7 @@ static void populate(struct source *s, struct claim *claim, uint64_t most,
         return;
     const uint64_t begun = clock_now();
 
-    /* Of arrays behind this one it is not known yet whether they are cached. */
+    /* It is not known yet whether arrays after this one are cached. */
     if (s->info.uncached == 0)
         size = run_size(s, claim, size, most);
     (void)mapping_populate(chunk->data, size);
@@ -450,7 +451,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
     return SOURCE_END;
 }
 
-/* What the caller chooses is claimed for this call. */
+/* The caller's choice is claimed for this call. */
 static enum source_status file_at(struct source *s, const struct source_request *request,
                                   struct chunk *chunk)
 {
@@ -651,7 +652,7 @@ bool file_layout(struct source *s, const struct source_options *options)
                         behind == 1 ? "" : "s");
     if (s->info.elements > available)
         s->info.elements = available;
-    /* What was read to detect the format counts no more than once. */
+    /* Bytes read to detect the format count no more than once. */
     atomic_store(&s->input_read, s->header ? s->data_offset : 0);
     s->info.of = s->info.elements;
     if (options->part.end > 0) {

@@ -1,5 +1,5 @@
 /*
- * What workers claim of a file: the next range, by an atomic exchange.
+ * Claims of ranges of a file: a worker takes the next one by an atomic exchange.
  */
 #include "config.h"
 
@@ -7,9 +7,9 @@
 #include "source/tiles.h"
 #include "sys/mapping.h"
 
-/* What one page table maps. Large ranges end at such boundaries: two workers should not make pages
-   of the same table present. Smaller ranges end at boundaries of pages: two workers cannot both pin
-   a page. */
+/* The bytes that one page table maps. Large ranges end at such boundaries: two workers should not
+   make pages of the same table present. Smaller ranges end at boundaries of pages: two workers
+   cannot both pin a page. */
 #define LARGE_PAGE ((uint64_t)2 << 20)
 
 /* Chunks shrink towards the end, so that all workers end together; not below this. */
@@ -84,8 +84,9 @@ bool file_claim_goes_on(struct source *s, struct claim *claim)
     return true;
 }
 
-/* Behind which place a range ends that begins with byte `next` of all arrays, in the one at
-   `place`, and goes to the end of that: as many arrays as claim_size's rule gives to a worker. */
+/* Finds the place after which a range ends that begins with byte `next` of all arrays, in the one
+   at `place`, and goes to the end of that: as many arrays as claim_size's rule gives to a
+   worker. */
 static size_t run_end(const struct file_state *f, size_t place, uint64_t next, size_t bytes)
 {
     const uint64_t all = f->arrays.begins[f->arrays.count];

@@ -10,7 +10,7 @@
 #include "source/inflate.h"
 #include "sys/clock.h"
 
-/* Where a decoder's compressed bytes come from. */
+/* The source of a decoder's compressed bytes. */
 static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
 {
     return source_pread_all(context, buffer, size, offset);
@@ -54,7 +54,7 @@ static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *b
     return status == INFLATE_GOOD;
 }
 
-/* What follows the array, to the end of the compressed data: then they are checked. */
+/* Decodes what follows the array, to the end of the compressed data, which are then checked. */
 static bool finish_packed(struct source *s, struct claim *claim)
 {
     const struct container_array *a = claim->packed;

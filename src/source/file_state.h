@@ -20,7 +20,7 @@ struct file_range {
     uint64_t begin, end;
 };
 
-/* What a worker has claimed; its own. */
+/* The claim of a worker, which it alone uses. */
 struct claim {
     _Alignas(CACHE_APART) size_t array;   /* as in struct chunk */
     uint64_t index;                       /* of the first element claimed and not handed out yet */
@@ -84,8 +84,8 @@ uint64_t file_place(const struct source *s, size_t array, uint64_t index, size_t
    next two. */
 bool file_claim(struct source *s, struct claim *claim, size_t bytes);
 
-/* The same of a container: a part of an array; or the rest of one, and those behind it that are
-   claimed as wholes, which file_claim_goes_on is for. */
+/* Claims a range of a container: a part of an array; or the rest of one, and whole ones after it,
+   which file_claim_goes_on is for. */
 bool file_claim_of_many(struct source *s, struct claim *claim, size_t bytes);
 
 /* Goes on with the next of the arrays that have been claimed as wholes. It may have no elements.

@@ -326,7 +326,7 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
                        const struct reader *reader, const unsigned char *head, size_t size)
 {
     bool plain = s->info.input_bytes != SOURCE_UNKNOWN && !s->info.compressed;
-    /* Of zstd, the first frame is looked at, and another may follow. */
+    /* In zstd the first frame is looked at, and another may follow. */
     bool ends = size < FORMATS_HEAD && (!s->info.compressed || reader->at_end);
     bool torn = ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
                 (size - options->skip) % element_size(options->type) != 0;

@@ -30,15 +30,15 @@ struct format {
     const char *wrong; /* the error when the user asked for it and the input is not that */
 };
 
-/* Sets info.compressed: whether the input begins like compressed data. What was read for that goes
+/* Sets info.compressed: whether the input begins like compressed data. The bytes read for that go
    back to the reader. False on failure. */
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader);
 
 /* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, promised
    and elements (from the promise and --length alone). The reader then stands after the header, or
-   at the very start of raw input, before what is to be skipped. Where the bytes begin a container
-   that is taken, it sets s->inner and fails without a word. */
+   at the very start of raw input, before what is to be skipped. If the bytes begin a container that
+   is accepted, it sets s->inner, fails and prints nothing. */
 bool formats_layout(struct source *s, const struct source_options *options, struct reader *reader);
 
 #endif

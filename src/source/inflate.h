@@ -28,7 +28,7 @@ void inflate_close(struct inflate *z);
 /* Begins with the `packed` bytes at an offset of a file. */
 void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed);
 
-/* Where compressed bytes come from: reads exactly `size` of them. False on failure. */
+/* The source of compressed bytes: reads exactly `size` of them. False on failure. */
 typedef bool inflate_reader(void *context, void *buffer, size_t size, uint64_t offset);
 
 enum inflate_status {

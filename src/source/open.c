@@ -167,8 +167,8 @@ static bool open_in_order(struct source *s, const struct source_options *options
     return reader && serial_source_open_arrays(s, reader);
 }
 
-/* What comes in order. Takes the reader, which stands at the beginning of what is not compressed
-   any more. */
+/* Opens an input that comes in order. Takes the reader, which stands at the beginning of the
+   decompressed data. */
 static bool open_serial(struct source *s, const struct source_options *options,
                         struct reader *reader)
 {

@@ -202,7 +202,7 @@ static enum packed_read read_file_locked(struct source *s, struct packed_ring *r
    read, who writes to the pipe has to wait. Bytes: more than writers write at a time. */
 #define PIPE_AHEAD ((size_t)256 << 10)
 
-/* Of the `room` bytes from offset `offset` on. */
+/* Reads into the `room` bytes from offset `offset` on. */
 static void fetch(struct packed_ring *r, uint64_t offset, uint64_t room)
 {
     const uint64_t end = offset + (room < PIPE_AHEAD ? room : PIPE_AHEAD);
@@ -257,7 +257,7 @@ enum packed_read packed_read(struct source *s, unsigned ring)
  * Feeding.
  */
 
-/* Where it is not known how much is left, it is taken to be so much. */
+/* The bytes that are left if their number is unknown. */
 #define PACKED_REST_MOST ((uint64_t)1 << 40)
 
 struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
@@ -293,7 +293,7 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
         b.size = (size_t)(present - from);
         b.full = b.last;
     } else {
-        /* What is left before the ring's end goes before its begin. */
+        /* The rest before the ring's end goes before its beginning. */
         b.bytes = r->memory - (border - from);
         if (r->moved != from)
             memcpy(r->memory - (border - from), ring_at(r, from), (size_t)(border - from));
@@ -355,7 +355,7 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
  * The end.
  */
 
-/* Of parts, all of which have been decoded. */
+/* The verdict on parts, all of which have been decoded. */
 UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
     struct packed_state *p = s->state;
@@ -509,8 +509,8 @@ static double decode_beginning(ZSTD_DCtx *context, const void *bytes, size_t siz
     return from > 0 ? (double)content / (double)from : 0;
 }
 
-/* The same of a file's beginning. 0, too, without memory, and where it cannot be read: then the
-   source fails. */
+/* The ratio at the beginning of a file. Also 0 without memory, or if it cannot be read: the source
+   then fails. */
 static double ratio_at_beginning(struct source *s)
 {
     unsigned char *bytes = malloc(RATIO_INPUT), *room = malloc(ZSTD_DStreamOutSize());

@@ -20,8 +20,8 @@ struct reader {
     /* Reads ahead. One thread may call it while another calls read; both may have to wait for the
        input. False when there is nothing to read ahead. NULL where that is always so. */
     bool (*ahead)(struct reader *);
-    /* What is read only tells what the input is: a decoder ends with the first piece that has
-       content, since what is wrong with the next is no matter yet. */
+    /* Only the kind of the input is to be found: a decoder ends with the first piece that has
+       content, since errors after it do not matter yet. */
     bool probing;
     bool at_end;   /* of a decoder: it knows that nothing follows what it has given */
     bool passed;   /* of a decoder: it has come to the mark, see zstd_reader_mark */
@@ -42,7 +42,7 @@ void reader_push(struct reader *r, const void *bytes, size_t size);
    users of the descriptor are not disturbed. It counts what it reads. NULL without memory. */
 struct reader *input_reader_open(struct source *s);
 
-/* The same of a file of known extent, from byte `offset` of the input on. */
+/* Opens a reader of a file of known extent, from byte `offset` of the input on. */
 struct reader *input_reader_open_at(struct source *s, uint64_t offset);
 
 /* The largest pipe that an unprivileged process may have on Linux (fs.pipe-max-size). In the

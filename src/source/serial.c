@@ -29,7 +29,8 @@ struct serial_state {
     enum reader_state reader_state GUARDED_BY(source_role);
     bool ahead GUARDED_BY(source_role); /* a worker reads ahead of the reader */
 
-    /* Of who has the role of the reader; reader->ahead may be called by another worker. */
+    /* Owned by the worker with the role of the reader; reader->ahead may be called by another
+       one. */
     struct reader *reader;
     uint64_t to_skip; /* bytes to leave out before the first element */
     uint64_t skip_to; /* position of that element */
@@ -81,7 +82,7 @@ static void serial_check_rest(struct source *s)
         message_warning("%s: ignoring the bytes after the array", s->name);
 }
 
-/* Of a part, all elements have been read. Decodes what is left of its frames. */
+/* Ends a part, all elements of which have been read: decodes the rest of its frames. */
 static void serial_end_part(struct source *s)
 {
     struct serial_state *state = s->state;

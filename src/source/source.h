@@ -31,8 +31,8 @@
 #define SOURCE_UNKNOWN UINT64_MAX
 
 /* The largest window of zstd frames that is accepted, as the logarithm of its bytes to base 2: the
-   limits of libzstd, and its default, which is zstd(1)'s, too. Whoever decodes a frame keeps a
-   window in memory. */
+   limits of libzstd, and its default, which is zstd(1)'s, too. A decoder keeps a window in
+   memory. */
 #define SOURCE_WINDOW_LOG_MIN 10
 #define SOURCE_WINDOW_LOG_MAX 31
 #define SOURCE_WINDOW_LOG_DEFAULT 27
@@ -69,15 +69,14 @@ struct source_wanted {
 
 /* A part of an input that can be read at any offset: the elements whose first bytes lie from offset
    `begin` up to, and without, `end`. Parts that leave no byte out leave no element out, and none of
-   them has two. What is compressed has no parts but those of source_cut and the whole, which
-   belongs to that from byte 0 on; an array that is compressed, to that in which its compressed
-   bytes begin.
- */
+   them has two. Compressed input has no parts but those of source_cut and the whole, which belongs
+   to the part from byte 0 on; a compressed array belongs to the part in which its compressed bytes
+   begin. */
 struct source_part {
     uint64_t begin, end; /* bytes; both are 0 for all there is */
 
-    /* Of zstd that was cut between frames: the elements whose first bytes come out of the frames
-       from offset `begin` up to `end`. Positions are in what is decoded, bytes. */
+    /* For zstd that was cut between frames: the elements whose first bytes come out of the frames
+       from offset `begin` up to `end`. Positions are in decoded bytes. */
     bool cut;
     bool hinted;                         /* the frames were not found by walking over them */
     uint64_t content_begin, content_end; /* positions at `begin` and at `end` */
@@ -89,7 +88,7 @@ struct source_options {
     enum source_format format;
     enum element_type type;       /* of raw input, and of a .npy whose header names none */
     bool type_given;              /* the user has asked for it */
-    enum element_order order;     /* likewise; ELEMENT_ORDER_UNSAID means little */
+    enum element_order order;     /* of raw input, too; ELEMENT_ORDER_UNSAID means little */
     bool doubt;                   /* warn where raw elements look like those of another type */
     bool reopened;                /* it was opened before: warn of nothing once more */
     uint64_t skip;                /* bytes to leave out at the start of raw input */
@@ -114,8 +113,8 @@ struct source_options {
         as_bytes; /* pick arrays that cannot be reduced as bytes, of u8, and those without numbers,
                      too; their number is SOURCE_UNKNOWN where it is not known how many these are */
 
-    /* What the file was when it was opened before: another one now, or a shorter one, is an error,
-       and what it has more is not read. NULL: it was not. */
+    /* The file as it was when it was opened before: another one now, or a shorter one, is an error,
+       and appended data are not read. NULL if it was not. */
     const struct source_file *earlier;
 };
 
@@ -144,14 +143,14 @@ struct source_file {
     uint64_t input_bytes;    /* as in struct source_info */
 };
 
-/* What an input is: known once it is open, and fixed. */
+/* The properties of an input: known once it is open, and fixed. */
 struct source_info {
     const char *name;   /* as messages show it */
     const char *format; /* raw, npy, zstd, npy+zstd, or the container's */
 
-    /* Of a container: its arrays, and those that are to be reduced, by their offsets. Chunks are of
-       one of the latter each, by its number. What follows is of bytes then, as if these were the
-       elements, all arrays together. NULL where the input is one array. */
+    /* For a container: its arrays, and those that are to be reduced, by their offsets. Each chunk
+       is of one of the latter, by its number. The counts below are then in bytes, of all arrays
+       together. NULL if the input is one array. */
     const struct container *container;
     const struct source_pick *picks;
     size_t pick_count;
@@ -180,7 +179,7 @@ struct source_info {
     struct source_file file;
 };
 
-/* What has been done so far, by all workers together. */
+/* The work so far, by all workers together. */
 struct source_stats {
     uint64_t input_read;  /* bytes of the input */
     uint64_t read_time;   /* nanoseconds spent reading */
@@ -204,15 +203,15 @@ struct source;
 /* Room for the name of an input. */
 #define SOURCE_NAME_MAX MESSAGE_QUOTE_MAX
 
-/* What messages call the input `path`: "standard input" for "-", otherwise message_quote's. Returns
-   `name`. */
+/* Writes the name of the input `path` in messages: "standard input" for "-", otherwise
+   message_quote's. Returns `name`. */
 const char *source_name(char name[SOURCE_NAME_MAX], const char *path);
 
-/* The same of an array of the input, or of the input where it is NULL. `name` has room for
-   2 * CONTAINER_NAME_SHOWN more. */
+/* Writes the name of an array of the input, or of the input if it is NULL. `name` has room for 2 *
+   CONTAINER_NAME_SHOWN more. */
 void source_name_array(char *name, const char *path, const struct container_array *array);
 
-/* What a worker asks for. */
+/* The request of a worker. */
 struct source_request {
     unsigned worker; /* counts from 0, below the number given to source_open */
     void *buffer;    /* to be filled; aligned to 16 bytes, of an element at least */
@@ -241,7 +240,7 @@ bool source_is_compressed(const char *path, const struct source_options *options
  */
 bool source_cut(const char *path, const struct source_options *options, struct source_part *part);
 
-/* What the input is; it lives as long as the source. */
+/* The properties of the input, which are valid as long as the source. */
 const struct source_info *source_info(const struct source *s);
 
 /* Whether there is memory to read an array with options->consecutive = `inputs`. */
@@ -282,12 +281,12 @@ void source_lost(struct source *s, const struct chunk *chunk);
 bool source_is_random(const struct source *s);
 
 /* Reads `count` elements, which are there, from the one numbered `index` on, in this machine's byte
-   order. What it reads does not count as read. Several threads may call it at a time, but not while
+   order. These bytes do not count as read. Several threads may call it at a time, but not while
    workers ask for chunks. False on failure. */
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements);
 
-/* The same as source_read_at, but any worker may call it at any time; it counts as read, and
-   elements come in the file's byte order. */
+/* Reads elements as source_read_at does, but any worker may call it at any time; they count as
+   read, and come in the file's byte order. */
 bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements);
 
 /* Lends a worker `count` elements from the one numbered `index` on, of a source that is random,
@@ -319,7 +318,7 @@ void source_limit(struct source *s, uint64_t index);
 /* Whether source_limit was called. */
 bool source_limited(const struct source *s);
 
-/* What has been done so far. Any thread may ask. */
+/* The work so far. Any thread may ask. */
 struct source_stats source_stats(const struct source *s);
 
 /* Prints "NAME: text" unless the source has failed before, and makes it fail. */

@@ -16,7 +16,7 @@
 #include "source/source.h"
 #include "sys/mutex.h"
 
-/* What a kind of source does. All but next may be NULL where there is nothing to do, or nothing
+/* The functions of a kind of source. All but next may be NULL if there is nothing to do, or nothing
    that it could do. They mean what the functions of the same names in source.h do. As there, a
    function that fails has printed why; so has every other function in src/source, unless its
    comment or header says otherwise. */
@@ -44,7 +44,7 @@ struct source_ops {
 #    define SOURCE_HEAD_MAX ((size_t)64 << 10)
 #endif
 
-/* Of larger files so many bytes are read, to tell their format (FORMATS_HEAD). */
+/* So many bytes of larger files are read, to tell their format (FORMATS_HEAD). */
 #ifndef SOURCE_HEAD_MIN
 #    define SOURCE_HEAD_MIN ((size_t)4096)
 #endif
@@ -116,8 +116,8 @@ struct source_errors {
    have ended. False without memory. */
 bool source_note_errors(struct source *s);
 
-/* As source_error, for what is wrong with the input at this offset, and with what begins there. Of
-   what is noted only the first in the input is kept; the source does not fail yet. */
+/* Notes an error of the input at this offset, or of what begins there. Only the first one in the
+   input is kept; the source does not fail yet. */
 void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -125,8 +125,8 @@ void source_error_at(struct source *s, uint64_t offset, const char *format, ...)
 bool source_open_damages(struct source *s);
 
 /* Notes that an array of a container is damaged: `place` says where in it, in any measure that
-   rises in the order in which it is claimed, and what is noted is the first of it. Where the source
-   is one array, that makes it fail. Any worker may call it. */
+   rises in the order in which it is claimed, and the first one is kept. If the source is one array,
+   that makes it fail. Any worker may call it. */
 void source_note_damage(struct source *s, size_t array, uint64_t place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -134,8 +134,8 @@ void source_note_damage(struct source *s, size_t array, uint64_t place, const ch
    it there. */
 bool source_is_damaged(const struct source *s, size_t array, uint64_t place);
 
-/* The offset of the first error that was noted, SOURCE_UNKNOWN while there is none. What lies
-   behind it is not needed. */
+/* The offset of the first error that was noted, SOURCE_UNKNOWN while there is none. Data after it
+   are not needed. */
 static inline uint64_t source_error_noted(const struct source *s)
 {
     return s->errors ? atomic_load(&s->errors->offset) : SOURCE_UNKNOWN;

@@ -57,7 +57,7 @@ uint64_t tiles_bytes(const struct container_array *a)
 {
     uint64_t bytes = a->tiles->elements * element_size(a->type);
 
-    /* Of a tile that is not there, and may be of any size, the bytes do not matter. */
+    /* The bytes of a tile that is not there, and may be of any size, do not matter. */
     return bytes > CONTAINER_TILE_BYTES_MAX ? CONTAINER_TILE_BYTES_MAX : bytes ? bytes : 1;
 }
 
@@ -209,7 +209,7 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 }
 
 /* Undoes a filter: of `size` bytes at `from`, which become *size at `to`, where there is room for
-   `out`. What is left in place is not moved: then *moved is false. */
+   `out`. Data left in place are not moved: *moved is then false. */
 static bool undo(struct source *s, struct tile *t, const struct container_tile *tile,
                  const struct container_filter *filter, const unsigned char *from, size_t *size,
                  struct space *to, size_t out, bool *moved)

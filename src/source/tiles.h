@@ -15,7 +15,7 @@
 
 #include "source/source_impl.h"
 
-/* What a worker has of a tile; its own, NULL before the first. */
+/* A worker's tile, which it alone uses; NULL before the first. */
 struct tile;
 
 /* How many tiles an array has; 1 where it has none. */

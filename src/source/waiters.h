@@ -4,9 +4,9 @@
  *
  * ONE RULE of locking for all of src/source: a source has at most one mutex, of which its fields
  * say GUARDED_BY(source_role). A function that needs it ends in _locked; it may drop the mutex in
- * between, by waiters_unlock and waiters_lock in the same block, and its comment says so. What is
- * done in between (reading, decoding) belongs to a role that one worker holds at a time, and that
- * the guarded state names. (The reader of zstd has a second mutex, for its two buffers alone.)
+ * between, by waiters_unlock and waiters_lock in the same block, and its comment says so. The work
+ * in between (reading, decoding) belongs to a role that one worker holds at a time, and that the
+ * guarded state names. (The reader of zstd has a second mutex, for its two buffers alone.)
  */
 #ifndef GPUREDUCE_SOURCE_WAITERS_H
 #define GPUREDUCE_SOURCE_WAITERS_H

@@ -201,7 +201,7 @@ bool container_names_differ(const struct container *c)
     return good;
 }
 
-/* Where an array's name stands in the text that the file has. */
+/* The place of an array's name in the text of the file. */
 static uint64_t place_of_name(const struct container *c, const struct container_array *a)
 {
     return a->name_at > 0 ? a->name_at : (uint64_t)(a->name - c->text);

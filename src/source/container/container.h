@@ -29,9 +29,9 @@
 /* Arrays of more dimensions are refused. */
 #define CONTAINER_DIMENSIONS_MAX 64
 
-/* What an array of HDF5 that is stored in chunks is made of; the word chunk means something else
-   here. Tiles are boxes of one shape, which cover the array from its first element on. Those at an
-   edge may stick out of it: these elements are stored, and mean nothing. Each tile is compressed by
+/* A part of an array of HDF5 that is stored in chunks; the word chunk means something else here.
+   Tiles are boxes of one shape, which cover the array from its first element on. Those at an edge
+   may stick out of it: these elements are stored, and mean nothing. Each tile is compressed by
    itself. */
 struct container_tile {
     uint64_t offset; /* bytes in the file */
@@ -121,7 +121,7 @@ struct container {
     size_t count;
     size_t capacity;
 
-    /* What names and sizes lie in. The text is a part of the file, or names out of it. */
+    /* The memory of names and sizes. It is a part of the file, or names out of it. */
     char *text;
     uint64_t text_offset;
     uint64_t *sizes;
@@ -147,7 +147,7 @@ struct container_input {
     /* Whether it matters of this array; NULL: of all. */
     bool (*wants)(struct container_input *in, const char *name);
 
-    /* What a format found wrong, and at which byte of the file; empty where `read` has failed. */
+    /* The error that a format found, and its byte in the file; empty if `read` has failed. */
     char error[CONTAINER_ERROR_MAX];
     uint64_t error_offset;
 };
@@ -177,7 +177,7 @@ void container_close(struct container *c);
 bool container_wrong(struct container_input *in, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same where there is no memory. */
+/* Fails for want of memory. */
 bool container_no_memory(struct container_input *in);
 
 /* Adds an array, all zeros but for its name. NULL without memory; the pointer is good until the

@@ -16,8 +16,8 @@ const struct container_format *container_recognise(const unsigned char *bytes, s
 const struct container_format *container_find(const char *name);
 
 /* safetensors, of Hugging Face: the length of a header, the header, which is JSON, and the
-   elements. What is refused is what its own library refuses (Metadata::validate and read_metadata
-   in safetensors/src/tensor.rs), and a name that two arrays have, which that drops one of. */
+   elements. Files are refused that its own library refuses (Metadata::validate and read_metadata in
+   safetensors/src/tensor.rs), and a name that two arrays have, of which the library drops one. */
 extern const struct container_format container_safetensors;
 
 /* .npz, of NumPy: a zip archive of .npy files, stored or deflated. */

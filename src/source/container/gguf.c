@@ -29,7 +29,7 @@
 
 #define ALIGNMENT_DEFAULT 32
 
-/* What metadata are, by their numbers in the file. */
+/* The types of metadata, by their numbers in the file. */
 enum value_type { VALUE_U32 = 4, VALUE_STRING = 8, VALUE_ARRAY = 9, VALUE_TYPES = 13 };
 
 /* Bytes of a value; 0 of strings and arrays. */

@@ -1,7 +1,7 @@
 /*
  * .npz: a zip archive of .npy files (PKWARE's APPNOTE.TXT, sections 4.3 and 4.5.3 for ZIP64;
- * NumPy's numpy.lib.format). What members there are is read from the central directory, and what
- * arrays they are from their headers.
+ * NumPy's numpy.lib.format). The central directory lists the members, and their headers describe
+ * the arrays.
  */
 #include "config.h"
 
@@ -297,7 +297,7 @@ static bool leave_out_other(struct container_array *array, const char *type, con
 
 static const char *const void_names[] = {"V1", "V2"};
 
-/* Sets what a header says. What the type is has been seen. */
+/* Sets the properties that a header states. Its type has been examined. */
 static bool take_header(struct archive *a, struct container_array *array, const struct npy *npy)
 {
     struct container *c = a->container;
@@ -347,8 +347,8 @@ static bool take_type(const struct archive *a, struct container_array *array, co
     return true;
 }
 
-/* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. What is
-   no .npy file by its content is no array, whatever its name: so numpy.load has it. */
+/* Reads the header of the .npy that a member is, which begins with these bytes, into *npy. A member
+   that is not a .npy file by its content is no array, whatever its name, as with numpy.load. */
 static bool read_header(const struct archive *a, const struct member *m,
                         const struct content *content, struct container_array *array,
                         struct npy *npy)
@@ -413,8 +413,8 @@ static bool read_array(struct archive *a, const struct member *m, const struct c
     return true;
 }
 
-/* A member is damaged, or cannot be read: makes an error of the array. Of its offset and bytes is
-   known what has been set. False where the file could not be read, which is printed, or without
+/* A member is damaged, or cannot be read: makes an error of the array. Its offset and bytes are
+   known if they have been set. False if the file could not be read, which is printed, or without
    memory. */
 static bool note_damage(struct archive *a, struct container_array *array)
 {
@@ -480,7 +480,7 @@ struct full_name {
     struct container_array *array;
 };
 
-/* Of one name, members are in the order of the directory. */
+/* Members of one name are in the order of the directory. */
 static int compare_names(const void *a, const void *b)
 {
     const struct full_name *x = a, *y = b;

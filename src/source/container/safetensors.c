@@ -20,7 +20,7 @@ static bool recognise(const unsigned char *bytes, size_t size)
             bytes[HEADER_PREFIX + 1] == ' ');
 }
 
-/* What is wrong, where the reader of JSON does not say it: that there is something else. */
+/* Notes the error, if the reader of JSON does not: that something else stands there. */
 static bool malformed(struct safetensors_header *h, const char *expected)
 {
     h->json.failed = true;
@@ -147,7 +147,7 @@ static bool read_entry(struct safetensors_header *h, struct safetensors_entry *e
     return true;
 }
 
-/* What is known of the file as a whole: strings by name, or null. */
+/* Reads the metadata of the file: strings by name, or null. */
 static bool read_metadata(struct safetensors_header *h)
 {
     if (json_read_null(&h->json))
