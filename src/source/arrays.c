@@ -276,6 +276,7 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .context = s,
                                  .size = s->info.input_bytes,
                                  .type = options->type,
+                                 .stored = options->stored,
                                  .headers_only = options->headers_only,
                                  .any_thread = true,
                                  .wants = wants};

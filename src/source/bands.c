@@ -52,7 +52,7 @@ struct band_state {
 /* Whether the array has the fill value alone. Then its one tile may be of any size. */
 static bool is_filled(const struct container_array *a)
 {
-    return a->packed == 0 && !a->tiles->bytes;
+    return a->packed == 0 && !a->tiles->bytes && !a->tiles->stored;
 }
 
 static struct division divide(const struct container_array *a)

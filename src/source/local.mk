@@ -9,7 +9,9 @@ library_sources += \
 	src/source/container/gguf.c src/source/container/npz.c \
 	src/source/container/hdf5.c src/source/container/hdf5_describe.c \
 	src/source/container/hdf5_library.c src/source/container/hdf5_library.h \
+	src/source/container/hdf5_netcdf.c src/source/container/hdf5_netcdf.h \
 	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
+	src/source/container/hdf5_type.c src/source/container/hdf5_type.h \
 	src/source/container/safetensors.c \
 	src/source/container/safetensors_array.c \
 	src/source/container/safetensors_header.h \

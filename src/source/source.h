@@ -101,6 +101,8 @@ struct source_options {
     bool skip_unsupported;        /* warn of arrays of numbers that cannot be read, and skip them */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
+    bool stored;          /* numbers are wanted as a container stores them, whatever its attributes
+                             make of them */
     unsigned consecutive; /* with `array`: if it is stored in tiles, hand out consecutive elements
                              all the same. So many inputs are read so at a time: memory has to
                              suffice. 0: in the order of tiles, by places (chunk.h) */

@@ -32,7 +32,7 @@ struct tile {
     const unsigned char *elements; /* from the first on; NULL where they are the fill value */
     struct space space[2];         /* each filter goes from one to the other */
     struct space fill;
-    const struct container_array *filled; /* whose fill value is in there */
+    const unsigned char *filled; /* the value that is in there */
     struct inflate *inflate;
 };
 
@@ -195,6 +195,17 @@ static uint32_t fletcher32(const unsigned char *bytes, size_t size)
     return sums << 16 | sum;
 }
 
+/* How many elements of a tile the file has in a dimension. */
+static uint64_t stored_size(const struct tile *t, unsigned dimension)
+{
+    const struct container_tiles *tiles = t->array->tiles;
+    const uint64_t begin = t->begin[dimension];
+    const uint64_t end = tiles->stored ? tiles->stored[dimension] : begin + t->sizes[dimension];
+    const uint64_t size = end > begin ? end - begin : 0;
+
+    return size < t->sizes[dimension] ? size : t->sizes[dimension];
+}
+
 /* Which filters have been applied to a tile, as a mask of them. */
 static uint32_t applied(const struct tile *t, const struct container_tile *tile)
 {
@@ -202,7 +213,7 @@ static uint32_t applied(const struct tile *t, const struct container_tile *tile)
     bool sticks_out = false;
 
     for (unsigned i = 0; i < t->array->dimensions; i++)
-        sticks_out = sticks_out || t->sizes[i] < tiles->sizes[i];
+        sticks_out = sticks_out || stored_size(t, i) < tiles->sizes[i];
     if (tiles->edges_plain && sticks_out)
         return 0;
     return ~tile->mask & ((UINT32_C(1) << tiles->filter_count) - 1);
@@ -321,18 +332,70 @@ static void cut(const struct tile *t, unsigned char *bytes)
     }
 }
 
-/* Makes elements of the fill value. False without memory. */
-static bool make_fill(struct tile *t)
+/* Whether the file has all of a tile that lies in the array. */
+static bool is_stored(const struct tile *t)
+{
+    for (unsigned i = 0; i < t->array->dimensions; i++)
+        if (stored_size(t, i) < t->sizes[i])
+            return false;
+    return true;
+}
+
+/* Puts the value behind the sizes in the file over what a tile has there: `bytes` are those of the
+   tile that lie in the array, in C order. */
+static void pad(const struct tile *t, unsigned char *bytes)
+{
+    const struct container_array *a = t->array;
+    const size_t size = element_size(a->type);
+    uint64_t at[CONTAINER_DIMENSIONS_MAX] = {0}, elements = 1;
+
+    for (unsigned i = 0; i < a->dimensions; i++)
+        elements *= t->sizes[i];
+    for (uint64_t k = 0; k < elements; k++) {
+        bool stored = true;
+
+        for (unsigned i = 0; i < a->dimensions; i++)
+            stored = stored && t->begin[i] + at[i] < a->tiles->stored[i];
+        if (!stored)
+            memcpy(bytes + k * size, a->tiles->pad, size);
+        for (unsigned i = a->dimensions; i-- > 0 && ++at[i] == t->sizes[i];)
+            at[i] = 0;
+    }
+}
+
+/* Makes elements of one value. False without memory. */
+static bool make_fill(struct tile *t, const unsigned char *value)
 {
     const size_t size = element_size(t->array->type);
 
-    if (t->filled == t->array)
+    if (t->filled == value)
         return true;
     if (!make_room(&t->fill, FILL_BYTES))
         return false;
     for (size_t i = 0; i + size <= FILL_BYTES; i += size)
-        memcpy(t->fill.bytes + i, t->array->tiles->fill, size);
-    t->filled = t->array;
+        memcpy(t->fill.bytes + i, value, size);
+    t->filled = value;
+    return true;
+}
+
+/* Makes the elements of a tile that is not there, which may lie beyond the sizes in the file. False
+   without memory. */
+static bool make_tile(struct tile *t)
+{
+    const struct container_tiles *tiles = t->array->tiles;
+    const size_t size = element_size(t->array->type);
+    bool none = false;
+
+    for (unsigned i = 0; i < t->array->dimensions; i++)
+        none = none || stored_size(t, i) == 0;
+    if (none || is_stored(t) || memcmp(tiles->fill, tiles->pad, size) == 0)
+        return make_fill(t, none ? tiles->pad : tiles->fill);
+    if (!make_room(&t->space[0], (size_t)tiles->elements * size))
+        return false;
+    for (uint64_t i = 0; i < tiles->elements; i++)
+        memcpy(t->space[0].bytes + i * size, tiles->fill, size);
+    pad(t, t->space[0].bytes);
+    t->elements = t->space[0].bytes;
     return true;
 }
 
@@ -361,11 +424,13 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     if (tiles->bytes)
         return true;
     if (!place || place->packed == 0)
-        return make_fill(t) || wrong(s, t, &none, "out of memory");
+        return make_tile(t) || wrong(s, t, &none, "out of memory");
     bytes = read_tile(s, t, place, (size_t)tiles->elements * element_size(a->type));
     if (!bytes)
         return false;
     cut(t, bytes);
+    if (!is_stored(t))
+        pad(t, bytes);
     t->elements = bytes;
     /* Reading has been counted; other workers read, too, so that this is about right. */
     if (tiles->filter_count > 0)

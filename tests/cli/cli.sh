@@ -93,6 +93,7 @@ cat >options <<'END'
 --skip
 --skip-unsupported
 --sort
+--stored
 --threads
 --tolerance
 --total
@@ -509,7 +510,7 @@ done <<'END'
 -Q -q (--quiet)
 -T -t (--dtype)
 -J -j (--threads)
--s --skip, --skip-unsupported, --shape, --sort or --shard
+-s --skip, --skip-unsupported, --stored, --shape, --sort or --shard
 END
 for bad in --bogus --bogus=1 --=1; do
     run "$bad" three.f32

@@ -79,7 +79,19 @@ done <nans
 
 # What is left out, and what is listed.
 run -q -o sum made/others.h5
-ok 'what cannot be read' test "$status:$(sort out | uniq -c | tr -d ' \n')" = 1:1368error
+ok 'what cannot be read' test "$status:$(sort out | uniq -c | tr -d ' \n')" = 1:1366error
+cp err found
+cat >expected <<END
+gpureduce: warning: made/others.h5: skipped array empty: a null dataspace, which has no elements
+gpureduce: warning: made/others.h5: skipped array text: type string is not supported: text
+gpureduce: made/others.h5: array complex: type compound is not supported: a record of several fields
+gpureduce: made/others.h5: array enum: type enum is not supported: an enumeration
+gpureduce: made/others.h5: array long: type float is not supported: its layout is unknown
+gpureduce: made/others.h5: array lzf: HDF5 filter lzf (32000) is not supported
+gpureduce: made/others.h5: array scaled: HDF5 filter scaleoffset (6) is not supported
+gpureduce: made/others.h5: array virtual: a virtual dataset: its elements are in other datasets
+END
+ok 'and why' cmp expected found
 run -q -o sum --skip-unsupported made/others.h5
 is 'what is skipped' 0 36 '*'
 run --list -q made/others.h5
@@ -153,13 +165,36 @@ if [ -n "$ZSTD" ]; then
     ok 'even if it is said to be one' test "$status:$(wc -l <err)" = 1:1
 fi
 
+# Elements that were never written, and arrays that cannot be opened: the others have results.
+run -o $operations made/unwritten.h5
+cut -f 2- out | grep -v "$tab\(NA\|error\)\$" >found
+ok 'never written' cmp made/unwritten.tsv found
+for name in contiguous_undefined chunked_undefined contiguous_never chunked_never part_undefined part_never; do
+    run -q -o sum --array=$name made/unwritten.h5
+    ok "nor has it values, $name" grep -q "array $name.*elements were never written, and have no fill value" err
+done
+run -o $operations made/unreadable.h5
+cut -f 2- out | grep -v "$tab\(NA\|error\)\$" >found
+ok 'arrays that can be read beside those that cannot' cmp made/unreadable.tsv found
+ok 'an unknown datatype' grep -q 'array g/b.*libhdf5: ' err
+ok 'an index of chunks that is damaged' grep -q 'array h.*libhdf5: ' err
+run -q -o sum --array=a --array=z made/unreadable.h5
+is 'those that can, by name' 0 '6
+6'
+run -q --list made/unreadable.h5
+ok 'a list of all' test "$status:$(cut -f 2,3 out | tr '\t\n' ': ')" = '0:a:i32 g/b:unknown g/c:i32 h:f64 z:i32 '
+
+# Groups within each other.
+run -q -o sum made/deep.h5
+is 'a dataset in 4000 groups' 0 4000
+run -q -o sum --total made/chain.h5
+ok '2000 groups with a dataset each' test "$status:$(wc -l <out):$(tail -n 1 out)" = 0:2001:1999000
+
 # Damage: an error that says so, or a result; never a crash, and no word of the library's own. Each
 # file is reduced by one process, which goes on with the next.
 run -q -o sum made/damage/*
 ok 'damaged files' test "$status" -eq 1
 ok 'each with a line' test "$(grep -vc '^gpureduce: \(warning: \)\{0,1\}made/damage/[a-z0-9]*: ' err)" -eq 0
-ok 'at most one error of each' test \
-    "$(grep -v warning err | cut -d : -f 2 | uniq -d | wc -l)" -eq 0
 ok 'of which the library refuses some' test "$(grep -c ': an HDF5 file: byte [0-9]*: ' err)" -ge 10
 
 finish

@@ -9,9 +9,16 @@ the file:
   broken.h5 a damaged chunk in each dataset, at the bytes that `places` says
   tall.h5   chunks that each go through the whole array
   others.h5 datasets that are not reduced, and links
+  unwritten.h5, unwritten.tsv
+            datasets that were never written, and what is printed of those that have values all the same
+  unreadable.h5, unreadable.tsv
+            some datasets that the library cannot open, and what is printed of the others
+  deep.h5, chain.h5
+            groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
 Elements are drawn so that the extremes occur often: argmin and argmax must be the first ones in C order."""
 
+import ctypes
 import math
 import os
 import random
@@ -22,51 +29,14 @@ import h5py
 import numpy as np
 
 sys.dont_write_bytecode = True  # the sources may be read-only
-from shortest import shortest  # noqa: E402
+from expected import NAMES, expect, expect_quantiles  # noqa: E402
 
 directory = sys.argv[1]
 rng = np.random.default_rng(7)
 rnd = random.Random(7)
 
-NAMES = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
-NAMES.update({f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64)})
-
-
 def path(name):
     return os.path.join(directory, name)
-
-
-def expect(name, arrays, length=None):
-    with open(path(name), "w", encoding="utf-8") as out:
-        out.write("array\tdtype\tshape\tsum\tmin\tmax\targmin\targmax\tnan\tcount\n")
-        for key in sorted(arrays):
-            x = arrays[key]
-            dtype = x.dtype.name
-            flat = x.ravel()[:length]
-            values = [v.item() for v in flat]
-            nans = sum(v != v for v in values)
-            if dtype.startswith("float"):
-                total = shortest(math.fsum(values), "float64")
-            else:
-                total = str(sum(map(int, values)))
-            row = ["nan"] * 4
-            if values:
-                least, most = flat.argmin(), flat.argmax()
-                row = [shortest(values[least], dtype), shortest(values[most], dtype), least, most]
-            shape = ",".join(map(str, x.shape))
-            out.write("\t".join(map(str, [key, NAMES[dtype], f"[{shape}]", total, *row, nans, len(values)])) + "\n")
-
-
-def expect_quantiles(name, arrays):
-    with open(path(name), "w", encoding="utf-8") as out:
-        out.write("array\tdtype\tshape\tq0.25\tmedian\n")
-        for key in sorted(arrays):
-            x = arrays[key]
-            flat = x.ravel().astype("float64")
-            flat = np.sort(flat[~np.isnan(flat)])
-            # All elements are small integers or their halves: the interpolation is exact.
-            row = [shortest(np.quantile(flat, q), "float64") if len(flat) else "nan" for q in (0.25, 0.5)]
-            out.write("\t".join([key, NAMES[x.dtype.name], f"[{','.join(map(str, x.shape))}]", *row]) + "\n")
 
 
 def draw(shape, dtype):
@@ -140,9 +110,9 @@ def write(name, count, **options):
         arrays["header"] = draw((4, 5), "int16")
         made = h5py.h5d.create(file.id, b"header", h5py.h5t.STD_I16BE, h5py.h5s.create_simple((4, 5)), compact)
         made.write(h5py.h5s.ALL, h5py.h5s.ALL, arrays["header"])
-    expect(f"{name}.tsv", arrays)
-    expect(f"{name}.length.tsv", arrays, 100)
-    expect_quantiles(f"{name}.quantiles.tsv", arrays)
+    expect(path(f"{name}.tsv"), arrays)
+    expect(path(f"{name}.length.tsv"), arrays, 100)
+    expect_quantiles(path(f"{name}.quantiles.tsv"), arrays)
 
 
 write("old", 40)
@@ -188,6 +158,67 @@ with h5py.File(path("others.h5"), "w") as file:
     layout = h5py.VirtualLayout((9,), "i2")
     layout[...] = h5py.VirtualSource("others.h5", "x", (9,))
     file.create_virtual_dataset("virtual", layout)
+
+# h5py does not make undefined fill values: its library does.
+with open("/proc/self/maps", encoding="utf-8") as maps:
+    library = ctypes.CDLL(next(line.split()[-1] for line in maps if "libhdf5" in line and "_hl" not in line))
+
+
+def unwritten(file, name, chunks, fill, never=False, shape=(8,)):
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    if chunks:
+        properties.set_chunk(chunks)
+    if never:
+        properties.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    if fill == "undefined":
+        assert library.H5Pset_fill_value(ctypes.c_int64(properties.id), ctypes.c_int64(h5py.h5t.STD_I32LE.id), None) >= 0
+    elif fill is not None:
+        properties.set_fill_value(np.array(fill, "i4"))
+    space = h5py.h5s.create_simple(shape)
+    return h5py.h5d.create(file.id, name.encode(), h5py.h5t.STD_I32LE, space, properties)
+
+
+with h5py.File(path("unwritten.h5"), "w") as file:
+    for layout, chunks in (("contiguous", None), ("chunked", (4,))):
+        unwritten(file, f"{layout}_undefined", chunks, "undefined")
+        unwritten(file, f"{layout}_never", chunks, 7, True)
+        unwritten(file, f"{layout}_zero", chunks, None)
+        unwritten(file, f"{layout}_seven", chunks, 7)
+        unwritten(file, f"{layout}_nothing", chunks, "undefined", shape=(0,))
+        unwritten(file, f"{layout}_written", chunks, "undefined", True)
+        file[f"{layout}_written"][:] = range(8)
+    for name, fill in (("undefined", "undefined"), ("never", 7)):
+        unwritten(file, f"part_{name}", (4,), fill, fill == 7)
+        file[f"part_{name}"][:4] = 1
+    names = [name for name in file if not (name.endswith(("undefined", "never")))]
+    expect(path("unwritten.tsv"), {name: file[name][...] for name in names})
+
+# A version of a datatype, and the signature of the index of chunks, that the library does not know.
+with h5py.File(path("unreadable.h5"), "w") as file:
+    for name in ("a", "g/c", "z"):
+        file[name] = np.arange(4, dtype="i4")
+    file["g/b"] = np.arange(4, dtype=">u2")
+    file.create_dataset("h", data=np.arange(8.0), chunks=(2,))
+    expect(path("unreadable.tsv"), {name: file[name][...] for name in ("a", "g/c", "z")})
+with open(path("unreadable.h5"), "r+b") as file:
+    content = file.read()
+    for signature, number in ((b"\x10\x01\0\0\x02\0\0\0\0\0\x10\0", 0x70), (b"TREE\x01", 0)):
+        assert content.count(signature) == 1
+        file.seek(content.index(signature))
+        file.write(bytes([number]))
+
+with h5py.File(path("deep.h5"), "w") as file:
+    group = file.id
+    for depth in range(4000):
+        group = h5py.h5g.create(group, b"g")
+    h5py.Group(group)["x"] = np.array([4000], "i4")
+with h5py.File(path("chain.h5"), "w") as file:
+    group = file.id
+    for depth in range(2000):
+        group = h5py.h5g.create(group, b"g")
+        h5py.Group(group)["x"] = np.array([depth], "i4")
+        if depth == 1000:
+            h5py.Group(group)["up"] = file["/"]  # a group that holds itself
 
 os.mkdir(path("damage"))
 for source in ("old", "block"):

@@ -62,6 +62,9 @@ struct container_tiles {
     const struct container_tile *tiles; /* in C order; NULL where there are only `bytes` */
     const unsigned char *bytes;         /* the one tile, which is in memory; NULL for others */
     const unsigned char *fill;          /* an element, as those in the file */
+    const uint64_t *stored;             /* the array's sizes in the file, where what lies beyond
+                                           them is `pad`; NULL where that is all of it */
+    const unsigned char *pad;           /* an element, as `fill` */
     unsigned filter_count;              /* in the order in which they were applied */
     struct container_filter filters[CONTAINER_FILTERS_MAX];
     bool edges_plain; /* tiles that stick out have not been filtered */
@@ -142,8 +145,9 @@ struct container_input {
     bool endless;           /* it is not known how many: `size` is more than there can be */
     enum element_type type; /* what the user says of elements of which the file says only how many
                                bytes they have */
-    bool headers_only;      /* it does not matter where tiles are */
-    bool any_thread;        /* any thread may call `read`, while others do */
+    bool stored;       /* numbers are wanted as they are stored, whatever attributes say of them */
+    bool headers_only; /* it does not matter where tiles are */
+    bool any_thread;   /* any thread may call `read`, while others do */
     /* Whether it matters of this array; NULL: of all. */
     bool (*wants)(struct container_input *in, const char *name);
 

@@ -29,9 +29,6 @@
 /* The most bytes of records. */
 #define RECORDS_MAX (SIZE_MAX / 4 < (uint64_t)4 << 30 ? SIZE_MAX / 4 : (size_t)((uint64_t)4 << 30))
 
-/* What all arrays of a file have at most, so that 64 bits count them: bytes. */
-#define ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
-
 /* 64 bits, at 0, 512, 1024, 2048. Without the library these are told as what is not read. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
@@ -145,7 +142,7 @@ struct reader {
 /* What is wrong with the records. */
 static bool broken(const struct reader *r)
 {
-    return container_wrong(r->in, 0, "the file is damaged: libhdf5 has told nonsense of it");
+    return container_wrong(r->in, 0, "libhdf5 returned inconsistent data");
 }
 
 /* The next word; UINT64_MAX behind the end, which no valid record has. */
@@ -191,17 +188,6 @@ static const uint64_t *take_words(struct reader *r, uint64_t count)
     return words;
 }
 
-/* Says that a range of an array does not lie in the file. */
-static bool outside(const struct reader *r, const struct container_array *a, uint64_t offset,
-                    uint64_t size)
-{
-    char shown[CONTAINER_NAME_SHOWN];
-
-    return container_wrong(r->in, r->in->size,
-                           "the file ends here, and array %s has %" PRIu64 " bytes at %" PRIu64,
-                           container_show_name(shown, a->name), size, offset);
-}
-
 /* Reads where the tiles are. */
 static bool take_places(struct reader *r, struct container_array *a, struct container_tiles *t)
 {
@@ -227,13 +213,10 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
 
         if (tile->packed == 0)
             continue;
-        if (tile->packed > file || tile->offset > file - tile->packed)
-            return outside(r, a, tile->offset, tile->packed);
         /* What is compressed may grow, but a little. */
-        if ((tile->packed > bytes && t->filter_count == 0) || tile->packed / 2 > bytes + 4096)
-            return container_wrong(r->in, tile->offset,
-                                   "a chunk of %" PRIu64 " bytes has %" PRIu32 " here", bytes,
-                                   tile->packed);
+        if (tile->packed > file || tile->offset > file - tile->packed ||
+            (tile->packed > bytes && t->filter_count == 0) || tile->packed / 2 > bytes + 4096)
+            return broken(r);
         if (a->packed == 0 || tile->offset < a->offset)
             a->offset = tile->offset;
         a->packed += tile->packed;
@@ -245,7 +228,7 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
 static bool take_tiles(struct reader *r, struct container_array *a)
 {
     struct container_tiles *t = &r->container->tiles[r->tiles++];
-    uint64_t bytes, plain, count;
+    uint64_t bytes, plain, count, extended;
 
     t->sizes = take_words(r, a->dimensions);
     plain = take(r);
@@ -272,8 +255,22 @@ static bool take_tiles(struct reader *r, struct container_array *a)
         take(r) != element_size(a->type))
         return broken(r);
     t->fill = take_bytes(r, element_size(a->type));
+    extended = take(r);
+    if (!t->fill || extended > 1)
+        return broken(r);
+    if (extended) {
+        t->stored = take_words(r, a->dimensions);
+        for (unsigned i = 0; t->stored && i < a->dimensions; i++)
+            if (t->stored[i] > a->sizes[i])
+                return broken(r);
+        if (!t->stored || take(r) != element_size(a->type))
+            return broken(r);
+        t->pad = take_bytes(r, element_size(a->type));
+        if (!t->pad)
+            return broken(r);
+    }
     a->tiles = t;
-    return t->fill ? take_places(r, a, t) : broken(r);
+    return take_places(r, a, t);
 }
 
 /* Elements in the records are a tile, which is all of the array. */
@@ -300,9 +297,7 @@ static bool take_place(struct reader *r, struct container_array *a)
         return a->unreadable || broken(r);
     case HDF5_RANGE:
         a->offset = take(r);
-        if (a->length > r->in->size || a->offset > r->in->size - a->length)
-            return outside(r, a, a->offset, a->length);
-        return true;
+        return (a->length <= r->in->size && a->offset <= r->in->size - a->length) || broken(r);
     case HDF5_HERE:
         return take_here(r, a);
     case HDF5_TILES:
@@ -316,11 +311,12 @@ static bool take_place(struct reader *r, struct container_array *a)
 static bool take_array(struct reader *r)
 {
     const char *name = take_string(r), *type_name = take_string(r), *unreadable = take_string(r);
-    const uint64_t type = take(r), typed = take(r), big = take(r), dimensions = take(r);
+    const uint64_t type = take(r), typed = take(r), not_numeric = take(r);
+    const uint64_t big = take(r), dimensions = take(r);
     struct container_array *a;
 
-    if (!name || !type_name || !unreadable || type >= ELEMENT_TYPES || typed > 1 || big > 1 ||
-        dimensions > CONTAINER_DIMENSIONS_MAX)
+    if (!name || !type_name || !unreadable || type >= ELEMENT_TYPES || typed > 1 ||
+        not_numeric > 1 || big > 1 || dimensions > CONTAINER_DIMENSIONS_MAX)
         return broken(r);
     a = container_add(r->container, name);
     if (!a)
@@ -328,6 +324,7 @@ static bool take_array(struct reader *r)
     container_name_type(a, type_name);
     a->unreadable = *unreadable ? unreadable : NULL;
     a->typed = typed;
+    a->not_numeric = not_numeric;
     a->type = (enum element_type)type;
     a->big_endian = big;
     a->dimensions = (unsigned)dimensions;
@@ -337,8 +334,8 @@ static bool take_array(struct reader *r)
     if (a->unreadable)
         return take_place(r, a);
     if (__builtin_mul_overflow(a->elements, element_size(a->type), &a->length) ||
-        __builtin_add_overflow(r->bytes, a->length, &r->bytes) || r->bytes > ARRAYS_BYTES_MAX)
-        return container_wrong(r->in, 0, "the shapes have more elements than any file");
+        __builtin_add_overflow(r->bytes, a->length, &r->bytes) || r->bytes > HDF5_ARRAYS_BYTES_MAX)
+        return broken(r);
     return take_place(r, a);
 }
 
@@ -393,8 +390,7 @@ static bool read_file(struct container *c, struct container_input *in)
         return take_arrays(&r);
     case HDF5_WRONG:
         text = take_string(&r);
-        return text ? container_wrong(in, 0, "libhdf5: %s", message_quote(shown, text))
-                    : broken(&r);
+        return text ? container_wrong(in, 0, "%s", message_quote(shown, text)) : broken(&r);
     case HDF5_UNREAD:
         offset = take(&r);
         return read_again(in, offset, take(&r));

@@ -8,11 +8,14 @@
 
 #ifdef HAVE_HDF5
 #    include <inttypes.h>
+#    include <search.h>
 #    include <stdio.h>
 #    include <stdlib.h>
 #    include <string.h>
 
 #    include "source/container/hdf5_library.h"
+#    include "source/container/hdf5_netcdf.h"
+#    include "source/container/hdf5_type.h"
 #    include "source/inflate.h"
 
 /* A dataset that is open, and what is known of it. */
@@ -22,173 +25,105 @@ struct dataset {
     size_t size; /* bytes of an element */
     bool big;
     int dimensions;
-    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];  /* as netCDF sees them */
+    hsize_t stored[CONTAINER_DIMENSIONS_MAX]; /* as they are in the file */
+    bool extended;                            /* they differ */
     uint64_t elements;
     const char *type_name;
     const char *unreadable; /* NULL where it can be read */
     bool typed;             /* elements of its type could be */
-    char filter[80];        /* a filter that is not known here, in words */
+    bool not_numeric;
+    char text[256]; /* room for `unreadable` */
+    unsigned char fill[CONTAINER_FILL_MAX], pad[CONTAINER_FILL_MAX];
+    bool fill_defined; /* there is a value of elements that were never written */
 };
 
-/* The float of this layout; ELEMENT_TYPES where it is none of ours. */
-static bool find_float(hid_t type, enum element_type *element)
+/* Finds the values that stand for what is not in the file. */
+static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
 {
-    static const struct {
-        enum element_type type;
-        size_t bytes, exponent, mantissa, bias;
-    } floats[] = {{ELEMENT_F16, 2, 5, 10, 15},
-                  {ELEMENT_BF16, 2, 8, 7, 127},
-                  {ELEMENT_F32, 4, 8, 23, 127},
-                  {ELEMENT_F64, 8, 11, 52, 1023}};
-    size_t sign, exponent_at, exponent, mantissa_at, mantissa;
+    H5D_fill_value_t defined;
+    H5D_fill_time_t when;
 
-    if (hdf5.H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) < 0 ||
-        hdf5.H5Tget_norm(type) != H5T_NORM_IMPLIED || hdf5.H5Tget_offset(type) != 0)
-        return false;
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        if (hdf5.H5Tget_size(type) == floats[i].bytes && exponent == floats[i].exponent &&
-            mantissa == floats[i].mantissa && hdf5.H5Tget_ebias(type) == floats[i].bias &&
-            mantissa_at == 0 && exponent_at == mantissa && sign == mantissa + exponent) {
-            *element = floats[i].type;
-            return true;
+    if (hdf5.H5Pfill_value_defined(d->creation, &defined) < 0 ||
+        hdf5.H5Pget_fill_time(d->creation, &when) < 0)
+        return hdf5_wrong(t);
+    if (defined != H5D_FILL_VALUE_UNDEFINED &&
+        hdf5.H5Pget_fill_value(d->creation, d->type, d->fill) < 0)
+        return hdf5_wrong(t);
+    d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
+    memcpy(d->pad, d->fill, sizeof d->pad);
+    if (defined != H5D_FILL_VALUE_USER_DEFINED && !hdf5_default_fill(d->element, d->big, d->pad))
+        memcpy(d->sizes, d->stored, sizeof d->sizes); /* netCDF has no such variables */
+    return true;
+}
+
+/* Sees what netCDF and its attributes make of a dataset whose type can be read. */
+static bool look_at_meaning(struct dataset *d, const hsize_t *most, bool stored,
+                            struct hdf5_trouble *t)
+{
+    char names[160];
+    bool unlimited = false;
+    unsigned found;
+
+    if (!stored) {
+        if (!hdf5_name_attributes(d->id, d->element, names, sizeof names, &found, t))
+            return false;
+        if (found > 0) {
+            snprintf(
+                d->text, sizeof d->text, "its attribute%s %s %s not supported; --stored ignores %s",
+                found > 1 ? "s" : "", names, found > 1 ? "are" : "is", found > 1 ? "them" : "it");
+            d->unreadable = d->text;
         }
     }
-    return false;
-}
-
-static bool find_integer(hid_t type, enum element_type *element)
-{
-    static const enum element_type types[][2] = {{ELEMENT_U8, ELEMENT_I8},
-                                                 {ELEMENT_U16, ELEMENT_I16},
-                                                 {ELEMENT_U32, ELEMENT_I32},
-                                                 {ELEMENT_U64, ELEMENT_I64}};
-    const size_t size = hdf5.H5Tget_size(type);
-    const bool is_signed = hdf5.H5Tget_sign(type) == H5T_SGN_2;
-
-    if (hdf5.H5Tget_precision(type) != 8 * size || hdf5.H5Tget_offset(type) != 0)
+    for (int i = 0; i < d->dimensions; i++)
+        unlimited = unlimited || most[i] == H5S_UNLIMITED;
+    if (unlimited && !hdf5_extend(d->id, d->dimensions, d->sizes, most, t))
         return false;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (size == (size_t)1 << i) {
-            *element = types[i][is_signed];
-            return true;
-        }
-    }
-    return false;
-}
-
-/* NumPy's bool, as h5py has it: an enumeration of FALSE and TRUE, of a byte. */
-static bool is_bool(hid_t type)
-{
-    static const char *const names[] = {"FALSE", "TRUE"};
-    bool is = hdf5.H5Tget_size(type) == 1 && hdf5.H5Tget_nmembers(type) == 2;
-
-    for (unsigned i = 0; i < 2 && is; i++) {
-        const char *name = hdf5.H5Tget_member_name(type, i);
-
-        is = name && strcmp(name, names[i]) == 0;
-    }
-    return is;
-}
-
-/* What the type of a dataset is. */
-static void classify(struct dataset *d)
-{
-    const H5T_class_t class = hdf5.H5Tget_class(d->type);
-    const H5T_order_t order = hdf5.H5Tget_order(d->type);
-    const char *const plain = order == H5T_ORDER_LE || order == H5T_ORDER_BE
-                                  ? "of a layout that is not known here"
-                                  : "of another byte order than the usual two";
-    bool found = false;
-
-    switch ((int)class) { /* newer libraries have more */
-    case H5T_INTEGER:
-        d->type_name = "integer";
-        found = find_integer(d->type, &d->element);
-        d->unreadable = plain;
-        break;
-    case H5T_FLOAT:
-        d->type_name = "float";
-        found = find_float(d->type, &d->element);
-        d->unreadable = plain;
-        break;
-    case H5T_ENUM:
-        d->type_name = "enum";
-        d->element = ELEMENT_BOOL;
-        found = is_bool(d->type);
-        d->unreadable = "an enumeration";
-        break;
-    case H5T_STRING:
-        d->type_name = "string";
-        d->unreadable = "text";
-        break;
-    case H5T_COMPOUND:
-        d->type_name = "compound";
-        d->unreadable = "a record of several fields";
-        break;
-    case H5T_REFERENCE:
-        d->type_name = "reference";
-        d->unreadable = "a reference to something else";
-        break;
-    case H5T_VLEN:
-        d->type_name = "vlen";
-        d->unreadable = "a sequence of any length";
-        break;
-    case H5T_ARRAY:
-        d->type_name = "array";
-        d->unreadable = "an array itself";
-        break;
-    case H5T_BITFIELD:
-        d->type_name = "bitfield";
-        d->unreadable = "a field of bits";
-        break;
-    case H5T_OPAQUE:
-        d->type_name = "opaque";
-        d->unreadable = "bytes of unknown meaning";
-        break;
-    default:
-        d->type_name = "other";
-        d->unreadable = "not known to this program";
-        break;
-    }
-    if (!found || (d->size > 1 && order != H5T_ORDER_LE && order != H5T_ORDER_BE))
-        return;
-    d->type_name = element_name(d->element);
-    d->unreadable = NULL;
-    d->typed = true;
-    d->big = d->size > 1 && order == H5T_ORDER_BE;
+    return find_fill(d, t);
 }
 
 /* Fills in what a dataset is. False where the library fails. */
-static bool look_at(struct dataset *d, struct hdf5_trouble *t)
+static bool look_at(struct dataset *d, bool stored, struct hdf5_trouble *t)
 {
+    hsize_t most[CONTAINER_DIMENSIONS_MAX];
+    struct hdf5_type type;
     H5S_class_t shape;
 
-    if (d->id < 0)
-        return hdf5_wrong(t);
     d->type = hdf5.H5Dget_type(d->id);
     d->space = hdf5.H5Dget_space(d->id);
     d->creation = hdf5.H5Dget_create_plist(d->id);
     if (d->type < 0 || d->space < 0 || d->creation < 0)
         return hdf5_wrong(t);
-    d->size = hdf5.H5Tget_size(d->type);
+    hdf5_classify(d->type, &type);
+    d->type_name = type.name;
+    d->size = type.size;
+    d->element = type.element;
+    d->big = type.big;
+    d->unreadable = type.unreadable;
+    d->not_numeric = type.not_numeric;
+    d->typed = !type.unreadable;
     shape = hdf5.H5Sget_simple_extent_type(d->space);
     d->dimensions = hdf5.H5Sget_simple_extent_ndims(d->space);
     if (d->dimensions < 0 || d->dimensions > CONTAINER_DIMENSIONS_MAX ||
-        hdf5.H5Sget_simple_extent_dims(d->space, d->sizes, NULL) < 0)
+        hdf5.H5Sget_simple_extent_dims(d->space, d->sizes, most) < 0) {
+        d->dimensions = 0;
         return hdf5_wrong(t);
-    classify(d);
+    }
+    memcpy(d->stored, d->sizes, sizeof d->stored);
     if (shape == H5S_NULL) {
         d->dimensions = 1; /* none would be those of a single number */
-        d->sizes[0] = 0;
+        d->sizes[0] = d->stored[0] = 0;
+        d->not_numeric = true;
         if (!d->unreadable)
-            d->unreadable = "of a null dataspace, which has no elements";
+            d->unreadable = "a null dataspace, which has no elements";
     }
+    if (!d->unreadable && !look_at_meaning(d, most, stored, t))
+        return false;
     d->elements = 1;
     for (int i = 0; i < d->dimensions; i++) {
-        if (__builtin_mul_overflow(d->elements, d->sizes[i], &d->elements)) {
-            snprintf(t->text, sizeof t->text, "its shape has more elements than any file");
-            return false;
-        }
+        d->extended = d->extended || d->sizes[i] != d->stored[i];
+        if (__builtin_mul_overflow(d->elements, d->sizes[i], &d->elements))
+            return hdf5_fails(t, "more elements than any file has");
     }
     return true;
 }
@@ -235,14 +170,14 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
         } else if (id == H5Z_FILTER_DEFLATE && i < CONTAINER_FILTERS_MAX && deflated++ == 0) {
             filter->kind = CONTAINER_DEFLATE;
             if (!inflate_possible()) {
-                d->unreadable = "compressed by deflate, for which this program lacks zlib";
+                d->unreadable =
+                    "compressed by deflate; it needs zlib, and this program was built without it";
                 return true;
             }
         } else {
-            snprintf(d->filter, sizeof d->filter,
-                     "stored by the filter %d (%s), which is not known here", (int)id,
-                     *filter_name(id) ? filter_name(id) : name);
-            d->unreadable = d->filter;
+            snprintf(d->text, sizeof d->text, "HDF5 filter %s (%d) is not supported",
+                     *filter_name(id) ? filter_name(id) : name, (int)id);
+            d->unreadable = d->text;
             return true;
         }
     }
@@ -250,59 +185,79 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
     return true;
 }
 
-/* What stands for elements that are not in the file. */
-static bool put_fill(struct dataset *d, struct hdf5_output *out, struct hdf5_trouble *t)
-{
-    unsigned char value[CONTAINER_FILL_MAX] = {0};
-    H5D_fill_value_t defined;
+/* What goes through all objects. */
+struct visit {
+    struct container_input *in;
+    struct hdf5_output *out;
+    uint64_t bytes; /* of all arrays so far that can be read */
+    struct hdf5_trouble trouble;
 
-    if (hdf5.H5Pfill_value_defined(d->creation, &defined) < 0)
-        return hdf5_wrong(t);
-    if (defined != H5D_FILL_VALUE_UNDEFINED &&
-        hdf5.H5Pget_fill_value(d->creation, d->type, value) < 0)
-        return hdf5_wrong(t);
-    hdf5_put_text(out, value, d->size);
-    return true;
+    /* The groups from the root to the current one. */
+    struct level {
+        hid_t group;
+        size_t path; /* bytes of `path` that are the name of the group */
+        char *links; /* names of all that is linked there, each with a zero byte */
+        size_t size, capacity, next;
+    } * levels;
+    size_t depth, levels_capacity;
+    char *path; /* the name of what is looked at */
+    size_t path_capacity;
+    void *seen; /* addresses of what may come a second time, for tsearch */
+};
+
+/* Whether the library lets bytes lie outside of the file. */
+static bool lies_inside(struct visit *v, uint64_t offset, uint64_t size)
+{
+    return (size <= v->in->size && offset <= v->in->size - size) ||
+           hdf5_fails(&v->trouble,
+                      "%" PRIu64 " bytes of it at %" PRIu64 " lie beyond the end of the file", size,
+                      offset);
 }
 
 /* The place of the tile that begins there; all zeros where the library finds none, and then it may
-   not be there. False where no file has such a tile. */
-static bool find_tile(const struct dataset *d, const hsize_t *begin, struct container_tile *tile,
-                      struct hdf5_trouble *t)
+   not be there. `bytes`: of the tile, as it was before it was filtered. */
+static bool find_tile(struct visit *v, const struct dataset *d, const hsize_t *begin,
+                      uint64_t bytes, bool filtered, struct container_tile *tile)
 {
     uint64_t offset, size;
     uint32_t mask = 0;
 
     *tile = (struct container_tile){0};
     hdf5_find_chunk(d->id, begin, &offset, &size, &mask);
-    if (size > UINT32_MAX) {
-        snprintf(t->text, sizeof t->text, "a chunk has %" PRIu64 " bytes", size);
-        return false;
-    }
-    if (size > 0)
-        *tile = (struct container_tile){offset, (uint32_t)size, mask};
-    return true;
+    if (size == 0)
+        return true;
+    /* What is compressed may grow, but a little. */
+    if (size > UINT32_MAX || (size > bytes && !filtered) || size / 2 > bytes + 4096)
+        return hdf5_fails(&v->trouble, "a chunk of %" PRIu64 " bytes has %" PRIu64 " at %" PRIu64,
+                          bytes, size, offset);
+    *tile = (struct container_tile){offset, (uint32_t)size, mask};
+    return lies_inside(v, offset, size);
 }
 
-/* Puts where all tiles are, in C order, if they are `wanted`. */
-static bool put_tiles(struct dataset *d, const hsize_t *sizes, bool wanted, struct hdf5_output *out,
-                      struct hdf5_trouble *t)
+/* Puts where all tiles are, in C order. There are `there` in the file. */
+static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *sizes, bool filtered,
+                      hsize_t there)
 {
-    hsize_t begin[CONTAINER_DIMENSIONS_MAX] = {0}, there, found = 0;
-    uint64_t count = wanted;
-    struct container_tile tile = {0};
+    hsize_t begin[CONTAINER_DIMENSIONS_MAX] = {0}, found = 0;
+    uint64_t count = 1, bytes = d->size;
+    struct container_tile tile;
     unsigned char *tiles;
 
-    for (int i = 0; i < d->dimensions; i++)
+    for (int i = 0; i < d->dimensions; i++) {
         count *= (d->sizes[i] + sizes[i] - 1) / sizes[i];
-    if (hdf5.H5Dget_num_chunks(d->id, d->space, &there) < 0)
-        return hdf5_wrong(t);
-    hdf5_put(out, count * sizeof tile);
-    tiles = hdf5_put_space(out, (size_t)count * sizeof tile + 1);
+        bytes *= sizes[i];
+    }
+    hdf5_put(v->out, count * sizeof tile);
+    tiles = hdf5_put_space(v->out, (size_t)count * sizeof tile + 1);
     if (tiles)
         tiles[count * sizeof tile] = '\0'; /* as behind all text */
     for (uint64_t k = 0; k < count && tiles; k++) {
-        if (there > 0 && !find_tile(d, begin, &tile, t))
+        bool stored = true;
+
+        for (int i = 0; i < d->dimensions; i++)
+            stored = stored && begin[i] < d->stored[i];
+        tile = (struct container_tile){0};
+        if (stored && !find_tile(v, d, begin, bytes, filtered, &tile))
             return false;
         found += tile.packed > 0;
         memcpy(tiles + k * sizeof tile, &tile, sizeof tile);
@@ -313,33 +268,29 @@ static bool put_tiles(struct dataset *d, const hsize_t *sizes, bool wanted, stru
             begin[i] = 0;
         }
     }
-    if (!wanted || found == there)
+    if (found == there)
         return true;
-    snprintf(t->text, sizeof t->text, "%llu of its %llu chunks are not found",
-             (unsigned long long)(there - found), (unsigned long long)there);
-    return false;
+    return hdf5_fails(&v->trouble, "%llu of its %llu chunks are not found",
+                      (unsigned long long)(there - found), (unsigned long long)there);
 }
 
-/* Sees what tiles a dataset has. *sizes: those of a tile. Sets d->unreadable where they are too
-   many or too large. */
-static bool look_at_tiles(struct dataset *d, hsize_t *sizes, struct container_tiles *tiles,
+/* Sees what tiles a dataset has. *sizes: those of a tile. Sets d->unreadable where they cannot be
+   read. */
+static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct container_tiles *tiles,
                           struct hdf5_trouble *t)
 {
     uint64_t count = 1, bytes = d->size;
     unsigned options = 0;
 
-    if (hdf5.H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
-        hdf5.H5Pget_chunk_opts(d->creation, &options) < 0)
+    if (hdf5.H5Pget_chunk_opts(d->creation, &options) < 0)
         return hdf5_wrong(t);
     tiles->edges_plain = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     for (int i = 0; i < d->dimensions; i++) {
-        if (sizes[i] == 0)
-            return hdf5_wrong(t);
         if (__builtin_mul_overflow(count, (d->sizes[i] + sizes[i] - 1) / sizes[i], &count) ||
             count > CONTAINER_TILES_MAX)
-            d->unreadable = "stored in more than 16777216 chunks";
+            d->unreadable = "more than 16777216 chunks";
         if (__builtin_mul_overflow(bytes, sizes[i], &bytes) || bytes > CONTAINER_TILE_BYTES_MAX)
-            d->unreadable = "stored in chunks of more than 1 GiB";
+            d->unreadable = "chunks of more than 1 GiB";
         if (d->unreadable)
             return true;
     }
@@ -355,161 +306,346 @@ static void put_head(const struct dataset *d, const char *name, struct hdf5_outp
     hdf5_put_string(out, d->unreadable ? d->unreadable : "");
     hdf5_put(out, (uint64_t)d->element);
     hdf5_put(out, d->typed);
+    hdf5_put(out, d->not_numeric);
     hdf5_put(out, d->big);
     hdf5_put(out, (uint64_t)d->dimensions);
     for (int i = 0; i < d->dimensions; i++)
         hdf5_put(out, d->sizes[i]);
 }
 
-/* Puts a dataset that is stored in chunks. */
-static bool put_chunked(struct dataset *d, const char *name, bool wanted, struct hdf5_output *out,
-                        struct hdf5_trouble *t)
+/* Puts a dataset that cannot be read. */
+static bool put_unreadable(struct visit *v, const struct dataset *d)
 {
-    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];
-    struct container_tiles tiles = {0};
-
-    if (!look_at_tiles(d, sizes, &tiles, t))
-        return false;
-    put_head(d, name, out);
-    if (d->unreadable) {
-        hdf5_put(out, HDF5_NOWHERE);
-        return true;
-    }
-    hdf5_put(out, HDF5_TILES);
-    for (int i = 0; i < d->dimensions; i++)
-        hdf5_put(out, sizes[i]);
-    hdf5_put(out, tiles.edges_plain);
-    hdf5_put(out, tiles.filter_count);
-    for (unsigned i = 0; i < tiles.filter_count; i++) {
-        hdf5_put(out, (uint64_t)tiles.filters[i].kind);
-        hdf5_put(out, tiles.filters[i].parameter);
-    }
-    return put_fill(d, out, t) && put_tiles(d, sizes, wanted, out, t);
+    put_head(d, v->path, v->out);
+    hdf5_put(v->out, HDF5_NOWHERE);
+    return true;
 }
 
-/* Puts a dataset whose elements lie in the file one behind the other, or nowhere: then they are
-   tiles, too, of which there is one that has no place. */
-static bool put_contiguous(struct dataset *d, const char *name, struct hdf5_output *out,
-                           struct hdf5_trouble *t)
+static const char never_written[] = "elements were never written, and have no fill value";
+
+/* Puts a dataset of which nothing is in the file: one tile, which has no place. */
+static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char *fill)
 {
-    const haddr_t at = hdf5.H5Dget_offset(d->id);
     const struct container_tile none = {0};
 
-    put_head(d, name, out);
-    if (at != HADDR_UNDEF && hdf5.H5Dget_storage_size(d->id) > 0) {
-        hdf5_put(out, HDF5_RANGE);
-        hdf5_put(out, at);
-        return true;
-    }
-    hdf5_put(out, HDF5_TILES);
+    put_head(d, v->path, v->out);
+    hdf5_put(v->out, HDF5_TILES);
     for (int i = 0; i < d->dimensions; i++)
-        hdf5_put(out, d->sizes[i]);
-    hdf5_put(out, 0);
-    hdf5_put(out, 0);
-    if (!put_fill(d, out, t))
-        return false;
-    hdf5_put_text(out, &none, d->elements > 0 ? sizeof none : 0);
+        hdf5_put(v->out, d->sizes[i]);
+    hdf5_put(v->out, 0);
+    hdf5_put(v->out, 0);
+    hdf5_put_text(v->out, fill, d->size);
+    hdf5_put(v->out, 0);
+    hdf5_put_text(v->out, &none, d->elements > 0 ? sizeof none : 0);
     return true;
+}
+
+/* Puts a dataset that is stored in chunks. It matters where they are if it is `wanted`. */
+static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
+{
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], there;
+    uint64_t expected = 1;
+    struct container_tiles tiles = {0};
+
+    if (hdf5.H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
+        hdf5.H5Dget_num_chunks(d->id, d->space, &there) < 0)
+        return hdf5_wrong(&v->trouble);
+    for (int i = 0; i < d->dimensions; i++) {
+        if (sizes[i] == 0)
+            return hdf5_fails(&v->trouble, "its chunks have no elements");
+        if (__builtin_mul_overflow(expected, (d->stored[i] + sizes[i] - 1) / sizes[i], &expected))
+            expected = UINT64_MAX;
+    }
+    if (there < expected && !d->fill_defined) {
+        d->unreadable = never_written;
+        return put_unreadable(v, d);
+    }
+    if (there == 0 && (expected == 0 || !d->extended || memcmp(d->fill, d->pad, d->size) == 0))
+        return put_nowhere(v, d, expected == 0 ? d->pad : d->fill);
+    if (!look_at_tiles(d, sizes, &tiles, &v->trouble))
+        return false;
+    if (d->unreadable)
+        return put_unreadable(v, d);
+    put_head(d, v->path, v->out);
+    hdf5_put(v->out, HDF5_TILES);
+    for (int i = 0; i < d->dimensions; i++)
+        hdf5_put(v->out, sizes[i]);
+    hdf5_put(v->out, tiles.edges_plain);
+    hdf5_put(v->out, tiles.filter_count);
+    for (unsigned i = 0; i < tiles.filter_count; i++) {
+        hdf5_put(v->out, (uint64_t)tiles.filters[i].kind);
+        hdf5_put(v->out, tiles.filters[i].parameter);
+    }
+    hdf5_put_text(v->out, d->fill, d->size);
+    hdf5_put(v->out, d->extended);
+    if (d->extended) {
+        for (int i = 0; i < d->dimensions; i++)
+            hdf5_put(v->out, d->stored[i]);
+        hdf5_put_text(v->out, d->pad, d->size);
+    }
+    if (wanted)
+        return put_tiles(v, d, sizes, tiles.filter_count > 0, there);
+    hdf5_put_text(v->out, "", 0);
+    return true;
+}
+
+/* Puts a dataset whose elements lie in the file one behind the other, or nowhere. */
+static bool put_contiguous(struct visit *v, struct dataset *d)
+{
+    const haddr_t at = hdf5.H5Dget_offset(d->id);
+
+    if (at != HADDR_UNDEF && hdf5.H5Dget_storage_size(d->id) > 0) {
+        put_head(d, v->path, v->out);
+        hdf5_put(v->out, HDF5_RANGE);
+        hdf5_put(v->out, at);
+        return lies_inside(v, at, d->elements * d->size);
+    }
+    if (d->elements == 0 || d->fill_defined)
+        return put_nowhere(v, d, d->fill);
+    d->unreadable = never_written;
+    return put_unreadable(v, d);
 }
 
 #    define HEADER_MAX 65536 /* what a header has room for, bytes */
 
 /* Puts a dataset whose elements are in its header. */
-static bool put_compact(struct dataset *d, const char *name, struct hdf5_output *out,
-                        struct hdf5_trouble *t)
+static bool put_compact(struct visit *v, struct dataset *d)
 {
     unsigned char *elements;
     bool good;
 
-    if (d->size == 0 || d->elements > HEADER_MAX / d->size) {
-        snprintf(t->text, sizeof t->text, "its header has no room for its elements");
-        return false;
-    }
+    if (d->size == 0 || d->elements > HEADER_MAX / d->size)
+        return hdf5_fails(&v->trouble, "its header has no room for its elements");
     elements = malloc(HEADER_MAX); /* a stack may be small */
-    if (!elements) {
-        snprintf(t->text, sizeof t->text, "out of memory");
-        return false;
-    }
-    put_head(d, name, out);
-    hdf5_put(out, HDF5_HERE);
+    if (!elements)
+        return hdf5_fails(&v->trouble, "out of memory");
+    put_head(d, v->path, v->out);
+    hdf5_put(v->out, HDF5_HERE);
     good = d->elements == 0 ||
            hdf5.H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
-           hdf5_wrong(t);
+           hdf5_wrong(&v->trouble);
     if (good)
-        hdf5_put_text(out, elements, (size_t)d->elements * d->size);
+        hdf5_put_text(v->out, elements, (size_t)d->elements * d->size);
     free(elements);
     return good;
 }
 
-/* Puts a dataset. */
-static bool put_dataset(struct dataset *d, const char *name, bool wanted, struct hdf5_output *out,
-                        struct hdf5_trouble *t)
+/* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
+static bool put_dataset(struct visit *v, struct dataset *d)
 {
-    const H5D_layout_t layout = hdf5.H5Pget_layout(d->creation);
+    const bool wanted = !v->in->headers_only && (!v->in->wants || v->in->wants(v->in, v->path));
+    H5D_layout_t layout;
+    uint64_t bytes;
 
+    if (!look_at(d, v->in->stored, &v->trouble))
+        return false;
+    layout = hdf5.H5Pget_layout(d->creation);
     if (layout < 0)
-        return hdf5_wrong(t);
+        return hdf5_wrong(&v->trouble);
     if (!d->unreadable && layout == H5D_VIRTUAL)
-        d->unreadable = "virtual: its elements are in other datasets";
+        d->unreadable = "a virtual dataset: its elements are in other datasets";
     if (!d->unreadable && hdf5.H5Pget_external_count(d->creation) > 0)
-        d->unreadable = "external: its elements are in other files";
-    if (d->unreadable) {
-        put_head(d, name, out);
-        hdf5_put(out, HDF5_NOWHERE);
-        return true;
-    }
-    return layout == H5D_CHUNKED   ? put_chunked(d, name, wanted, out, t)
-           : layout == H5D_COMPACT ? put_compact(d, name, out, t)
-                                   : put_contiguous(d, name, out, t);
+        d->unreadable = "an external dataset: its elements are in other files";
+    if (d->unreadable)
+        return put_unreadable(v, d);
+    if (__builtin_mul_overflow(d->elements, d->size, &bytes) ||
+        bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
+        return hdf5_fails(&v->trouble, "more elements than any file has");
+    v->bytes += bytes;
+    return layout == H5D_CHUNKED   ? put_chunked(v, d, wanted)
+           : layout == H5D_COMPACT ? put_compact(v, d)
+                                   : put_contiguous(v, d);
 }
 
-/* What goes through all objects. */
-struct visit {
-    struct container_input *in;
-    struct hdf5_output *out;
-    struct hdf5_trouble trouble; /* with a dataset */
-    const char *name;
+static void close_dataset(const struct dataset *d)
+{
+    if (d->creation > 0)
+        hdf5.H5Pclose(d->creation);
+    if (d->space > 0)
+        hdf5.H5Sclose(d->space);
+    if (d->type > 0)
+        hdf5.H5Tclose(d->type);
+    hdf5.H5Oclose(d->id);
+}
+
+/* Puts something that cannot be opened, or a dataset that is damaged. What was put of it from
+   `begin` on is taken back. */
+static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
+{
+    v->out->size = begin;
+    if (!d->type_name)
+        d->type_name = "unknown";
+    d->typed = true;
+    d->not_numeric = false;
+    d->unreadable = v->trouble.text;
+    if (d->dimensions == 0) { /* none would be those of a single number */
+        d->dimensions = 1;
+        d->sizes[0] = 0;
+    }
+    (void)put_unreadable(v, d);
+}
+
+static void visit_dataset(struct visit *v, hid_t dataset)
+{
+    struct dataset d = {.id = dataset};
+    const size_t begin = v->out->size;
+
+    if (d.id < 0) {
+        (void)hdf5_wrong(&v->trouble);
+        put_damaged(v, &d, begin);
+        return;
+    }
+    if (!hdf5_is_dimension(d.id) && !put_dataset(v, &d))
+        put_damaged(v, &d, begin);
+    close_dataset(&d);
+}
+
+/*
+ * Groups. H5Ovisit opens each object by its path from the root on, and what is opened by any name
+ * keeps its path: the time grows with the square of the depth, or its cube. So objects are opened
+ * by their addresses.
+ */
+
+/* A place in the file, as the library names it. */
+struct address {
+    unsigned char bytes[HDF5_ADDRESS_BYTES];
 };
 
-static herr_t visit_object(hid_t group, const char *name, const hdf5_object_info *info,
-                           void *context)
+static int compare_addresses(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct address));
+}
+
+/* Whether an object has been seen before; notes it. */
+static bool is_seen(struct visit *v, const hdf5_object_info *info)
+{
+    struct address *address = malloc(sizeof *address);
+    void **found;
+
+    if (address)
+        memcpy(address->bytes, &info->HDF5_ADDRESS, sizeof address->bytes);
+    found = address ? tsearch(address, &v->seen, compare_addresses) : NULL;
+    if (!found) {
+        v->out->failed = true;
+        return true;
+    }
+    if (*found == address)
+        return false;
+    free(address);
+    return true;
+}
+
+/* Makes room for `size` bytes in all. False without memory. */
+static bool make_room(struct visit *v, void *bytes, size_t *capacity, size_t size)
+{
+    void **const old = bytes;
+    void *grown;
+
+    if (size <= *capacity)
+        return true;
+    grown = realloc(*old, 2 * size);
+    if (!grown) {
+        v->out->failed = true;
+        return false;
+    }
+    *old = grown;
+    *capacity = 2 * size;
+    return true;
+}
+
+/* A link of a group. */
+static herr_t note_link(hid_t group, const char *name, const hdf5_link_info *info, void *context)
 {
     struct visit *v = context;
-    struct dataset d = {0};
-    char shown[CONTAINER_NAME_SHOWN];
-    char text[CONTAINER_ERROR_MAX];
-    bool wanted, good;
+    struct level *level = &v->levels[v->depth];
+    const size_t size = strlen(name) + 1;
 
-    if (info->type != H5O_TYPE_DATASET)
+    (void)group;
+    if (info->type != H5L_TYPE_HARD)
         return 0;
-    wanted = !v->in->headers_only && (!v->in->wants || v->in->wants(v->in, name));
-    d.id = hdf5.H5Dopen2(group, name, H5P_DEFAULT);
-    good = look_at(&d, &v->trouble) && put_dataset(&d, name, wanted, v->out, &v->trouble);
-    if (!good) {
-        memcpy(text, v->trouble.text, sizeof text);
-        snprintf(v->trouble.text, sizeof v->trouble.text, "dataset %s: %.200s",
-                 container_show_name(shown, name), text);
+    if (!make_room(v, &level->links, &level->capacity, level->size + size))
         return -1;
+    memcpy(level->links + level->size, name, size);
+    level->size += size;
+    return 0;
+}
+
+/* Goes down into a group that has been opened, whose name is the first `path` bytes of v->path.
+   False where the library fails. */
+static bool enter(struct visit *v, hid_t group, size_t path)
+{
+    struct level *level;
+
+    if (!make_room(v, &v->levels, &v->levels_capacity, (v->depth + 1) * sizeof *v->levels))
+        return false;
+    level = &v->levels[v->depth];
+    *level = (struct level){.group = group, .path = path};
+    if (group < 0 || hdf5.HDF5_ITERATE(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_link, v) < 0) {
+        free(level->links);
+        return hdf5_wrong(&v->trouble);
     }
-    hdf5.H5Pclose(d.creation);
-    hdf5.H5Sclose(d.space);
-    hdf5.H5Tclose(d.type);
-    hdf5.H5Dclose(d.id);
-    return v->out->failed ? -1 : 0;
+    v->depth++;
+    return true;
+}
+
+static void visit_link(struct visit *v, const char *name)
+{
+    const struct level *level = &v->levels[v->depth - 1];
+    const size_t length = strlen(name), slash = level->path > 0, path = level->path + slash;
+    struct dataset unknown = {.type_name = "unknown"};
+    const hid_t group = level->group;
+    hdf5_object_info info;
+
+    if (!make_room(v, &v->path, &v->path_capacity, path + length + 1))
+        return;
+    if (slash)
+        v->path[level->path] = '/';
+    memcpy(v->path + path, name, length + 1);
+    if (hdf5.HDF5_INFO_BY_NAME(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+        (void)hdf5_wrong(&v->trouble);
+        put_damaged(v, &unknown, v->out->size);
+        return;
+    }
+    if (info.type == H5O_TYPE_GROUP && !is_seen(v, &info)) { /* damaged, it may hold itself */
+        unknown.type_name = "group";
+        if (!enter(v, hdf5.HDF5_OPEN(group, info.HDF5_ADDRESS), path + length))
+            put_damaged(v, &unknown, v->out->size);
+    }
+    if (info.type == H5O_TYPE_DATASET && (info.rc <= 1 || !is_seen(v, &info)))
+        visit_dataset(v, hdf5.HDF5_OPEN(group, info.HDF5_ADDRESS));
 }
 
 /* Opens the file, and puts what is in it. */
 static bool describe(struct visit *v)
 {
-    const hid_t opened = hdf5_open(v->in);
+    const hid_t file = hdf5_open(v->in);
+    hdf5_object_info info;
+    uint64_t offset, size;
+    hid_t root;
 
-    if (opened < 0)
+    if (file < 0)
+        return hdf5_wrong(&v->trouble);
+    root = hdf5.H5Gopen2(file, "/", H5P_DEFAULT);
+    if (root < 0 || hdf5.HDF5_INFO(root, &info, H5O_INFO_BASIC) < 0)
         return hdf5_wrong(&v->trouble);
     hdf5_put(v->out, HDF5_ARRAYS);
-    if (hdf5.HDF5_VISIT(opened, H5_INDEX_NAME, H5_ITER_INC, visit_object, v, H5O_INFO_BASIC) < 0)
-        return v->trouble.text[0] ? false : hdf5_wrong(&v->trouble);
+    if (is_seen(v, &info) || !enter(v, root, 0))
+        return false;
+    while (v->depth > 0 && !v->out->failed && !hdf5_unread(&offset, &size)) {
+        struct level *level = &v->levels[v->depth - 1];
+        const char *name = level->links + level->next;
+
+        if (level->next < level->size) {
+            level->next += strlen(name) + 1;
+            visit_link(v, name);
+            continue;
+        }
+        hdf5.H5Oclose(level->group);
+        free(level->links);
+        v->depth--;
+    }
     hdf5_put(v->out, HDF5_END);
-    return true;
+    return !hdf5_unread(&offset, &size);
 }
 
 void hdf5_describe(struct container_input *in, struct hdf5_output *out)

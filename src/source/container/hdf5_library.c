@@ -5,6 +5,7 @@
 #    include "source/container/hdf5_library.h"
 
 #    include <dlfcn.h>
+#    include <stdarg.h>
 #    include <stdio.h>
 #    include <string.h>
 #    if H5_VERSION_GE(1, 14, 0)
@@ -14,6 +15,7 @@
 struct hdf5_functions hdf5;
 
 static hid_t file_access; /* the class of the properties of this kind */
+static hid_t native_double;
 
 #    define TEXT(name) #    name
 #    define ROW(name) {TEXT(name), offsetof(struct hdf5_functions, name)},
@@ -42,7 +44,16 @@ const char *hdf5_load(void)
     if (!symbol || hdf5.H5open() < 0)
         return HDF5_LIBRARY " is not the one that this program was built for";
     memcpy(&file_access, symbol, sizeof file_access);
+    symbol = dlsym(library, "H5T_NATIVE_DOUBLE_g");
+    if (!symbol)
+        return HDF5_LIBRARY " is not the one that this program was built for";
+    memcpy(&native_double, symbol, sizeof native_double);
     return NULL;
+}
+
+hid_t hdf5_native_double(void)
+{
+    return native_double;
 }
 
 /*
@@ -190,7 +201,7 @@ static herr_t note_error(unsigned n, const H5E_error2_t *error, void *context)
 
     (void)n;
     if (!t->text[0] && error->desc)
-        snprintf(t->text, sizeof t->text, "%s", error->desc);
+        snprintf(t->text, sizeof t->text, "libhdf5: %s", error->desc);
     return 0;
 }
 
@@ -199,7 +210,17 @@ bool hdf5_wrong(struct hdf5_trouble *t)
     t->text[0] = '\0';
     (void)hdf5.H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, t);
     if (!t->text[0])
-        snprintf(t->text, sizeof t->text, "it cannot be read");
+        snprintf(t->text, sizeof t->text, "libhdf5 cannot read it");
+    return false;
+}
+
+bool hdf5_fails(struct hdf5_trouble *t, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(t->text, sizeof t->text, format, arguments);
+    va_end(arguments);
     return false;
 }
 

@@ -19,17 +19,29 @@
 #include "source/container/container.h"
 
 #if H5_VERSION_GE(1, 12, 0)
-#    define HDF5_VISIT H5Ovisit3
+#    define HDF5_ITERATE H5Literate2
+#    define HDF5_INFO H5Oget_info3
+#    define HDF5_INFO_BY_NAME H5Oget_info_by_name3
+#    define HDF5_ADDRESS token
+#    define HDF5_OPEN H5Oopen_by_token
 typedef H5O_info2_t hdf5_object_info;
+typedef H5L_info2_t hdf5_link_info;
 #else
-#    define HDF5_VISIT H5Ovisit2
+#    define HDF5_ITERATE H5Literate
+#    define HDF5_INFO H5Oget_info2
+#    define HDF5_INFO_BY_NAME H5Oget_info_by_name2
+#    define HDF5_ADDRESS addr
+#    define HDF5_OPEN H5Oopen_by_addr
 typedef H5O_info_t hdf5_object_info;
+typedef H5L_info_t hdf5_link_info;
 #endif
 #if H5_VERSION_GE(2, 0, 0)
 #    define HDF5_READ_CHUNK H5Dread_chunk1
 #else
 #    define HDF5_READ_CHUNK H5Dread_chunk
 #endif
+
+#define HDF5_ADDRESS_BYTES sizeof(((hdf5_object_info *)0)->HDF5_ADDRESS)
 
 /* Constants that would call the library first. */
 #undef H5OPEN
@@ -38,50 +50,66 @@ typedef H5O_info_t hdf5_object_info;
 #define H5CHECK
 
 /* What is called. */
-#define HDF5_FUNCTIONS(F)         \
-    F(H5open)                     \
-    F(H5Eset_auto2)               \
-    F(H5Ewalk2)                   \
-    F(H5FDregister)               \
-    F(H5Fopen)                    \
-    F(HDF5_VISIT)                 \
-    F(H5Dopen2)                   \
-    F(H5Dclose)                   \
-    F(H5Dget_space)               \
-    F(H5Dget_type)                \
-    F(H5Dget_create_plist)        \
-    F(H5Dget_offset)              \
-    F(H5Dget_storage_size)        \
-    F(H5Dget_num_chunks)          \
-    F(HDF5_READ_CHUNK)            \
-    F(H5Dread)                    \
-    F(H5Sget_simple_extent_type)  \
-    F(H5Sget_simple_extent_ndims) \
-    F(H5Sget_simple_extent_dims)  \
-    F(H5Sclose)                   \
-    F(H5Tget_class)               \
-    F(H5Tget_size)                \
-    F(H5Tget_order)               \
-    F(H5Tget_precision)           \
-    F(H5Tget_offset)              \
-    F(H5Tget_sign)                \
-    F(H5Tget_fields)              \
-    F(H5Tget_ebias)               \
-    F(H5Tget_norm)                \
-    F(H5Tget_nmembers)            \
-    F(H5Tget_member_name)         \
-    F(H5Tget_super)               \
-    F(H5Tclose)                   \
-    F(H5Pcreate)                  \
-    F(H5Pset_driver)              \
-    F(H5Pget_layout)              \
-    F(H5Pget_chunk)               \
-    F(H5Pget_chunk_opts)          \
-    F(H5Pget_nfilters)            \
-    F(H5Pget_filter2)             \
-    F(H5Pget_external_count)      \
-    F(H5Pfill_value_defined)      \
-    F(H5Pget_fill_value)          \
+#define HDF5_FUNCTIONS(F)           \
+    F(H5open)                       \
+    F(H5Eset_auto2)                 \
+    F(H5Ewalk2)                     \
+    F(H5FDregister)                 \
+    F(H5Fopen)                      \
+    F(H5Gopen2)                     \
+    F(HDF5_ITERATE)                 \
+    F(HDF5_INFO)                    \
+    F(HDF5_INFO_BY_NAME)            \
+    F(HDF5_OPEN)                    \
+    F(H5Oclose)                     \
+    F(H5Rdereference2)              \
+    F(H5Aexists)                    \
+    F(H5Aopen)                      \
+    F(H5Aread)                      \
+    F(H5Aget_type)                  \
+    F(H5Aget_space)                 \
+    F(H5Aclose)                     \
+    F(H5Dget_space)                 \
+    F(H5Dget_type)                  \
+    F(H5Dget_create_plist)          \
+    F(H5Dget_offset)                \
+    F(H5Dget_storage_size)          \
+    F(H5Dget_num_chunks)            \
+    F(HDF5_READ_CHUNK)              \
+    F(H5Dread)                      \
+    F(H5Sget_simple_extent_type)    \
+    F(H5Sget_simple_extent_ndims)   \
+    F(H5Sget_simple_extent_dims)    \
+    F(H5Sget_simple_extent_npoints) \
+    F(H5Sclose)                     \
+    F(H5Tget_class)                 \
+    F(H5Tget_size)                  \
+    F(H5Tget_order)                 \
+    F(H5Tget_precision)             \
+    F(H5Tget_offset)                \
+    F(H5Tget_sign)                  \
+    F(H5Tget_fields)                \
+    F(H5Tget_ebias)                 \
+    F(H5Tget_norm)                  \
+    F(H5Tget_nmembers)              \
+    F(H5Tget_member_name)           \
+    F(H5Tget_member_type)           \
+    F(H5Tget_member_offset)         \
+    F(H5Tget_native_type)           \
+    F(H5Tis_variable_str)           \
+    F(H5Tget_super)                 \
+    F(H5Tclose)                     \
+    F(H5Pcreate)                    \
+    F(H5Pset_driver)                \
+    F(H5Pget_layout)                \
+    F(H5Pget_chunk)                 \
+    F(H5Pget_chunk_opts)            \
+    F(H5Pget_nfilters)              \
+    F(H5Pget_filter2)               \
+    F(H5Pget_external_count)        \
+    F(H5Pfill_value_defined)        \
+    F(H5Pget_fill_time)             \
+    F(H5Pget_fill_value)            \
     F(H5Pclose)
 
 #define HDF5_MEMBER(name) __typeof__(name) *name;
@@ -94,6 +122,9 @@ extern struct hdf5_functions hdf5;
 
 /* Loads the library. Returns why it cannot be had, or NULL. */
 const char *hdf5_load(void);
+
+/* The type of a double. */
+hid_t hdf5_native_double(void);
 
 /* Opens the file; negative where the library fails. */
 hid_t hdf5_open(struct container_input *in);
@@ -113,5 +144,9 @@ struct hdf5_trouble {
 
 /* Sets what the library found wrong. Returns false. */
 bool hdf5_wrong(struct hdf5_trouble *t);
+
+/* Sets what else is wrong. Returns false. */
+bool hdf5_fails(struct hdf5_trouble *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -12,6 +12,9 @@
 
 #include "source/container/container.h"
 
+/* Bytes of all arrays of a file that can be read, at most, so that 64 bits count them. */
+#define HDF5_ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
+
 /* The first word. */
 enum hdf5_answer {
     HDF5_ARRAYS,  /* records of arrays, and HDF5_END */
@@ -24,14 +27,15 @@ enum hdf5_answer {
 enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
 
 /* Where the elements of an array are, in its record behind its name, its type's name, why it is
-   unreadable (empty where it is not), its element type, whether it is of that, whether it is
-   big-endian, and its sizes. */
+   unreadable (empty where it is not), its element type, whether it is of that, whether it holds no
+   numbers, whether it is big-endian, and its sizes. */
 enum hdf5_place {
     HDF5_NOWHERE, /* it is unreadable: nothing follows */
     HDF5_RANGE,   /* the offset of the first follows */
     HDF5_HERE,    /* the elements follow, as text */
     HDF5_TILES /* the sizes of a tile, whether those at an edge are filtered, the filters, the fill
-                  value as text, and the tiles as text follow */
+                  value as text, whether the array is extended, and if so its sizes in the file and
+                  the value behind them as text, and the tiles as text follow */
 };
 
 /* The records as they are written. */

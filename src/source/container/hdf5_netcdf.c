@@ -1,0 +1,279 @@
+#include "config.h"
+
+/* Without the library nothing here is compiled. */
+#ifdef HAVE_HDF5
+#    include "source/container/hdf5_netcdf.h"
+
+#    include <stdio.h>
+#    include <stdlib.h>
+#    include <string.h>
+#    include <strings.h>
+
+/* Reads an attribute that is one text; what does not fit is cut off. False where there is none. */
+static bool read_text(hid_t object, const char *name, char *text, size_t room)
+{
+    hid_t attribute, type, space;
+    char *buffer = NULL;
+    size_t size;
+    bool good = false;
+
+    if (hdf5.H5Aexists(object, name) <= 0)
+        return false;
+    attribute = hdf5.H5Aopen(object, name, H5P_DEFAULT);
+    type = hdf5.H5Aget_type(attribute);
+    space = hdf5.H5Aget_space(attribute);
+    if (hdf5.H5Tget_class(type) == H5T_STRING && hdf5.H5Sget_simple_extent_npoints(space) == 1) {
+        if (hdf5.H5Tis_variable_str(type) > 0) {
+            good = hdf5.H5Aread(attribute, type, &buffer) >= 0 && buffer;
+        } else {
+            size = hdf5.H5Tget_size(type);
+            buffer = calloc(size + 1, 1);
+            good = buffer && hdf5.H5Aread(attribute, type, buffer) >= 0;
+        }
+    }
+    if (good)
+        snprintf(text, room, "%s", buffer);
+    hdf5.H5Sclose(space);
+    hdf5.H5Tclose(type);
+    hdf5.H5Aclose(attribute);
+    return good;
+}
+
+/* Reads an attribute that is one number, of a kind that binary64 tells 0 and 1 from others of. */
+static bool read_number(hid_t object, const char *name, double *number)
+{
+    const hid_t attribute = hdf5.H5Aopen(object, name, H5P_DEFAULT);
+    const hid_t type = hdf5.H5Aget_type(attribute), space = hdf5.H5Aget_space(attribute);
+    const H5T_class_t class = hdf5.H5Tget_class(type);
+    const bool good = (class == H5T_INTEGER || class == H5T_FLOAT) &&
+                      hdf5.H5Tget_size(type) <= sizeof *number &&
+                      hdf5.H5Sget_simple_extent_npoints(space) == 1 &&
+                      hdf5.H5Aread(attribute, hdf5_native_double(), number) >= 0;
+
+    hdf5.H5Sclose(space);
+    hdf5.H5Tclose(type);
+    hdf5.H5Aclose(attribute);
+    return good;
+}
+
+bool hdf5_is_dimension(hid_t dataset)
+{
+    static const char begins[] = "This is a netCDF dimension but not a netCDF variable";
+    char text[sizeof begins];
+
+    return read_text(dataset, "NAME", text, sizeof text) && strcmp(text, begins) == 0;
+}
+
+/* Whether it is certain that numbers mean the same with an attribute as without it. */
+static bool changes_nothing(hid_t dataset, const char *name, enum element_type type)
+{
+    char text[8];
+    double number;
+
+    if (strcmp(name, "scale_factor") == 0)
+        return read_number(dataset, name, &number) && number == 1;
+    if (strcmp(name, "add_offset") == 0)
+        return read_number(dataset, name, &number) && number == 0;
+    if (strcmp(name, "_Unsigned") == 0 && read_text(dataset, name, text, sizeof text))
+        return strcasecmp(text, "false") == 0 ||
+               (strcasecmp(text, "true") == 0 && element_formats[type].kind == ELEMENT_UNSIGNED);
+    return false;
+}
+
+bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, size_t room,
+                          unsigned *found, struct hdf5_trouble *t)
+{
+    static const char *const names[] = {"_FillValue", "missing_value", "valid_range", "valid_min",
+                                        "valid_max",  "scale_factor",  "add_offset",  "_Unsigned"};
+    size_t length = 0;
+
+    *found = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const htri_t exists = hdf5.H5Aexists(dataset, names[i]);
+
+        if (exists < 0)
+            return hdf5_wrong(t);
+        if (exists == 0 || changes_nothing(dataset, names[i], type))
+            continue;
+        snprintf(text + length, room - length, "%s%s", length > 0 ? ", " : "", names[i]);
+        length += strlen(text + length);
+        ++*found;
+    }
+    return true;
+}
+
+/*
+ * Unlimited dimensions.
+ */
+
+/* The datasets that a dimension scale says are along it: REFERENCE_LIST, as the library's
+   high-level part writes it. */
+struct scale_reference {
+    hobj_ref_t dataset;
+    unsigned dimension;
+};
+
+/* A dimension that has been seen; the length is 0 where it is not unlimited, or not netCDF's. */
+struct scale {
+    struct scale *next;
+    unsigned char address[HDF5_ADDRESS_BYTES];
+    hsize_t length;
+};
+
+static struct scale *scales;
+
+/* The sizes of an open dataset. Returns how many there are; less than 0 where the library fails. */
+static int get_sizes(hid_t dataset, hsize_t *sizes, hsize_t *most)
+{
+    const hid_t space = hdf5.H5Dget_space(dataset);
+    int count = hdf5.H5Sget_simple_extent_ndims(space);
+
+    if (count > CONTAINER_DIMENSIONS_MAX || hdf5.H5Sget_simple_extent_dims(space, sizes, most) < 0)
+        count = -1;
+    hdf5.H5Sclose(space);
+    return count;
+}
+
+/* How long the dimension `number` of what is referred to is, if that is more than *length. */
+static bool see_length(hid_t from, const struct scale_reference *reference, hsize_t *length)
+{
+    const hid_t dataset = hdf5.H5Rdereference2(from, H5P_DEFAULT, H5R_OBJECT, &reference->dataset);
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX];
+    const int count = get_sizes(dataset, sizes, NULL);
+
+    hdf5.H5Oclose(dataset);
+    if (count < 0)
+        return false;
+    if (reference->dimension < (unsigned)count && sizes[reference->dimension] > *length)
+        *length = sizes[reference->dimension];
+    return true;
+}
+
+/* Sees how long all that is along a scale is. */
+static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
+{
+    hid_t attribute, type, space, native;
+    struct scale_reference *references = NULL;
+    hssize_t count;
+    bool good = true;
+
+    if (hdf5.H5Aexists(scale, "REFERENCE_LIST") <= 0)
+        return true;
+    attribute = hdf5.H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
+    type = hdf5.H5Aget_type(attribute);
+    space = hdf5.H5Aget_space(attribute);
+    native = hdf5.H5Tget_native_type(type, H5T_DIR_ASCEND);
+    count = hdf5.H5Sget_simple_extent_npoints(space);
+    /* Other lists are not netCDF's. */
+    if (hdf5.H5Tget_class(native) != H5T_COMPOUND || hdf5.H5Tget_nmembers(native) != 2 ||
+        hdf5.H5Tget_size(native) != sizeof *references ||
+        hdf5.H5Tget_member_offset(native, 1) != offsetof(struct scale_reference, dimension))
+        count = 0;
+    else if (count > 0)
+        references = calloc((size_t)count, sizeof *references);
+    if (count > 0 && (!references || hdf5.H5Aread(attribute, native, references) < 0))
+        good = hdf5_wrong(t);
+    for (hssize_t i = 0; i < count && good; i++)
+        good = see_length(scale, &references[i], length) || hdf5_wrong(t);
+    free(references);
+    hdf5.H5Tclose(native);
+    hdf5.H5Sclose(space);
+    hdf5.H5Tclose(type);
+    hdf5.H5Aclose(attribute);
+    return good;
+}
+
+/* Sets *length to that of the dimension that a scale is, if it is netCDF's and unlimited. */
+static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
+{
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], most[CONTAINER_DIMENSIONS_MAX];
+    hdf5_object_info info;
+    struct scale *s;
+
+    if (scale < 0 || hdf5.HDF5_INFO(scale, &info, H5O_INFO_BASIC) < 0)
+        return hdf5_wrong(t);
+    for (s = scales; s; s = s->next) {
+        if (memcmp(s->address, &info.HDF5_ADDRESS, sizeof s->address) == 0) {
+            *length = s->length;
+            return true;
+        }
+    }
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return hdf5_fails(t, "out of memory");
+    if (get_sizes(scale, sizes, most) > 0 && most[0] == H5S_UNLIMITED &&
+        (hdf5.H5Aexists(scale, "_Netcdf4Dimid") > 0 || hdf5_is_dimension(scale))) {
+        s->length = sizes[0];
+        if (!see_lengths(scale, &s->length, t))
+            return false;
+    }
+    memcpy(s->address, &info.HDF5_ADDRESS, sizeof s->address);
+    s->next = scales;
+    scales = s;
+    *length = s->length;
+    return true;
+}
+
+/* Makes a size that of the dimension that the scale is, where that is longer. */
+static bool extend_one(hid_t scale, hsize_t *size, struct hdf5_trouble *t)
+{
+    hsize_t length;
+
+    if (!measure(scale, &length, t))
+        return false;
+    if (length > *size)
+        *size = length;
+    return true;
+}
+
+bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *most,
+                 struct hdf5_trouble *t)
+{
+    hvl_t lists[CONTAINER_DIMENSIONS_MAX] = {{0, NULL}};
+    const htri_t listed = hdf5.H5Aexists(dataset, "DIMENSION_LIST");
+    hid_t attribute, type, space;
+    bool good = true;
+
+    if (listed == 0) /* it may be a scale itself, which is its own first dimension */
+        return hdf5.H5Aexists(dataset, "_Netcdf4Dimid") <= 0 || most[0] != H5S_UNLIMITED ||
+               extend_one(dataset, &sizes[0], t);
+    attribute = hdf5.H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT);
+    type = hdf5.H5Aget_type(attribute);
+    space = hdf5.H5Aget_space(attribute);
+    if (listed < 0 || hdf5.H5Tget_class(type) != H5T_VLEN ||
+        hdf5.H5Sget_simple_extent_npoints(space) != dimensions ||
+        hdf5.H5Aread(attribute, type, lists) < 0)
+        good = hdf5_wrong(t);
+    for (int i = 0; i < dimensions && good; i++) {
+        if (most[i] == H5S_UNLIMITED && lists[i].len > 0)
+            good = extend_one(hdf5.H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[i].p),
+                              &sizes[i], t);
+    }
+    hdf5.H5Sclose(space);
+    hdf5.H5Tclose(type);
+    hdf5.H5Aclose(attribute);
+    return good;
+}
+
+bool hdf5_default_fill(enum element_type type, bool big_endian, unsigned char *value)
+{
+    const size_t size = element_size(type);
+    uint64_t bits;
+
+    if (type == ELEMENT_F64)
+        bits = UINT64_C(0x479e000000000000); /* 15 * 2^119, about 9.97e36 */
+    else if (type == ELEMENT_F32)
+        bits = UINT32_C(0x7cf00000); /* the same number */
+    else if (element_formats[type].kind ==
+             ELEMENT_UNSIGNED) /* the greatest; of 64 bits, the next */
+        bits = size == 8 ? UINT64_MAX - 1 : UINT64_MAX >> (64 - 8 * size);
+    else if (element_formats[type].kind == ELEMENT_SIGNED) /* the second to the least; likewise */
+        bits = (UINT64_MAX << (8 * size - 1)) + (size == 8 ? 2 : 1);
+    else
+        return false;
+    for (size_t i = 0; i < size; i++)
+        value[i] = (unsigned char)(bits >> 8 * (big_endian ? size - 1 - i : i));
+    return true;
+}
+
+#endif

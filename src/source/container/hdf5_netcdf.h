@@ -1,0 +1,32 @@
+/*
+ * What netCDF-4 adds to HDF5: attributes that say what stored numbers mean, datasets that are only
+ * dimensions, and unlimited dimensions, along which all variables are as long as the longest.
+ *
+ * As hdf5_library.h it runs in a process of its own: what is opened here stays open.
+ */
+#ifndef GPUREDUCE_HDF5_NETCDF_H
+#define GPUREDUCE_HDF5_NETCDF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "source/container/hdf5_library.h"
+
+/* Whether a dataset is only a dimension: netCDF shows no variable of that name. */
+bool hdf5_is_dimension(hid_t dataset);
+
+/* Writes the names of those attributes of a dataset by which its numbers are others than those
+   stored, or are missing; *found: how many there are. False where the library fails. */
+bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, size_t room,
+                          unsigned *found, struct hdf5_trouble *t);
+
+/* Makes sizes[i] of a dataset, those that are stored, the lengths of its dimensions in netCDF,
+   where most[i] is H5S_UNLIMITED. False where the library fails. */
+bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *most,
+                 struct hdf5_trouble *t);
+
+/* The value that netCDF fills variables of a type with unless they say otherwise, in the given byte
+   order. False for types that netCDF does not have. */
+bool hdf5_default_fill(enum element_type type, bool big_endian, unsigned char *value);
+
+#endif

@@ -1,0 +1,66 @@
+#!/bin/sh
+# netCDF-4: files made by netCDF4, against what it returns: unlimited dimensions, attributes that change what numbers
+# mean, dimensions that are no variables.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+if gpureduce --version | grep -qx 'HDF5: none'; then
+    skip 'netCDF-4' 'built without libhdf5'
+    finish
+fi
+made=
+for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} python3 /usr/bin/python3; do
+    if "$python" -c 'import h5py, netCDF4' 2>/dev/null; then
+        mkdir made
+        "$python" "$sources/tests/lib/make_netcdf.py" made 2>made.err || { fail 'make_netcdf.py' && show made.err; }
+        made=yes
+        break
+    fi
+done
+if [ -z "$made" ]; then
+    skip 'files made by netCDF4' 'netCDF4 is missing'
+    finish
+fi
+
+# as_netcdf NAME FILE EXPECTED OPTIONS...: prints of made/FILE what stands in made/EXPECTED.
+as_netcdf() {
+    as_name=$1 as_file=$2 as_expected=made/$3
+    shift 3
+    run -o sum,min,max,argmin,argmax,nan,count "$@" "made/$as_file"
+    cut -f 2- out >found
+    ok "$as_name" cmp "$as_expected" found
+    cmp -s "$as_expected" found || { diff "$as_expected" found | head -n 5 | sed 's/^/# /' && show err; }
+}
+
+for options in '' '-j 1' '-j 3 --chunk-size 16'; do
+    # shellcheck disable=SC2086 # none, or several words
+    as_netcdf "unlimited dimensions, ${options:-by default}" unlimited.nc unlimited.tsv --stored $options
+done
+run -q --diff --stored made/unlimited.nc made/whole.h5
+is 'in order, too' 0 ''
+as_netcdf 'scales that are not netCDF'"'"'s' scales.h5 scales.tsv
+
+as_netcdf 'numbers as stored' attributes.nc attributes.tsv --stored
+# shellcheck disable=SC2046 # several words
+as_netcdf 'attributes that change nothing' attributes.nc unchanged.tsv $(cut -f 1 made/unchanged.tsv | sed '1d; s/^/--array=/')
+ok 'without a word' test "$(grep -c warning err)" -eq 0
+while IFS="$tab" read -r name attributes; do
+    run -q -o sum --array="$name" made/attributes.nc
+    ok "attributes of $name" grep -qE "array $name.*its attributes? $attributes (is|are) not supported; --stored ignores" err
+    run -q -o sum --axis=0 --stored --array="$name" made/attributes.nc
+    cp out found
+    run -q -o sum --stored --array="$name" made/attributes.nc
+    ok "as stored, along an axis, $name" cmp out found
+done <made/changed
+ok 'there are some' test -s made/changed
+run --list -q --stored --array=packed made/attributes.nc
+ok 'listed as stored' grep -q "${tab}packed${tab}i16${tab}\[12\]${tab}" out
+run -q --total -o count --stored made/attributes.nc
+ok 'a total' test "$(tail -n 1 out)" = $((12 * ($(wc -l <made/attributes.tsv) - 1)))
+
+run -q -o count --stored --fail-on=empty made/unlimited.nc made/dimensions.nc
+ok 'dimensions are no arrays' test "$status:$(wc -l <out):$(wc -c <err)" = "0:$(($(wc -l <made/unlimited.tsv) - 1)):0"
+run -q --list made/dimensions.nc
+is 'and are not listed' 0 ''
+finish

@@ -1,0 +1,43 @@
+"""What gpureduce prints of arrays that NumPy holds."""
+
+import math
+
+import numpy as np
+from shortest import shortest
+
+NAMES = {"float16": "f16", "float32": "f32", "float64": "f64", "bool": "bool"}
+NAMES.update({f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("u", "") for bits in (8, 16, 32, 64)})
+
+
+def expect(path, arrays, length=None):
+    """Writes the table of `-o sum,min,max,argmin,argmax,nan,count`, without the column of the file."""
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("array\tdtype\tshape\tsum\tmin\tmax\targmin\targmax\tnan\tcount\n")
+        for key in sorted(arrays):
+            x = arrays[key]
+            dtype = x.dtype.name
+            flat = x.ravel()[:length]
+            values = [v.item() for v in flat]
+            nans = sum(v != v for v in values)
+            if dtype.startswith("float"):
+                total = shortest(math.fsum(values), "float64")
+            else:
+                total = str(sum(map(int, values)))
+            row = ["nan"] * 4
+            if values:
+                least, most = flat.argmin(), flat.argmax()
+                row = [shortest(values[least], dtype), shortest(values[most], dtype), least, most]
+            shape = ",".join(map(str, x.shape))
+            out.write("\t".join(map(str, [key, NAMES[dtype], f"[{shape}]", total, *row, nans, len(values)])) + "\n")
+
+
+def expect_quantiles(path, arrays):
+    """Likewise of `-o q0.25,median --nan=skip`; elements are small integers or their halves."""
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("array\tdtype\tshape\tq0.25\tmedian\n")
+        for key in sorted(arrays):
+            x = arrays[key]
+            flat = x.ravel().astype("float64")
+            flat = np.sort(flat[~np.isnan(flat)])
+            row = [shortest(np.quantile(flat, q), "float64") if len(flat) else "nan" for q in (0.25, 0.5)]
+            out.write("\t".join([key, NAMES[x.dtype.name], f"[{','.join(map(str, x.shape))}]", *row]) + "\n")

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""make_netcdf.py DIRECTORY: writes netCDF-4 files by netCDF4 into DIRECTORY, and what gpureduce prints of them:
+  unlimited.nc, unlimited.tsv, whole.h5
+            variables that are shorter than their unlimited dimensions, what `--stored -o
+            sum,min,max,argmin,argmax,nan,count` prints behind the name of the file, and a file that has them in full
+  attributes.nc, attributes.tsv
+            variables with attributes, and what the same with --stored prints; `changed`: of which variables the
+            attributes change numbers, and which ones these are
+  dimensions.nc  dimensions alone
+  scales.h5, scales.tsv  dimension scales of HDF5 that are not netCDF's
+What netCDF4 returns is compared with what is expected here."""
+
+import os
+import random
+import sys
+import warnings
+
+import h5py
+import netCDF4
+import numpy as np
+
+sys.dont_write_bytecode = True  # the sources may be read-only
+from expected import expect  # noqa: E402
+
+directory = sys.argv[1]
+warnings.simplefilter("ignore")  # of byte orders
+rng = np.random.default_rng(11)
+rnd = random.Random(11)
+TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+
+
+def path(name):
+    return os.path.join(directory, name)
+
+
+def draw(shape, dtype):
+    return rng.integers(-100, 100, shape).astype("i8").astype(dtype)
+
+
+def read(name, variables):
+    """What netCDF4 returns, as it is stored."""
+    with netCDF4.Dataset(path(name)) as file:
+        file.set_auto_maskandscale(False)
+        return {key: np.ma.getdata(file[key][...]) for key in variables}
+
+
+# Unlimited dimensions, some in a group below that of the dimension; what is expected is made of what is written.
+expected = {}
+comparable = []
+with netCDF4.Dataset(path("unlimited.nc"), "w") as file:
+    lengths = {"t": 0, "s": 0, "x": 5, "y": 3}
+    for name, length in lengths.items():
+        file.createDimension(name, length if name in "xy" else None)
+    groups = [file, file.createGroup("low"), file.createGroup("low/lower")]
+    written = {}
+    for i in range(60):
+        names = rnd.choice([["t"], ["t", "x"], ["t", "y", "x"], ["s"], ["s", "t"], ["x", "t"], ["t", "s", "y"], ["y", "x"]])
+        dtype = rnd.choice(TYPES)
+        kind = rnd.choice(["default", "default", "given", "none"])
+        fill = {"default": None, "given": 7, "none": False}[kind]
+        group = rnd.choice(groups)
+        options = {}
+        if rnd.random() < 0.4:
+            options = {"compression": "zlib", "shuffle": rnd.random() < 0.5, "fletcher32": rnd.random() < 0.5}
+        if rnd.random() < 0.6:
+            options["chunksizes"] = [rnd.randrange(1, 4) for name in names]
+        variable = group.createVariable(f"v{i:02}", dtype, names, fill_value=fill,
+                                        endian=rnd.choice(["little", "big"]), **options)
+        shape = [lengths[n] if n in "xy" else rnd.choice([0, 1, 2, 3, 9]) for n in names]
+        if 0 in shape:
+            shape = [lengths[n] if n in "xy" else 0 for n in names]
+        data = draw(shape, dtype)
+        if data.size:
+            variable[...] = data
+        written[(variable.group().path.strip("/") + "/" + variable.name).strip("/")] = (names, data, fill, dtype)
+    for name in "ts":
+        lengths[name] = len(file.dimensions[name])
+for name, (names, data, fill, dtype) in written.items():
+    shape = [lengths[n] for n in names]
+    value = np.dtype(dtype).type(netCDF4.default_fillvals[dtype] if fill in (None, False) else fill)
+    whole = np.full(shape, value, dtype)
+    whole[tuple(slice(n) for n in data.shape)] = data
+    expected[name] = whole
+    # Where anything but a first dimension is longer than what is written, netCDF's library has been seen to return what
+    # was in memory.
+    if list(data.shape[1:]) == shape[1:]:
+        comparable.append(name)
+for name, data in read("unlimited.nc", comparable).items():
+    assert np.array_equal(data, expected[name]), (name, data, expected[name])
+assert len(comparable) > 20
+expect(path("unlimited.tsv"), expected)
+with h5py.File(path("whole.h5"), "w") as file:
+    for name, data in expected.items():
+        file[name] = data
+
+# Attributes.
+cases = {
+    "fill": {"_FillValue": -99}, "missing": {"missing_value": -99}, "range": {"valid_range": [0, 9]},
+    "least": {"valid_min": 0}, "most": {"valid_max": 9}, "scale": {"scale_factor": 0.5},
+    "offset": {"add_offset": 1.0}, "unsigned": {"_Unsigned": "true"}, "float": {"scale_factor": np.float32(2)},
+    "packed": {"scale_factor": 0.01, "add_offset": 273.15, "_FillValue": -32768, "missing_value": -32768},
+    "integer": {"scale_factor": np.int8(2), "add_offset": 1}, "two": {"scale_factor": [1.0, 1.0]},
+    "text": {"scale_factor": "1"}, "near": {"scale_factor": np.nextafter(1, 2)},
+}
+neutral = {
+    "plain": {"units": "K", "long_name": "a name", "actual_range": [0, 1]}, "one": {"scale_factor": 1.0},
+    "zero": {"add_offset": np.float32(0)}, "both": {"scale_factor": np.int16(1), "add_offset": 0},
+    "signed": {"_Unsigned": "false"}, "minus": {"add_offset": -0.0},
+}
+with netCDF4.Dataset(path("attributes.nc"), "w") as file:
+    file.createDimension("x", 12)
+    expected = {}
+    for name, attributes in {**cases, **neutral}.items():
+        variable = file.createVariable(name, "i2", ["x"], fill_value=attributes.get("_FillValue"))
+        variable.set_auto_maskandscale(False)
+        variable.setncatts({key: value for key, value in attributes.items() if key != "_FillValue"})
+        variable[:] = expected[name] = draw([12], "i2")
+    for name, dtype in (("u", "u1"), ("f", "f4")):
+        variable = file.createVariable(name, dtype, ["x"])
+        variable.setncatts({"_Unsigned": "true"})
+        variable[:] = expected[name] = draw([12], dtype)
+    cases["f"] = {"_Unsigned": "true"}
+for name, data in read("attributes.nc", expected).items():
+    assert np.array_equal(data, expected[name]), name
+expect(path("attributes.tsv"), expected)
+order = ["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max", "scale_factor", "add_offset", "_Unsigned"]
+with open(path("changed"), "w", encoding="utf-8") as out:
+    for name in sorted(cases):
+        out.write(name + "\t" + ", ".join(key for key in order if key in cases[name]) + "\n")
+expect(path("unchanged.tsv"), {name: data for name, data in expected.items() if name not in cases})
+
+with netCDF4.Dataset(path("dimensions.nc"), "w") as file:
+    file.createDimension("x", 12)
+    file.createDimension("t", None)
+
+# Scales of other files say nothing of how long datasets are.
+with h5py.File(path("scales.h5"), "w") as file:
+    file.create_dataset("scale", data=np.arange(4.0), maxshape=(None,))
+    file["scale"].make_scale("a scale")
+    file.create_dataset("short", data=np.arange(2.0), maxshape=(None,))
+    file["short"].dims[0].attach_scale(file["scale"])
+    expect(path("scales.tsv"), {name: file[name][...] for name in file})
