@@ -105,6 +105,7 @@ src
 src/cli
 src/core
 src/engine
+src/engine/cpu
 src/engine/cuda
 src/engine/cuda/zstd
 src/profile

@@ -46,8 +46,8 @@ struct cpu_compare {
 
 /* A float that has fewer bits of exponent than a binary64, and another bias: its exponent and its
    fraction where those of a binary64 are, times what the biases differ by. This is exact, for
-   subnormal numbers, too. What is above the greatest is a NaN, or the infinity. That is rare; signs
-   come at random. */
+   subnormal numbers, too. A result above the greatest is a NaN, or the infinity. This is rare;
+   signs come at random. */
 static ALWAYS_INLINE double widen(uint64_t bits, unsigned width, unsigned fraction_bits,
                                   uint64_t infinity, uint64_t greatest, double scale)
 {
@@ -218,7 +218,7 @@ static ALWAYS_INLINE void scan_type(struct cpu_compare *c, const unsigned char *
     }
 }
 
-/* The same for integers of 64 bits. */
+/* Scans integers of 64 bits. */
 static void scan_long(struct cpu_compare *c, const unsigned char *a, const unsigned char *b,
                       size_t n, uint64_t index, enum element_type type)
 {
@@ -314,7 +314,7 @@ static ALWAYS_INLINE void multiply_integers(int64_t *product, const unsigned cha
 {
     const size_t size = element_formats[type].size;
 
-    /* Of 32 bits without a sign, they are those of the uint64_t. */
+    /* Unsigned integers of 32 bits are those of the uint64_t. */
     for (size_t i = 0; i < n; i++)
         product[i] = (int64_t)((uint64_t)(int64_t)value_of(type, element_bits(size, a + i * size)) *
                                (uint64_t)(int64_t)value_of(type, element_bits(size, b + i * size)));

@@ -19,7 +19,7 @@
 
 struct cpu_compare;
 
-/* What a comparison is of, and what it is to find. */
+/* The types of a comparison, and the results it has to find. */
 struct cpu_compare_setup {
     struct difference_terms terms;
     bool swap_a, swap_b; /* elements are not in this machine's byte order */
@@ -49,7 +49,7 @@ bool cpu_compare_differs(const struct cpu_compare *c);
    beyond their end: that is for bytes which are not in a cache. */
 bool cpu_compare_same(const void *a, const void *b, size_t size, bool ahead);
 
-/* What has been taken since the begin. */
+/* Returns the findings since the beginning. */
 void cpu_compare_finish(const struct cpu_compare *c, struct difference *difference);
 
 #endif

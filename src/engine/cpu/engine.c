@@ -29,7 +29,7 @@
    one. */
 #define PIECE_BYTES CPU_PIECE_BYTES
 
-/* Where one byte is read, the kernel maps all cached pages of the aligned part of so many bytes. */
+/* Reading one byte makes the kernel map all cached pages of the aligned part of so many bytes. */
 #define TOUCHED_BYTES ((size_t)64 << 10)
 
 struct engine_state {

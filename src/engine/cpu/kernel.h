@@ -51,8 +51,8 @@ struct cpu_counters {
     };
 };
 
-/* What tallies (core/tally.h) need vectors for, by the size of elements: 4 and 8 bytes. They take n
-   elements, a multiple of the lanes and at most CPU_BLOCK_MAX. */
+/* The operations of tallies (core/tally.h) that need vectors, by the size of elements: 4 and 8
+   bytes. They take n elements, a multiple of the lanes and at most CPU_BLOCK_MAX. */
 struct cpu_tally_kernels {
     /* Counts the elements below each edge of the plan but the first and the last, and keeps those
        of the cells that are kept. The tally has room for n elements, and 16 more. */
@@ -74,14 +74,14 @@ struct cpu_tally_kernels {
     void (*count32)(const struct tally *t, const void *x, size_t n, struct cpu_counters counters);
 };
 
-/* Where kernels for slices (slices.h) leave what they find: of slice i the sum of its elements as
-   high[i] + low[i], which is exact, and, where extremes are wanted, the keys of these; else both
-   are NULL. They may write up to CPU_LANES_MAX - 1 behind the last. */
+/* The results of kernels for slices (slices.h): for slice i the sum of its elements as high[i] +
+   low[i], which is exact, and, if extremes are wanted, the keys of these; else both are NULL.
+   Kernels may write up to CPU_LANES_MAX - 1 after the last. */
 struct cpu_slice_results {
     double *high, *low;
     void *min, *max;
-    /* Of columns: whether sums begin, where `high` is anything and `low` 0; and what is set to true
-       before a `low` becomes anything else. */
+    /* For columns: whether sums begin, with any `high` and `low` 0; and a flag that is set before a
+       `low` becomes anything else. */
     bool begin, *low_used;
 };
 
@@ -92,9 +92,9 @@ struct cpu_slice_counts {
     uint32_t positive, negative; /* infinities */
 };
 
-/* What kernels of columns tell of such elements, of a column and `rows` rows from number `row` on:
-   that they were not added, neither these nor others; or that the others were, and what these are.
- */
+/* Calls by which kernels of columns report such elements, of a column and `rows` rows from number
+   `row` on: that they were not added, neither these nor others; or that the others were, and what
+   these are. */
 struct cpu_slice_calls {
     void (*left)(void *context, size_t column, size_t row, size_t rows);
     void (*counted)(void *context, size_t column, size_t row,
@@ -103,9 +103,9 @@ struct cpu_slice_calls {
 };
 
 struct cpu_slice_kernels {
-    /* Of `rows` rows of `length` elements each, at least 1. Keys are exact_keys. bad[i] becomes
-       whether nothing can be said of row i: it has elements that are no numbers, or its sum does
-       not fit. */
+    /* Reduces `rows` rows of `length` elements each, at least 1. Keys are exact_keys. bad[i]
+       becomes whether nothing can be said of row i: it has elements that are no numbers, or its sum
+       does not fit. */
     void (*rows)(const void *x, size_t rows, size_t length, const struct cpu_slice_results *to,
                  bool *bad);
 
@@ -119,26 +119,26 @@ struct cpu_slice_kernels {
 /* Rows that are added to columns together. */
 #define CPU_COLUMN_ROWS 8
 
-/* The same of integers, and the most columns. */
+/* The most rows of integers, and the most columns. */
 #define CPU_INTEGER_ROWS 16
 #define CPU_INTEGER_COLUMNS 1024
 
-/* The same for integers of up to 32 bits, whose sums and extremes are integers. `min` is NULL where
-   no extremes are wanted. */
+/* Kernels for integers of up to 32 bits, whose sums and extremes are integers. `min` is NULL if no
+   extremes are wanted. */
 struct cpu_integer_slices {
-    /* Of `rows` rows of `length` elements each, from 1 to 2^30. */
+    /* Reduces `rows` rows of `length` elements each, from 1 to 2^30. */
     void (*rows)(const void *x, size_t rows, size_t length, int64_t *sum, int64_t *min,
                  int64_t *max);
 
-    /* Of `columns` columns, at most CPU_INTEGER_COLUMNS and a multiple of what 64 bytes hold, in
-       `rows` rows that begin `stride` bytes apart: from 1 to 2^15. */
+    /* Reduces `columns` columns, at most CPU_INTEGER_COLUMNS and a multiple of what 64 bytes hold,
+       in `rows` rows that begin `stride` bytes apart: from 1 to 2^15. */
     void (*columns)(const void *x, size_t stride, size_t rows, size_t columns, int64_t *sum,
                     int64_t *min, int64_t *max);
 };
 
-/* What slices need vectors for. */
+/* The kernels of slices that need vectors. */
 struct cpu_slice_tables {
-    /* Of the types of the first group: sums, and sums and extremes. */
+    /* For the types of the first group: sums, and sums and extremes. */
     struct cpu_slice_kernels sums[ELEMENT_FLOATS], extremes[ELEMENT_FLOATS];
     struct cpu_integer_slices integers[ELEMENT_TYPES]; /* NULL where there are none */
 };

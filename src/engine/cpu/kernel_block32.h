@@ -66,8 +66,8 @@ INLINE_TARGET size_t bin_of(const unsigned char *x, size_t i, enum element_type 
 }
 
 /* Adds the n finite values in the scratch, a multiple of V_LANES: the elements at x, or zeros in
-   place of what is not finite there. What extraction leaves of an element goes to the element's own
-   bin. */
+   place of those that are not finite. The rest of an element after extraction goes to the element's
+   own bin. */
 INLINE_TARGET void sum_scratch32(struct cpu_reducer *r, const unsigned char *x, size_t n,
                                  enum element_type type)
 {
@@ -119,7 +119,7 @@ INLINE_TARGET void special32(struct cpu_reducer *r, const unsigned char *x, size
     take_specials(r, &s, &bits, x, n, index);
 }
 
-/* What a pass over a block does beside finding its extremes. */
+/* The work of a pass over a block beside finding its extremes. */
 enum pass32 {
     PASS_EXTREMES,
     PASS_ADD,     /* adds the elements up, for the case that nothing is rounded */
@@ -164,7 +164,7 @@ INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum
  * bf16, where there are the instructions: the extremes are found before elements are widened, twice
  * as many at a time. doc/tuning.md has rates.
  */
-/* What take32 finds, in lanes of 16 bits. */
+/* The findings of take32, in lanes of 16 bits. */
 struct narrow {
     vec max_s, max_u, min_u, least;
 };
@@ -216,7 +216,7 @@ INLINE_TARGET size_t pass_bf16(struct block32 *b, const unsigned char *x, size_t
     return whole;
 }
 
-/* The same of elements of any type. */
+/* A pass over elements of any type. */
 INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, size_t n,
                                     enum element_type type, enum pass32 pass)
 {

@@ -71,7 +71,7 @@ struct block64 {
 /* One pass over a block: its extremes, and for a sum two parts of each element, below 2^bound. */
 INLINE_TARGET struct block64 pass64(const unsigned char *x, size_t n, bool sum, int bound)
 {
-    /* What the first extraction leaves is at most half of the upper part's last bit. */
+    /* The rest after the first extraction is at most half of the upper part's last bit. */
     const int bit = bound - PART_BITS64;
     const vecd constant[2] = {d_set1(extraction_constant(bit)),
                               d_set1(extraction_constant(bit - 1 - PART_BITS64))};

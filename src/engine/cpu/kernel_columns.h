@@ -7,8 +7,8 @@
 
 #include "engine/cpu/kernel_slices.h"
 
-/* Bytes ahead that are asked for. Of rows this long: of these; else of rows that are taken next,
-   which lie behind them. */
+/* Bytes that are prefetched ahead: in rows of at least this length in the row itself; else in the
+   rows that are taken next, which follow it. */
 #define COLUMNS_WIDE 8192
 #define COLUMNS_AHEAD_WIDE 2048
 #define COLUMNS_AHEAD 4096
@@ -49,7 +49,7 @@ INLINE_TARGET bool lanes_add(const vecd x[2], double *high, double *low, bool *l
     return true;
 }
 
-/* The same, but that with `begin` they are the first. */
+/* Puts sums; with `begin` they are the first. */
 INLINE_TARGET bool lanes_put(const vecd x[2], double *high, double *low, bool begin, bool *low_used)
 {
     if (!begin)
@@ -89,8 +89,8 @@ INLINE_TARGET bool lanes_plain(const unsigned char *x, size_t stride, size_t row
     return lanes_put(sum, high, low, begin, low_used);
 }
 
-/* The same of what are numbers, and counts the others, of the rows from number `row` on and the
-   columns from number `column` on. False, with nothing added, where the numbers do not add up. */
+/* Adds those elements that are numbers, and counts the others, in the rows from number `row` on and
+   the columns from number `column` on. False, with nothing added, if the numbers do not add up. */
 INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t row, size_t rows,
                                  size_t column, const struct cpu_slice_results *to, bool begin,
                                  const struct cpu_slice_calls *calls, int rows_log2,
@@ -134,7 +134,7 @@ INLINE_TARGET bool lanes_special(const unsigned char *x, size_t stride, size_t r
     return true;
 }
 
-/* The same with the errors of the additions. Sets which lanes are left as they were; whether some
+/* Adds with the errors of the additions. Sets which lanes are left as they were; whether some
    are. */
 INLINE_TARGET bool lanes_exact(const unsigned char *x, size_t stride, size_t rows, double *high,
                                double *low, bool left[CPU_LANES_MAX], enum element_type type)

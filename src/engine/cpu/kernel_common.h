@@ -31,8 +31,8 @@ INLINE_TARGET void prefetch_line(uintptr_t p, size_t ahead, size_t block_bytes)
     __builtin_prefetch((const void *)(p + ahead + block_bytes), 0, 2);
 }
 
-/* The same for the lines at `offset` of each stream; `distance` bytes lie between streams. Where a
-   step is shorter than a line, the streams take turns. */
+/* Prefetches the lines at `offset` of each stream; `distance` bytes lie between streams. If a step
+   is shorter than a line, the streams take turns. */
 INLINE_TARGET void prefetch(const unsigned char *x, size_t distance, size_t offset, size_t step,
                             size_t block_bytes)
 {
@@ -172,7 +172,7 @@ static SIMD_TARGET bool extract_levels(double total[], double *x, size_t n, int 
     return d_h_max(greatest) == 0;
 }
 
-/* The same, adding the parts to *sum. */
+/* Sums by levels, adding the parts to *sum. */
 static SIMD_TARGET bool sum_levels(struct exact *sum, double *x, size_t n, int levels)
 {
     double total[LEVELS64];
@@ -242,7 +242,7 @@ INLINE_TARGET void take_extremes(struct cpu_reducer *r, const struct bit_extreme
                    exact_key(bits_value(bits_max(b), b->sign)), x, n, index);
 }
 
-/* What a block with NaNs and infinities in it holds of them. */
+/* The NaNs and infinities of a block that has some. */
 struct specials {
     uint64_t nan, positive_infinity, negative_infinity;
 };

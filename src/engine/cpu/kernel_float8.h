@@ -2,9 +2,9 @@
  * Kernels: floats of one byte. A part of kernel_template.h.
  *
  * kernel_products8.h says how elements are added up. Beside that a pass finds the extremes of the
- * bits, which tell of NaNs and infinities. Where there are any, another kind of pass leaves them
- * out and counts them, until there are none again. One extreme is found only where all elements
- * have one sign.
+ * bits, which tell of NaNs and infinities. If there are any, another kind of pass leaves them out
+ * and counts them, until there are none again. Only one extreme is found if all elements have one
+ * sign.
  *
  * A set that looks nothing up (SIMD_LOOKUP) counts how often each byte occurs.
  */
@@ -29,14 +29,14 @@ static const struct float8_layout float8_layouts[] = {
     [ELEMENT_F8E5M2] = {-16, 0x7c, 0x7d},
 };
 
-/* What the vectors of a part, or of a group, come to. */
+/* The findings of the vectors of a part, or of a group. */
 struct float8_found {
     vec max_s, max_u, min_u; /* of the bits of numbers; infinities are among them */
     vec sum[CLASSES_MAX];
     size_t numbers, finite, negative_infinite; /* counts, where specials are looked for */
 };
 
-/* What a pass over a part finds beside the sum. */
+/* The findings of a pass over a part beside the sum. */
 enum pass8 {
     PASS_MIXED,    /* the extremes, if there are both signs: these need no least unsigned bits */
     PASS_NUMBERS,  /* the extremes */

@@ -11,7 +11,7 @@
  *   32 bits   are added to lanes of 64, 2^32 of which fit
  *   64 bits   likewise, as two halves of 32 bits each
  *
- * What the lanes come to goes into two integers a chunk, which count 2^31 elements at most.
+ * The sums of lanes go into two integers a chunk, which count 2^31 elements at most.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_INTEGER_H
 #define GPUREDUCE_CPU_KERNEL_INTEGER_H
@@ -27,7 +27,7 @@
 
 _Static_assert(GROUP_BYTES / V_BYTES <= 1 << 12, "sums of 16 bits fit");
 
-/* What the vectors of a group come to. */
+/* The findings of the vectors of a group. */
 struct integers {
     vec min, max;    /* of 8 bits: as unsigned numbers; of more, as signed ones */
     vec sum16;       /* of 16 bits */
@@ -89,7 +89,7 @@ INLINE_TARGET void take_integers(struct integers *g, const unsigned char *p, enu
     }
 }
 
-/* The same for 64 bits. */
+/* Takes a group of integers of 64 bits. */
 INLINE_TARGET void take_integers64(struct integers *g, const unsigned char *p,
                                    enum element_type type, bool sum)
 {

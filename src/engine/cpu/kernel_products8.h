@@ -11,16 +11,16 @@
  *
  * The first number is looked up for the lower half of the byte, the second for the upper half:
  *
- *   e4m3: the byte is s eee e mmm. The lower half l, e mmm, gives T(l) = 8 + l below 8, else 2 l;
- *   the upper half 2^(2 eee - 1), which is in class 0 up to eee = 3, and in class 1, of weight 2^7,
- *   from 4 on. Where eee is 0, the element is l itself: subnormal, or of the same spacing.
+ * e4m3: the byte is s eee e mmm. The lower half l, e mmm, gives T(l) = 8 + l below 8, else 2 l; the
+ * upper half 2^(2 eee - 1), which is in class 0 up to eee = 3, and in class 1, of weight 2^7, from
+ * 4 on. If eee is 0, the element is l itself: subnormal, or of the same spacing.
  *
- *   e5m2: the byte is s eee ee mm. T(l) is (4 + mm) 2^ee, and the upper half 2^(4 eee - 1); a class
- *   has two of eee. Where eee is 0, the element is mm, or (4 + mm) 2^(ee - 1).
+ * e5m2: the byte is s eee ee mm. T(l) is (4 + mm) 2^ee, and the upper half 2^(4 eee - 1); a class
+ * has two of eee. If eee is 0, the element is mm, or (4 + mm) 2^(ee - 1).
  *
- * What is not finite has to be 0 beforehand. Two products are below 2^12 in magnitude, and those of
- * four vectors below 2^15. Sums of these go to lanes of 32 bits: a group has 2^10 of four vectors
- * at most, and less than 2^25.
+ * Elements that are not finite have to be 0 beforehand. Two products are below 2^12 in magnitude,
+ * and those of four vectors below 2^15. Sums of these go to lanes of 32 bits: a group has 2^10 of
+ * four vectors at most, and less than 2^25.
  */
 #ifndef GPUREDUCE_CPU_KERNEL_PRODUCTS8_H
 #define GPUREDUCE_CPU_KERNEL_PRODUCTS8_H
@@ -78,7 +78,7 @@ INLINE_TARGET struct float8_tables float8_tables(enum element_type type)
     return t;
 }
 
-/* What the elements of up to STREAMS vectors come to, by class: sums of 16 bits. */
+/* The sums of the elements of up to STREAMS vectors, by class, in 16 bits. */
 struct float8_together {
     vec sum[CLASSES_MAX];
 };

@@ -1,8 +1,8 @@
 /*
  * Kernels for slices that are rows: runs of elements. A part of kernel_template.h.
  *
- * Short rows are reduced W_LANES at a time. Where nothing is rounded, lanes add up parts of a row,
- * a vector a row; a transposition turns these into vectors of which each has a lane a row, and they
+ * Short rows are reduced W_LANES at a time. If nothing is rounded, lanes add up parts of a row, a
+ * vector a row; a transposition turns these into vectors of which each has a lane a row, and they
  * add up to the sums. Else the elements themselves are turned, and a lane takes a row.
  *
  * Long rows are reduced one after the other, in blocks.
@@ -33,12 +33,12 @@ static const uint32_t last_lanes32[2 * CPU_LANES_MAX] = {[CPU_LANES_MAX... 2 * C
 static const uint64_t last_lanes64[CPU_LANES_MAX] = {[CPU_LANES_MAX / 2 ... CPU_LANES_MAX - 1] =
                                                          UINT64_MAX};
 
-/* The same for the first n lanes: they begin n before the middle. */
+/* Masks of the first n lanes: they begin n before the middle. */
 static const uint32_t first_lanes32[2 * CPU_LANES_MAX] = {[0 ... CPU_LANES_MAX - 1] = UINT32_MAX};
 
 /* The last step of a row that is a step long at least, but of no multiple of steps: the last of its
-   elements are those that are wanted, the others have been before. Of a shorter row, all that there
-   is: the first are its elements, the others some of others. */
+   elements are those that are wanted, the others have been before. All of a shorter row: the first
+   are its elements, the others belong to other rows. */
 INLINE_TARGET const unsigned char *row_end(const unsigned char *row, size_t length,
                                            enum element_type type)
 {
@@ -86,7 +86,7 @@ INLINE_TARGET struct row_keys row_keys_turned(struct row_keys rows[W_LANES])
     return keys;
 }
 
-/* Where the keys of rows go. */
+/* Stores the keys of rows. */
 INLINE_TARGET void store_keys(const struct cpu_slice_results *to, size_t i,
                               const struct row_keys *k)
 {
@@ -163,7 +163,7 @@ INLINE_TARGET void rows_plain(const unsigned char *const row[W_LANES], size_t le
     }
 }
 
-/* The same of W_LANES rows of whole vectors that lie one behind the other, without extremes. */
+/* Adds W_LANES rows of whole vectors that lie one after the other, without extremes. */
 INLINE_TARGET void rows_whole(const unsigned char *x, size_t length, struct bounds *bounds,
                               const struct cpu_slice_results *to, size_t i, enum element_type type)
 {
@@ -205,7 +205,7 @@ INLINE_TARGET void add_turned(struct sums *s, struct row_keys *keys, const vecd 
     }
 }
 
-/* The same rows, with the errors of the additions. Sets which of the first n are bad. */
+/* Adds rows with the errors of the additions. Sets which of the first n are bad. */
 INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t length, size_t n,
                               const struct cpu_slice_results *to, size_t i, bool *bad,
                               enum element_type type, bool extremes)
@@ -218,7 +218,7 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
 
     for (size_t j = 0; j < length; j += step) {
         const bool end = length - j < step;
-        /* Of the elements of a last step, those from `wanted` on, up to before `behind`, are. */
+        /* The elements of a last step from `wanted` on, up to before `behind`, are wanted. */
         const size_t wanted = end && length >= step ? step - (length - j) : 0;
         const size_t behind = length < step ? length : step;
 
@@ -246,8 +246,8 @@ INLINE_TARGET void rows_exact(const unsigned char *const row[W_LANES], size_t le
         bad[i + k] = exact_bits(left[k]) != 0;
 }
 
-/* Where to load a row from, which is number i: a step of a row that is shorter must not reach
-   behind the last of `rows`. `place` has room for one step. */
+/* The place to load row number i from: a step of a row that is shorter must not reach behind the
+   last of `rows`. `place` has room for one step. */
 INLINE_TARGET const unsigned char *row_place(const unsigned char *x, size_t i, size_t rows,
                                              size_t length, unsigned char *place,
                                              enum element_type type)

@@ -71,8 +71,8 @@ INLINE_TARGET void step_values(vecd value[2], const unsigned char *p, enum eleme
     }
 }
 
-/* What decides whether elements of up to 32 bits add up plainly: the greatest magnitude, and the
-   least that is not zero, less one; of zero the latter is the greatest number. */
+/* The bounds that decide whether elements of up to 32 bits add up plainly: the greatest magnitude,
+   and the least that is not zero, less one; of zero the latter is the greatest number. */
 struct bounds {
     vec greatest, least;
 };

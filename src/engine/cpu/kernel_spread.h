@@ -16,10 +16,10 @@
 /* Levels of squares of up to 32 bits, which have twice as many bits and exponents. */
 #define LEVELS_SQUARES 8
 
-/* What is in the scratch for each element; what is not finite is 0 there. */
+/* The content of the scratch for each element; elements that are not finite are 0 there. */
 enum scratch_of { SCRATCH_VALUES, SCRATCH_MAGNITUDES, SCRATCH_SQUARES };
 
-/* What a block has of small and of negative numbers, its NaNs left out. */
+/* Counts of small and of negative numbers in a block, without its NaNs. */
 struct small {
     uint64_t zeros, subnormal, negative;
     double least; /* the least magnitude that is not zero; NaN where there is none */

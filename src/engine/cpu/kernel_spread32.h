@@ -25,7 +25,7 @@
 #define UPPER_PLACE(bound) (2 * (bound) + SQUARES_LOG2 - 51)
 #define LOWER_PLACE(bound) (UPPER_PLACE(bound) + SQUARES_LOG2 - 52)
 
-/* What the upper and the lower accumulators begin at. */
+/* The beginnings of the upper and the lower accumulators. */
 static inline double upper_start32(int bound)
 {
     return power_of_two(UPPER_PLACE(bound) + 52);
@@ -163,8 +163,8 @@ INLINE_TARGET struct small count_small32(const unsigned char *x, size_t n, enum 
     return s;
 }
 
-/* The same after a pass over a block of numbers. The pass has found
-   what is there to count, unless there are zeros or subnormal numbers. */
+/* The counts after a pass over a block of numbers. The pass has counted all, unless there are zeros
+   or subnormal numbers. */
 INLINE_TARGET struct small small_of_pass32(const struct spread32 *b, const unsigned char *x,
                                            size_t n, enum element_type type, unsigned finds)
 {
@@ -244,8 +244,8 @@ INLINE_TARGET void special_spread32(struct cpu_reducer *r, const unsigned char *
         add_absolute_again32(r, x, n, type);
 }
 
-/* The extremes of a pass. Where all elements have one sign, the least unsigned integer is the one
-   of the least magnitude. */
+/* The extremes of a pass. If all elements have one sign, the least unsigned integer is the one of
+   the least magnitude. */
 INLINE_TARGET struct bit_extremes spread32_bits(const struct spread32 *b)
 {
     const uint32_t max_u = v_h_max_u(b->max_u), least = v_h_min_u(b->least);

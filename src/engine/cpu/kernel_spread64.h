@@ -48,7 +48,7 @@ struct spread64 {
     vecd product[PRODUCTS];
 };
 
-/* What the accumulator of a product begins at. */
+/* The beginning of the accumulator of a product. */
 static inline double product_start(int bound, int product)
 {
     return 1.5 * power_of_two(LIMB_PLACE(bound, limb_products[product].first) +
@@ -281,8 +281,8 @@ static inline int limb_bound(int exponent)
                                        : exponent;
 }
 
-/* The extremes of a pass. Where all elements have one sign, the least unsigned integer is the one
-   of the least magnitude. */
+/* The extremes of a pass. If all elements have one sign, the least unsigned integer is the one of
+   the least magnitude. */
 INLINE_TARGET struct bit_extremes spread64_bits(const struct spread64 *b)
 {
     const uint64_t max_u = w_h_max_u(b->max_u), least = exact_bits(d_h_min(b->least));

@@ -88,9 +88,9 @@ INLINE_TARGET uint64_t count64(const unsigned char *x, size_t n, enum element_ty
 #define PASS_CELLS 4
 
 /* A pass for the cells with these numbers: counts the elements that are not before them, and keeps
-   those in them. Of each element the last key is found of the cell that it is in, or that it comes
-   after: so cells cost a comparison each, and it takes one more to know whether the element is in
-   any. `cells` is a constant. */
+   those in them. For each element the last key of the cell that it is in, or that it comes after,
+   is found: so cells cost a comparison each, and it takes one more to know whether the element is
+   in any. `cells` is a constant. */
 INLINE_TARGET void keep32(struct tally *t, const unsigned char *x, size_t n, const unsigned *number,
                           unsigned cells, bool floats)
 {
@@ -241,9 +241,9 @@ static SIMD_TARGET void tally_nans64(struct tally *t, const void *data, size_t n
     count64_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1);
 }
 
-/* Where W_LANES values are in units of bins: the place p of each, from -1/4 for what lies below the
-   bins, or is NaN, to 1/4 above them. Returns p + 1/2 rounded to an integer, added to
-   PLACE_ROUNDER: unless p is nearly an integer, that is one more than the number of the bin, 0
+/* Computes the places of W_LANES values in units of bins: the place p of each, from -1/4 for what
+   lies below the bins, or is NaN, to 1/4 above them. Returns p + 1/2 rounded to an integer, added
+   to PLACE_ROUNDER: unless p is nearly an integer, that is one more than the number of the bin, 0
    below all. *far has the greatest distance of p + 1/2 from an integer, which is 1/2 where p is
    one. */
 INLINE_TARGET vecd bin_place(vecd x, vecd low, vecd scale, vecd last, vecd *far)
@@ -279,7 +279,7 @@ static SIMD_TARGET bool tally_bins32(const struct tally *t, const void *data, si
     return d_h_max(far) < 0.5 - PLACE_MARGIN;
 }
 
-/* What computing the places of a plan with a fixed point takes. */
+/* Constants for computing the places of a plan with a fixed point. */
 struct fixed_places {
     vecf low, scale, origin, first, last;
     vec shift, number, certain;
@@ -302,9 +302,9 @@ INLINE_TARGET struct fixed_places fixed_places(const struct tally_plan *plan)
     };
 }
 
-/* Puts the bins of the V_LANES elements at `at` at `bin`, counting from 1, with 0 for what lies
-   below all bins, or is NaN. What is computed is too great by 0 to 2 doubt32 units: returns whether
-   a bin is in doubt, since these would take it to another one. */
+/* Puts the bins of the V_LANES elements at `at` at `bin`, counting from 1, with 0 for elements
+   below all bins, and NaNs. The computed places are too great by 0 to 2 doubt32 units: returns
+   whether a bin is in doubt, since these would take it to another one. */
 INLINE_TARGET bool find_bins(struct fixed_places p, const unsigned char *at, uint32_t *bin)
 {
     const vecf value = f_value(v_load_f32(at));
@@ -357,8 +357,8 @@ INLINE_TARGET void count_bins(const struct cpu_counters *counters, const uint32_
 #define COUNT_AHEAD ((size_t)256)
 
 /* Finds the bins of n elements, at most COUNT_AHEAD; with `counts`, counts as many whose bins were
-   there before. Returns how many vectors were in doubt. Where that is `often` so, such vectors are
-   only noted, without a branch, and looked at behind the others. `small`, `counts` and `often` are
+   there before. Returns how many vectors were in doubt. If that is `often` so, such vectors are
+   only noted, without a branch, and looked at after the others. `small`, `counts` and `often` are
    constants. */
 INLINE_TARGET size_t find_stretch(const struct tally_plan *plan, struct fixed_places places,
                                   const unsigned char *x, size_t n, uint32_t *bin,

@@ -4,17 +4,15 @@
  *
  * The exact sum of a block, from the cheapest way to the dearest:
  *
- *   1. Elements of up to 32 bits whose exponents lie close together: plain binary64 additions, none
- *      of which rounds. The extremes, which are wanted anyway, and the least non-zero magnitude
- *      tell whether that holds (exact_group_fits).
- *   2. Elements below the bound that the last blocks suggest: two parts of each are extracted at
- *      fixed bits, and the parts add up without rounding. It counts if nothing is left below the
- *      second part. Elements of 64 bits begin here.
- *   3. As many parts as it takes, up to LEVELS32 or LEVELS64, each at the bits that the block
- * itself calls for (sum_levels).
- *   4. What takes more: binary32 values go to exponent bins, one binary64 for sixteen exponents,
- *      which do not round either; binary64 values go to a superaccumulator, an integer for every
- *      exponent, to which the mantissas are added (cpu_add_to_cells).
+ * 1. Elements of up to 32 bits whose exponents lie close together: plain binary64 additions, none
+ * of which rounds. The extremes, which are wanted anyway, and the least non-zero magnitude tell
+ * whether that holds (exact_group_fits). 2. Elements below the bound that the last blocks suggest:
+ * two parts of each are extracted at fixed bits, and the parts add up without rounding. It counts
+ * if nothing is left below the second part. Elements of 64 bits begin here. 3. As many parts as it
+ * takes, up to LEVELS32 or LEVELS64, each at the bits that the block itself calls for (sum_levels).
+ * 4. For all else: binary32 values go to exponent bins, one binary64 for sixteen exponents, which
+ * do not round either; binary64 values go to a superaccumulator, an integer for every exponent, to
+ * which the mantissas are added (cpu_add_to_cells).
  *
  * Extraction is one addition and one subtraction of a large constant, as in S. M. Rump, T. Ogita
  * and S. Oishi, "Accurate floating-point summation" (2008), and J. Demmel and H. D. Nguyen,
@@ -95,7 +93,7 @@ _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds e
 #define QUOTE(name) #name
 #define QUOTED(name) QUOTE(name)
 
-/* What they are in the table. */
+/* The entries of the table. */
 #define SUM_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = sum_##name,
 #define SQUARES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = squares_##name,
 #define ALL_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = all_##name,
@@ -132,7 +130,7 @@ INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 #undef TAKE
 }
 
-/* Of all types that are no floats of 16 bits and more. */
+/* For all types that are not floats of 16 bits and more. */
 static void spread_others(CHUNK)
 {
     const size_t size = element_size(r->type);

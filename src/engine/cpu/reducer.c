@@ -204,7 +204,7 @@ LOOK_FOR(look_for16, uint16_t)
 LOOK_FOR(look_for32, uint32_t)
 LOOK_FOR(look_for64, uint64_t)
 
-/* The same for a key, of truth values, which have more bits than values. */
+/* Looks for a key of truth values, which have more bits than values. */
 static size_t look_for_truth(const struct cpu_candidate *c)
 {
     size_t i = 0;

@@ -1,6 +1,7 @@
 /*
- * What kernel_float8.h and kernel_integer.h leave out: spread, norms and counts of their types; and
- * floats of one byte where nothing is looked up. It is the same for every instruction set.
+ * The results that kernel_float8.h and kernel_integer.h leave out: spread, norms and counts of
+ * their types; and floats of one byte where nothing is looked up. It is the same for every
+ * instruction set.
  */
 #include "config.h"
 
@@ -70,8 +71,8 @@ void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t co
         cpu_take_block(r, min_key, max_key, block, count, index);
 }
 
-/* What a block of integers of 16 bits and more comes to. Sums are kept by halves of 32 bits, so
-   that those of 2^32 elements fit. The squares of 64 bits are (2^32 a + b)^2. */
+/* The sums of a block of integers of 16 bits and more. Sums are kept by halves of 32 bits, so that
+   those of 2^32 elements fit. The squares of 64 bits are (2^32 a + b)^2. */
 struct integers {
     int64_t min, max; /* keys */
     uint64_t least;   /* magnitude */

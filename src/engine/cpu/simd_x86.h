@@ -36,7 +36,7 @@ MM2(b_min_u, vec, mm_integers, min_epu8)
 OP1(b_sum, wvec, vec, MM(sad_epu8)((mm_integers)a, (mm_integers){0}))
 OP1(h_pairs, vec, vec, MM(madd_epi16)((mm_integers)a, MM(set1_epi16)(1)))
 
-/* Of a NaN and a number, they give the second. */
+/* If one operand is a NaN, they return the second. */
 MM2(d_min, vecd, mm_doubles, min_pd)
 MM2(d_max, vecd, mm_doubles, max_pd)
 OP3(d_clamp, vecd, vecd, d_min(d_max(a, b), c))
@@ -89,7 +89,7 @@ SIMD_OP vec v_gather(const int32_t *p, vec index)
 SIMD_OP vecd d_load_f32(const void *p)
 {
 #    ifdef __clang__
-    /* Where the same memory was loaded as a vec, it takes that apart, element by element. */
+    /* clang takes a vec that was loaded from the same memory apart, element by element. */
     __asm__("" : "+r"(p));
 #    endif
 #    if V_BYTES == 32

@@ -246,7 +246,7 @@ static void add_slice(struct cpu_slicer *z, struct cpu_slices *s, size_t i,
     }
 }
 
-/* Where a kernel leaves what it finds, from slice `first` on. */
+/* The place for a kernel's results from slice `first` on. */
 static struct cpu_slice_results results_from(struct cpu_slices *s, size_t first)
 {
     return (struct cpu_slice_results){
@@ -384,7 +384,7 @@ static void take_turned(struct cpu_slicer *z, struct cpu_slices *s, size_t first
     }
 }
 
-/* What a kernel of columns has been given, for what it leaves. */
+/* The arguments of a kernel of columns, for the elements that it leaves. */
 struct column_call {
     struct cpu_slicer *slicer;
     struct cpu_slices *slices; /* the elements' */

@@ -27,7 +27,7 @@
 #include "engine/cpu/slices_record.h"
 #include "engine/cpu/slices_state.h"
 
-/* What takes elements into slices; a thread has one. */
+/* Takes elements into slices; a thread has one. */
 struct cpu_slicer {
     const struct cpu_kernels *kernels;
     struct cpu_reducer reducer;
@@ -37,7 +37,7 @@ struct cpu_slicer {
     bool swap;               /* elements are of the other byte order */
     unsigned char *scratch;
     const struct cpu_slice_kernels *fast; /* NULL where there are none for what is wanted */
-    /* Of integers that are taken as such; NULL for others. */
+    /* For integers that are taken as such; NULL for others. */
     const struct cpu_integer_slices *integer;
     struct cpu_integer_found *found; /* their scratch memory */
     size_t lanes;                    /* elements of a vector */
@@ -80,10 +80,10 @@ void cpu_slicer_columns(struct cpu_slicer *z, struct cpu_slices *s, size_t first
 void cpu_slicer_merge(struct cpu_slicer *z, struct cpu_slices *s, size_t first,
                       const struct cpu_slices *other, size_t from, size_t count);
 
-/* Adds what a GPU has found of parts of slices, of elements of the slicer's type: of `count`
-   slices, from the one number `first` on, the parts from the one number `at` on that are `step`
-   apart. Elements had the indices from `index` on. Nothing of those whose `high` is NaN. Of rows,
-   slices begin in order, and these have begun then. */
+/* Adds a GPU's results for parts of slices, of elements of the slicer's type: of `count` slices,
+   from the one number `first` on, the parts from the one number `at` on that are `step` apart.
+   Elements had the indices from `index` on. Nothing of those whose `high` is NaN. Slices that are
+   rows begin in order, and these have then begun. */
 void cpu_slicer_put(struct cpu_slicer *z, struct cpu_slices *s, size_t first, size_t count,
                     const struct engine_found *found, size_t at, size_t step, uint64_t index);
 

@@ -28,8 +28,7 @@ void cpu_slices_integer_rows(const struct cpu_integer_slices *kernels,
 /* How many of `columns` columns of elements of `size` bytes the next function is for. */
 size_t cpu_slices_integer_columns_of(size_t columns, size_t size);
 
-/* The same for `columns` slices, so many, of which there are `rows` elements, `stride` bytes apart.
- */
+/* Adds `columns` slices of `rows` elements each, `stride` bytes apart. */
 void cpu_slices_integer_columns(const struct cpu_integer_slices *kernels,
                                 struct cpu_integer_found *found, const struct cpu_slice_results *to,
                                 size_t key_size, const unsigned char *x, size_t stride, size_t rows,

@@ -1,7 +1,7 @@
 /*
- * What slices have beside numbers: NaNs and infinities, which kernels leave. They are counted in a
- * few integers a slice, and the numbers among them are added one by one, so that an array in which
- * some are missing needs no partial result for each slice that one is in.
+ * NaNs and infinities in slices, which kernels leave. They are counted in a few integers a slice,
+ * and the numbers among them are added one by one, so that an array in which some are missing needs
+ * no partial result for each slice that one is in.
  *
  * Slices belong to one thread.
  */
@@ -29,8 +29,8 @@ struct partial *slices_partial(struct cpu_slices *s, size_t i);
 void slices_drain(struct cpu_slices *s, size_t i, struct partial *p);
 
 /* Takes elements of a float type into a slice: numbers into the sum and the keys that number `at`
-   of `sums` has, and what is none is counted in s. Where the sum of one does not fit, that goes to
-   the partial result of the slice, with it. False without memory. */
+   of `sums` has, and others are counted in s. If a sum does not fit, it goes to the partial result
+   of the slice, together with the element. False without memory. */
 bool slices_take_one_by_one(struct cpu_slices *s, size_t slice, struct cpu_slices *sums, size_t at,
                             enum element_type type, const struct slices_run *run);
 

@@ -1,8 +1,8 @@
 /*
- * What is known of slices (slices.h), and how they begin: their memory is made that of slices
- * without elements when they are given the first ones, not before, since kernels that are told
- * write it anyway. Of columns `low` is cleared together, and only where something was added to it:
- * mostly nothing is.
+ * The state of slices (slices.h), and how they begin: their memory is made that of slices without
+ * elements when they are given the first ones, not before, since kernels that are told write it
+ * anyway. `low` of columns is cleared together, and only where something was added to it: mostly
+ * nothing is.
  *
  * The functions are for slices.c; slices belong to one thread.
  */
@@ -41,8 +41,9 @@ struct cpu_slices {
     size_t all;    /* that there is memory for, with those of the last vector */
     size_t clear;  /* of these: behind so many, memory is as it came, and has not been touched */
 
-    /* Of what the kernels took: the sums, and, where extremes are wanted, the keys of these. Of
-       columns of up to 32 bits keys are v_order's (simd.h), int32_t; else exact_keys, int64_t. */
+    /* For elements that the kernels took: the sums, and, if extremes are wanted, the keys of these.
+       Keys of columns of up to 32 bits are v_order's (simd.h), int32_t; else exact_keys,
+       int64_t. */
     double *high, *low;
     void *min, *max;
     size_t key_size; /* bytes */
@@ -104,7 +105,7 @@ static inline void slices_begin(struct cpu_slices *s, size_t end)
     s->filled = end;
 }
 
-/* The same, where a kernel of columns takes those from number `first` on next. True if none of
+/* Begins slices if a kernel of columns takes those from number `first` on next. True if none of
    these had begun: then the kernel has to begin their sums, and this has begun only their keys. */
 static inline bool slices_begin_columns(struct cpu_slices *s, size_t first, size_t end)
 {

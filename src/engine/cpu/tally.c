@@ -14,7 +14,7 @@
 #define SETS CPU_COUNTER_SETS
 #define FOUR_SETS_MAX 4098
 
-/* What counting needs beside the tally: the sets of counters, one after the other. */
+/* State of counting beside the tally: the sets of counters, one after the other. */
 struct counters {
     uint64_t most; /* elements that a set has taken since it was zero, at most */
     union {        /* the first counter */

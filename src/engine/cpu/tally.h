@@ -13,8 +13,7 @@
 bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
                     size_t count, bool nans);
 
-/* Behind the last of an input: what was counted apart goes into the tally's counts; tally_end is
-   left to the caller. */
+/* Ends an input: counts that were kept apart go into the tally; the caller then calls tally_end. */
 void cpu_tally_settle(struct tally *t);
 
 #endif
