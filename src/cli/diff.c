@@ -32,6 +32,7 @@ bool diff_files(const struct options *options, bool *quiescent)
         request.sides[side].name = options->files[side];
         request.sides[side].paths = sides[side].files;
         request.sides[side].count = sides[side].file_count;
+        request.sides[side].index = sides[side].session.input.index;
     }
     if (good)
         diff = diff_open(&request);

@@ -166,6 +166,7 @@ static void print_kept(const struct list *list)
 static void list_container(const struct list *list, const char *path,
                            const struct source_info *info)
 {
+    char shown[CONTAINER_NAME_SHOWN];
     struct item item;
 
     for (size_t k = 0; k < info->pick_count; k++) {
@@ -181,14 +182,19 @@ static void list_container(const struct list *list, const char *path,
         if (a->unreadable && !a->not_numeric)
             (void)container_why(item.error, a);
         item.big_endian = a->big_endian;
-        item.elements = a->unreadable ? a->elements : info->picks[k].of;
+        if (a->missing)
+            message_error(EXIT_FAILED, "%s: array %s: %s", info->name,
+                          container_show_name(shown, a->name), a->unreadable);
+        item.elements = !a->unreadable    ? info->picks[k].of
+                        : a->type_name[0] ? a->elements
+                                          : SOURCE_UNKNOWN;
         /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody
            has asked. */
         item.bytes = !a->unreadable   ? item.elements * element_size(a->type)
                      : a->offset == 0 ? SOURCE_UNKNOWN
                                       : a->length;
         item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
-        item.shape.known = true;
+        item.shape.known = item.elements != SOURCE_UNKNOWN;
         item.shape.fortran_order = a->fortran_order;
         item.shape.dimensions = a->dimensions;
         for (unsigned i = 0; i < a->dimensions; i++)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,19 +172,63 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* Reads the file names of an index: the values of the object "weight_map". False on failure. */
-static bool read_index(const char *path, struct list *names)
-{
-    char quoted[MESSAGE_QUOTE_MAX], key[16], name[NAME_MAX + 1];
-    char *text = read_text(path);
-    struct json_reader json;
-    bool found = false, plain = true;
+/* An index, and what its names are in. */
+struct index {
+    struct source_index base;
+    struct source_place *places; /* as base.places; paths are on the heap, one for each file */
+    size_t room;
+    char *text, *name;
+};
 
-    if (!text)
-        return false;
+static void free_index(struct index *index)
+{
+    for (size_t i = 0; i < index->base.count; i++)
+        if (i == 0 || index->places[i].path != index->places[i - 1].path)
+            free((char *)(uintptr_t)index->places[i].path);
+    free(index->places);
+    free(index->text);
+    free(index->name);
+    free(index);
+}
+
+/* Adds a place. False without memory. */
+static bool add_place(struct index *index, const char *file, const char *array)
+{
+    if (index->base.count == index->room) {
+        const size_t room = 2 * index->room + 64;
+        struct source_place *places = realloc(index->places, room * sizeof *places);
+
+        if (!places)
+            return false;
+        index->places = places;
+        index->base.places = places;
+        index->room = room;
+    }
+    index->places[index->base.count++] = (struct source_place){.path = file, .array = array};
+    return true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct source_place *x = a, *y = b;
+    const int order = strcmp(x->path, y->path);
+
+    return order ? order : strcmp(x->array, y->array);
+}
+
+/* Reads the places of an index: the object "weight_map", whose names and values are decoded where
+   they stand in the text. False on failure. */
+static bool read_places(struct index *index)
+{
+    char *const text = index->text, *const end = text + strlen(text);
+    bool found = false, plain = true, room = true;
+    struct json_reader json;
+
     json_read(&json, text);
     json_read_begin(&json, '{');
-    while (plain && json_read_more(&json, '}')) {
+    while (plain && room && json_read_more(&json, '}')) {
+        char key[16];
+
         json_read_key(&json, key, sizeof key);
         if (strcmp(key, "weight_map") != 0) {
             json_read_skip(&json);
@@ -191,45 +236,87 @@ static bool read_index(const char *path, struct list *names)
         }
         found = true;
         json_read_begin(&json, '{');
-        while (plain && json_read_more(&json, '}')) {
-            json_read_key(&json, key, sizeof key);
-            if (!json_read_string(&json, name, sizeof name))
+        while (plain && room && json_read_more(&json, '}')) {
+            char *const array = text + (json.at - text), *file;
+
+            json_read_key(&json, array, (size_t)(end - array) + 1);
+            file = text + (json.at - text);
+            if (!json_read_string(&json, file, (size_t)(end - file) + 1))
                 break;
-            plain = *name && !strchr(name, '/') && ends_with(name, data_end);
-            if (plain && (names->count == 0 || strcmp(names->names[names->count - 1], name) != 0))
-                add(names, strdup(name));
+            plain = *file && strlen(file) <= NAME_MAX && !strchr(file, '/') &&
+                    ends_with(file, data_end);
+            room = add_place(index, file, array);
         }
     }
-    (void)message_quote(quoted, path);
-    if (!plain)
+    if (!room)
+        message_error(EXIT_FAILED, "out of memory");
+    else if (!plain)
         message_error(EXIT_FAILED,
-                      "%s: byte %td: it names a file that is not a *%s in its directory", quoted,
-                      json.at - text, data_end);
+                      "%s: byte %td: it names a file that is not a *%s in its directory",
+                      index->name, json.at - text, data_end);
     else if (!json_read_end(&json))
-        message_error(EXIT_FAILED, "%s: byte %td: the index is malformed", quoted, json.at - text);
+        message_error(EXIT_FAILED, "%s: byte %td: the index is malformed", index->name,
+                      json.at - text);
     else if (!found)
-        message_error(EXIT_FAILED, "%s: the index has no weight_map", quoted);
-    found = plain && json_read_end(&json) && found;
-    free(text);
-    sort(names);
-    return found;
+        message_error(EXIT_FAILED, "%s: the index has no weight_map", index->name);
+    return room && plain && json_read_end(&json) && found;
 }
 
-/* Adds the files that an index names. */
+/* Puts the places in order, each once, and makes paths of the names of files, each of which is
+   added to the list. */
+static void settle_places(struct index *index, const char *path, struct list *files)
+{
+    const char *slash = strrchr(path, '/'), *file = NULL;
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 0, all = index->base.count;
+    struct source_place *places = index->places;
+
+    if (all > 0)
+        qsort(places, all, sizeof *places, compare_places);
+    index->base.count = 0;
+    for (size_t i = 0; i < all; i++) {
+        struct source_place *last = index->base.count > 0 ? &places[index->base.count - 1] : NULL;
+        char *joined;
+
+        if (file && strcmp(file, places[i].path) == 0) {
+            if (strcmp(last->array, places[i].array) != 0)
+                places[index->base.count++] = (struct source_place){last->path, places[i].array};
+            continue;
+        }
+        file = places[i].path;
+        joined = join(path, length, file);
+        if (!joined) {
+            files->failed = true;
+            return;
+        }
+        places[index->base.count++] = (struct source_place){joined, places[i].array};
+        add(files, strdup(joined));
+    }
+}
+
+/* Adds the files that an index names, and keeps the index. */
 static void add_index(struct options *options, struct list *files, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    struct list names = {0};
+    struct index *index = calloc(1, sizeof *index);
+    char quoted[MESSAGE_QUOTE_MAX];
 
-    if (!read_index(path, &names)) {
-        options->left_out++;
-        clear(&names);
+    if (index)
+        index->name = strdup(message_quote(quoted, path));
+    if (!index || !index->name) {
+        free(index);
+        files->failed = true;
+        return;
     }
-    for (size_t i = 0; i < names.count; i++)
-        add(files, join(path, length, names.names[i]));
-    files->failed = files->failed || names.failed;
-    clear(&names);
+    index->base.name = index->name;
+    index->text = read_text(path);
+    if (!index->text || !read_places(index)) {
+        index->base.count = 0; /* its paths are none yet */
+        free_index(index);
+        options->left_out++;
+        return;
+    }
+    settle_places(index, path, files);
+    index->base.next = options->session.input.index;
+    options->session.input.index = &index->base;
 }
 
 /* Adds the files of a directory; the directory itself where there are none. */
@@ -328,6 +415,12 @@ void operands_free(struct options *options)
         free(options->files[i]);
     free(options->files);
     free(options->parts);
+    while (options->session.input.index) {
+        struct index *index = (struct index *)(uintptr_t)options->session.input.index;
+
+        options->session.input.index = index->base.next;
+        free_index(index);
+    }
     options->parts = NULL;
     options->expanded = false;
 }

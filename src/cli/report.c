@@ -58,27 +58,54 @@ static bool settle_heading(const struct options *options, const char *path,
     return false;
 }
 
+/* Room for what list_names writes. */
+#define NAMES_TEXT_MAX ((size_t)SOURCE_NAMES_KEPT * (CONTAINER_NAME_SHOWN + 2) + 80)
+
+/* Writes which arrays there are, or the first of them. Returns `text`. */
+static const char *list_names(char text[NAMES_TEXT_MAX], const struct source_wanted *wanted)
+{
+    const size_t shown = wanted->there < SOURCE_NAMES_KEPT ? wanted->there : SOURCE_NAMES_KEPT;
+    char name[CONTAINER_NAME_SHOWN];
+    int used = sprintf(text, shown > 0 ? "there are " : "there are none");
+
+    for (size_t i = 0; i < shown; i++)
+        used += sprintf(text + used, "%s%s",
+                        i == 0                                     ? ""
+                        : i + 1 == shown && shown == wanted->there ? " and "
+                                                                   : ", ",
+                        wanted->names[i] ? container_show_name(name, wanted->names[i]) : "?");
+    if (wanted->there > shown)
+        sprintf(text + used, " and more (--list shows them)");
+    return text;
+}
+
 void report_end(const struct options *options)
 {
     const struct source_wanted *wanted = &options->wanted;
-    char quoted[MESSAGE_QUOTE_MAX];
+    char quoted[MESSAGE_QUOTE_MAX], names[NAMES_TEXT_MAX];
 
-    /* A shard need not have seen all files. */
-    for (unsigned i = 0; i < wanted->count && !options->parts; i++)
-        if (!wanted->patterns[i].matched)
-            message_error(EXIT_FAILED, "--%s=%s matches no array",
-                          wanted->patterns[i].exclude ? "exclude" : "array",
-                          message_quote(quoted, wanted->patterns[i].pattern));
-        else if (!wanted->patterns[i].useful && !wanted->patterns[i].exclude &&
-                 !options->session.input.skip_unsupported)
-            message_error(EXIT_FAILED, "--array=%s matches no array that holds numbers",
-                          message_quote(quoted, wanted->patterns[i].pattern));
+    /* A shard need not have seen all files, nor one that could not be opened. */
+    for (unsigned i = 0; i < wanted->count && !options->parts && !wanted->unknown; i++) {
+        const struct source_pattern *p = &wanted->patterns[i];
+
+        (void)message_quote(quoted, p->pattern);
+        if (!p->matched && p->exclude)
+            message_error(EXIT_FAILED, "--exclude=%s matches no array", quoted);
+        else if (!p->matched)
+            message_error(EXIT_FAILED, "--array=%s matches no array; %s", quoted,
+                          list_names(names, wanted));
+        else if (!p->useful && !p->exclude && !options->session.input.skip_unsupported)
+            message_error(EXIT_FAILED, "--array=%s matches no array that holds numbers", quoted);
+    }
 }
 
 /* Statistics stand beside text; the other forms are read by programs, for many files. */
 static bool wants_stats(const struct options *options, const struct reduction *reduction)
 {
-    return !reduction->error[0] && !options->merge &&
+    const bool nothing =
+        options->wanted.included > 0 && reduction->arrays && arrays_count(reduction->arrays) == 0;
+
+    return !reduction->error[0] && !options->merge && !nothing &&
            (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
 }
 
@@ -302,6 +329,8 @@ void report(const struct options *options, const char *path, const struct reduct
 
 void report_total(const struct options *options, const struct total *total)
 {
+    if (total->inputs == 0 && options->wanted.included > 0) /* report_end says why */
+        return;
     (void)settle_heading(options, NULL, NULL);
     switch (options->output) {
     case OUTPUT_TEXT:

@@ -52,6 +52,13 @@ const char *report_type_name(const struct reduction *reduction)
     return reduction->type_name[0] ? reduction->type_name : REPORT_MISSING;
 }
 
+const char *report_reduction_shape(char text[REPORT_SHAPE_MAX], const struct reduction *reduction)
+{
+    if (!reduction->shape.known && reduction->type_name)
+        return REPORT_MISSING;
+    return report_shape(text, &reduction->shape, reduction->elements);
+}
+
 bool report_left_out(const struct operation *op, const struct reduction *reduction)
 {
     return operation_quantile(op) & ~reduction->quantiles;

@@ -125,6 +125,9 @@ const char *report_type_name(const struct reduction *reduction);
 const char *report_shape(char text[REPORT_SHAPE_MAX], const struct source_shape *shape,
                          uint64_t elements);
 
+/* The shape of a reduction's array; REPORT_MISSING where it cannot be read and none is known. */
+const char *report_reduction_shape(char text[REPORT_SHAPE_MAX], const struct reduction *reduction);
+
 /* A name as a field of TSV, escaped; of the total, its own. */
 void report_tsv_name(const char *name);
 void report_tsv_name_to(FILE *out, const char *name);

@@ -43,7 +43,7 @@ static void add_row(struct columns *t, const struct options *options, const char
         columns_add(t, message_quote(quoted, path));
     columns_add(t, one->array ? message_quote(quoted, one->array) : "");
     columns_add(t, report_type_name(one));
-    columns_add(t, report_shape(shape, &one->shape, one->elements));
+    columns_add(t, report_reduction_shape(shape, one));
     for (size_t i = 0; i < options->operation_count; i++) {
         const struct operation *op = options->operations[i];
 

@@ -128,7 +128,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->big_endian = array->big_endian;
     one->data_offset = array->deflated ? array->before : array->offset;
     one->compressed = container_array_packed(array);
-    one->shape.known = true;
+    one->shape.known = !array->unreadable || array->type_name[0];
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;
     for (unsigned i = 0; i < array->dimensions; i++)

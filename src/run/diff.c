@@ -61,6 +61,7 @@ static bool open_side(struct diff *d, int side)
     input.in_order = true;
     input.packed = false;
     input.as_bytes = true;
+    input.index = request->sides[side].index;
     d->files[side] = calloc((size_t)count + 1, sizeof *d->files[side]);
     if (!d->files[side])
         return no_memory();

@@ -22,6 +22,7 @@ struct diff_request {
         const char *name;   /* as the user gave it */
         char *const *paths; /* the files that it stands for */
         int count;
+        const struct source_index *index; /* as in struct source_options */
     } sides[DIFF_SIDES];
 };
 

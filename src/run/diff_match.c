@@ -29,9 +29,11 @@ struct names {
     size_t count;
 };
 
-/* Lists the arrays of a side, in their order. False without memory. */
+/* Lists the arrays of a side, in their order. Prints an error for each that is missing. False
+   without memory. */
 static bool list_names(const struct diff *d, int side, struct names *names)
 {
+    char shown[CONTAINER_NAME_SHOWN];
     size_t count = 0;
 
     for (int i = 0; i < d->file_counts[side]; i++)
@@ -45,8 +47,15 @@ static bool list_names(const struct diff *d, int side, struct names *names)
 
         if (!info->container)
             names->list[names->count++] = (struct named){NULL, i, 0, false};
-        for (size_t k = 0; info->container && k < info->pick_count; k++)
-            names->list[names->count++] = (struct named){info->picks[k].array->name, i, k, false};
+        for (size_t k = 0; info->container && k < info->pick_count; k++) {
+            const struct container_array *a = info->picks[k].array;
+
+            if (a->missing)
+                message_error(EXIT_FAILED, "%s: array %s: %s", info->name,
+                              container_show_name(shown, a->name), a->unreadable);
+            else
+                names->list[names->count++] = (struct named){a->name, i, k, false};
+        }
     }
     return true;
 }

@@ -497,7 +497,11 @@ static enum attempt first_attempt(const struct session *session, const char *pat
 {
     bool packed = false;
 
-    if (survey_asked(&session->options->survey) || session->options->input.part.cut)
+    const struct source_wanted *wanted = session->options->input.wanted;
+
+    /* Before it is decoded it is not known whether it is a file of arrays with names. */
+    if (survey_asked(&session->options->survey) || session->options->input.part.cut ||
+        (wanted && wanted->included > 0))
         return ATTEMPT_PARALLEL;
     switch (session->options->device) {
     case DEVICE_CPU:

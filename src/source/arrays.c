@@ -71,6 +71,17 @@ static bool is_wanted(struct source_wanted *wanted, const char *name, bool usefu
     return included && !excluded;
 }
 
+/* Keeps the names of some arrays, for who has asked for others. */
+static void note_name(struct source_wanted *wanted, const char *name)
+{
+    for (size_t i = 0; i < SOURCE_NAMES_KEPT && i < wanted->there; i++)
+        if (wanted->names[i] && strcmp(wanted->names[i], name) == 0)
+            return;
+    if (wanted->there < SOURCE_NAMES_KEPT)
+        wanted->names[wanted->there] = strdup(name);
+    wanted->there++;
+}
+
 /* A container's wants. */
 static bool wants(struct container_input *in, const char *name)
 {
@@ -199,6 +210,8 @@ static bool pick(struct source *s, const struct source_options *options)
         const bool picked = is_picked(a, options);
         struct source_pick part;
 
+        if (options->wanted && options->wanted->included > 0)
+            note_name(options->wanted, a->name);
         if (!is_wanted(options->wanted, a->name, picked))
             continue;
         if (!picked) {
@@ -244,6 +257,82 @@ static void warn_overridden(const struct source *s, const struct source_options 
                         (type || order) && skip ? ", " : "", skip ? "--skip" : "");
 }
 
+static int compare_arrays(const void *a, const void *b)
+{
+    const struct container_array *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Adds arrays that an index places in the file, and that it lacks, and warns of those that it has
+   beside them: `count` places, in the order of names. False without memory. */
+static bool compare_with_places(struct source *s, const struct source_index *index,
+                                const struct source_place *places, size_t count)
+{
+    struct container *c = s->container;
+    const size_t there = c->count;
+    const struct container_array **sorted = malloc((there + 1) * sizeof *sorted);
+    char *missing = calloc(count + 1, 1), shown[CONTAINER_NAME_SHOWN];
+    const char *why =
+        container_note(c, "missing, though %.200s places it in this file", index->name);
+    const struct container_array *first = NULL;
+    size_t i = 0, k = 0, others = 0;
+    bool good = sorted && missing && why;
+
+    for (size_t j = 0; good && j < there; j++)
+        sorted[j] = &c->arrays[j];
+    if (good && there > 0)
+        qsort(sorted, there, sizeof(const struct container_array *), compare_arrays);
+    while (good && (i < there || k < count)) {
+        const int order = i == there   ? 1
+                          : k == count ? -1
+                                       : strcmp(sorted[i]->name, places[k].array);
+
+        missing[k] = order > 0;
+        if (order < 0) {
+            first = first ? first : sorted[i];
+            others++;
+        }
+        i += order <= 0;
+        k += order >= 0;
+    }
+    if (others > 0)
+        message_warning("%s: array %s: %s does not place it in this file%s", s->name,
+                        container_show_name(shown, first->name), index->name,
+                        others > 1 ? ", nor others" : "");
+    for (k = 0; good && k < count; k++) {
+        struct container_array *a = missing[k] ? container_add(c, places[k].array) : NULL;
+
+        good = a || !missing[k];
+        if (a) {
+            a->unreadable = why;
+            a->typed = a->missing = true;
+        }
+    }
+    free(sorted);
+    free(missing);
+    return good;
+}
+
+/* Compares the container with what an index says of it. False without memory. */
+static bool compare_with_index(struct source *s, const struct source_options *options)
+{
+    for (const struct source_index *index = options->index; index; index = index->next) {
+        size_t begin = 0, end;
+
+        while (begin < index->count && strcmp(index->places[begin].path, s->path) != 0)
+            begin++;
+        end = begin;
+        while (end < index->count && strcmp(index->places[end].path, s->path) == 0)
+            end++;
+        if (end > begin && !compare_with_places(s, index, index->places + begin, end - begin)) {
+            source_error(s, "out of memory");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Lays out the container that has been read; NULL where it could not be. */
 static bool lay_out(struct source *s, const struct container_format *format,
                     const struct container_input *in, const struct source_options *options)
@@ -255,6 +344,8 @@ static bool lay_out(struct source *s, const struct container_format *format,
         return false;
     }
     s->info.format = s->info.compressed ? format->inside : format->name;
+    if (!compare_with_index(s, options))
+        return false;
     if (!pick(s, options))
         return false;
     if (!source_open_damages(s)) {

@@ -351,6 +351,18 @@ bool source_is_compressed(const char *path, const struct source_options *options
     return got > 0 && zstd_recognise(head, (size_t)got);
 }
 
+/* Whether the input can be what is asked for by the names of arrays. */
+static bool has_wanted(struct source *s, const struct source_options *options)
+{
+    const struct source_wanted *wanted = options->wanted;
+
+    if (!wanted || wanted->included == 0 || s->info.container || options->array ||
+        options->as_bytes)
+        return true;
+    source_error(s, "is one array without a name, which --array does not apply to");
+    return false;
+}
+
 struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
 {
     static const struct source_ops none = {0};
@@ -378,9 +390,11 @@ struct source *source_open(const char *path, const struct source_options *option
         const bool has_size = has_extent(s, &status);
 
         if (is_same_file(s, &status, has_size, options->earlier) &&
-            open_format(s, options, has_size, workers))
+            open_format(s, options, has_size, workers) && has_wanted(s, options))
             return s;
     }
+    if (options->wanted && !options->array)
+        options->wanted->unknown = true;
     source_close(s);
     return NULL;
 }

@@ -56,6 +56,7 @@ enum source_format {
    Patterns are matched as a shell matches files, but that * and ? also stand for slashes and
    leading dots. */
 #define SOURCE_PATTERNS_MAX 256
+#define SOURCE_NAMES_KEPT 8
 struct source_wanted {
     unsigned count;    /* of patterns */
     unsigned included; /* of those that do not exclude; 0: all arrays are wanted */
@@ -65,6 +66,22 @@ struct source_wanted {
         bool matched; /* an array has been found that it matches */
         bool useful;  /* and one of those can be reduced, or should be */
     } patterns[SOURCE_PATTERNS_MAX];
+
+    /* Which arrays there are in all inputs, where only some are wanted: how many, the names of the
+       first, and whether an input could not be opened, so that there may be others. */
+    size_t there;
+    char *names[SOURCE_NAMES_KEPT]; /* of malloc; NULL: there are fewer, or there was no memory */
+    bool unknown;
+};
+
+/* An index of containers: which arrays they hold, by the files' paths and then by names. */
+struct source_index {
+    const struct source_index *next; /* another index; NULL for none */
+    const char *name;                /* as messages show it */
+    const struct source_place {
+        const char *path, *array;
+    } * places;
+    size_t count;
 };
 
 /* A part of an input that can be read at any offset: the elements whose first bytes lie from offset
@@ -98,7 +115,9 @@ struct source_options {
     bool no_check;                /* do not verify the checksums of zstd frames */
     bool packed;                  /* hand zstd out as it is; see packed.h */
     struct source_wanted *wanted; /* of containers; NULL: all arrays */
-    bool skip_unsupported;        /* warn of arrays of numbers that cannot be read, and skip them */
+    const struct source_index *index; /* of containers, whose arrays are to be those; NULL for none.
+                                         An array that is missing is one that cannot be read */
+    bool skip_unsupported; /* warn of arrays of numbers that cannot be read, and skip them */
     const struct container_array *array; /* read this array of the input, which is a container, as
                                             if there were nothing else; NULL: find out what it is */
     bool stored;          /* numbers are wanted as a container stores them, whatever its attributes

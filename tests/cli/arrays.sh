@@ -103,11 +103,14 @@ run -q -o sum --array='*/?' --array=w.weight small.safetensors
 is 'those of several, and * stands for slashes' 0 '6
 6' '*'
 run -q -o sum --array 'x*' small.safetensors
-is 'those of none' 1 '' 'gpureduce: --array=x* matches no array'
-run -q -o sum --array 'x*' --array 'w*' small.safetensors three.f32
+is 'those of none' 1 '' 'gpureduce: --array=x* matches no array; there are w.weight, w.bias, a b/c and empty'
+run -q -o sum --array 'x*' --array 'w*' small.safetensors
 is 'a pattern that matches none beside one' 1 '6
+nan' 'gpureduce: --array=x* matches no array; there are w.weight, w.bias, a b/c and empty'
+run -q -o sum --array 'w*' small.safetensors three.f32
+is 'beside a file that is one array' 1 '6
 nan
-6' 'gpureduce: --array=x* matches no array'
+error' 'gpureduce: three.f32: is one array without a name, which --array does not apply to'
 run --list -q --array 'e*' small.safetensors
 ok 'a list of those of a pattern' test "$(wc -l <out):$(cut -f 2 out)" = 1:empty
 run -q -o sum --length=2 small.safetensors
@@ -274,8 +277,9 @@ cd other && run --list -q model.safetensors.index.json && cp out err .. && cd ..
 ok 'one that lies here' test "$(cut -f 1 out | uniq | tr '\n' ' ')" = 'part-1.safetensors part-2.safetensors '
 rm other/part-2.safetensors
 run -q -o sum --array z other
-is 'a part that is missing' 1 'error' 'gpureduce: other/part-2.safetensors: No such file or directory
-gpureduce: --array=z matches no array'
+is 'a part that is missing' 1 'error' \
+    'gpureduce: warning: other/part-1.safetensors: array a b/c: other/model.safetensors.index.json does not place it in this file, nor others
+gpureduce: other/part-2.safetensors: No such file or directory'
 # index_fails NAME TEXT: ./other and its index are refused so.
 index_fails() {
     run -q -o sum other
@@ -514,6 +518,69 @@ run -q -o $operations --total all.safetensors
 tail -n 17 out >found
 ok 'the total counts all elements' test "$(sed -n 5p found)" -eq \
     "$(awk 'NR % 17 == 5 { sum += $1 } END { print sum }' expected)"
+
+#
+# An index that does not fit its files.
+#
+mkdir fits lacks swapped
+for d in fits lacks swapped; do
+    cp three.f32 $d/
+    (cd $d && safetensors m-1.safetensors a:F32:3:three.f32 && safetensors m-2.safetensors b:F32:3:three.f32 && rm three.f32)
+done
+echo '{"weight_map": {"b": "m-2.safetensors", "a": "m-1.safetensors"}}' >fits/m.safetensors.index.json
+echo '{"weight_map": {"b": "m-2.safetensors", "x\u0079": "m-2.safetensors", "a": "m-1.safetensors", "z": "m-2.safetensors"}}' \
+    >lacks/m.safetensors.index.json
+echo '{"weight_map": {"a": "m-2.safetensors", "b": "m-1.safetensors"}}' >swapped/m.safetensors.index.json
+run -q -o sum --total fits
+is 'an index that fits' 0 '6
+6
+12'
+why='missing, though lacks/m.safetensors.index.json places it in this file'
+run --tsv -o sum lacks
+is 'arrays that are missing' 1 "$(printf 'file\tarray\tdtype\tshape\tsum\n%s\n%s\n%s\n%s' "lacks/m-1.safetensors${tab}a${tab}f32${tab}[3]${tab}6" \
+    "lacks/m-2.safetensors${tab}b${tab}f32${tab}[3]${tab}6" "lacks/m-2.safetensors${tab}xy${tab}NA${tab}NA${tab}NA" \
+    "lacks/m-2.safetensors${tab}z${tab}NA${tab}NA${tab}NA")" "gpureduce: lacks/m-2.safetensors: array xy and 1 more: $why"
+run -q -o sum --array=z --json lacks
+is 'asked for by name' 1 "{\"file\": \"lacks/m-2.safetensors\", \"array\": \"z\", \"error\": \"$why\"}" '*'
+run -q -o sum --total lacks
+ok 'no total' test "$status:$(tail -n 1 out)" = 1:error
+run --list --json lacks
+ok 'they are listed' test "$status:$(grep -c "\"elements\": null.*\"error\": \"$why\"}" out):$(wc -l <err)" = 1:2:2
+run --diff fits lacks
+ok '--diff tells' test "$status:$(grep -c "array xy: $why" err):$(grep -c "array z: $why" err)" = 2:1:1
+run --axis=0 --tsv -q -o sum lacks/m.safetensors.index.json
+ok '--axis, too' test "$status:$(grep -c error out)" = 1:2
+for shard in 1 2 3; do
+    run --shard=$shard/3 --partial -o sum lacks
+    cat out
+done >shards
+run --merge -q -o sum shards
+ok 'and --merge' test "$status:$(grep -c missing err)" = 1:2
+run -q -o sum swapped
+ok 'in another file' test "$status:$(sort out | uniq -c | tr -d ' \n'):$(grep -c 'array [ab]: missing, though swapped/m' err)" = 1:262error:2
+ok 'which has arrays beside' test "$(grep -c 'warning: .* does not place it in this file' err)" = 2
+run --diff fits swapped
+ok 'compared all the same' test "$status:$(grep -c '0 of 2 arrays different' err)" = 2:1
+
+#
+# Names that there are not.
+#
+run --array=u nosuch.safetensors
+is 'a file that is not there' 1 '' 'gpureduce: nosuch.safetensors: No such file or directory'
+run '--array=*' three.f32
+is 'a file that is one array' 1 '' 'gpureduce: three.f32: is one array without a name, which --array does not apply to'
+if [ -n "$ZSTD" ]; then
+    "$ZSTD" -q -c three.f32 >three.f32.zst
+    run '--array=*' three.f32.zst
+    is 'and compressed' 1 '' 'gpureduce: three.f32.zst: is one array without a name, which --array does not apply to'
+fi
+run --array=u --array=a --total -o sum fits
+ok 'one name of two' test "$status" -eq 1
+ok 'says which there are' grep -qx 'gpureduce: --array=u matches no array; there are a and b' err
+run --array=u --total -o sum fits
+is 'nothing of nothing' 1 '' 'gpureduce: --array=u matches no array; there are a and b'
+run --array=u --json --total -o sum fits
+is 'nor in JSON' 1 '' 'gpureduce: --array=u matches no array; there are a and b'
 
 #
 # Versions of GGUF that are not read.

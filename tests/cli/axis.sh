@@ -339,7 +339,7 @@ run -q --axis=0 --output=of-a.npy -o sum --array='?' model
 is 'a directory has two arrays' 1 '' 'gpureduce: model/2.safetensors: --output takes one array; choose it with --array'
 ok 'of which neither is written' cmp of-a.npy kept.npy
 run -q --axis=0 --output=of-a.npy -o sum --array=c model
-is 'nor that it has not' 1 '' 'gpureduce: --array=c matches no array'
+is 'nor that it has not' 1 '' 'gpureduce: --array=c matches no array; there are a and b'
 mkdir broken
 head -c 20 model/1.safetensors >broken/1.safetensors
 cp model/2.safetensors broken

@@ -99,7 +99,7 @@ trouble 'several with a file' \
 run --diff --array=none three.f32 a.safetensors
 is 'none with a file' 2 '' \
     'gpureduce: a.safetensors: it holds no array, but the other file is one
-gpureduce: --array=none matches no array'
+gpureduce: --array=none matches no array; there are w.weight, w.bias, a b/c, gone, q and t'
 run --diff -q --array='*[bw]*' --array='*c' a.safetensors b.safetensors
 is 'those of a pattern' 1 ''
 run --diff -q --array=w.weight a.safetensors b.safetensors

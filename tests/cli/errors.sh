@@ -155,7 +155,7 @@ bad() {
     fails "$1, in a pipe" "standard input: $4"
 }
 good=$(npy_header '<f4' '(3,)')
-for descr in '<i3' '|i4' '<u16' '|b2' 'f' '' '<f4 ' 'f32'; do
+for descr in '<i3' '|i4' '<u16' '|b2' 'F' '' '<f4 ' 'f32'; do
     bad "dtype '$descr'" 1 "$(npy_header "$descr" '(3,)')" \
         "byte 20: dtype '$descr' is not supported (floats and integers are)"
 done

@@ -84,6 +84,7 @@ struct container_array {
     bool not_numeric; /* `unreadable`, and holds no numbers: strings, references, objects, bytes of
                          unknown meaning, or a member that is no array. It is listed, but neither
                          reduced nor counted, which is no error */
+    bool missing;     /* `unreadable`, since an index names it and the file does not hold it */
     bool type_open;   /* the container leaves the type open, and it is that of container_input */
     bool big_endian;
     bool fortran_order;
