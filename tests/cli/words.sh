@@ -121,12 +121,19 @@ CONTRIBUTING.md
 NEWS
 README.md
 SECURITY.md
+doc/benchmarks.md
 doc/decisions.md
 doc/design.md
+doc/numerics.md
+doc/scaling.md
 doc/tuning.md
+man/gpureduce-bench.1
 man/gpureduce-formats.7
 man/gpureduce-json.5
 man/gpureduce-merge.7
+man/gpureduce-mpi.1
+man/gpureduce-partial.5
+man/gpureduce.1
 END
 
 finish
