@@ -401,35 +401,35 @@ static void check_long(unsigned char *pinned, cudaStream_t stream, uint64_t seed
     zstd_device_close(d);
 }
 
-/* Short frames in ranges of any size, which end within them: a batch takes the rest of its last
-   frame from the next range. */
+/* Short frames, of small blocks, in ranges of any size, which end within them: a
+   batch takes the rest of its last frame from the next range, and one that has no room for it
+   leaves the frame to the next batch. */
 static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned long runs,
                          uint64_t seed)
 {
     const size_t batch = 8 * BATCH, length = 6 * batch; /* ROOM holds it */
     struct zstd_device *d = open_device((size_t)2 << 30, (uint64_t)128 << 10, batch, false);
-    static const unsigned kinds[] = {0, 8}; /* few matches: what blocks hold is known */
     unsigned char *plain = need(malloc(length)), *compressed;
     struct tap_family family = {0};
     unsigned held = 0;
 
     for (unsigned long run = 0; run < 3 * runs; run++) {
         uint64_t r = seed + run;
-        const unsigned kind = kinds[run % 2];
-        const struct sample_settings settings = {.window_log = EMULATED ? 13 : 17,
+        const unsigned kind = (unsigned)(sample_random(&r) % SAMPLE_KINDS);
+        const struct sample_settings settings = {.window_log = EMULATED ? 12 + (int)run % 2 : 17,
                                                  .checksum = run % 3 > 0,
                                                  .frame =
                                                      batch / 16 + sample_random(&r) % (batch / 16)};
-        const size_t range = batch + sample_random(&r) % (3 * batch);
         struct outcome o = {
             .bytes = need(malloc(length)), .capacity = length, .overwrites = run % 2 == 0};
-        size_t size;
+        size_t size, range;
 
         sample_fill(kind, plain, length, seed + run);
         compressed = need(sample_compress(plain, length, &settings, &size));
         if (size > ROOM)
             abort();
         memcpy(pinned, compressed, size);
+        range = size / 6 + sample_random(&r) % (size / 6); /* as much as many blocks */
         decode(d, sample_random(&r) >> 8, pinned, size, range, NULL, false, stream, &o);
         tap_case(
             &family,

@@ -93,7 +93,8 @@ uint64_t zstd_device_frame(const struct zstd_device *d);
 enum zstd_step {
     ZSTD_STEP_FED,     /* a batch is queued */
     ZSTD_STEP_STARVED, /* the range holds no whole block any more; a batch may be held */
-    ZSTD_STEP_BUSY,    /* as many batches are under way as there is room for: take, leave */
+    ZSTD_STEP_BUSY,    /* as many batches are under way as there is room for: take, leave; a batch
+                          may be held */
     ZSTD_STEP_REFUSED, /* what comes next is not for this decoder, until it is restarted */
     ZSTD_STEP_FAILED   /* zstd_device_error tells */
 };

@@ -251,19 +251,25 @@ static enum zstd_plan_status plan_bytes(struct zstd_device *d, struct slot *s, s
     return status;
 }
 
-/* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16,
-   so that streams in `on_device` are aligned. */
-static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, size_t *begin)
+static void begin_plan(struct zstd_device *d, struct slot *s)
 {
     struct zstd_plan_limits limits = d->limits;
     const struct zstd_plan_arrays arrays = {
         s->literals_jobs.host, s->sequences_jobs.host, s->codes.host, s->tables.host,
         s->plan.arrays.blocks, s->executions.host,     s->units.host};
-    enum zstd_plan_status status;
-    size_t before;
 
     limits.expected = expected_batch(d);
     zstd_plan_begin(&s->plan, &limits, &arrays);
+}
+
+/* Plans a batch of the range's next bytes, which begin at offset *begin: that is a multiple of 16,
+   so that streams in `on_device` are aligned. */
+static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, size_t *begin)
+{
+    enum zstd_plan_status status;
+    size_t before;
+
+    begin_plan(d, s);
     do {
         *begin = d->at / 16 * 16;
         before = d->at;
@@ -273,9 +279,41 @@ static enum zstd_plan_status plan_batch(struct zstd_device *d, struct slot *s, s
     return status;
 }
 
-/* Queues the first stage of a batch whose bytes have been queued. */
+/* Has a batch end before the frame that it would cut off: what it has of that begins the next
+   batch, which is held. Its bytes are on the device already, or on their way. */
+static bool split_batch(struct zstd_device *d, struct slot *s, struct slot *next)
+{
+    uint32_t shift;
+
+    begin_plan(d, next);
+    shift = zstd_plan_split(&s->plan, &next->plan);
+    next->source_used = next->source;
+    next->input_begin = s->input_begin + shift;
+    next->aligned = false;
+    next->state = SLOT_HELD;
+    return mark(d, next->copy_begun, d->copy_stream) &&
+           check(d,
+                 cudaMemcpyAsync(next->source + ZSTD_SOURCE_BEFORE,
+                                 s->source + ZSTD_SOURCE_BEFORE + shift, next->plan.base,
+                                 cudaMemcpyDeviceToDevice, d->copy_stream),
+                 "copying compressed bytes");
+}
+
+/* Queues the first stage of a batch whose bytes have been queued. Short frames that it begins are
+   left whole, but for one that fits no batch. */
 static enum zstd_step feed_batch(struct zstd_device *d, struct slot *s)
 {
+    if (!d->on_device && zstd_plan_can_split(&s->plan) &&
+        zstd_plan_cuts_frame(&s->plan, &d->stream)) {
+        struct slot *next = slot_of(d, d->fed + 1);
+
+        if (next->state != SLOT_FREE) {
+            s->state = SLOT_HELD;
+            return ZSTD_STEP_BUSY;
+        }
+        if (!split_batch(d, s, next))
+            return ZSTD_STEP_FAILED;
+    }
     if (!queue_jobs(d, s) || !queue_entropy(d, s))
         return ZSTD_STEP_FAILED;
     s->state = SLOT_FED;

@@ -132,7 +132,25 @@ static void add_sequences(struct zstd_plan *plan, struct zstd_plan_block *block,
     job->block = plan->blocks;
 }
 
-/* Whether there is room for any block. */
+/* Frames up to this part of a batch are left whole. */
+#define WHOLE_PART 4
+
+/* Bytes that the frame holds, as far as that can be told: one that does not state it is taken to be
+   as long as the one before, until it is longer. */
+static uint64_t frame_size(const struct zstd_stream *stream)
+{
+    if (stream->frame.content != SOURCE_UNKNOWN)
+        return stream->frame.content;
+    return stream->size > stream->size_before ? stream->size : stream->size_before;
+}
+
+static bool is_short(const struct zstd_plan *plan, const struct zstd_stream *stream)
+{
+    return frame_size(stream) <= plan->limits.expected / WHOLE_PART;
+}
+
+/* Whether there is room for any block. A short frame that the batch has begun may go beyond the
+   bytes that were aimed at: how much blocks hold is an estimate. */
 static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *stream)
 {
     const struct zstd_plan_limits *l = &plan->limits;
@@ -144,27 +162,29 @@ static bool has_room(const struct zstd_plan *plan, const struct zstd_stream *str
                    (uint64_t)16 * (plan->sequences + ZSTD_BLOCK_SEQUENCES_MAX) <=
                l->pool &&
            plan->output + most <= l->output &&
-           (plan->blocks == 0 || plan->expected < l->expected + plan->excess);
+           (plan->blocks == 0 || plan->expected < l->expected ||
+            zstd_plan_cuts_frame(plan, stream));
 }
-
-/* Frames up to this part of a batch are left whole. */
-#define WHOLE_PART 4
 
 /* Whether the frame that begins is to begin the next batch: it is likely to go beyond this one, but
    no other frame is cut off, and little room is lost. A frame that is whole in a batch is verified
-   on the device. A frame that does not state what it holds is taken to be as long as the one
-   before. */
-static bool leave_frame(struct zstd_plan *plan, const struct zstd_stream *stream)
+   on the device. */
+static bool leave_frame(const struct zstd_plan *plan, const struct zstd_stream *stream)
 {
-    const uint64_t expected = plan->limits.expected;
-    const uint64_t size =
-        stream->frame.content == SOURCE_UNKNOWN ? stream->size_before : stream->frame.content;
+    return plan->blocks > 0 && is_short(plan, stream) &&
+           plan->expected + frame_size(stream) > plan->limits.expected;
+}
 
-    plan->excess = 0;
-    if (size > expected / WHOLE_PART)
-        return false;
-    plan->excess = size / 16; /* what blocks hold is an estimate */
-    return plan->blocks > 0 && plan->expected + size > expected;
+/* Bytes that a block with sequences may be expected to hold. */
+static uint32_t expected_size(const struct zstd_stream *stream, uint32_t literals)
+{
+    const struct zstd_frame *f = &stream->frame;
+    const uint64_t left = f->content > stream->size ? f->content - stream->size : 0;
+    uint64_t size = stream->measured < f->block_most ? stream->measured : f->block_most;
+
+    if (f->content != SOURCE_UNKNOWN && size > left)
+        size = left;
+    return size < literals ? literals : (uint32_t)size;
 }
 
 /* Plans a compressed block. */
@@ -182,8 +202,7 @@ static bool add_compressed(struct zstd_plan *plan, struct zstd_stream *stream,
     if (parts.sequences > 0) {
         add_sequences(plan, block, &stream->tables, &parts, at, size);
         plan->output += most;
-        plan->expected +=
-            stream->measured < parts.literals.size ? parts.literals.size : stream->measured;
+        plan->expected += expected_size(stream, parts.literals.size);
     } else {
         block->size = parts.literals.size;
         plan->output += block->size;
@@ -224,6 +243,22 @@ static void look_ahead(const unsigned char *source, size_t size, size_t at)
     fetch(source, size, at + ((enum block_type)(header >> 1 & 3) == BLOCK_RUN ? 1 : content));
 }
 
+static void set_mark(struct zstd_plan *plan)
+{
+    plan->mark = (struct zstd_plan_mark){
+        .blocks = plan->blocks,
+        .literals_jobs = plan->literals_jobs,
+        .sequences_jobs = plan->sequences_jobs,
+        .codes = plan->codes,
+        .tables = plan->tables,
+        .literals = plan->literals,
+        .sequences = plan->sequences,
+        .output = plan->output,
+        .expected = plan->expected,
+        .set = true,
+    };
+}
+
 /* Plans the block whose header is at offset *at, if it is all there, with the checksum behind the
    last one. Starved, too, when it is planned: then *at is behind it. */
 static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stream *stream,
@@ -248,6 +283,8 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
     if (!has_room(plan, stream))
         return ZSTD_PLAN_FULL;
     expected = plan->expected;
+    if (stream->first)
+        set_mark(plan);
     look_ahead(source, size, *at + BLOCK_HEADER + taken);
     block = &plan->arrays.blocks[plan->blocks];
     memset(block, 0, sizeof *block);
@@ -372,8 +409,117 @@ enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream 
 
 bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream *stream)
 {
-    /* Only a short frame that this batch begins has an excess. */
-    return stream->state == ZSTD_BEFORE_BLOCK && !stream->first && plan->excess > 0;
+    return stream->state == ZSTD_BEFORE_BLOCK && !stream->first && plan->mark.set &&
+           is_short(plan, stream);
+}
+
+/*
+ * Splitting: what is planned of a frame goes to another batch.
+ */
+
+bool zstd_plan_can_split(const struct zstd_plan *plan)
+{
+    return plan->mark.set && plan->mark.blocks > 0;
+}
+
+static void move_blocks(const struct zstd_plan *plan, uint32_t shift, struct zstd_plan *next)
+{
+    const struct zstd_plan_mark *m = &plan->mark;
+
+    for (uint32_t i = m->blocks; i < plan->blocks; i++) {
+        struct zstd_plan_block *block = &next->arrays.blocks[next->blocks++];
+
+        *block = plan->arrays.blocks[i];
+        block->source -= shift;
+        switch ((enum zstd_literals_place)block->place) {
+        case ZSTD_IN_SOURCE:
+            block->literals -= shift;
+            break;
+        case ZSTD_IN_LITERALS:
+            block->literals -= m->literals;
+            break;
+        case ZSTD_ONE_BYTE:
+            break;
+        }
+        if (block->sequences > 0) {
+            block->job -= m->sequences_jobs;
+            block->first_sequence += m->sequences;
+        }
+    }
+}
+
+static void move_literals(const struct zstd_plan *plan, uint32_t shift, struct zstd_plan *next)
+{
+    const struct zstd_plan_mark *m = &plan->mark;
+
+    for (uint32_t i = m->literals_jobs; i < plan->literals_jobs; i++) {
+        struct zstd_literals_job *job = &next->arrays.literals[next->literals_jobs++];
+
+        *job = plan->arrays.literals[i];
+        for (unsigned k = 0; k <= ZSTD_JOB_STREAMS; k++)
+            job->stream[k] -= shift;
+        job->target -= m->literals;
+        job->code -= m->codes; /* a frame begins with a code of its own */
+        job->block -= m->blocks;
+    }
+    while (m->codes + next->codes < plan->codes) {
+        next->arrays.codes[next->codes] = plan->arrays.codes[m->codes + next->codes];
+        next->codes++;
+    }
+    next->code_number = plan->code_number;
+    next->code = plan->code - m->codes;
+}
+
+/* Predefined tables may be those of frames before, so each is copied where it is first used. */
+static void move_sequences(const struct zstd_plan *plan, uint32_t shift, struct zstd_plan *next)
+{
+    const struct zstd_plan_mark *m = &plan->mark;
+    uint32_t old[ZSTD_PARTS] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+
+    for (uint32_t i = m->sequences_jobs; i < plan->sequences_jobs; i++) {
+        struct zstd_sequences_job *job = &next->arrays.sequences[next->sequences_jobs++];
+
+        *job = plan->arrays.sequences[i];
+        job->source -= shift;
+        job->first += m->sequences;
+        job->block -= m->blocks;
+        for (unsigned part = 0; part < ZSTD_PARTS; part++) {
+            if (job->table[part] != old[part]) {
+                old[part] = job->table[part];
+                next->arrays.tables[next->tables] = plan->arrays.tables[old[part]];
+                next->table[part] = next->tables++;
+                next->table_number[part] = plan->table_number[part];
+            }
+            job->table[part] = next->table[part];
+        }
+    }
+}
+
+uint32_t zstd_plan_split(struct zstd_plan *plan, struct zstd_plan *next)
+{
+    const struct zstd_plan_mark m = plan->mark;
+    const uint32_t shift = plan->arrays.blocks[m.blocks].source / 16 * 16;
+
+    move_blocks(plan, shift, next);
+    move_literals(plan, shift, next);
+    move_sequences(plan, shift, next);
+    next->base = plan->base - shift;
+    next->literals = plan->literals - m.literals;
+    next->sequences = plan->sequences - m.sequences;
+    next->output = plan->output - m.output;
+    next->expected = plan->expected - m.expected;
+    next->mark = (struct zstd_plan_mark){.set = true};
+    plan->blocks = m.blocks;
+    plan->literals_jobs = m.literals_jobs;
+    plan->sequences_jobs = m.sequences_jobs;
+    plan->codes = m.codes;
+    plan->tables = m.tables;
+    plan->literals = m.literals;
+    plan->sequences = m.sequences;
+    plan->output = m.output;
+    plan->expected = m.expected;
+    plan->mark.set = false;
+    return shift;
 }
 
 /*

@@ -97,7 +97,12 @@ struct zstd_plan {
     uint32_t sequences; /* how many */
     uint64_t output;    /* bytes that the blocks may hold at most */
     uint64_t expected;  /* bytes that they may be expected to hold */
-    uint64_t excess;    /* bytes beyond limits.expected that may end the frame */
+    /* Before the first block of the frame that this batch began last. */
+    struct zstd_plan_mark {
+        uint32_t blocks, literals_jobs, sequences_jobs, codes, tables, literals, sequences;
+        uint64_t output, expected;
+        bool set; /* the batch has begun a frame */
+    } mark;
     /* The number in its frame (block.h) and the index of the code and the tables used last. */
     uint64_t code_number, table_number[ZSTD_PARTS];
     uint32_t code, table[ZSTD_PARTS];
@@ -149,8 +154,17 @@ void zstd_plan_begin(struct zstd_plan *plan, const struct zstd_plan_limits *limi
 enum zstd_plan_status zstd_plan_feed(struct zstd_plan *plan, struct zstd_stream *stream,
                                      const unsigned char *source, size_t size, size_t *at);
 
-/* Whether a batch that ended here would cut off a frame that is short beside it. */
+/* Whether a batch that ended here would cut off a frame that it began and that is short beside it.
+ */
 bool zstd_plan_cuts_frame(const struct zstd_plan *plan, const struct zstd_stream *stream);
+
+/* Whether the frame that was begun last is not the first one of the batch, and could be moved. */
+bool zstd_plan_can_split(const struct zstd_plan *plan);
+
+/* Moves the frame that was begun last to `next`, which is empty and has the same pool. Returns the
+   offset in the batch's bytes that is offset 0 in those of `next`: a multiple of 16. The bytes from
+   there up to plan->base are the caller's to copy; next->base is behind them. */
+uint32_t zstd_plan_split(struct zstd_plan *plan, struct zstd_plan *next);
 
 /* Places the first `count` blocks, whose sequences gave `results`, into slices. Returns how many
    are sound: from there on none was placed. */
