@@ -205,6 +205,7 @@ test_scripts = \
 	tests/cli/progress.sh \
 	tests/cli/data.sh \
 	tests/cli/unpack.sh \
+	tests/cli/unreadable.sh \
 	tests/cli/tallies.sh \
 	tests/cli/arrays.sh \
 	tests/cli/frames.sh \

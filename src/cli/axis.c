@@ -502,17 +502,33 @@ static void reduce_only_array(struct output *out)
         source_close(only);
 }
 
+/* Finds out whether a file is a container. False where it cannot be read, which is printed. */
+static bool find_container(const struct options *options, const char *path, bool *container)
+{
+    char name[SOURCE_NAME_MAX], why[SOURCE_ERROR_MAX];
+    struct source_facts facts;
+    const bool good = source_probe(path, &options->session.input, &facts, why);
+
+    if (!good)
+        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), why);
+    *container = facts.container;
+    return good;
+}
+
 static void reduce_files(struct output *out)
 {
     const struct options *options = out->options;
+    bool container;
 
     for (int i = 0; i < options->file_count; i++) {
         out->path = options->files[i];
         message_memory_once(true);
-        if (source_is_container(out->path, &options->session.input))
-            reduce_arrays(out);
-        else
-            reduce(out, NULL, NULL);
+        if (find_container(options, out->path, &container)) {
+            if (container)
+                reduce_arrays(out);
+            else
+                reduce(out, NULL, NULL);
+        }
         message_memory_once(false);
     }
 }
@@ -520,14 +536,16 @@ static void reduce_files(struct output *out)
 bool axis_files(const struct options *options)
 {
     struct output out = {.options = options, .first = true};
+    bool container = false, good = true;
 
     if (!report_possible(options) || !axis_open_gpu(&options->session, &out.gpu))
         return false;
     /* A directory of them stands for several files. */
-    if (options->axis_output && options->file_count > 0 &&
-        source_is_container(options->files[0], &options->session.input))
+    if (options->axis_output && options->file_count > 0)
+        good = find_container(options, options->files[0], &container);
+    if (container)
         reduce_only_array(&out);
-    else
+    else if (good)
         reduce_files(&out);
     axis_close_gpu(out.gpu);
     return true;

@@ -30,8 +30,14 @@ void report_begin(const struct options *options)
     if (options->output != OUTPUT_TSV)
         return;
     tsv_arrays = options->merged_arrays;
-    for (int i = 0; i < options->file_count && !options->merge && !tsv_arrays; i++)
-        tsv_arrays = source_is_container(options->files[i], &options->session.input);
+    for (int i = 0; i < options->file_count && !options->merge && !tsv_arrays; i++) {
+        char why[SOURCE_ERROR_MAX];
+        struct source_facts facts;
+
+        /* One that cannot be read now is judged when it is reduced (settle_heading). */
+        (void)source_probe(options->files[i], &options->session.input, &facts, why);
+        tsv_arrays = facts.container;
+    }
     heading_due = true;
 }
 

@@ -35,11 +35,21 @@ uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end)
     return share(units, shard->number - 1, shard->of);
 }
 
-/* False where it is an input without a length, which is printed. */
-static bool find_size(const char *path, const struct source_options *options, struct sized *sized)
+/* Prints why an input cannot be read. Returns false. */
+static bool unreadable(const char *path, const char *why)
 {
     char name[SOURCE_NAME_MAX];
+
+    message_error(EXIT_FAILED, "%s: %s", source_name(name, path), why);
+    return false;
+}
+
+/* False where it is an input without a length, or cannot be read, which is printed. */
+static bool find_size(const char *path, const struct source_options *options, struct sized *sized)
+{
+    char name[SOURCE_NAME_MAX], why[SOURCE_ERROR_MAX];
     const bool standard = strcmp(path, "-") == 0;
+    struct source_facts facts;
     off_t begin = 0, size;
     struct stat status;
 
@@ -58,8 +68,9 @@ static bool find_size(const char *path, const struct source_options *options, st
     if (standard)
         begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     size = begin > 0 && begin < status.st_size ? status.st_size - begin : status.st_size;
-    *sized = (struct sized){.units = shard_units((uint64_t)size),
-                            .compressed = source_is_compressed(path, options)};
+    if (!source_probe(path, options, &facts, why))
+        return unreadable(path, why);
+    *sized = (struct sized){.units = shard_units((uint64_t)size), .compressed = facts.compressed};
     return true;
 }
 
@@ -83,22 +94,27 @@ static struct shard_part cut(const struct sized *sized, uint64_t before, uint64_
     return part;
 }
 
-/* The part of a compressed file that a shard has: the file is cut between frames, or goes whole to
-   the shard that has its first unit. Only shards that may get frames look for them. */
-static struct shard_part cut_compressed(const char *path, const struct source_options *options,
-                                        const struct sized *sized, uint64_t before, uint64_t begin,
-                                        uint64_t end)
+/* Gives a shard its part of a compressed file: that is cut between frames, or goes whole to the
+   shard that has its first unit. Only shards that may get frames look for them. False where they
+   cannot be read, which is printed. */
+static bool cut_compressed(const char *path, const struct source_options *options,
+                           const struct sized *sized, uint64_t before, uint64_t begin, uint64_t end,
+                           struct shard_part *part)
 {
-    struct shard_part part = cut(sized, before, begin, end);
     const bool first = before >= begin && before < end, all = first && before + sized->units <= end;
+    char why[SOURCE_ERROR_MAX];
+    bool parts;
 
-    if (!part.any || all)
-        return part;
-    if (source_cut(path, options, &part.part))
-        part.any = part.part.begin < part.part.end;
+    *part = cut(sized, before, begin, end);
+    if (!part->any || all)
+        return true;
+    if (!source_cut(path, options, &part->part, &parts, why))
+        return unreadable(path, why);
+    if (parts)
+        part->any = part->part.begin < part->part.end;
     else
-        part = (struct shard_part){.any = first, .part = {.begin = 0, .end = UINT64_MAX}};
-    return part;
+        *part = (struct shard_part){.any = first, .part = {.begin = 0, .end = UINT64_MAX}};
+    return true;
 }
 
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
@@ -117,9 +133,10 @@ bool shard_plan(const struct shard *shard, char *const *paths, int count,
     begin = shard_range(shard, units, &end);
     units = 0;
     for (int i = 0; i < count && good; i++) {
-        parts[i] = sized[i].compressed
-                       ? cut_compressed(paths[i], options, &sized[i], units, begin, end)
-                       : cut(&sized[i], units, begin, end);
+        if (sized[i].compressed)
+            good = cut_compressed(paths[i], options, &sized[i], units, begin, end, &parts[i]);
+        else
+            parts[i] = cut(&sized[i], units, begin, end);
         parts[i].unknown = sized[i].unknown;
         parts[i].units = sized[i].units;
         units += sized[i].units;

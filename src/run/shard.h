@@ -41,8 +41,8 @@ uint64_t shard_units(uint64_t bytes);
 uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end);
 
 /* Plans which parts of the files are the shard's. One that cannot be had is in the parts of one
-   shard, as if it were short, and `unknown` in all. False where an input has no parts: that is
-   printed, or memory ran out. */
+   shard, as if it were short, and `unknown` in all. False where an input has no parts, or
+   cannot be read: that is printed, or memory ran out. */
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
                 const struct source_options *options, struct shard_part *parts);
 

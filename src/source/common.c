@@ -43,10 +43,14 @@ void source_name_array(char *name, const char *path, const struct container_arra
         sprintf(name + strlen(name), ": array %s", container_show_name(shown, array->name));
 }
 
-/* Makes the source fail, and prints why, once. */
+/* Makes the source fail, and prints why, once; or notes it, where the source is only looked at. */
 static void fail(struct source *s, const char *text)
 {
-    if (!s->muted && !atomic_exchange(&s->failed, true))
+    if (atomic_exchange(&s->failed, true))
+        return;
+    if (s->why)
+        snprintf(s->why, SOURCE_ERROR_MAX, "%s", text);
+    else
         message_error(EXIT_FAILED, "%s: %s", s->name, text);
 }
 
@@ -58,6 +62,15 @@ void source_error(struct source *s, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (!s->muted)
+        fail(s, text);
+}
+
+void source_unreadable(struct source *s, uint64_t offset, int error)
+{
+    char text[SOURCE_ERROR_MAX];
+
+    snprintf(text, sizeof text, "read error at byte %" PRIu64 ": %s", offset, strerror(error));
     fail(s, text);
 }
 
@@ -80,12 +93,14 @@ UNCHECKED void source_error_at(struct source *s, uint64_t offset, const char *fo
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    if (s->muted)
+        return;
     if (!e) {
         fail(s, text);
         return;
     }
     mutex_lock(&e->mutex);
-    if (!s->muted && offset < atomic_load(&e->offset)) {
+    if (offset < atomic_load(&e->offset)) {
         memcpy(e->text, text, sizeof text);
         atomic_store(&e->offset, offset);
     }
@@ -210,13 +225,15 @@ const char *source_damage(const struct source *s, size_t array)
 
 void source_became_shorter(struct source *s, uint64_t missing)
 {
+    char text[SOURCE_ERROR_MAX];
     struct stat status;
 
     /* The place where the file ends now: bytes before `missing` may be gone, too. */
     if (fstat(s->fd, &status) == 0 && (uint64_t)status.st_size < missing)
         missing = (uint64_t)status.st_size;
-    source_error(s, "ends at byte %" PRIu64 ": it became shorter while it was read",
-                 missing > s->start ? missing - s->start : 0);
+    snprintf(text, sizeof text, "ends at byte %" PRIu64 ": it became shorter while it was read",
+             missing > s->start ? missing - s->start : 0);
+    fail(s, text);
 }
 
 /* A direct read that ends inside a sector is at the end of the file. Bytes. */
@@ -234,8 +251,7 @@ ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size,
         if (n < 0 && fd != s->fd)
             return SOURCE_REFUSED;
         if (n < 0) {
-            source_error(s, "read error at byte %" PRIu64 ": %s", offset + done - s->start,
-                         strerror(errno));
+            source_unreadable(s, offset + done - s->start, errno);
             return -1;
         }
         if (n == 0)

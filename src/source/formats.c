@@ -375,7 +375,7 @@ static ptrdiff_t fill_head(struct source *s, const struct source_options *option
         got += more > 0 ? (size_t)more : 0;
     }
     reader->probing = false;
-    if (s->muted && more < 0)
+    if (s->muted && more < 0 && !source_failed(s))
         more = 0;
     s->muted = false;
     return more < 0 ? -1 : (ptrdiff_t)got;

@@ -115,14 +115,32 @@ static bool is_same_file(struct source *s, const struct stat *status, bool has_s
     return true;
 }
 
-/* Reads the first bytes of a file that can be read at any offset. A file may hold less than its
-   size says, as those in /sys do: then all of it is what could be read. One that has become shorter
-   meanwhile is told as it is of any file. */
+/* Reads the first bytes of a file that can be read at any offset. A file without blocks may hold
+   less than its size says, as those in /sys do, but some: then all of it is what could be read.
+   Returns how many there are, -1 on failure. */
+static ptrdiff_t read_first(struct source *s, unsigned char *head, size_t size)
+{
+    struct stat status;
+    ptrdiff_t got;
+
+    size = s->info.input_bytes < size ? (size_t)s->info.input_bytes : size;
+    got = source_pread(s, head, size, s->start);
+    atomic_store(&s->input_read, 0); /* it counts when it is used */
+    if (got < 0 || (size_t)got == size)
+        return got;
+    if (got > 0 && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_blocks == 0 &&
+        (uint64_t)status.st_size >= s->start + s->info.input_bytes) {
+        s->info.input_bytes = (uint64_t)got;
+        return got;
+    }
+    source_became_shorter(s, s->start + (uint64_t)got);
+    return -1;
+}
+
 static bool read_head(struct source *s)
 {
-    size_t size =
+    const size_t size =
         s->info.input_bytes <= SOURCE_HEAD_MAX ? (size_t)s->info.input_bytes : SOURCE_HEAD_MIN;
-    struct stat status;
     ptrdiff_t got;
 
     s->head = malloc(size + 1); /* an empty file has one, too */
@@ -130,12 +148,8 @@ static bool read_head(struct source *s)
         source_error(s, "out of memory");
         return false;
     }
-    got = source_pread(s, s->head, size, s->start);
+    got = read_first(s, s->head, size);
     s->head_size = got > 0 ? (size_t)got : 0;
-    if (s->head_size < size && fstat(s->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        (uint64_t)status.st_size >= s->start + s->info.input_bytes)
-        s->info.input_bytes = s->head_size;
-    atomic_store(&s->input_read, 0); /* it counts when it is used */
     return got >= 0;
 }
 
@@ -272,13 +286,14 @@ bool source_fits_consecutive(const struct container_array *array, unsigned input
     return bands_fit(array, inputs);
 }
 
-/* Opens a file to look at it without a word. False where there is no regular file, or an empty one;
-   s->fd is to be closed if s->close_fd says so. */
-static bool look_at(struct source *s, const char *path)
+/* Opens a file to look at it. False where there is no regular file, or an empty one, or it cannot
+   be opened; s->fd is to be closed if s->close_fd says so. */
+static bool look_at(struct source *s, const char *path, char why[SOURCE_ERROR_MAX])
 {
     struct stat status;
 
-    *s = (struct source){.path = path, .fd = -1, .muted = true};
+    why[0] = '\0';
+    *s = (struct source){.path = path, .fd = -1, .muted = true, .why = why};
     if (strcmp(path, "-") == 0)
         s->fd = STDIN_FILENO;
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -288,16 +303,31 @@ static bool look_at(struct source *s, const char *path)
            has_extent(s, &status);
 }
 
-/* Reads the first bytes of a file, without a word. Returns how many there are; 0 or less where that
-   would take them away from a pipe, or where there are none. */
-static ptrdiff_t peek(const char *path, unsigned char head[CONTAINER_HEAD])
+bool source_probe(const char *path, const struct source_options *options,
+                  struct source_facts *facts, char why[SOURCE_ERROR_MAX])
 {
+    unsigned char head[CONTAINER_HEAD];
+    struct zstd_frame frame;
     struct source s;
-    ptrdiff_t got = look_at(&s, path) ? source_pread(&s, head, CONTAINER_HEAD, s.start) : 0;
+    ptrdiff_t got = 0;
 
+    *facts = (struct source_facts){.content = SOURCE_UNKNOWN};
+    if (look_at(&s, path, why)) {
+        facts->size = s.info.input_bytes;
+        got = read_first(&s, head, sizeof head);
+    }
     if (s.close_fd)
         close(s.fd);
-    return got;
+    if (options->format != SOURCE_AUTO) {
+        facts->container = arrays_asked(options) != NULL;
+        facts->compressed = options->format == SOURCE_ZSTD || options->format == SOURCE_RAW_ZSTD;
+    } else if (got > 0) {
+        facts->container = container_recognise(head, (size_t)got) != NULL;
+        facts->compressed = zstd_recognise(head, (size_t)got);
+    }
+    if (got > 0 && facts->compressed && zstd_read_header(head, (size_t)got, 0, &frame))
+        facts->content = frame.content;
+    return got >= 0;
 }
 
 /* Whether there is a container inside a zstd file, which is then read from front to back. */
@@ -317,38 +347,17 @@ static bool holds_container(struct source *s, const struct source_options *optio
     return got > 0 && arrays_recognise_in_order(&inside, head, (size_t)got);
 }
 
-bool source_cut(const char *path, const struct source_options *options, struct source_part *part)
+bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
+                bool *cut, char why[SOURCE_ERROR_MAX])
 {
     struct source s;
-    bool good = look_at(&s, path);
 
+    *cut = look_at(&s, path, why);
     s.window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
-    good = good && zstd_cut(&s, part) && !holds_container(&s, options);
+    *cut = *cut && zstd_cut(&s, part) && !holds_container(&s, options) && !source_failed(&s);
     if (s.close_fd)
         close(s.fd);
-    return good;
-}
-
-bool source_is_container(const char *path, const struct source_options *options)
-{
-    unsigned char head[CONTAINER_HEAD];
-    ptrdiff_t got;
-
-    if (options->format != SOURCE_AUTO)
-        return arrays_asked(options);
-    got = peek(path, head);
-    return got > 0 && container_recognise(head, (size_t)got);
-}
-
-bool source_is_compressed(const char *path, const struct source_options *options)
-{
-    unsigned char head[CONTAINER_HEAD];
-    ptrdiff_t got;
-
-    if (options->format != SOURCE_AUTO)
-        return options->format == SOURCE_ZSTD || options->format == SOURCE_RAW_ZSTD;
-    got = peek(path, head);
-    return got > 0 && zstd_recognise(head, (size_t)got);
+    return !source_failed(&s);
 }
 
 /* Whether the input can be what is asked for by the names of arrays. */

@@ -75,18 +75,20 @@ static ptrdiff_t input_read(struct reader *r, void *buffer, size_t size)
         return (ptrdiff_t)count;
     }
     if (s->info.input_bytes != SOURCE_UNKNOWN) {
-        uint64_t left = s->info.input_bytes - input->offset;
-        n = source_pread(s, buffer, size < left ? size : (size_t)left, s->start + input->offset);
-        if (n > 0)
-            input->offset += (uint64_t)n;
-        return n;
+        const uint64_t left = s->info.input_bytes - input->offset;
+
+        size = size < left ? size : (size_t)left;
+        if (!source_pread_all(s, buffer, size, s->start + input->offset))
+            return -1;
+        input->offset += size;
+        return (ptrdiff_t)size;
     }
     begun = clock_now();
     do
         n = read(s->fd, buffer, size);
     while (n < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_input(s->fd))));
     if (n < 0) {
-        source_error(s, "read error at byte %" PRIu64 ": %s", input->offset, strerror(errno));
+        source_unreadable(s, input->offset, errno);
         return -1;
     }
     input->offset += (uint64_t)n;

@@ -247,19 +247,29 @@ struct source_request {
 struct source *source_open(const char *path, const struct source_options *options,
                            unsigned workers);
 
-/* Whether an input is a container, as far as that can be told without a word and without taking
-   anything from a pipe. */
-bool source_is_container(const char *path, const struct source_options *options);
+/* What an input is, as far as its first bytes tell, without taking them from a pipe: of that, and of
+   what cannot be opened, all is false. */
+struct source_facts {
+    bool container;
+    bool compressed;
+    uint64_t size;    /* of a regular file, bytes from where the input begins; otherwise 0 */
+    uint64_t content; /* bytes that the first zstd frame states; SOURCE_UNKNOWN without */
+};
 
-/* Whether an input is compressed; told likewise. */
-bool source_is_compressed(const char *path, const struct source_options *options);
+/* The text of an error, at most. Bytes. */
+#define SOURCE_ERROR_MAX 512
+
+/* Looks at an input. False where it cannot be read, with the reason in `why`; prints nothing. */
+bool source_probe(const char *path, const struct source_options *options,
+                  struct source_facts *facts, char why[SOURCE_ERROR_MAX]);
 
 /* Cuts compressed input between frames: moves part->begin and part->end to the next ends of frames,
    and fills in the rest; all parts of an input fit together. The same for everybody who looks at
-   the file. False where it has no parts but the whole: it is a single frame, or some frame does not
-   state how much it holds, or something is wrong with it. Prints nothing, and changes nothing then.
- */
-bool source_cut(const char *path, const struct source_options *options, struct source_part *part);
+   the file. *cut is false, and nothing is changed, where it has no parts but the whole: it is a
+   single frame, or some frame does not state how much it holds, or something is wrong with it.
+   Returns false where it cannot be read, with the reason in `why`; prints nothing. */
+bool source_cut(const char *path, const struct source_options *options, struct source_part *part,
+                bool *cut, char why[SOURCE_ERROR_MAX]);
 
 /* The properties of the input, which are valid as long as the source. */
 const struct source_info *source_info(const struct source *s);

@@ -78,7 +78,10 @@ struct source {
     uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
                          ends, whatever elements are wanted; otherwise 0 */
 
-    bool muted; /* source_error does nothing: what it would say is found again, and better told */
+    bool muted; /* source_error does nothing: what it would say of the data is found again, and
+                   better told; that they cannot be read is told all the same */
+    char *why;  /* of SOURCE_ERROR_MAX bytes: the source is only looked at, and errors go here in
+                   place of being printed; otherwise NULL */
     struct source_errors *errors;   /* NULL: source_error_at prints at once */
     struct source_damages *damages; /* of a container's arrays; NULL where there are none */
 
@@ -101,8 +104,8 @@ static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
     atomic_fetch_add_explicit(&s->read_time, time, memory_order_relaxed);
 }
 
-/* The text of an error, at most. Bytes. */
-#define SOURCE_ERROR_MAX 512
+/* As source_error: the input cannot be read at this offset, for this error of the system. */
+void source_unreadable(struct source *s, uint64_t offset, int error);
 
 /* The first error in the input of those that threads have noted. */
 struct source_errors {

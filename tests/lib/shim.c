@@ -8,6 +8,8 @@
  *   FAULT_PAGE=BYTES     sysconf gives this as the size of a page, and files are mapped accordingly
  *   FAULT_MARK=FILE      FILE is made when an allocation fails, or the size of a page is asked for
  *   FAULT_SHORT=SEED     reads return less than they were asked for, or EINTR, at random
+ *   FAULT_READ=N         read number N of a regular file, from main on, fails with EIO; with a +
+ * behind it, all from there on FAULT_END=N          these reads find the end of the file, likewise
  *   FAULT_CALL=N         at the N-th read, or giving back of mapped pages,
  *   FAULT_DO=COMMAND     the shell executes this; the process is its $PPID
  *   FAULT_SETENV=1       setenv ends the process where it has several threads: another one's getenv
@@ -28,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,11 +64,11 @@ static int (*next_setenv)(const char *, const char *, int);
 static _Alignas(64) unsigned char early[1 << 16];
 static _Atomic size_t early_used;
 
-static _Atomic unsigned long allocations, calls, short_reads;
+static _Atomic unsigned long allocations, calls, short_reads, file_reads;
 
 /* From the environment; counts are 0 for none. */
-static unsigned long fault_allocation, fault_call, fault_page;
-static int all_from_there, reads_short, watch_setenv;
+static unsigned long fault_allocation, fault_call, fault_page, fault_read;
+static int all_from_there, all_reads, reads_end, reads_short, watch_setenv;
 static char *mark, *command;
 
 /* Takes a variable out of the environment; its text stays where it is. NULL where it is not set. */
@@ -110,6 +113,11 @@ __attribute__((constructor)) static void find(void)
     text = take("FAULT_ALLOCATION");
     all_from_there = text && strchr(text, '+');
     fault_allocation = text ? strtoul(text, NULL, 10) : 0;
+    text = take("FAULT_END");
+    reads_end = text != NULL;
+    text = text ? text : take("FAULT_READ");
+    all_reads = text && strchr(text, '+');
+    fault_read = text ? strtoul(text, NULL, 10) : 0;
     text = take("FAULT_PAGE");
     fault_page = text ? strtoul(text, NULL, 10) : 0;
     watch_setenv = take("FAULT_SETENV") != NULL;
@@ -330,13 +338,33 @@ static size_t shorten(size_t size)
     return x / 4 % size + 1;
 }
 
+/* Whether this read is to fail; *n is what it returns then. */
+static int read_fails(int fd, ssize_t *n)
+{
+    struct stat status;
+    unsigned long number;
+
+    if (!fault_read || !in_main || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return 0;
+    number = atomic_fetch_add(&file_reads, 1) + 1;
+    if (number != fault_read && !(all_reads && number > fault_read))
+        return 0;
+    make_mark();
+    *n = reads_end ? 0 : -1;
+    errno = EIO;
+    return 1;
+}
+
 ssize_t read(int fd, void *buffer, size_t size)
 {
     size_t count = shorten(size);
+    ssize_t n;
 
     if (!next_read)
         FIND(read);
     at_call();
+    if (read_fails(fd, &n))
+        return n;
     if (size > 0 && count == 0) {
         errno = EINTR;
         return -1;
@@ -347,8 +375,11 @@ ssize_t read(int fd, void *buffer, size_t size)
 ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset)
 {
     size_t count = shorten(size);
+    ssize_t n;
 
     at_call();
+    if (read_fails(fd, &n))
+        return n;
     if (size > 0 && count == 0) {
         errno = EINTR;
         return -1;

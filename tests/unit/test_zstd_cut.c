@@ -309,6 +309,7 @@ static const char *read_parts(const struct sample *s, const struct kind *k, unsi
     const uint64_t offset = k->npy ? NPY_HEADER : k->skip;
     struct seen seen = {.data = s->content + offset, .of = SOURCE_UNKNOWN};
     struct source_options options = {.type = ELEMENT_F32, .skip = k->skip, .length = k->length};
+    static char why[SOURCE_ERROR_MAX];
     const char *gap = NULL;
     uint64_t at = 0;
 
@@ -325,7 +326,8 @@ static const char *read_parts(const struct sample *s, const struct kind *k, unsi
 
         *part = (struct source_part){.begin = s->used * i / of,
                                      .end = i + 1 < of ? s->used * (i + 1) / of : UINT64_MAX};
-        *cut = source_cut(path, &options, part);
+        if (!source_cut(path, &options, part, cut, why))
+            gap = why;
         if (!*cut) {
             if (i > 0)
                 gap = "cut for some and not for others";

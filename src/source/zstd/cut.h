@@ -18,7 +18,7 @@
 #include "source/zstd/frames.h"
 
 /* source_cut of an open file whose extent is known. Reads its seek table, or the headers of frames
-   and blocks: at most ZSTD_CUT_HEADERS of them. Prints nothing if s->muted. */
+   and blocks: at most ZSTD_CUT_HEADERS of them. Prints nothing if s->muted and s->why. */
 bool zstd_cut(struct source *s, struct source_part *part);
 
 /* Whether a frame whose end is not known looks so long, as far as it has been walked, that there is

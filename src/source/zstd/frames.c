@@ -40,13 +40,12 @@ const unsigned char *zstd_view_at(struct zstd_view *view, uint64_t offset, size_
     }
     if (offset < view->offset || offset + size > view->offset + view->size) {
         size_t count = left < view->capacity ? (size_t)left : view->capacity;
-        ptrdiff_t n = source_pread(s, view->buffer, count, s->start + offset);
 
-        if (n < 0)
+        if (!source_pread_all(s, view->buffer, count, s->start + offset))
             return NULL;
-        atomic_fetch_sub(&s->input_read, (uint64_t)n);
+        atomic_fetch_sub(&s->input_read, count);
         view->offset = offset;
-        view->size = (size_t)n;
+        view->size = count;
     }
     *got = view->size - (size_t)(offset - view->offset);
     if (*got > size)

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Files that cannot be read, or that end early, at any read of them: tests/lib/shim.c has each read
+# fail, alone and with all that follow. The result is then the right one, or an error that names the
+# file and the byte: never a result of something else.
+
+# shellcheck source=tests/lib/lib.sh
+. "${srcdir:-.}/tests/lib/lib.sh"
+
+large_files 'zstd data'
+head -c 200000 large >raw
+[ -z "$ZSTD" ] || {
+    words=
+    for piece in 0 1 2 3; do
+        tail -c +$((piece * 3000000 + 1)) large | head -c 3000000 >piece
+        "$ZSTD" -q -c piece >piece.zst
+        cat piece.zst
+        words="$words $(size piece.zst) $(size piece)"
+    done
+    # shellcheck disable=SC2086 # several words
+    table 0 4 $words
+} >table.zst
+
+# preload SETTINGS ARGUMENT...: a run under tests/lib/shim.c; for the settings, see there.
+preload() {
+    settings=$1
+    shift
+    command="$settings gpureduce $*"
+    # shellcheck disable=SC2086 # several words
+    env $preload $settings "$program" "$@" >out 2>err
+    status=$?
+}
+
+rm -f mark
+preload 'FAULT_READ=1 FAULT_MARK=mark' -q raw
+if [ ! -e "$SHIM" ] || [ ! -e mark ]; then
+    skip 'files that cannot be read' 'the shim cannot be preloaded here'
+    finish
+fi
+
+# sweep FAULT ERROR ARGUMENT...: what follows each fault is what there is without it, or an error
+# that matches ERROR.
+sweep() {
+    fault=$1 error=$2
+    shift 2
+    "$program" "$@" >sweep.out 2>sweep.err
+    sweep_status=$?
+    number=1 errors=0 bad=
+    while [ "$number" -lt 200 ]; do
+        rm -f mark
+        more=
+        [ "$fault" != FAULT_READ ] || more=$number+
+        for each in "$number" $more; do
+            preload "$fault=$each FAULT_MARK=mark" "$@"
+            if [ "$status" -eq 1 ] && grep -Eq "^gpureduce: .*: ($error)" err; then
+                errors=$((errors + 1))
+            elif [ "$status" -ne "$sweep_status" ] || ! cmp -s out sweep.out; then
+                bad="$bad $each"
+            fi
+        done
+        [ -e mark ] || break
+        number=$((number + 1))
+    done
+    ok "$fault: $*: none of $((number - 1)) reads is taken for another result:$bad" [ -z "$bad" ]
+    ok "$fault: $*: and $errors of them are errors" [ "$errors" -gt 0 ]
+}
+
+both() {
+    sweep FAULT_READ 'read error at byte [0-9]+: Input/output error|.*bytes could not be read' "$@"
+    sweep FAULT_END 'ends at byte [0-9]+: it became shorter while it was read|.*bytes could not be read' "$@"
+}
+
+for file in raw large.npy $zstd_files ${ZSTD:+table.zst}; do
+    both -q -j 2 "$file"
+    both -q --tsv -o sum,median "$file" raw
+    both --axis=0 --shape=-1,2 "$file"
+    for shard in 2 3; do
+        both --partial --shard=$shard/3 "$file"
+    done
+done
+for file in data/containers/*; do
+    both --total "$file"
+    both --list "$file"
+    both --axis=0 "$file"
+done
+shell "$(echo "env $preload FAULT_END=1 '$program' -q") <raw"
+is 'standard input of a known size that is empty' 1 '' \
+    'gpureduce: standard input: ends at byte 0: it became shorter while it was read'
+
+finish
