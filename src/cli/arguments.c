@@ -66,7 +66,7 @@ bool arguments_wrong(const struct arguments *a, const char *format, const char *
  */
 
 /* The column at which what an option does begins, and the most columns of a line. */
-#define HELP_COLUMN 24
+#define HELP_COLUMN 26
 #define HELP_WIDTH 79
 
 /* Prints text from HELP_COLUMN on, where the line is now, in lines broken at spaces. */
