@@ -10,6 +10,7 @@
 #include "cli/axis.h"
 #include "cli/option_values.h"
 #include "cli/partial_options.h"
+#include "cli/process.h"
 #include "core/number.h"
 #include "sys/message.h"
 
@@ -428,6 +429,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
                     .device_count = 1},
         .ranks = of_ranks,
     };
+    process_settings(&options->session);
     switch (arguments_parse(&arguments, argc, argv, options, &operands)) {
     case ARGUMENTS_RUN:
         break;

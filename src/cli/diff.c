@@ -3,9 +3,14 @@
 #include "cli/diff.h"
 
 #include "cli/operands.h"
+#include "cli/process.h"
 #include "cli/report_diff.h"
 #include "run/diff.h"
 #include "sys/message.h"
+
+/* Sets of files are open all at a time: descriptors for each file, and for all else. */
+#define FILES_EACH 3
+#define FILES_MORE 64
 
 /* Expands an operand into the files it stands for, as options of their own. False on failure. */
 static bool expand(struct options *side, const struct options *options, int number)
@@ -34,8 +39,12 @@ bool diff_files(const struct options *options, bool *quiescent)
         request.sides[side].count = sides[side].file_count;
         request.sides[side].index = sides[side].session.input.index;
     }
-    if (good)
+    if (good) {
+        process_allow_files(
+            FILES_EACH * ((uint64_t)sides[DIFF_A].file_count + (uint64_t)sides[DIFF_B].file_count) +
+            FILES_MORE);
         diff = diff_open(&request);
+    }
     if (diff && diff_run(diff)) {
         differs = diff_summary(diff).differs;
         report_diff(options, diff);

@@ -39,10 +39,15 @@ enum engine_id {
     ENGINES
 };
 
+/* Sets a variable of the environment; one that is there only if `replace` says so. */
+typedef void engine_set_variable(const char *name, const char *value, bool replace);
+
 /* The things that an engine has to make ready. */
 struct engine_needs {
     const int *devices; /* GPUs by number */
     unsigned device_count;
+    const char *visible;  /* GPUs that the user made visible, separated by commas; NULL: all */
+    const char *kernels;  /* of the CPU, by the name of an instruction set; NULL: the best */
     unsigned workers;     /* how many will be opened at a time, roughly */
     size_t chunk_size;    /* bytes of their buffers; 0 for the engine's chunk_bytes */
     uint64_t packed;      /* bytes of packed input to come, or what they state to hold */
@@ -279,7 +284,8 @@ struct engine {
        there are other threads, since it changes the environment, which these may be reading. False
        with a reason when some cannot be had; open is then not to be called. NULL: there is nothing
        to choose. */
-    bool (*choose)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
+    bool (*choose)(const struct engine_needs *needs, engine_set_variable *set,
+                   char reason[ENGINE_REASON_MAX]);
 
     /* Makes the engine ready. NULL with a reason when it cannot be used here. */
     struct engine_state *(*open)(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX]);
@@ -295,7 +301,7 @@ struct engine {
     /* How many of these GPUs, the first of them, can be kept busy with so many bytes of input. All
        of them where it cannot be told that the others are there: to choose and to open them does.
        NULL: all. */
-    unsigned (*devices_for)(const int *devices, unsigned count, uint64_t bytes);
+    unsigned (*devices_for)(const struct engine_needs *needs, uint64_t bytes);
 
     /* How many workers serve it well on that many GPUs, with `cores` cores at hand. */
     unsigned (*workers)(unsigned device_count, unsigned cores);

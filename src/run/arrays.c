@@ -283,7 +283,8 @@ static void reserve_room(struct arrays *a, size_t count)
     a->room = malloc(a->room_size);
     if (!a->room)
         a->room_size = 0;
-    mapping_widen_heap();
+    if (a->options->widen_heap)
+        a->options->widen_heap();
 }
 
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,

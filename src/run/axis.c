@@ -191,9 +191,10 @@ static bool reduce(struct axis_run *run, unsigned count)
     struct axis_worker *workers;
     bool good;
 
-    mapping_widen_heap();
+    if (run->options->widen_heap)
+        run->options->widen_heap();
     workers = calloc(count, sizeof *workers);
-    run->kernels = cpu_kernels_choose();
+    run->kernels = cpu_kernels_choose(run->options->kernels);
     mutex_init(&run->mutex);
     run->workers = count;
     choose_way(run, count);
@@ -283,6 +284,7 @@ bool axis_open_gpu(const struct session_options *options, struct engine_state **
 {
     const struct engine_needs needs = {.devices = options->devices,
                                        .device_count = options->device_count,
+                                       .visible = options->visible_devices,
                                        .workers = 1,
                                        .chunk_size = 4096}; /* there will be no feeders */
     char reason[ENGINE_REASON_MAX] = "";
@@ -290,7 +292,8 @@ bool axis_open_gpu(const struct session_options *options, struct engine_state **
     *gpu = NULL;
     if (options->device != DEVICE_GPU)
         return true;
-    if (!engine_get(ENGINE_CUDA)->choose || engine_get(ENGINE_CUDA)->choose(&needs, reason))
+    if (!options->set_variable || !engine_get(ENGINE_CUDA)->choose ||
+        engine_get(ENGINE_CUDA)->choose(&needs, options->set_variable, reason))
         *gpu = engine_get(ENGINE_CUDA)->open(&needs, reason);
     if (!*gpu)
         message_error(EXIT_NO_GPU, "no usable GPU: %s", reason);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "run/arrays.h"
 #include "run/diff_match.h"
@@ -38,18 +37,6 @@ static bool no_memory(void)
 /*
  * Opening.
  */
-
-/* Sets of files are open all at a time: allows for as many as may be. */
-static void raise_file_limit(int files)
-{
-    const rlim_t wanted = 3 * (rlim_t)files + 64;
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 /* Opens the files of a side. False on failure. */
 static bool open_side(struct diff *d, int side)
@@ -167,7 +154,6 @@ struct diff *diff_open(const struct diff_request *request)
     d->claim_bytes = options->chunk_size ? options->chunk_size : CLAIM_BYTES;
     d->always_look = options->nan == NAN_ERROR;
     mutex_init(&d->mutex);
-    raise_file_limit(request->sides[DIFF_A].count + request->sides[DIFF_B].count);
     if (open_side(d, DIFF_A) && open_side(d, DIFF_B) && diff_match(d) && arrange(d))
         return d;
     diff_close(d);

@@ -486,7 +486,7 @@ static bool begin_worker(struct diff_worker *w)
     w->pair = SIZE_MAX;
     w->found = false;
     if (!w->compare)
-        w->compare = cpu_compare_open();
+        w->compare = cpu_compare_open(w->diff->request->options->kernels);
     for (int side = 0; side < DIFF_SIDES; side++)
         if (!w->buffers[side])
             w->buffers[side] = mapping_alloc(w->diff->buffer_bytes);

@@ -26,7 +26,11 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
             return;
         bytes += (uint64_t)status.st_size;
     }
-    options->device_count = cuda->devices_for(options->devices, options->device_count, bytes);
+    options->device_count =
+        cuda->devices_for(&(struct engine_needs){.devices = options->devices,
+                                                 .device_count = options->device_count,
+                                                 .visible = options->visible_devices},
+                          bytes);
 }
 
 /* Where the GPU has all, files of so many bytes are looked at: for smaller ones it makes no
@@ -100,7 +104,8 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
             packed < UINT64_MAX - g->needs.packed ? g->needs.packed + packed : UINT64_MAX;
         g->needs.pipe = g->needs.pipe || (all && pipe);
     }
-    (void)cuda->choose(&g->needs, g->unusable);
+    if (options->set_variable)
+        (void)cuda->choose(&g->needs, options->set_variable, g->unusable);
 }
 
 void gpu_open_now(struct gpu *g)

@@ -94,6 +94,7 @@ static bool prepare(struct session *session, char *const *paths, int count)
     const struct session_options *options = session->options;
     struct engine_needs needs = {.devices = options->devices,
                                  .device_count = options->device_count,
+                                 .visible = options->visible_devices,
                                  .chunk_size = options->chunk_size};
     char reason[ENGINE_REASON_MAX] = "";
 
@@ -123,7 +124,7 @@ static bool prepare(struct session *session, char *const *paths, int count)
         worker_init(&session->workers[number], number, ENGINE_CUDA, session->feeders);
         session->feeders++;
     }
-    session->cpu = engine_cpu.open(&(struct engine_needs){0}, reason);
+    session->cpu = engine_cpu.open(&(struct engine_needs){.kernels = options->kernels}, reason);
     if (!session->cpu) {
         message_error(EXIT_FAILED, "%s", reason);
         return false;

@@ -53,6 +53,16 @@ struct session_options {
     const struct progress_observer *progress; /* NULL for nobody */
     const struct line_writer *lines;          /* NULL for nobody */
     bool keep_results;                        /* of arrays whose lines are written, too */
+
+    /* The process. */
+    const char *kernels;         /* of the CPU, by the name of an instruction set; NULL: the best */
+    const char *visible_devices; /* GPUs that the user made visible, as CUDA_VISIBLE_DEVICES has
+                                    them; NULL: all */
+    /* Sets a variable of the environment, which the CUDA runtime reads; called before there are
+       other threads. NULL: all visible GPUs are used, as they are. */
+    engine_set_variable *set_variable;
+    /* Prepares malloc for many threads that allocate much; NULL: nobody does. */
+    void (*widen_heap)(void);
 };
 
 #endif

@@ -584,14 +584,16 @@ static int open_direct(const struct source *s)
 /* The ways in which workers take what is cached. */
 static enum ways_choice ways_choice(const struct source *s, unsigned workers)
 {
-    const char *cached = getenv("GPUREDUCE_CACHED");
-
-    if (cached && strcmp(cached, "mapped") == 0)
+    switch (s->access) {
+    case SOURCE_ACCESS_MAPPED:
         return WAYS_MAPPED;
-    if (cached && strcmp(cached, "populated") == 0)
+    case SOURCE_ACCESS_POPULATED:
         return WAYS_POPULATED;
-    if (cached && strcmp(cached, "copied") == 0)
+    case SOURCE_ACCESS_COPIED:
         return WAYS_COPIED;
+    case SOURCE_ACCESS_BEST:
+        break;
+    }
     return s->info.input_bytes / TRIED_MIN >= workers ? WAYS_TRIED : WAYS_MAPPED;
 }
 
@@ -624,14 +626,6 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     for (unsigned i = 0; i < workers; i++)
         ways_begin(&f->claims[i].ways, choice, &f->ways);
     return f;
-}
-
-/* Whether what is not cached should be read past the page cache. */
-static bool wants_direct(void)
-{
-    const char *direct = getenv("GPUREDUCE_DIRECT");
-
-    return !direct || strcmp(direct, "0") != 0;
 }
 
 bool file_layout(struct source *s, const struct source_options *options)
@@ -705,7 +699,7 @@ bool file_source_open(struct source *s, unsigned workers)
     s->ops = &ops;
     if (f->map)
         s->info.uncached = uncached_share(s, f->map);
-    if (s->info.uncached > 0 && wants_direct())
+    if (s->info.uncached > 0 && !s->no_direct)
         f->direct = open_direct(s);
     return true;
 }

@@ -393,6 +393,8 @@ struct source *source_open(const char *path, const struct source_options *option
     s->path = path;
     s->info.input_bytes = SOURCE_UNKNOWN;
     s->no_check = options->no_check;
+    s->no_direct = options->no_direct;
+    s->access = options->access;
     s->window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
     if (open_file(s, &status)) {

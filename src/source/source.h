@@ -101,6 +101,14 @@ struct source_part {
 };
 
 /* How an input is to be read. */
+/* How elements that the page cache holds are taken; see source/ways.h. */
+enum source_access {
+    SOURCE_ACCESS_BEST, /* as measured */
+    SOURCE_ACCESS_MAPPED,
+    SOURCE_ACCESS_POPULATED,
+    SOURCE_ACCESS_COPIED
+};
+
 struct source_options {
     enum source_format format;
     enum element_type type;       /* of raw input, and of a .npy whose header names none */
@@ -113,6 +121,8 @@ struct source_options {
     size_t chunk_size;            /* bytes to hand out at a time in place; 0: the source chooses */
     int window_log;               /* of zstd frames at most; 0: SOURCE_WINDOW_LOG_DEFAULT */
     bool no_check;                /* do not verify the checksums of zstd frames */
+    bool no_direct;               /* do not read past the page cache */
+    enum source_access access;    /* to what is cached */
     bool packed;                  /* hand zstd out as it is; see packed.h */
     struct source_wanted *wanted; /* of containers; NULL: all arrays */
     const struct source_index *index; /* of containers, whose arrays are to be those; NULL for none.
@@ -130,8 +140,7 @@ struct source_options {
     bool arrays_in_order; /* take containers that can only be read in order, too */
     bool in_order;        /* decode zstd from front to back even where frames could go parallel */
     struct source_part part; /* reduce no more than this */
-    bool
-        as_bytes; /* pick arrays that cannot be reduced as bytes, of u8, and those without numbers,
+    bool as_bytes; /* pick arrays that cannot be reduced as bytes, of u8, and those without numbers,
                      too; their number is SOURCE_UNKNOWN where it is not known how many these are */
 
     /* The file as it was when it was opened before: another one now, or a shorter one, is an error,

@@ -68,9 +68,11 @@ struct source {
                                              opened, which then fails without a word */
     const struct container_array *array;  /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;         /* as in struct source_options */
-    bool header;             /* the elements stand behind a header that describes them */
-    int window_log;          /* of zstd frames at most */
-    bool no_check;           /* checksums of zstd frames are not verified */
+    bool header;    /* the elements stand behind a header that describes them */
+    int window_log; /* of zstd frames at most */
+    bool no_check;  /* checksums of zstd frames are not verified */
+    bool no_direct; /* as in struct source_options, as is the next */
+    enum source_access access;
     uint64_t start;          /* offset in the file at which the input begins */
     uint64_t data_offset;    /* bytes, after decompression, before the first element */
     uint64_t promised;       /* elements that a header promises; SOURCE_UNKNOWN without one */

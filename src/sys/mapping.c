@@ -2,7 +2,6 @@
 
 #include "sys/mapping.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -83,28 +82,6 @@ size_t mapping_huge_page(void)
 
     pthread_once(&once, learn_huge_page);
     return huge_page;
-}
-
-/* Bytes that the heap grows by, beyond what is asked for; and blocks up to this lie in it, the most
-   that glibc takes. */
-#define HEAP_PAD (16 << 20)
-#define HEAP_BLOCK (32 << 20)
-
-void mapping_share_heap(void)
-{
-#ifdef M_ARENA_MAX
-    (void)mallopt(M_ARENA_MAX, 1);
-#endif
-}
-
-void mapping_widen_heap(void)
-{
-    mapping_share_heap();
-#ifdef M_MMAP_THRESHOLD
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK);
-    (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_BLOCK);
-    (void)mallopt(M_TOP_PAD, HEAP_PAD);
-#endif
 }
 
 void *mapping_alloc(size_t size)

@@ -17,17 +17,6 @@ size_t mapping_page(void);
    than a page. */
 size_t mapping_huge_page(void);
 
-/* Has all threads take the memory of malloc from one heap, where the C library can be told so
-   (glibc). With a heap each, which it makes and grows by some 6 system calls, threads stop those
-   that make pages present. But what they write to all the time should begin lines of caches of its
-   own then. Threads that have a heap keep it. To be called where no other thread is at work. */
-void mapping_share_heap(void);
-
-/* Does so, and has blocks of up to 32 MiB lie in that heap, which grows by large steps: each large
-   block that comes and goes by itself stops these threads, too. But calloc then writes to all of a
-   block. */
-void mapping_widen_heap(void);
-
 /* Memory for `size` bytes, aligned to pages, in huge pages as far as it holds whole ones and the
    kernel has them; for free(). NULL without memory. */
 void *mapping_alloc(size_t size);

@@ -65,25 +65,33 @@ void signals_before_end(void (*clean)(void))
 /* The place where this thread continues after a SIGBUS; NULL if that ends the process. */
 static _Thread_local sigjmp_buf *volatile bus_resume;
 
+/* The handler of SIGBUS that was there before; constant once the one below is installed. */
+static struct sigaction before;
+
 static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 {
     const ucontext_t *interrupted = context;
 
-    (void)info;
     if (bus_resume) {
         /* The handler runs with SIGBUS blocked, at least. */
         pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
         siglongjmp(*bus_resume, 1);
     }
-    /* The access is tried again on return, and ends the process. */
-    signal(signal_number, SIG_DFL);
+    if (before.sa_flags & SA_SIGINFO)
+        before.sa_sigaction(signal_number, info, context);
+    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+        before.sa_handler(signal_number);
+    else /* the access is tried again on return, and ends the process */
+        signal(signal_number, SIG_DFL);
 }
 
 static void install_bus(void)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = on_bus_error};
 
-    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, NULL, &before);
+    action.sa_flags = SA_SIGINFO | (before.sa_flags & SA_ONSTACK);
+    action.sa_mask = before.sa_mask;
     sigaction(SIGBUS, &action, NULL);
 }
 

@@ -15,8 +15,8 @@
 void signals_before_end(void (*clean)(void));
 
 /* Has this thread go on at `resume`, as siglongjmp does, when a mapped page that it touches cannot
-   be read (SIGBUS). NULL ends that. A SIGBUS of any other thread ends the process, as it would
-   without a handler. `resume` need not have been set with the signal mask saved: the handler sets
+   be read (SIGBUS). NULL ends that. A SIGBUS of any other thread ends the process, or calls
+   the handler that there was before. `resume` need not have been set with the signal mask saved: the handler sets
    the mask that there was. */
 void signals_resume_bus(sigjmp_buf *resume);
 

@@ -69,7 +69,7 @@ static void test_merging(enum element_type type)
 {
     static unsigned char a[8 * ELEMENTS], b[8 * ELEMENTS];
     struct tap_family family = {0};
-    struct cpu_compare *c = cpu_compare_open();
+    struct cpu_compare *c = cpu_compare_open(NULL);
 
     for (int round = 0; c && round < 60; round++) {
         struct cpu_compare_setup setup = {.terms = {.type = type, .skip_nan = round % 2}};

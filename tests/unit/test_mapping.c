@@ -1,7 +1,7 @@
 /*
  * mapping_guard: a mapped file that becomes shorter ends the reading of it, not the process.
- * mapping_alloc: memory of any size. mapping_populate and mapping_release: what they are for, which
- * no result shows.
+ * Outside of it the handler that was there before is called. mapping_alloc: memory of any size.
+ * mapping_populate and mapping_release: what they are for, which no result shows.
  */
 /* Tags: threads ports */
 #include "config.h"
@@ -10,6 +10,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -198,8 +200,28 @@ static void check_pages(void)
     fclose(file);
 }
 
+static sigjmp_buf resume;
+static volatile sig_atomic_t handled;
+
+static void on_bus(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    handled += signal_number == SIGBUS && info->si_addr;
+    siglongjmp(resume, 1);
+}
+
+/* Reads what is not there, outside of mapping_guard. */
+static void read_unguarded(const void *map)
+{
+    struct reading r = {.map = map};
+
+    if (sigsetjmp(resume, 1) == 0)
+        read_all(&r);
+}
+
 int main(void)
 {
+    const struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     FILE *file = tmpfile();
     struct reading r = {0};
     pthread_t threads[4];
@@ -212,12 +234,16 @@ int main(void)
     if (map == MAP_FAILED)
         return 99;
     r.map = map;
+    sigaction(SIGBUS, &action, NULL);
 
     tap_ok(mapping_guard(read_all, &r) && r.finished, "a whole file is read");
     if (ftruncate(fileno(file), 4096) != 0)
         return 99;
     tap_ok(!mapping_guard(read_all, &r) && !r.finished, "a truncated one is not");
     tap_ok(!mapping_guard(read_all, &r), "nor the second time");
+    tap_ok(handled == 0, "the handler that was there before is not called");
+    read_unguarded(map);
+    tap_ok(handled == 1, "it is called for what is read unguarded");
     for (int i = 0; i < 4; i++)
         if (pthread_create(&threads[i], NULL, read_often, map) != 0)
             return 99;

@@ -372,7 +372,7 @@ static void check_records(enum cpu_slices_kind kind)
         struct result result;
         struct partial p;
 
-        if (!cpu_slicer_open(&z, cpu_kernels_choose(), ELEMENT_F64, PARTIAL_ALL, false) ||
+        if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, PARTIAL_ALL, false) ||
             !cpu_slices_open(&s, kind, ELEMENT_F64, PARTIAL_ALL, 3) ||
             !cpu_slices_open(&other, kind, ELEMENT_F64, PARTIAL_ALL, 3))
             abort();
@@ -420,7 +420,7 @@ static void check_begin(enum cpu_slices_kind kind)
     struct cpu_slices s, other;
     struct cpu_slicer z;
 
-    if (!cpu_slicer_open(&z, cpu_kernels_choose(), ELEMENT_F64, wants, false) ||
+    if (!cpu_slicer_open(&z, cpu_kernels_choose(NULL), ELEMENT_F64, wants, false) ||
         !cpu_slices_open(&s, kind, ELEMENT_F64, wants, SLICES) ||
         !cpu_slices_open(&other, kind, ELEMENT_F64, wants, SLICES))
         abort();

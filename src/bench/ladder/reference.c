@@ -53,7 +53,7 @@ static double magnitude_of(enum element_type type, const void *data, size_t coun
 
 struct cpu_reducer *reference_reducers(enum element_type type, unsigned wants, unsigned threads)
 {
-    return reducers_new(cpu_kernels_choose(), type, wants, threads);
+    return reducers_new(cpu_kernels_choose(getenv("GPUREDUCE_CPU")), type, wants, threads);
 }
 
 struct reference reference_of(struct cpu_reducer *reducer, const void *data, size_t count,

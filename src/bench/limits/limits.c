@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -179,7 +180,7 @@ static void run(const struct command_line *c)
 {
     struct limits_file f = {.path = c->path, .fd = -1};
     struct limits l = {
-        .kernels = cpu_kernels_choose(),
+        .kernels = cpu_kernels_choose(getenv("GPUREDUCE_CPU")),
         .threads = c->threads ? (unsigned)c->threads : cores_available(),
         .readers = c->threads && c->threads < READERS_MAX ? (unsigned)c->threads : READERS_MAX,
         .repeat = (unsigned)c->repeat,

@@ -17,6 +17,7 @@
 
 #include "bench/common/distribution.h"
 #include "bench/common/team.h"
+#include "cli/process.h"
 #include "run/session.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -241,7 +242,7 @@ static double frame_sample(void *argument)
 static bool measure_frame_by(struct limits *l, const struct kind *kind, const char *path,
                              size_t bytes, bool gpu)
 {
-    const struct session_options options = {
+    struct session_options options = {
         .input = {.length = SOURCE_UNKNOWN,
                   .order = ELEMENT_ORDER_UNSAID,
                   .window_log = SOURCE_WINDOW_LOG_MAX},
@@ -257,6 +258,7 @@ static bool measure_frame_by(struct limits *l, const struct kind *kind, const ch
 
     snprintf(what, sizeof what, "one frame of %s, %s", kind->what,
              gpu ? "decoded and reduced by the GPU" : "decoded by all threads");
+    process_settings(&options);
     job.session = session_open(&options, paths, 1);
     if (!job.session)
         return false;

@@ -525,13 +525,13 @@ static bool gains_ahead(void)
 #endif
 }
 
-struct cpu_compare *cpu_compare_open(void)
+struct cpu_compare *cpu_compare_open(const char *kernels)
 {
     struct cpu_compare *c = calloc(1, sizeof *c);
 
     if (!c)
         return NULL;
-    c->kernels = cpu_kernels_choose();
+    c->kernels = cpu_kernels_choose(kernels);
     c->ahead = gains_ahead();
     c->copy_a = aligned_alloc(64, PIECE_BYTES);
     c->copy_b = aligned_alloc(64, PIECE_BYTES);

@@ -26,8 +26,8 @@ struct cpu_compare_setup {
     bool verdict_only;   /* it is enough to know whether a pair counts as different */
 };
 
-/* NULL without memory. */
-struct cpu_compare *cpu_compare_open(void);
+/* With kernels as cpu_kernels_choose finds them. NULL without memory. */
+struct cpu_compare *cpu_compare_open(const char *kernels);
 void cpu_compare_close(struct cpu_compare *c);
 
 /* Begins with two arrays, of which nothing has been taken yet. False without memory. */

@@ -6,7 +6,6 @@
 
 #include "engine/cpu/kernel.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The best first; the last one runs everywhere. */
@@ -25,9 +24,8 @@ const struct cpu_kernels *const cpu_kernels_all[] = {INSTRUCTION_SETS(ADDRESS)};
 
 const size_t cpu_kernels_count = sizeof cpu_kernels_all / sizeof *cpu_kernels_all;
 
-const struct cpu_kernels *cpu_kernels_choose(void)
+const struct cpu_kernels *cpu_kernels_choose(const char *asked)
 {
-    const char *asked = getenv("GPUREDUCE_CPU");
     size_t best = 0;
 
     for (size_t i = 0; asked && i < cpu_kernels_count; i++)

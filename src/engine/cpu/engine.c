@@ -52,12 +52,11 @@ static struct engine_state *cpu_open(const struct engine_needs *needs,
 {
     struct engine_state *engine = malloc(sizeof *engine);
 
-    (void)needs;
     if (!engine) {
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
     }
-    engine->kernels = cpu_kernels_choose();
+    engine->kernels = cpu_kernels_choose(needs->kernels);
     return engine;
 }
 

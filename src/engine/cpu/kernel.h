@@ -167,9 +167,9 @@ struct cpu_kernels {
 extern const struct cpu_kernels *const cpu_kernels_all[];
 extern const size_t cpu_kernels_count;
 
-/* The best kernels that this machine runs. The environment variable GPUREDUCE_CPU=vector16,
-   sse4, avx2 or avx512 asks for others, for tests; it is ignored when they cannot run here. */
-const struct cpu_kernels *cpu_kernels_choose(void);
+/* The kernels of this name, "vector16", "avx2" or another of the instruction sets; or the best
+   ones, if that is NULL, unknown, or does not run on this machine. */
+const struct cpu_kernels *cpu_kernels_choose(const char *asked);
 
 /* The kernel for `type` that finds at least what `wants` (partial_want bits) asks for. */
 cpu_kernel *cpu_kernels_find(const struct cpu_kernels *kernels, enum element_type type,

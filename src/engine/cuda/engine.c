@@ -89,9 +89,10 @@ static int connections(const struct engine_needs *needs)
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
    Numbers count in what the user made visible, where the user did. Contexts get as many connections
    as the input wants, unless the user chose a number. */
-static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REASON_MAX])
+static bool cuda_choose(const struct engine_needs *needs, engine_set_variable *set,
+                        char reason[ENGINE_REASON_MAX])
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *visible = needs->visible;
     const int *devices = needs->devices;
     char list[1024] = "";
 
@@ -118,9 +119,9 @@ static bool cuda_choose(const struct engine_needs *needs, char reason[ENGINE_REA
             return false;
         }
     }
-    setenv("CUDA_VISIBLE_DEVICES", list, 1);
+    set("CUDA_VISIBLE_DEVICES", list, true);
     snprintf(list, sizeof list, "%d", connections(needs));
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", list, 0);
+    set("CUDA_DEVICE_MAX_CONNECTIONS", list, false);
     return true;
 }
 
@@ -139,9 +140,11 @@ static int count_nodes(void)
     return count;
 }
 
-static unsigned cuda_devices_for(const int *devices, unsigned count, uint64_t bytes)
+static unsigned cuda_devices_for(const struct engine_needs *needs, uint64_t bytes)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *visible = needs->visible;
+    const int *devices = needs->devices;
+    const unsigned count = needs->device_count;
     const uint64_t most = bytes / DEVICE_BYTES + 1;
     int nodes;
 

@@ -10,7 +10,6 @@
 
 #include "source/container/safetensors_header.h"
 #include "sys/escape.h"
-#include "sys/mapping.h"
 #include "sys/team.h"
 
 /* Long headers are read piece by piece, as far as they are as the format's own library writes them:
@@ -340,7 +339,6 @@ static bool read_parts(struct safetensors_header *h, size_t *at)
         p->header = (struct safetensors_header){
             .container = &p->container, .in = &p->in, .length = h->length};
     }
-    mapping_share_heap(); /* these threads are to leave no heaps behind */
     team_call((unsigned)count, read_part, parts);
     if (parts_fit(parts, count)) {
         *at = parts[count - 1].end;
