@@ -8,8 +8,9 @@
 
 /*
  * Numbers of one kind have similar exponents: of normally distributed ones, all but one in 10^9 lie
- * within a factor of 2^32, wherever that is. What is read as another type has the exponents of
- * other bits. Those of a fraction are spread over the whole range, or, of round numbers, are zero.
+ * within a factor of 2^32, wherever that is. Numbers that are read as another type have the
+ * exponents of other bits. Those of a fraction are spread over the whole range, or, of round
+ * numbers, are zero.
  *
  * f64 taken for f32 have such bits in every second element, a wrong byte order in all of them. So
  * data are doubted if the exponents of all elements, or of every second one, are spread like
@@ -25,7 +26,7 @@
 /* Exponents as they are stored, of which no type has more. */
 #define EXPONENTS_MAX 2048
 
-/* Of exponents of chance, an eighth lies in an eighth of the range. Of f64 that were f32 once, a
+/* An eighth of random exponents lies in an eighth of the range. For f64 that were f32 once it is a
    third: the bits that become exponents are mostly zero. */
 #define SPREAD_MOST 0.45
 
@@ -77,7 +78,7 @@ struct exponents {
     int bias;
 };
 
-/* Of every `step`-th element from `first` on. */
+/* Counts the exponents of every `step`-th element from `first` on. */
 static void count_exponents(const struct view *v, size_t first, size_t step, struct exponents *e)
 {
     const struct element_format *format = &element_formats[v->type];
@@ -229,7 +230,7 @@ const char *doubt(const void *bytes, size_t size, enum element_type type, bool b
     return doubt_float(bytes, size, type, big_endian);
 }
 
-/* Of random bits, one f32 in 256 is a NaN, 4 of what is looked at. */
+/* Among random bits, one f32 in 256 is a NaN, 4 of the elements looked at. */
 #define NANS_LEAST 3
 #define NANS_KEPT 64
 
@@ -251,7 +252,7 @@ bool doubt_nans(const void *bytes, size_t size, enum element_type type, bool big
         if (bits <= infinity)
             continue;
         nans++;
-        /* What calculations and people write: the quiet one, the first and the last. */
+        /* The NaNs that calculations and people write: the quiet one, the first and the last. */
         if (bits == infinity + 1 || bits == infinity + (all - infinity + 1) / 2 || bits == all)
             continue;
         while (k < different && kept[k] != bits)

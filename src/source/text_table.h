@@ -15,7 +15,7 @@ struct text_table {
 };
 
 /* Whether the text is a table: up to 8 lines of anything, and lines of numbers, as many in each:
-   two lines at least, or one of two numbers. What follows the last newline is not looked at. */
+   two lines at least, or one of two numbers. Text after the last newline is not looked at. */
 bool text_table_find(const unsigned char *text, size_t size, struct text_table *table);
 
 #endif

@@ -47,7 +47,7 @@ static bool recognise(const unsigned char *bytes, size_t size)
  * The process.
  */
 
-/* What the process does. It prints nothing, and leaves all that it has a copy of alone. */
+/* The work of the process. It prints nothing, and leaves alone what it has a copy of. */
 static _Noreturn void run_library(struct container_input *in, int fd)
 {
     const struct rlimit no_core = {0, 0}, time = {TIME_MAX, TIME_MAX};
@@ -139,7 +139,7 @@ struct reader {
     size_t tiles;   /* arrays that are stored in them */
 };
 
-/* What is wrong with the records. */
+/* The error for records that make no sense. */
 static bool broken(const struct reader *r)
 {
     return container_wrong(r->in, 0, "libhdf5 returned inconsistent data");
@@ -213,7 +213,7 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
 
         if (tile->packed == 0)
             continue;
-        /* What is compressed may grow, but a little. */
+        /* Compressed data may be larger than others, but little. */
         if (tile->packed > file || tile->offset > file - tile->packed ||
             (tile->packed > bytes && t->filter_count == 0) || tile->packed / 2 > bytes + 4096)
             return broken(r);

@@ -1,6 +1,6 @@
 /*
- * What there is in an HDF5 file, as libhdf5 says. It runs in a process of its own (hdf5.c): what is
- * allocated is not given back, and nothing is printed.
+ * Describes the content of an HDF5 file, by libhdf5. It runs in a process of its own (hdf5.c):
+ * memory is not given back, and nothing is printed.
  */
 #include "config.h"
 
@@ -185,7 +185,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
     return true;
 }
 
-/* What goes through all objects. */
+/* Goes through all objects. */
 struct visit {
     struct container_input *in;
     struct hdf5_output *out;
@@ -226,7 +226,7 @@ static bool find_tile(struct visit *v, const struct dataset *d, const hsize_t *b
     hdf5_find_chunk(d->id, begin, &offset, &size, &mask);
     if (size == 0)
         return true;
-    /* What is compressed may grow, but a little. */
+    /* Compressed data may be larger than others, but little. */
     if (size > UINT32_MAX || (size > bytes && !filtered) || size / 2 > bytes + 4096)
         return hdf5_fails(&v->trouble, "a chunk of %" PRIu64 " bytes has %" PRIu64 " at %" PRIu64,
                           bytes, size, offset);
@@ -468,8 +468,8 @@ static void close_dataset(const struct dataset *d)
     hdf5.H5Oclose(d->id);
 }
 
-/* Puts something that cannot be opened, or a dataset that is damaged. What was put of it from
-   `begin` on is taken back. */
+/* Puts something that cannot be opened, or a dataset that is damaged. Its record from `begin` on is
+   taken back. */
 static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
 {
     v->out->size = begin;

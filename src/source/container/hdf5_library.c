@@ -118,7 +118,7 @@ static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at
         file.noted_size = size;
         return 0;
     }
-    /* Behind the end there are zeros: the library looks there for its signature. */
+    /* There are zeros after the end: the library looks there for its signature. */
     if (at > file.in->size || size > file.in->size - at) {
         const size_t there = at < file.in->size ? (size_t)(file.in->size - at) : 0;
 
@@ -194,7 +194,7 @@ bool hdf5_unread(uint64_t *offset, uint64_t *size)
     return file.failed;
 }
 
-/* Of what the library says, the first is what it met, and the rest is who called whom. */
+/* The first error of the library is the cause; the rest is the stack of calls. */
 static herr_t note_error(unsigned n, const H5E_error2_t *error, void *context)
 {
     struct hdf5_trouble *t = context;

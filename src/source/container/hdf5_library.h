@@ -49,7 +49,7 @@ typedef H5L_info_t hdf5_link_info;
 #define H5OPEN
 #define H5CHECK
 
-/* What is called. */
+/* The functions that are called. */
 #define HDF5_FUNCTIONS(F)           \
     F(H5open)                       \
     F(H5Eset_auto2)                 \
@@ -137,7 +137,7 @@ void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint
 /* Whether reading the file has failed, and where. */
 bool hdf5_unread(uint64_t *offset, uint64_t *size);
 
-/* What is wrong. */
+/* An error. */
 struct hdf5_trouble {
     char text[CONTAINER_ERROR_MAX];
 };

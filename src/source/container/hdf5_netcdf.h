@@ -1,8 +1,9 @@
 /*
- * What netCDF-4 adds to HDF5: attributes that say what stored numbers mean, datasets that are only
- * dimensions, and unlimited dimensions, along which all variables are as long as the longest.
+ * Additions of netCDF-4 to HDF5: attributes that give a meaning to stored numbers, datasets that
+ * are only dimensions, and unlimited dimensions, along which all variables are as long as the
+ * longest.
  *
- * As hdf5_library.h it runs in a process of its own: what is opened here stays open.
+ * As hdf5_library.h it runs in a process of its own: objects that are opened here stay open.
  */
 #ifndef GPUREDUCE_HDF5_NETCDF_H
 #define GPUREDUCE_HDF5_NETCDF_H

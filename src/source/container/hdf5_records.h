@@ -1,7 +1,7 @@
 /*
- * What the process that reads an HDF5 file tells the one that asked for it: words of 64 bits in the
- * machine's order, and text, each behind its length and filled up to a whole word. Whoever reads
- * them believes nothing: what has read a damaged file may be damaged.
+ * Records that the process that reads an HDF5 file writes for the one that started it: words of 64
+ * bits in the machine's order, and text, each after its length and filled up to a whole word. The
+ * reader believes nothing of them: a process that read a damaged file may be damaged.
  */
 #ifndef GPUREDUCE_HDF5_RECORDS_H
 #define GPUREDUCE_HDF5_RECORDS_H
@@ -23,10 +23,10 @@ enum hdf5_answer {
     HDF5_MISSING, /* text: why the library cannot be had */
 };
 
-/* What begins a record, of an array, or stands behind the last. */
+/* The first word of a record: of an array, or of the end. */
 enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
 
-/* Where the elements of an array are, in its record behind its name, its type's name, why it is
+/* The place of the elements of an array, in its record after its name, its type's name, why it is
    unreadable (empty where it is not), its element type, whether it is of that, whether it holds no
    numbers, whether it is big-endian, and its sizes. */
 enum hdf5_place {

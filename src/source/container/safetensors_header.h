@@ -38,7 +38,7 @@ struct safetensors_header {
     size_t sizes_room;
 };
 
-/* What has been read of an array. */
+/* An entry of the header: an array, as far as it has been read. */
 struct safetensors_entry {
     uint64_t at; /* offset in the file of its description */
     bool has_type, has_shape, has_offsets;

@@ -119,7 +119,7 @@ static bool take_usual_metadata(struct safetensors_header *h)
     return true;
 }
 
-/* What came of a look at the next member of the header. */
+/* The outcome of a look at the next member of the header. */
 enum member { MEMBER_TAKEN, MEMBER_UNUSUAL, MEMBER_WRONG };
 
 /* Reads the next member, with the comma before it, if it is as the format's own library writes it:
@@ -204,10 +204,10 @@ static bool read_pieces(struct safetensors_header *h, size_t *at)
 }
 
 /*
- * Very long headers, by several threads: each reads a part of what is usual, from about its place
+ * Very long headers, by several threads: each reads a part of the usual text, from about its place
  * on. A part begins where a description seems to end: if every part ends just where the next one
- * begins, then they do, since the first part begins at the beginning. Where they do not fit
- * together, or anything is unusual or wrong, the header is read by one thread as if nobody had.
+ * begins, then they do, since the first part begins at the beginning. If they do not fit together,
+ * or anything is unusual or wrong, the header is read by one thread as if nobody had.
  */
 
 /* Bytes of the header that a thread reads, at least, and how many of them there are at most. */
@@ -272,7 +272,7 @@ static void read_part(void *parts, unsigned number)
         member = p->good ? read_usual_member(h, &names) : MEMBER_WRONG;
     }
     p->end = (size_t)(safetensors_place(h) - HEADER_PREFIX);
-    /* What is unusual may be the end of the header. */
+    /* An unusual member may be the end of the header. */
     p->good =
         p->good && (member == MEMBER_TAKEN || (member == MEMBER_UNUSUAL && p->until == h->length));
     free(piece);
