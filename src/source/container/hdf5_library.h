@@ -129,8 +129,8 @@ hid_t hdf5_native_double(void);
 /* Opens the file; negative where the library fails. */
 hid_t hdf5_open(struct container_input *in);
 
-/* Where the chunk of a dataset that begins at `begin` is in the file, and which filters were left
- *out; size is 0 where the library finds none. */
+/* Finds the place in the file of the chunk of a dataset that begins at `begin`, and the filters that
+   were left out; size is 0 if the library finds none. */
 void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint64_t *size,
                      uint32_t *mask);
 
