@@ -588,9 +588,14 @@ static const int devices[] = {0};
 static const struct engine_needs needs = {
     .devices = devices, .device_count = 1, .workers = WORKERS_MAX};
 
-static bool add_engine(const struct engine *engine, char reason[ENGINE_REASON_MAX])
+static bool add_engine(const struct engine *engine, const char *kernels,
+                       char reason[ENGINE_REASON_MAX])
 {
-    struct engine_state *state = engine->open(&needs, reason);
+    struct engine_needs mine = needs;
+    struct engine_state *state;
+
+    mine.kernels = kernels;
+    state = engine->open(&mine, reason);
 
     if (state && tested_count == TESTED_MAX)
         abort();
@@ -612,12 +617,10 @@ static void add_cpu_engines(void)
             tap_note("%s does not run here", kernels->name);
             continue;
         }
-        setenv("GPUREDUCE_CPU", kernels->name, 1);
-        tap_ok(add_engine(&engine_cpu, reason) &&
+        tap_ok(add_engine(&engine_cpu, kernels->name, reason) &&
                    strcmp(tested[tested_count - 1].name, kernels->name) == 0,
                "the CPU engine opens with %s", kernels->name);
     }
-    unsetenv("GPUREDUCE_CPU");
 }
 #endif
 
@@ -628,7 +631,7 @@ int main(void)
 #ifdef TEST_CUDA
     char reason[ENGINE_REASON_MAX] = "";
 
-    if (!add_engine(&engine_cuda, reason)) {
+    if (!add_engine(&engine_cuda, NULL, reason)) {
         free(sample.data[0]);
         free(sample.data[1]);
         return tap_skip_all(reason);

@@ -126,9 +126,7 @@ static struct engine_state *engine_with(const struct cpu_kernels *kernels)
     char reason[ENGINE_REASON_MAX] = "";
     struct engine_state *state;
 
-    setenv("GPUREDUCE_CPU", kernels->name, 1);
-    state = engine_cpu.open(&(struct engine_needs){0}, reason);
-    unsetenv("GPUREDUCE_CPU");
+    state = engine_cpu.open(&(struct engine_needs){.kernels = kernels->name}, reason);
     if (!state || strcmp(engine_cpu.describe(state), kernels->name) != 0)
         abort();
     return state;
