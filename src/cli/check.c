@@ -41,10 +41,12 @@ static bool list_files(struct check *check)
     for (size_t i = 0; i < record->count; i++) {
         const struct record_line *line = &record->lines[i];
 
-        for (size_t j = 0; j < operation_count; j++)
+        for (size_t j = 0; j < operation_count(&options->named); j++)
             if (line->value[j][0]) {
-                operation_ask(&operations[j], &options->session.wants, &options->session.survey);
-                options->session.survey.required |= operation_quantile(&operations[j]);
+                const struct operation *op = operation_at(&options->named, j);
+
+                operation_ask(op, &options->session.wants, &options->session.survey);
+                options->session.survey.required |= operation_quantile(op);
             }
         if (!line->file)
             continue;
@@ -70,7 +72,8 @@ struct check *check_open(struct options *options)
     }
     check->options = options;
     total_clear(&check->total);
-    if (!record_read(&check->record, options->check, &options->session) || !list_files(check)) {
+    if (!record_read(&check->record, options->check, &options->session, &options->named) ||
+        !list_files(check)) {
         check_close(check);
         return NULL;
     }
@@ -128,13 +131,13 @@ static void print_failed(const char *name, const char *text)
 }
 
 /* Prints the values that differ; false when none do. */
-static bool print_differences(const char *name, const struct record_line *line,
-                              const struct reduction *reduction)
+static bool print_differences(const struct check *check, const char *name,
+                              const struct record_line *line, const struct reduction *reduction)
 {
     bool differs = false;
 
-    for (size_t i = 0; i < operation_count; i++) {
-        const struct operation *op = &operations[i];
+    for (size_t i = 0; i < operation_count(&check->options->named); i++) {
+        const struct operation *op = operation_at(&check->options->named, i);
         const char *recorded = line->value[i];
         char found[NUMBER_MAX];
 
@@ -165,7 +168,7 @@ static void compare(struct check *check, const char *name, const struct record_l
     else if (line->failed)
         print_failed(name, "it has no result in the record");
     else
-        good = !print_differences(name, line, reduction);
+        good = !print_differences(check, name, line, reduction);
     if (good && !check->options->quiet)
         printf("%s: OK\n", name);
     check->compared++;
@@ -192,8 +195,9 @@ static void compare_total(struct check *check, struct session *session,
     bool quantiles = false;
 
     total_finish(&check->total, line->nan, line->ddof);
-    for (size_t i = 0; i < operation_count; i++)
-        quantiles = quantiles || (line->value[i][0] && operation_quantile(&operations[i]));
+    for (size_t i = 0; i < operation_count(&check->options->named); i++)
+        quantiles = quantiles || (line->value[i][0] &&
+                                  operation_quantile(operation_at(&check->options->named, i)));
     if (quantiles)
         session_survey(session, &check->options->session.survey, &inputs, &check->total);
     compare(check, "total", line, &check->total.reduction);

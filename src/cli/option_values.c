@@ -17,9 +17,9 @@
 
 const char *option_operation_word(size_t i)
 {
-    if (i < operation_count)
-        return operations[i].name;
-    i -= operation_count;
+    if (i < operation_table_count)
+        return operation_table[i].name;
+    i -= operation_table_count;
     return i < operation_group_count ? operation_groups[i].name : NULL;
 }
 
@@ -72,7 +72,7 @@ static bool add_group(const struct arguments *a, const char *list, struct option
     for (;;) {
         size_t length = strcspn(list, ",");
 
-        if (!add_operation(a, operation_find(list, length), list, options))
+        if (!add_operation(a, operation_find(&options->named, list, length), list, options))
             return false;
         if (!list[length])
             return true;
@@ -88,10 +88,10 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
 
     for (;;) {
         size_t length = strcspn(list, ",");
-        const struct operation *op = operation_find(list, length);
+        const struct operation *op = operation_find(&options->named, list, length);
         const struct operation_group *group = operation_group_find(list, length);
 
-        if (operation_beyond(list, length))
+        if (operation_beyond(&options->named, list, length))
             return option_quantiles_full(a, list);
         if (!op && !group) {
             char name[MESSAGE_QUOTE_MAX];

@@ -30,7 +30,8 @@ enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
 struct options {
     struct session_options session;
     const struct operation *operations[OPTIONS_OPERATIONS_MAX];
-    size_t operation_count; /* 0 with --check, or for a histogram alone */
+    struct operation_set named; /* quantiles that were named */
+    size_t operation_count;     /* 0 with --check, or for a histogram alone */
     enum options_output output;
     enum number_form number;
     const char *plot;                   /* a file to draw the histogram into; NULL for none */

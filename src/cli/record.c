@@ -17,6 +17,7 @@
 struct reading {
     struct record *record;
     const struct session_options *session;
+    struct operation_set *named_quantiles;
     const char *name; /* as messages show it */
     size_t line;      /* its number, from 1 */
     char *heading;    /* of TSV; NULL before it */
@@ -85,15 +86,15 @@ static struct record_line *add_line(struct reading *r)
 }
 
 /* The operation that is called so; NULL if there is none. */
-static const struct operation *find(const char *name)
+static const struct operation *find(const struct reading *r, const char *name)
 {
-    return operation_find(name, strlen(name));
+    return operation_find(r->named_quantiles, name, strlen(name));
 }
 
 /* Notes in *set that there is the operation; false when it was there before. */
 static bool note(uint64_t *set, const struct operation *op)
 {
-    uint64_t bit = UINT64_C(1) << (op - operations);
+    uint64_t bit = UINT64_C(1) << operation_number_of(op);
     bool first = !(*set & bit);
 
     *set |= bit;
@@ -143,11 +144,11 @@ static bool accept_line(struct reading *r, const struct record_line *line)
         r->files++;
     else if (r->record->count == 1 || !r->record->lines[r->record->count - 2].file)
         return wrong(r, "a total of no files");
-    for (size_t i = 0; i < operation_count && !line->failed; i++) {
+    for (size_t i = 0; i < operation_count(r->named_quantiles) && !line->failed; i++) {
         const char *value = line->value[i];
 
-        if (value[0] && !is_value(&operations[i], value))
-            return bad_value(r, &operations[i], value);
+        if (value[0] && !is_value(operation_at(r->named_quantiles, i), value))
+            return bad_value(r, operation_at(r->named_quantiles, i), value);
         any = any || value[0];
     }
     return any || line->failed || wrong(r, "there are no results");
@@ -205,14 +206,14 @@ static bool read_nonfinite(struct reading *r, struct json_reader *json, struct r
 
         json_read_key(json, key, sizeof key);
         json_read_string(json, value, sizeof value);
-        op = find(key);
+        op = find(r, key);
         if (json->failed || !op)
             continue;
         if (!note(&r->nonfinite, op))
             return twice(r, op);
         if (strcmp(value, "nan") != 0 && strcmp(value, "inf") != 0 && strcmp(value, "-inf") != 0)
             return bad_value(r, op, value);
-        memcpy(line->value[op - operations], value, sizeof value);
+        memcpy(line->value[operation_number_of(op)], value, sizeof value);
     }
     return true;
 }
@@ -326,11 +327,11 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
 
     json_read_key(json, key, sizeof key);
     why = unchecked(key);
-    op = find(key);
-    if (operation_beyond(key, strlen(key)))
+    op = find(r, key);
+    if (operation_beyond(r->named_quantiles, key, strlen(key)))
         return beyond(r, key);
     if (op) {
-        return read_value(r, json, op, line->value[op - operations]);
+        return read_value(r, json, op, line->value[operation_number_of(op)]);
     } else if (strcmp(key, "file") == 0) {
         return read_file(r, json, line);
     } else if (why) {
@@ -352,10 +353,10 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
 }
 
 /* Whether there are results beside the counts that every object has. */
-static bool has_more_than_counts(const struct record_line *line)
+static bool has_more_than_counts(const struct reading *r, const struct record_line *line)
 {
-    for (size_t i = 0; i < operation_count; i++)
-        if (operations[i].wants != 0 && line->value[i][0])
+    for (size_t i = 0; i < operation_count(r->named_quantiles); i++)
+        if (operation_at(r->named_quantiles, i)->wants != 0 && line->value[i][0])
             return true;
     return false;
 }
@@ -381,7 +382,7 @@ static bool read_json(struct reading *r)
         return wrong(r, "it has no \"file\"");
     if (r->nonfinite & ~r->null)
         return wrong(r, "\"nonfinite\" has a value for what is not null");
-    if (r->histogram && !has_more_than_counts(line))
+    if (r->histogram && !has_more_than_counts(r, line))
         return wrong(r, "%s", histogram_unchecked);
     if (r->header)
         line->input.skip = 0;
@@ -419,9 +420,9 @@ static bool read_heading(struct reading *r)
         return wrong(r, "%s", histogram_unchecked);
     while (rest) {
         const char *field = cut_field(&rest);
-        const struct operation *op = find(field);
+        const struct operation *op = find(r, field);
 
-        if (operation_beyond(field, strlen(field)))
+        if (operation_beyond(r->named_quantiles, field, strlen(field)))
             return beyond(r, field);
         if (strcmp(field, "array") == 0)
             return wrong(r, "%s", arrays_unchecked);
@@ -449,7 +450,7 @@ static bool read_tsv(struct reading *r)
     }
     while (good && columns && rest) {
         const char *column = cut_field(&columns), *field = cut_field(&rest);
-        const struct operation *op = find(column);
+        const struct operation *op = find(r, column);
 
         if (column == heading) { /* the first one: the file */
             if (strcmp(field, "total") != 0) {
@@ -464,7 +465,7 @@ static bool read_tsv(struct reading *r)
         } else if (op && (!*field || strlen(field) >= NUMBER_MAX)) {
             good = bad_value(r, op, field);
         } else if (op) {
-            snprintf(line->value[op - operations], NUMBER_MAX, "%s", field);
+            snprintf(line->value[operation_number_of(op)], NUMBER_MAX, "%s", field);
             any = true;
         }
     }
@@ -513,10 +514,14 @@ static bool read_lines(struct reading *r, FILE *in)
     return true;
 }
 
-bool record_read(struct record *record, const char *path, const struct session_options *session)
+bool record_read(struct record *record, const char *path, const struct session_options *session,
+                 struct operation_set *named)
 {
     char name[SOURCE_NAME_MAX];
-    struct reading r = {.record = record, .session = session, .name = source_name(name, path)};
+    struct reading r = {.record = record,
+                        .session = session,
+                        .named_quantiles = named,
+                        .name = source_name(name, path)};
     FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     bool good;
 

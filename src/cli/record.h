@@ -32,9 +32,10 @@ struct record {
 };
 
 /* Reads the record called `path` ("-" is standard input). False on failure: the record cannot be
-   read, or a line of it is not what this program prints. A record without a file is an error, too.
- */
-bool record_read(struct record *record, const char *path, const struct session_options *session);
+   read, or a line of it is not what this program prints. A record without a file is an error, too. Its
+   quantiles are added to `named`. */
+bool record_read(struct record *record, const char *path, const struct session_options *session,
+                 struct operation_set *named);
 
 /* Frees what record_read made, also after it failed. */
 void record_free(struct record *record);

@@ -26,7 +26,7 @@ const char *option_row_word(size_t i)
     if (i < FIELDS)
         return fields[i];
     i -= FIELDS;
-    return i < operation_count ? operations[i].name : NULL;
+    return i < operation_table_count ? operation_table[i].name : NULL;
 }
 
 const char *option_condition_word(size_t i)
@@ -37,7 +37,7 @@ const char *option_condition_word(size_t i)
 
 /* Reads what rows are compared by, the first `length` characters of `name`. */
 static bool parse_key(const struct arguments *a, const struct argument *x, const char *name,
-                      size_t length, struct row_key *key)
+                      size_t length, struct operation_set *named, struct row_key *key)
 {
     char shown[MESSAGE_QUOTE_MAX];
 
@@ -48,9 +48,9 @@ static bool parse_key(const struct arguments *a, const struct argument *x, const
     if (key->field != ROW_UNASKED)
         return true;
     key->field = ROW_OPERATION;
-    key->op = operation_find(name, length);
+    key->op = operation_find(named, name, length);
     snprintf(shown, sizeof shown, "%.*s", length < 100 ? (int)length : 100, name);
-    if (operation_beyond(name, length))
+    if (operation_beyond(named, name, length))
         return option_quantiles_full(a, shown);
     return key->op || arguments_unknown_word(a, x, shown);
 }
@@ -62,7 +62,7 @@ bool option_parse_sort(const struct arguments *a, const struct argument *x, cons
 
     rows->descending = *text == '-';
     text += rows->descending;
-    return parse_key(a, x, text, strlen(text), &rows->sort);
+    return parse_key(a, x, text, strlen(text), &((struct options *)target)->named, &rows->sort);
 }
 
 /* Reads one of the signs at `text`. Returns what is behind it, NULL where there is none. */
@@ -109,7 +109,7 @@ bool option_parse_where(const struct arguments *a, const struct argument *x, con
     if (number != number)
         return arguments_wrong(a, "bad condition %s: nan is equal to no number; nan>0 finds NaNs",
                                text);
-    if (!parse_key(a, x, text, length, &c->key))
+    if (!parse_key(a, x, text, length, &((struct options *)target)->named, &c->key))
         return false;
     if (c->key.field == ROW_NAME || c->key.field == ROW_DTYPE)
         return arguments_wrong(

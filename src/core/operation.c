@@ -10,42 +10,36 @@ _Static_assert(MEMBER(sum_integer) != 0, "a place of 0 stands for none");
 
 #define QUANTILE(i) MEMBER(quantiles) + (i) * sizeof(double)
 
-static struct operation table[OPERATIONS_MAX] = {
-    {"sum", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(sum), MEMBER(sum_integer)},
-    {"min", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(min), MEMBER(min_integer)},
-    {"max", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(max), MEMBER(max_integer)},
-    {"mean", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(mean), 0},
-    {"count", OPERATION_COUNT, 0, MEMBER(count), 0},
-    {"argmin", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmin), 0},
-    {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmax), 0},
-    {"nan", OPERATION_COUNT, 0, MEMBER(nan), 0},
-    {"inf", OPERATION_COUNT, 0, MEMBER(infinity), 0},
-    {"var", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(var), 0},
-    {"std", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(std), 0},
-    {"sumsq", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(sumsq), 0},
-    {"rms", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(rms), 0},
-    {"l1", OPERATION_BINARY64, PARTIAL_ABSOLUTE, MEMBER(l1), 0},
-    {"l2", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(l2), 0},
-    {"absmax", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(absmax), MEMBER(absmax_integer)},
-    {"absmin", OPERATION_ELEMENT, PARTIAL_SMALL, MEMBER(absmin), MEMBER(absmin_integer)},
-    {"range", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(range), MEMBER(range_integer)},
-    {"zeros", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(zeros), 0},
-    {"negatives", OPERATION_COUNT, PARTIAL_NEGATIVE, MEMBER(negatives), 0},
-    {"subnormals", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(subnormals), 0},
-    {"median", OPERATION_BINARY64, PARTIAL_EXTREMES, QUANTILE(0), 0},
-    /* The quantiles that the user names. */
+const struct operation operation_table[] = {
+    {"sum", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(sum), MEMBER(sum_integer), {0}},
+    {"min", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(min), MEMBER(min_integer), {0}},
+    {"max", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(max), MEMBER(max_integer), {0}},
+    {"mean", OPERATION_BINARY64, PARTIAL_SUM, MEMBER(mean), 0, {0}},
+    {"count", OPERATION_COUNT, 0, MEMBER(count), 0, {0}},
+    {"argmin", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmin), 0, {0}},
+    {"argmax", OPERATION_COUNT, PARTIAL_EXTREMES | PARTIAL_WHERE, MEMBER(argmax), 0, {0}},
+    {"nan", OPERATION_COUNT, 0, MEMBER(nan), 0, {0}},
+    {"inf", OPERATION_COUNT, 0, MEMBER(infinity), 0, {0}},
+    {"var", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(var), 0, {0}},
+    {"std", OPERATION_BINARY64, PARTIAL_SUM | PARTIAL_SQUARES, MEMBER(std), 0, {0}},
+    {"sumsq", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(sumsq), 0, {0}},
+    {"rms", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(rms), 0, {0}},
+    {"l1", OPERATION_BINARY64, PARTIAL_ABSOLUTE, MEMBER(l1), 0, {0}},
+    {"l2", OPERATION_BINARY64, PARTIAL_SQUARES, MEMBER(l2), 0, {0}},
+    {"absmax", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(absmax), MEMBER(absmax_integer), {0}},
+    {"absmin", OPERATION_ELEMENT, PARTIAL_SMALL, MEMBER(absmin), MEMBER(absmin_integer), {0}},
+    {"range", OPERATION_ELEMENT, PARTIAL_EXTREMES, MEMBER(range), MEMBER(range_integer), {0}},
+    {"zeros", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(zeros), 0, {0}},
+    {"negatives", OPERATION_COUNT, PARTIAL_NEGATIVE, MEMBER(negatives), 0, {0}},
+    {"subnormals", OPERATION_COUNT, PARTIAL_SMALL, MEMBER(subnormals), 0, {0}},
+    {"median", OPERATION_BINARY64, PARTIAL_EXTREMES, QUANTILE(0), 0, {5, 10}},
 };
 
 #define MEDIAN 21
+_Static_assert(sizeof operation_table / sizeof *operation_table == MEDIAN + 1, "it is the last");
 _Static_assert(MEDIAN + RESULT_QUANTILES_MAX <= OPERATIONS_MAX, "room for all quantiles");
 
-const struct operation *const operations = table;
-size_t operation_count = MEDIAN + 1;
-
-/* The quantiles that were asked for, with their names. The length is enough for any. */
-#define NAME_MAX_LENGTH 32
-static struct quantile quantiles[RESULT_QUANTILES_MAX] = {{5, 10}};
-static char names[RESULT_QUANTILES_MAX][NAME_MAX_LENGTH + 1];
+const size_t operation_table_count = MEDIAN + 1;
 
 const struct operation_group operation_groups[] = {
     {"summary", "count,nan,inf,zeros,min,max,mean,std,q0.25,median,q0.75"},
@@ -53,58 +47,90 @@ const struct operation_group operation_groups[] = {
 
 const size_t operation_group_count = sizeof operation_groups / sizeof *operation_groups;
 
+size_t operation_count(const struct operation_set *set)
+{
+    return operation_table_count + set->count;
+}
+
+const struct operation *operation_at(const struct operation_set *set, size_t i)
+{
+    return i < operation_table_count ? &operation_table[i]
+                                     : &set->quantiles[i - operation_table_count];
+}
+
+/* The place of a quantile among those of a result, the median first; SIZE_MAX of other operations. */
+static size_t place_of(const struct operation *op)
+{
+    return op->member < MEMBER(quantiles) || op->member >= QUANTILE(RESULT_QUANTILES_MAX)
+               ? SIZE_MAX
+               : (op->member - MEMBER(quantiles)) / sizeof(double);
+}
+
+size_t operation_number_of(const struct operation *op)
+{
+    const size_t place = place_of(op);
+
+    return place == SIZE_MAX ? (size_t)(op - operation_table) : MEDIAN + place;
+}
+
 /* Makes a quantile an operation. */
-static const struct operation *add_quantile(const char *name, size_t length)
+static const struct operation *add_quantile(struct operation_set *set, const char *name,
+                                            size_t length)
 {
-    const size_t place = operation_count - MEDIAN;
+    struct operation *op = &set->quantiles[set->count];
+    struct quantile quantile;
 
-    if (place == RESULT_QUANTILES_MAX || length > NAME_MAX_LENGTH ||
-        !quantile_parse(name, length, &quantiles[place]))
+    if (set->count == RESULT_QUANTILES_MAX - 1 || length > OPERATION_NAME_MAX ||
+        !quantile_parse(name, length, &quantile))
         return NULL;
-    memcpy(names[place], name, length);
-    table[operation_count] = table[MEDIAN];
-    table[operation_count].name = names[place];
-    table[operation_count].member = QUANTILE(place);
-    return &table[operation_count++];
+    memcpy(set->names[set->count], name, length);
+    *op = operation_table[MEDIAN];
+    op->name = set->names[set->count++];
+    op->member = QUANTILE(set->count);
+    op->quantile = quantile;
+    return op;
 }
 
-const struct operation *operation_find(const char *name, size_t length)
+const struct operation *operation_find(struct operation_set *set, const char *name, size_t length)
 {
-    for (size_t i = 0; i < operation_count; i++)
-        if (strlen(operations[i].name) == length && memcmp(operations[i].name, name, length) == 0)
-            return &operations[i];
-    return add_quantile(name, length);
+    for (size_t i = 0; i < operation_count(set); i++) {
+        const struct operation *op = operation_at(set, i);
+
+        if (strlen(op->name) == length && memcmp(op->name, name, length) == 0)
+            return op;
+    }
+    return add_quantile(set, name, length);
 }
 
-bool operation_beyond(const char *name, size_t length)
+bool operation_beyond(struct operation_set *set, const char *name, size_t length)
 {
     struct quantile quantile;
 
-    return operation_count == MEDIAN + RESULT_QUANTILES_MAX && !operation_find(name, length) &&
-           length <= NAME_MAX_LENGTH && quantile_parse(name, length, &quantile);
+    return set->count == RESULT_QUANTILES_MAX - 1 && !operation_find(set, name, length) &&
+           length <= OPERATION_NAME_MAX && quantile_parse(name, length, &quantile);
 }
 
 uint32_t operation_quantile(const struct operation *op)
 {
-    const size_t number = (size_t)(op - operations);
+    const size_t place = place_of(op);
 
-    return number < MEDIAN ? 0 : UINT32_C(1) << (number - MEDIAN);
+    return place == SIZE_MAX ? 0 : UINT32_C(1) << place;
 }
 
 _Static_assert(RESULT_QUANTILES_MAX <= 32, "a bit for each");
 
 void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey)
 {
-    const unsigned place = (unsigned)(op - operations) - MEDIAN;
+    const size_t place = place_of(op);
 
     *wants |= op->wants;
-    if (!operation_quantile(op))
+    if (place == SIZE_MAX)
         return;
     for (unsigned i = 0; i < survey->quantile_count; i++)
         if (survey->places[i] == place)
             return;
-    survey->quantiles[survey->quantile_count] = quantiles[place];
-    survey->places[survey->quantile_count++] = place;
+    survey->quantiles[survey->quantile_count] = op->quantile;
+    survey->places[survey->quantile_count++] = (unsigned)place;
 }
 
 const struct operation_group *operation_group_find(const char *name, size_t length)

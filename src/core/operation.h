@@ -6,7 +6,7 @@
  * partial_want, a field of struct partial that partial_merge adds up, and an accumulator in each
  * engine: a row of the kernels that have it (cpu_kernel_row, and choose_kernel in
  * engine/cuda/reduce.cuh). Quantiles are found by surveys (survey.h); there are as many as names
- * for them.
+ * for them: those of a request become operations in a set of its own.
  */
 #ifndef GPUREDUCE_OPERATION_H
 #define GPUREDUCE_OPERATION_H
@@ -26,24 +26,40 @@ enum operation_kind {
 struct operation {
     const char *name;
     enum operation_kind kind;
-    unsigned wants; /* partial_want bits the reduction needs for it */
-    size_t member;  /* where in struct result it is */
-    size_t integer; /* where it is in full, if it is an integer; 0 if it never is */
+    unsigned wants;           /* partial_want bits the reduction needs for it */
+    size_t member;            /* where in struct result it is */
+    size_t integer;           /* where it is in full, if it is an integer; 0 if it never is */
+    struct quantile quantile; /* of quantiles */
 };
 
-/* All of them, and how many. Quantiles are the last: median, and those that operation_find has been
-   asked for. */
+/* The operations that always exist; the median is the last. */
+extern const struct operation operation_table[];
+extern const size_t operation_table_count;
+
+/* The quantiles that a request names, besides the median. Begins with zeros. It must stay where it is
+   while anybody uses its operations. */
+#define OPERATION_NAME_MAX 32
+struct operation_set {
+    unsigned count;
+    struct operation quantiles[RESULT_QUANTILES_MAX - 1];
+    char names[RESULT_QUANTILES_MAX - 1][OPERATION_NAME_MAX + 1];
+};
+
+/* Operations of a request at most; how many there are; and number `i` of them: those of the table, and
+   then those of the set. */
 #define OPERATIONS_MAX 64
-extern const struct operation *const operations;
-extern size_t operation_count;
+size_t operation_count(const struct operation_set *set);
+const struct operation *operation_at(const struct operation_set *set, size_t i);
 
-/* The operation called by the first `length` characters of `name`, or NULL. A quantile that was not
-   asked for before becomes an operation, as long as there are no more than RESULT_QUANTILES_MAX;
-   so only one thread may look for names. */
-const struct operation *operation_find(const char *name, size_t length);
+/* The number of an operation among those of its request. */
+size_t operation_number_of(const struct operation *op);
 
-/* Whether these characters are a quantile, but operation_find has no room for it. */
-bool operation_beyond(const char *name, size_t length);
+/* The operation called by the first `length` characters of `name`, or NULL. A quantile that is not in
+   the set is added to it, as long as there are no more than RESULT_QUANTILES_MAX. */
+const struct operation *operation_find(struct operation_set *set, const char *name, size_t length);
+
+/* Whether these characters are a quantile, but the set has no room for it. */
+bool operation_beyond(struct operation_set *set, const char *name, size_t length);
 
 /* Several operations that are asked for by one name: `list` has theirs, separated by commas. Its
    quantiles are left out where they cannot be had. */

@@ -225,13 +225,13 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     options->session.nan = (enum nan_policy)fuzz_below(in, NAN_ERROR + 1);
     options->session.threads = 1 + (unsigned)fuzz_below(in, 5);
     options->session.chunk_size = fuzz_flag(in) ? (size_t)fuzz_below(in, 0x10000) : 0;
-    setenv("GPUREDUCE_CPU", instruction_sets[fuzz_below(in, SETS)], 1);
-    set = fuzz_below(in, (UINT64_C(1) << operation_count) / 2); /* median is the last */
-    for (size_t i = 0; i < operation_count; i++) {
+    options->session.kernels = instruction_sets[fuzz_below(in, SETS)];
+    set = fuzz_below(in, (UINT64_C(1) << operation_table_count) / 2); /* median is the last */
+    for (size_t i = 0; i < operation_table_count; i++) {
         /* What takes several readings is not for pipes. */
-        if (!operation_quantile(&operations[i]) && (set == 0 || (set >> i & 1))) {
-            options->operations[options->operation_count++] = &operations[i];
-            options->session.wants |= operations[i].wants;
+        if (!operation_quantile(&operation_table[i]) && (set == 0 || (set >> i & 1))) {
+            options->operations[options->operation_count++] = &operation_table[i];
+            options->session.wants |= operation_table[i].wants;
         }
     }
 }

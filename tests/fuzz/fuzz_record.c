@@ -30,6 +30,9 @@
 /* How many lines the program has read. */
 static unsigned long lines_read;
 
+/* Quantiles that the records of an input name. */
+static struct operation_set named;
+
 /* The program's lines are moved to blocks of just their size, so that a step beyond is seen. The C
    library may make one of these functions out of the other.
    NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the names of --wrap. */
@@ -76,7 +79,7 @@ static bool read_record(struct record *record, const struct session_options *ses
     if (fflush(stdout) != 0)
         fuzz_fail("no file");
     fuzz_messages_clear();
-    good = record_read(record, RECORD_PATH, session);
+    good = record_read(record, RECORD_PATH, session, &named);
     fuzz_check(fuzz_messages.errors == !good, "%s, and %u errors: %s", good ? "taken" : "refused",
                fuzz_messages.errors, fuzz_messages.text);
     return good;
@@ -140,7 +143,7 @@ static void check_line(const struct record *record, size_t i)
     double number;
 
     fuzz_check(line->file || (i > 0 && line[-1].file), "a total of nothing");
-    for (size_t j = 0; j < operation_count; j++) {
+    for (size_t j = 0; j < operation_count(&named); j++) {
         const char *value = line->value[j];
 
         fuzz_check(memchr(value, '\0', NUMBER_MAX), "a value does not end");
@@ -148,9 +151,9 @@ static void check_line(const struct record *record, size_t i)
             continue;
         values++;
         for (int type = 0; type < ELEMENT_FLOATS; type++)
-            fuzz_check(
-                parse_value(&operations[j], value, (enum element_type)type, &number, &integer),
-                "%s is '%s'", operations[j].name, value);
+            fuzz_check(parse_value(operation_at(&named, j), value, (enum element_type)type, &number,
+                                   &integer),
+                       "%s is '%s'", operation_at(&named, j)->name, value);
     }
     fuzz_check(values > 0 || line->failed, "there is nothing to compare");
     fuzz_check((unsigned)line->input.type < ELEMENT_TYPES &&
@@ -182,9 +185,9 @@ static bool show_value(char text[NUMBER_MAX], const struct record_line *line, si
     double number;
     uint64_t integer;
 
-    fuzz_check(parse_value(&operations[i], line->value[i], type, &number, &integer),
+    fuzz_check(parse_value(operation_at(&named, i), line->value[i], type, &number, &integer),
                "a value that is none");
-    if (operations[i].kind == OPERATION_COUNT) {
+    if (operation_at(&named, i)->kind == OPERATION_COUNT) {
         snprintf(text, NUMBER_MAX, "nan");
         if (integer != PARTIAL_NO_INDEX)
             snprintf(text, NUMBER_MAX, "%" PRIu64, integer);
@@ -201,17 +204,18 @@ static void write_json_values(const struct record_line *line, const struct form 
 {
     char text[NUMBER_MAX];
 
-    for (size_t i = 0; i < operation_count && !line->failed; i++) {
-        bool string = form->number == NUMBER_HEX && operations[i].kind != OPERATION_COUNT;
+    for (size_t i = 0; i < operation_count(&named) && !line->failed; i++) {
+        bool string =
+            form->number == NUMBER_HEX && operation_at(&named, i)->kind != OPERATION_COUNT;
 
         if (!line->value[i][0])
             continue;
         if (!show_value(text, line, i, form))
             snprintf(text, sizeof text, "null");
         else if (string)
-            printf("\"%s\": \"%s\", ", operations[i].name, text);
+            printf("\"%s\": \"%s\", ", operation_at(&named, i)->name, text);
         if (!string || strcmp(text, "null") == 0)
-            printf("\"%s\": %s, ", operations[i].name, text);
+            printf("\"%s\": %s, ", operation_at(&named, i)->name, text);
     }
 }
 
@@ -221,11 +225,11 @@ static void write_json_nonfinite(const struct record_line *line, const struct fo
     char text[NUMBER_MAX];
 
     fputs("\"nonfinite\": {", stdout);
-    for (size_t i = 0; i < operation_count && !line->failed; i++) {
-        if (!line->value[i][0] || operations[i].kind == OPERATION_COUNT ||
+    for (size_t i = 0; i < operation_count(&named) && !line->failed; i++) {
+        if (!line->value[i][0] || operation_at(&named, i)->kind == OPERATION_COUNT ||
             show_value(text, line, i, form))
             continue;
-        printf("%s\"%s\": \"%s\"", separator, operations[i].name, text);
+        printf("%s\"%s\": \"%s\"", separator, operation_at(&named, i)->name, text);
         separator = ", ";
     }
     fputs("}, ", stdout);
@@ -289,7 +293,7 @@ static uint64_t find_columns(const struct record *record)
     uint64_t columns = 0;
 
     for (size_t i = 0; i < record->count && columns == 0; i++)
-        for (size_t j = 0; j < operation_count; j++)
+        for (size_t j = 0; j < operation_count(&named); j++)
             if (!record->lines[i].binary64 && !record->lines[i].failed &&
                 record->lines[i].value[j][0])
                 columns |= UINT64_C(1) << j;
@@ -307,20 +311,20 @@ static void write_tsv(const struct record_line *line, uint64_t columns, const st
         write_name(line->file);
     else
         fputs("total", stdout);
-    for (size_t i = 0; i < operation_count; i++) {
-        size_t column = form->other_order ? operation_count - 1 - i : i;
+    for (size_t i = 0; i < operation_count(&named); i++) {
+        size_t column = form->other_order ? operation_count(&named) - 1 - i : i;
 
         if (!(columns >> column & 1)) {
             fuzz_check(!line || line->failed || !line->value[column][0], "%s is not in every line",
-                       operations[column].name);
+                       operation_at(&named, column)->name);
             continue;
         }
         if (!line) {
-            printf("\t%s", operations[column].name);
+            printf("\t%s", operation_at(&named, column)->name);
             continue;
         }
         fuzz_check(line->failed || line->value[column][0], "%s is not in every line",
-                   operations[column].name);
+                   operation_at(&named, column)->name);
         if (line->failed)
             snprintf(text, sizeof text, "NA");
         else
@@ -391,8 +395,8 @@ static void check_anew(const struct record *record, const struct session_options
         if (!same_file(a->file, b->file) || a->failed != b->failed || a->binary64 != b->binary64 ||
             !same_input(a, b))
             fail_with_record("a line is another when it is written anew", i);
-        for (size_t j = 0; j < operation_count && !a->failed; j++)
-            if (!same_value(&operations[j], a->value[j], b->value[j], type_of(a, form)))
+        for (size_t j = 0; j < operation_count(&named) && !a->failed; j++)
+            if (!same_value(operation_at(&named, j), a->value[j], b->value[j], type_of(a, form)))
                 fail_with_record("a value is another when it is written anew", i);
     }
     record_free(&anew);
@@ -506,15 +510,15 @@ static void make_reduction(struct fuzz_input *in, struct reduction *reduction)
 /* The operations in any order, perhaps one of them twice. */
 static void choose_operations(struct fuzz_input *in, struct options *options)
 {
-    size_t first = (size_t)fuzz_below(in, operation_count);
-    uint64_t set = fuzz_below(in, UINT64_C(1) << operation_count);
+    size_t first = (size_t)fuzz_below(in, operation_count(&named));
+    uint64_t set = fuzz_below(in, UINT64_C(1) << operation_count(&named));
 
     options->operation_count = 0;
-    for (size_t i = 0; i < operation_count; i++) {
-        size_t place = (first + i) % operation_count;
+    for (size_t i = 0; i < operation_count(&named); i++) {
+        size_t place = (first + i) % operation_count(&named);
 
         if (set >> place & 1 || set == 0)
-            options->operations[options->operation_count++] = &operations[place];
+            options->operations[options->operation_count++] = operation_at(&named, place);
     }
     if (fuzz_flag(in))
         options->operations[options->operation_count++] = options->operations[0];
@@ -608,8 +612,8 @@ static bool is_failure(const struct printed *p, size_t i)
 {
     if (p->reductions[i].error[0] || p->options.output == OUTPUT_JSON)
         return p->reductions[i].error[0];
-    for (size_t j = 0; j < operation_count; j++)
-        if (is_printed(p, i, &operations[j]))
+    for (size_t j = 0; j < operation_count(&named); j++)
+        if (is_printed(p, i, operation_at(&named, j)))
             return false;
     return true;
 }
@@ -688,8 +692,8 @@ static void check_printed(const struct printed *p, const struct session_options 
         if (line->binary64 != json || line->failed != is_failure(p, i))
             fail_with_record("another line", i);
         check_input(p, i, session, line);
-        for (size_t j = 0; j < operation_count && !line->failed; j++)
-            check_value(p, i, &operations[j], line->value[j]);
+        for (size_t j = 0; j < operation_count(&named) && !line->failed; j++)
+            check_value(p, i, operation_at(&named, j), line->value[j]);
     }
 }
 
@@ -747,6 +751,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
 
+    named = (struct operation_set){0};
     if (fuzz_flag(&in))
         printed(&in);
     else
