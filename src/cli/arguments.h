@@ -26,7 +26,7 @@ enum argument_kind {
     ARGUMENT_COUNT,     /* a plain number: uint64_t */
     ARGUMENT_WORD,      /* one of the words: an enum, which becomes the word's place */
     ARGUMENT_TEXT,      /* any string: const char *, into argv */
-    ARGUMENT_PARSED,    /* what `parse` makes of it */
+    ARGUMENT_PARSED,    /* decided by `parse` */
     ARGUMENT_HELP,      /* no target; these three print something and end the command line */
     ARGUMENT_VERSION,   /* no target; prints the version */
     ARGUMENT_COMPLETION /* no target; prints a completion script */
@@ -54,7 +54,7 @@ struct argument {
     const char *value; /* the argument's name in --help, such as FILE; NULL: takes none */
     bool optional;     /* the argument may be left out */
     bool hidden;       /* not in --help, nor completed, nor to be shortened */
-    bool common;       /* also printed by -h */
+    bool common;       /* printed by -h as well as by --help */
     const char
         *group; /* the heading that --help prints before it; NULL: that of the option before */
     enum argument_kind kind;
@@ -65,10 +65,10 @@ struct argument {
     const char *help;
 
     uint64_t least, most;          /* of sizes and counts; most 0 for no bound */
-    const char *what;              /* what messages call a wrong argument; NULL: by its kind */
+    const char *what;              /* the name of the argument in messages; NULL: by its kind */
     argument_parser *parse;        /* of ARGUMENT_PARSED */
     const char *(*word)(size_t i); /* the words it may be, from 0; NULL beyond the last */
-    const char *other;             /* what else it may be, for messages; NULL for nothing */
+    const char *other;             /* further possible values, for messages; NULL for none */
     const char *(*near)(size_t i); /* the words that a mistyped one may mean; NULL: `word` */
     const char *const *aliases;    /* pairs of a word of others and ours, for messages, then NULL */
     enum argument_completion completion;
@@ -84,7 +84,7 @@ struct argument_command {
 
 struct arguments {
     const char *program; /* as in usage and messages: "gpureduce-bench limits" */
-    const char *usage;   /* what follows it: "[OPTION]... [FILE]" */
+    const char *usage;   /* the text after the program's name: "[OPTION]... [FILE]" */
     const char *summary; /* a line or several, without the last newline */
     const struct argument *table;
     size_t count;
@@ -93,7 +93,7 @@ struct arguments {
     const struct argument_command *commands; /* the first operand is the name of one, and what
                                                 follows it is left alone; NULL for none */
     size_t command_count;
-    const char *details;         /* what --help prints behind the options, or NULL */
+    const char *details;         /* text that --help prints after the options, or NULL */
     void (*print_details)(void); /* prints more to standard output, before `details`; or NULL */
 };
 

@@ -35,8 +35,8 @@ struct options {
     enum options_output output;
     enum number_form number;
     const char *plot;                   /* a file to draw the histogram into; NULL for none */
-    bool total;                         /* also of all files as one */
-    struct survey_request total_survey; /* what is asked of that */
+    bool total;                         /* prints a result of all files as one */
+    struct survey_request total_survey; /* quantiles and histogram of the total */
     struct rows_request rows;           /* which rows are printed, and in which order */
     unsigned fail_on;                   /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
@@ -46,7 +46,7 @@ struct options {
     bool merge;                  /* `files` hold partial results, to be merged */
     bool merged_arrays;          /* some of these are of arrays of containers */
     bool allow_gaps;             /* even where elements are missing */
-    const char *label;           /* what a partial result is called; NULL: by its file */
+    const char *label;           /* the name of a partial result; NULL: by its file */
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
     bool diff;                   /* compare two files */

@@ -57,7 +57,7 @@ void report_histogram_tsv_heading(const struct options *options);
 void report_histogram_tsv(const struct options *options, const char *path,
                           const struct reduction *reduction);
 
-/* Its member of the object of JSON. */
+/* Prints the histogram as a member of the object of JSON. */
 void report_histogram_json(const struct options *options, const struct reduction *reduction);
 
 /* Draws it into options->plot. A failure is printed. */

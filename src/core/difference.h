@@ -56,7 +56,7 @@ struct difference {
     uint64_t nan_one;   /* pairs of which one is a NaN */
     uint64_t nan_both;
     uint64_t first_nan;     /* the index of the first pair with a NaN; DIFFERENCE_NO_INDEX */
-    uint64_t first_nan_one; /* and of the first with one */
+    uint64_t first_nan_one; /* index of the first pair with one NaN */
     bool infinite;          /* an element is an infinity */
     struct difference_peak absolute, relative, ulps;
     /* Sums of a a, b b and a b, over pairs of finite elements. */
@@ -68,7 +68,7 @@ struct difference {
 struct difference_result {
     uint64_t different, first, rewritten, nan_one, nan_both;
     double max_absolute, max_relative;
-    struct integer max_absolute_integer; /* the same in full, where elements are integers */
+    struct integer max_absolute_integer; /* max_absolute in full, if elements are integers */
     struct integer max_ulps;             /* not known where max_absolute is NaN */
     uint64_t absolute_at, relative_at, ulps_at;
     double root_mean_square; /* of a - b */

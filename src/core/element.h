@@ -23,8 +23,8 @@
 enum element_kind {
     ELEMENT_IEEE,     /* IEEE 754's layout: a sign, an exponent and a fraction, with subnormals,
                          infinities and NaNs */
-    ELEMENT_FINITE,   /* the same, but the greatest exponent is one of numbers: there are no
-                         infinities, and NaN is what has all bits set but the sign */
+    ELEMENT_FINITE,   /* a float whose greatest exponent is one of numbers: there are no infinities,
+                         and NaN has all bits set but the sign */
     ELEMENT_SIGNED,   /* an integer, two's complement */
     ELEMENT_UNSIGNED, /* an integer */
     ELEMENT_TRUTH     /* false is a zero byte, and true any other: an integer, 0 or 1 */
@@ -107,7 +107,7 @@ static const struct element_format element_formats[ELEMENT_TYPES] = {
 /* A row of the table: the names of a type. */
 struct element_names {
     const char *name;
-    const char *safetensors; /* its name there */
+    const char *safetensors; /* the name in safetensors */
     const char *numpy[4];    /* NumPy's names, up to a NULL */
 };
 
@@ -172,7 +172,7 @@ bool element_parse(const char *name, enum element_type *type, enum element_order
 /* A type of NumPy's or safetensors' that is none of ours. */
 struct element_foreign {
     const char *name;    /* or what its name begins with */
-    const char *what;    /* what it is, and what to do about it, in words that follow "is" */
+    const char *what;    /* the description of the type, and advice, in words that follow "is" */
     const char *read_as; /* our type that its bytes can be read as; NULL for none */
     bool not_numeric;    /* text, objects, or bytes of unknown meaning */
 };

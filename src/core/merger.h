@@ -30,7 +30,7 @@ struct merged {
     char *input, *array; /* the latter is NULL where the input is no container */
     enum element_type type;
     uint64_t of;
-    unsigned holds; /* what all parts hold */
+    unsigned holds; /* partial_want bits that all parts hold */
     struct partial partial;
     struct merger_origin first;  /* the part that came first */
     struct merger_origin lacks;  /* the last part that does not hold what others do */

@@ -80,14 +80,14 @@ uint32_t operation_quantile(const struct operation *op);
 /* Adds what the operation needs to what is asked of a reduction. */
 void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey);
 
-/* Its value in a result: of the kinds OPERATION_BINARY64 and OPERATION_ELEMENT. */
+/* The value of an operation of kind OPERATION_BINARY64 or OPERATION_ELEMENT in a result. */
 double operation_number(const struct operation *op, const struct result *result);
 
 /* The full value of a result that is an integer; NULL if it is a count, or not an integer. */
 const struct integer *operation_exact_integer(const struct operation *op,
                                               const struct result *result);
 
-/* Its value in a result: of the kind OPERATION_COUNT. */
+/* The value of an operation of kind OPERATION_COUNT in a result. */
 uint64_t operation_integer(const struct operation *op, const struct result *result);
 
 #endif

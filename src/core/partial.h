@@ -69,7 +69,7 @@ struct result {
     uint64_t nan;
     uint64_t infinity;
     uint64_t first_nan;
-    double quantiles[RESULT_QUANTILES_MAX]; /* what a survey found (survey.h), not a partial */
+    double quantiles[RESULT_QUANTILES_MAX]; /* set by a survey (survey.h), not by a partial */
 
     /* The sum and the extremes in full, for integer types. */
     struct integer sum_integer;
@@ -96,12 +96,12 @@ struct result {
 
 /* The types of the elements of a partial result, which say what its keys and its sum mean. */
 struct partial_types {
-    enum element_type min, max; /* those that are the extremes */
+    enum element_type min, max; /* types of the elements that are the extremes */
     enum element_type least;    /* of the least magnitude; for integers of any type ELEMENT_U64 */
     bool integers;              /* all of them were integers */
 };
 
-/* Those of elements of one type. */
+/* The types if all elements have one type. */
 struct partial_types partial_types_of(enum element_type type);
 
 /* Makes *p the partial result of no elements: the neutral element of partial_merge. */

@@ -16,7 +16,7 @@
 struct sample {
     size_t run_count, run_length;
     uint64_t *runs;   /* keys in their order in the input */
-    uint64_t *sorted; /* those of numbers, in ascending order */
+    uint64_t *sorted; /* the keys of numbers, in ascending order */
     size_t numbers;   /* how many these are */
 };
 

@@ -24,7 +24,7 @@ enum spread_root { SPREAD_L2 = 1, SPREAD_RMS = 2, SPREAD_STD = 4 };
 struct spread_terms {
     unsigned unwanted;          /* spread_root bits: what need not be set */
     bool skip_nan;              /* as partial_finish takes it */
-    uint64_t ddof;              /* what is taken off the count that a variance is divided by */
+    uint64_t ddof;              /* number subtracted from the count that a variance is divided by */
     enum element_type type;     /* of absmax, absmin and range, where they are floats */
     struct partial_types types; /* as partial_finish_types takes it */
 };
@@ -45,7 +45,8 @@ void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, u
 void spread_finish(const struct partial *p, const struct spread_terms *terms,
                    struct result *result);
 
-/* As result_difference, for what spread_finish sets and `wants` asked for. */
+/* Says in words the first difference between two results in members that spread_finish sets, and
+   that `wants` asked for; NULL if nothing differs. */
 const char *spread_difference(const struct result *a, const struct result *b, unsigned wants);
 
 #endif

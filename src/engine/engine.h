@@ -108,7 +108,7 @@ struct engine_unpack_setup {
     uint64_t end;   /* behind the last; UINT64_MAX while that is not known */
     uint64_t skip; /* bytes that its own input decodes to before the first of its elements: `begin`,
                       or 0 where its input does not hold the beginning of the whole one */
-    bool stop;     /* what lies behind `end` is not to be decoded */
+    bool stop;     /* bytes after `end` are not to be decoded */
     bool check;    /* checksums are verified, or content of frames that have one comes back */
     uint64_t input;     /* bytes of its input; UINT64_MAX where nothing tells */
     size_t before;      /* bytes before the ring of input; see packed.h */
@@ -121,7 +121,7 @@ struct engine_segment {
     size_t begin, size; /* in the piece's bytes */
     uint64_t frame;     /* offset of the frame in the input */
     bool first, last;   /* of the frame's */
-    uint32_t checksum;  /* what the last bytes must come to */
+    uint32_t checksum;  /* the checksum of the content, once its last bytes are there */
 };
 
 /* The most pieces of content that are out at a time. */
@@ -132,7 +132,7 @@ struct engine_content {
     const unsigned char *bytes;
     const struct engine_segment *segments;
     size_t segment_count;
-    void *piece; /* what content_free takes */
+    void *piece; /* the argument of content_free */
 };
 
 /* A part of an unpacker's input, which may be made of parts of the whole input, one behind the
@@ -162,14 +162,14 @@ enum engine_unpack_status {
     UNPACK_AGAIN,   /* something was done; there may be more */
     UNPACK_CONTENT, /* *content is to be checked */
     UNPACK_ENDED,   /* all is decoded and reduced, or all that is wanted */
-    UNPACK_REFUSED, /* what is not refused is reduced: refused() tells the rest */
+    UNPACK_REFUSED, /* all before the refused frame is reduced: refused() tells the rest */
     UNPACK_WRONG,   /* a checksum is wrong: wrong() tells whose; nothing more is to be done */
     UNPACK_FAILED   /* error() tells */
 };
 
 /* The place of a refused frame. */
 struct engine_refusal {
-    uint64_t frame;         /* its offset in the input */
+    uint64_t frame;         /* offset of the frame in the input */
     uint64_t begin;         /* position, in what is decoded, of its first byte */
     uint64_t good;          /* of the first byte that is not reduced: of an element */
     unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */

@@ -33,7 +33,7 @@ struct bottleneck {
     enum profile_stage stage;
     enum bottleneck_cause cause;
     unsigned units; /* threads, or GPUs, that the stage ran on */
-    double rate;    /* its bytes, GB/s, while it had bytes to bring */
+    double rate;    /* GB/s of the stage while it had bytes to bring */
 };
 
 /* Finds the bottleneck. False when the run was too short to tell, less than a millisecond. */

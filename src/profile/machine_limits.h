@@ -54,8 +54,8 @@ bool machine_parse(struct machine *m, const char *text, char reason[MACHINE_REAS
    False, with the reason, when there is a record that had to be refused. */
 bool machine_load(struct machine *m, char reason[MACHINE_REASON_MAX]);
 
-/* This machine's record, read when it is first asked for; for one thread. *refused is then why a
-   record had to be refused, and NULL where none was and in later calls. */
+/* The record of this machine, read when it is first asked for; for one thread. *refused is set to
+   the reason if a record had to be refused, and to NULL if none was, and in later calls. */
 const struct machine *machine_recorded(const char **refused);
 
 /* The highest rate recorded under a name, in GB/s; 0 when there is none. */

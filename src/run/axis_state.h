@@ -74,7 +74,7 @@ struct axis_worker {
     bool failed;
     struct cpu_slicer slicer;
     struct engine_slicer *gpu; /* NULL for none; then the buffer is its */
-    struct cpu_slices slices;  /* those that are reduced to their end */
+    struct cpu_slices slices;  /* slices that are reduced to their end */
     struct axis_batch batch;
     struct axis_piece piece; /* of output: neighbours of the batches before */
 

@@ -15,7 +15,8 @@
 enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_request {
-    const struct session_options *options; /* of these: input, nan, threads, chunk_size, progress */
+    const struct session_options *options; /* only input, nan, threads, chunk_size and progress are
+                                              used */
     struct difference_tolerance tolerance;
     bool verdict_only; /* it is enough to know whether anything differs: stop at the first */
     struct {

@@ -34,7 +34,7 @@ struct diff_pair {
     struct {
         struct source *source; /* the file's, or `own` */
         struct source *own;    /* of an array that is not at hand; NULL for none */
-        size_t array;          /* its number in the source */
+        size_t array;          /* number of the array in the source */
         bool at_hand;
     } sides[DIFF_SIDES];
     struct cpu_compare_setup setup;
@@ -43,7 +43,7 @@ struct diff_pair {
 
     _Atomic bool differs;          /* bytes do: from now on sums are taken */
     _Atomic bool failed;           /* one of its arrays could not be read, as has been printed */
-    struct difference *difference; /* what has been found; NULL for nothing. Under diff_role */
+    struct difference *difference; /* the findings; NULL for none. Under diff_role */
 };
 
 /* Equal elements of which no sums have been taken. */
@@ -94,7 +94,7 @@ struct diff {
     struct diff_item *items;
     size_t item_count;
 
-    /* Those that are compared: first those in order, and then those at hand, which are as if one
+    /* Pairs that are compared: first those in order, and then those at hand, which are as if one
        lay behind the other: begins[i] is the bytes before that number `ordered + i` of them. */
     struct diff_pair *pairs;
     size_t pair_count, ordered;
@@ -102,14 +102,14 @@ struct diff {
     _Atomic uint64_t next;       /* byte of these that nobody has claimed */
     _Atomic size_t next_ordered; /* pair in order that nobody has begun with */
     struct diff_ranges unseen;   /* the second time */
-    _Atomic size_t next_unseen;  /* of these */
+    _Atomic size_t next_unseen;  /* the next of the unseen ranges to look at */
     _Atomic bool stop;           /* a worker failed, or all is known */
     _Atomic bool failed;
 
     struct diff_worker *workers;
     struct mutex mutex;
     struct team team;      /* of the workers */
-    struct diff_task task; /* what they are at */
+    struct diff_task task; /* the worker's current task */
     _Atomic bool decided;  /* with verdict_only: something differs */
     bool abandoned;        /* workers that wait for an input were left to it */
 

@@ -16,14 +16,14 @@
 
 struct readings {
     const struct survey_request *asked;
-    struct survey_request request; /* the same, or without quantiles where they cannot be had */
+    struct survey_request request; /* `request`, or without quantiles if they cannot be computed */
     struct survey *survey;  /* NULL where nothing is asked for, or before the first reading */
     struct tally_set *sets; /* of the reading that is under way, one for each worker */
     unsigned workers;
     unsigned count;         /* readings that have been taken */
     enum element_type type; /* as the first one found it */
     uint64_t data_offset;   /* as the first one found it */
-    struct partial first;   /* what that one found */
+    struct partial first;   /* findings of the first reading */
     bool more;              /* another one is needed */
 
     /* For readings of several inputs. */

@@ -20,7 +20,7 @@ struct arrays;
 /* The contribution of an engine. */
 struct reduction_share {
     const char *engine;   /* "cpu" or "gpu"; NULL when it had no part */
-    char description[64]; /* what it ran on */
+    char description[64]; /* the device: instruction set, or name of the GPU */
     unsigned workers;
     uint64_t elements;
     uint64_t bytes;
@@ -43,7 +43,8 @@ struct reduction {
     const char *type_name; /* of an array that cannot be read: its type as the container spells
                               it, empty for none; NULL of others. Then `type` means nothing */
     struct result result;
-    struct partial partial; /* what the result was rounded from; indices are those of elements */
+    struct partial partial; /* the exact state from which the result was rounded; indices are those
+                               of elements */
     enum element_type type;
     bool big_endian;
     uint64_t data_offset; /* bytes, after decompression, before the first element */
@@ -53,7 +54,7 @@ struct reduction {
     bool repeatable;    /* it can be read again */
     bool in_order;      /* frames could not be decoded in parallel, and were read a second time */
     unsigned readings;  /* how often the input was read */
-    uint32_t quantiles; /* those that the result has; bits as in struct survey_request */
+    uint32_t quantiles; /* quantiles that the result has; bits as in struct survey_request */
     const struct histogram *histogram; /* the session's, until its next input; NULL for none */
     uint64_t elements;                 /* reduced, NaNs included */
     uint64_t first, of;   /* which: those from `first` on, of so many that there are to reduce */

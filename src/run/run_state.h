@@ -43,7 +43,7 @@ struct run {
     uint64_t *storage_seen; /* bytes that storage had brought when that was last looked at */
     bool last;              /* no input is expected behind this one */
     uint64_t to_come;       /* bytes of later inputs that a GPU could help with */
-    struct worker *workers; /* those of the CPU, and behind them the feeders */
+    struct worker *workers; /* the workers of the CPU, followed by the feeders */
     unsigned cpu_workers, feeders;
     struct team *team; /* a member for each worker */
 
@@ -71,7 +71,7 @@ struct run {
 
     struct phases phases;
     _Atomic unsigned cpu_at_work; /* CPU workers that have a part in the run, ended or not */
-    struct source_stats before;   /* what had been done when the workers began */
+    struct source_stats before;   /* statistics at the time when the workers began */
     _Atomic bool feeders_end;     /* feeders are to claim nothing more */
 
     /* The GPU's part; the session's thread's. */

@@ -49,7 +49,7 @@ struct session_options {
     unsigned wants;                           /* partial_want bits */
     bool keep_partials;                       /* of arrays, too: a total is to be made of them */
     uint64_t ddof;                            /* of variances; see struct spread_terms */
-    struct survey_request survey;             /* what takes more than a partial result: CPU only */
+    struct survey_request survey;             /* quantiles and histogram */
     const struct progress_observer *progress; /* NULL for nobody */
     const struct line_writer *lines;          /* NULL for nobody */
     bool keep_results;                        /* of arrays whose lines are written, too */

@@ -23,11 +23,11 @@ struct worker_stats {
     uint64_t started_at, ended_at; /* clock_now's; 0 for a worker that did not come so far */
     uint64_t first_chunk_at;
     uint64_t elements; /* that its engine reduced */
-    uint64_t in_place; /* those that the CPU reduced where they were mapped */
+    uint64_t in_place; /* elements that the CPU reduced where they were mapped */
     uint64_t phase_elements[PROFILE_PHASES];
     uint64_t source_time;
     uint64_t cpu_time;
-    uint64_t fallback_elements, fallback_time; /* what the CPU did in its engine's place */
+    uint64_t fallback_elements, fallback_time; /* the CPU's work in place of the worker's engine */
 };
 
 #define WORKER_NO_ARRAY SIZE_MAX
@@ -37,7 +37,7 @@ struct worker_stats {
 #define WORKER_ALIGNMENT 128
 
 struct worker {
-    /* Its identity. */
+    /* The identity of the worker. */
     _Alignas(WORKER_ALIGNMENT) unsigned number; /* among all workers, for the source */
     enum engine_id engine;
     unsigned engine_number; /* among the workers of its engine, from 0 */

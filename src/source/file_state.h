@@ -30,10 +30,10 @@ struct claim {
     bool uncached;                        /* the page cache does not hold all of them */
     const struct container_array *packed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
-    struct inflate *inflate;              /* what decompresses it; NULL before the first */
+    struct inflate *inflate;              /* the decompressor; NULL before the first */
     const struct container_array *tiled;  /* the array, where it is stored in tiles; else NULL */
     uint64_t number;                      /* then: of the tile that has been claimed */
-    struct tile *tile;                    /* what the worker has of one; NULL before the first */
+    struct tile *tile;                    /* the tile that the worker has; NULL before the first */
 
     /* Arrays that have been claimed as wholes behind this one, by their places in the order: from
        the next one to behind the last. */
@@ -48,8 +48,8 @@ struct claim {
     size_t kept_most;           /* bytes of these */
     bool released;              /* some have been taken out of memory together */
 
-    struct file_range copied;  /* what the request's buffer holds */
-    struct file_range present; /* what was made present at last */
+    struct file_range copied;  /* the bytes in the request's buffer */
+    struct file_range present; /* the bytes that were made present last */
 
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
@@ -65,7 +65,7 @@ struct file_state {
     struct array_order arrays; /* of a container */
     struct claim *claims;
     unsigned workers;
-    struct ways_shared ways; /* what these have found of the ways to take what is cached */
+    struct ways_shared ways; /* the shared choice of an access method for cached data */
 
     size_t release_bytes, release_run; /* see RELEASE_BYTES and RELEASE_RUN */
     size_t kept_most;                  /* bytes that are kept for a worker; see KEPT_BYTES */

@@ -18,7 +18,7 @@
 struct format {
     const char *name; /* as --format takes it and results show it */
     enum source_format id;
-    const char *inside; /* the same of compressed data; NULL for a compression */
+    const char *inside; /* the name of compressed data of this format; NULL for a compression */
     /* Whether data that begin with these bytes are of this format. NULL where nothing tells. */
     bool (*recognise)(const void *bytes, size_t size);
     /* Reads the header, whose first `had` bytes are in `prefix`, and sets the layout: info.type,

@@ -10,7 +10,7 @@
 
 #include "source/source_impl.h"
 
-/* As much as is read ahead to tell what an input is. Bytes. */
+/* The most bytes that are read ahead to tell what an input is. */
 #define READER_PUSHED_MAX 4096
 
 struct reader {

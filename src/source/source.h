@@ -163,7 +163,8 @@ struct source_pick {
     const struct container_array *array;
     uint64_t elements;  /* as many as --length leaves, and lie in the part that is asked for */
     uint64_t first, of; /* the first of them, and how many --length leaves */
-    size_t number;      /* its place among the arrays that are to be reduced of the whole input */
+    size_t number;      /* number of the array among the arrays of the whole input that are to be
+                           reduced */
 };
 
 /* Which file an input is. */
@@ -184,26 +185,27 @@ struct source_info {
     const struct container *container;
     const struct source_pick *picks;
     size_t pick_count;
-    size_t pick_total; /* and how many there are in all parts */
+    size_t pick_total; /* number of arrays in all parts */
 
     enum element_type type;
     size_t element_size;  /* bytes */
     bool swap;            /* elements are not in this machine's byte order */
     uint64_t data_offset; /* bytes, after decompression, before the first element */
     struct source_shape shape;
-    bool compressed;      /* its bytes are decoded first */
-    bool scattered;       /* its chunks have places (chunk.h): not for GPUs */
+    bool compressed;      /* the input is decompressed first */
+    bool scattered;       /* its chunks have places (chunk.h), so GPUs cannot take them */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
-    bool packed;          /* its compressed bytes are handed out, by packed.h */
+    bool packed;          /* compressed bytes are handed out, by packed.h */
     bool cut;             /* it is compressed, and a part of it: elements, first and of are known */
     uint64_t cut_bytes;   /* of such a part: bytes of its frames */
     bool whole;           /* all of it was read when it was opened */
     bool repeatable;      /* it can be opened and read again */
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */
     uint64_t input_bytes; /* from its beginning to its end; SOURCE_UNKNOWN for a pipe */
-    uint64_t elements;    /* those that are to be reduced end there; SOURCE_UNKNOWN before the end
-                             is reached */
-    uint64_t first;       /* and they begin there: 0 unless a part was asked for */
+    uint64_t elements;    /* end of the elements that are to be reduced; SOURCE_UNKNOWN before the
+                             end is reached */
+    uint64_t first;       /* beginning of the elements that are to be reduced: 0 unless a part was
+                             asked for */
     uint64_t of;          /* elements that --length leaves; SOURCE_UNKNOWN likewise */
     size_t buffer_bytes;  /* the best size of workers' buffers; 0: any */
     struct source_file file;
@@ -223,7 +225,7 @@ enum source_status {
 };
 
 enum source_verdict {
-    SOURCE_COMPLETE, /* what was handed out was the whole input, and well-formed */
+    SOURCE_COMPLETE, /* the whole input was handed out, and it is well-formed */
     SOURCE_RETRY,    /* it was not, or it is not numbered truly: open it again with in_order */
     SOURCE_BROKEN    /* the input is not what it should be */
 };
@@ -297,9 +299,9 @@ enum source_status source_next(struct source *s, const struct source_request *re
    so that any worker can have any of them at any time. 0 where there is one array. */
 bool source_is_at_hand(const struct source *s, size_t array);
 
-/* As source_next, for elements that the caller chooses: chunk->array, chunk->index and chunk->count
-   say which, and count is less afterwards where the buffer has no room for so many. It never waits,
-   never ends, and takes no claims: source_next is not to be used beside it. */
+/* Hands out elements that the caller chooses, as source_next does: chunk->array, chunk->index and
+   chunk->count say which, and count is less afterwards where the buffer has no room for so many. It
+   never waits, never ends, and takes no claims: source_next is not to be used beside it. */
 enum source_status source_at(struct source *s, const struct source_request *request,
                              struct chunk *chunk);
 
@@ -336,8 +338,8 @@ bool source_read_range(struct source *s, uint64_t index, size_t count, void *ele
 bool source_lend(struct source *s, unsigned worker, uint64_t index, size_t count,
                  struct chunk *chunk, uint64_t *most);
 
-/* So many of the elements that the worker has asked to be lent, since it last said so, have been
-   taken: all lent, or all read. */
+/* Notes that the worker has taken so many of the elements that it asked to be lent, since the last
+   call: all lent, or all read. */
 void source_took(struct source *s, unsigned worker, uint64_t count, bool lent);
 
 /* After all workers saw the end: whether that was the whole input. Arrays of a container that

@@ -44,7 +44,7 @@ struct source_ops {
 #    define SOURCE_HEAD_MAX ((size_t)64 << 10)
 #endif
 
-/* So many bytes of larger files are read, to tell their format (FORMATS_HEAD). */
+/* The first bytes of larger files that are read, to tell their format (FORMATS_HEAD). */
 #ifndef SOURCE_HEAD_MIN
 #    define SOURCE_HEAD_MIN ((size_t)4096)
 #endif
@@ -64,8 +64,9 @@ struct source {
     struct source_info info;
     struct container *container;          /* as info.container */
     struct source_pick *picks;            /* as info.picks */
-    const struct container_format *inner; /* what the compressed data were found to be while it was
-                                             opened, which then fails without a word */
+    const struct container_format *inner; /* the format of the container that the compressed data
+                                             turned out to be while it was opened, which then fails
+                                             and prints nothing */
     const struct container_array *array;  /* the one that is read alone; NULL for none */
     struct source_wanted *wanted;         /* as in struct source_options */
     bool header;    /* the elements stand behind a header that describes them */
@@ -106,7 +107,7 @@ static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)
     atomic_fetch_add_explicit(&s->read_time, time, memory_order_relaxed);
 }
 
-/* As source_error: the input cannot be read at this offset, for this error of the system. */
+/* Reports that the input cannot be read at this offset, for this error of the system. */
 void source_unreadable(struct source *s, uint64_t offset, int error);
 
 /* The first error in the input of those that threads have noted. */
@@ -185,9 +186,9 @@ ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t off
    become shorter. The reason has been printed. Any thread. */
 bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset);
 
-/* As source_pread, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT. For the
-   latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the file
-   cannot be read directly: nothing is printed, since source_pread may still succeed. */
+/* Reads as source_pread does, through `fd`: s->fd, or a descriptor of the same file with O_DIRECT.
+   For the latter, buffer, size and offset are multiples of pages, and SOURCE_REFUSED means that the
+   file cannot be read directly: nothing is printed, since source_pread may still succeed. */
 #define SOURCE_REFUSED (-2)
 ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size, uint64_t offset);
 

@@ -21,7 +21,7 @@
 MUTEX_ROLE(source_role);
 
 enum waiter_news {
-    WAITER_FILLED,    /* its chunk has been filled in */
+    WAITER_FILLED,    /* its chunk is filled */
     WAITER_LOOK_AGAIN /* there may be something to do, or nothing more */
 };
 

@@ -19,7 +19,8 @@
 #    endif
 
 #    ifdef CPU_FEATURE_ACTIVE
-/* As CPU_FEATURE_ACTIVE, which shifts a bit into the sign, where sanitizers stop. */
+/* Tests a feature as CPU_FEATURE_ACTIVE does. The macro shifts a bit into the sign, where
+   sanitizers stop. */
 static inline bool processor_has(unsigned index)
 {
     const unsigned bits = 8 * sizeof(unsigned), leaf = 4 * bits;

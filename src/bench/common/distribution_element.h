@@ -18,10 +18,11 @@ enum distribution {
     DISTRIBUTION_INTEGERS, /* -1000 .. 1000, or as many as the type has room for */
     DISTRIBUTION_SPARSE,   /* 19 of 20 are zeros of both signs, the rest normal */
     DISTRIBUTION_CANCEL,   /* as DISTRIBUTION_WIDE, but the sum of all is tiny and not 0 */
-    /* Those that compress, as data do: */
+
+    /* Distributions that compress as data do: */
     DISTRIBUTION_WEIGHTS, /* normal, deviation 0.02, of the precision of bf16 */
     DISTRIBUTION_FIELD,   /* a smooth field: 280 and some 15, in rows of 2048 */
-    DISTRIBUTION_STEPS,   /* the same in steps of 0.01 */
+    DISTRIBUTION_STEPS,   /* as DISTRIBUTION_FIELD, in steps of 0.01 */
     DISTRIBUTION_SERIES,  /* a slow wave around 20, and noise, to one decimal */
     DISTRIBUTION_IMAGE,   /* pixels of three colours, from 0 to 255, over 255 */
     DISTRIBUTIONS

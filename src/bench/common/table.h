@@ -62,12 +62,12 @@ void table_write_json(const struct table *t, FILE *out);
 
 /* Describes a plot. */
 struct table_plot {
-    const char *title;      /* what is shown, and of what; lines */
+    const char *title;      /* the title: the figures shown, and their subject; lines */
     size_t label, value;    /* columns: the name of a bar, and its length */
     size_t lowest, highest; /* columns: where its whisker begins and ends */
-    const char *axis;       /* what the values are: GB/s */
+    const char *axis;       /* the unit of the values: GB/s */
     double limit;           /* where a dashed line is; 0 for none */
-    const char *limit_name; /* what the line is */
+    const char *limit_name; /* the name of the line */
 };
 
 /* Draws the rows as bars under the headings of their groups, through gnuplot, into `path`, which

@@ -6,7 +6,7 @@
 
 #include "cli/arguments.h"
 
-/* Its options. */
+/* The options of generate. */
 extern const struct arguments generate_arguments;
 
 /* Runs the command; argv[0] is its name. Errors have been printed, and have set the exit status,

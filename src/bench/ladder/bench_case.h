@@ -21,7 +21,7 @@ struct bench_case {
     const struct rung *rung;
     struct rung_launch launch;
     uint64_t results; /* of one reduction: rows, or 1 */
-    size_t size;      /* of these results, bytes */
+    size_t size;      /* bytes of the results */
     size_t stride;    /* from the results of one reduction to those of the next, bytes */
     unsigned slots;   /* reductions that have results of their own */
     unsigned char *memory;

@@ -39,7 +39,7 @@ struct rung {
     int per_thread; /* elements that a thread adds up by itself: above 0, PER_LOAD or PER_COARSEN */
     bool tree;      /* the sums of a block's threads are then added by a tree */
     bool in_place;  /* it overwrites its input */
-    unsigned wants; /* what a rung of ORDER_EXACT finds: partial_want bits */
+    unsigned wants; /* partial_want bits that a rung of ORDER_EXACT finds */
 };
 
 /* All rungs, in the order in which they run. */

@@ -34,8 +34,8 @@
 #include "bench/common/table.h"
 #include "core/element.h"
 
-/* So many launches are queued at once, each between two events. The queue of a stream holds all of
-   them, so queueing does not block. */
+/* The number of launches that are queued at once, each between two events. The queue of a stream
+   holds all of them, so queueing does not block. */
 #define WORKBENCH_BATCH 48
 
 struct workbench {

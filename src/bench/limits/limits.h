@@ -21,7 +21,7 @@
 
 #include "cli/arguments.h"
 
-/* Its options. */
+/* The options of limits. */
 extern const struct arguments limits_arguments;
 
 /* Runs the command; argv[0] is its name. Errors have been printed, and have set the exit status,

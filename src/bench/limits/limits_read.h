@@ -26,7 +26,7 @@ struct limits_way {
     unsigned streams; /* read side by side */
     size_t apart;     /* bytes from one stream to the next */
     size_t ahead;     /* bytes from what is read to what is prefetched; 0 for no prefetching */
-    size_t farther;   /* the same for what is prefetched into the level-2 cache; 0 for nothing */
+    size_t farther;   /* bytes ahead that are prefetched into the level-2 cache; 0 for none */
     bool once;        /* prefetched as what is needed only once (a nontemporal hint) */
 };
 

@@ -97,9 +97,9 @@ struct container_array {
     uint64_t before;         /* decompressed bytes before the first element */
     uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
     uint32_t name_at; /* where the name stands in the container's text; 0: it still stands there */
-    const struct container_tiles *tiles; /* what it is stored in: then `offset` is that of the first
-                                            which is there, and `packed` the bytes of all; NULL
-                                            where the elements are in one place */
+    const struct container_tiles *tiles; /* the tiles of the array: `offset` is then that of the
+                                            first one that is there, and `packed` the bytes of all;
+                                            NULL if the elements are in one place */
     const uint64_t *sizes;
     unsigned dimensions;
 };
@@ -144,8 +144,8 @@ struct container_input {
     void *context;
     uint64_t size;          /* bytes of the file */
     bool endless;           /* it is not known how many: `size` is more than there can be */
-    enum element_type type; /* what the user says of elements of which the file says only how many
-                               bytes they have */
+    enum element_type type; /* the user's type for elements of which the file states only the number
+                               of bytes */
     bool stored;       /* numbers are wanted as they are stored, whatever attributes say of them */
     bool headers_only; /* it does not matter where tiles are */
     bool any_thread;   /* any thread may call `read`, while others do */
@@ -159,7 +159,7 @@ struct container_input {
 
 struct container_format {
     const char *name;    /* as --format takes it and results show it */
-    const char *article; /* the same in a sentence, with its article */
+    const char *article; /* the name in a sentence, with its article */
     const char *inside;  /* the name of compressed ones. NULL where what says what there is does not
                             come first, so that the file cannot be read from front to back */
     /* Whether a file that begins with these bytes is one. */

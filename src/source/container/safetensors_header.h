@@ -29,7 +29,7 @@ struct safetensors_header {
     struct container *container;
     struct container_input *in;
     struct json_reader json;
-    const char *text;   /* what the reader stands in: a piece, or container->text */
+    const char *text;   /* text that the reader is in: a piece, or container->text */
     uint64_t text_at;   /* where that begins in the header */
     size_t length;      /* bytes of the header */
     bool metadata;      /* __metadata__ has been read */
