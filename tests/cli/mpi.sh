@@ -106,7 +106,7 @@ is '--check is refused' 2 '' "gpureduce-mpi: option '--check' is for gpureduce (
 mkfifo fifo
 ranks 2 fifo
 fails_mpi=$(cat err)
-ok 'a pipe is refused' test "$status:${fails_mpi%%,*}" = "1:gpureduce-mpi: fifo: is no regular file: how many elements it has"
+ok 'a pipe is refused' test "$status:${fails_mpi%%,*}" = "1:gpureduce-mpi: fifo: not a regular file: its size is unknown"
 
 # Ranks that see other files than each other.
 mkdir rank0 rank1
