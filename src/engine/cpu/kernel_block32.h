@@ -161,43 +161,87 @@ INLINE_TARGET void take32(struct block32 *b, vec a, enum element_type type, enum
 }
 
 /*
- * bf16, where there are the instructions: the extremes are found before elements are widened, twice
- * as many at a time. doc/tuning.md has rates.
+ * Elements of 16 bits: the extremes are found before they are widened, twice as many at a time. Sums
+ * need no conversion: the sign, the exponent and the mantissa of an element, put in the places that
+ * they have in a binary64, are its value times a power of two. doc/tuning.md has rates.
  */
-/* The findings of take32, in lanes of 16 bits. */
+
+/* How far they move to the right from the upper end, which bits they are then, and what values are
+   to be multiplied by. */
+#define NARROW_SHIFT(type) ((type) == ELEMENT_F16 ? 6 : 3)
+#define NARROW_BITS(type) ((type) == ELEMENT_F16 ? 0x81fffc00 : 0x8fffe000)
+#define NARROW_SCALE(type) ((type) == ELEMENT_F16 ? 0x1p1008 : 0x1p896)
+
+/* The results of take32, in lanes of 16 bits. */
 struct narrow {
     vec max_s, max_u, min_u, least;
 };
 
+/* Adds the elements in the upper halves of the lanes, scaled, to two sums. */
+INLINE_TARGET void add_narrow(vecd sum[2], vec a, enum element_type type)
+{
+    const wvec two =
+        v_wide(v_and(v_shift_right_s(a, NARROW_SHIFT(type)), v_set1(NARROW_BITS(type))));
+
+    sum[0] = d_add(sum[0], w_value(w_keep_upper(two)));
+    sum[1] = d_add(sum[1], w_value(w_raise_lower(two)));
+}
+
 /* Takes 2 V_LANES elements. */
-INLINE_TARGET void take_bf16(struct block32 *b, struct narrow *found, vec a, enum pass32 pass)
+INLINE_TARGET void take_narrow(struct block32 *b, struct narrow *found, vec a,
+                               enum element_type type, enum pass32 pass)
 {
     found->max_s = h_max_s(found->max_s, a);
     found->max_u = h_max_u(found->max_u, a);
     found->min_u = h_min_u(found->min_u, a);
-    if (pass == PASS_ADD)
-        found->least = h_min_u(found->least, h_add(h_add(a, a), v_set1(UINT32_MAX)));
-    take_values32(b, h_low_bf16(a), pass, 0);
-    take_values32(b, h_high_bf16(a), pass, 1);
+    if (pass == PASS_ADD) {
+        if (!always_fits(type))
+            found->least = h_min_u(found->least, h_add(h_add(a, a), v_set1(UINT32_MAX)));
+        add_narrow(b->sum, h_raise_lower(a), type);
+        add_narrow(b->sum + 2, a, type);
+    } else if (pass == PASS_EXTRACT) { /* of bf16 */
+        take_values32(b, h_raise_lower(a), pass, 0);
+        take_values32(b, h_keep_upper(a), pass, 1);
+    }
+}
+
+/* Two vectors of binary32 that have the elements of one of 16 bits. */
+INLINE_TARGET void widen_narrow(vec to[2], vec a, enum element_type type)
+{
+    unsigned char held[V_BYTES];
+
+    v_store(held, a);
+    to[0] = load32(held, type);
+    to[1] = load32(held + V_BYTES / 2, type);
 }
 
 /* Takes what was found in all lanes of 16 bits. */
-INLINE_TARGET void take_narrow(struct block32 *b, const struct narrow *found)
+INLINE_TARGET void end_narrow(struct block32 *b, const struct narrow *found, enum element_type type,
+                              enum pass32 pass)
 {
     const vec ones = v_set1(UINT16_MAX);
+    vec two[2];
 
-    b->extremes.max_s = v_max_s(h_low_bf16(found->max_s), h_high_bf16(found->max_s));
-    b->extremes.max_u = v_max_u(h_low_bf16(found->max_u), h_high_bf16(found->max_u));
-    b->extremes.min_u = v_min_u(h_low_bf16(found->min_u), h_high_bf16(found->min_u));
-    /* In binary32, twice a magnitude, less one, ends with ones. */
-    b->least =
-        v_min_u(v_add(h_low_bf16(found->least), ones), v_add(h_high_bf16(found->least), ones));
+    widen_narrow(two, found->max_s, type);
+    b->extremes.max_s = v_max_s(two[0], two[1]);
+    widen_narrow(two, found->max_u, type);
+    b->extremes.max_u = v_max_u(two[0], two[1]);
+    widen_narrow(two, found->min_u, type);
+    b->extremes.min_u = v_min_u(two[0], two[1]);
+    if (pass != PASS_ADD)
+        return;
+    for (int i = 0; i < 4; i++)
+        b->sum[i] = d_mul(b->sum[i], d_set1(NARROW_SCALE(type)));
+    /* In binary32, twice a magnitude of bf16, less one, ends with ones. */
+    if (!always_fits(type))
+        b->least = v_min_u(v_add(h_raise_lower(found->least), ones),
+                           v_add(h_keep_upper(found->least), ones));
 }
 
 /* Takes what fills vectors of a block's first n elements; returns how many that are. A sum takes no
    more of them than it does of as many elements of 32 bits. */
-INLINE_TARGET size_t pass_bf16(struct block32 *b, const unsigned char *x, size_t n,
-                               enum pass32 pass)
+INLINE_TARGET size_t pass_narrow(struct block32 *b, const unsigned char *x, size_t n,
+                                 enum element_type type, enum pass32 pass)
 {
     const size_t step = 2 * V_LANES, quarter = n / (STREAMS * step) * step, whole = n - n % step;
     struct narrow found = {v_set1(SIGN32 | SIGN32 >> 16), v_set1(0), v_set1(UINT32_MAX),
@@ -207,16 +251,16 @@ INLINE_TARGET size_t pass_bf16(struct block32 *b, const unsigned char *x, size_t
         prefetch(x, quarter * 2, i * 2, step * 2, (size_t)2 << CPU_BLOCK32_LOG2);
 #pragma GCC unroll 4
         for (size_t stream = 0; stream < STREAMS; stream++)
-            take_bf16(b, &found, v_load_f32(x + (stream * quarter + i) * 2), pass);
+            take_narrow(b, &found, v_load_f32(x + (stream * quarter + i) * 2), type, pass);
     }
     for (size_t i = STREAMS * quarter; i < whole; i += step)
-        take_bf16(b, &found, v_load_f32(x + i * 2), pass);
+        take_narrow(b, &found, v_load_f32(x + i * 2), type, pass);
     if (whole > 0)
-        take_narrow(b, &found);
+        end_narrow(b, &found, type, pass);
     return whole;
 }
 
-/* A pass over elements of any type. */
+/* Takes streams of a block's first n elements, of any type; returns how many that are. */
 INLINE_TARGET size_t pass_streams32(struct block32 *b, const unsigned char *x, size_t n,
                                     enum element_type type, enum pass32 pass)
 {
@@ -254,7 +298,7 @@ INLINE_TARGET struct block32 pass32(const unsigned char *x, size_t n, enum eleme
     };
     size_t taken;
 
-    taken = type == ELEMENT_BF16 ? pass_bf16(&b, x, n, pass) : pass_streams32(&b, x, n, type, pass);
+    taken = size == 2 ? pass_narrow(&b, x, n, type, pass) : pass_streams32(&b, x, n, type, pass);
     for (size_t i = taken; i < n; i += V_LANES)
         take32(&b, load32(x + i * size, type), type, pass, 0);
     return b;

@@ -8,8 +8,10 @@
  *   8 bits    one instruction adds eight bytes up, to a lane of 64 bits
  *   16 bits   as signed numbers: one instruction adds two up, to a lane of 32 bits that is in
  *             [-2^16, 2^16); a group has 2^12 vectors at most, which makes 2^28
- *   32 bits   are added to lanes of 64, 2^32 of which fit
- *   64 bits   likewise, as two halves of 32 bits each
+ *   32 bits   as they are, modulo 2^32, and their upper 16 bits, to lanes of 32 bits: the sum of the
+ *             upper halves fits, and what is missing to the other sum is that of the lower halves,
+ *             below 2^28
+ *   64 bits   as two halves of 32 bits, to lanes of 64, 2^32 of which fit
  *
  * The sums of lanes go into two integers a chunk, which count 2^31 elements at most.
  */
@@ -30,8 +32,8 @@ _Static_assert(GROUP_BYTES / V_BYTES <= 1 << 12, "sums of 16 bits fit");
 /* The findings of the vectors of a group. */
 struct integers {
     vec min, max;    /* of 8 bits: as unsigned numbers; of more, as signed ones */
-    vec sum16;       /* of 16 bits */
-    wvec low, other; /* other widths; of 64 bits, the halves, else two sums of the same weight */
+    vec sum, upper;  /* of 16 bits: the sum; of 32: modulo 2^32, and of the upper halves */
+    wvec low, other; /* of 8 bits: the sum is `low`; of 64 bits: of the lower and upper halves */
 };
 
 /* A vector with the sign bits changed. */
@@ -44,7 +46,8 @@ INLINE_TARGET vec flip_signs(vec x, size_t size)
 
 INLINE_TARGET struct integers integers_none(size_t size)
 {
-    struct integers none = {.sum16 = v_set1(0), .low = w_set1(0), .other = w_set1(0)};
+    struct integers none = {
+        .sum = v_set1(0), .upper = v_set1(0), .low = w_set1(0), .other = w_set1(0)};
 
     none.min = v_set1(size == 1   ? UINT32_MAX
                       : size == 2 ? UINT32_C(0x7fff7fff)
@@ -78,13 +81,14 @@ INLINE_TARGET void take_integers(struct integers *g, const unsigned char *p, enu
         g->min = h_min_s(g->min, as_signed);
         g->max = h_max_s(g->max, as_signed);
         if (sum)
-            g->sum16 = v_add(g->sum16, h_pairs(as_signed));
+            g->sum = v_add(g->sum, h_pairs(as_signed));
     } else {
         g->min = v_min_s(g->min, as_signed);
         g->max = v_max_s(g->max, as_signed);
         if (sum) {
-            g->low = w_add(g->low, w_even(v_wide(as_unsigned)));
-            g->other = w_add(g->other, w_odd(v_wide(as_unsigned)));
+            g->sum = v_add(g->sum, x);
+            g->upper =
+                v_add(g->upper, kind == ELEMENT_SIGNED ? v_shift_right_s(x, 16) : v_upper_u(x));
         }
     }
 }
@@ -150,6 +154,19 @@ INLINE_TARGET int64_t v_h_add_s(vec a)
     return sum;
 }
 
+/* The sum of elements of 32 bits, modulo 2^64. */
+INLINE_TARGET uint64_t sum_of_integers32(const struct integers *g)
+{
+    uint32_t sum[V_LANES], upper[V_LANES];
+    uint64_t total = (uint64_t)v_h_add_s(g->upper) << 16;
+
+    v_store(sum, g->sum);
+    v_store(upper, g->upper);
+    for (int i = 0; i < V_LANES; i++)
+        total += sum[i] - (upper[i] << 16);
+    return total;
+}
+
 /* The extremes of a group, as element_keys: of u64, the value less 2^63 is what is compared. */
 INLINE_TARGET void take_integer_extremes(struct cpu_reducer *r, const struct integers *g,
                                          const unsigned char *x, size_t n, uint64_t index,
@@ -207,12 +224,16 @@ INLINE_TARGET void integer_group(struct cpu_reducer *r, const unsigned char *x, 
         return;
     cpu_reserve_integers(r, n);
     if (size == 2) {
-        r->integers.low += (uint64_t)v_h_add_s(g.sum16) + ((uint64_t)n << 15);
+        r->integers.low += (uint64_t)v_h_add_s(g.sum) + ((uint64_t)n << 15);
+    } else if (size == 4) {
+        r->integers.low += sum_of_integers32(&g);
+        if (element_formats[type].kind == ELEMENT_SIGNED)
+            r->integers.low += (uint64_t)n << 31;
     } else if (size == 8) {
         r->integers.low += w_h_add(g.low);
         r->integers.high += w_h_add(g.other);
     } else {
-        r->integers.low += w_h_add(w_add(g.low, g.other));
+        r->integers.low += w_h_add(g.low);
     }
 }
 

@@ -46,6 +46,8 @@
  *   v_and(a, b) v_xor(a, b)
  *   v_add(a, b)                modulo 2^32
  *   v_shift_right(a, bits)     unsigned, by `bits`, which are below 32 and the same in all lanes
+ *   v_shift_right_s(a, bits)   signed, by a constant below 32
+ *   v_upper_u(a)               the upper 16 bits of each lane, unsigned
  *   v_max_s v_max_u v_min_s v_min_u
  *   v_min_magnitude(a, b)      the bits of the lesser magnitude, without a sign, of the bits of
  *                              values. a has no sign. Anything where b is a NaN
@@ -76,6 +78,8 @@
  *   w_add(a, b) w_sub(a, b) w_h_add(a)
  *                              modulo 2^64
  *   w_any(a)                   bool: whether any bit is set. Fast, unlike w_h_or
+ *   w_keep_upper(a) w_raise_lower(a)
+ *                              as h_, of lanes of 64 bits
  *   w_even(a) w_odd(a)         the lower or the upper 32 bits of each lane, as 64
  *   v_wide(a) w_narrow(a)      the same bits as a wvec, and as a vec
  *   w_value(a) d_bits(a)       the same bits as values, and as integers
@@ -87,8 +91,8 @@
  *   b_sum(a)                   the sums of eight bytes, unsigned, as a wvec
  *   h_add(a, b)                modulo 2^16
  *   h_pairs(a)                 the sums of two lanes, signed, in lanes of 32 bits
- *   h_low_bf16(a) h_high_bf16(a)
- *                              the bf16 in a, as v_load_bf16 gives them: V_LANES each, in any order
+ *   h_keep_upper(a)            the upper half of each lane of 32 bits in its place, the lower half 0
+ *   h_raise_lower(a)           the lower half of each lane of 32 bits in the place of the upper one
  *
  * Only where SIMD_LOOKUP is 1:
  *

@@ -109,8 +109,11 @@ OP2(w_sub, wvec, wvec, a - b)
 OP1(w_even, wvec, wvec, a &UINT32_MAX)
 OP1(w_odd, wvec, wvec, a >> 32)
 OP2(h_add, vec, vec, (vec_halves)a + (vec_halves)b)
-OP1(h_low_bf16, vec, vec, a << 16)
-OP1(h_high_bf16, vec, vec, a & 0xffff0000)
+OP1(h_raise_lower, vec, vec, a << 16)
+OP1(h_keep_upper, vec, vec, a & 0xffff0000)
+OP1(w_raise_lower, wvec, wvec, a << 32)
+OP1(w_keep_upper, wvec, wvec, a &(uint64_t)UINT32_MAX << 32)
+OP1(v_upper_u, vec, vec, a >> 16)
 OP1(b_low, vec, vec, a & 0x0f0f0f0f)
 OP1(b_high, vec, vec, a >> 4 & 0x0f0f0f0f)
 
@@ -132,6 +135,11 @@ OVER_LANES(w_h_min_u, uint64_t, wvec, uint64_t, W_LANES, UINT64_MAX, x < result 
 OVER_LANES(d_h_min, double, vecd, double, W_LANES, a[0], x < result ? x : result)
 OVER_LANES(d_h_max, double, vecd, double, W_LANES, a[0], x > result ? x : result)
 OVER_LANES(d_h_add, double, vecd, double, W_LANES, 0, result + x)
+
+SIMD_OP vec v_shift_right_s(vec a, int bits)
+{
+    return (vec)((vec_s)a >> bits);
+}
 
 /* Lanes of two vectors, those of b counted on after those of a. */
 #ifdef __has_builtin
