@@ -112,6 +112,7 @@ src/profile
 src/source/container
 src/source/zstd
 src/sys
+tests/lib
 END
 while read -r file; do
     awk -f words.awk "$sources/$file" >broken

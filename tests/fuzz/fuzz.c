@@ -103,7 +103,7 @@ void fuzz_messages_clear(void)
     fuzz_messages = (struct fuzz_messages){0};
 }
 
-/* What was reduced last, and how, for a failure's message. */
+/* The last reduction, and how it was made, for a failure's message. */
 static struct {
     const struct options *options;
     const void *bytes;
@@ -228,7 +228,7 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     options->session.kernels = instruction_sets[fuzz_below(in, SETS)];
     set = fuzz_below(in, (UINT64_C(1) << operation_table_count) / 2); /* median is the last */
     for (size_t i = 0; i < operation_table_count; i++) {
-        /* What takes several readings is not for pipes. */
+        /* Operations that take several readings are not for pipes. */
         if (!operation_quantile(&operation_table[i]) && (set == 0 || (set >> i & 1))) {
             options->operations[options->operation_count++] = &operation_table[i];
             options->session.wants |= operation_table[i].wants;
@@ -249,7 +249,7 @@ uint64_t fuzz_window_most(const struct options *options)
                                                              : SOURCE_WINDOW_LOG_DEFAULT);
 }
 
-/* What writes to the pipe. */
+/* The thread that writes to the pipe. */
 struct writer {
     int fd;
     const unsigned char *bytes;
@@ -355,7 +355,7 @@ bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *b
 }
 
 /*
- * What must come out.
+ * The expected results.
  */
 
 static size_t type_size(enum element_type type)

@@ -1,5 +1,5 @@
 /*
- * What the fuzz targets share. A target is a file with LLVMFuzzerTestOneInput; it is linked with a
+ * Shared by the fuzz targets. A target is a file with LLVMFuzzerTestOneInput; it is linked with a
  * library of the program's own objects, all compiled for libFuzzer and the sanitizers.
  *
  * An input is read from both ends: its last bytes make the choices (fuzz_below), so that what is
@@ -20,7 +20,7 @@
 #include "run/session.h"
 #include "sys/message.h"
 
-/* What libFuzzer calls: a target has the first, and may have the second. */
+/* The functions that libFuzzer calls: a target has the first, and may have the second. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
@@ -117,7 +117,7 @@ bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *b
 bool fuzz_refused(void);
 
 /*
- * What must come out: worked out from the decompressed content, one element after the other.
+ * The expected results, computed from the decompressed content, one element after the other.
  */
 
 /* Content and how it is laid out. */

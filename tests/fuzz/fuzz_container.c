@@ -30,7 +30,7 @@ static bool read_memory(struct container_input *in, void *buffer, size_t size, u
     return true;
 }
 
-/* What was taken. */
+/* Checks a container that was accepted. */
 static void check_arrays(const struct container *c, uint64_t size)
 {
     uint64_t end = 0;
@@ -69,8 +69,8 @@ static bool read_endless(struct container_input *in, void *buffer, size_t size, 
     return true;
 }
 
-/* Opens these bytes as a container that comes in order. What is taken so, and ends where it should,
-   must be taken as a file as well, and nothing else. */
+/* Opens these bytes as a container that comes in order. A container that is accepted so, and ends
+   where it should, must be accepted as a file as well, and no other. */
 static void open_in_order(const struct container_format *format, const unsigned char *bytes,
                           size_t size, bool good, size_t count)
 {
@@ -87,7 +87,7 @@ static void open_in_order(const struct container_format *format, const unsigned 
                    "in order there are %zu arrays up to %" PRIu64 ", and %s with %zu", c->count,
                    c->end, good ? "a file" : "no file", count);
     }
-    /* Where it was read to its end, it is opened as a file. */
+    /* A container that was read to its end is opened as a file. */
     fuzz_check(c || !good || !in.error[0], "refused in order: %s", in.error);
     container_close(c);
 }

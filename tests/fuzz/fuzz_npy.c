@@ -15,7 +15,7 @@
 
 #define MAGIC "\x93NUMPY"
 
-/* What a header that was put together must mean. */
+/* The expected meaning of a header that was put together. */
 struct meaning {
     bool good;
     enum element_type type;
@@ -171,7 +171,7 @@ static bool parse(const void *bytes, size_t size, struct npy *npy)
     return good;
 }
 
-/* The same bytes as a file and as a pipe. */
+/* Compares the results of these bytes as a file and as a pipe. */
 static void compare_ways(const struct options *options, const unsigned char *bytes, size_t size,
                          const struct npy *npy)
 {

@@ -158,7 +158,7 @@ static double read_back(const char *text, enum element_type type)
                                : element_round(type, strtod(text, NULL));
 }
 
-/* What number_format writes reads back, and nothing shorter does. */
+/* Output of number_format reads back, and nothing shorter does. */
 static void format(struct fuzz_input *in)
 {
     enum element_type type = (enum element_type)fuzz_below(in, ELEMENT_FLOATS);

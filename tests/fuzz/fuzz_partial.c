@@ -1,5 +1,5 @@
 /*
- * Lines of partial results: any bytes, and bytes whose checksum is made right. What is accepted is
+ * Lines of partial results: any bytes, and bytes whose checksum is made right. An accepted line is
  * written as it was read; merging it with itself is an overlap, and whatever it comes to can be
  * rounded.
  */

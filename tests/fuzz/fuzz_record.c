@@ -134,7 +134,7 @@ static bool parse_value(const struct operation *op, const char *text, enum eleme
     return strcmp(text, "nan") == 0 || number_parse_count(text, integer);
 }
 
-/* What a line of a record that was taken says. */
+/* Checks a line of a record that was accepted. */
 static void check_line(const struct record *record, size_t i)
 {
     const struct record_line *line = &record->lines[i];
@@ -269,7 +269,7 @@ static void write_json(const struct record_line *line, const struct form *form)
     puts("}");
 }
 
-/* What stands for a name in TSV. */
+/* Writes a name in TSV. */
 static void write_name(const char *name)
 {
     for (; *name; name++) {
@@ -429,7 +429,7 @@ static void any_bytes(const unsigned char *data, size_t size)
 }
 
 /*
- * What the program prints.
+ * Output of the program.
  */
 
 #define PRINTED_MAX 4
@@ -565,8 +565,8 @@ static void print(const struct printed *p)
     }
 }
 
-/* What a name becomes, to be freed: JSON has U+FFFD for each byte that is no UTF-8, and TSV another
-   name for a file that is called as the total is. */
+/* The printed form of a name, to be freed: JSON has U+FFFD for each byte that is no UTF-8, and TSV
+   another name for a file that is called as the total is. */
 static char *printed_name(const char *name, bool json)
 {
     char *text = malloc(3 * strlen(name) + 3), *to = text;
@@ -598,7 +598,7 @@ static bool is_printed(const struct printed *p, size_t i, const struct operation
 {
     if (report_left_out(op, &p->reductions[i]))
         return false;
-    /* Of JSON, every object has the counts. */
+    /* Every object of JSON has the counts. */
     if (p->options.output == OUTPUT_JSON && op->wants == 0)
         return true;
     for (size_t j = 0; j < p->options.operation_count; j++)
@@ -699,7 +699,7 @@ static void check_printed(const struct printed *p, const struct session_options 
 
 static void printed(struct fuzz_input *in)
 {
-    /* What JSON overrides. */
+    /* Options that JSON overrides. */
     const struct session_options session = {
         .input = {.type = ELEMENT_F16, .order = ELEMENT_ORDER_BIG, .skip = 3, .length = 77},
         .nan = NAN_ERROR};

@@ -212,7 +212,7 @@ static void add_frame(struct fuzz_input *in, struct fuzz_bytes *out)
     fuzz_free(&blocks);
 }
 
-/* What libzstd makes of some bytes. */
+/* Adds bytes as libzstd compresses them. */
 static void add_compressed(struct fuzz_input *in, struct fuzz_bytes *out)
 {
     struct fuzz_input part = take(in, fuzz_below(in, 0x100));
@@ -303,7 +303,7 @@ static void put_together(struct fuzz_input *in, struct fuzz_bytes *out)
 }
 
 /*
- * What both decoders have to say.
+ * The verdicts of both decoders.
  */
 
 static void check(const struct options *options, const struct truth *truth, bool good,

@@ -1,7 +1,7 @@
 /*
  * The decoder of zstd's blocks beside libzstd: any frame either comes out as libzstd has it, byte
- * for byte, or is refused. What libzstd refuses must be refused; the rest that is refused is
- * libzstd's to judge, where this decoder is used.
+ * for byte, or is refused. All that libzstd refuses must be refused; libzstd judges other refusals,
+ * where this decoder is used.
  *
  * An input is a frame, or, with a flag set, content that is compressed first and then damaged: so
  * tables and streams that are nearly sound are found soon.

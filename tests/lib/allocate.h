@@ -16,7 +16,7 @@ static inline void bail(const char *what)
     exit(99);
 }
 
-/* What a function has made that returns NULL where it cannot. Ends the test then. */
+/* Ends the test if a function that makes something has returned NULL. */
 static inline void *need(void *made)
 {
     if (!made)

@@ -136,7 +136,7 @@ static void to_fiber(struct fiber *f)
 #endif
 }
 
-/* What a fiber runs. It does not return. */
+/* The function of a fiber. It does not return. */
 static void fiber_main(void)
 {
 #ifdef FIBERS_FOR_ASAN

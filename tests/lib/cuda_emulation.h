@@ -3,9 +3,9 @@
  * included behind this header, and run a thread block at a time, its threads as fibers of one
  * thread. So sanitizers see every access, and libzstd can be compared with, on any machine.
  *
- * Where hardware would let mistakes pass, this does not: asynchronous copies arrive only when they
- * are waited for; between two barriers threads run in an order that is drawn anew each time; and
- * all threads of a block must come to the same barrier, or the program ends with a message.
+ * Mistakes that hardware would let pass are found: asynchronous copies arrive only when they are
+ * waited for; between two barriers threads run in an order that is drawn anew each time; and all
+ * threads of a block must come to the same barrier, or the program ends with a message.
  */
 #ifndef TESTS_CUDA_EMULATION_H
 #define TESTS_CUDA_EMULATION_H
@@ -44,7 +44,7 @@ extern struct emulation_index threadIdx, blockIdx;
 void emulation_run(uint32_t width, uint32_t height, uint32_t threads, void (*body)(const void *),
                    const void *argument);
 
-/* What emulation_run draws the order of threads from. */
+/* The seed of the order of threads in emulation_run. */
 extern uint64_t emulation_seed;
 
 /* A barrier, at which `flag` is collected: whether any thread's is set. `line` tells barriers

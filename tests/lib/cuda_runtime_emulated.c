@@ -2,15 +2,15 @@
  * As much of the CUDA runtime as the engine uses, without a GPU, for tests of it: it is linked in
  * place of the runtime, of engine/cuda/zstd/kernels.cu and of engine/cuda/reduce.cu.
  *
- * Streams are queues. What is in them runs only when someone asks about events or waits, and in an
- * order drawn anew each time, as far as streams and events allow it. So memory that is given away
- * too early, and a wait that is missing, show as wrong bytes. Some of it runs, or all; always all
- * where GPUREDUCE_EMULATED_FAST is in the environment. Any thread may call it; one at a time gets
- * through.
+ * Streams are queues. Operations in them run only when someone asks about events or waits, and in
+ * an order drawn anew each time, as far as streams and events allow it. So memory that is given
+ * away too early, and a wait that is missing, show as wrong bytes. Some of it runs, or all; always
+ * all where GPUREDUCE_EMULATED_FAST is in the environment. Any thread may call it; one at a time
+ * gets through.
  *
  * There are four GPUs, of which CUDA_VISIBLE_DEVICES chooses. Each thread has a current one.
  * Streams, events and memory belong to the one that was current when they were made, and what mixes
- * those of two fails as it would, or ends the program. Where GPUREDUCE_EMULATED_TOGETHER is in the
+ * those of two fails as it would, or ends the program. If GPUREDUCE_EMULATED_TOGETHER is in the
  * environment, a context is made only while those of all visible GPUs are being made.
  */
 #include "config.h"
@@ -36,7 +36,7 @@
 #define STREAMS_MAX 256
 #define ARGUMENTS_MAX 256
 
-/* What the device says is free of its memory, bytes. */
+/* The free memory that the device reports, in bytes. */
 #ifndef EMULATED_FREE
 #    define EMULATED_FREE ((size_t)64 << 20)
 #endif
@@ -50,7 +50,7 @@
 /* Shared memory that a block may ask for, bytes: not enough for 2^16 counters of 32 bits. */
 #define EMULATED_SHARED (160 << 10)
 
-/* Of recursive kind: functions here call each other. */
+/* A recursive mutex: functions here call each other. */
 static pthread_mutex_t runtime;
 static pthread_once_t runtime_once = PTHREAD_ONCE_INIT;
 
@@ -90,7 +90,7 @@ struct CUevent_st {
     uint64_t time;     /* when; nanoseconds */
 };
 
-/* What is queued: a function of a copy of its arguments. */
+/* An operation in a queue: a function of a copy of its arguments. */
 struct operation {
     struct operation *next;
     void (*run)(const void *arguments);
@@ -527,9 +527,9 @@ static void run_copying(const void *arguments)
 /* Memory of so many bytes is cleared by giving its pages back, bytes. */
 #define CLEARED_PAGES ((size_t)1 << 20)
 
-/* Of what a decoder clears as it opens, most is never touched: whole pages are given back to the
-   system, which makes new ones of zeros where they are. valgrind does not know that, so under a
-   command (tests/lib/under.sh) all is written. */
+/* Most of the memory that a decoder clears as it opens is never touched: whole pages are given back
+   to the system, which makes new ones of zeros where they are. valgrind does not know that, so
+   under a command (tests/lib/under.sh) all is written. */
 static void clear(unsigned char *to, size_t size)
 {
     const char *under = getenv("CHECK_UNDER");

@@ -1,5 +1,5 @@
 /*
- * What emulated kernels need of the emulated CUDA runtime.
+ * The part of the emulated CUDA runtime that emulated kernels use.
  */
 #ifndef TESTS_CUDA_RUNTIME_EMULATED_H
 #define TESTS_CUDA_RUNTIME_EMULATED_H

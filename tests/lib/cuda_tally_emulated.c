@@ -31,8 +31,8 @@ cudaError_t cuda_slices(const struct cuda_slice_launch *launch, cudaStream_t str
 }
 
 /*
- * What nvcc has its objects call when the program begins and ends, though they hold nothing for a
- * device.
+ * Functions that nvcc has its objects call when the program begins and ends, though they hold
+ * nothing for a device.
  */
 void **emulated_register(void *binary) __asm__("__cudaRegisterFatBinary");
 void emulated_register_end(void **handle) __asm__("__cudaRegisterFatBinaryEnd");

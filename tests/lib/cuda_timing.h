@@ -14,7 +14,7 @@ struct cuda_timing {
     cudaEvent_t events[2];
 };
 
-/* What is measured: starts it on the stream. */
+/* The operation to measure: starts it on the stream. */
 typedef cudaError_t cuda_timed(const void *launch, cudaStream_t stream);
 
 /* False on failure. */
@@ -50,7 +50,7 @@ static inline double cuda_timing_median(const struct cuda_timing *t, cuda_timed 
     return times[TIMES / 2];
 }
 
-/* Of a reduction of all (struct cuda_launch). */
+/* Starts a reduction of all elements (struct cuda_launch). */
 static inline cudaError_t cuda_timed_reduce(const void *launch, cudaStream_t stream)
 {
     return cuda_reduce(launch, stream);

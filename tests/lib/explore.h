@@ -35,7 +35,7 @@ void explore_visit(uint64_t (*key)(void));
 /* One of so many ways to go on, from 0: in time, all of them. */
 unsigned explore_choose(unsigned options);
 
-/* What is done next, for explore_way: up to 15 bytes. */
+/* Notes the next step, for explore_way: up to 15 bytes. */
 void explore_step(const char *what);
 
 /* The state that was visited last is an end. */
@@ -49,7 +49,8 @@ void explore_fail(const char *what);
  */
 void explore_end(void);
 
-/* What was noted first; NULL when nothing was. explore_way: the last steps before it. */
+/* The first trouble that was noted; NULL if there was none. explore_way: the last steps before
+   it. */
 const char *explore_trouble(void);
 const char *explore_way(void);
 

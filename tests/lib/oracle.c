@@ -93,7 +93,7 @@ static void big_add(struct big *b, double x)
     uint64_t mantissa = (uint64_t)ldexp(fraction, 53);
     int position = exponent - 53 - UNIT_EXPONENT;
 
-    /* What a subnormal lacks in bits are zeros at the end. */
+    /* Bits that a subnormal lacks are zeros at the end. */
     for (; position < 0; position++)
         mantissa /= 2;
     big_add_word(b, position / 64, mantissa << position % 64, signbit(x));
@@ -312,7 +312,7 @@ double oracle_mpfr(const double *x, size_t n, uint64_t times, uint64_t divisor)
             abort();
         result = divide(total, divisor);
     } else {
-        /* Where all terms are -0 MPFR says -0. */
+        /* MPFR returns -0 if all terms are -0. */
         result = mpfr_zero_p(total) ? 0 : mpfr_get_d(total, MPFR_RNDN);
     }
     mpfr_clear(total);

@@ -24,7 +24,7 @@ double oracle_mean(const double *x, size_t n);
    not zero but rounds to zero keeps its sign. */
 double oracle_scaled(const double *x, size_t n, uint64_t times, uint64_t divisor);
 
-/* What the three functions above use: "MPFR" and its version, or "schoolbook". */
+/* The implementation of the three functions above: "MPFR" and its version, or "schoolbook". */
 const char *oracle_backend(void);
 
 /* The backends of oracle_scaled, each by itself. oracle_mpfr gives NaN where oracle_has_mpfr says

@@ -189,7 +189,7 @@ static double range_of(enum element_type type, double min, double max)
     mantissa = take_apart(fabs(min), &place);
     add(min < 0 ? &positive : &negative, mantissa, place + 1);
     exact = difference(&positive, &negative);
-    /* As above, in units of 2^-1075. */
+    /* Bisection in units of 2^-1075. */
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         struct natural halfway = {{0}};

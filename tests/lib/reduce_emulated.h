@@ -15,7 +15,7 @@ extern "C" {
    alone. */
 bool emulated_reduce(const struct cuda_launch *launch, unsigned blocks);
 
-/* The same, of f32 with something of spread.h, by the two kernels that there are for much data. */
+/* Reduces f32 with moments by the two kernels that there are for much data. */
 bool emulated_reduce_pair(const struct cuda_launch *launch, unsigned blocks);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /*
- * What a reduction of some elements must say: sums from the oracle, all else from a plain loop.
+ * The expected result of a reduction of some elements: sums from the oracle, all else from a plain
+ * loop.
  */
 #ifndef TESTS_REFERENCE_H
 #define TESTS_REFERENCE_H
@@ -33,8 +34,8 @@ void reference_spread(struct reference *e, enum element_type type, const void *d
 void reference_take(struct partial *p, enum element_type type, const void *data, size_t n,
                     uint64_t index);
 
-/* What differs, in words, between what two partials hold for spread.h, of what `wants` asks for;
-   NULL when nothing does. */
+/* The first difference, in words, between the members of two partials for spread.h that `wants`
+   asks for; NULL if there is none. */
 const char *reference_spread_differs(const struct partial *a, const struct partial *b,
                                      unsigned wants);
 

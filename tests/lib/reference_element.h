@@ -1,6 +1,6 @@
 /*
- * What reductions of integers, truth values and floats of one byte must say: values from the
- * definitions of the types, sums by schoolbook arithmetic.
+ * The expected results of reductions of integers, truth values and floats of one byte: values from
+ * the definitions of the types, sums by schoolbook arithmetic.
  */
 #ifndef TESTS_REFERENCE_ELEMENT_H
 #define TESTS_REFERENCE_ELEMENT_H

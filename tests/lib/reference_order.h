@@ -1,5 +1,5 @@
 /*
- * What quantiles must be: numbers sorted, and what lies between them by the oracle.
+ * The expected quantiles: numbers are sorted, and the oracle interpolates between them.
  */
 #ifndef TESTS_REFERENCE_ORDER_H
 #define TESTS_REFERENCE_ORDER_H

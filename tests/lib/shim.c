@@ -15,7 +15,7 @@
  *   FAULT_SETENV=1       setenv ends the process where it has several threads: another one's getenv
  *                        could be looking at what it moves
  *
- * What the process starts itself is left alone.
+ * Processes that it starts are left alone.
  */
 #define _GNU_SOURCE /* RTLD_NEXT, environ */
 #include <dirent.h>
@@ -124,8 +124,8 @@ __attribute__((constructor)) static void find(void)
     unsetenv("LD_PRELOAD");
 }
 
-/* What is called before main: the constructors of CUDA's library, for one, do not expect to be
-   refused memory. */
+/* Functions that are called before main are left alone: the constructors of CUDA's library, for
+   one, do not expect to be refused memory. */
 typedef int main_function(int, char **, char **);
 static main_function *program_main;
 static atomic_bool in_main;
@@ -236,7 +236,7 @@ static void *paged_address(size_t size)
 
     if (memory == MAP_FAILED)
         return NULL;
-    /* What lies around it is given back, down to whole blocks. */
+    /* The memory around it is given back, down to whole blocks. */
     before = (fault_page - (uintptr_t)memory % fault_page) % fault_page;
     size = (size + BLOCK - 1) / BLOCK * BLOCK;
     behind = before + size;

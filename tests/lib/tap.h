@@ -49,7 +49,7 @@ static inline bool tap_check(bool good, const char *file, int line, const char *
         tap_state.failed++;
         printf("# %s:%d: failed: %s\n", file, line, condition);
     }
-    /* What was known must not be lost if the next check crashes. */
+    /* Results must not be lost if the next check crashes. */
     fflush(stdout);
     return good;
 }
@@ -96,8 +96,8 @@ static inline bool tap_family_pass(struct tap_family *family)
     return true;
 }
 
-/* tap_case(family, condition, format, ...): one case of many; returns whether it held. What the
-   format and its arguments say is worked out only for a failure. */
+/* tap_case(family, condition, format, ...): one case of many; returns whether it held. The format
+   and its arguments are evaluated only for a failure. */
 #define tap_case(family, condition, ...)   \
     ((condition) ? tap_family_pass(family) \
                  : tap_family_fail(family, __FILE__, __LINE__, __VA_ARGS__))

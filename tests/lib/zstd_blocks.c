@@ -148,7 +148,7 @@ size_t zstd_blocks_decode(const unsigned char *b, size_t size, enum zstd_blocks_
     if (!zstd_read_header(b, size, 0, &f.header) || f.header.reserved || f.header.dictionary != 0 ||
         f.header.window > WINDOW_MAX)
         return 0;
-    /* What a match may reach is no more than what there is. */
+    /* A match may reach no more than there is. */
     ring = zstd_ring_capacity(f.header.window < capacity ? f.header.window : capacity, ahead);
     if (!f.literals) {
         f.literals = malloc(CONTENT_MAX + ZSTD_EXECUTE_BEHIND);

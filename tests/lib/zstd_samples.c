@@ -101,7 +101,7 @@ const char *sample_kind_name(unsigned kind)
     return names[kind];
 }
 
-/* Of any kind but the last, which is a mixture of them. */
+/* Fills by any kind but the last, which is a mixture of them. */
 static void fill_one(unsigned kind, unsigned char *bytes, size_t size, uint64_t seed)
 {
     uint64_t r = seed;

@@ -49,8 +49,8 @@ size_t sample_damage(unsigned char *bytes, size_t size, uint64_t *state);
    it invalid. */
 unsigned char *sample_beyond_window(size_t *size);
 
-/* What libzstd makes of a file: all its frames. Returns whether it takes all of it; then *size is
-   how many bytes it holds, in allocated memory of `capacity` bytes at most. */
+/* Decodes all frames of a file by libzstd. Returns whether it takes all of it; *size is how many
+   bytes it holds, in allocated memory of `capacity` bytes at most. */
 bool sample_decompress(const unsigned char *bytes, size_t size, unsigned char **content,
                        size_t *content_size, size_t capacity);
 

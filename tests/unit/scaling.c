@@ -23,7 +23,7 @@
 /* Elements that a rank really has. */
 #define ELEMENTS 8
 
-/* What cannot be measured here, or is another's: of a cluster as there are many. */
+/* Parameters of a usual cluster, which cannot be measured here. */
 static struct parameter {
     const char *name;
     double value;
@@ -95,7 +95,7 @@ static double deviation(uint64_t rank)
     return sum;
 }
 
-/* What some neighbouring ranks come to, 2^level of them, and when: seconds. */
+/* The merged result of 2^level neighbouring ranks, and its time in seconds. */
 struct subtree {
     unsigned level;
     double end;
@@ -117,7 +117,7 @@ static void merge_subtrees(struct simulation *s, struct subtree *to, const struc
     to->level++;
 }
 
-/* What all ranks come to, by a tree of messages, and when. */
+/* Merges all ranks by a tree of messages, and returns the time. */
 static double reduce_tree(struct simulation *s, struct rank_piece *all)
 {
     static struct subtree trees[65]; /* of fewer and fewer ranks */
@@ -154,7 +154,7 @@ static size_t write_line(const struct rank_piece *p, uint64_t begin, uint64_t en
     return partial_text_write(line, &text);
 }
 
-/* What all ranks come to as lines, read by one process. Returns the seconds that this took. */
+/* Merges all ranks as lines, read by one process. Returns the seconds that this took. */
 static double merge_lines(const struct simulation *s, char line[PARTIAL_TEXT_MAX], double *bytes)
 {
     char error[PARTIAL_TEXT_ERROR_MAX];
@@ -191,7 +191,7 @@ static double merge_lines(const struct simulation *s, char line[PARTIAL_TEXT_MAX
     return (double)time / (double)CLOCK_SECOND;
 }
 
-/* What one comes to that has all elements. */
+/* Reduces all elements by one rank. */
 static void reduce_by_one(const struct simulation *s, char line[PARTIAL_TEXT_MAX])
 {
     struct rank_piece all;

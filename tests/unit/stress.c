@@ -59,7 +59,7 @@ static size_t spread(unsigned log2)
 enum container { RAW, NPY, ZSTD_RAW, ZSTD_NPY, CONTAINERS };
 enum way { FILE_BY_NAME, FILE_AS_STDIN, PIPE, WAYS };
 
-/* What NumPy's headers call the types that they know. */
+/* The names of types in NumPy's headers. */
 static const char *const numpy_types[ELEMENT_TYPES] = {
     [ELEMENT_F32] = "f4", [ELEMENT_F64] = "f8", [ELEMENT_F16] = "f2", [ELEMENT_I8] = "i1",
     [ELEMENT_I16] = "i2", [ELEMENT_I32] = "i4", [ELEMENT_I64] = "i8", [ELEMENT_U8] = "u1",
@@ -287,7 +287,7 @@ static void make_file(const struct run *run)
 /* The exit status without a GPU to use. */
 #define NO_DEVICE 3
 
-/* What is printed, in this order. */
+/* The printed operations, in this order. */
 #define OPERATIONS                                                                              \
     "sum,mean,min,max,argmin,argmax,count,nan,inf,sumsq,var,std,rms,l1,l2,absmax,absmin,range," \
     "zeros,negatives,subnormals"
@@ -441,7 +441,7 @@ static void reduce(const struct run *run, struct outcome *outcome)
     outcome->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What the run is, for a failure's message. */
+/* Describes the run for a failure's message. */
 static const char *show(const struct run *run)
 {
     static const char *const redirections[WAYS] = {"", "<", "cat | "};
@@ -532,7 +532,7 @@ static bool same_quantiles(const struct result *a, const struct result *b, const
     return true;
 }
 
-/* What stands in the program's output. */
+/* Reads the result from the program's output. */
 static struct result read_result(const char *at, const struct run *run)
 {
     const bool integers = element_is_integer(run->type);

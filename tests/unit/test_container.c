@@ -80,7 +80,7 @@ static bool is_refused(const char *format, struct file *file, const char *words,
 /* Room for a name, in the tests of names. */
 #define NAME_ROOM 48
 
-/* What is read of a header that uses all there is. */
+/* Checks a header that uses all features. */
 static void check_read(void)
 {
     struct file file =
@@ -214,8 +214,8 @@ static bool is_refused_behind(const char *header, size_t data, const struct cont
            in->error_offset == alone->error_offset + before;
 }
 
-/* What is refused: the header, the bytes behind it, and the byte of the file at which it is wrong.
- */
+/* Cases that are refused: the header, the bytes after it, and the byte of the file at which it is
+   wrong. */
 static void check_refused(void)
 {
     static const struct {
@@ -310,7 +310,7 @@ static void check_refused(void)
     tap_family_end(&family, "what is refused, why, and where");
 }
 
-/* What is wrong before the header can be looked at. */
+/* Cases that are wrong before the header can be looked at. */
 static void check_lengths(void)
 {
     static const struct {
@@ -1261,7 +1261,7 @@ static void check_gguf_wrong(void)
 /* Room for an array in such a header. */
 #define ENTRY_ROOM 400
 
-/* What happens to some of the arrays of a header. */
+/* The oddities of some of the arrays of a header. */
 enum oddity {
     ODD_NOTHING,
     ODD_NAME,     /* it looks like the end of a description, and a beginning */
@@ -1317,7 +1317,7 @@ static size_t put_entry(char *to, unsigned i, uint64_t *offset, enum oddity odd,
     return length;
 }
 
-/* A header of so many arrays, with so many that are odd. Of its bytes `data` are the arrays'. */
+/* A header of so many arrays, with so many that are odd. The arrays have `data` of its bytes. */
 static struct file make_long(unsigned arrays, enum oddity odd, unsigned odd_ones, uint64_t seed)
 {
     char *header = malloc(((size_t)arrays + 2) * ENTRY_ROOM + 100000);

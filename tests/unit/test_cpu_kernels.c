@@ -21,8 +21,8 @@
 #include "lib/share.h"
 #include "lib/tap.h"
 
-/* Of numbers among which only the arithmetic tells a difference, sanitizers have one in so many:
-   all are tried in builds without them. */
+/* Sanitizers try one in so many of the numbers among which only the arithmetic differs; builds
+   without them try all. */
 #define EVERY (SANITIZED ? 5 : 1)
 
 #define N_MAX ((size_t)9000)
@@ -74,7 +74,7 @@ static void check(struct tap_family *family, const struct cpu_reducer *r,
     }
 }
 
-/* What an engine may ask for. */
+/* The requests of an engine. */
 static const unsigned all_wants[] = {
     PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
     PARTIAL_EXTREMES | PARTIAL_WHERE,
@@ -102,8 +102,7 @@ static void check_whole(struct tap_family *family, enum element_type type, const
         for (size_t w = 0; w < WANTS; w++) {
             struct cpu_reducer r;
 
-            /* What leaves something out is not another way of working it out: now and then is
-               enough. */
+            /* Smaller requests do not compute in another way, so they are tried now and then. */
             if ((w == 2 || w == 3) && n % 8 != 3)
                 continue;
             begin(&r, kernels[k], type, all_wants[w]);

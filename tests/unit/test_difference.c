@@ -1,7 +1,7 @@
 /*
  * Differences of arrays: in whatever parts and order they are merged, they are the same; which of
  * several pairs with the same difference is the first; and cosines that lie in the middle between
- * two binary64. What they must be, tests/cli/diff_values.sh compares with an oracle of its own.
+ * two binary64. tests/cli/diff_values.sh compares the values with an oracle of its own.
  */
 #include "config.h"
 

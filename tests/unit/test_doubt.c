@@ -244,7 +244,7 @@ static void check_nans(void)
     tap_family_end(&family, "many different NaNs");
 }
 
-/* What is no float at all makes no sense as any, and nothing is said. */
+/* Data that are not floats make no sense as any float, and there is no warning. */
 static void check_integers(void)
 {
     struct tap_family family = {0};

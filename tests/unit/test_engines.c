@@ -174,7 +174,7 @@ static void check_engine(const struct engine *engine, struct engine_state *state
 }
 
 #ifdef TEST_CUDA
-/* What a worker says of its times, after two chunks of 4096 bytes between `begun` and `ended`. */
+/* Checks the times of a worker after two chunks of 4096 bytes between `begun` and `ended`. */
 static void check_times(struct engine_times *times, uint64_t begun, uint64_t ended)
 {
     const struct timeline *lines[] = {&times->copies, &times->kernels};

@@ -262,7 +262,7 @@ static void check_distributions(void)
                 e = sum_of(x, n);
                 check_value(&family, &e, n, 1, data_kind_name(kind), &r);
 
-                /* The same in four parts, in any order, with carries at any time. */
+                /* The sum in four parts, in any order, with carries at any time. */
                 for (int j = 0; j < 4; j++)
                     exact_clear(&part[j]);
                 for (size_t i = 0; i < n; i++) {

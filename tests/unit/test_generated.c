@@ -37,10 +37,10 @@
    they are a hundred blocks, and for a GPU a few for each of its multiprocessors. */
 #define LENGTH (((size_t)1 << (SANITIZED ? 16 : LAUNCHES ? 20 : 18)) + 12345)
 
-/* Of the first element. Indices need more than 32 bits. */
+/* The index of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
 
-/* What is asked for: all combinations that make sense, and the counts alone. */
+/* The requests: all combinations that make sense, and the counts alone. */
 static const unsigned all_wants[] = {
     PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE,
     PARTIAL_SUM | PARTIAL_EXTREMES,
@@ -168,8 +168,8 @@ static void device_close(void)
     cudaFree(device.scratch);
 }
 
-/* The same data COPIES times: the first occurrences stay where they are, and the mean what it
-   is. */
+/* The result of the data repeated COPIES times: the first occurrences stay where they are, and the
+   mean what it is. */
 static struct reference expect_copies(const struct sample *sample)
 {
     struct reference e = sample->expected;
@@ -279,7 +279,8 @@ static void check(struct tap_family *family, struct sample *sample)
 #endif
 }
 
-/* What gpureduce-bench makes, but for what is smooth: that is no other to a reduction. */
+/* Checks the distributions of gpureduce-bench, except smooth ones, which are nothing new to a
+   reduction. */
 static void check_distributions(struct sample *sample)
 {
     static const size_t lengths[] = {1, 2, 4097, LENGTH};
@@ -366,7 +367,7 @@ static unsigned cluster_field(enum element_type type, size_t i)
     return i % 2 ? top - low : low;
 }
 
-/* Of one sign and with mantissas near the largest: what adds them up as integers grows fastest. */
+/* Elements of one sign with mantissas near the largest, so that sums of integers grow fastest. */
 static void fill_clusters(enum element_type type, void *data, size_t n, struct rng *r)
 {
     for (size_t i = 0; i < n; i++)
@@ -381,8 +382,8 @@ static void fill_cancelling_clusters(enum element_type type, void *data, size_t 
     cancel_from(type, data, n, field_top(type) / 2);
 }
 
-/* Of one sign, the first ones 2^4 times smaller: whatever was laid out for those, with some room to
-   spare, is then filled up by the rest. */
+/* Elements of one sign, the first ones 2^4 times smaller: room that was made for those, with some
+   to spare, is then filled up by the rest. */
 static void fill_step_up(enum element_type type, void *data, size_t n, struct rng *r)
 {
     for (size_t i = 0; i < n; i++)
@@ -390,8 +391,8 @@ static void fill_step_up(enum element_type type, void *data, size_t n, struct rn
                         fraction_ones(type) - rng_below(r, 64));
 }
 
-/* Of one sign and mostly of one size. The rest needs the last bit of whatever sums up 8 or 16
-   neighbouring exponents, or lies far below. */
+/* Elements of one sign and mostly of one size. The others need the last bit of an accumulator of 8
+   or 16 neighbouring exponents, or lie far below. */
 static void fill_neighbours(enum element_type type, void *data, size_t n, struct rng *r)
 {
     const unsigned low = field_top(type) / 32 * 16;
@@ -453,7 +454,7 @@ static void fill_patches(enum element_type type, void *data, size_t n, struct rn
     data_put_special(type, data, n / 2, DATA_QUIET_NAN);
 }
 
-/* The same with infinities. */
+/* Patches of infinities among numbers. */
 static void fill_infinite_patches(enum element_type type, void *data, size_t n, struct rng *r)
 {
     fill_patches(type, data, n, r);

@@ -1,5 +1,6 @@
 /*
- * What a GPU is told of inputs before it is opened: how much of them it may have to unpack.
+ * The description of inputs that a GPU gets before it is opened: how much of them it may have to
+ * unpack.
  */
 #include "config.h"
 
@@ -47,7 +48,7 @@ static uint64_t bytes_of(const char *name)
     return gpu_packed_bytes(path_of(path, name), LEAST, &pipe_found);
 }
 
-/* The same of standard input, which is a file at an offset. */
+/* The bytes of standard input, which is a file at an offset. */
 static uint64_t bytes_of_standard_input(const char *name, off_t offset)
 {
     char path[PATH_MAX_HERE];

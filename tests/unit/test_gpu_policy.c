@@ -184,7 +184,7 @@ static const struct {
      GPU_WAIT,
      "the GPU made earlier work no faster"},
 
-    /* What tests of failures ask for. */
+    /* Requests of tests of failures. */
     {"forced, with a few bytes to go", {.forced = true, .left = 1}, GPU_OPEN, NULL},
     {"forced and ready", {.forced = true, .left = 1, .gpu = GPU_READY}, GPU_FEED, NULL},
     {"forced and failed", {.forced = true, .left = 1, .gpu = GPU_FAILED}, GPU_WAIT, "the reason"},

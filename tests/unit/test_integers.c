@@ -281,8 +281,8 @@ static void check_every_byte(void)
 }
 
 /* Floats of one byte: NaNs and infinities come and go, at the borders of parts and of groups, among
-   numbers of both signs and of one, which change from part to part. What is kept from one part to
-   the next must not tell. */
+   numbers of both signs and of one, which change from part to part. State that is kept from one
+   part to the next must not matter. */
 static void check_specials(void)
 {
     enum { PART = 8192, PARTS = 11 };
@@ -303,7 +303,7 @@ static void check_specials(void)
             unsigned char *data = allocate_exactly(n);
 
             for (size_t i = 0; i < n; i++) {
-                /* Of both signs, of one, of those in turns, or one number. */
+                /* Signs: both, one, those in turns, or one number. */
                 const int signs = round % 5 == 3 ? (int)(i / PART) * 7 % 3 : round % 5;
                 uint8_t bits = (uint8_t)below(finite + 1);
                 bool is_special = way == 0   ? i == part + (part / PART * 977) % PART

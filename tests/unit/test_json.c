@@ -215,7 +215,7 @@ static void test_number_text(void)
            "hexadecimal is no number");
 }
 
-/* What the writer writes, the reader reads. */
+/* The reader reads all that the writer writes. */
 static void test_round_trip(void)
 {
     static const char odd[] = "\"\\/\n\001\177 caf\303\251 \360\235\204\236";

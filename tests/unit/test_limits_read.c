@@ -17,7 +17,7 @@
 #define BYTES (2 * MIB + 37 * KIB + 64 + 24)
 #define FUNCTIONS_MAX 256
 
-/* What a search has tried, in order of the first trial. */
+/* The trials of a search, in order of the first trial. */
 struct log {
     limits_read_function *functions[FUNCTIONS_MAX];
     size_t count, trials;

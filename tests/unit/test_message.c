@@ -18,7 +18,7 @@
 static int reader;
 static char written[2 * LONGEST];
 
-/* What the next write wrote; "" if there is none. */
+/* The text of the next write; "" if there is none. */
 static const char *next(void)
 {
     const ssize_t n = recv(reader, written, sizeof written - 1, 0);

@@ -162,7 +162,7 @@ static void check_good(void)
     tap_family_end(&family, "headers of all versions, orders, types, shapes and spacings");
 }
 
-/* What is wrong, and at which byte of the text: where `at` first occurs in it, or at its end. */
+/* The error, and its byte in the text: where `at` first occurs in it, or at its end. */
 static void check_bad(void)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /*
  * number.h: the shortest decimals, and sizes and counts.
  *
- * What reads back is decided here with integers, without strtod: a decimal stands for x when it
- * lies between the points halfway to the neighbours of x; on such a point when x is even.
+ * Whether a decimal reads back is decided here with integers, without strtod: a decimal stands for
+ * x when it lies between the points halfway to the neighbours of x; on such a point when x is even.
  */
 /* Tags: ports emulator */
 #include "config.h"
@@ -214,7 +214,7 @@ static void check_number(struct tap_family *family, enum element_type type, uint
                !reads_back(below + 1, at, type, pattern);
         tap_case(family, good, "%s %a: '%s' is not the shortest", element_name(type), x, text);
     }
-    /* Of its length, the nearest to x that does. */
+    /* The nearest to x of its length that reads back. */
     {
         uint64_t below = leading(exact, length), other;
         int at = exact_exponent - length + 1;
@@ -368,7 +368,7 @@ static void check_format(void)
     }
     tap_family_end(&family, "format: f64 of every exponent, powers of two above all");
 
-    /* What people write: few digits, and what sums of them come to. */
+    /* Numbers as people write them: few digits, and sums of them. */
     for (int i = 0; i < 3000; i++) {
         double x = (double)(1 + rng_below(&r, i % 2 ? 1000 : 100000000));
         uint64_t pattern;

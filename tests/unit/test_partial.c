@@ -19,7 +19,8 @@
 #define N_MAX 600
 #define PARTS_MAX 12
 
-/* What partial_finish has to say of x[0 .. n), element i having the index[i], by a plain loop. */
+/* The expected result of partial_finish for x[0 .. n), element i having the index[i], by a plain
+   loop. */
 static struct result reference(const double *x, const uint64_t *index, size_t n, bool skip_nan)
 {
     static double kept[N_MAX];
@@ -315,7 +316,8 @@ static void check_extremes(void)
         .first_nan = (FIRST)                                                           \
     }
 
-/* What the other tests compare by: it names each difference, in what was asked for alone. */
+/* The comparison of the other tests: it names each difference, only in the members that were asked
+   for. */
 static void check_difference(void)
 {
     static const struct result same = RESULT(1, 2, -0.0, 4, 5, 6, 7, 8, 9, 10);

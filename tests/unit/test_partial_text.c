@@ -96,7 +96,7 @@ static struct result finish(const struct partial_text *t, bool skip_nan)
     return r;
 }
 
-/* What differs in any result; NULL when nothing does. */
+/* The first difference in any result; NULL if there is none. */
 static const char *differs(const struct partial_text *a, const struct partial_text *b)
 {
     const char *what = NULL;
@@ -306,7 +306,7 @@ static void check_golden(void)
         "no elements: %s", line);
 }
 
-/* Of a CRC-32, bit by bit. */
+/* A CRC-32, bit by bit. */
 static uint32_t crc32(const char *bytes, size_t size)
 {
     uint32_t crc = UINT32_MAX;
@@ -411,7 +411,7 @@ static void check_refusals(void)
     tap_family_end(&family, "damaged lines are refused");
 }
 
-/* What does not go together, and what is left out. */
+/* Parts that do not fit together, and members that are left out. */
 static void check_merger(void)
 {
     static const float some[] = {1, 2, 3, 4};

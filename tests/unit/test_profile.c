@@ -23,7 +23,7 @@ struct example {
     bool in_turn, pipe;
     unsigned storage, in_place, on_cpu; /* MB */
     unsigned gpus, copy, kernel;        /* of all GPUs, each of which had a second */
-    unsigned unpack;                    /* likewise */
+    unsigned unpack;                    /* of all GPUs, each of which had a second */
     unsigned check, check_in_turn;
 
     enum profile_stage stage;

@@ -1,8 +1,8 @@
 /*
  * The GPU's reduction kernels by themselves: every element type, both byte orders, all that can be
- * asked for, any data, in several launches of any number of blocks. What they leave must be, digit
- * by digit, what taking the elements one by one comes to; test_spread and test_partial compare that
- * with the oracle.
+ * asked for, any data, in several launches of any number of blocks. Their results must be, digit by
+ * digit, those of taking the elements one by one; test_spread and test_partial compare that with
+ * the oracle.
  *
  * Built twice: run on the host, a thread at a time (lib/reduce_emulated.cu), where nvcc is; and
  * with TEST_CUDA on a GPU, with more data; that skips where there is none.
@@ -49,13 +49,13 @@
    with LENGTH_FULL the second of them, if it is emulated, empties its bins in between: after 64
    tiles. */
 
-/* Of random reductions, so many are of LENGTH_TWO elements: one in TWO_ONE_IN. */
+/* One in TWO_ONE_IN of the random reductions has LENGTH_TWO elements. */
 
 /* Elements that are 16 tiles at least: what a warp knows of its first tiles decides how it looks at
    the others. */
 #define MANY_TILES ((size_t)1 << 17)
 
-/* Of the first element. Indices need more than 32 bits. */
+/* The index of the first element. Indices need more than 32 bits. */
 #define FIRST (UINT64_C(1) << 40)
 
 static const unsigned all_wants[] = {
@@ -110,7 +110,7 @@ static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
 #endif
 }
 
-/* What differs, in words, between two partials, of what `wants` asks for. */
+/* The first difference, in words, between two partials in members that `wants` asks for. */
 static const char *difference(const struct partial *a, const struct partial *b, unsigned wants)
 {
     const bool where = wants & PARTIAL_WHERE;
@@ -217,8 +217,8 @@ static void fill_ones(enum element_type type, size_t n)
         data_put_fields(type, data, i, 0, field, ones - (i % 7 == 0));
 }
 
-/* Of two exponents far apart, each the greatest of sixteen, most of one; with a fraction, or one
-   that has the same nine bits last. */
+/* Elements of two exponents far apart, each the greatest of sixteen, most of one; with a fraction,
+   or one that has the same nine bits last. */
 static void fill_far_ones(enum element_type type, size_t n, uint64_t fraction)
 {
     const unsigned fields = (1u << data_exponent_bits(type)) - 1;
@@ -229,9 +229,9 @@ static void fill_far_ones(enum element_type type, size_t n, uint64_t fraction)
                         i % 5 == 0 ? fraction - 512 : fraction);
 }
 
-/* Elements of one sign and exponent that differ in the lower half of the bits of their type. Of
-   kinds 2 and 3 every other element is less in magnitude and of the other sign, of kinds 4 and 5 it
-   is greater and of any sign: then they are one extreme, or the least magnitudes, alone. */
+/* Elements of one sign and exponent that differ in the lower half of the bits of their type. In
+   kinds 2 and 3 every other element is less in magnitude and of the other sign, in kinds 4 and 5 it
+   is greater and of any sign: they are then one extreme, or the least magnitudes, alone. */
 static void fill_last_bits(enum element_type type, size_t n, unsigned kind)
 {
     const unsigned fields = (1u << data_exponent_bits(type)) - 1, sign = kind % 2;
@@ -356,8 +356,9 @@ static void fill_greatest(size_t n, unsigned field, bool both, unsigned sign)
                         i % 2 == i / 4096 % 2 ? field : field + 248, 0x7fffff);
 }
 
-/* What is left to the second kernel from the first tile on: any exponents, and then elements of one
-   exponent, the greatest or the least fraction, so that all are in one bin of it. */
+/* Elements that are left to the second kernel from the first tile on: any exponents, and then
+   elements of one exponent, the greatest or the least fraction, so that all are in one bin of
+   it. */
 static void fill_one_bin(size_t n, unsigned field, unsigned sign, uint64_t fraction)
 {
     const size_t tile = 1 << 13;
@@ -367,7 +368,7 @@ static void fill_one_bin(size_t n, unsigned field, unsigned sign, uint64_t fract
         data_put_fields(ELEMENT_F32, data, i, sign, field, fraction);
 }
 
-/* The same, and then any exponents, with a zero for one element in so many. */
+/* Elements of one bin, and then any exponents, with a zero for one element in so many. */
 static void fill_zeros(size_t n, unsigned one_in)
 {
     fill_fields(0, n, 0, 255);

@@ -1,8 +1,8 @@
 /*
  * The GPU's kernels for slices by themselves: rows and columns of every type they take, in both
- * byte orders and any number of parts; sums and extremes, and records, which hold all else. What
- * they find of the parts of a slice must come to what the oracle says of it, bit for bit; and of
- * data that are easy to add up nothing may be left.
+ * byte orders and any number of parts; sums and extremes, and records, which hold all else. Their
+ * results for the parts of a slice must add up to the oracle's, bit for bit; and no part of data
+ * that are easy to add up may be left.
  *
  * Built twice: run on the host, a thread at a time (lib/slice_emulated.cu), where nvcc is; and with
  * TEST_CUDA on a GPU, with more data; that skips where there is none.
@@ -42,12 +42,12 @@
 #endif
 
 #define BYTES_MAX (ELEMENTS_MAX * 8)
-/* Of what is found of a part, of which there are no more than elements: two doubles and two keys;
+/* Bytes of results for parts, of which there are no more than elements: two doubles and two keys;
    or a record. */
 #define FOUND_BYTES (ELEMENTS_MAX * 32)
 #define RECORD_BYTES 160
 #define RECORDS_BYTES (ELEMENTS_MAX * RECORD_BYTES)
-/* Behind records that many bytes must stay as they are. */
+/* So many bytes after records must stay as they are. */
 #define BEHIND 4096
 
 static struct rng rng;
@@ -69,7 +69,7 @@ static bool run_kernel(const struct cuda_slice_launch *launch)
 #endif
 }
 
-/* Where what is found of `count` parts lies, from `base` on: arrays, one behind the other. */
+/* The places of the results for `count` parts, from `base` on: arrays, one behind the other. */
 static struct engine_found lay_out(unsigned char *base, enum element_type type, size_t count,
                                    bool low, bool extremes)
 {
@@ -293,7 +293,7 @@ static void check_type(enum element_type type, unsigned runs)
  * Records.
  */
 
-/* Where an array of `count` numbers lies, behind those before it; NULL where it is not wanted. */
+/* The place of an array of `count` numbers, after those before it; NULL if it is not wanted. */
 static void *place(unsigned char **end, bool wanted, size_t count, size_t size)
 {
     unsigned char *const at = *end;
@@ -304,7 +304,7 @@ static void *place(unsigned char **end, bool wanted, size_t count, size_t size)
     return at;
 }
 
-/* Where records of `count` parts lie, from `base` on; *end is behind them. */
+/* The places of the records of `count` parts, from `base` on; *end is after them. */
 static struct engine_found lay_out_records(unsigned char *base, unsigned wants, size_t count,
                                            unsigned char **end)
 {
@@ -386,7 +386,7 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     p.count = count;
     partial_finish_types(&p, &types, false, &got);
     reference_reduce(&e, l->type, elements, count, 0);
-    /* What is no number counts in neither of the two. */
+    /* Elements that are no numbers count in neither of the two. */
     differs = result_difference(&got, &e.policy[0],
                                 l->wants & (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE));
     if (!differs)
@@ -534,7 +534,7 @@ static void check_records(enum element_type type, unsigned runs)
         PARTIAL_SUM | PARTIAL_SQUARES,
         PARTIAL_SUM | PARTIAL_SMALL | PARTIAL_NEGATIVE,
         PARTIAL_EXTREMES | PARTIAL_ABSOLUTE,
-        /* Of floats these take no records. */
+        /* Floats take no records for these. */
         PARTIAL_SUM,
         PARTIAL_SUM | PARTIAL_EXTREMES,
     };

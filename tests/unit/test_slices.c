@@ -82,7 +82,7 @@ static void make_array(struct array *a, struct rng *rng, enum data_kind kind, ui
     free(plain);
 }
 
-/* What the slices are expected to have: once for all instruction sets. */
+/* Computes the expected slices, once for all instruction sets. */
 static void expect(struct array *a)
 {
     const size_t size = element_size(a->type);
@@ -472,7 +472,7 @@ static void check_begin(enum cpu_slices_kind kind)
 
 enum fill { FILL_RANDOM, FILL_LEAST, FILL_GREATEST, FILLS };
 
-/* What a plain loop finds of a slice. */
+/* The results of a plain loop for a slice. */
 struct plain {
     int64_t sum, min, max;
 };

@@ -56,7 +56,7 @@ static struct bytes make(size_t before, size_t count)
     return b;
 }
 
-/* The same behind a header of 80 bytes, as NumPy writes it. */
+/* Elements after a header of 80 bytes, as NumPy writes it. */
 static struct bytes make_npy(size_t count, size_t promised)
 {
     struct bytes b = make(80, count);
@@ -127,7 +127,7 @@ static void put(struct bytes b)
 
 static int error_file;
 
-/* What has been printed since the last call. */
+/* The output since the last call. */
 static const char *printed(void)
 {
     static char text[1024];
@@ -164,7 +164,7 @@ struct taken {
     uint32_t *data;
 };
 
-/* What some workers got. */
+/* The elements that some workers got. */
 struct haul {
     struct source *source;
     void *buffers[WORKERS];
@@ -281,7 +281,7 @@ static bool complete(const struct haul *h, uint64_t first, uint64_t count)
     return good && sum == count;
 }
 
-/* What the input is expected to be. */
+/* The expected properties of the input. */
 struct expected {
     const char *name, *format;
     uint64_t elements; /* in it */
@@ -559,7 +559,7 @@ static void check_limit(void)
         take_all(&h, &rng, false);
         tap_ok(source_limited(h.source) && source_finish(h.source) == SOURCE_COMPLETE,
                "a limit, %s: ends well", kind ? "zstd" : "raw");
-        /* What lies behind may still come; what lies before must. */
+        /* Later elements may still come; earlier ones must. */
         for (uint64_t i = 0; i < 500000 && all; i += 250) {
             bool found = false;
 
@@ -642,7 +642,7 @@ static void check_torn(void)
 }
 
 /*
- * What cannot be read.
+ * Inputs that cannot be read.
  */
 
 static void check_refused(void)

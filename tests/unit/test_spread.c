@@ -215,10 +215,10 @@ static void check_by_hand(void)
         {{0x1p53, 0x1p27, 0x1.fffffffffffffp-1, END}, 0, "l2", 0, 0x1p53},
         {{0x1p-447, 0x1p-473, 0x1p-500, END}, 0, "l2", 0, 0x1p-447},
         {{0x1p-447, 0x1p-473, 0x1p-500, tiny, END}, 0, "l2", 0, 0x1.0000000000001p-447},
-        /* The same over four: twice as much, and a fourth element. */
+        /* With four elements: twice as much. */
         {{0x1p54, 0x1p28, 2, 0, END}, 0, "rms", 0, 0x1p53},
         {{0x1p54, 0x1p28, 2, 0x1p-500, END}, 0, "rms", 0, 0x1p53 + 2},
-        /* Of {a, -a} it is a^2, and 2 a^2 with one degree of freedom less. */
+        /* For {a, -a} it is a^2, and 2 a^2 with one degree of freedom less. */
         {{3, -3, END}, 0, "var", 0, 9},
         {{3, -3, END}, 1, "var", 0, 18},
         {{3, -3, END}, 2, "var", 0, NAN},

@@ -1,7 +1,7 @@
 /*
  * core/survey.h and what it is made of: quantiles and histograms, exact whatever the elements are,
- * the sample, the kernels, the number of workers and the pieces. What is expected comes from
- * sorting, and from the oracle's integers.
+ * the sample, the kernels, the number of workers and the pieces. Expected values come from sorting,
+ * and from the oracle's integers.
  *
  * STRESS_SEED is the seed, which is printed (CHECK_SEED, or the time); STRESS_RUNS how many random
  * surveys there are.
@@ -86,7 +86,7 @@ static void check_names(void)
     tap_family_end(&family, "names of quantiles");
 }
 
-/* What Python's integers say. */
+/* Values from Python's integers. */
 static void check_places(void)
 {
     static const struct {
@@ -627,7 +627,7 @@ static void check_surveys(uint64_t runs)
  */
 
 /* Elements of which some keys are large parts, next to each other or not, in random order or in
-   their own. Between two such keys there are others, or none. Where one begins is the rank of a
+   their own. Between two such keys there are others, or none. The beginning of one is the rank of a
    quantile, or beside it. */
 static void make_ties(struct survey_case *c)
 {

@@ -1,8 +1,8 @@
 /*
  * The GPU's kernels for tallies by themselves: every element type, both byte orders, cells, words
  * and bins, any data, in several launches of any number of blocks, and with any amount of shared
- * memory. What they count must be what going through the elements one by one counts, by what
- * core/tally.h says of a plan; that plans are right is test_survey's.
+ * memory. Their counts must be those of going through the elements one by one, as core/tally.h
+ * describes plans; test_survey tests that plans are right.
  *
  * Built twice: run on the host, a thread at a time (lib/tally_emulated.cu), where nvcc is; and with
  * TEST_CUDA on a GPU, with more data; that skips where there is none.
@@ -83,7 +83,7 @@ static bool run_kernel(const struct cuda_tally_launch *launch, unsigned blocks)
 }
 
 /*
- * What is expected, from the definition of a plan.
+ * Expected counts, from the definition of a plan.
  */
 
 static uint64_t key_at(enum element_type type, size_t i)

@@ -34,7 +34,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return __real_pthread_create(thread, attributes, start, argument);
 }
 
-/* What became of each member. */
+/* The record of a member. */
 struct record {
     _Atomic unsigned worked[MOST], absent[MOST];
 };

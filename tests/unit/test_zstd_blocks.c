@@ -1,7 +1,7 @@
 /*
  * The decoder of blocks beside libzstd: frames of many kinds of data at all levels, with content in
- * rings of several sizes, and the same frames damaged. What libzstd refuses must be refused; what
- * is taken must be what libzstd makes of it.
+ * rings of several sizes, and the same frames damaged. Frames that libzstd refuses must be refused;
+ * accepted ones must decode as by libzstd.
  */
 #include "config.h"
 
@@ -151,8 +151,8 @@ static void check_levels(struct rng *r)
             for (int how = ZSTD_BLOCKS_TOGETHER; how <= ZSTD_BLOCKS_IN_TURNS; how++)
                 tap_case(&family, comes_back(size, part, (enum zstd_blocks_literals)how, 0),
                          "level %d, way %d", levels[i], how);
-            /* A small window makes a small ring: runs end, and matches reach the one before. Of the
-               levels that libzstd takes long for, less does it. */
+            /* A small window makes a small ring: runs end, and matches reach the one before. Fewer
+               frames of levels for which libzstd takes long are enough. */
             if (levels[i] > 13 && kind != KIND_LONG)
                 part /= 3;
             for (int log = 10; log <= 18; log += 4) {

@@ -29,7 +29,7 @@
 
 static char directory[] = "/tmp/gpureduce-cut-XXXXXX", path[64];
 
-/* What a file is made of, and what the file is. */
+/* The parts of a file, and the file. */
 struct sample {
     unsigned char *content; /* that it holds */
     size_t size;
@@ -352,7 +352,7 @@ static const char *read_parts(const struct sample *s, const struct kind *k, unsi
     if (*cut && !seen.wrong && seen.of != seen.count)
         seen.wrong = "the number of all elements";
     free(seen.times);
-    /* Where one part says that something is wrong, others may have taken what it is for true. */
+    /* If one part finds an error, others may have believed the wrong statement. */
     return gap ? gap : *broken > 0 ? NULL : seen.wrong;
 }
 

@@ -59,7 +59,7 @@ struct late {
     unsigned waits;
 };
 
-/* What came of a decoding. */
+/* The outcome of a decoding. */
 struct outcome {
     bool good;
     struct late *late;    /* NULL: a batch is read and released as soon as it is taken */
@@ -230,7 +230,7 @@ static void decode(struct zstd_device *d, uint64_t position, unsigned char *byte
             overwritten = passed;
         }
     }
-    /* What is behind a refused batch is dropped. */
+    /* Batches after a refused one are dropped. */
     {
         const bool good = o->good;
         const size_t kept = o->size;
@@ -448,7 +448,7 @@ static void check_ranges(unsigned char *pinned, cudaStream_t stream, unsigned lo
     zstd_device_close(d);
 }
 
-/* The same in a ring as small as can be, or with output kept beside it, where batches are read and
+/* Decoding in a ring as small as can be, or with output kept beside it, where batches are read and
    released as late as there is room for. */
 static void check_late(unsigned char *pinned, cudaStream_t stream, uint64_t seed)
 {

@@ -1,6 +1,6 @@
 /*
  * source/zstd/finder.h: frames are found in files that are made here, byte by byte, as RFC 8878 has
- * it. What is to be found is written out, or follows from how the file was made; the finder's own
+ * it. The expected frames are written out, or follow from how the file was made; the finder's own
  * functions say nothing about it. Every file is searched twice, mapped and read.
  */
 #include "config.h"
@@ -136,7 +136,7 @@ static void close_source(struct source *s)
     free(s);
 }
 
-/* What zstd_find is expected to return. */
+/* The expected result of zstd_find. */
 struct step {
     struct zstd_batch batch; /* of ZSTD_FOUND, _LARGE and _REST; window does not count */
     uint64_t frame;
@@ -339,7 +339,8 @@ static void check_note_end(void)
     free(b.data);
 }
 
-/* What so many bytes of blocks can hold, which were not walked: each takes four bytes or more. */
+/* The most content of so many bytes of blocks that were not walked: each takes four bytes or
+   more. */
 #define MOST(bytes) (((bytes) / 4 + 1) * BLOCK)
 
 static void check_hints(void)

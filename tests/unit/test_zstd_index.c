@@ -115,7 +115,7 @@ static void check_torn(void)
     zstd_index_free(&x);
 }
 
-/* Where an element was put, and which one it is. */
+/* An element and its place. */
 struct element {
     uint64_t provisional, truth;
 };

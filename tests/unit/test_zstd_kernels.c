@@ -247,9 +247,9 @@ static struct zstd_plan_limits whole_limits(void)
                                      .window = (uint64_t)4 << 20};
 }
 
-/* Frames of several blocks: batches end with a frame, but where frames are large. What blocks hold
-   is known from the first batch on, but not exactly: of 16600 bytes six frames are the most, and
-   go a little beyond. */
+/* Frames of several blocks: batches end with a frame, but where frames are large. The content of
+   blocks is known from the first batch on, but not exactly: of 16600 bytes six frames are the most,
+   and go a little beyond. */
 static void check_whole_frames(void)
 {
     static const size_t frames[] = {2000, 7000, 10000, 12500, 16600, 20000, 60000};
@@ -339,7 +339,7 @@ static void check_damaged(unsigned long runs, uint64_t seed)
             emulation_seed = sample_random(&r);
             decoder_open(&d, &limits, (size_t)4 << 20);
             good = decode(&d, damaged, damaged_size);
-            /* Where it goes on with the checksum, that is not this decoder's to look at. */
+            /* The decoder need not look at the checksum. */
             sound =
                 sample_decompress(damaged, damaged_size, &content, &content_size, (size_t)4 << 20);
             if (good && !settings.checksum)
