@@ -13,6 +13,8 @@ apt clang clang
 apt clang-format clang-format
 apt groff groff
 apt strace strace
+apt lzip lzip
+apt lzop lzop
 # Programs that tests run if they are installed, and MPI, which gpureduce-mpi is built with.
 apt fish fish
 apt gnuplot gnuplot-nox
@@ -59,6 +61,7 @@ fi
 
 # Python packages whose files and results the tests compare with.
 modules=(gguf h5py hdf5plugin netCDF4 numpy safetensors scipy)
+[ "$tier" = fast ] || modules+=(astropy nibabel pandas pyarrow) # of formats that are only refused
 python3 -c "import $(IFS=,; echo "${modules[*]}")" ||
     { python3 -m venv "$CI_WORK/python" && "$CI_WORK/python/bin/pip" install -q "${modules[@]}"; } ||
     { rm -rf "$CI_WORK/python" && status=77 && lacking+=" ${modules[*]}"; }

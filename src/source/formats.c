@@ -7,16 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "source/arrays.h"
 #include "source/doubt.h"
-#include "source/foreign.h"
 #include "source/npy.h"
+#include "source/unsupported.h"
 #include "source/zstd/frames.h"
 #include "sys/message.h"
 
 /* As many first bytes tell what an input is. */
-#define FORMATS_HEAD FOREIGN_HEAD
+#define FORMATS_HEAD UNSUPPORTED_HEAD
 
 _Static_assert(FORMATS_HEAD <= READER_PUSHED_MAX, "what is read goes back to the reader");
 
@@ -248,66 +249,6 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
     return true;
 }
 
-/* The input's name as a command line takes it: the word FILE where it would need quotes, or is
-   long, and nothing for standard input. */
-static const char *operand(const struct source *s)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "._/+,@%:=-";
-
-    if (strcmp(s->path, "-") == 0)
-        return "";
-    return *s->path == '-' || s->path[strspn(s->path, plain)] || strlen(s->path) > 100 ? "FILE"
-                                                                                       : s->path;
-}
-
-/* Copies a text into a buffer, with something else for each of a word. */
-static void replace(char *buffer, size_t size, const char *text, const char *word, const char *by)
-{
-    size_t used = 0, length = strlen(word);
-
-    while (*text && used + 1 < size) {
-        bool found = strncmp(text, word, length) == 0;
-        size_t more = found ? strlen(by) : 1;
-
-        if (more > size - used - 1)
-            more = size - used - 1;
-        memcpy(buffer + used, found ? by : text, more);
-        used += more;
-        text += found ? length : 1;
-    }
-    buffer[used] = 0;
-}
-
-/* Advice with the names in it, bytes. */
-#define ADVICE_MAX ((size_t)1024)
-
-/* Prints that the input is of a format that is not read, and how to read it. */
-static void refuse(struct source *s, const struct foreign *foreign, const struct foreign_input *in)
-{
-    char said[FOREIGN_DETAIL_MAX] = "", told[ADVICE_MAX], advice[ADVICE_MAX];
-    const char *file = operand(s), *space = *file ? " " : "";
-    const char *inside = s->info.compressed ? ", compressed by zstd" : "";
-    const char *raw = s->info.compressed ? "raw+zstd" : "raw";
-
-    if (foreign->filter && s->info.compressed)
-        source_error(
-            s,
-            "%s%s; 'zstd -dc%s%s | %s | gpureduce' reads it, --format=%s takes it for raw numbers",
-            foreign->name, inside, space, file, foreign->filter, raw);
-    else if (foreign->filter)
-        source_error(s, "%s; '%s%s%s | gpureduce' reads it, --format=%s takes it for raw numbers",
-                     foreign->name, foreign->filter, space, file, raw);
-    if (foreign->filter)
-        return;
-    if (foreign->detail)
-        foreign->detail(in, said);
-    replace(told, sizeof told, foreign->advice, "{}", said);
-    replace(advice, sizeof advice, told, "FILE", *file && !s->info.compressed ? file : "FILE");
-    source_error(s, "%s%s; %s (--format=%s takes it for raw numbers)", foreign->name, inside,
-                 advice, raw);
-}
-
 /* Whether a file of no bytes has a name that says what it should hold. */
 static bool empty_by_name(const struct source *s)
 {
@@ -320,6 +261,14 @@ static bool empty_by_name(const struct source *s)
     return false;
 }
 
+/* Reads what lies behind the first bytes. */
+static bool read_at(void *user, uint64_t offset, void *bytes, size_t size)
+{
+    const struct source *s = user;
+
+    return pread(s->fd, bytes, size, (off_t)(s->start + offset)) == (ssize_t)size;
+}
+
 /* Whether what is none of the formats, nor asked for as one, may be raw numbers. `head` are its
    first bytes, up to FORMATS_HEAD. Prints why not. */
 static bool may_be_raw(struct source *s, const struct source_options *options,
@@ -330,19 +279,27 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
     bool ends = size < FORMATS_HEAD && (!s->info.compressed || reader->at_end);
     bool torn = ends && options->length == SOURCE_UNKNOWN && options->skip <= size &&
                 (size - options->skip) % element_size(options->type) != 0;
-    struct foreign_input input = {.bytes = head,
-                                  .size = size,
-                                  .ends = ends,
-                                  .torn = torn,
-                                  .total = ends    ? size
-                                           : plain ? s->info.input_bytes
-                                                   : SOURCE_UNKNOWN,
-                                  .type = options->type,
-                                  .big_endian = options->order == ELEMENT_ORDER_BIG};
-    const struct foreign *foreign = foreign_recognise(&input);
+    struct unsupported_input input = {.bytes = head,
+                                      .size = size,
+                                      .ends = ends,
+                                      .torn = torn,
+                                      .total = ends    ? size
+                                               : plain ? s->info.input_bytes
+                                                       : SOURCE_UNKNOWN,
+                                      .type = options->type,
+                                      .big_endian = options->order == ELEMENT_ORDER_BIG,
+                                      .read = plain ? read_at : NULL,
+                                      .user = s};
+    struct unsupported_raw raw;
+    const struct unsupported *found = unsupported_find(&input, &raw);
 
-    if (foreign) {
-        refuse(s, foreign, &input);
+    if (found) {
+        char advice[UNSUPPORTED_ADVICE_MAX];
+
+        unsupported_advise(found, &input, &raw, strcmp(s->path, "-") == 0 ? "" : s->path,
+                           s->info.compressed, advice);
+        source_error(s, "%s%s%s", found->name, s->info.compressed ? ", compressed by zstd" : "",
+                     advice);
         return false;
     }
     if (size == 0 && !s->info.compressed && empty_by_name(s)) {

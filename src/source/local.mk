@@ -19,11 +19,8 @@ library_sources += \
 	src/source/doubt.c src/source/doubt.h \
 	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_claim.c \
 	src/source/file_packed.c \
-	src/source/foreign.c src/source/foreign.h src/source/foreign_input.h \
-	src/source/foreign_archive.c src/source/foreign_bytes.h src/source/foreign_data.c \
-	src/source/foreign_format.h \
-	src/source/foreign_media.c src/source/foreign_science.c src/source/foreign_tables.h \
-	src/source/foreign_text.c src/source/text_table.c src/source/text_table.h \
+	src/source/unsupported.c src/source/unsupported.h src/source/unsupported_input.h \
+	src/source/unsupported_text.c \
 	src/source/formats.c src/source/formats.h \
 	src/source/inflate.c src/source/inflate.h \
 	src/source/npy.c src/source/npy.h \

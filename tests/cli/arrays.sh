@@ -762,7 +762,7 @@ fi
 #
 # Files made by the format's package, and headers that this refuses or takes.
 #
-: "${ARRAYS_PYTHON:=${FOREIGN_PYTHON:-python3}}"
+: "${ARRAYS_PYTHON:=${UNSUPPORTED_PYTHON:-python3}}"
 if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy, safetensors' 2>/dev/null; then
     mkdir made
     "$ARRAYS_PYTHON" "$sources/tests/lib/make_arrays.py" made 2>made.err ||

@@ -436,7 +436,7 @@ else
 fi
 
 # NumPy reads what is written, and says the same of integers.
-: "${ARRAYS_PYTHON:=${FOREIGN_PYTHON:-python3}}"
+: "${ARRAYS_PYTHON:=${UNSUPPORTED_PYTHON:-python3}}"
 if command -v "$ARRAYS_PYTHON" >/dev/null && "$ARRAYS_PYTHON" -c 'import numpy' 2>/dev/null; then
     cat >read.py <<'END'
 import subprocess

@@ -21,7 +21,7 @@ run -q -o sum --format=hdf5 data/raw/mixed-le.f32
 fails 'a file that is none' 'data/raw/mixed-le.f32: an HDF5 file: byte 0: libhdf5: file signature not found'
 
 made=
-for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${FOREIGN_PYTHON:+"$FOREIGN_PYTHON"} python3 /usr/bin/python3; do
+for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${UNSUPPORTED_PYTHON:+"$UNSUPPORTED_PYTHON"} python3 /usr/bin/python3; do
     if "$python" -c 'import h5py, numpy' 2>/dev/null; then
         mkdir made
         "$python" "$sources/tests/lib/make_hdf5.py" made 2>made.err || { fail 'make_hdf5.py' && show made.err; }

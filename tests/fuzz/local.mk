@@ -13,7 +13,7 @@ FUZZ_SEED =
 FUZZ_RUNS =
 fuzz_programs = \
 	tests/fuzz/fuzz_container \
-	tests/fuzz/fuzz_foreign \
+	tests/fuzz/fuzz_unsupported \
 	tests/fuzz/fuzz_npy \
 	tests/fuzz/fuzz_options \
 	tests/fuzz/fuzz_partial \
@@ -43,10 +43,10 @@ tests_fuzz_fuzz_container_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_container_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_container_LDFLAGS = $(fuzz_ldflags)
 tests_fuzz_fuzz_container_LDADD = $(fuzz_ldadd)
-tests_fuzz_fuzz_foreign_CPPFLAGS = $(fuzz_cppflags)
-tests_fuzz_fuzz_foreign_CFLAGS = $(fuzz_cflags)
-tests_fuzz_fuzz_foreign_LDFLAGS = $(fuzz_ldflags)
-tests_fuzz_fuzz_foreign_LDADD = $(fuzz_ldadd)
+tests_fuzz_fuzz_unsupported_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_fuzz_unsupported_CFLAGS = $(fuzz_cflags)
+tests_fuzz_fuzz_unsupported_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_fuzz_unsupported_LDADD = $(fuzz_ldadd)
 tests_fuzz_fuzz_npy_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_fuzz_npy_CFLAGS = $(fuzz_cflags)
 tests_fuzz_fuzz_npy_LDFLAGS = $(fuzz_ldflags)

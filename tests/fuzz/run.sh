@@ -29,7 +29,7 @@ words() {
 
 plain='\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 # The magic numbers, so that the recognisers behind them are reached.
-seeds_foreign() {
+seeds_unsupported() {
     i=0
     for magic in '\037\213\010\0\0\0\0\0\0\377' '\3757zXZ\0' 'BZh91AY&SY' '\004\042\115\030\144\100' \
         '\037\235\220' 'PK\003\004\024\0' '\200\002}q\0' '\200\004\225' '\100\0\0\0\0\0\0\0{\042w' 'GGUF\003\0\0\0' \
@@ -44,14 +44,14 @@ seeds_foreign() {
         i=$((i + 1))
         # shellcheck disable=SC2059 # it is a format
         { printf "$magic" && head -c 600 "$srcdir/data/raw/mixed-le.f64"; } |
-            seed fuzz_foreign "magic-$i" '\0\0\0\0'
+            seed fuzz_unsupported "magic-$i" '\0\0\0\0'
         # shellcheck disable=SC2059 # as above
-        printf "$magic" | seed fuzz_foreign "short-$i" '\0\1\0\0'
+        printf "$magic" | seed fuzz_unsupported "short-$i" '\0\1\0\0'
     done
-    head -c 2000 "$srcdir/data/README.md" | seed fuzz_foreign text '\0\0\0\0'
+    head -c 2000 "$srcdir/data/README.md" | seed fuzz_unsupported text '\0\0\0\0'
     # A .npy whose elements begin a tar archive.
     { head -c 257 "$srcdir/data/npy/v1-f4.npy" && printf 'ustar\00000' && head -c 500 /dev/zero; } |
-        seed fuzz_foreign npy-tar '\0\0\0\0'
+        seed fuzz_unsupported npy-tar '\0\0\0\0'
 }
 seeds_container() {
     printf '%s' '{"__metadata__": {"format": "pt"}, "a.b": {"dtype": "F32", "shape": [2, 3],' \
@@ -151,7 +151,7 @@ for program; do
     mkdir -p "fuzz-corpus/$target" fuzz-failures || exit 1
     case $target in
     fuzz_container) seeds_container ;;
-    fuzz_foreign) seeds_foreign ;;
+    fuzz_unsupported) seeds_unsupported ;;
     fuzz_npy) seeds_npy ;;
     fuzz_options) seeds_options ;;
     fuzz_partial) seeds_partial ;;

@@ -1,10 +1,10 @@
 /*
- * foreign.h: every row of the table by bytes made by hand, and damage to them; text and what only
- * looks like it; and that numbers of many kinds are never taken for any of it.
+ * unsupported.h: every row of the table by bytes made by hand, and damage to them; text and what
+ * only looks like it; and that numbers of many kinds are never taken for any of it.
  */
 #include "config.h"
 
-#include "source/foreign.h"
+#include "source/unsupported.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,19 +19,20 @@ static const char *name_of(const void *bytes, size_t size, uint64_t total, enum 
                            bool big)
 {
     unsigned char *copy = malloc(size ? size : 1);
-    struct foreign_input in = {.bytes = copy,
-                               .size = size,
-                               .ends = size == total,
-                               .torn = size == total && size % element_size(type) != 0,
-                               .total = total,
-                               .type = type,
-                               .big_endian = big};
-    const struct foreign *found;
+    struct unsupported_input in = {.bytes = copy,
+                                   .size = size,
+                                   .ends = size == total,
+                                   .torn = size == total && size % element_size(type) != 0,
+                                   .total = total,
+                                   .type = type,
+                                   .big_endian = big};
+    struct unsupported_raw raw;
+    const struct unsupported *found;
 
     if (!copy)
         abort();
     memcpy(copy, bytes, size);
-    found = foreign_recognise(&in);
+    found = unsupported_find(&in, &raw);
     free(copy);
     return found ? found->name : "";
 }
@@ -74,7 +75,9 @@ static const struct {
     {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x10\0\x30\0archive/data.pkl")}, 46},
     {"a PyTorch file", {PART(0, "PK\3\4\0\0"), PART(26, "\x0a\0\x12\0x/data.pkl")}, 40},
     {"a PyTorch file", {PART(0, "PK\3\4\x0a\0"), PART(26, "\x11\0\0\0x/.format_version")}, 47},
-    {"a zip archive", {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.txt")}, 30},
+    {"a zip archive (--format=npz reads NumPy arrays in it)",
+     {PART(0, "PK\3\4\x14\0"), PART(26, "\5\0\0\0x.txt")},
+     30},
     {"an empty zip archive", {PART(0, "PK\5\6")}, 22},
     {"a tar archive", {PART(0, "x.f32"), PART(257, "ustar\00000")}, 512},
     {"a tar archive", {PART(0, "x.f32"), PART(257, "ustar  ")}, 512},
@@ -84,42 +87,37 @@ static const struct {
      0},
     {"a Python pickle", {PART(0, "\x80\4\x95\x40\1\0\0\0\0\0\0}\x94")}, 0},
     {"a Python pickle", {PART(0, "\x80\5\x95\x40\1\0\0\0\0\0\0]\x94")}, 0},
-    {"a Python pickle", {PART(0, "\x80\2}q\0X\1\0\0\0w")}, 11},
-    {"a Python pickle", {PART(0, "\x80\3]q\0(G")}, 11},
+    {"a Python pickle", {PART(0, "\x80\2}q\0X\1\0\0\0w")}, 5},
+    {"a Python pickle", {PART(0, "\x80\3]q\0(G")}, 5},
     {"a Python pickle", {PART(0, "\x80\2cnumpy.core.multiarray\n_reconstruct\nq\0")}, 0},
     {"a safetensors file", {PART(0, "\x40\1\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"")}, 10},
     {"a safetensors file", {PART(0, "\2\0\0\0\0\0\0\0{}")}, 10},
     {"a GGUF file", {PART(0, "GGUF\3\0\0\0")}, 8},
-    {"a GGUF file", {PART(0, "GGUF\0\0\0\3")}, 8},
+    {"a GGUF file", {PART(0, "GGUF\0\0\0\3")}, 7},
     {"an ONNX model",
      {PART(0, "\x08\x08\x12\x07pytorch\x1a\x05"
               "2.1.0:\x90\3\x0a\x20\x0a\1x\x0a\1w\x12\1y\x1a\3add")},
      0},
-    {"an ONNX model",
-     {PART(0, "\x08\x0c:\x90\3\x0a\x20\x0a\1x\x0a\1w\x12\1y\x1a\3add\x22\3"
-              "Add")},
-     0},
-    {"an ONNX model", {PART(0, "\x08\x0a:\x90\3\x12\x0amain_graph")}, 0},
     {"a MATLAB file", {PART(0, "MATLAB 5.0 MAT-file Platform: posix"), PART(124, "\0\1IM")}, 19},
     {"a MATLAB 7.3 file",
      {PART(0, "MATLAB 7.3 MAT-file Platform: GLNXA64"), PART(512, "\x89HDF\r\n\x1a\n")},
      19},
     {"an HDF5 file (or netCDF-4)", {PART(0, "\x89HDF\r\n\x1a\n")}, 8},
     {"an HDF5 file (or netCDF-4)", {PART(512, "\x89HDF\r\n\x1a\n")}, 0},
-    {"an HDF4 file", {PART(0, "\x0e\x03\x13\x01\0\x10")}, 6},
-    {"a netCDF file", {PART(0, "CDF\1\0\0\0\0\0\0\0\x0a\0\0\0\1")}, 16},
-    {"a netCDF file", {PART(0, "CDF\2\0\0\0\7\0\0\0\0\0\0\0\0")}, 16},
-    {"a netCDF file", {PART(0, "CDF\5\0\0\0\0\0\0\0\7\0\0\0\x0a")}, 16},
+    {"an HDF4 file", {PART(0, "\x0e\x03\x13\x01\0\x10")}, 5},
+    {"a netCDF file", {PART(0, "CDF\1\0\0\0\0\0\0\0\x0a\0\0\0\1")}, 11},
+    {"a netCDF file", {PART(0, "CDF\2\0\0\0\7\0\0\0\0\0\0\0\0")}, 11},
+    {"a netCDF file", {PART(0, "CDF\5\0\0\0\0\0\0\0\7\0\0\0\x0a")}, 15},
     {"a FITS file", {PART(0, "SIMPLE  =                    T / conforms")}, 9},
     {"a NIfTI file", {PART(0, "\x5c\1\0\0"), PART(344, "n+1\0")}, 348},
     {"a NIfTI file", {PART(0, "\0\0\1\x5c"), PART(344, "ni1\0")}, 348},
-    {"a NIfTI-2 file", {PART(0, "\x1c\2\0\0n+2\0\r\n\x1a\n")}, 12},
-    {"a NIfTI-2 file", {PART(0, "\0\0\2\x1cni2\0\r\n\x1a\n")}, 12},
+    {"a NIfTI-2 file", {PART(0, "\x1c\2\0\0n+2\0\r\n\x1a\n")}, 540},
+    {"a NIfTI-2 file", {PART(0, "\0\0\2\x1cni2\0\r\n\x1a\n")}, 540},
     {"a GRIB file", {PART(0, "GRIB\0\1\2\1")}, 8},
     {"a GRIB file", {PART(0, "GRIB\xff\xff\0\2")}, 8},
-    {"a ROOT file", {PART(0, "root\0\0\xf3\xc0\0\0\0\x64")}, 12},
+    {"a ROOT file", {PART(0, "root\0\0\xf3\xc0\0\0\0\x64")}, 5},
     {"a Parquet file", {PART(0, "PAR1\x15\x04")}, 5},
-    {"an encrypted Parquet file", {PART(0, "PARE\x2c\0\0\0")}, 12},
+    {"an encrypted Parquet file", {PART(0, "PARE\x2c\0\0\0")}, 8},
     {"an Arrow file (or Feather)", {PART(0, "ARROW1\0\0\xff\xff\xff\xff")}, 8},
     {"an Arrow stream", {PART(0, "\xff\xff\xff\xff\x78\0\0\0\x10\0\0\0")}, 12},
     {"a Feather file", {PART(0, "FEA1\0\0\0\0")}, 8},
@@ -139,7 +137,7 @@ static const struct {
      {PART(0, "\xff\xd8\xff\xe1\x12\x34"
               "Exif\0\0")},
      10},
-    {"a JPEG image", {PART(0, "\xff\xd8\xff\xdb\0\x43\0")}, 10},
+    {"a JPEG image", {PART(0, "\xff\xd8\xff\xdb\0\x43\0")}, 5},
     {"a JPEG image", {PART(0, "\xff\xd8\xff\xe2\x0c\x58ICC_PROFILE")}, 10},
     {"a JPEG image",
      {PART(0, "\xff\xd8\xff\xee\0\x0e"
@@ -148,19 +146,19 @@ static const struct {
     {"a GIF image", {PART(0, "GIF87a")}, 6},
     {"a GIF image", {PART(0, "GIF89a")}, 6},
     {"a PDF document", {PART(0, "%PDF-1.7\n")}, 5},
-    {"an ELF file (a program or a library)",
+    {"a program or a library",
      {PART(0, "\x7f"
               "ELF\2\1\1")},
-     16},
+     7},
     {"an lzma file", {PART(0, "\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff")}, 13},
     {"an lzma file", {PART(0, "\x5d\0\0\x60\0\x12\x34")}, 13},
     {"a RAR archive", {PART(0, "Rar!\x1a\7\1\0")}, 6},
-    {"an ar archive (or a Debian package)", {PART(0, "!<arch>\ndebian")}, 8},
+    {"an ar archive", {PART(0, "!<arch>\ndebian")}, 8},
     {"a framed Snappy file", {PART(0, "\xff\6\0\0sNaPpY")}, 10},
     {"a Python pickle", {PART(0, "(lp0\nF1.5")}, 5},
     {"a Python pickle", {PART(0, "(dp0\nVa\n")}, 5},
-    {"a Python pickle", {PART(0, "]q\0(G\x3f\xf8")}, 11},
-    {"a Python pickle", {PART(0, "}q\0X\1\0\0\0a")}, 11},
+    {"a Python pickle", {PART(0, "]q\0(G\x3f\xf8")}, 5},
+    {"a Python pickle", {PART(0, "}q\0X\1\0\0\0a")}, 8},
     {"a Python pickle", {PART(0, "cnumpy._core.multiarray\n_reconstruct\nq\0(")}, 0},
     {"a Python pickle", {PART(0, "cnumpy.core.multiarray\n_reconstruct\np0\n(")}, 0},
     {"an ORC file", {PART(0, "ORC\x0a\x07\x12\x05\x08\x88")}, 10},
@@ -178,7 +176,7 @@ static const struct {
     {"an R data file", {PART(0, "X\n\0\0\0\3\0\4")}, 6},
     {"a MATLAB 4 file", {PART(0, "\0\0\0\0\x0a\0\0\0\5\0\0\0\0\0\0\0\4\0\0\0x_1")}, 24},
     {"a MATLAB 4 file", {PART(0, "\0\0\3\xf2\0\0\0\x0a\0\0\0\5\0\0\0\1\0\0\0\2x")}, 22},
-    {"an MGH file", {PART(0, "\0\0\0\1\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\1\0\0\0\3")}, 284},
+    {"an MGH file", {PART(0, "\0\0\0\1\0\0\0\x0a\0\0\0\6\0\0\0\5\0\0\0\1\0\0\0\0")}, 284},
     {"an NRRD file", {PART(0, "NRRD0004\ntype: float\n")}, 7},
     {"a MetaImage file", {PART(0, "ObjectType = Image\n")}, 12},
     {"a MetaImage file", {PART(0, "NDims = 3\n")}, 7},
@@ -186,28 +184,41 @@ static const struct {
     {"a VTK file", {PART(0, "# vtk DataFile Version 3.0\n")}, 14},
     {"a CDF file", {PART(0, "\xcd\xf3\0\1\0\0\xff\xff")}, 8},
     {"a CDF file", {PART(0, "\xcd\xf2\x60\2\xcc\xcc\0\1")}, 8},
-    {"an IDL save file", {PART(0, "SR\0\4\0\0\0\x0a")}, 8},
+    {"an IDL save file", {PART(0, "SR\0\4\0\0\0\x0a")}, 7},
     {"a FLAC file", {PART(0, "fLaC\0\0\0\x22\x10\0")}, 8},
     {"an Ogg file", {PART(0, "OggS\0\2")}, 6},
-    {"an MP3 file", {PART(0, "ID3\4\0\0\0\0\x12\x7f")}, 10},
+    {"an MP3 file", {PART(0, "ID3\4\0\0\0\0\x12\x7f")}, 5},
     {"an MP4 file",
      {PART(0, "\0\0\0\x20"
               "ftypisom\0\0\2\0")},
-     16},
-    {"a BMP image", {PART(0, "BM\x58\2\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x20\0\0\0")}, 26},
-    {"a PNM or PFM image", {PART(0, "P5\n# by hand\n40 25\n255\n")}, 23},
+     8},
+    {"a BMP image", {PART(0, "BM\x58\2\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x20\0\0\0")}, 10},
+    {"a PNM or PFM image", {PART(0, "P5\n# by hand\n40 25\n255\n")}, 7},
     {"a PNM or PFM image", {PART(0, "P4 8 9\n")}, 7},
-    {"a PNM or PFM image", {PART(0, "PF\n50 100\n-1.0\n")}, 11},
-    {"a PNM or PFM image", {PART(0, "Pf 5 1\n1.0\n")}, 8},
+    {"a PNM or PFM image", {PART(0, "PF\n50 100\n-1.0\n")}, 7},
+    {"a PNM or PFM image", {PART(0, "Pf 5 1\n1.0\n")}, 7},
     {"a PAM image", {PART(0, "P7\nWIDTH 40\n")}, 9},
     {"a PLY file", {PART(0, "ply\nformat ascii 1.0\n")}, 11},
     {"a PLY file", {PART(0, "ply\r\nformat binary_little_endian 1.0\r\n")}, 12},
-    {"a program or library of Windows",
-     {PART(0, "MZ\x90"), PART(60, "\x80"), PART(128, "PE\0\0")},
-     132},
-    {"a Mach-O file (a program or a library)", {PART(0, "\xcf\xfa\xed\xfe\7\0\0\1")}, 8},
-    {"a Mach-O file (a program or a library)", {PART(0, "\xcf\xfa\xed\xfe\x0c\0\0\1")}, 8},
-    {"a Java class", {PART(0, "\xca\xfe\xba\xbe\0\0\0\x41")}, 8},
+    {"a program or a library",
+     {PART(0, "MZ\x90\0\3\0\0\0"), PART(60, "\x80"), PART(128, "PE\0\0")},
+     8},
+    {"a program or a library", {PART(0, "\xcf\xfa\xed\xfe\7\0\0\1")}, 8},
+    {"a program or a library", {PART(0, "\xcf\xfa\xed\xfe\x0c\0\0\1")}, 8},
+    {"a Java class", {PART(0, "\xca\xfe\xba\xbe\0\0\0\x41")}, 7},
+    {"an lzop file", {PART(0, "\x89LZO\0\r\n\x1a\n\x10\x40")}, 9},
+    {"a file of zstd 0.1 to 0.4", {PART(0, "\xfd\x2f\xb5\x1e\0\0\x10")}, 24},
+    {"a file of zstd 0.1 to 0.4", {PART(0, "\x22\xb5\x2f\xfd\x40\0\x10")}, 24},
+    {"a file of zstd 0.1 to 0.4", {PART(0, "\x23\xb5\x2f\xfd\x02\0\0")}, 24},
+    {"a file of zstd 0.1 to 0.4", {PART(0, "\x24\xb5\x2f\xfd\x09\x40\0\x10")}, 24},
+    {"a file of zstd 0.5 to 0.7", {PART(0, "\x25\xb5\x2f\xfd\0\x40\0\xed")}, 24},
+    {"a file of zstd 0.5 to 0.7", {PART(0, "\x26\xb5\x2f\xfd\x42\xf0\x40\0\xf0")}, 24},
+    {"a file of zstd 0.5 to 0.7", {PART(0, "\x27\xb5\x2f\xfd\x20\xf0\x40\0\xf0")}, 24},
+    {"a file of zstd 0.5 to 0.7", {PART(0, "\x27\xb5\x2f\xfd\xc7\x88")}, 24},
+    {"a GGML file", {PART(0, "lmgg\0\x7d\0\0\0\x10\0\0")}, 8},
+    {"a GGML file", {PART(0, "fmgg\1\0\0\0")}, 8},
+    {"a GGML file", {PART(0, "tjgg\3\0\0\0")}, 8},
+    {"a GGML file", {PART(0, "algg\1\0\0\0")}, 8},
     {"an XML file", {PART(0, "<?xml version")}, 6},
     {"an HTML file", {PART(0, "<!DOCTYPE html>")}, 9},
     {"an HTML file", {PART(0, "<html><head>")}, 5},
@@ -290,12 +301,12 @@ static void check_whole(void)
         {"an IDX file (as of MNIST)", {PART(0, "\0\0\x0d\1\0\0\0\5")}, 28, true, false},
         {"an IDX file (as of MNIST)", {PART(0, "\0\0\x08\2\0\0\0\5\0\0\0\7")}, 47, true, true},
         {"an STL file", {PART(0, "solid"), PART(80, "\3\0\0\0")}, 234, false, false},
-        {"a Fortran file of one record",
+        {"a Fortran file of records",
          {PART(0, "\x10\0\0\0"), PART(20, "\x10\0\0\0")},
          24,
          false,
          false},
-        {"a Fortran file of one record",
+        {"a Fortran file of records",
          {PART(0, "\0\0\0\x10"), PART(20, "\0\0\0\x10")},
          24,
          false,
@@ -330,14 +341,12 @@ static void check_lies(void)
 {
     static const char *const lies[] = {
         "\x51\2\0\0\0\0\0\0{\"w\":{\"dtype\":\"F32\"",
-        "\x80\4\x95\x50\2\0\0\0\0\0\0}\x94",
         "II*\0\x58\2\0\0",
-        "\xff\xff\xff\xff\x58\2\0\0\x10\0\0\0",
     };
-    static const size_t sizes[] = {24, 13, 8, 12};
+    static const size_t sizes[] = {24, 8};
     struct tap_family family = {0};
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 2; i++) {
         unsigned char file[FILE_SIZE] = {0};
 
         memcpy(file, lies[i], sizes[i]);
@@ -357,7 +366,7 @@ static void check_wide(struct tap_family *family)
             for (int mark = 0; mark < 2; mark++) {
                 unsigned char wide[4 * sizeof text] = {0};
                 size_t size = 0;
-                bool told = mark || (width == 2 && !big);
+
                 const char *got;
 
                 if (mark) {
@@ -368,7 +377,7 @@ static void check_wide(struct tap_family *family)
                 for (size_t i = 0; text[i]; i++, size += width)
                     wide[size + (big ? width - 1 : 0)] = (unsigned char)text[i];
                 got = name_of(wide, size, UINT64_MAX, ELEMENT_F32, false);
-                tap_case(family, strcmp(got, told ? "a text file in UTF-16 or UTF-32" : "") == 0,
+                tap_case(family, strcmp(got, mark ? "a text file in UTF-16 or UTF-32" : "") == 0,
                          "UTF-%zu, big %d, mark %d: %s", 8 * width, big, mark, got);
                 got = name_of(wide, 7, UINT64_MAX, ELEMENT_F32, false);
                 tap_case(family, !*got, "UTF-%zu, 7 bytes: %s", 8 * width, got);
@@ -450,7 +459,7 @@ static void check_text(void)
         for (size_t i = 0, n = 0; i + 20 < sizeof table; n++)
             i += (size_t)sprintf((char *)table + i, "%g%c", (double)n / 7, lines ? '\n' : ',');
         for (int type = 0; type < ELEMENT_FLOATS; type++) {
-            got = name_of(table, FOREIGN_HEAD, sizeof table, (enum element_type)type, false);
+            got = name_of(table, UNSUPPORTED_HEAD, sizeof table, (enum element_type)type, false);
             tap_case(&family, strcmp(got, "a text file of numbers") == 0, "%s, lines %d: %s",
                      element_name((enum element_type)type), lines, got);
         }
@@ -490,7 +499,7 @@ static void check_data(struct tap_family *family, void *data, size_t count, enum
 static void check_numbers(void)
 {
     static union {
-        unsigned char bytes[FOREIGN_HEAD];
+        unsigned char bytes[UNSUPPORTED_HEAD];
         double aligned;
     } data;
     struct tap_family family = {0};
@@ -577,6 +586,71 @@ static void check_small(void)
     tap_family_end(&family, "small arrays are nothing else");
 }
 
+/* Records of Fortran with normal numbers, and what their first 4 KiB, or all of them, are found to
+ * be.
+ */
+static void check_fortran(void)
+{
+    enum { SIZE = 60000 };
+    struct tap_family family = {0}, integers = {0};
+    struct rng rng;
+
+    rng_seed(&rng, 7);
+    for (unsigned k = 0; k < 4000; k++) {
+        static unsigned char file[SIZE];
+        enum element_type type = rng_below(&rng, 2) ? ELEMENT_F32 : ELEMENT_F64;
+        unsigned marker = k & 1 ? 8 : 4;
+        bool big = k & 2;
+        size_t records = 1 + rng_below(&rng, 20), most = k & 4 ? 20 : 300, at = 0;
+        const char *got;
+
+        for (size_t i = 0; i < records; i++) {
+            uint64_t length = (8 + rng_below(&rng, most)) * element_size(type);
+
+            for (unsigned side = 0; side < 2; side++) {
+                for (unsigned b = 0; b < marker; b++)
+                    file[at++] = (unsigned char)(length >> 8 * (big ? marker - 1 - b : b));
+                for (uint64_t n = 0; side == 0 && n < length; n += element_size(type)) {
+                    data_put(type, file + at, 0, rng_unit(&rng) - 0.5);
+                    if (big != element_host_is_big())
+                        element_swap(file + at, file + at, 1, element_size(type));
+                    at += element_size(type);
+                }
+            }
+        }
+        if (at > UNSUPPORTED_HEAD) /* what lies behind it is not known here */
+            continue;
+        got = name_of(file, at, at, type, big);
+        tap_case(&family, strcmp(got, "a Fortran file of records") == 0,
+                 "%zu records, %zu bytes, markers of %u, big %d: %s", records, at, marker, big,
+                 got);
+        got = name_of(file, at - 4, at - 4, type, big);
+        tap_case(&family, !*got, "with 4 bytes less: %s", got);
+    }
+    tap_family_end(&family, "Fortran's records");
+
+    /* Integers: one, a few that repeat themselves, small ones, and counts. */
+    for (unsigned k = 0; k < 400000; k++) {
+        static uint32_t words[1024];
+        size_t count = 2 + rng_below(&rng, k % 16 ? 100 : 1000), kind = k % 4;
+        size_t values = 1 + rng_below(&rng, kind == 1 ? 4 : 1000), total = 4 * count;
+        uint64_t base = kind == 3 ? rng_below(&rng, 5000) : total - 8;
+        static const enum element_type types[] = {ELEMENT_I32, ELEMENT_U32, ELEMENT_I64,
+                                                  ELEMENT_U64, ELEMENT_U8};
+        const char *got;
+
+        for (size_t i = 0; i < count; i++)
+            words[i] = (uint32_t)(kind == 0   ? base
+                                  : kind == 3 ? base + i
+                                              : rng_below(&rng, values) * (kind == 1 ? base : 1));
+        if (k & 64)
+            element_swap(words, words, count, 4);
+        got = name_of(words, total, total, types[k / 4 % 5], k & 128);
+        tap_case(&integers, !*got, "%zu integers of kind %zu, array %u: %s", count, kind, k, got);
+    }
+    tap_family_end(&integers, "integers are no records");
+}
+
 int main(void)
 {
     check_rows();
@@ -585,5 +659,6 @@ int main(void)
     check_text();
     check_numbers();
     check_small();
+    check_fortran();
     return tap_done();
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Formats that are not read: each is refused by its name, with the way to read it, from files and
+# Formats that are not read: each is refused by its name, with the command that reads it, from files and
 # pipes and inside zstd; --format=raw and --format=raw+zstd read them all the same. And .npy files of
 # bfloat16, and elements that look like those of another type.
 
@@ -7,8 +7,8 @@ find_leaks=yes
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"
 
-# foreign FILE MESSAGE: it is refused with this behind its name.
-foreign() {
+# refuses FILE MESSAGE: it is refused with this behind its name.
+refuses() {
     run "$1"
     fails "$1" "$1: $2"
     run -q -o count --format=raw --length 1 "$1"
@@ -17,29 +17,29 @@ foreign() {
 
 raw='(--format=raw takes it for raw numbers)'
 { printf '\037\213\010\0\0\0\0\0\002\003' && head -c 90 data/raw/mixed-le.f32; } >x.gz
-foreign x.gz "a gzip file; 'gzip -dc x.gz | gpureduce' reads it, --format=raw takes it for raw numbers"
+refuses x.gz "a gzip file; try: gzip -dc x.gz | gpureduce (--format=raw takes it for raw numbers)"
 copy x.gz 'x y.gz'
-foreign 'x y.gz' \
-    "a gzip file; 'gzip -dc FILE | gpureduce' reads it, --format=raw takes it for raw numbers"
+refuses 'x y.gz' \
+    "a gzip file; try: gzip -dc FILE | gpureduce (--format=raw takes it for raw numbers)"
 shell 'gpureduce <x.gz'
 fails 'standard input that is a file' \
-    "standard input: a gzip file; 'gzip -dc | gpureduce' reads it, --format=raw takes it for raw numbers"
+    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw takes it for raw numbers)"
 shell 'cat x.gz | gpureduce'
 fails 'a pipe' \
-    "standard input: a gzip file; 'gzip -dc | gpureduce' reads it, --format=raw takes it for raw numbers"
+    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw takes it for raw numbers)"
 shell 'cat x.gz | gpureduce -q -o count --format=raw'
 is 'a pipe, --format=raw' 0 25
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
 shell 'cat x.npz | gpureduce'
 fails 'a .npz in a pipe' \
-    "standard input: a .npz archive; 'unzip -p FILE x.npy | gpureduce' reads an array of it, 'unzip -l FILE' lists them $raw"
+    "standard input: a .npz archive; try: unzip -p FILE x.npy | gpureduce $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\010\0\0\0my x.npy' && three; } >y.npz
 shell 'cat y.npz | gpureduce'
 fails 'a name with a space' \
-    "standard input: a .npz archive; 'unzip -p FILE NAME.npy | gpureduce' reads an array of it, 'unzip -l FILE' lists them $raw"
+    "standard input: a .npz archive; try: unzip -p FILE MEMBER | gpureduce $raw"
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.f32' && three; } >x.zip
-foreign x.zip \
-    "a zip archive; --format=npz reads its NumPy arrays, 'unzip -p x.zip x.f32 | gpureduce' a member $raw"
+refuses x.zip \
+    "a zip archive (--format=npz reads NumPy arrays in it); try: unzip -p x.zip x.f32 | gpureduce $raw"
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
 shell 'cat x.safetensors | gpureduce --axis=0'
 fails 'x.safetensors in a pipe' \
@@ -48,16 +48,16 @@ fails 'x.safetensors in a pipe' \
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 shell 'cat x.h5 | gpureduce'
 if gpureduce --version | grep -qx 'HDF5: none'; then
-    fails 'x.h5 in a pipe' "standard input: an HDF5 file (or netCDF-4); a gpureduce that is built with libhdf5 reads it, or h5py $raw"
+    fails 'x.h5 in a pipe' "standard input: an HDF5 file (or netCDF-4); a gpureduce that is built with libhdf5 reads it $raw"
 else
     fails 'x.h5 in a pipe' "standard input: an HDF5 file (or netCDF-4); one that is neither in a pipe nor compressed is read $raw"
 fi
 { printf '\134\001\0\0' && head -c 340 /dev/zero && printf 'n+1\0' && head -c 100000 /dev/zero; } >x.nii
-foreign x.nii "a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
+refuses x.nii "a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.nii').get_fdata())\" && gpureduce out.npy $raw"
 shell 'cat x.nii | gpureduce'
-fails 'x.nii in a pipe' "standard input: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
+fails 'x.nii in a pipe' "standard input: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy $raw"
 { printf x && head -c 256 /dev/zero && printf 'ustar\00000' && head -c 1000 /dev/zero; } >x.tar
-foreign x.tar "a tar archive; 'tar -xOf x.tar x | gpureduce' reads a member, 'tar -tf x.tar' lists them $raw"
+refuses x.tar "a tar archive; try: tar -xOf x.tar x | gpureduce $raw"
 # What is a .npy file, too, is that.
 npy 1 "$(npy_header '<f4' '(128,)')" >header
 size=$(wc -c <header)
@@ -66,23 +66,26 @@ size=$(wc -c <header)
 run -q -o count tar.npy
 is 'a .npy file that is a tar archive, too' 0 128
 { printf x && tail -c +2 tar.npy; } >npy.tar
-foreign npy.tar \
-    "a tar archive; 'tar -xOf npy.tar MEMBER | gpureduce' reads a member, 'tar -tf npy.tar' lists them $raw"
+refuses npy.tar \
+    "a tar archive; try: tar -xOf npy.tar MEMBER | gpureduce $raw"
 i=0
 while [ $i -lt 500 ]; do
     echo "$i,$i.5"
     i=$((i + 1))
 done >x.csv
-npy="reads it, and numpy.save writes it as .npy $raw"
-foreign x.csv "a text file of numbers; numpy.loadtxt('x.csv', delimiter=',') $npy"
+# numpy EXPRESSION [MODULE]: the command that makes a .npy of it.
+numpy() {
+    printf '%s\n' "try: python3 -c \"import numpy${2:+, $2}; numpy.save('out', $1)\" && gpureduce out.npy $raw"
+}
+refuses x.csv "a text file of numbers; $(numpy "numpy.loadtxt('x.csv', delimiter=',')")"
 printf '1.5\n2.5\n3.5\n' >small.csv
-foreign small.csv "a text file of numbers; numpy.loadtxt('small.csv') $npy"
+refuses small.csv "a text file of numbers; $(numpy "numpy.loadtxt('small.csv')")"
 # Text that repeats itself, below what other lines there are.
 #
 # repeated LINE FILE MESSAGE [HEADING]
 repeated() {
     { printf '%s' "${4:-}" && yes "$1" | head -n 300; } >"$2"
-    foreign "$2" "$3 $npy"
+    refuses "$2" "${3%%; *}; $(numpy "${3#*; }")"
 }
 repeated 0.0,0.0,0.0,0.0 lead.csv "a text file of numbers; numpy.loadtxt('lead.csv', delimiter=',')"
 repeated 1.5 ones.txt "a text file of numbers; numpy.loadtxt('ones.txt')"
@@ -90,7 +93,7 @@ repeated nan nan.txt "a text file of numbers; numpy.loadtxt('nan.txt')"
 repeated 0.0,0.0,0.0 head.csv "a text file; numpy.loadtxt('head.csv', delimiter=',', skiprows=1)" 'a,b,c
 '
 repeated '1,5;2,5' comma.csv \
-    "a text file of numbers; pandas.read_csv('comma.csv', sep=';', decimal=',', header=None, skiprows=0)"
+    "a text file of numbers; numpy.loadtxt('comma.csv', delimiter=';', converters=lambda x: float(x.replace(',', '.')))"
 repeated '1	2' 'a b.tsv' "a text file of numbers; numpy.loadtxt('FILE', delimiter='\\t')"
 printf AAAA%.0s 1 2 3 4 5 6 7 8 >constant.f32
 run -q -o min,max constant.f32
@@ -99,18 +102,18 @@ is 'a printable constant is raw' 0 '12.078431
 # What is a length of whole elements behind what is skipped, or up to what is asked for, is no sign
 # of text.
 printf '{"zarr_format":2}\n' >odd
-foreign odd "a JSON file; json.load and numpy.save make a .npy of it $raw"
+refuses odd "a JSON file; $(numpy "json.load(open('odd'))['NAME']" json)"
 for options in --skip=2 --length=4; do
     run -q -o count $options odd
     is "an odd length, $options" 0 4
 done
 # What the length of the file tells.
 { printf '\0\0\015\002\0\0\0\003\0\0\0\012' && head -c 120 /dev/zero; } >x.idx
-foreign x.idx \
-    "an IDX file (as of MNIST); 'gpureduce --format=raw -t f32 --endian=big --skip=12 x.idx' reads it $raw"
+refuses x.idx \
+    "an IDX file (as of MNIST); try: gpureduce --format=raw -t '>f4' --skip=12 --length=30 x.idx $raw"
 run --skip 4 x.nii
 fails '--skip does not make it raw' \
-    "x.nii: a NIfTI file; nibabel reads it, and numpy.save writes an array of it as .npy $raw"
+    "x.nii: a NIfTI file; try: python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('x.nii').get_fdata())\" && gpureduce out.npy $raw"
 run -q -o sum,count --format=raw --skip 348 x.nii
 is '--format=raw --skip does' 0 "0
 25000"
@@ -118,7 +121,7 @@ is '--format=raw --skip does' 0 "0
 # Inside zstd.
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q x.gz x.nii
-    message="a gzip file, compressed by zstd; 'zstd -dc x.gz.zst | gzip -dc | gpureduce' reads it, --format=raw+zstd takes it for raw numbers"
+    message="a gzip file, compressed by zstd; try: zstd -dc x.gz.zst | gzip -dc | gpureduce (--format=raw+zstd takes it for raw numbers)"
     run x.gz.zst
     fails 'in zstd' "x.gz.zst: $message"
     run --format=zstd x.gz.zst
@@ -139,20 +142,20 @@ if [ -n "$ZSTD" ]; then
         for how in little.zst --format=zstd; do
             run "$how" little.zst
             ok "little text in zstd: $text" \
-                test "$(sed 's/.*: a /a /; s/ (.*//; s/little/FILE/' plain)" = \
-                "$(tail -n 1 err | sed 's/.*: a /a /; s/, compressed by zstd//; s/ (.*//')"
+                test "$(sed 's/.*: a /a /; s/ (--.*//; s/little/FILE/' plain)" = \
+                "$(tail -n 1 err | sed 's/.*: a /a /; s/, compressed by zstd//; s/zstd -d FILE.zst && //; s/ (--.*//')"
         done
     done
     printf '{"zarr_format":2}\n' >part1 && printf 'ab' >part2 && "$ZSTD" -qf part1 part2
     run part1.zst
     fails 'an odd length that is text' \
-        'part1.zst: a JSON file, compressed by zstd; json.load and numpy.save make a .npy of it (--format=raw+zstd takes it for raw numbers)'
+        "part1.zst: a JSON file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, json; numpy.save('out', json.load(open('FILE'))['NAME'])\" && gpureduce out.npy (--format=raw+zstd takes it for raw numbers)"
     cat part1.zst part2.zst >parts.zst
     run -q -o count parts.zst
     is 'a frame of odd length that another one follows' 0 5
     run x.nii.zst
     fails 'x.nii in zstd' \
-        "x.nii.zst: a NIfTI file, compressed by zstd; nibabel reads it, and numpy.save writes an array of it as .npy (--format=raw+zstd takes it for raw numbers)"
+        "x.nii.zst: a NIfTI file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy (--format=raw+zstd takes it for raw numbers)"
 else
     skip 'in zstd' 'there is no zstd'
 fi
@@ -293,34 +296,68 @@ for options in normal.f32 '-t f64 normal.f64' '-q normal.f64' '--list normal.f64
 done
 
 #
-# Files that the formats' own packages have made.
+# Files that the formats' own packages have made: what they are called, and the number that comes of the
+# advice.
 #
 if command -v python3 >/dev/null; then
-    : "${FOREIGN_PYTHON:=python3}"
-    mkdir made
-    "$FOREIGN_PYTHON" "$sources/tests/lib/make_foreign.py" made >list 2>made.err ||
-        { fail 'make_foreign.py' && show made.err; }
+    : "${UNSUPPORTED_PYTHON:=python3}"
+    mkdir made tools
+    printf '#!/bin/sh\nexec "%s" -q -o sum "$@"\n' "$GPUREDUCE" >tools/gpureduce
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$UNSUPPORTED_PYTHON")" >tools/python3
+    chmod +x tools/gpureduce tools/python3
+    "$UNSUPPORTED_PYTHON" "$sources/tests/lib/make_unsupported.py" made >list 2>made.err ||
+        { fail 'make_unsupported.py' && show made.err; }
     sed -n 's/^# */# /p' list
-    while IFS=$tab read -r file what sum; do
+    # made FILE MAKER...: what programs have made.
+    for words in 'x.lzo an?lzop?file lzop -c' 'x.lz an?lzip?file lzip -c' 'x.Z a?file?of?compress(1) compress -c' \
+        'legacy.lz4 an?lz4?file lz4 -lc'; do
+        # shellcheck disable=SC2086 # several words
+        set -f && set -- $words && set +f
+        if command -v "$3" >/dev/null; then
+            "$3" "$4" <made/x.f32 >"made/$1" 2>/dev/null
+            printf '%s\t%s\t6213750\t\n' "$1" "$(echo "$2" | tr '?' ' ')" >>list
+        fi
+    done
+    if command -v 7z >/dev/null; then
+        (cd made && 7z a x.7z x.f32 >/dev/null)
+        printf 'x.7z\ta 7z archive\t6213750\ts/MEMBER/x.f32/\n' >>list
+    fi
+    if command -v ar >/dev/null; then
+        (cd made && ar qc x.a x.f32)
+        printf 'x.a\tan ar archive\t6213750\ts/MEMBER/x.f32/\n' >>list
+    fi
+    while IFS=$tab read -r file what sum names; do
         case $file in
         '#'*)
             skip "${file#\# }" 'a package is missing'
+            continue
             ;;
         bf16)
             run -q -o sum -t bf16 "made/$what"
             ok "$what" test "$(cat out)" = "${sum%.0}"
-            ;;
-        *)
-            run "made/$file"
-            case $(cat err) in
-            "gpureduce: made/$file: $what; "*) pass "made/$file: $what" ;;
-            *)
-                fail "made/$file: $what"
-                explain
-                ;;
-            esac
+            continue
             ;;
         esac
+        (cd made && "$GPUREDUCE" "$file" >/dev/null 2>../err)
+        status=$?
+        case $status:$(cat err) in
+        "1:gpureduce: $file: $what"[\;,]*) pass "$file: $what" ;;
+        *) fail "$file: $what" && explain ;;
+        esac
+        [ "$sum" != - ] || continue
+        command=$(sed -n "s/.*; try: //; s/ (--format=raw takes it.*//; $names; p" err)
+        tool=${command%% *}
+        if command -v "$tool" >/dev/null; then
+            rm -f made/out.npy
+            (cd made && PATH=$work/tools:$PATH sh -c "$command" >../out 2>../err)
+            if grep -Eqi 'no module named|importerror' err; then
+                skip "$file: $command" 'a package is missing'
+                continue
+            fi
+            ok "$file: $command" test "$(cat out)" = "${sum%.0}"
+        else
+            skip "$file: $command" "there is no $tool"
+        fi
     done <list
 else
     skip 'files made by packages' 'there is no python3'

@@ -1,0 +1,795 @@
+#include "config.h"
+
+#include "source/unsupported.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "source/unsupported_input.h"
+
+/* Reads bytes anywhere. False where they cannot be read. */
+static bool read_bytes(const struct unsupported_input *in, uint64_t offset, unsigned char *bytes,
+                       size_t size)
+{
+    if (offset <= in->size && size <= in->size - offset) {
+        memcpy(bytes, in->bytes + offset, size);
+        return true;
+    }
+    return in->read && fits(in, offset, size) && in->read(in->user, offset, bytes, size);
+}
+
+/*
+ * Compressions and archives.
+ */
+
+/* The magic has 24 bits; three flags that must be 0, the level (one of 3) and the system (one of
+   15) make it 37. */
+static bool is_gzip(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+
+    return (b[3] & 0xe0) == 0 && (b[8] == 0 || b[8] == 2 || b[8] == 4) &&
+           (b[9] <= 13 || b[9] == 255);
+}
+
+/* 32 bits of magic, 3 of the flags (the version, one reserved) and 6 of the block's. */
+static bool is_lz4(const struct unsupported_input *in)
+{
+    return (in->bytes[4] & 0xc2) == 0x40 && (in->bytes[5] & 0xc0) == 0x40;
+}
+
+/* 8 bits of the properties that all writers use; 27 at least of the dictionary's size, a power of
+   two or one and a half; and of the length, which is not stated or below 2^48. */
+static bool is_lzma(const struct unsupported_input *in)
+{
+    uint64_t dictionary = load(in->bytes + 1, 4, false), length = load(in->bytes + 5, 8, false);
+    uint64_t odd = dictionary & (dictionary - 1); /* without its lowest bit */
+
+    return dictionary >= 1 << 12 && (odd == 0 || dictionary == odd / 2 * 3) &&
+           (length == UINT64_MAX || length >> 48 == 0);
+}
+
+#define COMPRESS_CODES 30
+
+/* 16 bits of magic and 4 of the flags. Then codes of 9 bits: the first is a byte, and the k-th can
+   only mean a byte, "clear", or one of the k - 2 strings so far, for which its odds are a half at
+   first. The first 30 make 27 bits. */
+static bool is_compress(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes, bits = b[2] & 0x1f;
+
+    for (unsigned k = 0; k < COMPRESS_CODES; k++) {
+        unsigned code = (unsigned)(load(b + 3 + 9 * k / 8, 2, false) >> 9 * k % 8) & 0x1ff;
+
+        if (code == 256 && k >= 16)
+            break; /* what follows is aligned otherwise */
+        if (code == 256 || code > (k == 0 ? 255 : 256 + k))
+            return false;
+    }
+    return (b[2] & 0x60) == 0 && bits >= 9 && bits <= 16;
+}
+
+/* zstd before its format was fixed: 32 bits of magic; reserved bits of the frame's header, from 0.4
+   on, and of the first block's, whose length is 128 KiB at most: 7 bits and more. */
+static bool is_old_zstd(const struct unsupported_input *in)
+{
+    static const unsigned char id[] = {0, 1, 2, 4}, size6[] = {0, 1, 2, 8}, size7[] = {0, 2, 4, 8};
+    const unsigned char *b = in->bytes, flags = b[4];
+    bool direct = flags & 0x20;
+    size_t at = 4;
+
+    if (b[0] >= 0x24 && b[0] <= 0x27) {
+        if (flags & (b[0] == 0x27 ? 0x08 : b[0] == 0x26 ? 0x20 : 0xf0))
+            return false;
+        at = b[0] == 0x27   ? 5 + !direct + id[flags & 3] + size7[flags >> 6] + (flags >> 5 == 1)
+             : b[0] == 0x26 ? 5 + size6[flags >> 6]
+                            : 5;
+    }
+    return b[at] >> 6 == 3 || ((b[at] & 0x38) == 0 && load(b + at, 3, true) % (1 << 19) <= 1 << 17);
+}
+
+/* 32 bits of magic and 16 of the version that is needed, which is 1.0 to 6.3, or 0 as PyTorch
+   writes it. */
+static bool is_zip(const struct unsupported_input *in)
+{
+    return (in->bytes[4] == 0 || (in->bytes[4] >= 10 && in->bytes[4] <= 63)) && in->bytes[5] == 0;
+}
+
+/* Whether the name of a zip archive's first member ends so. */
+static bool first_member_ends(const struct unsupported_input *in, const char *end)
+{
+    size_t name = (size_t)load(in->bytes + 26, 2, false), length = strlen(end);
+
+    return is_zip(in) && name >= length && begins(in, 30 + name - length, end, length);
+}
+
+static bool is_npz(const struct unsupported_input *in)
+{
+    return first_member_ends(in, ".npy");
+}
+
+static bool is_torch(const struct unsupported_input *in)
+{
+    return first_member_ends(in, "/data.pkl") || first_member_ends(in, "/.format_version");
+}
+
+/* A member's name that needs no quotes, nor is a pattern; or `otherwise`. */
+static void say_member(const struct unsupported_input *in, size_t offset, size_t length,
+                       const char *otherwise, char *said)
+{
+    bool plain = length > 0 && length < 128 && in->size >= offset + length &&
+                 in->bytes[offset] != '-' && in->bytes[offset + length - 1] != '/';
+
+    for (size_t i = 0; plain && i < length; i++)
+        plain = isalnum(in->bytes[offset + i]) || strchr("._-/+,@%:=", in->bytes[offset + i]);
+    snprintf(said, UNSUPPORTED_DETAIL_MAX, "%.*s", plain ? (int)length : 16,
+             plain ? (const char *)in->bytes + offset : otherwise);
+}
+
+static void say_zip_member(const struct unsupported_input *in, char *said)
+{
+    say_member(in, 30, (size_t)load(in->bytes + 26, 2, false), "MEMBER", said);
+}
+
+/* The first header may describe something else than a file. */
+static void say_tar_member(const struct unsupported_input *in, char *said)
+{
+    bool file = in->bytes[156] == '0' || in->bytes[156] == 0;
+
+    say_member(in, 0, file ? strnlen((const char *)in->bytes, 100) : 0, "MEMBER", said);
+}
+
+/*
+ * Python, machine learning and tables.
+ */
+
+/* 37 bits of the header's length, at most 100 MB as the format has it, and 16. */
+static bool is_safetensors(const struct unsupported_input *in)
+{
+    uint64_t length = load(in->bytes, 8, false);
+
+    return length >= 2 && length <= 100000000 && fits(in, 8, length) && in->bytes[8] == '{' &&
+           (in->bytes[9] == '"' || in->bytes[9] == '}' || in->bytes[9] == ' ');
+}
+
+/* A serialised ModelProto: the version (11 bits) and the producer, a string of 4 characters or more
+   (16), behind which the graph or another string begins (6). */
+static bool is_onnx(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+    size_t length = b[3];
+
+    if (b[1] < 1 || b[1] > 32 || b[2] != 0x12 || length < 4 || length > 64 ||
+        in->size < 5 + length || b[4 + length] == 0 ||
+        !strchr("\x1a\x22\x28\x32\x3a", b[4 + length]))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (b[4 + i] < 0x20 || b[4 + i] > 0x7e)
+            return false;
+    return true;
+}
+
+/* 24 bits, and 14 of how the first part begins, the index of a column: a field with an entry, that
+   with a field, each of a length that fits the other's. Where the file is compressed, that stands
+   behind 24 bits of a length, and is recognised only where it was not worth compressing. */
+static bool is_orc(const struct unsupported_input *in)
+{
+    bool plain = in->bytes[3] == 0x0a && (in->bytes[5] == 0x0a || in->bytes[5] == 0x12);
+    const unsigned char *b = in->bytes + (plain ? 3 : 6);
+
+    return (plain || in->bytes[3] & 1) && b[0] == 0x0a && b[1] >= 2 && b[1] < 128 &&
+           (b[2] == 0x0a || b[2] == 0x12) && b[3] <= b[1] - 2;
+}
+
+/*
+ * Science.
+ */
+
+/* At 0, or behind a block of the user's: a power of two from 512 on. 64 bits in each place. */
+static bool is_hdf5(const struct unsupported_input *in)
+{
+    for (size_t offset = 0; offset < UNSUPPORTED_HEAD; offset = offset ? 2 * offset : 512)
+        if (BEGINS(in, offset, "\x89HDF\r\n\x1a\n"))
+            return true;
+    return false;
+}
+
+/* What a format's code for a type means. */
+struct code {
+    int code;
+    enum element_type type;
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Sets what is raw, if the code is one of these and the numbers can be there. */
+static void set_raw(const struct unsupported_input *in, struct unsupported_raw *raw,
+                    const struct code *codes, size_t count, int code, bool big, uint64_t skip,
+                    uint64_t length)
+{
+    for (size_t i = 0; i < count; i++)
+        if (codes[i].code == code && length <= UINT64_C(1) << 40 &&
+            fits(in, skip, length * element_size(codes[i].type)))
+            *raw = (struct unsupported_raw){codes[i].type, big, skip, length};
+}
+
+/* The product of sizes, 0 if one is, or if it is too large. */
+static uint64_t product(const unsigned char *sizes, size_t count, unsigned wide, bool big)
+{
+    uint64_t x = 1;
+
+    for (size_t i = 0; i < count && x <= UINT64_C(1) << 40; i++)
+        x *= load(sizes + i * wide, wide, big) >> 40 ? 0 : load(sizes + i * wide, wide, big);
+    return x <= UINT64_C(1) << 40 ? x : 0;
+}
+
+/* A float of 4 or 8 bytes. */
+static double load_float(const unsigned char *p, unsigned size, bool big)
+{
+    uint64_t bits = load(p, size, big);
+    uint32_t word = (uint32_t)bits;
+
+    return size == 4 ? element_load(ELEMENT_F32, &word) : element_load(ELEMENT_F64, &bits);
+}
+
+/* Primary data of FITS that are not scaled. They begin behind the header's blocks of 2880 bytes, of
+   cards of 80. */
+static bool find_fits(const struct unsupported_input *in, struct unsupported_raw *raw)
+{
+    static const struct code codes[] = {{8, ELEMENT_U8},   {16, ELEMENT_I16},  {32, ELEMENT_I32},
+                                        {64, ELEMENT_I64}, {-32, ELEMENT_F32}, {-64, ELEMENT_F64}};
+    static const char *const scaled[] = {"BSCALE  ", "BZERO   ", "BLANK   ", "GROUPS  "};
+    uint64_t length = 0;
+    int bits = 0;
+
+    for (size_t at = 0; in->size - at >= 80; at += 80) {
+        const char *card = (const char *)in->bytes + at;
+        char text[71] = "";
+        uint64_t value;
+
+        memcpy(text, card + 10, 70);
+        value = strtoull(text, NULL, 10);
+        for (size_t i = 0; i < COUNT(scaled); i++)
+            if (memcmp(card, scaled[i], 8) == 0)
+                return true;
+        if (memcmp(card, "BITPIX  ", 8) == 0)
+            bits = atoi(text);
+        else if (memcmp(card, "NAXIS   ", 8) == 0)
+            length = value > 0;
+        else if (memcmp(card, "NAXIS", 5) == 0)
+            length = value <= UINT64_C(1) << 40 && length <= 1 << 20 ? length * value : 0;
+        else if (memcmp(card, "END     ", 8) == 0 && length > 0)
+            set_raw(in, raw, codes, COUNT(codes), bits, true, at / 2880 * 2880 + 2880, length);
+    }
+    return true;
+}
+
+/* Voxels of NIfTI in the file of the header, without scaling. */
+static bool find_nifti(const struct unsupported_input *in, struct unsupported_raw *raw)
+{
+    static const struct code codes[] = {{2, ELEMENT_U8},    {4, ELEMENT_I16},   {8, ELEMENT_I32},
+                                        {16, ELEMENT_F32},  {64, ELEMENT_F64},  {256, ELEMENT_I8},
+                                        {512, ELEMENT_U16}, {768, ELEMENT_U32}, {1024, ELEMENT_I64},
+                                        {1280, ELEMENT_U64}};
+    const unsigned char *b = in->bytes;
+    bool big = b[0] == 0, second = load(b, 4, big) == 540;
+    unsigned wide = second ? 8 : 2; /* bytes of a size */
+    const unsigned char *sizes = b + (second ? 16 : 40);
+    uint64_t dimensions = load(sizes, wide, big);
+    double slope = second ? load_float(b + 176, 8, big) : load_float(b + 112, 4, big);
+    double intercept = second ? load_float(b + 184, 8, big) : load_float(b + 116, 4, big);
+    double skip = second ? (double)load(b + 168, 8, big) : load_float(b + 108, 4, big);
+
+    if (b[second ? 5 : 345] == '+' && dimensions >= 1 && dimensions <= 7 && skip >= 348 &&
+        skip < 0x1p40 && (slope == 0 || isnan(slope) || (slope == 1 && intercept == 0)))
+        set_raw(in, raw, codes, COUNT(codes), (int)load(b + (second ? 12 : 70), 2, big), big,
+                (uint64_t)skip, product(sizes + wide, dimensions, wide, big));
+    return true;
+}
+
+/* FreeSurfer's: 32 bits of the version, 64 of unused zeros, 29 of the type, and four sizes that give
+   256 voxels or more. */
+static bool find_mgh(const struct unsupported_input *in, struct unsupported_raw *raw)
+{
+    static const struct code codes[] = {
+        {0, ELEMENT_U8}, {1, ELEMENT_I32}, {3, ELEMENT_F32}, {4, ELEMENT_I16}};
+
+    if (load(in->bytes, 4, true) == 1)
+        set_raw(in, raw, codes, COUNT(codes), (int)load(in->bytes + 20, 4, true), true, 284,
+                product(in->bytes + 4, 4, 4, true));
+    return raw->length >= 256;
+}
+
+/* An Analyze header, which has no magic and no data: 31 bits of its length, which is the file's; 13
+   of the number of dimensions. */
+static bool is_analyze(const struct unsupported_input *in)
+{
+    bool big = in->bytes[0] == 0;
+
+    return is_all(in, 348) && load(in->bytes, 4, big) == 348 &&
+           load(in->bytes + 40, 2, big) - 1 < 7;
+}
+
+/* Before version 5: five words that give byte order and type (25 bits), two sizes, whether there
+   are imaginary parts (31), and the length of a name of letters (24), which ends with a zero (8).
+ */
+static bool is_matlab4(const struct unsupported_input *in)
+{
+    static const unsigned char sizes[] = {8, 4, 4, 2, 2, 1};
+    const unsigned char *b = in->bytes;
+    bool big = load(b, 4, false) > 5052;
+    uint64_t word[5], type;
+
+    for (size_t i = 0; i < 5; i++)
+        word[i] = load(b + 4 * i, 4, big);
+    type = word[0] % 1000 / 10;
+    if (word[0] / 1000 != big || type >= sizeof sizes || word[0] % 10 > 2 || word[3] > 1 ||
+        word[4] < 2 || word[4] > 64 || in->size - 20 < word[4] || b[19 + word[4]] != 0)
+        return false;
+    for (size_t i = 0; i + 1 < word[4]; i++)
+        if (!isalnum(b[20 + i]) && b[20 + i] != '_')
+            return false;
+    return word[1] >> 31 == 0 && word[2] >> 28 == 0 &&
+           fits(in, 20 + word[4], word[1] * word[2] * sizes[type]);
+}
+
+/* As the MNIST digits: 16 bits of zeros, 8 and more of type and dimensions; sizes that give the
+   length of the file. */
+static bool find_idx(const struct unsupported_input *in, struct unsupported_raw *raw)
+{
+    static const struct code codes[] = {{8, ELEMENT_U8},   {9, ELEMENT_I8},   {11, ELEMENT_I16},
+                                        {12, ELEMENT_I32}, {13, ELEMENT_F32}, {14, ELEMENT_F64}};
+    size_t dimensions = in->bytes[3], skip = 4 + 4 * dimensions;
+
+    if (dimensions >= 1 && dimensions <= 8 && in->size >= skip)
+        set_raw(in, raw, codes, COUNT(codes), in->bytes[2], true, skip,
+                product(in->bytes + 4, dimensions, 4, true));
+    return raw->length > 0 && is_all(in, skip + raw->length * element_size(raw->type));
+}
+
+/*
+ * Records as Fortran writes them: the length of each stands before it and behind it, as 4 or 8
+ * bytes in either order.
+ *
+ * Numbers of which some happen to be such lengths have to be told from that. A marker that is found
+ * where the one before says counts by how rare its value is among the numbers: of constant data,
+ * for nothing. That the last record ends with the file counts 24 bits. A float of a file is hardly
+ * beyond 2^30 or below 2^-30, so a first marker that is one counts 12.
+ */
+#define FORTRAN_BITS 30
+#define FORTRAN_END_BITS 24
+#define FORTRAN_STRANGE_BITS 12
+#define FORTRAN_RECORDS 32 /* are looked at */
+
+struct fortran {
+    unsigned marker; /* bytes */
+    bool big;
+    uint64_t first; /* length of the first record */
+    unsigned records;
+    bool whole; /* these are all */
+};
+
+/* Follows the records. Returns how unlikely they are among numbers, in bits. */
+static unsigned follow_records(const struct unsupported_input *in, struct fortran *f)
+{
+    const unsigned m = f->marker;
+    const unsigned char *word = in->bytes + (f->big ? m - 4 : 0);
+    const float first = (float)load_float(word, 4, in->big_endian);
+    unsigned found = 0, alike = 0, words = 0, rare = 0;
+    uint64_t at = 0, length;
+    unsigned char bytes[8];
+
+    for (f->records = 0; f->records < FORTRAN_RECORDS && !is_all(in, at); f->records++) {
+        if (!read_bytes(in, at, bytes, m))
+            break;
+        length = load(bytes, m, f->big);
+        if (length == 0 || length >> 62 != 0 || !fits(in, at, 2 * (uint64_t)m) ||
+            !fits(in, at + 2 * m, length))
+            return 0;
+        found += f->records > 0 && length == f->first;
+        if (f->records == 0)
+            f->first = length;
+        if (!read_bytes(in, at + m + length, bytes, m))
+            break;
+        if (load(bytes, m, f->big) != length)
+            return 0;
+        found++;
+        at += 2 * m + length;
+    }
+    f->whole = is_all(in, at);
+    for (size_t i = 0; i + 4 <= in->size && i < at; i += 4, words++)
+        alike += memcmp(in->bytes + i, word, 4) == 0;
+    alike -= alike < found + 1 ? alike : found + 1; /* the markers are not among the numbers */
+    if (alike > words / 8)
+        return 0;
+    while ((words + 1) / (alike + 1) >> (rare + 1) != 0)
+        rare++;
+    return found * rare + (f->whole ? FORTRAN_END_BITS : 0) +
+           (element_is_float(in->type) && element_size(in->type) > 2 && first != 0 &&
+                    !(fabsf(first) >= 0x1p-30F && fabsf(first) <= 0x1p30F)
+                ? FORTRAN_STRANGE_BITS
+                : 0);
+}
+
+static bool find_records(const struct unsupported_input *in, struct fortran *f)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        *f = (struct fortran){.marker = i & 2 ? 8 : 4, .big = i & 1};
+        if (follow_records(in, f) >= FORTRAN_BITS)
+            return true;
+    }
+    return false;
+}
+
+/* Raw is a single record. */
+static bool find_fortran(const struct unsupported_input *in, struct unsupported_raw *raw)
+{
+    struct fortran f;
+
+    if (!find_records(in, &f))
+        return false;
+    if (f.whole && f.records == 1)
+        *raw =
+            (struct unsupported_raw){in->type, f.big, f.marker, f.first / element_size(in->type)};
+    return true;
+}
+
+/* A type as -t takes it. */
+static const char *say_type(enum element_type type, bool big, char said[32])
+{
+    if (big && element_size(type) > 1)
+        snprintf(said, 32, "'>%s'", element_names[type].numpy[0]);
+    else
+        snprintf(said, 32, "%s", element_name(type));
+    return said;
+}
+
+/* The numbers of many records. */
+static void say_fortran(const struct unsupported_input *in, char *said)
+{
+    struct fortran f;
+    char type[32];
+
+    find_records(in, &f);
+    snprintf(said, UNSUPPORTED_DETAIL_MAX,
+             "python3 -c \"import sys; f = open('FILE', 'rb'); "
+             "[sys.stdout.buffer.write(f.read(int.from_bytes(m, '%s') + %u)[:-%u]) "
+             "for m in iter(lambda: f.read(%u), b'')]\" | gpureduce -t %s",
+             f.big ? "big" : "little", f.marker, f.marker, f.marker,
+             say_type(in->type, f.big, type));
+}
+
+/*
+ * Images, sound, meshes and programs.
+ */
+
+/* 32 bits; the first directory does not lie in the header and begins in the file, at an even byte.
+ */
+static bool is_tiff(const struct unsupported_input *in)
+{
+    uint64_t first = load(in->bytes + 4, 4, in->bytes[0] == 'M');
+
+    return first >= 8 && first % 2 == 0 && fits(in, first, 2);
+}
+
+/* P1 to P6, PF and Pf, a blank, and numbers, or a comment that begins with a blank: 35 bits. */
+static bool is_pnm(const struct unsupported_input *in)
+{
+    const unsigned char *b = in->bytes;
+
+    if (b[1] == 0 || !strchr("123456Ff", b[1]) || !isspace(b[2]))
+        return false;
+    for (size_t i = 4; i < 7; i++)
+        if (b[i] == 0 || !strchr("0123456789 \t\r\n", b[i]))
+            return BEGINS(in, 3, "# ");
+    return isdigit(b[3]);
+}
+
+/* Triangles, whose number gives the length of the file: a subnormal f32, or the 32 last bits of an
+   f64. In the other byte order, and of elements of 2 bytes, it may be a number that occurs. */
+static bool is_stl(const struct unsupported_input *in)
+{
+    uint64_t triangles = load(in->bytes + 80, 4, false);
+
+    return element_is_float(in->type) && element_size(in->type) > 2 && !in->big_endian &&
+           triangles > 0 && is_all(in, 84 + 50 * triangles);
+}
+
+/*
+ * The table. Of two rows that match, the first counts: so what is more special stands before what
+ * is more general, and text is last.
+ */
+
+#define NAMED(name_, ...)            \
+    {                                \
+        .name = (name_), __VA_ARGS__ \
+    }
+#define ROW(name_, magic_, ...)                                                       \
+    {                                                                                 \
+        .name = (name_), .magic = (magic_), .length = sizeof(magic_) - 1, __VA_ARGS__ \
+    }
+#define AT(at_, second_) .at = (at_), .second = (second_), .second_length = sizeof(second_) - 1
+#define TEST(least_, also_) .least = (least_), .also = (also_)
+#define FIND(least_, find_) .least = (least_), .find = (find_)
+#define NOTHING .kind = UNSUPPORTED_NOTHING
+#define WORDS(text_) .kind = UNSUPPORTED_WORDS, .text = (text_)
+#define FILTER(text_) .kind = UNSUPPORTED_FILTER, .text = (text_)
+#define COMMAND(text_) .kind = UNSUPPORTED_COMMAND, .text = (text_)
+#define PYTHON(modules_, text_) .kind = UNSUPPORTED_PYTHON, .modules = (modules_), .text = (text_)
+
+/* What several rows have in common. */
+#define ZSTD_0_4(magic_)                                            \
+    ROW("a file of zstd 0.1 to 0.4", magic_, TEST(24, is_old_zstd), \
+        WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it"))
+#define ZSTD_0_7(magic_) \
+    ROW("a file of zstd 0.5 to 0.7", magic_, TEST(24, is_old_zstd), FILTER("zstd -dc"))
+#define ZIPPED(name_, also_)                                                       \
+    ROW(name_, "PK\3\4", TEST(30, also_), COMMAND("unzip -p FILE {} | gpureduce"), \
+        .detail = say_zip_member)
+#define TORCH PYTHON("torch", "torch.load('FILE', map_location='cpu')['NAME'].double().numpy()")
+#define PICKLE(magic_, ...) \
+    ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))"), __VA_ARGS__)
+#define PICKLED_DICT(magic_, ...)                                                               \
+    ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
+        __VA_ARGS__)
+#define SAFETENSORS WORDS("for what is asked it must be neither in a pipe nor compressed")
+#define GGUF(at_, zeros_)                                                                  \
+    ROW("a GGUF file", "GGUF", AT(at_, zeros_),                                            \
+        WORDS("for what is asked it must be of version 2 or 3, and neither in a pipe nor " \
+              "compressed"))
+#define GGML(magic_, at_, zeros_)               \
+    ROW("a GGML file", magic_, AT(at_, zeros_), \
+        WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
+#define PANDAS(function_) PYTHON("pandas", "pandas." function_ "('FILE')['NAME']")
+#define STATA(magic_) ROW("a Stata file", magic_, AT(108, "\0"), PANDAS("read_stata"))
+#define READ_R(entry_) PYTHON("pyreadr", "pyreadr.read_r('FILE')[" entry_ "]")
+#define LOADMAT PYTHON("scipy.io", "scipy.io.loadmat('FILE')['NAME']")
+#define NETCDF(magic_, at_)                         \
+    ROW("a netCDF file", magic_, AT(at_, "\0\0\0"), \
+        PYTHON("netCDF4", "numpy.ma.compressed(netCDF4.Dataset('FILE')['NAME'][:])"))
+#define NIBABEL PYTHON("nibabel", "nibabel.load('FILE').get_fdata()")
+#define NIFTI1(magic_, second_) \
+    ROW("a NIfTI file", magic_, AT(344, second_), FIND(348, find_nifti), NIBABEL)
+#define NIFTI2(magic_) ROW("a NIfTI-2 file", magic_, FIND(540, find_nifti), NIBABEL)
+#define MASKED(values_, fill_, name_) \
+    "(lambda " name_ ": numpy.ma.compressed(numpy.ma.masked_equal(" values_ ", " fill_ ")))"
+#define CDF(magic_, second_)                                                               \
+    ROW("a CDF file", magic_, AT(4, second_),                                              \
+        PYTHON("cdflib", MASKED("f.varget('NAME')", "f.varattsget('NAME').get('FILLVAL')", \
+                                "f") "(cdflib.CDF('FILE'))"))
+#define GRIB(edition_)                                               \
+    ROW("a GRIB file", "GRIB", AT(7, edition_),                      \
+        PYTHON("eccodes", MASKED("m['values']", "m['missingValue']", \
+                                 "m") "(next(iter(eccodes.FileReader('FILE'))))"))
+#define TIFF PYTHON("tifffile", "tifffile.imread('FILE')")
+#define SOUND PYTHON("soundfile", "soundfile.read('FILE')[0]")
+#define IMAGE PYTHON("imageio.v3", "imageio.v3.imread('FILE')")
+#define ITK PYTHON("SimpleITK", "SimpleITK.GetArrayFromImage(SimpleITK.ReadImage('FILE'))")
+#define PLY PYTHON("plyfile", "plyfile.PlyData.read('FILE')['vertex']['NAME']")
+#define JPEG(second_) ROW("a JPEG image", "\xff\xd8\xff", AT(6, second_), NOTHING)
+#define PROGRAM "a program or a library"
+#ifdef HAVE_HDF5
+#    define HDF5 WORDS("one that is neither in a pipe nor compressed is read")
+#else
+#    define HDF5 WORDS("a gpureduce that is built with libhdf5 reads it")
+#endif
+
+/* clang-format off */
+static const struct unsupported table[] = {
+    ROW("a gzip file", "\x1f\x8b\x08", TEST(18, is_gzip), FILTER("gzip -dc")),
+    ROW("an xz file", "\xfd" "7zXZ\0", FILTER("xz -dc")),
+    ROW("a bzip2 file", "BZh", AT(4, "1AY&SY"), FILTER("bzip2 -dc")),
+    ROW("a bzip2 file", "BZh", AT(4, "\x17\x72\x45\x38\x50\x90"), FILTER("bzip2 -dc")),
+    ROW("an lz4 file", "\x04\x22\x4d\x18", TEST(7, is_lz4), FILTER("lz4 -dc")),
+    ROW("an lz4 file", "\x02\x21\x4c\x18", AT(7, "\0"), FILTER("lz4 -dc")),
+    ROW("an lzma file", "\x5d", TEST(13, is_lzma), FILTER("xz -dc")),
+    ROW("an lzip file", "LZIP\x01", FILTER("lzip -dc")),
+    ROW("an lzop file", "\x89LZO\0\r\n\x1a\n", FILTER("lzop -dc")),
+    ROW("a file of compress(1)", "\x1f\x9d", TEST(3 + 9 * COMPRESS_CODES / 8 + 2, is_compress),
+        FILTER("gzip -dc")),
+    ROW("a framed Snappy file", "\xff\x06\0\0sNaPpY", FILTER("python3 -m snappy -d")),
+    ZSTD_0_4("\xfd\x2f\xb5\x1e"), ZSTD_0_4("\x1e\xb5\x2f\xfd"), ZSTD_0_4("\x22\xb5\x2f\xfd"),
+    ZSTD_0_4("\x23\xb5\x2f\xfd"), ZSTD_0_4("\x24\xb5\x2f\xfd"), ZSTD_0_7("\x25\xb5\x2f\xfd"),
+    ZSTD_0_7("\x26\xb5\x2f\xfd"), ZSTD_0_7("\x27\xb5\x2f\xfd"),
+    ZIPPED("a .npz archive", is_npz),
+    ROW("a PyTorch file", "PK\3\4", TEST(30, is_torch), TORCH),
+    ZIPPED("a zip archive (--format=npz reads NumPy arrays in it)", is_zip),
+    ROW("an empty zip archive", "PK\5\6\0\0\0\0", .least = 22, NOTHING),
+    NAMED("a tar archive", AT(257, "ustar\0"), COMMAND("tar -xOf FILE {} | gpureduce"),
+          .least = 512, .detail = say_tar_member),
+    NAMED("a tar archive", AT(257, "ustar "), COMMAND("tar -xOf FILE {} | gpureduce"),
+          .least = 512, .detail = say_tar_member),
+    ROW("a 7z archive", "7z\xbc\xaf\x27\x1c", COMMAND("7z x -so FILE MEMBER | gpureduce")),
+    ROW("a RAR archive", "Rar!\x1a\x07", COMMAND("unrar p -inul FILE MEMBER | gpureduce")),
+    ROW("an ar archive", "!<arch>\n", COMMAND("ar p FILE MEMBER | gpureduce")),
+
+    ROW("a PyTorch file of before version 1.6",
+        "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", TORCH),
+    PICKLED_DICT("\x80\4\x95", AT(8, "\0\0\0}")), PICKLE("\x80\4\x95", AT(8, "\0\0\0")),
+    PICKLED_DICT("\x80\5\x95", AT(8, "\0\0\0}")), PICKLE("\x80\5\x95", AT(8, "\0\0\0")),
+    PICKLED_DICT("\x80\2}q\0"), PICKLE("\x80\2]q\0"), PICKLE("\x80\2cnumpy"),
+    PICKLED_DICT("\x80\3}q\0"), PICKLE("\x80\3]q\0"), PICKLE("\x80\3cnumpy"),
+    PICKLED_DICT("}q\0X", AT(5, "\0\0\0")), PICKLE("]q\0(G"), PICKLE("cnumpy"),
+    PICKLED_DICT("(dp0\n"), PICKLE("(lp0\n"),
+    NAMED("a safetensors file", TEST(10, is_safetensors), SAFETENSORS),
+    GGUF(5, "\0\0\0"), GGUF(4, "\0\0\0"),
+    GGML("lmgg", 7, "\0"), GGML("fmgg", 5, "\0\0\0"), GGML("tjgg", 5, "\0\0\0"),
+    GGML("algg", 5, "\0\0\0"),
+    ROW("an ONNX model", "\x08", TEST(16, is_onnx), PYTHON("onnx.numpy_helper",
+        "onnx.numpy_helper.to_array(onnx.load('FILE').graph.initializer[0])")),
+
+    ROW("a Parquet file", "PAR1\x15", PANDAS("read_parquet")),
+    ROW("an encrypted Parquet file", "PARE", AT(6, "\0\0"), WORDS("decrypt it first")),
+    ROW("an Arrow file (or Feather)", "ARROW1\0\0", PANDAS("read_feather")),
+    ROW("an Arrow stream", "\xff\xff\xff\xff", AT(6, "\0\0\x10\0\0\0"),
+        PYTHON("pyarrow", "pyarrow.ipc.open_stream('FILE').read_all()['NAME']")),
+    ROW("a Feather file", "FEA1\0\0\0\0", PANDAS("read_feather")),
+    ROW("an ORC file", "ORC", TEST(10, is_orc), PANDAS("read_orc")),
+    ROW("an SQLite database", "SQLite format 3\0", PYTHON("sqlite3",
+        "numpy.array(sqlite3.connect('FILE').execute('select COLUMN from TABLE').fetchall(), float)")),
+    ROW("an Avro file", "Obj\x01", AT(6, "avro."), PYTHON("fastavro",
+        "numpy.array([r['NAME'] for r in fastavro.reader(open('FILE', 'rb'))], float)")),
+    ROW("a Stata file", "<stata_dta>", PANDAS("read_stata")),
+    STATA("\x71\1\1\0"), STATA("\x72\1\1\0"), STATA("\x73\1\1\0"),
+    STATA("\x71\2\1\0"), STATA("\x72\2\1\0"), STATA("\x73\2\1\0"),
+    ROW("an R data file", "RDX2\nX\n", READ_R("'NAME'")),
+    ROW("an R data file", "RDX3\nX\n", READ_R("'NAME'")),
+    ROW("an R data file", "X\n\0\0\0\2", READ_R("None")),
+    ROW("an R data file", "X\n\0\0\0\3", READ_R("None")),
+
+    ROW("a MATLAB 7.3 file", "MATLAB 7.3 MAT-file", HDF5),
+    ROW("a MATLAB file", "MATLAB 5.0 MAT-file", LOADMAT),
+    NAMED("a MATLAB 4 file", TEST(22, is_matlab4), LOADMAT),
+    NAMED("an HDF5 file (or netCDF-4)", TEST(8, is_hdf5), HDF5),
+    ROW("an HDF4 file", "\x0e\x03\x13\x01\0",
+        PYTHON("pyhdf.SD", MASKED("v[:]", "v.attributes().get('_FillValue')", "v")
+               "(pyhdf.SD.SD('FILE').select('NAME'))")),
+    NETCDF("CDF\1", 8), NETCDF("CDF\2", 8), NETCDF("CDF\5", 12),
+    ROW("a FITS file", "SIMPLE  =", FIND(9, find_fits),
+        PYTHON("astropy.io.fits", "astropy.io.fits.getdata('FILE')")),
+    NIFTI1("\x5c\1\0\0", "n+1\0"), NIFTI1("\x5c\1\0\0", "ni1\0"),
+    NIFTI1("\0\0\1\x5c", "n+1\0"), NIFTI1("\0\0\1\x5c", "ni1\0"),
+    NIFTI2("\x1c\2\0\0n+2\0\r\n\x1a\n"), NIFTI2("\x1c\2\0\0ni2\0\r\n\x1a\n"),
+    NIFTI2("\0\0\2\x1cn+2\0\r\n\x1a\n"), NIFTI2("\0\0\2\x1cni2\0\r\n\x1a\n"),
+    NAMED("an MGH file", AT(120, "\0\0\0\0\0\0\0\0"), FIND(284, find_mgh), NIBABEL),
+    NAMED("an Analyze header", TEST(348, is_analyze), NIBABEL),
+    ROW("an NRRD file", "NRRD000", PYTHON("nrrd", "nrrd.read('FILE')[0]")),
+    ROW("a MetaImage file", "ObjectType =", ITK), ROW("a MetaImage file", "NDims =", ITK),
+    ROW("a Matrix Market file", "%%MatrixMarket",
+        PYTHON("scipy.io", "scipy.io.mmread('FILE').data")),
+    ROW("a VTK file", "# vtk DataFile", PYTHON("meshio", "meshio.read('FILE').point_data['NAME']")),
+    CDF("\xcd\xf3\0\1", "\0\0\xff\xff"), CDF("\xcd\xf3\0\1", "\xcc\xcc\0\1"),
+    CDF("\xcd\xf2\x60\2", "\0\0\xff\xff"), CDF("\xcd\xf2\x60\2", "\xcc\xcc\0\1"),
+    ROW("an IDL save file", "SR\0\4\0\0\0", PYTHON("scipy.io", "scipy.io.readsav('FILE')['NAME']")),
+    ROW("an IDX file (as of MNIST)", "\0\0", FIND(8, find_idx), NOTHING),
+    NAMED("a Fortran file of records", FIND(12, find_fortran), COMMAND("{}"),
+          .detail = say_fortran),
+    GRIB("\1"), GRIB("\2"),
+    ROW("a ROOT file", "root\0",
+        PYTHON("uproot", "uproot.open('FILE')['TREE']['NAME'].array(library='np')")),
+
+    ROW("a TIFF image", "II*\0", TEST(8, is_tiff), TIFF),
+    ROW("a TIFF image", "MM\0*", TEST(8, is_tiff), TIFF),
+    ROW("a BigTIFF image", "II+\0\x08\0\0\0", TIFF), ROW("a BigTIFF image", "MM\0+\0\x08\0\0", TIFF),
+    ROW("a WAV file", "RF64", AT(8, "WAVE"), SOUND),
+    ROW("a WAV file", "RIFF", AT(8, "WAVE"),
+        PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")),
+    ROW("a WAV file", "RIFX", AT(8, "WAVE"),
+        PYTHON("scipy.io.wavfile", "scipy.io.wavfile.read('FILE')[1]")),
+    ROW("a FLAC file", "fLaC", AT(5, "\0\0\x22"), SOUND), ROW("an Ogg file", "OggS\0\2", SOUND),
+    ROW("an MP3 file", "ID3\2\0", SOUND), ROW("an MP3 file", "ID3\3\0", SOUND),
+    ROW("an MP3 file", "ID3\4\0", SOUND),
+    ROW("a PNM or PFM image", "P", TEST(7, is_pnm), IMAGE), ROW("a PAM image", "P7\nWIDTH ", IMAGE),
+    ROW("a PLY file", "ply\nformat ", PLY), ROW("a PLY file", "ply\r\nformat ", PLY),
+    NAMED("an STL file", TEST(84, is_stl), PYTHON("trimesh", "trimesh.load('FILE').vertices")),
+    ROW("an AVI video", "RIFF", AT(8, "AVI "), NOTHING),
+    ROW("an MP4 file", "\0\0", AT(4, "ftyp"), NOTHING),
+    ROW("a WebP image", "RIFF", AT(8, "WEBP"), NOTHING),
+    ROW("a BMP image", "BM", AT(6, "\0\0\0\0"), NOTHING),
+    ROW("a PNG image", "\x89PNG\r\n\x1a\n", NOTHING), JPEG("JFIF"), JPEG("Exif"), JPEG("http"),
+    JPEG("ICC_"), JPEG("Adob"), ROW("a JPEG image", "\xff\xd8\xff\xdb\0", NOTHING),
+    ROW("a GIF image", "GIF87a", NOTHING), ROW("a GIF image", "GIF89a", NOTHING),
+    ROW("a PDF document", "%PDF-", NOTHING),
+    ROW(PROGRAM, "\x7f" "ELF", AT(6, "\1"), NOTHING), ROW(PROGRAM, "MZ\x90\0\3\0\0\0", NOTHING),
+    ROW(PROGRAM, "\xcf\xfa\xed\xfe\x07\0\0\1", NOTHING),
+    ROW(PROGRAM, "\xcf\xfa\xed\xfe\x0c\0\0\1", NOTHING),
+    ROW("a Java class", "\xca\xfe\xba\xbe\0\0\0", NOTHING),
+
+    ROW("an XML file", "<?xml ", NOTHING),
+    ROW("an HTML file", "<!DOCTYPE", NOTHING), ROW("an HTML file", "<!doctype", NOTHING),
+    ROW("an HTML file", "<html", NOTHING), ROW("an HTML file", "<HTML", NOTHING),
+    NAMED("a JSON file", TEST(4, unsupported_is_json),
+          PYTHON("json", "json.load(open('FILE'))['NAME']")),
+    NAMED("a text file of numbers", TEST(4, unsupported_is_numbers), PYTHON(NULL, "{}"),
+          .detail = unsupported_say_table),
+    NAMED("a text file", TEST(4, unsupported_is_table), PYTHON(NULL, "{}"),
+          .detail = unsupported_say_table),
+    NAMED("a text file", TEST(4, unsupported_is_text), PANDAS("read_csv")),
+    NAMED("a text file in UTF-16 or UTF-32", TEST(8, unsupported_is_wide_text),
+          PYTHON("pandas", "pandas.read_csv('FILE', encoding='{}')['NAME']"),
+          .detail = unsupported_say_encoding),
+};
+/* clang-format on */
+
+const struct unsupported *unsupported_find(const struct unsupported_input *in,
+                                           struct unsupported_raw *raw)
+{
+    for (size_t i = 0; i < COUNT(table); i++) {
+        const struct unsupported *row = &table[i];
+
+        *raw = (struct unsupported_raw){0};
+        if (in->size >= row->least && begins(in, 0, row->magic, row->length) &&
+            begins(in, row->at, row->second, row->second_length) && (!row->also || row->also(in)) &&
+            (!row->find || row->find(in, raw)))
+            return row;
+    }
+    return NULL;
+}
+
+/* Copies a text into a buffer, with something else for each of a word. */
+static void replace(char *buffer, size_t size, const char *text, const char *word, const char *by)
+{
+    size_t used = 0, length = strlen(word);
+
+    while (*text && used + 1 < size) {
+        bool found = strncmp(text, word, length) == 0;
+        size_t more = found ? strlen(by) : 1;
+
+        more = more > size - used - 1 ? size - used - 1 : more;
+        memcpy(buffer + used, found ? by : text, more);
+        used += more;
+        text += found ? length : 1;
+    }
+    buffer[used] = 0;
+}
+
+/* The name as a command line takes it: the word FILE where it would need quotes, or is long. */
+static const char *operand(const char *path)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "._/+,@%:=-";
+
+    return *path == '-' || path[strspn(path, plain)] || strlen(path) > 100 ? "FILE" : path;
+}
+
+void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
+                        const struct unsupported_raw *raw, const char *path, bool compressed,
+                        char advice[UNSUPPORTED_ADVICE_MAX])
+{
+    char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_ADVICE_MAX / 2], type[32];
+    char text[UNSUPPORTED_ADVICE_MAX / 2], command[UNSUPPORTED_ADVICE_MAX - 64] = "";
+    const char *form = compressed ? "raw+zstd" : "raw", *name = operand(path);
+    const char *space = *name ? " " : "", *modules = row->modules ? row->modules : "";
+    /* What is compressed, or comes from a pipe, needs a file of its own. */
+    const char *decompress = compressed ? "zstd -d FILE.zst && " : "";
+
+    if (row->detail)
+        row->detail(in, said);
+    replace(told, sizeof told, row->text ? row->text : "", "{}", said);
+    replace(text, sizeof text, told, "FILE", *name && !compressed ? name : "FILE");
+    if (raw->length > 0)
+        snprintf(command, sizeof command,
+                 "; try: gpureduce --format=%s -t %s --skip=%" PRIu64 " --length=%" PRIu64 "%s%s",
+                 form, say_type(raw->type, raw->big_endian, type), raw->skip, raw->length, space,
+                 name);
+    else if (row->kind == UNSUPPORTED_FILTER && compressed)
+        snprintf(command, sizeof command, "; try: zstd -dc%s%s | %s | gpureduce", space, name,
+                 text);
+    else if (row->kind == UNSUPPORTED_FILTER)
+        snprintf(command, sizeof command, "; try: %s%s%s | gpureduce", text, space, name);
+    else if (row->kind == UNSUPPORTED_COMMAND)
+        snprintf(command, sizeof command, "; try: %s%s", decompress, text);
+    else if (row->kind == UNSUPPORTED_PYTHON)
+        snprintf(command, sizeof command,
+                 "; try: %spython3 -c \"import numpy%s%s; numpy.save('out', %s)\" && gpureduce "
+                 "out.npy",
+                 decompress, *modules ? ", " : "", modules, text);
+    else
+        snprintf(command, sizeof command, "%s%s",
+                 row->kind == UNSUPPORTED_WORDS ? "; " : ", which is no file of numbers", text);
+    snprintf(advice, UNSUPPORTED_ADVICE_MAX, "%s (--format=%s takes it for raw numbers)", command,
+             form);
+}

@@ -1,0 +1,61 @@
+/*
+ * Formats that the program does not read, so that none of them is taken for raw numbers: a table
+ * with a row for each, and the command that reads such a file.
+ *
+ * Raw elements must practically never be refused. A magic of five bytes or more has odds of 2^-40
+ * or less, for bytes of any value. A shorter one may be a number that occurs, so those rows ask for
+ * more, and say what that makes. Zeros, ones and constant data match none.
+ */
+#ifndef GPUREDUCE_SOURCE_UNSUPPORTED_H
+#define GPUREDUCE_SOURCE_UNSUPPORTED_H
+
+#include "source/unsupported_input.h"
+
+/* Numbers that --format=raw and other options read. */
+struct unsupported_raw {
+    enum element_type type;
+    bool big_endian;
+    uint64_t skip, length; /* bytes, elements */
+};
+
+enum unsupported_advice {
+    UNSUPPORTED_NOTHING, /* there are no numbers */
+    UNSUPPORTED_WORDS,   /* `text` says what to do */
+    UNSUPPORTED_FILTER,  /* `text` is a command that writes what is in a file, or in standard input,
+                            to standard output */
+    UNSUPPORTED_COMMAND, /* `text` is a command */
+    UNSUPPORTED_PYTHON   /* `text` is an expression for an array, which needs `modules` */
+};
+
+struct unsupported {
+    const char *name;                 /* with its article */
+    const char *magic, *second;       /* it begins with one, and has the other at `at` */
+    size_t length, second_length, at; /* of these two; both may be empty */
+
+    /* More that has to hold. They see at least `least` bytes. `find` also sets what is raw, if it
+       finds numbers. */
+    bool (*also)(const struct unsupported_input *in);
+    bool (*find)(const struct unsupported_input *in, struct unsupported_raw *raw);
+    size_t least;
+
+    enum unsupported_advice kind;
+    const char *text;    /* FILE in it is the input's name, and {} what `detail` says */
+    const char *modules; /* Python's, separated by commas, but for numpy */
+    void (*detail)(const struct unsupported_input *in, char *said);
+};
+
+/* The format that the input has; NULL where it has none of them. *raw: numbers in it that can be
+   read as raw, or a length of 0. */
+const struct unsupported *unsupported_find(const struct unsupported_input *in,
+                                           struct unsupported_raw *raw);
+
+/* Room for advice. */
+#define UNSUPPORTED_ADVICE_MAX ((size_t)1024)
+
+/* Writes what to do about an input of this format, to be put behind its name. `path` is the
+   input's, or "" for standard input; `compressed`: these bytes come out of zstd. */
+void unsupported_advise(const struct unsupported *row, const struct unsupported_input *in,
+                        const struct unsupported_raw *raw, const char *path, bool compressed,
+                        char advice[UNSUPPORTED_ADVICE_MAX]);
+
+#endif

@@ -1,0 +1,497 @@
+#!/usr/bin/env python3
+"""make_unsupported.py DIRECTORY: writes files of formats that gpureduce does not read, each by the
+format's own package, into DIRECTORY, and a line for each to standard output: the file, what
+gpureduce calls it, the sum that its advice leads to, or - where it is no command, and what names in that
+command stand for, as a sed script; with tabs between them. A line that begins with # names a package
+that is missing. bfloat16 arrays go into DIRECTORY too, as "bf16", a tab, the file, a tab and the
+exact sum."""
+
+import sys
+
+try:
+    import bz2
+    import gzip
+    import importlib
+    import io
+    import json
+    import lzma
+    import os
+    import pickle
+    import sqlite3
+    import struct
+    import tarfile
+    import wave
+    import zipfile
+except ImportError as error:  # a Python without all of its own library
+    print(f"# python3: {error}")
+    sys.exit(0)
+
+directory = sys.argv[1]
+
+
+def path(name):
+    return os.path.join(directory, name)
+
+
+def made(name, what, total="-", names=""):
+    if os.path.exists(path(name)):
+        print(f"{name}\t{what}\t{total}\t{names}")
+
+
+def package(*names):
+    """The modules, or None where one is missing."""
+    try:
+        return [importlib.import_module(name) for name in names]
+    except ImportError as error:
+        print(f"# {names[-1]}: {error}")
+        return None
+
+
+def attempt(function):
+    """Runs a function; what a package cannot do in this version is said, not fatal."""
+    try:
+        function()
+    except Exception as error:  # whatever a package raises
+        print(f"# {function.__name__}: {type(error).__name__}: {error}")
+
+
+#
+# Python's own.
+#
+values = [0.5 * i - 7 for i in range(5000)]
+total = 6213750
+floats = struct.pack("<5000f", *values)
+with open(path("x.f32"), "wb") as f:
+    f.write(floats)
+for name, opener, what in (
+    ("x.gz", gzip.open, "a gzip file"),
+    ("x.xz", lzma.open, "an xz file"),
+    ("x.bz2", bz2.open, "a bzip2 file"),
+):
+    with opener(path(name), "wb") as f:
+        f.write(floats)
+    made(name, what, total)
+with bz2.open(path("empty.bz2"), "wb") as f:
+    pass
+made("empty.bz2", "a bzip2 file", 0)
+with zipfile.ZipFile(path("x.zip"), "w") as z:
+    z.writestr("x.f32", floats)
+made("x.zip", "a zip archive (--format=npz reads NumPy arrays in it)", total)
+for format, name in ((tarfile.USTAR_FORMAT, "u.tar"), (tarfile.GNU_FORMAT, "g.tar"),
+                     (tarfile.PAX_FORMAT, "p.tar")):
+    with tarfile.open(path(name), "w", format=format) as t:
+        member = tarfile.TarInfo("x.f32")
+        member.size = len(floats)
+        t.addfile(member, io.BytesIO(floats))
+    made(name, "a tar archive", total)
+for protocol in range(6):
+    for kind, value in (("list", values), ("dict", {"w": values})):
+        with open(path(f"{kind}{protocol}.pickle"), "wb") as f:
+            pickle.dump(value, f, protocol=protocol)
+        made(f"{kind}{protocol}.pickle", "a Python pickle", total, "s/NAME/w/")
+with wave.open(path("x.wav"), "wb") as w:
+    w.setparams((1, 2, 44100, 0, "NONE", ""))
+    w.writeframes(struct.pack("<5000h", *range(5000)))
+made("x.wav", "a WAV file", 12497500)
+with sqlite3.connect(path("x.sqlite")) as database:
+    database.execute("create table t (x real)")
+    database.executemany("insert into t values (?)", [(x,) for x in values])
+database.close()
+made("x.sqlite", "an SQLite database", total, "s/COLUMN/x/; s/TABLE/t/")
+with open(path("x.json"), "w") as f:
+    json.dump({"values": values}, f)
+made("x.json", "a JSON file", total, "s/NAME/values/")
+for name, separator in (("x.csv", ","), ("x.tsv", "\t"), ("x.txt", " "), ("x.ssv", ";")):
+    rows = ["{0}{1}{2}\n".format(x, separator, 2 * x) for x in values[:500]]
+    comma = [row.replace(".", ",") for row in rows]
+    for heading in ([], ["time{}value\n".format(separator), "\n"]):
+        for lines in [rows] + [comma] * (separator in "\t;"):
+            kind = "h" * bool(heading) + "c" * (lines is comma)
+            with open(path(kind + name), "w") as f:
+                f.writelines(heading + lines)
+            made(kind + name, "a text file" + " of numbers" * (not heading), 3 * sum(values[:500]))
+with open(path("mixed.csv"), "w") as f:
+    f.write("name,value\n" + "".join(f"row {i},{x}\n" for i, x in enumerate(values)))
+made("mixed.csv", "a text file", total, "s/NAME/value/")
+
+# Fortran's records, of every form that compilers write.
+for order in "<>":
+    for letter, code in (("i", "f"), ("q", "f"), ("i", "d"), ("q", "d")):
+        for kind, lengths in (("one", [5000]), ("equal", [1000] * 5), ("rows", [8] * 625),
+                              ("large", [2500, 2500]), ("mixed", [4, 8, 2488, 100, 2400])):
+            name = "_".join((kind, "le" if order == "<" else "be", letter, code)) + ".unf"
+            with open(path(name), "wb") as f:
+                at = 0
+                for length in lengths:
+                    data = struct.pack(f"{order}{length}{code}", *values[at:at + length])
+                    marker = struct.pack(order + letter, len(data))
+                    f.write(marker + data + marker)
+                    at += length
+            # Without -t the numbers are f32.
+            made(name, "a Fortran file of records", total,
+                 "s/-t f32/-t f64/; s/-t '>f4'/-t '>f8'/; s/=10000 /=5000 /" * (code == "d"))
+
+# GGML, from whose successors nothing is left but their headers; lzop and zstd of the past.
+for name, head in (("ggml", b"lmgg" + struct.pack("<7i", 32000, 4096, 256, 32, 32, 128, 2)),
+                   ("ggmf", b"fmgg" + struct.pack("<8i", 1, 32000, 4096, 256, 32, 32, 128, 2)),
+                   ("ggjt", b"tjgg" + struct.pack("<8i", 3, 32000, 4096, 256, 32, 32, 128, 2))):
+    with open(path(name + ".bin"), "wb") as f:
+        f.write(head + floats)
+    made(name + ".bin", "a GGML file")
+
+
+def old_zstd(head):
+    """Raw blocks of at most 128 KiB behind a frame's header, and the end."""
+    return head + struct.pack(">I", 0x400000 | len(floats))[1:] + floats + b"\xc0\0\0"
+
+
+for version, head in (("1", b"\xfd\x2f\xb5\x1e"), ("2", b"\x22\xb5\x2f\xfd"), ("3", b"\x23\xb5\x2f\xfd"),
+                      ("4", b"\x24\xb5\x2f\xfd\x09"), ("5", b"\x25\xb5\x2f\xfd\x09"),
+                      ("6", b"\x26\xb5\x2f\xfd\x09"), ("7", b"\x27\xb5\x2f\xfd\0\x48")):
+    with open(path(f"v{version}.zst"), "wb") as f:
+        f.write(old_zstd(head))
+    made(f"v{version}.zst", "a file of zstd 0.1 to 0.4" if version < "5" else "a file of zstd 0.5 to 0.7",
+         total if version >= "5" else "-")
+with open(path("x.lzma"), "wb") as f:
+    f.write(lzma.compress(floats, format=lzma.FORMAT_ALONE))
+made("x.lzma", "an lzma file", total)
+text = "time,value\n" + "".join(f"{i},{x}\n" for i, x in enumerate(values))
+for encoding in ("utf-16", "utf-32"):
+    with open(path(f"{encoding}.csv"), "w", encoding=encoding) as f:
+        f.write(text)
+    made(f"{encoding}.csv", "a text file in UTF-16 or UTF-32", total, "s/NAME/value/")
+with open(path("mark.csv"), "w", encoding="utf-8-sig") as f:
+    f.write(text)
+made("mark.csv", "a text file", total + 12497500)
+with open(path("head.csv"), "w") as f:
+    f.write("time,value\n" + "".join(f"{i},{x}\n" for i, x in enumerate(values)))
+made("head.csv", "a text file", total + 12497500)
+
+
+#
+# Other packages.
+#
+def numpy_files():
+    import numpy as np
+
+    x = np.arange(5000, dtype=np.float32)
+    np.savetxt(path("np.txt"), x)
+    made("np.txt", "a text file of numbers", 12497500)
+    for protocol in range(6):
+        with open(path(f"np{protocol}.pickle"), "wb") as f:
+            pickle.dump(x, f, protocol=protocol)
+        made(f"np{protocol}.pickle", "a Python pickle", 12497500)
+
+
+def ml_dtypes_files():
+    import ml_dtypes
+    import numpy as np
+
+    x = np.arange(-100, 157).astype(ml_dtypes.bfloat16)
+    np.save(path("bf16.npy"), x)
+    print(f"bf16\tbf16.npy\t{float(x.astype(np.float64).sum())}")
+
+
+def scipy_files():
+    import numpy as np
+    import scipy.io
+    import scipy.sparse
+
+    x = np.arange(5000, dtype=np.float32)
+    scipy.io.savemat(path("x.mat"), {"x": x})
+    made("x.mat", "a MATLAB file", 12497500, "s/NAME/x/g")
+    sparse = scipy.sparse.random(20, 20, 0.1).tocsc()
+    sparse.data = np.arange(sparse.nnz) + 0.5
+    for name, value, sum in (("v4.mat", x, 12497500), ("v4i.mat", np.arange(100, dtype=np.int32), 4950),
+                             ("v4s.mat", 1.5, 1.5), ("v4t.mat", "hello", "-"), ("v4c.mat", x * 1j, "-"),
+                             ("v4z.mat", sparse, "-")):
+        scipy.io.savemat(path(name), {"name": value}, format="4")
+        made(name, "a MATLAB 4 file", sum, "s/NAME/name/")
+    scipy.io.mmwrite(path("x.mtx"), sparse)
+    made("x.mtx", "a Matrix Market file", sparse.data.sum())
+    scipy.io.mmwrite(path("dense.mtx"), x.reshape(50, 100))
+    made("dense.mtx", "a Matrix Market file", 12497500)
+    for kind, lengths in (("one", [5000]), ("ten", [500] * 10), ("more", [100, 900, 4000])):
+        for header, type in (("u4", "<f4"), (">u4", ">f4"), ("u8", "<f4")):
+            name = f"{kind}_{header.strip('>')}{type[0] == '>'}.unf"
+            record = scipy.io.FortranFile(path(name), "w", header_dtype=np.dtype(header))
+            for begin, end in zip(np.cumsum([0] + lengths), np.cumsum(lengths)):
+                record.write_record(x[begin:end].astype(type))
+            record.close()
+            made(name, "a Fortran file of records", 12497500)
+    scipy.io.wavfile.write(path("f.wav"), 44100, x / 4096)
+    made("f.wav", "a WAV file", 12497500 / 4096)
+    for version in (1, 2):
+        with scipy.io.netcdf_file(path(f"x{version}.nc"), "w", version=version) as f:
+            f.createDimension("t", 5000)
+            f.createVariable("x", "f4", ("t",))[:] = x
+        made(f"x{version}.nc", "a netCDF file")
+
+
+def netcdf4_files():
+    import netCDF4
+    import numpy as np
+
+    for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
+        with netCDF4.Dataset(path(kind + ".nc"), "w", format=kind) as f:
+            f.createDimension("t", None)
+            x = f.createVariable("x", "f4", ("t",), fill_value=-9999.0)
+            x[:] = np.ma.masked_less(np.arange(-10, 5000, dtype=np.float32), 0)
+            y = f.createVariable("y", "i2", ("t",))
+            y.scale_factor = 0.5
+            y[:] = np.ma.masked_less(np.arange(-10, 5000) * 0.5, 0)
+        made(kind + ".nc", "a netCDF file", 12497500, "s/NAME/x/g")
+        made(kind + ".nc", "a netCDF file", 12497500 / 2, "s/NAME/y/")
+
+
+def nibabel_files():
+    import nibabel
+    import numpy as np
+
+    for type in ("f4", "f8", "i2", "i4", "u1", ">f4", ">i2"):
+        x = (np.arange(8000).reshape(20, 20, 20) % 200).astype(type)
+        for kind, name, what in ((nibabel.Nifti1Image, f"{type.strip('>')}{type[0] == '>'}.nii", "a NIfTI file"),
+                                 (nibabel.Nifti2Image, f"{type.strip('>')}{type[0] == '>'}.nii2", "a NIfTI-2 file")):
+            image = kind(x, np.eye(4), header=kind.header_class(endianness=">" if type[0] == ">" else "<"))
+            image.header.set_data_dtype(type)
+            image.file_map["image"].filename = path(name)
+            image.to_file_map()
+            made(name, what, 796000)
+    x = np.arange(8000, dtype=np.float32).reshape(20, 20, 20)
+    scaled = nibabel.Nifti1Image(x, np.eye(4))
+    scaled.header.set_data_dtype("i2")
+    scaled.header.set_slope_inter(0.5, 0)
+    nibabel.save(scaled, path("scaled.nii"))
+    made("scaled.nii", "a NIfTI file", 15998000)
+    nibabel.save(nibabel.Nifti1Image(x, np.eye(4)), path("x.nii.gz"))
+    made("x.nii.gz", "a gzip file")
+    nibabel.save(nibabel.Nifti1Pair(x, np.eye(4)), path("pair.hdr"))
+    made("pair.hdr", "a NIfTI file", 31996000)
+    for type in ("f4", "i4", "i2", "u1"):
+        nibabel.save(nibabel.MGHImage((x % 200).astype(type), np.eye(4)), path(type + ".mgh"))
+        made(type + ".mgh", "an MGH file", 796000)
+    nibabel.save(nibabel.AnalyzeImage(x, np.eye(4)), path("analyze.hdr"))
+    made("analyze.hdr", "an Analyze header", 31996000)
+
+
+def astropy_files():
+    import numpy as np
+    from astropy.io import fits
+
+    x = np.arange(5000) % 100
+    for type in ("f4", "f8", "u1", "i2", "i4", "i8"):
+        fits.PrimaryHDU(x.astype(type).reshape(50, 100)).writeto(path(type + ".fits"))
+        made(type + ".fits", "a FITS file", 247500)
+    fits.PrimaryHDU(x.astype("u2")).writeto(path("scaled.fits")) # by BZERO
+    made("scaled.fits", "a FITS file", 247500)
+    long = fits.PrimaryHDU(x.astype("f4"))
+    for i in range(100):
+        long.header[f"K{i}"] = i
+    long.writeto(path("long.fits")) # a header of several blocks
+    made("long.fits", "a FITS file", 247500)
+
+
+def pyarrow_files():
+    import pyarrow
+    import pyarrow.feather
+    import pyarrow.orc
+    import pyarrow.parquet
+
+    t = pyarrow.table({"x": values})
+    pyarrow.parquet.write_table(t, path("x.parquet"))
+    made("x.parquet", "a Parquet file", total, "s/NAME/x/g")
+    pyarrow.parquet.write_table(t.slice(0, 0), path("empty.parquet"))
+    made("empty.parquet", "a Parquet file", 0, "s/NAME/x/g")
+    pyarrow.feather.write_feather(t, path("x.feather"))
+    made("x.feather", "an Arrow file (or Feather)", total, "s/NAME/x/g")
+    with pyarrow.ipc.new_stream(path("x.arrows"), t.schema) as w:
+        w.write_table(t)
+    made("x.arrows", "an Arrow stream", total, "s/NAME/x/g")
+    pyarrow.orc.write_table(t, path("x.orc"))
+    made("x.orc", "an ORC file", total, "s/NAME/x/g")
+    pyarrow.feather.write_feather(t, path("x1.feather"), version=1)
+    made("x1.feather", "a Feather file", total, "s/NAME/x/g")
+
+
+def pandas_files():
+    import pandas
+
+    frame = pandas.DataFrame({"x": values, "y": values})
+    for version in (114, 118):
+        frame.to_stata(path(f"x{version}.dta"), version=version)
+        made(f"x{version}.dta", "a Stata file", total, "s/NAME/x/g")
+    frame.to_csv(path("pd.csv"))
+    made("pd.csv", "a text file")
+    frame.to_xml(path("x.xml"), parser="etree")
+    made("x.xml", "an XML file")
+
+
+def onnx_files():
+    import numpy as np
+    import onnx
+    from onnx import helper, numpy_helper
+
+    w = numpy_helper.from_array(np.arange(5000, dtype=np.float32), "w")
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [5000])
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [5000])
+    node = helper.make_node("Add", ["x", "w"], ["y"], name="add")
+    graph = helper.make_graph([node], "graph", [x], [y], [w])
+    for producer in ("pytorch", "tf2onnx", "skl2onnx"):
+        onnx.save(helper.make_model(graph, producer_name=producer, producer_version="2.1.0"),
+                  path(producer + ".onnx"))
+        made(producer + ".onnx", "an ONNX model", 12497500)
+
+
+def tifffile_files():
+    import numpy as np
+    import tifffile
+
+    x = np.arange(4096, dtype=np.float32).reshape(64, 64)
+    for name, what, arguments in (("x", "a TIFF image", {}), ("mm", "a TIFF image", {"byteorder": ">"}),
+                                  ("big", "a BigTIFF image", {"bigtiff": True}),
+                                  ("bigmm", "a BigTIFF image", {"bigtiff": True, "byteorder": ">"})):
+        tifffile.imwrite(path(name + ".tif"), x, **arguments)
+        made(name + ".tif", what, 8386560)
+
+
+def lz4_files():
+    import lz4.frame
+
+    with lz4.frame.open(path("x.lz4"), "wb") as f:
+        f.write(floats)
+    made("x.lz4", "an lz4 file", total)
+
+
+def torch_files():
+    import torch
+
+    torch.save({"w": torch.arange(5000.0)}, path("x.pt"))
+    made("x.pt", "a PyTorch file", 12497500, "s/NAME/w/")
+    torch.save({"w": torch.arange(5000.0)}, path("old.pt"), _use_new_zipfile_serialization=False)
+    made("old.pt", "a PyTorch file of before version 1.6", 12497500, "s/NAME/w/")
+
+
+def small_packages():
+    """Formats of a package and a call each."""
+    import numpy as np
+
+    x = np.arange(5000, dtype=np.float32)
+
+    def nrrd_file():
+        import nrrd
+        nrrd.write(path("x.nrrd"), x)
+        made("x.nrrd", "an NRRD file", 12497500)
+
+    def itk_file():
+        import SimpleITK
+        SimpleITK.WriteImage(SimpleITK.GetImageFromArray(x.reshape(50, 100)), path("x.mha"))
+        made("x.mha", "a MetaImage file", 12497500)
+
+    def avro_file():
+        import fastavro
+        schema = {"type": "record", "name": "r", "fields": [{"name": "x", "type": "float"}]}
+        with open(path("x.avro"), "wb") as f:
+            fastavro.writer(f, schema, [{"x": float(i)} for i in range(5000)])
+        made("x.avro", "an Avro file", 12497500, "s/NAME/x/g")
+
+    def r_files():
+        import pandas
+        import pyreadr
+        frame = pandas.DataFrame({"x": values})
+        pyreadr.write_rdata(path("x.rdata"), frame, df_name="d")
+        made("x.rdata", "an R data file", total, "s/NAME/d/")
+        pyreadr.write_rds(path("x.rds"), frame)
+        made("x.rds", "an R data file", total)
+
+    def cdf_file():
+        import cdflib.cdfwrite
+        with cdflib.cdfwrite.CDF(path("x.cdf"), delete=True) as f:
+            f.write_var({"Variable": "x", "Data_Type": 44, "Num_Elements": 1, "Rec_Vary": True,
+                         "Dim_Sizes": []}, var_data=x)
+        made("x.cdf", "a CDF file", 12497500, "s/NAME/x/g")
+
+    def hdf4_file():
+        from pyhdf.SD import SD, SDC
+        f = SD(path("x.hdf"), SDC.WRITE | SDC.CREATE)
+        data = f.create("x", SDC.FLOAT32, (5000,))
+        data[:] = x
+        data.endaccess()
+        f.end()
+        made("x.hdf", "an HDF4 file", 12497500, "s/NAME/x/g")
+
+    def ply_file():
+        from plyfile import PlyData, PlyElement
+        vertices = np.array([(i, 2 * i, 0) for i in range(100)],
+                            dtype=[("x", "f4"), ("y", "f4"), ("z", "f4")])
+        PlyData([PlyElement.describe(vertices, "vertex")]).write(path("x.ply"))
+        made("x.ply", "a PLY file", 9900, "s/NAME/y/")
+
+    def stl_file():
+        import trimesh
+        trimesh.creation.box().export(path("x.stl"))
+        made("x.stl", "an STL file", 0)
+
+    def vtk_file():
+        import meshio
+        points = np.zeros((4, 3))
+        meshio.write(path("x.vtk"), meshio.Mesh(points, [("vertex", np.arange(4).reshape(4, 1))],
+                                                point_data={"x": np.array([1.0, 2, 3, 4])}))
+        made("x.vtk", "a VTK file", 10, "s/NAME/x/g")
+
+    def image_files():
+        import imageio.v3
+        imageio.v3.imwrite(path("x.pgm"), (np.arange(4096) % 256).astype("u1").reshape(64, 64))
+        made("x.pgm", "a PNM or PFM image", 522240)
+
+    def sound_files():
+        import soundfile
+        sound = (np.arange(5000) / 8192).astype("f4")
+        soundfile.write(path("x.flac"), sound, 44100)
+        made("x.flac", "a FLAC file", 12497500 / 8192)
+        soundfile.write(path("rf64.wav"), sound, 44100, format="RF64", subtype="FLOAT")
+        made("rf64.wav", "a WAV file", 12497500 / 8192)
+
+    def root_file():
+        import uproot
+        with uproot.recreate(path("x.root")) as f:
+            f["t"] = {"x": x}
+        made("x.root", "a ROOT file", 12497500, "s/NAME/x/; s/TREE/t/")
+
+    def grib_file():
+        import eccodes
+        handle = eccodes.codes_grib_new_from_samples("regular_ll_sfc_grib2")
+        size = eccodes.codes_get_size(handle, "values")
+        eccodes.codes_set_values(handle, np.arange(size, dtype=float))
+        with open(path("x.grib"), "wb") as f:
+            eccodes.codes_write(handle, f)
+        made("x.grib", "a GRIB file", size * (size - 1) // 2)
+
+    def idl_and_idx_files():
+        for code, type in ((8, "u1"), (9, "i1"), (11, ">i2"), (12, ">i4"), (13, ">f4"), (14, ">f8")):
+            with open(path(type.strip(">") + ".idx"), "wb") as f:
+                f.write(struct.pack(">HBBII", 0, code, 2, 50, 100))
+                f.write((np.arange(5000) % 100).astype(type).tobytes())
+            made(type.strip(">") + ".idx", "an IDX file (as of MNIST)", 247500)
+
+    for function in (nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
+                     vtk_file, image_files, sound_files, root_file, grib_file, idl_and_idx_files):
+        attempt(function)
+
+
+for names, function in (
+    (("numpy",), numpy_files),
+    (("numpy", "ml_dtypes"), ml_dtypes_files),
+    (("numpy", "scipy"), scipy_files),
+    (("numpy", "netCDF4"), netcdf4_files),
+    (("numpy", "nibabel"), nibabel_files),
+    (("numpy", "astropy"), astropy_files),
+    (("pyarrow",), pyarrow_files),
+    (("pandas",), pandas_files),
+    (("numpy", "onnx"), onnx_files),
+    (("numpy", "tifffile"), tifffile_files),
+    (("lz4",), lz4_files),
+    (("torch",), torch_files),
+    (("numpy",), small_packages),
+):
+    if package(*names):
+        attempt(function)
