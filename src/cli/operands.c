@@ -220,7 +220,7 @@ static int compare_places(const void *a, const void *b)
    they stand in the text. False on failure. */
 static bool read_places(struct index *index)
 {
-    char *const text = index->text, *const end = text + strlen(text);
+    char *const text = index->text;
     bool found = false, plain = true, room = true;
     struct json_reader json;
 
@@ -237,11 +237,10 @@ static bool read_places(struct index *index)
         found = true;
         json_read_begin(&json, '{');
         while (plain && room && json_read_more(&json, '}')) {
-            char *const array = text + (json.at - text), *file;
+            const char *array = json_read_key_here(&json);
+            const char *file = json_read_string_here(&json);
 
-            json_read_key(&json, array, (size_t)(end - array) + 1);
-            file = text + (json.at - text);
-            if (!json_read_string(&json, file, (size_t)(end - file) + 1))
+            if (!file)
                 break;
             plain = *file && strlen(file) <= NAME_MAX && !strchr(file, '/') &&
                     ends_with(file, data_end);

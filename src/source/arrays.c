@@ -369,7 +369,6 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .type = options->type,
                                  .stored = options->stored,
                                  .headers_only = options->headers_only,
-                                 .any_thread = true,
                                  .wants = wants};
 
     s->wanted = options->wanted;

@@ -3,6 +3,7 @@
 #include "sys/json.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,65 @@ bool json_read_key(struct json_reader *r, char *text, size_t size)
     if (!good)
         text[0] = '\0';
     return good;
+}
+
+char *json_read_string_here(struct json_reader *r)
+{
+    char *text, *to, utf8[4];
+    size_t length;
+
+    if (!take(r, '"')) {
+        (void)fail(r);
+        return NULL;
+    }
+    text = (char *)(uintptr_t)r->at; /* see json.h */
+    to = text + escape_plain_length(text);
+    r->at = to;
+    while (*r->at != '"') {
+        length = read_character(r, utf8);
+        if (length == 0) {
+            (void)fail(r);
+            return NULL;
+        }
+        memcpy(to, utf8, length);
+        to += length;
+        length = escape_plain_length(r->at);
+        memmove(to, r->at, length);
+        to += length;
+        r->at += length;
+    }
+    r->at++;
+    *to = '\0';
+    return text;
+}
+
+char *json_read_key_here(struct json_reader *r)
+{
+    char *text = json_read_string_here(r);
+
+    if (text && !take(r, ':')) {
+        (void)fail(r);
+        return NULL;
+    }
+    return text;
+}
+
+bool json_read_integer(struct json_reader *r, uint64_t *x)
+{
+    const char *p;
+
+    if (r->failed)
+        return false;
+    skip_space(r);
+    *x = 0;
+    for (p = r->at; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(*x, UINT64_C(10), x) ||
+            __builtin_add_overflow(*x, (uint64_t)(*p - '0'), x))
+            return fail(r);
+    if (p == r->at || (*r->at == '0' && p - r->at > 1) || *p == '.' || *p == 'e' || *p == 'E')
+        return fail(r);
+    r->at = p;
+    return true;
 }
 
 /* How many digits there are at p. */

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Writes a string of JSON, quotes included, escaped as escape.h has it. Errors are left to the
@@ -56,6 +57,14 @@ bool json_read_string(struct json_reader *r, char *text, size_t size);
 /* A member's name and the colon behind it, likewise, but that a name without room is cut off: it is
    none that the caller knows, if those are shorter than size - 1. */
 bool json_read_key(struct json_reader *r, char *text, size_t size);
+
+/* A string, or a member's name and the colon behind it, decoded where it stands: `text` must be memory
+   that may be written to. It ends with a NUL, and is there as long as that. NULL after an error. */
+char *json_read_string_here(struct json_reader *r);
+char *json_read_key_here(struct json_reader *r);
+
+/* An integer below 2^64, without a sign, a fraction and an exponent. */
+bool json_read_integer(struct json_reader *r, uint64_t *x);
 
 /* A finite number. */
 bool json_read_number(struct json_reader *r, double *x);

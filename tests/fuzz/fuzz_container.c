@@ -92,30 +92,6 @@ static void open_in_order(const struct container_format *format, const unsigned 
     container_close(c);
 }
 
-/* Opens these bytes as a container that several threads may read: that must make no difference to
-   what `in` and c say of it, c being NULL for one that is refused. */
-static void open_together(const struct container_format *format, struct file *file,
-                          const struct container_input *in, const struct container *c)
-{
-    struct container_input together = {
-        .read = read_memory, .context = file, .size = file->size, .any_thread = true};
-    struct container *b = container_open(format, &together);
-
-    fuzz_check(!b == !c, "read by several threads: %s; by one: %s", together.error, in->error);
-    fuzz_check(
-        b || (strcmp(together.error, in->error) == 0 && together.error_offset == in->error_offset),
-        "several threads: %s at %" PRIu64 "; one: %s at %" PRIu64, together.error,
-        together.error_offset, in->error, in->error_offset);
-    for (size_t i = 0; b && c && i < c->count; i++)
-        fuzz_check(b->count == c->count && strcmp(b->arrays[i].name, c->arrays[i].name) == 0 &&
-                       b->arrays[i].offset == c->arrays[i].offset &&
-                       b->arrays[i].elements == c->arrays[i].elements,
-                   "array %zu is another one", i);
-    if (b)
-        check_arrays(b, file->size);
-    container_close(b);
-}
-
 /* Opens these bytes as a container. Whether they were taken. */
 static bool open_bytes(const struct container_format *format, const unsigned char *bytes,
                        size_t size, size_t *count)
@@ -136,7 +112,6 @@ static bool open_bytes(const struct container_format *format, const unsigned cha
             fuzz_check((unsigned char)*p >= 0x20 && *p != 0x7f,
                        "the reason has a control character: %s", in.error);
     }
-    open_together(format, &file, &in, c);
     container_close(c);
     if (format->inside)
         open_in_order(format, bytes, size, good, good ? *count : 0);

@@ -6,6 +6,7 @@
 
 #include "sys/json.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -230,6 +231,65 @@ static void test_round_trip(void)
     json_read(&r, text);
     tap_ok(json_read_string(&r, back, sizeof back) && json_read_end(&r) && strcmp(back, odd) == 0,
            "what is written reads back");
+    json_read(&r, text);
+    tap_ok(strcmp(json_read_string_here(&r), odd) == 0 && json_read_end(&r), "and where it stands");
+}
+
+/* Strings that are decoded where they stand, and what is none. */
+static void test_here(void)
+{
+    char text[] =
+        "{\"plain\":1,\"\":2, \"\\u0061b\\ncd\" : \"x\",\"caf\303\251\":\"\\ud83d\\ude00\"}";
+    char wrong[] = "[\"a\tb\"]", none[] = "{\"a\" 1}";
+    const char *names[4], *values[2];
+    struct json_reader r;
+    bool good = true;
+
+    json_read(&r, text);
+    json_read_begin(&r, '{');
+    for (int i = 0; i < 4; i++) {
+        good = good && json_read_more(&r, '}');
+        names[i] = json_read_key_here(&r);
+        if (i < 2)
+            json_read_skip(&r);
+        else
+            values[i - 2] = json_read_string_here(&r);
+    }
+    good = good && !json_read_more(&r, '}') && json_read_end(&r);
+    tap_ok(good && strcmp(names[0], "plain") == 0 && strcmp(names[1], "") == 0 &&
+               strcmp(names[2], "ab\ncd") == 0 && strcmp(names[3], "caf\303\251") == 0 &&
+               strcmp(values[0], "x") == 0 && strcmp(values[1], "\360\237\230\200") == 0,
+           "strings where they stand");
+    json_read(&r, wrong);
+    json_read_begin(&r, '[');
+    tap_ok(!json_read_string_here(&r) && r.at == wrong + 3 && !json_read_end(&r),
+           "a control character in one");
+    json_read(&r, none);
+    json_read_begin(&r, '{');
+    tap_ok(!json_read_key_here(&r) && !json_read_end(&r), "a name without a colon");
+}
+
+static void test_integer(void)
+{
+    static const char *const bad[] = {
+        "-1", "1.0", "1e3", "01", "18446744073709551616", "", "x", ".5", "99999999999999999999"};
+    struct json_reader r;
+    uint64_t a = 1, b = 1, c = 1;
+
+    json_read(&r, "[0, 18446744073709551615,7 ]");
+    json_read_begin(&r, '[');
+    json_read_more(&r, ']');
+    json_read_integer(&r, &a);
+    json_read_more(&r, ']');
+    json_read_integer(&r, &b);
+    json_read_more(&r, ']');
+    json_read_integer(&r, &c);
+    json_read_more(&r, ']');
+    tap_ok(json_read_end(&r) && a == 0 && b == UINT64_MAX && c == 7, "integers");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_read(&r, bad[i]);
+        tap_ok(!json_read_integer(&r, &a) && r.at == bad[i], "no integer: %s", bad[i]);
+    }
 }
 
 int main(void)
@@ -239,5 +299,7 @@ int main(void)
     test_values();
     test_number_text();
     test_round_trip();
+    test_here();
+    test_integer();
     return tap_done();
 }

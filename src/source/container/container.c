@@ -201,12 +201,6 @@ bool container_names_differ(const struct container *c)
     return good;
 }
 
-/* The place of an array's name in the text of the file. */
-static uint64_t place_of_name(const struct container *c, const struct container_array *a)
-{
-    return a->name_at > 0 ? a->name_at : (uint64_t)(a->name - c->text);
-}
-
 /* Sees to it that names tell the arrays apart. */
 static bool names_differ(const struct container *c, struct container_input *in)
 {
@@ -224,7 +218,7 @@ static bool names_differ(const struct container *c, struct container_input *in)
     qsort(sorted, c->count, sizeof(const struct container_array *), compare_names);
     for (size_t i = 1; i < c->count && good; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            good = container_wrong(in, c->text_offset + place_of_name(c, sorted[i]),
+            good = container_wrong(in, c->text_offset + (uint64_t)(sorted[i]->name - c->text),
                                    "two arrays are called %s",
                                    container_show_name(shown, sorted[i]->name));
     free(sorted);

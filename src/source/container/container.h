@@ -96,7 +96,6 @@ struct container_array {
     uint64_t packed;         /* where it is deflated: compressed bytes */
     uint64_t before;         /* decompressed bytes before the first element */
     uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
-    uint32_t name_at; /* where the name stands in the container's text; 0: it still stands there */
     const struct container_tiles *tiles; /* the tiles of the array: `offset` is then that of the
                                             first one that is there, and `packed` the bytes of all;
                                             NULL if the elements are in one place */
@@ -148,7 +147,6 @@ struct container_input {
                                of bytes */
     bool stored;       /* numbers are wanted as they are stored, whatever attributes say of them */
     bool headers_only; /* it does not matter where tiles are */
-    bool any_thread;   /* any thread may call `read`, while others do */
     /* Whether it matters of this array; NULL: of all. */
     bool (*wants)(struct container_input *in, const char *name);
 

@@ -5,7 +5,44 @@
 #include <string.h>
 
 #include "source/container/formats.h"
-#include "source/container/safetensors_header.h"
+#include "sys/json.h"
+
+/* The header's length stands in so many bytes. */
+#define HEADER_PREFIX 8
+
+/* The longest header that the format's own library takes; bytes. */
+#define HEADER_MAX ((uint64_t)100000000)
+
+/* Most arrays take so many bytes of a header, and more. */
+#define ARRAY_TEXT 80
+
+/* A header as it is read. */
+struct header {
+    struct container *container; /* its text is the header */
+    struct container_input *in;
+    struct json_reader json;
+    size_t length;      /* bytes of the header */
+    bool metadata;      /* __metadata__ has been read */
+    uint64_t data;      /* offset in the file behind the header */
+    size_t sizes_count; /* of container->sizes in use */
+    size_t sizes_room;
+};
+
+/* The description of an array. */
+struct entry {
+    uint64_t at; /* offset in the file of its description */
+    bool has_shape, has_offsets;
+    const char *type;    /* its name, in the header's text */
+    uint64_t begin, end; /* from `data` on */
+    size_t first_size;   /* where its shape stands in container->sizes */
+    unsigned dimensions;
+};
+
+/* The place in the file of what is read next, or of what is wrong. */
+static uint64_t place(const struct header *h)
+{
+    return HEADER_PREFIX + (uint64_t)(h->json.at - h->container->text);
+}
 
 /* 37 bits of the length, and 16 of how the header begins. */
 static bool recognise(const unsigned char *bytes, size_t size)
@@ -21,53 +58,50 @@ static bool recognise(const unsigned char *bytes, size_t size)
 }
 
 /* Notes the error, if the reader of JSON does not: that something else stands there. */
-static bool malformed(struct safetensors_header *h, const char *expected)
+static bool malformed(struct header *h, const char *expected)
 {
     h->json.failed = true;
-    return container_wrong(h->in, safetensors_place(h), "the header is malformed: %s", expected);
+    return container_wrong(h->in, place(h), "the header is malformed: %s", expected);
 }
 
-static bool seek_value(struct safetensors_header *h)
+static bool seek_value(struct header *h)
 {
     while (*h->json.at == ' ' || *h->json.at == '\t' || *h->json.at == '\n' || *h->json.at == '\r')
         h->json.at++;
     return true;
 }
 
-/* An integer from 0 to 2^64 - 1, as JSON has it: without a sign, a fraction and an exponent. */
-static bool read_integer(struct safetensors_header *h, uint64_t *x)
+/* An integer from 0 to 2^64 - 1. */
+static bool read_integer(struct header *h, uint64_t *x)
 {
-    static const char expected[] = "an integer below 2^64 is expected";
-    const char *digit;
-    char text[24];
+    return json_read_integer(&h->json, x) || malformed(h, "an integer below 2^64 is expected");
+}
 
-    seek_value(h);
-    digit = h->json.at;
-    if (safetensors_plain_integer(h, x))
+/* Makes room for one more size. False without memory. */
+static bool grow_sizes(struct header *h)
+{
+    size_t room = h->sizes_room ? 2 * h->sizes_room : 256;
+    uint64_t *sizes;
+
+    if (h->sizes_count < h->sizes_room)
         return true;
-    if (!json_read_number_text(&h->json, text, sizeof text))
-        return malformed(h, expected);
-    *x = 0;
-    for (const char *p = text; *p; p++) {
-        if (*p < '0' || *p > '9' || __builtin_mul_overflow(*x, UINT64_C(10), x) ||
-            __builtin_add_overflow(*x, (uint64_t)(*p - '0'), x)) {
-            h->json.at = digit;
-            return malformed(h, expected);
-        }
-    }
+    sizes = realloc(h->container->sizes, room * sizeof *sizes);
+    if (!sizes)
+        return container_no_memory(h->in);
+    h->container->sizes = sizes;
+    h->sizes_room = room;
     return true;
 }
 
-static bool read_shape(struct safetensors_header *h, struct safetensors_entry *e)
+static bool read_shape(struct header *h, struct entry *e)
 {
     e->first_size = h->sizes_count;
     if (!json_read_begin(&h->json, '['))
         return malformed(h, "a shape is expected, [...]");
     while (json_read_more(&h->json, ']')) {
         if (e->dimensions == CONTAINER_DIMENSIONS_MAX)
-            return container_wrong(h->in, safetensors_place(h),
-                                   "the shape has more than 64 dimensions");
-        if (!safetensors_grow_sizes(h) || !read_integer(h, &h->container->sizes[h->sizes_count]))
+            return container_wrong(h->in, place(h), "the shape has more than 64 dimensions");
+        if (!grow_sizes(h) || !read_integer(h, &h->container->sizes[h->sizes_count]))
             return false;
         h->sizes_count++;
         e->dimensions++;
@@ -76,7 +110,7 @@ static bool read_shape(struct safetensors_header *h, struct safetensors_entry *e
     return !h->json.failed || malformed(h, "a shape ends with ]");
 }
 
-static bool read_offsets(struct safetensors_header *h, struct safetensors_entry *e)
+static bool read_offsets(struct header *h, struct entry *e)
 {
     static const char expected[] = "two offsets are expected, [BEGIN, END]";
 
@@ -94,42 +128,40 @@ static bool read_offsets(struct safetensors_header *h, struct safetensors_entry 
 }
 
 /* A value that is left out. */
-static bool skip(struct safetensors_header *h)
+static bool skip(struct header *h)
 {
     return json_read_skip(&h->json) || malformed(h, "this is no JSON, or nested too deeply");
 }
 
 /* Takes a member of an array's description that may be there once. */
-static bool once(struct safetensors_header *h, bool *has, const char *key)
+static bool once(struct header *h, bool *has, const char *key)
 {
     if (*has)
-        return container_wrong(h->in, safetensors_place(h), "%s appears twice", key);
+        return container_wrong(h->in, place(h), "%s appears twice", key);
     *has = true;
     return true;
 }
 
 /* The description of an array: an object with a type, a shape and where it lies. */
-static bool read_entry(struct safetensors_header *h, struct safetensors_entry *e)
+static bool read_entry(struct header *h, struct entry *e)
 {
+    const char *key;
+
     seek_value(h);
-    *e = (struct safetensors_entry){.at = safetensors_place(h)};
-    if (safetensors_usual_entry(h, e))
-        return true;
-    *e = (struct safetensors_entry){.at = safetensors_place(h)};
+    *e = (struct entry){.at = place(h)};
     if (!json_read_begin(&h->json, '{'))
         return malformed(h, "an array's description is expected, {...}");
     while (json_read_more(&h->json, '}')) {
-        char key[TYPE_NAME_MAX];
-        bool good;
+        bool good, has_type = e->type;
 
-        if (!json_read_key(&h->json, key, sizeof key))
+        key = json_read_key_here(&h->json);
+        if (!key)
             return malformed(h, "a name is expected");
         if (strcmp(key, "dtype") == 0) {
-            good = once(h, &e->has_type, key);
+            good = once(h, &has_type, key);
             seek_value(h);
-            if (good && !json_read_string(&h->json, e->type, sizeof e->type))
-                return container_wrong(h->in, safetensors_place(h),
-                                       "the name of a type is expected");
+            if (good && !(e->type = json_read_string_here(&h->json)))
+                return container_wrong(h->in, place(h), "the name of a type is expected");
         } else if (strcmp(key, "shape") == 0) {
             good = once(h, &e->has_shape, key) && read_shape(h, e);
         } else if (strcmp(key, "data_offsets") == 0) {
@@ -142,22 +174,20 @@ static bool read_entry(struct safetensors_header *h, struct safetensors_entry *e
     }
     if (h->json.failed)
         return malformed(h, "a name is expected, or }");
-    if (!e->has_type || !e->has_shape || !e->has_offsets)
+    if (!e->type || !e->has_shape || !e->has_offsets)
         return container_wrong(h->in, e->at, "dtype, shape or data_offsets is missing");
     return true;
 }
 
 /* Reads the metadata of the file: strings by name, or null. */
-static bool read_metadata(struct safetensors_header *h)
+static bool read_metadata(struct header *h)
 {
     if (json_read_null(&h->json))
         return true;
     if (!json_read_begin(&h->json, '{'))
         return malformed(h, "__metadata__ is an object");
     while (json_read_more(&h->json, '}')) {
-        char none[1];
-
-        if (!json_read_key(&h->json, none, sizeof none))
+        if (!json_read_key_here(&h->json))
             return malformed(h, "a name is expected");
         seek_value(h);
         if (*h->json.at != '"' || !json_read_skip(&h->json))
@@ -166,24 +196,110 @@ static bool read_metadata(struct safetensors_header *h)
     return !h->json.failed || malformed(h, "a name is expected, or }");
 }
 
-/* Reads the members from the reader's place on, which is in container->text. Names are decoded to
-   where they stand: they get no longer. */
-static bool read_members(struct safetensors_header *h)
-{
-    char *text = h->container->text;
-    const char *end = h->json.at + strlen(h->json.at);
+/* Types of the format that are none of ours. */
+static const struct {
+    const char *name;
+    unsigned bits;
+    const char *what;
+} foreign_types[] = {
+    {"F4", 4, "a float of 4 bits"},
+    {"F6_E2M3", 6, "a float of 6 bits"},
+    {"F6_E3M2", 6, "a float of 6 bits"},
+    {"F8_E8M0", 8, "a scale: an exponent alone"},
+    {"F8_E4M3FNUZ", 8, "another float of 8 bits than F8_E4M3"},
+    {"F8_E5M2FNUZ", 8, "another float of 8 bits than F8_E5M2"},
+    {"C64", 64, "a complex number"},
+};
 
+static const size_t foreign_type_count = sizeof foreign_types / sizeof *foreign_types;
+
+/* Sets the type, and the bits of an element. Most arrays have that of the one before them, if there
+   is one. */
+static bool find_type(const char *type, const struct container_array *before,
+                      struct container_array *a, unsigned *bits)
+{
+    if (before && !before->unreadable && strcmp(before->type_name, type) == 0) {
+        a->type = before->type;
+        memcpy(a->type_name, before->type_name, sizeof a->type_name);
+        *bits = 8 * (unsigned)element_formats[a->type].size;
+        return true;
+    }
+    for (int i = 0; i < ELEMENT_TYPES; i++) {
+        if (strcmp(type, element_names[i].safetensors) == 0) {
+            a->type = (enum element_type)i;
+            container_name_type(a, element_names[i].safetensors);
+            *bits = 8 * (unsigned)element_formats[i].size;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < foreign_type_count; i++) {
+        if (strcmp(type, foreign_types[i].name) == 0) {
+            a->unreadable = foreign_types[i].what;
+            container_name_type(a, foreign_types[i].name);
+            *bits = foreign_types[i].bits;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds an array whose description has been read, and that is consistent in itself. Else says what is
+   wrong. */
+static bool add(struct header *h, const char *name, const struct entry *e)
+{
+    struct container_array *a = container_add(h->container, name);
+    char shown[CONTAINER_NAME_SHOWN];
+    unsigned bits;
+    uint64_t length;
+
+    if (!a)
+        return container_no_memory(h->in);
+    if (!find_type(e->type, h->container->count > 1 ? a - 1 : NULL, a, &bits)) {
+        char type[CONTAINER_NAME_SHOWN];
+
+        return container_wrong(h->in, e->at, "array %s: %s is not a type of safetensors",
+                               container_show_name(shown, name),
+                               container_show_name(type, e->type));
+    }
+    a->dimensions = e->dimensions;
+    a->sizes = h->container->sizes + e->first_size; /* until more are read: see settle */
+    if (!container_product(a, &a->elements) ||
+        __builtin_mul_overflow(a->elements, (uint64_t)bits, &length))
+        return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
+                               container_show_name(shown, name));
+    if (length % 8 != 0)
+        return container_wrong(h->in, e->at,
+                               "array %s: %" PRIu64 " elements of %u bits are not whole bytes",
+                               container_show_name(shown, name), a->elements, bits);
+    length /= 8;
+    if (e->end < e->begin || e->end - e->begin != length)
+        return container_wrong(h->in, e->at,
+                               "array %s: %" PRIu64 " elements of %s have %" PRIu64
+                               " bytes, but the offsets are %" PRIu64 " and %" PRIu64,
+                               container_show_name(shown, name), a->elements, a->type_name, length,
+                               e->begin, e->end);
+    a->offset = e->begin; /* from the end of the header on: see settle */
+    a->length = length;
+    return true;
+}
+
+/* Reads the header, whose names are decoded where they stand. */
+static bool read_members(struct header *h)
+{
+    json_read(&h->json, h->container->text);
+    if (*h->container->text != '{' || !json_read_begin(&h->json, '{'))
+        return malformed(h, "it begins with {");
     while (json_read_more(&h->json, '}')) {
-        char *name = text + (h->json.at - text);
-        struct safetensors_entry e;
+        const char *name = json_read_key_here(&h->json);
+        struct entry e;
         bool good;
 
-        if (!json_read_key(&h->json, name, (size_t)(end - name) + 1))
+        if (!name)
             return malformed(h, "the name of an array is expected");
         if (strcmp(name, "__metadata__") == 0)
             good = once(h, &h->metadata, name) && read_metadata(h);
         else
-            good = read_entry(h, &e) && safetensors_add(h, name, &e);
+            good = read_entry(h, &e) && add(h, name, &e);
         if (!good)
             return false;
     }
@@ -194,30 +310,9 @@ static bool read_members(struct safetensors_header *h)
     return true;
 }
 
-/* The whole header. */
-static bool read_entries(struct safetensors_header *h)
-{
-    char *text = h->container->text;
-    size_t at = 0;
-
-    json_read(&h->json, text);
-    if (!safetensors_usual(h, &at))
-        return false;
-    /* Names that have been copied take less than what they stood in. */
-    if (!h->in->read(h->in, text + at, h->length - at, HEADER_PREFIX + at))
-        return false;
-    memset(text + h->length, 0, HEADER_ZEROS);
-    h->text = text;
-    h->text_at = 0;
-    h->json.at = text + at;
-    if (h->json.depth == 0 && (*text != '{' || !json_read_begin(&h->json, '{')))
-        return malformed(h, "it begins with {");
-    return read_members(h);
-}
-
 /* Makes offsets those in the file, and sees to it that the arrays lie one behind the other, to the
    end of the file. */
-static bool settle(struct safetensors_header *h)
+static bool settle(struct header *h)
 {
     struct container *c = h->container;
     char shown[CONTAINER_NAME_SHOWN];
@@ -261,7 +356,7 @@ static bool settle(struct safetensors_header *h)
 
 static bool read_file(struct container *c, struct container_input *in)
 {
-    struct safetensors_header h = {.container = c, .in = in};
+    struct header h = {.container = c, .in = in};
     unsigned char prefix[HEADER_PREFIX];
     uint64_t length = 0;
 
@@ -278,15 +373,17 @@ static bool read_file(struct container *c, struct container_input *in)
     if (length > in->size - HEADER_PREFIX)
         return container_wrong(in, in->size, "the file ends within the header of %" PRIu64 " bytes",
                                length);
-    c->text = malloc((size_t)length + HEADER_ZEROS);
+    c->text = malloc((size_t)length + 1);
     if (!c->text)
         return container_no_memory(in);
+    c->text[length] = '\0';
     c->text_offset = HEADER_PREFIX;
     h.length = (size_t)length;
     h.data = HEADER_PREFIX + length;
-    if (!safetensors_grow_sizes(&h) || !read_entries(&h))
+    container_expect(c, h.length / ARRAY_TEXT);
+    if (!grow_sizes(&h) || !in->read(in, c->text, h.length, HEADER_PREFIX) || !read_members(&h))
         return false;
-    if (safetensors_place(&h) != h.data)
+    if (place(&h) != h.data)
         return malformed(&h, "it holds a zero byte");
     return settle(&h);
 }
