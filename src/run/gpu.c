@@ -33,8 +33,8 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
                           bytes);
 }
 
-/* Where the GPU has all, files of so many bytes are looked at: for smaller ones it makes no
-   difference whether they are packed. */
+/* Files of so many bytes are examined if the GPU does all the work: it makes no difference whether
+   smaller ones are packed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
 
 /* The size of an open file that begins as packed input does at this offset, or the content size

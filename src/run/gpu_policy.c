@@ -12,8 +12,8 @@
 #define START_UP (SECOND * 18 / 100)
 #define OPEN_COST (SECOND * 13 / 100)
 
-/* What a feeder adds, in bytes a nanosecond: with a core of its own (4 cores 65 GB/s, with a feeder
-   86), and where it shares the cores with as many workers, from which it takes most of what it
+/* The gain by a feeder, in bytes a nanosecond: with a core of its own (4 cores 65 GB/s, with a
+   feeder 86), and if it shares the cores with as many workers, from which it takes most of what it
    brings (4 cores 66 and 70, 8 cores 122 and 126). */
 #define FEEDER_RATE 20.0
 #define FEEDER_RATE_SHARED 4.0
@@ -36,8 +36,8 @@
  */
 
 /* A core that decodes many frames, as libzstd does, and all of them: 8.4 to 10.8 with 16, 16.2 with
-   32, 19 with 64. One of a team, which decodes literals of one frame: 10.6 to 12.3 with 16. What a
-   team comes to in a frame most of which is copied from before: 0.9 to 1.5. */
+   32, 19 with 64. One of a team, which decodes literals of one frame: 10.6 to 12.3 with 16. A team
+   reaches 0.9 to 1.5 in a frame most of which is copied from before. */
 #define CORE_DECODES 0.55
 #define CORES_DECODE 22.0
 #define MEMBER_DECODES 0.67
@@ -56,7 +56,7 @@
 /* A beginning may decode to far more than the rest, as zeros do. */
 #define RATIO_MOST 16.0
 
-/* What storage gives to a machine with such a GPU, of compressed bytes. */
+/* The rate of storage in a machine with such a GPU, of compressed bytes. */
 #define STORAGE_READS 3.0
 
 /* A core that hashes, and one that hashes what a GPU sent; of one frame no more than one can. */
@@ -68,7 +68,7 @@
 #define DECODER_START_UP (SECOND * 26 / 100)
 #define DECODER_END (SECOND * 11 / 100)
 
-/* The same beside cores that all decode, which takes more than twice as long. */
+/* The start-up of a GPU beside cores that all decode, which takes more than twice as long. */
 #define SHARE_START_UP (SECOND * 80 / 100)
 
 /* The part of DECODER_START_UP that is left when the context is there. */
@@ -87,7 +87,7 @@ static double least(double x, double y)
     return x < y ? x : y;
 }
 
-/* What decoding a file comes to. */
+/* The estimated times of decoding a file. */
 struct estimate {
     bool one;        /* a frame holds all of it, if it states as much: frames hardly ever grow */
     double content;  /* bytes */

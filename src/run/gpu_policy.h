@@ -1,15 +1,15 @@
 /*
- * When auto uses the GPU: a pure function of what was observed. It makes no decision by itself; the
- * run observes, asks, and does what it is told.
+ * Decides when auto uses the GPU: a pure function of observations. It makes no decision by itself;
+ * the run observes, asks, and does what it is told.
  *
  * A GPU costs time before it helps: its context is opened in the background, at the cost of some of
  * the CPU's work. So it is opened when the rest of the work ends sooner for it, start-up counted.
  * Then feeders are put on trial: they stay if the whole got faster.
  *
- * Of a compressed file a GPU has all or nothing. That is decided before the file is decoded, from
- * what it says of itself, and from its beginning. But where a machine has very many cores, both may
- * share a file of many frames: the cores begin, and as soon as it is known how fast they are, the
- * GPU is opened if both together end sooner.
+ * A GPU decodes all of a compressed file or nothing. This is decided before the file is decoded,
+ * from its headers and its beginning. But if a machine has very many cores, both may share a file
+ * of many frames: the cores begin, and as soon as it is known how fast they are, the GPU is opened
+ * if both together end sooner.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -64,17 +64,17 @@ enum gpu_action {
     GPU_DISMISS /* they have not */
 };
 
-/* What to do now. */
+/* The next action. */
 enum gpu_action gpu_policy(const struct gpu_observation *o);
 
 /* Whether a GPU can help with the input at all. */
 bool gpu_policy_possible(const struct gpu_observation *o);
 
-/* What is known of a compressed file before any of it is decoded. */
+/* Observations of a compressed file before any of it is decoded. */
 struct unpack_observation {
     bool no_kernels; /* the GPU has none for what is wanted */
     enum gpu_state gpu;
-    bool forced;      /* as above */
+    bool forced;      /* the user asked for the GPU */
     unsigned cores;   /* that there are */
     uint64_t input;   /* bytes of the file */
     uint64_t to_come; /* of later inputs, of GPU_INPUT_MIN or more each: taken to be like it */
@@ -88,7 +88,7 @@ struct unpack_observation {
    few words. */
 const char *gpu_policy_unpack(const struct unpack_observation *o);
 
-/* What is known of a compressed file of many frames that cores decode. Bytes are those of the file,
+/* Observations of a compressed file of many frames that cores decode. Bytes are those of the file,
    unless it is said otherwise. */
 struct share_observation {
     bool no_kernels;
@@ -103,8 +103,8 @@ struct share_observation {
     bool checked;     /* frames have checksums, which are to be verified */
 };
 
-/* What to do now: GPU_OPEN, or GPU_FEED, if cores and GPU together end sooner than the cores alone,
-   start-up counted; otherwise GPU_WAIT. */
+/* The next action: GPU_OPEN, or GPU_FEED, if cores and GPU together end sooner than the cores
+   alone, start-up counted; otherwise GPU_WAIT. */
 enum gpu_action gpu_policy_share(const struct share_observation *o);
 
 /* Whether to begin so with a file, of which is known what `o` says: NULL, or why not. A GPU that is

@@ -241,7 +241,7 @@ static void start_feeders(struct run *run, uint64_t now)
         packed_return(run->source);
 }
 
-/* What to do about a GPU beside cores that decompress. */
+/* Decides about a GPU beside cores that decompress. */
 static enum gpu_action judge_sharing(struct run *run)
 {
     const struct gpu_observation *seen = &run->observed;
@@ -413,7 +413,7 @@ static void run_unpack(struct run *run, unsigned count)
     unpack_run_end(run->unpack, first);
 }
 
-/* What is known of packed input before any of it is decoded. */
+/* Collects observations of packed input before any of it is decoded. */
 static struct unpack_observation observe_packed(struct run *run)
 {
     const struct packed_layout layout = packed_layout(run->source);
@@ -463,8 +463,8 @@ static bool wants_unpack(struct run *run)
     return gpu_state(run->gpu) == GPU_READY;
 }
 
-/* Where the input is packed, makes an engine ready for it. False when it has to be opened again as
-   it is for others, or, with *failed, when nothing can be done. */
+/* Makes an engine ready for packed input. False when it has to be opened again as it is for others,
+   or, with *failed, when nothing can be done. */
 static bool prepare_packed(struct run *run, bool *failed)
 {
     char reason[ENGINE_REASON_MAX];

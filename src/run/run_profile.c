@@ -33,7 +33,7 @@ static const char *describe(const struct run *run, enum engine_id id)
 /* Adds what a worker did to what its engine did. */
 static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
 {
-    /* Whoever takes part where a GPU decodes does so for it. */
+    /* All workers work for the GPU if it decodes. */
     const enum engine_id id = run->unpack && !run->sharing ? ENGINE_CUDA : w->engine;
     struct reduction_share *share = &reduction->shares[id];
     const struct worker_stats *stats = &w->stats;
@@ -116,8 +116,8 @@ static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
 
         for (unsigned device = 0; device < run->options->device_count; device++)
             add_device(run, device, stages[i], p);
-        /* What timelines had no capacity for went as the rest did. Of packed input, batches are
-           large, and what is copied are other bytes than those that are reduced. */
+        /* Stretches beyond the capacity of timelines went as the rest did. Batches of packed input
+           are large, and other bytes are copied than reduced. */
         if (!run->unpack && work->bytes > 0 && work->bytes < bytes) {
             double factor = (double)bytes / (double)work->bytes;
 
@@ -136,7 +136,7 @@ static void add_source(const struct run *run, const struct reduction *reduction,
 
     p->stages[PROFILE_READ].bytes = stats.input_read;
     p->stages[PROFILE_READ].busy = clock_between(run->before.read_time, stats.read_time);
-    /* What the unpack stage did not decode; of what it did, all may be lost where cores share. */
+    /* Bytes that the unpack stage did not decode; all that it did may be lost if cores share. */
     if (run->sharing)
         p->stages[PROFILE_DECODE].bytes = reduction->shares[ENGINE_CPU].bytes;
     else if (run->info->compressed && reduction->bytes > p->stages[PROFILE_UNPACK].bytes)

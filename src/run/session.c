@@ -404,7 +404,7 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     return verdict;
 }
 
-/* What a reading of an input leaves to the next one. */
+/* State carried from one attempt at an input to the next. */
 struct again {
     uint64_t started_at; /* when it was first read, 0 before: the clock goes on */
     const char *skipped; /* as unpack_skipped and unpack_alone in struct run */
@@ -492,8 +492,8 @@ static void note_error(const char *path, const struct container_array *array,
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
-/* How an input is opened first. In auto a GPU decodes large files at most. What is tallied is
-   decoded by the CPU, whoever tallies it. */
+/* How an input is opened first. In auto a GPU decodes large files at most. The CPU decodes input
+   that is tallied, also by a GPU. */
 static enum attempt first_attempt(const struct session *session, const char *path)
 {
     bool packed = false;

@@ -15,7 +15,7 @@
 #include "sys/message.h"
 #include "sys/team.h"
 
-/* Where there is nothing to do, one worker looks again after CLOCK_MOMENT; the others are woken, or
+/* If there is nothing to do, one worker looks again after CLOCK_MOMENT; the others are woken, or
    look after this long, nanoseconds. */
 #define LONGER (CLOCK_SECOND / 1000)
 
@@ -210,7 +210,7 @@ static bool is_over(struct feed *x)
     bool over;
 
     feed_lock(x);
-    /* Of a frame that was refused, or is not wanted to its end, the rest will not come. */
+    /* The rest of a frame that was refused, or is not wanted to its end, will not come. */
     if (!x->over && x->ended && !x->feeding && !unpack_hash_under_way_locked(x))
         feed_end_locked(x);
     over = x->over;
@@ -275,7 +275,7 @@ static enum packed_read read_on(struct feed *x)
     return status;
 }
 
-/* What all workers do for an unpacker until there is nothing left. */
+/* The work of all workers for an unpacker until there is nothing left. */
 static void take_part(struct feed *x, struct worker *w)
 {
     bool more_input = true;
@@ -335,7 +335,7 @@ static bool go_on(struct feed *x, struct worker *w)
     return packed_resume(s, &place) && work_on_cpu(w);
 }
 
-/* The same for all of them, in turns. */
+/* Works for all unpackers, in turns. */
 static void take_part_in_all(struct unpack *unpack, struct worker *w)
 {
     const unsigned first = atomic_fetch_add(&unpack->next, 1);
@@ -366,7 +366,7 @@ void unpack_run_work(struct worker *w)
  * The beginning and the end: the session's thread's.
  */
 
-/* What is made ready side by side: the unpackers. */
+/* An unpacker to be made ready, beside others. */
 struct opening {
     struct unpack *unpack;
     struct engine_unpack_setup setup;
@@ -383,8 +383,8 @@ static void open_feed(void *context, unsigned i)
     x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
 }
 
-/* Makes unpackers ready, as many as the input is for. Where another than the first cannot be had,
-   the first takes all of the input. False with a reason when the first cannot be had. */
+/* Makes unpackers ready, as many as the input is for. If another than the first cannot be made, the
+   first takes all of the input. False with a reason if the first cannot be made. */
 static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *setup,
                        char reason[ENGINE_REASON_MAX])
 {

@@ -12,8 +12,8 @@
  * A file that can be cut between frames is for all devices (packed.h). A worker begins with one of
  * them, in turns, and goes on to the next when nothing is left to do for that.
  *
- * What the unpacker refuses, checksums that are wrong included, libzstd decodes once more: of a
- * file all is read again, of a pipe a worker goes on from the frame that was refused.
+ * libzstd decodes input that the unpacker refuses, wrong checksums included: all of a file is read
+ * again; in a pipe a worker goes on from the frame that was refused.
  */
 #ifndef GPUREDUCE_RUN_UNPACK_H
 #define GPUREDUCE_RUN_UNPACK_H
@@ -30,19 +30,19 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
 /* How many devices share the input. */
 unsigned unpack_run_devices(const struct unpack *unpack);
 
-/* What a worker does. run->unpack is what unpack_run_begin has returned. */
+/* The work of a worker. unpack_run_begin has set run->unpack. */
 void unpack_run_work(struct worker *w);
 
 /*
- * Where cores decode beside a GPU (run->sharing; packed_share).
+ * Cores that decode beside a GPU (run->sharing; packed_share).
  */
 
-/* What the worker that feeds the GPU does, from the time that the GPU is ready: it makes the engine
-   ready for the input, and has the first `helpers` CPU workers help. Sets run->unpack. */
+/* The work of the worker that feeds the GPU, once the GPU is ready: it makes the engine ready for
+   the input, and has the first `helpers` CPU workers help. Sets run->unpack. */
 void unpack_run_share(struct worker *w, unsigned helpers);
 
-/* What a CPU worker does that has nothing to decode: it helps, until the GPU needs none. Whether
-   there is something to decode by then. */
+/* The work of a CPU worker that has nothing to decode: it helps, until the GPU needs no help.
+   Returns whether there is something to decode by then. */
 bool unpack_run_help(struct worker *w);
 
 /* When no worker works any more: whether one is to go on with a pipe from which a frame was
@@ -53,8 +53,8 @@ bool unpack_run_goes_on(struct unpack *unpack);
    is one for each device, and the times of devices to theirs. */
 void unpack_run_end(struct unpack *unpack, struct worker *workers);
 
-/* Of a pipe that the engine cannot take: has libzstd decode it from its beginning, by workers of
-   the usual kind. False on failure. */
+/* Has libzstd decode a pipe that the engine cannot take from its beginning, by workers of the usual
+   kind. False on failure. */
 bool unpack_run_without(struct run *run);
 
 #endif

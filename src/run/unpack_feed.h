@@ -1,5 +1,5 @@
 /*
- * What a run whose input engines decode (unpack.h) consists of: for the files of it.
+ * The parts of a run whose input engines decode (unpack.h), for its files.
  *
  *     unpack.c        feeds unpackers, reads for them, begins and ends
  *     unpack_hash.c   verifies the checksums of content that comes back
@@ -55,10 +55,11 @@ struct feed {
     uint64_t job_end GUARDED_BY(unpack_role);
     uint64_t hashed GUARDED_BY(unpack_role);    /* bytes */
     uint64_t hash_time GUARDED_BY(unpack_role); /* nanoseconds, of all workers */
-    /* Of that, in pieces that a frame goes through: one after the other. */
+    /* The part of hash_time in pieces that one frame goes through, which are hashed one after the
+       other. */
     uint64_t hash_time_in_turn GUARDED_BY(unpack_role);
 
-    /* Of who feeds it. */
+    /* Owned by the worker that feeds it. */
     uint64_t reduced;  /* elements */
     uint64_t first_at; /* when the first were; 0 before */
     size_t parts;      /* that have been passed to the source */
@@ -71,7 +72,7 @@ struct unpack {
     _Atomic unsigned next; /* feed that the next worker begins with */
     _Atomic bool given_up; /* a feed has come to what makes the others' work useless */
 
-    /* Of the session's thread. */
+    /* Owned by the session's thread. */
     bool going_on; /* a worker has libzstd go on with a pipe */
 
     struct feed feeds[]; /* of a device each */

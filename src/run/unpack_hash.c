@@ -3,7 +3,7 @@
 #include "run/unpack_feed.h"
 #include "sys/clock.h"
 
-/* What a worker hashes at a time, unless a single frame is longer. Bytes. */
+/* Bytes that a worker hashes at a time, unless a single frame is longer. */
 #define HASH_BYTES ((size_t)512 << 10)
 
 static struct job *job_locked(struct feed *x, uint64_t number) REQUIRES(unpack_role);

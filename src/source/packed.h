@@ -5,25 +5,24 @@
  *                                    ^                                              |
  *                                    '---------------- packed_pass <----------------'
  *
- * Workers read pieces of the input into memory that the engine has given, a ring. Of a file they
- * read several pieces at once; of a pipe, a piece at a time. One of them feeds the engine with what
- * has come, in order; what the engine is done with makes room.
+ * Workers read pieces of the input into memory that the engine has given, a ring. They read several
+ * pieces of a file at once, or a piece of a pipe at a time. One of them feeds the engine with the
+ * pieces, in order; bytes that the engine is done with make room.
  *
- * The engine need not be able to decode all of it. Of a file it then says so (packed_refuse), and
+ * The engine need not be able to decode all of it. For a file it then says so (packed_refuse), and
  * the verdict of source_finish is SOURCE_RETRY: all is read again, and libzstd decodes it. A pipe
  * cannot be read again: packed_resume has libzstd go on from the frame that was refused, as long as
  * that is still in the memory.
  *
  * A file of several frames can be for several engines: each has a ring, whose input is made of
- * parts of the file, cut between frames. Whoever asks next has the next part, so that all end
- * together; elements are whole in their parts. Then offsets are in a ring's input: its parts one
- * behind the other. That the parts are what they were taken for is checked: a frame ends where a
- * part does, and each part decodes to what its frames state. If not, it is as if a frame had been
- * refused.
+ * parts of the file, cut between frames. The engine that asks next has the next part, so that all
+ * end together; elements are whole in their parts. Offsets are then in a ring's input: its parts
+ * one after the other. The assumptions about parts are checked: a frame ends where a part does, and
+ * each part decodes to what its frames state. If not, it is as if a frame had been refused.
  *
- * Where frames do not state what they hold, elements are numbered by provisional positions
- * (zstd/index.h) until all parts are decoded. That a part begins with an element is then taken for
- * granted, and found out: where one does not, all is to be read again for one engine (packed_torn).
+ * If frames do not state their content size, elements are numbered by provisional positions
+ * (zstd/index.h) until all parts are decoded. A part is then assumed to begin with an element,
+ * which is checked: if one does not, all is to be read again for one engine (packed_torn).
  *
  * Cores can decode parts of such a file, too, beside one engine, which may join in later, or not at
  * all (packed_share): they get elements by source_next, as from other sources.
@@ -37,8 +36,9 @@
 
 #include "source/reader.h"
 
-/* The memory begins with so many bytes that the ring is not made of. What an engine has not taken
-   when packed_bytes is asked for more must not be longer. It is more than a block of zstd. */
+/* The memory begins with so many bytes that the ring is not made of. The bytes that an engine has
+   not taken when packed_bytes is asked for more must not be longer. It is more than a block of
+   zstd. */
 #define PACKED_BEFORE ((size_t)256 << 10)
 
 /* Bytes of a piece. The ring is a multiple of it. */
@@ -46,13 +46,13 @@
 #    define PACKED_PIECE ((size_t)1 << 20)
 #endif
 
-/* Makes s, a compressed input whose descriptor and name are known, a source of this kind. Of a
-   file, `pipe` is NULL; otherwise the reader of it, which it closes in any case. False on failure;
+/* Makes s, a compressed input whose descriptor and name are known, a source of this kind. `pipe` is
+   NULL for a file; otherwise the reader of the pipe, which it closes in any case. False on failure;
    s is to be closed in any case. */
 bool packed_source_open(struct source *s, const struct source_options *options,
                         struct reader *pipe);
 
-/* What a decoder of it has to know. Bytes; positions are in what is decoded. */
+/* The properties that a decoder has to know, in bytes; positions are in decoded bytes. */
 struct packed_layout {
     uint64_t window;     /* of the first frame; SOURCE_UNKNOWN where that cannot be told */
     uint64_t window_max; /* the largest that is accepted */
@@ -69,7 +69,7 @@ struct packed_layout packed_layout(const struct source *s);
 #    define PACKED_LOOK_LEAST ((uint64_t)256 << 20)
 #endif
 
-/* What a file is like, as far as it is looked at. */
+/* The properties of a file, as far as it has been examined. */
 struct packed_outlook {
     double ratio;  /* bytes that a byte of its beginning decodes to; 0 where it was not decoded, for
                       one frame says what all decodes to, or is damaged */
@@ -93,7 +93,7 @@ bool packed_look(struct source *s, struct packed_outlook *outlook);
    packed_begin. 0 without memory. */
 unsigned packed_cut(struct source *s, unsigned rings);
 
-/* What is not handed out by source_next before packed_call or packed_return. */
+/* The input that source_next does not hand out before packed_call or packed_return. */
 enum packed_hold {
     PACKED_HOLD_NONE,
     PACKED_HOLD_REST, /* all but the first part */
@@ -105,19 +105,19 @@ enum packed_hold {
    for them: where all is one part, or its first frames are large. Before any worker. */
 bool packed_share(struct source *s, unsigned workers, enum packed_hold hold);
 
-/* Then: the ring takes parts, too, and the first `helpers` workers are to help with it: source_next
-   ends for them, but not before the first part has been taken, nor when the ring takes no more. Any
-   thread. */
+/* Shared mode: lets the ring take parts. For the first `helpers` workers source_next ends while it
+   does, so that they help with it, but not before the first part has been taken. Any thread. */
 void packed_call(struct source *s, unsigned helpers);
 
-/* Then: the ring's engine has failed, or does not begin. What it has decoded does not count: its
-   parts are handed out by source_next, for all workers. Any thread, any number of times. */
+/* Shared mode: the ring's engine has failed, or does not begin. Its results do not count:
+   its parts are handed out by source_next, for all workers. Any thread, any number of times. */
 void packed_return(struct source *s);
 
-/* Then: whether there is more to hand out by source_next, to workers for whom it has ended. */
+/* Shared mode: whether there is more to hand out by source_next, to workers for whom it has
+   ended. */
 bool packed_left(struct source *s);
 
-/* Then: what the input decodes to by its own size, as far as parts have been decoded; 0 before. */
+/* Shared mode: decoded bytes by compressed ones, as far as parts have been decoded; 0 before. */
 double packed_ratio(struct source *s);
 
 /* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
@@ -135,7 +135,7 @@ enum packed_read {
 /* Reads a ring's next piece, if there is room for it. */
 enum packed_read packed_read(struct source *s, unsigned ring);
 
-/* Where a part stands in a ring's input, and what it decodes to. */
+/* The place of a part in a ring's input, and the size of its content. */
 struct packed_whereabouts {
     uint64_t offset;   /* of its first byte in that input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
@@ -158,10 +158,10 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
 /* A ring's bytes before offset `offset` are not needed any more. */
 void packed_pass(struct source *s, unsigned ring, uint64_t offset);
 
-/* Of a pipe: whether the bytes from offset `from` on are all still there. */
+/* Whether the bytes of a pipe from offset `from` on are all still there. */
 bool packed_holds(struct source *s, uint64_t from);
 
-/* Where the engine came to. */
+/* The place that the engine has reached. */
 struct packed_place {
     uint64_t frame;         /* offset of the frame that it refused */
     uint64_t begin;         /* position, in what is decoded, of that frame's first byte */
@@ -174,8 +174,8 @@ struct packed_place {
    how far it came. */
 void packed_complete(struct source *s, unsigned ring, uint64_t total);
 
-/* Where there are several rings: the next part of this one is decoded, to `content` bytes. False
-   when that shows that all has to be decoded once more. */
+/* Notes, if there are several rings, that the next part of this one is decoded, to `content` bytes.
+   False if that shows that all has to be decoded once more. */
 bool packed_pass_part(struct source *s, unsigned ring, uint64_t content);
 
 /* After the verdict SOURCE_RETRY: whether one ring could have all of it, where several could not.
@@ -185,8 +185,8 @@ bool packed_torn(struct source *s);
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
 void packed_refuse(struct source *s);
 
-/* Of a pipe, when no worker reads it any more: makes s a source of decoded elements, from
-   place->good on. False where the frame is not there any more, or on failure; that is printed. */
+/* Makes s, a pipe that no worker reads any more, a source of decoded elements, from place->good on.
+   False if the frame is not there any more, or on failure; that is printed. */
 bool packed_resume(struct source *s, const struct packed_place *place);
 
 /* Prints that the checksum of the frame at offset `frame` is wrong, as libzstd would. */

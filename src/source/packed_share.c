@@ -34,7 +34,7 @@ static bool left_locked(const struct source *s) REQUIRES(source_role);
 static bool helps_locked(const struct packed_state *p, unsigned worker) REQUIRES(source_role);
 
 /*
- * Claiming. Who takes what:
+ * Claiming: the takers of parts.
  *
  *     the first part                          any worker, by source_next
  *     parts of a ring whose engine failed     the same
@@ -47,8 +47,8 @@ static bool helps_locked(const struct packed_state *p, unsigned worker) REQUIRES
  * torn, or its engine fails, which its feeder says (packed_return). A worker that helps is with the
  * ring until then, and asks again.
  *
- * Who finds another worker cutting looks again soon; nothing that cuts waits for others. Cores that
- * are held look again, too, until packed_call or packed_return.
+ * A worker that finds another one cutting looks again soon; nothing that cuts waits for others.
+ * Cores that are held look again, too, until packed_call or packed_return.
  */
 
 /* Whether there is a part whose ring's engine has failed. */

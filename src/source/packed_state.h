@@ -43,8 +43,8 @@ struct packed_part {
     size_t number;     /* in the index */
 };
 
-/* What one engine's decoder takes: its input is all of the source's, or parts of it. Offsets are in
-   the ring's input, but where it is said otherwise. */
+/* The input of one engine's decoder, which is all of the source's, or parts of it. Offsets are in
+   the ring's input, unless it is said otherwise. */
 struct packed_ring {
     /* Fixed by packed_begin. */
     unsigned char *memory; /* of the ring; PACKED_BEFORE bytes stand before it */
@@ -68,18 +68,18 @@ struct packed_ring {
 
     uint64_t fetched; /* of who reads the pipe: offset behind what is in the caches */
 
-    /* Of who feeds the engine. */
+    /* Owned by the worker that feeds the engine. */
     uint64_t moved; /* offset of what was copied before the ring last */
     size_t feeding; /* the part that it takes from */
 };
 
-/* What a worker decodes. */
+/* The decoding state of a worker. */
 struct packed_core {
     struct zstd_small small;
     struct packed_part part;
 };
 
-/* Of cores that decode beside a ring. */
+/* State of cores that decode beside a ring. */
 struct packed_share {
     struct zstd_shared shared;
     struct packed_part first; /* that is for a core */

@@ -109,6 +109,7 @@ src/engine/cpu
 src/engine/cuda
 src/engine/cuda/zstd
 src/profile
+src/run
 src/source/container
 src/source/zstd
 src/sys
