@@ -258,8 +258,8 @@ struct source_request {
 struct source *source_open(const char *path, const struct source_options *options,
                            unsigned workers);
 
-/* What an input is, as far as its first bytes tell, without taking them from a pipe: of that, and of
-   what cannot be opened, all is false. */
+/* Facts about an input from its first bytes. For a pipe, whose bytes are not taken, and for a file
+   that cannot be opened, all are false. */
 struct source_facts {
     bool container;
     bool compressed;

@@ -173,8 +173,8 @@ static bool is_onnx(const struct unsupported_input *in)
 }
 
 /* 24 bits, and 14 of how the first part begins, the index of a column: a field with an entry, that
-   with a field, each of a length that fits the other's. Where the file is compressed, that stands
-   behind 24 bits of a length, and is recognised only where it was not worth compressing. */
+   with a field, each of a length that fits the other's. In a compressed file this follows 24 bits
+   of a length, and is recognised only if it was not worth compressing. */
 static bool is_orc(const struct unsupported_input *in)
 {
     bool plain = in->bytes[3] == 0x0a && (in->bytes[5] == 0x0a || in->bytes[5] == 0x12);
@@ -197,7 +197,7 @@ static bool is_hdf5(const struct unsupported_input *in)
     return false;
 }
 
-/* What a format's code for a type means. */
+/* A format's code for a type, and its meaning. */
 struct code {
     int code;
     enum element_type type;
@@ -355,9 +355,9 @@ static bool find_idx(const struct unsupported_input *in, struct unsupported_raw 
  * bytes in either order.
  *
  * Numbers of which some happen to be such lengths have to be told from that. A marker that is found
- * where the one before says counts by how rare its value is among the numbers: of constant data,
- * for nothing. That the last record ends with the file counts 24 bits. A float of a file is hardly
- * beyond 2^30 or below 2^-30, so a first marker that is one counts 12.
+ * at the place that the one before gives counts by how rare its value is among the numbers: in
+ * constant data, for nothing. A last record that ends with the file counts 24 bits. A float of a
+ * file is hardly beyond 2^30 or below 2^-30, so a first marker that is one counts 12.
  */
 #define FORTRAN_BITS 30
 #define FORTRAN_END_BITS 24
@@ -499,8 +499,8 @@ static bool is_stl(const struct unsupported_input *in)
 }
 
 /*
- * The table. Of two rows that match, the first counts: so what is more special stands before what
- * is more general, and text is last.
+ * The table. The first of two matching rows counts: so special formats stand before general ones,
+ * and text is last.
  */
 
 #define NAMED(name_, ...)            \
@@ -520,7 +520,7 @@ static bool is_stl(const struct unsupported_input *in)
 #define COMMAND(text_) .kind = UNSUPPORTED_COMMAND, .text = (text_)
 #define PYTHON(modules_, text_) .kind = UNSUPPORTED_PYTHON, .modules = (modules_), .text = (text_)
 
-/* What several rows have in common. */
+/* Common to several rows. */
 #define ZSTD_0_4(magic_)                                            \
     ROW("a file of zstd 0.1 to 0.4", magic_, TEST(24, is_old_zstd), \
         WORDS("a zstd(1) that was built with ZSTD_LEGACY_SUPPORT=1 decompresses it"))
@@ -763,7 +763,7 @@ void unsupported_advise(const struct unsupported *row, const struct unsupported_
     char text[UNSUPPORTED_ADVICE_MAX / 2], command[UNSUPPORTED_ADVICE_MAX - 64] = "";
     const char *form = compressed ? "raw+zstd" : "raw", *name = operand(path);
     const char *space = *name ? " " : "", *modules = row->modules ? row->modules : "";
-    /* What is compressed, or comes from a pipe, needs a file of its own. */
+    /* Compressed input, and a pipe, need a file of their own. */
     const char *decompress = compressed ? "zstd -d FILE.zst && " : "";
 
     if (row->detail)

@@ -14,7 +14,7 @@
 /* So many first bytes are looked at, or all if there are fewer. HDF5 may begin at 2048. */
 #define UNSUPPORTED_HEAD ((size_t)4096)
 
-/* What is known of the input. */
+/* Properties of the input. */
 struct unsupported_input {
     const unsigned char *bytes; /* the first UNSUPPORTED_HEAD of them, unless it ends before */
     size_t size;
@@ -47,7 +47,8 @@ static inline bool begins(const struct unsupported_input *in, size_t offset, con
                            memcmp(in->bytes + offset, text, length) == 0);
 }
 
-/* The same for a constant string with its zeros, but for the one at its end. */
+/* Whether the input has a constant string at `offset`, with its zeros, but for the one at its
+   end. */
 #define BEGINS(in, offset, text) begins(in, offset, text, sizeof(text) - 1)
 
 /* Whether a part of so many bytes from `offset` on can be in the input. */

@@ -19,7 +19,7 @@
  * that are random reach a sum of n bits by a chance of 2^-n at most, whatever frequencies of
  * characters are taken for those of text (Markov's inequality of the ratio of likelihoods).
  *
- * Of raw elements, only the bytes of the fraction are as good as random. Sign and exponent may well
+ * In raw elements only the bytes of the fraction are as good as random. Sign and exponent may well
  * be those of characters, all of them: positive numbers around 1 begin with a question mark. And
  * neighbours may be alike, or in steps of the same size. So these count:
  *
@@ -28,16 +28,16 @@
  * - of the other bytes, the same, but only of elements whose sign and exponent did not occur
  *   before.
  *
- * What repeats itself is thus counted once, and constant data as one element. 33 bits are needed;
- * four floats with random fractions are text by a chance of 2^-33, too.
+ * Repetitions are thus counted once, and constant data as one element. 33 bits are needed; four
+ * floats with random fractions are text by a chance of 2^-33, too.
  *
- * In tenths of bits, as is what follows.
+ * This number and the following ones are in tenths of bits.
  */
 #define ENOUGH_BITS 330
 
-/* Of little-endian elements, one has a newline, or a carriage return before one, where sign and
-   exponent are: of f32, f64 and bf16, that is a number of 1e-30 or less and no subnormal, as next
-   to none of a file's numbers are. Even fewer are where lines of numbers begin and end. */
+/* A little-endian element may have a newline, or a carriage return before one, where sign and
+   exponent are: in f32, f64 and bf16 that is a number of 1e-30 or less and no subnormal, as next to
+   none of a file's numbers are. Even fewer are where lines of numbers begin and end. */
 #define NEWLINE_BITS 230
 #define TABLE_BITS 300
 
@@ -157,7 +157,7 @@ static size_t count_numbers(const char *line, size_t length, char separator, boo
 }
 
 /* Whether the text is a table: some lines of anything, and lines of numbers, two at least, or one
-   of two numbers. What follows the last newline is not looked at. */
+   of two numbers. Text after the last newline is not looked at. */
 static bool find_table(const struct unsupported_input *in, size_t size, struct table *table)
 {
     const char *line = (const char *)in->bytes, *end;
@@ -192,10 +192,10 @@ static bool find_table(const struct unsupported_input *in, size_t size, struct t
 }
 
 /*
- * What tells text.
+ * Recognition of text.
  */
 
-/* What has occurred in a byte of the elements' fraction. */
+/* The values that occurred in a byte of the elements' fraction. */
 struct column {
     bool values[256], differences[256];
     unsigned counted, different; /* values that counted; differences there are */
@@ -382,8 +382,8 @@ static unsigned unit_bytes(const struct unsupported_input *in)
     return load(in->bytes, 4, big) == 0xfeff ? 4 : load(in->bytes, 2, big) == 0xfeff ? 2 : 0;
 }
 
-/* Behind the mark, 16 bits or 32: three units at least, half of them or more of ASCII, each of 9
-   bits, and none that stands for nothing. */
+/* Text after a mark of 16 bits or 32: three units at least, half of them or more of ASCII, each of
+   9 bits, and none that stands for nothing. */
 bool unsupported_is_wide_text(const struct unsupported_input *in)
 {
     unsigned width = unit_bytes(in);

@@ -5,10 +5,9 @@
  * step goes from one place where the source's mutex is free to the next; a worker that cuts a part
  * is stopped in the middle of it, for others to take steps.
  *
- * Who feeds the GPU, and what workers do about it, is played as unpack.c and work.c have it: the
- * GPU cannot be had, does not begin, refuses a frame, fails at any time, or at the end.
+ * The feeder of the GPU, and the other workers, act as in unpack.c and work.c: the GPU cannot be had, does not begin, refuses a frame, fails at any time, or at the end.
  *
- * What must hold: nobody waits, or asks in vain, while nobody else can go on; whatever is done, all
+ * These must hold: nobody waits, or asks in vain, while nobody else can go on; whatever is done, all
  * end; each element is handed out or decoded by the GPU once, with its index; and what cannot be
  * decoded so is to be read again.
  *
@@ -49,16 +48,16 @@ int play_wait(const struct timespec *time, struct timespec *left);
 #define FRAME_ELEMENTS 60 /* a frame is 253 bytes then; the GPU takes two at a time, cores one */
 #define RING (PACKED_BEFORE + 2 * PACKED_PIECE)
 
-/* What a file is. */
+/* The kinds of files. */
 enum file_kind {
     FILE_STATED, /* frames state what they hold */
     FILE_SILENT, /* they do not */
-    FILE_TORN,   /* likewise, and end within elements */
+    FILE_TORN,   /* they do not, and end within elements */
     FILE_WRONG,  /* a checksum is wrong */
     FILE_DAMAGED /* the header of a frame is */
 };
 
-/* What is played. */
+/* A plan that is played. */
 struct plan {
     enum file_kind kind;
     unsigned frames, at; /* `at`: of the frame that something is wrong with */
@@ -345,7 +344,7 @@ static void feed(void)
     }
 }
 
-/* What a worker does that helps: one of those that take_part in unpack.c does. */
+/* The work of a helping worker: one of the things that take_part in unpack.c does. */
 static void help(unsigned who)
 {
     unsigned way;
@@ -436,7 +435,7 @@ static bool cores_left(void)
     return all;
 }
 
-/* Who else takes steps. */
+/* Others that take steps. */
 #define SESSION 8 /* its thread, which also sees that the GPU has failed */
 #define NOBODY 9  /* the cut ends, or the run where the GPU has not come */
 
@@ -637,7 +636,7 @@ static void play_long(struct tap_family *family)
                                             .failures = i % 2});
 }
 
-/* What a look at a file says of how well it compresses: a file of many frames, each of `size` bytes
+/* Checks a look at how well a file compresses: a file of many frames, each of `size` bytes
    that are below `values`. One frame that states all of its content is not decoded. */
 static void check_look(unsigned frames, size_t size, unsigned values, bool decoded)
 {

@@ -403,7 +403,7 @@ static void check_text(void)
          "a text file"},
         {"{\"values\": [1.5, 2.5, 3.5, 4.5, 5.5]}\n", "a JSON file"},
         {"[[1.5, 2.5], [3.5, 4.5], [5.5, 6.5], [7.5, 8.5], [9.5]]", "a JSON file"},
-        /* What repeats itself, with and without a heading. */
+        /* Repetitions, with and without a heading. */
         {"1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n1.5\n", "a text file of numbers"},
         {"0.0,0.0,0.0,0.0\n0.0,0.0,0.0,0.0\n", "a text file of numbers"},
         {"0 0 0 0\n0 0 0 0\n0 0 0 0\n0 0 0 0\n", "a text file of numbers"},
