@@ -213,16 +213,17 @@ def reduce_spread(kind, values, skip_nan=False, ddof=0):
     r.update((op, 'nan') for op in SPREAD_OPS if op not in r)
     if len(numbers) < len(values) and not skip_nan:
         return r
+    shown = SHOWN.get(kind, kind)
     if numbers:
-        r['absmax'] = show(kind, max(map(abs, numbers)))
-        r['absmin'] = show(kind, min(map(abs, numbers)))
+        r['absmax'] = show(shown, max(map(abs, numbers)))
+        r['absmin'] = show(shown, min(map(abs, numbers)))
         low, high = min(numbers), max(numbers)
         if math.isinf(low) or math.isinf(high):
-            r['range'] = show(kind, high - low)
+            r['range'] = show(shown, high - low)
         else:
             exact = Fraction(high) - Fraction(low)
             rounded = round_to_kind(kind, exact) if exact else exact
-            r['range'] = 'inf' if rounded is None else show(kind, float(rounded))
+            r['range'] = 'inf' if rounded is None else show(shown, float(rounded))
     if any(map(math.isinf, numbers)):
         r.update(dict.fromkeys(('sumsq', 'rms', 'l1', 'l2'), 'inf'))
         return r
@@ -252,8 +253,8 @@ INTEGERS = {'i8': (1, True), 'i16': (2, True), 'i32': (4, True), 'i64': (8, True
 # Bits of the exponent and of the fraction, and whether the greatest exponent is one of numbers.
 FLOATS8 = {'f8e4m3': (4, 3, True), 'f8e5m2': (5, 2, False)}
 FLOATS8_EXPONENT_MIN = {'f8e4m3': -6, 'f8e5m2': -14}
-# Their extremes are printed as those of f32, in which every such number has its own.
-SHOWN = {'f8e4m3': 'f32', 'f8e5m2': 'f32'}
+# The extremes of narrow types are printed in full.
+SHOWN = dict.fromkeys(('f8e4m3', 'f8e5m2', 'f16', 'bf16'), 'f64')
 
 
 def spread(kind, numbers, hidden=False):

@@ -151,10 +151,13 @@ static size_t put_object(char *line, const struct output *out, const struct axis
 
         if (report_repeated(options, j))
             continue;
+        if (!is_json_number(batch, j, i)) {
+            used += (size_t)sprintf(line + used, ", \"%s\": null", op->name);
+            continue;
+        }
         put_value(text, options, batch, j, i);
-        used += (size_t)sprintf(line + used, ", \"%s\": %s%s%s", op->name, hex ? "\"" : "",
-                                is_json_number(batch, j, i) ? json_decimal(text) : "null",
-                                hex ? "\"" : "");
+        used += (size_t)sprintf(line + used, hex ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name,
+                                json_decimal(text));
     }
     for (size_t j = 0; j < plan->operation_count; j++) {
         /* An index where there is none is no number that JSON lacks. */
@@ -370,10 +373,11 @@ static void report_outcome(const struct output *out, const struct axis_outcome *
 
     if (options->quiet || (options->output != OUTPUT_TEXT && !options->verbose))
         return;
-    message_line("%s%s%" PRIu64 " slices of %" PRIu64 " element%s, %" PRIu64
-                 " bytes, %.6f s, %.3f GB/s",
+    message_line("%s%s%" PRIu64 " slice%s of %" PRIu64 " element%s, %" PRIu64
+                 " byte%s, %.6f s, %.3f GB/s",
                  named ? out->name : "", named ? ": " : "", outcome->layout.results,
-                 outcome->layout.length, outcome->layout.length == 1 ? "" : "s", outcome->bytes,
+                 message_s(outcome->layout.results), outcome->layout.length,
+                 message_s(outcome->layout.length), outcome->bytes, message_s(outcome->bytes),
                  outcome->seconds, report_rate(outcome->bytes, outcome->seconds));
 }
 
@@ -399,7 +403,7 @@ static void report_failed(struct output *out, const char *error)
         separator = "\t";
     for (size_t j = 0; j < options->operation_count; j++) {
         if (!report_repeated(options, j))
-            printf("%s" REPORT_ERROR, separator);
+            printf("%s" REPORT_MISSING, separator);
         separator = "\t";
     }
     putchar('\n');

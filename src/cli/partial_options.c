@@ -193,14 +193,11 @@ bool partial_goes_with(const struct arguments *a, const struct options *options)
 
 /* Reports a file that cannot be used, of which another shard has the only part. Processes that do
    see it have made another plan, and some elements may be in nobody's. */
-static void complain(const char *path)
+static void complain(const char *path, int error)
 {
     char name[SOURCE_NAME_MAX];
 
-    message_error(
-        EXIT_FAILED,
-        "%s: size unknown: cannot tell which elements belong to this shard; save it as a file",
-        source_name(name, path));
+    message_error(EXIT_FAILED, "%s: %s", source_name(name, path), strerror(error));
 }
 
 bool partial_choose_shard(struct options *options)
@@ -224,8 +221,8 @@ bool partial_choose_shard(struct options *options)
     }
     for (int i = 0; i < options->file_count; i++) {
         if (!parts[i].any) {
-            if (parts[i].unknown)
-                complain(options->files[i]);
+            if (parts[i].error)
+                complain(options->files[i], parts[i].error);
             free(options->files[i]);
             continue;
         }

@@ -127,11 +127,11 @@ static void fail_on(const struct options *options, const char *path,
         return;
     source_name_array(name, path, reduction->array ? &array : NULL);
     if ((options->fail_on & FAIL_ON_NAN) && result->nan > 0)
-        message_error(EXIT_FAILED, "%s: NaNs: %" PRIu64 " of %" PRIu64 " elements", name,
-                      result->nan, reduction->elements);
+        message_error(EXIT_FAILED, "%s: NaNs: %" PRIu64 " of %" PRIu64 " element%s", name,
+                      result->nan, reduction->elements, message_s(reduction->elements));
     if ((options->fail_on & FAIL_ON_INF) && result->infinity > 0)
-        message_error(EXIT_FAILED, "%s: infinities: %" PRIu64 " of %" PRIu64 " elements", name,
-                      result->infinity, reduction->elements);
+        message_error(EXIT_FAILED, "%s: infinities: %" PRIu64 " of %" PRIu64 " element%s", name,
+                      result->infinity, reduction->elements, message_s(reduction->elements));
     /* A part of an input is not empty since it has no elements. */
     if ((options->fail_on & FAIL_ON_EMPTY) && result->count == 0 &&
         reduction->elements == reduction->of)

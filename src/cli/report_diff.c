@@ -34,7 +34,7 @@ static const char *kind_word(enum diff_kind kind)
     case DIFF_ONLY_B:
         return "only-b";
     case DIFF_FAILED:
-        return REPORT_ERROR;
+        return "error";
     }
     return NULL;
 }
@@ -476,10 +476,10 @@ static void report_stats_line(const struct diff *diff, bool single)
     if (single)
         snprintf(verdict, sizeof verdict, "%s", s.differs ? "different" : "the same");
     else
-        snprintf(verdict, sizeof verdict, "%zu of %zu arrays different", s.different,
-                 diff_count(diff));
-    message_line("%s: %" PRIu64 " element%s, %" PRIu64 " bytes of both, %.6f s, %.3f GB/s", verdict,
-                 s.elements, s.elements == 1 ? "" : "s", s.bytes, s.seconds,
+        snprintf(verdict, sizeof verdict, "%zu of %zu array%s different", s.different,
+                 diff_count(diff), message_s(diff_count(diff)));
+    message_line("%s: %" PRIu64 " element%s, %" PRIu64 " byte%s of both, %.6f s, %.3f GB/s",
+                 verdict, s.elements, message_s(s.elements), s.bytes, message_s(s.bytes), s.seconds,
                  report_rate(s.bytes, s.seconds));
 }
 

@@ -266,7 +266,7 @@ void report_histogram(const struct options *options, const struct reduction *red
     if (reduction->error[0]) {
         /* As many as there would be counts; of exponents nobody knows. */
         for (uint32_t i = 0; i < (request->kind == HISTOGRAM_BINS ? request->bins + 3 : 1); i++)
-            puts(REPORT_ERROR);
+            puts(REPORT_MISSING);
         return;
     }
     columns = stdio_columns();

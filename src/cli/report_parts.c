@@ -41,8 +41,9 @@ enum element_type report_type(const struct operation *op, const struct reduction
 {
     if (op->kind != OPERATION_ELEMENT || element_is_integer(reduction->type))
         return ELEMENT_F64;
-    /* The shortest decimals of types of one byte have a digit or two: 448 would be 450. */
-    return element_size(reduction->type) == 1 ? ELEMENT_F32 : reduction->type;
+    /* The shortest decimals of narrow types have few digits: an f8e4m3 of 448 would be 450, and the
+       mean of equal f16 would not be between their minimum and maximum. */
+    return element_size(reduction->type) <= 2 ? ELEMENT_F64 : reduction->type;
 }
 
 const char *report_type_name(const struct reduction *reduction)

@@ -15,9 +15,7 @@
 #include "run/reduction.h"
 #include "run/total.h"
 
-/* The word that stands for a value of a file without a result: in text, and in TSV, where the other
-   programs that read it know this one. */
-#define REPORT_ERROR "error"
+/* The word that stands for a value that there is not; other programs that read TSV know it. */
 #define REPORT_MISSING "NA"
 
 /* Functions with a parameter `out` write there, from any thread, except for histograms, which go to

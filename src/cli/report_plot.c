@@ -61,8 +61,8 @@ static void write_title(FILE *script, const struct histogram *h, const char *pat
                  ", NaN: %" PRIu64,
                  h->zeros[0] + h->zeros[1], h->subnormals[0] + h->subnormals[1],
                  h->infinities[0] + h->infinities[1], h->nan);
-    snprintf(title, sizeof title, "%s: %" PRIu64 " elements\n%s", source_name(name, path),
-             reduction->elements, rest);
+    snprintf(title, sizeof title, "%s: %" PRIu64 " element%s\n%s", source_name(name, path),
+             reduction->elements, message_s(reduction->elements), rest);
     fputs("set title ", script);
     gnuplot_write_string(script, title);
     putc('\n', script);

@@ -20,9 +20,10 @@ static void verbose_engines(const struct options *options, const struct reductio
             snprintf(joined, sizeof joined, ", joined in after %.3f s",
                      report_seconds(share->joined));
         message_line("  %-9s %s, %u thread%s", share->engine, share->description, share->workers,
-                     share->workers == 1 ? "" : "s");
-        message_line("            %" PRIu64 " bytes, %.1f %% of all%s", share->bytes,
-                     report_percent(share->bytes, reduction->bytes), joined);
+                     message_s(share->workers));
+        message_line("            %" PRIu64 " byte%s, %.1f %% of all%s", share->bytes,
+                     message_s(share->bytes), report_percent(share->bytes, reduction->bytes),
+                     joined);
     }
     if (reduction->gpu_skipped[0])
         message_line("  gpu       not used: %.77s", reduction->gpu_skipped);
@@ -114,13 +115,13 @@ void report_stats(const struct options *options, const char *path,
                  reduction->input_bytes, report_rate(reduction->input_bytes, reduction->seconds));
     if (reduction->arrays)
         snprintf(arrays, sizeof arrays, "%zu array%s, ", arrays_count(reduction->arrays),
-                 arrays_count(reduction->arrays) == 1 ? "" : "s");
-    message_line("%s%s%s%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s%s",
+                 message_s(arrays_count(reduction->arrays)));
+    message_line("%s%s%s%" PRIu64 " element%s, %" PRIu64 " byte%s, %.6f s, %.3f GB/s%s",
                  !named ? ""
                  : path ? message_quote(quoted, path)
                         : "total",
-                 named ? ": " : "", arrays, reduction->elements,
-                 reduction->elements == 1 ? "" : "s", reduction->bytes, reduction->seconds,
+                 named ? ": " : "", arrays, reduction->elements, message_s(reduction->elements),
+                 reduction->bytes, message_s(reduction->bytes), reduction->seconds,
                  report_rate(reduction->bytes, reduction->seconds), compressed);
     if (options->verbose && path)
         report_verbose(options, reduction);

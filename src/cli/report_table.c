@@ -37,7 +37,7 @@ static void add_heading(struct columns *t, const struct options *options, bool f
 static void add_row(struct columns *t, const struct options *options, const char *path,
                     const struct reduction *one)
 {
-    char quoted[MESSAGE_QUOTE_MAX], shape[REPORT_SHAPE_MAX], text[NUMBER_MAX] = REPORT_ERROR;
+    char quoted[MESSAGE_QUOTE_MAX], shape[REPORT_SHAPE_MAX], text[NUMBER_MAX] = REPORT_MISSING;
 
     if (path)
         columns_add(t, message_quote(quoted, path));

@@ -10,7 +10,7 @@
 static void quiet_error(FILE *out, const struct options *options)
 {
     for (size_t i = 0; i < options->operation_count; i++)
-        fputs(REPORT_ERROR "\n", out);
+        fputs(REPORT_MISSING "\n", out);
 }
 
 void report_text(FILE *out, const struct options *options, const char *path,

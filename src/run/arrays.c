@@ -503,7 +503,7 @@ static void say_errors(struct arrays *a)
     }
     if (others > 0)
         message_error(EXIT_FAILED, "%s: %zu more array%s failed for other reasons", a->info->name,
-                      others, others == 1 ? "" : "s");
+                      others, message_s(others));
 }
 
 bool arrays_finish(struct arrays *a, const struct source *source)

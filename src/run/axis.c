@@ -246,14 +246,15 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
                              "its number of elements is unknown; give all sizes in --shape");
             else
                 source_error(run->source,
-                             "its %" PRIu64 " elements do not divide by the other sizes in --shape",
-                             elements);
+                             "%" PRIu64
+                             " element%s cannot be divided by the other sizes in --shape",
+                             elements, message_s(elements));
             return false;
         }
     if (elements == SOURCE_UNKNOWN)
         return true;
-    source_error(run->source, "holds %" PRIu64 " elements, but --shape has another number",
-                 elements);
+    source_error(run->source, "holds %" PRIu64 " element%s, but --shape has another number",
+                 elements, message_s(elements));
     return false;
 }
 

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "sys/message.h"
+
 /* The product of the sizes from the first one up to before the last. False where it is beyond 64
    bits. */
 static bool product(const uint64_t *sizes, unsigned first, unsigned last, uint64_t *result)
@@ -51,7 +53,7 @@ bool axis_layout(const struct source_shape *shape, int64_t axis, struct axis_lay
     }
     if (axis < -dimensions || axis >= dimensions) {
         snprintf(reason, AXIS_REASON_MAX, "has %" PRIi64 " dimension%s, but no axis %" PRIi64,
-                 dimensions, dimensions == 1 ? "" : "s", axis);
+                 dimensions, message_s(dimensions), axis);
         return false;
     }
     *layout = (struct axis_layout){.shape = *shape};

@@ -2,6 +2,7 @@
 
 #include "run/shard.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@
 struct sized {
     uint64_t units;
     bool whole;      /* it has no parts */
-    bool unknown;    /* it cannot be had */
+    int error;       /* why it cannot be had, as errno; 0 where it can */
     bool compressed; /* it may have, between frames */
 };
 
@@ -53,11 +54,15 @@ static bool find_size(const char *path, const struct source_options *options, st
     off_t begin = 0, size;
     struct stat status;
 
-    *sized = (struct sized){.units = 1, .whole = true, .unknown = true};
-    if (!operand_status(path, &status))
+    *sized = (struct sized){.units = 1, .whole = true};
+    if (!operand_status(path, &status)) {
+        sized->error = errno;
         return true;
-    if (S_ISDIR(status.st_mode)) /* the source refuses it */
+    }
+    if (S_ISDIR(status.st_mode)) { /* the source refuses it */
+        sized->error = EISDIR;
         return true;
+    }
     if (!S_ISREG(status.st_mode)) {
         message_error(
             EXIT_FAILED,
@@ -137,7 +142,7 @@ bool shard_plan(const struct shard *shard, char *const *paths, int count,
             good = cut_compressed(paths[i], options, &sized[i], units, begin, end, &parts[i]);
         else
             parts[i] = cut(&sized[i], units, begin, end);
-        parts[i].unknown = sized[i].unknown;
+        parts[i].error = sized[i].error;
         parts[i].units = sized[i].units;
         units += sized[i].units;
     }

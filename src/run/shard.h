@@ -28,7 +28,8 @@ struct shard {
 /* The part of a file that a shard has. */
 struct shard_part {
     bool any;
-    bool unknown; /* how long the file is: to others, who see it, other parts may be the shard's */
+    int error; /* why it is not known how long the file is, as errno; 0 where it is. To others, who
+                  see it, other parts may be the shard's */
     uint64_t units;          /* of the whole file, as shared out */
     struct source_part part; /* if there is any */
 };
@@ -41,7 +42,7 @@ uint64_t shard_units(uint64_t bytes);
 uint64_t shard_range(const struct shard *shard, uint64_t units, uint64_t *end);
 
 /* Plans which parts of the files are the shard's. One that cannot be had is in the parts of one
-   shard, as if it were short, and `unknown` in all. False where an input has no parts, or
+   shard, as if it were short, and has an `error` in all. False where an input has no parts, or
    cannot be read: that is printed, or memory ran out. */
 bool shard_plan(const struct shard *shard, char *const *paths, int count,
                 const struct source_options *options, struct shard_part *parts);

@@ -132,7 +132,7 @@ static void warn_skipped(const struct source *s, const struct skipped_list *list
     }
     if (others > 0)
         message_warning("%s: skipped %zu more array%s for other reasons", s->name, others,
-                        others == 1 ? "" : "s");
+                        message_s(others));
 }
 
 /* Finds the elements of an array that are to be reduced. False if it has none in the part that is

@@ -366,15 +366,17 @@ bool source_check_end(struct source *s, uint64_t size)
     const char *where = s->info.compressed ? " of the decompressed data" : "";
 
     if (size < s->data_offset) {
-        source_error(s, "%s only %" PRIu64 " bytes long, shorter than --skip=%" PRIu64,
-                     s->info.compressed ? "the decompressed data are" : "is", size, s->data_offset);
+        source_error(s, "%s only %" PRIu64 " byte%s long, shorter than --skip=%" PRIu64,
+                     s->info.compressed ? "the decompressed data are" : "is", size, message_s(size),
+                     s->data_offset);
         return false;
     }
     if (s->promised != SOURCE_UNKNOWN && s->info.elements > data / s->info.element_size) {
         source_error(s,
                      "ends at byte %" PRIu64 "%s, but its header promises %" PRIu64
-                     " elements, up to byte %" PRIu64,
-                     size, where, s->promised, s->data_offset + s->promised * s->info.element_size);
+                     " element%s, up to byte %" PRIu64,
+                     size, where, s->promised, message_s(s->promised),
+                     s->data_offset + s->promised * s->info.element_size);
         return false;
     }
     if (s->promised == SOURCE_UNKNOWN && data % s->info.element_size != 0 &&

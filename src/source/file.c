@@ -643,7 +643,7 @@ bool file_layout(struct source *s, const struct source_options *options)
         behind = s->info.input_bytes - s->data_offset - s->promised * s->info.element_size;
     if (behind > 0)
         message_warning("%s: ignoring %" PRIu64 " byte%s after the array", s->name, behind,
-                        behind == 1 ? "" : "s");
+                        message_s(behind));
     if (s->info.elements > available)
         s->info.elements = available;
     /* Bytes read to detect the format count no more than once. */

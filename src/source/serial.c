@@ -174,8 +174,8 @@ static void check_behind(struct source *s, void *buffer, size_t size)
         behind += (uint64_t)got;
     if (got == 0 && behind > 0 && s->container->nothing_behind)
         source_error(
-            s, "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64 " bytes before the file does",
-            s->container->format->article, s->container->end, behind);
+            s, "%s: byte %" PRIu64 ": the arrays end here, %" PRIu64 " byte%s before the file does",
+            s->container->format->article, s->container->end, behind, message_s(behind));
 }
 
 /* Fills the buffer with elements of one array, and sets which. Returns their number, 0 at the end

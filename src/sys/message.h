@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum exit_status {
     EXIT_OK = 0,
@@ -66,6 +67,12 @@ void message_transient(const char *text);
 
 /* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
 unsigned message_columns(void);
+
+/* What the plural of a regular noun ends in, of so many things. */
+static inline const char *message_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
 
 /* The worst status so far. */
 enum exit_status message_status(void);

@@ -125,6 +125,9 @@ run -q --axis=0 --shape=2,2 --nan=error -o sum odd.f32
 is '--nan=error, a column' 1 '-inf' "gpureduce: odd.f32: element 0,1 is a NaN"
 run -q --axis=1 --shape=2,2 --nan=error -o sum --output=refused.npy odd.f32
 is '--nan=error, a row that is the first of an --output' 1 '' "gpureduce: odd.f32: element 0,1 is a NaN"
+run -q --axis=0 --shape=2,2 --number=hex --json -o sum,max,argmin odd.f32
+is '--number=hex --json' 0 '{"file": "odd.f32", "index": [0], "sum": null, "max": "0x1p+0", "argmin": 1, "nonfinite": {"sum": "-inf"}}
+{"file": "odd.f32", "index": [1], "sum": null, "max": null, "argmin": 0, "nonfinite": {"sum": "nan", "max": "nan"}}'
 run -q --axis=0 --shape=2,2 --number=hex -o sum,max odd.f32
 is '--number=hex' 0 "-inf${tab}0x1p+0
 nan${tab}nan"
@@ -267,7 +270,7 @@ is 'no shape' 1 '' 'gpureduce: twelve.i32: has no header with a shape; give --sh
 run -q --axis=0 --shape=3,5 -t i32 twelve.i32
 is 'another shape' 1 '' 'gpureduce: twelve.i32: holds 12 elements, but --shape has another number'
 run -q --axis=0 --shape=-1,5 -t i32 twelve.i32
-is 'nothing is left' 1 '' 'gpureduce: twelve.i32: its 12 elements do not divide by the other sizes in --shape'
+is 'nothing is left' 1 '' 'gpureduce: twelve.i32: 12 elements cannot be divided by the other sizes in --shape'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,7 -t i32 -o sum'
 is 'a pipe that ends' 1 '' 'gpureduce: standard input: ends after 12 elements, but --shape has 14'
 shell 'cat twelve.i32 | gpureduce -q --axis=0 --shape=2,5 -t i32 -o sum'

@@ -146,9 +146,9 @@ fi
 bench generate
 wrong 'no size' '--bytes is missing' generate
 bench generate --bytes=10
-wrong 'a part of an element' '10 bytes are not a whole number of f32 elements' generate
+wrong 'a part of an element' '--bytes=10 is no whole number of f32 elements' generate
 bench generate --bytes=12 -t f64
-wrong 'a part of an f64' '12 bytes are not a whole number of f64 elements' generate
+wrong 'a part of an f64' '--bytes=12 is no whole number of f64 elements' generate
 bench generate --bytes=4 here
 wrong 'an operand' "unexpected operand 'here'" generate
 bench generate -b 4 --dist Uniform

@@ -478,7 +478,7 @@ is 'what follows -- is a file' 0 6
 run -q -o sum ./--op
 is 'a path that hides dashes' 0 6
 run -q -o sum -- three.f32 -q
-is 'a missing file whose name looks like an option' 1 "$(printf '6\nerror')" \
+is 'a missing file whose name looks like an option' 1 "$(printf '6\nNA')" \
     'gpureduce: -q: No such file or directory'
 environment=POSIXLY_CORRECT=1
 run -q three.f32 -o

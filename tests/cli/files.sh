@@ -18,12 +18,12 @@ python=$(command -v python3)
 # Files that fail.
 #
 run -q -o sum,count three.f32 missing tenth.f32
-is '-q has a line for each result of each file' 1 "$(printf '6\n3\nerror\nerror\n0.10000000149011612\n1')" \
+is '-q has a line for each result of each file' 1 "$(printf '6\n3\nNA\nNA\n0.10000000149011612\n1')" \
     'gpureduce: missing: No such file or directory'
 run -q -o nan --nan=error data/raw/nan.f32 three.f32
-is '-q: a NaN that is an error' 1 "$(printf 'error\n0')" 'gpureduce: data/raw/nan.f32: element 137 is a NaN'
+is '-q: a NaN that is an error' 1 "$(printf 'NA\n0')" 'gpureduce: data/raw/nan.f32: element 137 is a NaN'
 run -q -o sum missing
-is '-q: a single file' 1 error 'gpureduce: missing: No such file or directory'
+is '-q: a single file' 1 NA 'gpureduce: missing: No such file or directory'
 run -o sum missing three.f32
 is 'text has nothing of them' 1 "three.f32:
 sum${tab}6" '*'
@@ -164,7 +164,7 @@ missing${tab}NA
 total${tab}NA" 'gpureduce: missing: No such file or directory
 gpureduce: no total: 1 of 2 files failed'
 run -q -o sum --total three.f32 missing
-is '--total -q of a file that fails' 1 "$(printf '6\nerror\nerror')" '*'
+is '--total -q of a file that fails' 1 "$(printf '6\nNA\nNA')" '*'
 
 #
 # --fail-on.

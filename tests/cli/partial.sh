@@ -87,6 +87,7 @@ is 'no elements can be merged twice' 0 "0
 for i in 1 2 3; do
     run --partial --shard="$i/3" absent small1 small2
     ok "an absent file is an error of shard $i" test "$status:$(grep -c '^gpureduce: absent: ' err)" = 1:1
+    ok "which says why, $i" grep -qx 'gpureduce: absent: No such file or directory' err
 done
 
 run --partial data/waves.f32.zst --shard=2/2
@@ -294,7 +295,7 @@ total${tab}NA${tab}NA" 'gpureduce: no total: the partial results are of several 
 run --merge --json --number=hex -o mean,std --ddof=1 lines
 golden 'JSON' 0 merge-json
 run --merge -q -o sum --nan=error lines
-is '--nan=error is for merging, too' 1 "error
+is '--nan=error is for merging, too' 1 "NA
 84.60000000000001" 'gpureduce: a.f32: element 137 is a NaN'
 run --merge -q -o sum --fail-on=nan lines
 ok '--fail-on as well' grep -q '^gpureduce: a.f32: NaNs: [0-9]* of ' err

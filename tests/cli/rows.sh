@@ -100,17 +100,17 @@ is 'what failed is printed, in the end' 1 '0
 4
 6
 6
-error
-error' '*'
+NA
+NA' '*'
 run -q -o sum --where='count>2' --nan=error a.safetensors missing
-is 'whatever the condition' 1 'error
+is 'whatever the condition' 1 'NA
 6
-error' '*'
+NA' '*'
 run -q -o sum --where='nan=0' --fail-on=nan a.safetensors
 is 'the exit status is that of all arrays' 1 '4
 0
 6
-0.10000000149011612' 'gpureduce: a.safetensors: array nan: NaNs: 1 of 1 elements'
+0.10000000149011612' 'gpureduce: a.safetensors: array nan: NaNs: 1 of 1 element'
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q <three.f32 >three.zst
     run -q --list --where='bytes!=12' --sort=bytes a.safetensors three.zst

@@ -178,4 +178,25 @@ fi
 run -q -o sum -D auto -t i32 high.bin
 is 'auto' 0 -2079717370
 
+# The mean of equal numbers is between their minimum and maximum, as text and in full.
+printf '\146\056\146\056' >tenth.f16
+run -q -t f16 -o min,mean,max tenth.f16
+is 'a tenth of f16' 0 '0.0999755859375
+0.0999755859375
+0.0999755859375'
+printf '\315\075\315\075' >tenth.bf16
+run -q -t bf16 -o min,mean,max tenth.bf16
+is 'a tenth of bf16' 0 '0.10009765625
+0.10009765625
+0.10009765625'
+printf '\001' >least.f8
+run -q -t f8e5m2 -o min,mean,max least.f8
+is 'the least f8e5m2' 0 '0.0000152587890625
+0.0000152587890625
+0.0000152587890625'
+printf 'file\tmin\nhalf.f16\t0.09998\n' >old-record
+cp tenth.f16 half.f16
+run -t f16 --check=old-record
+is 'a record of version 0.1.0' 0 'half.f16: OK'
+
 finish

@@ -228,7 +228,7 @@ usual_words() {
 # then left out of ./out.
 no_result() {
     case $command in
-    *\ -q*) ! grep -qv '^error$' out && : >out ;;
+    *\ -q*) ! grep -qv '^NA$' out && : >out ;;
     *) [ ! -s out ] ;;
     esac
 }

@@ -6,15 +6,16 @@ import numpy as np
 
 
 def shortest(x, dtype):
-    """As gpureduce prints it: the shortest digits that the type reads back."""
+    """As gpureduce prints it: the shortest digits that the type reads back; of narrow types all digits."""
     if math.isnan(x):
         return "nan"
     if not dtype.startswith("float"):
         return str(int(x))
+    dtype = "float64" if dtype == "float16" else dtype
     x = np.dtype(dtype).type(x)
     text = np.format_float_positional(x, unique=True, trim="-")
     mantissa, exponent = np.format_float_scientific(x, unique=True, trim="-").split("e")
     exponent = int(exponent)
-    if x != 0 and (exponent < -4 or exponent >= {"float16": 5, "float32": 9, "float64": 17}[dtype]):
+    if x != 0 and (exponent < -4 or exponent >= {"float32": 9, "float64": 17}[dtype]):
         return f"{mantissa}e{exponent:+03d}"
     return text

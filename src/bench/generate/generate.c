@@ -201,8 +201,8 @@ static void report_statistics(const struct job *job, unsigned threads, double se
     if (json->print)
         message_line("%s", object);
     else if (!quiet)
-        message_line("%" PRIu64 " element%s, %" PRIu64 " bytes, %.6f s, %.3f GB/s", job->length,
-                     job->length == 1 ? "" : "s", job->bytes, seconds, rate);
+        message_line("%" PRIu64 " element%s, %" PRIu64 " byte%s, %.6f s, %.3f GB/s", job->length,
+                     message_s(job->length), job->bytes, message_s(job->bytes), seconds, rate);
     if (json->path && output_open(&out, json->path)) {
         fprintf(out.stream, "%s\n", object);
         (void)output_close(&out, true);
@@ -280,7 +280,7 @@ static bool check_command_line(const struct command_line *c)
     }
     if (c->bytes % element_size(c->type) != 0) {
         message_error(EXIT_USAGE,
-                      "%" PRIu64 " bytes are not a whole number of %s elements (try '%s --help')",
+                      "--bytes=%" PRIu64 " is no whole number of %s elements (try '%s --help')",
                       c->bytes, element_name(c->type), program);
         return false;
     }

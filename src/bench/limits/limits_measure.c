@@ -142,7 +142,7 @@ bool limits_plot(const struct limits *l, const char *path)
         title, sizeof title,
         "How fast this machine delivers bytes (gpureduce-bench limits)\n%s, up to %u thread%s\n"
         "bars: median rates; whiskers: from the slowest sample to the fastest",
-        cpu, l->threads, l->threads == 1 ? "" : "s");
+        cpu, l->threads, message_s(l->threads));
     return table_plot(l->table, path,
                       &(struct table_plot){.title = title,
                                            .label = COLUMN_LABEL,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "source/container/formats.h"
+#include "sys/message.h"
 
 /* Bytes that are read at a time of what is only stepped over. */
 #define PIECE ((size_t)64 << 10)
@@ -314,8 +315,9 @@ static bool read_tensors(struct file *f)
     enum entry_status status = ENTRY_CUT;
 
     if (f->tensors > most / ENTRY_MIN)
-        return container_wrong(f->in, f->at, "%" PRIu64 " tensors do not fit in %" PRIu64 " bytes",
-                               f->tensors, most);
+        return container_wrong(f->in, f->at,
+                               "no room for %" PRIu64 " tensor%s in %" PRIu64 " byte%s", f->tensors,
+                               message_s(f->tensors), most, message_s(most));
     c->sizes = malloc((size_t)(f->tensors + 1) * DIMENSIONS_MAX * sizeof *c->sizes);
     if (!c->sizes)
         return container_no_memory(f->in);

@@ -13,6 +13,7 @@
 #include "source/container/formats.h"
 #include "source/inflate.h"
 #include "source/npy.h"
+#include "sys/message.h"
 
 /* Parts of an archive, by the signatures that they begin with, and their sizes in bytes without
    what is of variable length. */
@@ -254,8 +255,8 @@ static bool read_local(const struct archive *a, const struct member *m, struct c
     content->offset = m->local + before;
     if (content->offset > a->begin || m->packed > a->begin - content->offset)
         return container_wrong(in, m->local,
-                               "%" PRIu64 " bytes of this member do not lie before the directory",
-                               m->packed);
+                               "%" PRIu64 " byte%s of this member must lie before the directory",
+                               m->packed, message_s(m->packed));
     if (name != m->name_length || LOCAL_SIZE + name > size ||
         memcmp(bytes + LOCAL_SIZE, m->name, name) != 0)
         return container_wrong(in, m->local, "this member has another name in the directory");
@@ -406,9 +407,10 @@ static bool read_array(struct archive *a, const struct member *m, const struct c
         return true;
     if (__builtin_mul_overflow(array->elements, element_size(array->type), &length) ||
         length > array->length)
-        return container_wrong(
-            a->in, content->offset,
-            "the shape has more elements than the %" PRIu64 " bytes of this member", m->size);
+        return container_wrong(a->in, content->offset,
+                               "the shape has more elements than the %" PRIu64
+                               " byte%s of this member",
+                               m->size, message_s(m->size));
     array->length = length;
     return true;
 }
@@ -456,8 +458,8 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
         return (named ? leave_out : leave_out_other)(
             array, "", "compressed by deflate, for which this program lacks zlib");
     if (m->method == STORED && m->packed != m->size) {
-        (void)container_wrong(a->in, m->at, "%" PRIu64 " bytes are stored as %" PRIu64, m->size,
-                              m->packed);
+        (void)container_wrong(a->in, m->at, "%" PRIu64 " byte%s stored as %" PRIu64, m->size,
+                              message_s(m->size), m->packed);
         return note_damage(a, array);
     }
     array->deflated = m->method == DEFLATED;

@@ -6,6 +6,7 @@
 
 #include "source/container/formats.h"
 #include "sys/json.h"
+#include "sys/message.h"
 
 /* The header's length stands in so many bytes. */
 #define HEADER_PREFIX 8
@@ -269,14 +270,16 @@ static bool add(struct header *h, const char *name, const struct entry *e)
                                container_show_name(shown, name));
     if (length % 8 != 0)
         return container_wrong(h->in, e->at,
-                               "array %s: %" PRIu64 " elements of %u bits are not whole bytes",
-                               container_show_name(shown, name), a->elements, bits);
+                               "array %s: %" PRIu64 " element%s of %u bits must have whole bytes",
+                               container_show_name(shown, name), a->elements,
+                               message_s(a->elements), bits);
     length /= 8;
     if (e->end < e->begin || e->end - e->begin != length)
         return container_wrong(h->in, e->at,
-                               "array %s: %" PRIu64 " elements of %s have %" PRIu64
-                               " bytes, but the offsets are %" PRIu64 " and %" PRIu64,
-                               container_show_name(shown, name), a->elements, a->type_name, length,
+                               "array %s: %" PRIu64 " element%s of %s: %" PRIu64
+                               " byte%s, but the offsets are %" PRIu64 " and %" PRIu64,
+                               container_show_name(shown, name), a->elements,
+                               message_s(a->elements), a->type_name, length, message_s(length),
                                e->begin, e->end);
     a->offset = e->begin; /* from the end of the header on: see settle */
     a->length = length;
@@ -341,16 +344,19 @@ static bool settle(struct header *h)
         end += a->length; /* all offsets are below 2^64 */
         a->offset += h->data;
     }
-    if (end > h->in->size - h->data)
+    if (end > h->in->size - h->data) {
+        const uint64_t missing = end - (h->in->size - h->data);
+
         return container_wrong(h->in, h->in->size,
-                               "the file ends here, %" PRIu64 " bytes before the arrays do",
-                               end - (h->in->size - h->data));
+                               "the file ends here, %" PRIu64 " byte%s before the arrays do",
+                               missing, message_s(missing));
+    }
     c->end = h->data + end;
     c->nothing_behind = true;
     if (end < h->in->size - h->data && !h->in->endless)
         return container_wrong(h->in, h->data + end,
-                               "the arrays end here, %" PRIu64 " bytes before the file does",
-                               h->in->size - h->data - end);
+                               "the arrays end here, %" PRIu64 " byte%s before the file does",
+                               h->in->size - h->data - end, message_s(h->in->size - h->data - end));
     return true;
 }
 
