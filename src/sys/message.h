@@ -68,7 +68,7 @@ void message_transient(const char *text);
 /* The columns of the terminal that standard error is; 80 where it does not say, or is none. */
 unsigned message_columns(void);
 
-/* What the plural of a regular noun ends in, of so many things. */
+/* The ending of a regular noun that stands for so many things. */
 static inline const char *message_s(uint64_t count)
 {
     return count == 1 ? "" : "s";

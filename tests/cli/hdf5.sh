@@ -197,4 +197,17 @@ ok 'damaged files' test "$status" -eq 1
 ok 'each with a line' test "$(grep -vc '^gpureduce: \(warning: \)\{0,1\}made/damage/[a-z0-9]*: ' err)" -eq 0
 ok 'of which the library refuses some' test "$(grep -c ': an HDF5 file: byte [0-9]*: ' err)" -ge 10
 
+# A filter with a long name, which has an address in it.
+if "$python" - 2>/dev/null <<'END'
+import h5py, hdf5plugin, numpy
+with h5py.File("bitshuffle.h5", "w") as f:
+    f.create_dataset("a", data=numpy.arange(100, dtype="f4"), chunks=(10,), **hdf5plugin.Bitshuffle())
+END
+then
+    run -q -o sum bitshuffle.h5
+    is 'the whole name of a filter' 1 '' 'gpureduce: bitshuffle.h5: array a: HDF5 filter bitshuffle; see https://github.com/kiyo-masui/bitshuffle (32008) is not supported'
+else
+    skip 'the whole name of a filter' 'there is no hdf5plugin'
+fi
+
 finish

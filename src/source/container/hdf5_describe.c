@@ -152,7 +152,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
     for (int i = 0; i < count; i++) {
         unsigned flags, values[8] = {0}, config;
         size_t value_count = sizeof values / sizeof *values;
-        char name[40] = "";
+        char name[192] = "";
         const H5Z_filter_t id = hdf5.H5Pget_filter2(d->creation, (unsigned)i, &flags, &value_count,
                                                     values, sizeof name, name, &config);
         struct container_filter *filter = &tiles->filters[i];
