@@ -376,17 +376,15 @@ static bool run(struct ranks *r)
     struct progress progress = {.several = options->file_count > 1};
     struct progress_observer observer = progress_observe(&progress);
 
-    if (!options->merge && !options->list) {
+    if (options->command == COMMAND_REDUCE) {
         if (options->progress && r->rank == 0)
             options->session.progress = &observer;
         return reduce_files(r);
     }
-    if (r->rank == 0 && options->merge)
+    if (r->rank == 0 && options->command == COMMAND_MERGE)
         merge_files(options);
     else if (r->rank == 0)
         list_files(options);
-    if (r->rank == 0)
-        report_end(options);
     return true;
 }
 

@@ -82,11 +82,25 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
     return arguments_wrong(a, format, text);
 }
 
+/*
+ * Parsing.
+ */
+
+/* A command line that is being read. */
+struct reading {
+    const struct arguments *arguments;
+    void *target;
+    int argc;
+    char **argv;
+    int next;       /* the word to read next */
+    uint64_t given; /* the options of the table that were read */
+};
+
 /* Takes an option with its argument, which is NULL where there is none. */
-static enum arguments_action take(const struct arguments *a, const struct argument *x,
-                                  const char *text, void *base)
+static enum arguments_action take(struct reading *r, const struct argument *x, const char *text)
 {
-    void *target = (char *)base + x->target;
+    const struct arguments *a = r->arguments;
+    void *target = (char *)r->target + x->target;
     /* Only `parse` knows what it means that an argument is left out. */
     const char *given = text ? text : "";
     uint64_t number;
@@ -94,6 +108,8 @@ static enum arguments_action take(const struct arguments *a, const struct argume
     unsigned value; /* as GCC and Clang hold an enum without negative values */
     bool good = true;
 
+    for (size_t i = 0; i < a->count; i++)
+        r->given |= x == &a->table[i] ? UINT64_C(1) << i : 0;
     switch (x->kind) {
     case ARGUMENT_SET:
     case ARGUMENT_CLEAR:
@@ -111,6 +127,8 @@ static enum arguments_action take(const struct arguments *a, const struct argume
             value = (unsigned)place;
             memcpy(target, &value, sizeof value);
         }
+        break;
+    case ARGUMENT_MODE:
         break;
     case ARGUMENT_TEXT:
         *(const char **)target = given;
@@ -132,19 +150,6 @@ static enum arguments_action take(const struct arguments *a, const struct argume
     }
     return good ? ARGUMENTS_RUN : ARGUMENTS_WRONG;
 }
-
-/*
- * Parsing.
- */
-
-/* A command line that is being read. */
-struct reading {
-    const struct arguments *arguments;
-    void *target;
-    int argc;
-    char **argv;
-    int next; /* the word to read next */
-};
 
 static enum arguments_action refuse(const struct reading *r, const char *format, const char *word)
 {
@@ -258,13 +263,13 @@ static enum arguments_action take_name(struct reading *r, const char *word)
     if (text && !x->value)
         return refuse(r, "option %s takes no argument", word);
     if (text)
-        return take(r->arguments, x, text + 1, r->target);
+        return take(r, x, text + 1);
     if (x->value && !x->optional) {
         if (r->next >= r->argc)
             return refuse(r, "option %s needs an argument", word);
         text = r->argv[r->next++];
     }
-    return take(r->arguments, x, text, r->target);
+    return take(r, x, text);
 }
 
 /* Refuses a letter that is no option's; that of the other case may be meant, or a name. */
@@ -309,12 +314,12 @@ static enum arguments_action take_letters(struct reading *r, const char *word)
         }
         if (x->value && !x->optional) {
             if (letter[1])
-                return take(r->arguments, x, letter + 1, r->target);
+                return take(r, x, letter + 1);
             if (r->next >= r->argc)
                 return refuse(r, "option %s needs an argument", word);
-            return take(r->arguments, x, r->argv[r->next++], r->target);
+            return take(r, x, r->argv[r->next++]);
         }
-        action = take(r->arguments, x, NULL, r->target);
+        action = take(r, x, NULL);
         if (action != ARGUMENTS_RUN)
             return action;
     }
@@ -324,7 +329,7 @@ static enum arguments_action take_letters(struct reading *r, const char *word)
 enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
                                       void *target, struct operands *operands)
 {
-    struct reading r = {a, target, argc, argv, 1};
+    struct reading r = {.arguments = a, .target = target, .argc = argc, .argv = argv, .next = 1};
     const bool in_order = a->commands || getenv("POSIXLY_CORRECT");
     int count = 0;
 
@@ -350,6 +355,7 @@ enum arguments_action arguments_parse(const struct arguments *a, int argc, char 
     operands->words = argc > 0 ? argv + 1 : argv;
     operands->words[count] = NULL;
     operands->count = count;
+    operands->given = r.given;
     if (!a->commands && a->operands >= 0 && count > a->operands)
         return refuse(&r, "unexpected operand %s", operands->words[a->operands]);
     return ARGUMENTS_RUN;

@@ -25,6 +25,7 @@ enum argument_kind {
     ARGUMENT_SIZE,      /* bytes, with suffixes: uint64_t */
     ARGUMENT_COUNT,     /* a plain number: uint64_t */
     ARGUMENT_WORD,      /* one of the words: an enum, which becomes the word's place */
+    ARGUMENT_MODE,      /* no argument, nor a target: it asks for its mode */
     ARGUMENT_TEXT,      /* any string: const char *, into argv */
     ARGUMENT_PARSED,    /* decided by `parse` */
     ARGUMENT_HELP,      /* no target; these three print something and end the command line */
@@ -72,6 +73,8 @@ struct argument {
     const char *(*near)(size_t i); /* the words that a mistyped one may mean; NULL: `word` */
     const char *const *aliases;    /* pairs of a word of others and ours, for messages, then NULL */
     enum argument_completion completion;
+    unsigned modes; /* bits of the modes of the program in which it may be given; 0: in all */
+    unsigned mode;  /* the bit of the mode that it asks for; 0: none */
 };
 
 /* A command of a program that has several. */
@@ -108,6 +111,7 @@ enum arguments_action {
 struct operands {
     char **words;
     int count;
+    uint64_t given; /* the options of the table, of at most 64, that were given, as bits */
 };
 
 /* Prints that the command line is wrong. The format quotes `value`, made fit to print, by one %s.

@@ -537,13 +537,13 @@ static void reduce_files(struct output *out)
     }
 }
 
-bool axis_files(const struct options *options)
+void axis_files(struct options *options)
 {
     struct output out = {.options = options, .first = true};
     bool container = false, good = true;
 
     if (!report_possible(options) || !axis_open_gpu(&options->session, &out.gpu))
-        return false;
+        return;
     /* A directory of them stands for several files. */
     if (options->axis_output && options->file_count > 0)
         good = find_container(options, options->files[0], &container);
@@ -552,5 +552,5 @@ bool axis_files(const struct options *options)
     else if (good)
         reduce_files(&out);
     axis_close_gpu(out.gpu);
-    return true;
+    report_end(options);
 }

@@ -13,7 +13,7 @@ struct options;
 bool axis_goes_with(struct options *options, const struct arguments *arguments);
 
 /* Reduces one file after the other, and prints what the slices of each come to, or writes it.
-   Errors are printed. False when one of them kept it from looking at any file. */
-bool axis_files(const struct options *options);
+   Errors are printed. */
+void axis_files(struct options *options);
 
 #endif

@@ -22,7 +22,6 @@ bool option_parse_axis(const struct arguments *a, const struct argument *x, cons
     if (!number_parse_count(text + negative, &number))
         return arguments_wrong(a, "bad axis %s: must be an integer", text);
     axis->axis = negative ? -(int64_t)number : (int64_t)number;
-    axis->asked = true;
     return true;
 }
 
@@ -57,34 +56,10 @@ bool option_parse_shape(const struct arguments *a, const struct argument *x, con
     }
 }
 
-/* Options that ask for other things. */
-static const char *other_option(const struct options *options)
-{
-    const struct session_options *session = &options->session;
-
-    return session->survey.histogram.kind != HISTOGRAM_NONE ? "--histogram"
-           : options->list                                  ? "--list"
-           : options->total                                 ? "--total"
-           : options->fail_on                               ? "--fail-on"
-           : session->input.length != SOURCE_UNKNOWN        ? "--length"
-           : options->output == OUTPUT_PARTIAL              ? "--partial"
-           : options->merge                                 ? "--merge"
-           : options->diff                                  ? "--diff"
-                                                            : NULL;
-}
-
 bool axis_goes_with(struct options *options, const struct arguments *a)
 {
-    const char *other = other_option(options);
-
-    if (!options->axis.asked) {
-        if (options->axis.shape.known || options->axis_output)
-            return arguments_wrong(a, "option %s goes with --axis only",
-                                   options->axis_output ? "--output" : "--shape");
+    if (options->command != COMMAND_AXIS)
         return true;
-    }
-    if (other)
-        return arguments_wrong(a, "option %s does not go with --axis", other);
     for (size_t i = 0; i < options->operation_count; i++)
         if (operation_quantile(options->operations[i]) & options->session.survey.required)
             return arguments_wrong(a, "quantiles along an axis are not supported; leave out %s",

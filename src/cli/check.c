@@ -11,6 +11,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/report_parts.h"
+#include "run/session.h"
 #include "sys/message.h"
 #include "sys/stdio.h"
 
@@ -62,7 +63,24 @@ static bool list_files(struct check *check)
     return true;
 }
 
-struct check *check_open(struct options *options)
+/* Ends the check. If something differs, prints how much, and raises the exit status. */
+static void close_check(struct check *check)
+{
+    char name[SOURCE_NAME_MAX];
+
+    if (check->differing > 0)
+        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
+                      check->compared, source_name(name, check->options->check));
+    record_free(&check->record);
+    free(check->files);
+    free(check->line_of);
+    free(check);
+}
+
+/* Reads the record, and sets the files of the options, and what their reduction has to find. The
+   options and what they point to belong to the check until it is closed, which leaves no files.
+   NULL on failure. */
+static struct check *open_check(struct options *options)
 {
     struct check *check = calloc(1, sizeof *check);
 
@@ -74,7 +92,7 @@ struct check *check_open(struct options *options)
     total_clear(&check->total);
     if (!record_read(&check->record, options->check, &options->session, &options->named) ||
         !list_files(check)) {
-        check_close(check);
+        close_check(check);
         return NULL;
     }
     /* Others of the files may have had no quantiles; which have is compared. */
@@ -82,7 +100,8 @@ struct check *check_open(struct options *options)
     return check;
 }
 
-void check_prepare(struct check *check, int i)
+/* Sets the options of the session to how the file number i, counted from 0, was read. */
+static void prepare(struct check *check, int i)
 {
     const struct record_line *line = &check->record.lines[check->line_of[i]];
 
@@ -185,7 +204,7 @@ static void prepare_of_total(void *context, int number)
 {
     struct check *check = context;
 
-    check_prepare(check, check->total_first + number);
+    prepare(check, check->total_first + number);
 }
 
 /* Compares the total of the files up to number `last` with the line of the record. */
@@ -210,8 +229,10 @@ static void compare_total(struct check *check, struct session *session,
     check->total_first = last + 1;
 }
 
-void check_result(struct check *check, struct session *session, int i,
-                  const struct reduction *reduction)
+/* Prints whether that file comes to what is recorded, and, behind the last of those that a recorded
+   total is of, whether the total does. */
+static void take_result(struct check *check, struct session *session, int i,
+                        const struct reduction *reduction)
 {
     const struct record *record = &check->record;
     size_t number = check->line_of[i];
@@ -236,15 +257,21 @@ void check_result(struct check *check, struct session *session, int i,
         compare_total(check, session, line, i);
 }
 
-void check_close(struct check *check)
+void check_files(struct options *options)
 {
-    char name[SOURCE_NAME_MAX];
+    struct check *check = open_check(options);
+    struct session *session;
 
-    if (check->differing > 0)
-        message_error(EXIT_FAILED, "%zu of %zu results differ from those in %s", check->differing,
-                      check->compared, source_name(name, check->options->check));
-    record_free(&check->record);
-    free(check->files);
-    free(check->line_of);
-    free(check);
+    if (!check)
+        return;
+    session = session_open(&options->session, options->files, options->file_count);
+    for (int i = 0; i < options->file_count && session; i++) {
+        struct reduction reduction;
+
+        prepare(check, i);
+        (void)session_reduce(session, options->files[i], &reduction);
+        take_result(check, session, i, &reduction);
+    }
+    options->threads_left = session && !session_close(session);
+    close_check(check);
 }

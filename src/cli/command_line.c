@@ -18,6 +18,20 @@
 
 #define MEMBER(name) offsetof(struct options, name)
 
+/* The modes that options go with: a command, of which two have another output with --partial. */
+enum mode {
+    M_REDUCE = 1,
+    M_PARTIAL = 2, /* to reduce, with --partial */
+    M_AXIS = 4,
+    M_DIFF = 8,
+    M_MERGE = 16,
+    M_MERGE_PARTIAL = 32,
+    M_LIST = 64,
+    M_CHECK = 128,
+    M_ALL = 255,
+    M_ALONE = 256 /* not among ranks */
+};
+
 static const struct argument table[] = {
     {.name = "op",
      .group = "Results",
@@ -31,12 +45,14 @@ static const struct argument table[] = {
      .other = "a quantile such as q0.25 or p99.9",
      .aliases = option_operation_aliases,
      .completion = COMPLETE_LIST,
+     .modes = M_ALL & ~(M_DIFF | M_CHECK),
      .help = "results to print (default sum,min,max,mean)"},
     {.name = "ddof",
      .value = "N",
      .kind = ARGUMENT_COUNT,
      .target = MEMBER(session.ddof),
      .what = "degrees of freedom",
+     .modes = M_ALL & ~(M_DIFF),
      .help = "var and std divide by the count less N (default 0)"},
     {.name = "nan",
      .common = true,
@@ -54,16 +70,19 @@ static const struct argument table[] = {
      .parse = option_parse_histogram,
      .word = option_histogram_word,
      .completion = COMPLETE_WORD,
+     .modes = M_REDUCE | M_LIST,
      .help = "count elements in BINS[,LO,HI] bins, or by exponent"},
     {.name = "plot",
      .value = "FILE",
      .kind = ARGUMENT_TEXT,
      .target = MEMBER(plot),
      .completion = COMPLETE_FILE,
+     .modes = M_REDUCE | M_LIST,
      .help = "draw the histogram into FILE (.svg or .png)"},
     {.name = "total",
      .kind = ARGUMENT_SET,
      .target = MEMBER(total),
+     .modes = M_ALL & ~(M_AXIS | M_DIFF | M_CHECK),
      .help = "after the files, print one result for all together"},
     {.name = "fail-on",
      .value = "LIST",
@@ -72,6 +91,7 @@ static const struct argument table[] = {
      .what = "condition",
      .word = option_fail_on_word,
      .completion = COMPLETE_LIST,
+     .modes = M_ALL & ~(M_AXIS | M_DIFF | M_LIST),
      .help = "exit with status 1 on any nan, inf or empty input"},
     {.name = "dtype",
      .group = "Input",
@@ -86,6 +106,7 @@ static const struct argument table[] = {
      .aliases = option_dtype_aliases,
      .other = "a name of NumPy's or safetensors', such as float32, >i4 or BF16",
      .completion = COMPLETE_WORD,
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "type of raw elements (default f32)"},
     {.name = "endian",
      .common = true,
@@ -96,33 +117,39 @@ static const struct argument table[] = {
      .word = option_endian_word,
      .aliases = option_endian_aliases,
      .completion = COMPLETE_WORD,
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "byte order of raw elements: little (default) or big"},
     {.name = "skip",
      .common = true,
      .value = "SIZE",
      .kind = ARGUMENT_SIZE,
      .target = MEMBER(session.input.skip),
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "skip SIZE bytes at the start of raw input"},
     {.name = "length",
      .value = "N",
      .kind = ARGUMENT_COUNT,
      .target = MEMBER(session.input.length),
      .what = "number of elements",
+     .modes = M_ALL & ~(M_AXIS | M_MERGE | M_MERGE_PARTIAL),
      .help = "reduce only the first N elements"},
     {.name = "array",
      .common = true,
      .value = "GLOB",
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_array,
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL | M_CHECK),
      .help = "reduce only arrays whose names match GLOB"},
     {.name = "exclude",
      .value = "GLOB",
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_exclude,
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL | M_CHECK),
      .help = "leave out arrays whose names match GLOB"},
     {.name = "skip-unsupported",
      .kind = ARGUMENT_SET,
      .target = MEMBER(session.input.skip_unsupported),
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL | M_CHECK),
      .help = "leave out arrays that cannot be read"},
     {.name = "stored",
      .kind = ARGUMENT_SET,
@@ -136,6 +163,7 @@ static const struct argument table[] = {
      .word = option_format_word,
      .aliases = option_format_aliases,
      .completion = COMPLETE_WORD,
+     .modes = M_ALL & ~(M_MERGE | M_MERGE_PARTIAL),
      .help = "format of the input (default auto)"},
     {.name = "long",
      .value = "N",
@@ -152,39 +180,48 @@ static const struct argument table[] = {
      .value = "N",
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_axis,
+     .modes = M_AXIS | M_ALONE,
+     .mode = M_AXIS,
      .help = "reduce along axis N, as in NumPy; -1 is the last one"},
     {.name = "shape",
      .value = "A,B,...",
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_shape,
+     .modes = M_AXIS,
      .help = "dimensions of raw input for --axis, in C order"},
     {.name = "output",
      .value = "FILE",
      .kind = ARGUMENT_TEXT,
      .target = MEMBER(axis_output),
      .completion = COMPLETE_FILE,
+     .modes = M_AXIS,
      .help = "write the results of --axis into FILE, a .npy"},
     {.name = "diff",
      .group = "Comparison",
-     .kind = ARGUMENT_SET,
-     .target = MEMBER(diff),
+     .kind = ARGUMENT_MODE,
+     .modes = M_DIFF | M_ALONE,
+     .mode = M_DIFF,
      .help = "compare two files, array by array"},
     {.name = "tolerance",
      .value = "LIST",
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_tolerance,
+     .modes = M_DIFF,
      .help = "with --diff, accept ulp:N, abs:X or rel:X"},
     {.name = "check",
      .value = "FILE",
      .kind = ARGUMENT_TEXT,
      .target = MEMBER(check),
      .completion = COMPLETE_FILE,
+     .modes = M_CHECK | M_ALONE,
+     .mode = M_CHECK,
      .help = "compare with results that --json or --tsv wrote"},
     {.name = "list",
      .group = "Output",
      .common = true,
-     .kind = ARGUMENT_SET,
-     .target = MEMBER(list),
+     .kind = ARGUMENT_MODE,
+     .modes = M_LIST,
+     .mode = M_LIST,
      .help = "print the arrays of files without reducing them"},
     {.name = "where",
      .value = "CONDITION",
@@ -194,6 +231,7 @@ static const struct argument table[] = {
      .word = option_condition_word,
      .aliases = option_operation_aliases,
      .other = "a quantile such as q0.25 or p99.9",
+     .modes = M_REDUCE | M_LIST | M_MERGE,
      .help = "print only rows for which CONDITION holds: nan>0"},
     {.name = "sort",
      .value = "NAME",
@@ -204,16 +242,19 @@ static const struct argument table[] = {
      .aliases = option_operation_aliases,
      .other = "a quantile such as q0.25 or p99.9",
      .completion = COMPLETE_WORD,
+     .modes = M_REDUCE | M_LIST | M_MERGE,
      .help = "sort rows by a result or by name; -NAME: descending"},
     {.name = "json",
      .common = true,
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_json,
+     .modes = M_ALL & ~(M_CHECK),
      .help = "print one JSON object per file or array"},
     {.name = "tsv",
      .common = true,
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_tsv,
+     .modes = M_ALL & ~(M_CHECK),
      .help = "print a table with tabs between the values"},
     {.name = "number",
      .value = "FORM",
@@ -246,6 +287,8 @@ static const struct argument table[] = {
      .group = "Partial results",
      .kind = ARGUMENT_PARSED,
      .parse = option_parse_partial,
+     .modes = M_PARTIAL | M_MERGE_PARTIAL,
+     .mode = M_PARTIAL,
      .help = "print partial results, which --merge reads"},
     {.name = "shard",
      .value = "I/N",
@@ -253,19 +296,23 @@ static const struct argument table[] = {
      .parse = option_parse_shard,
      .word = option_shard_word,
      .completion = COMPLETE_WORD,
+     .modes = M_PARTIAL | M_ALONE,
      .help = "with --partial, reduce only part I of N, or auto"},
     {.name = "label",
      .value = "NAME",
      .kind = ARGUMENT_TEXT,
      .target = MEMBER(label),
+     .modes = M_PARTIAL | M_MERGE_PARTIAL,
      .help = "with --partial, name the input NAME"},
     {.name = "merge",
-     .kind = ARGUMENT_SET,
-     .target = MEMBER(merge),
+     .kind = ARGUMENT_MODE,
+     .modes = M_MERGE | M_MERGE_PARTIAL,
+     .mode = M_MERGE,
      .help = "read partial results and print their results"},
     {.name = "allow-gaps",
      .kind = ARGUMENT_SET,
      .target = MEMBER(allow_gaps),
+     .modes = M_MERGE | M_MERGE_PARTIAL,
      .help = "with --merge, accept that elements are missing"},
     {.name = "device",
      .group = "Devices and threads",
@@ -332,57 +379,86 @@ void command_line_of_ranks(const char *name)
     of_ranks = true;
 }
 
-/* Whether the other options go with --check, which takes files and operations from its record. */
-static bool check_goes_with(struct options *options, const struct operands *operands)
-{
-    const char *other = options->operation_count > 0              ? "--op"
-                        : options->plot                           ? "--plot"
-                        : survey_asked(&options->session.survey)  ? "--histogram"
-                        : options->output == OUTPUT_JSON          ? "--json"
-                        : options->output == OUTPUT_TSV           ? "--tsv"
-                        : options->output == OUTPUT_PARTIAL       ? "--partial"
-                        : options->merge                          ? "--merge"
-                        : options->total                          ? "--total"
-                        : options->wanted.included > 0            ? "--array"
-                        : options->wanted.count > 0               ? "--exclude"
-                        : options->session.input.skip_unsupported ? "--skip-unsupported"
-                        : options->list                           ? "--list"
-                        : options->axis.asked                     ? "--axis"
-                        : options->axis.shape.known               ? "--shape"
-                        : options->axis_output                    ? "--output"
-                        : options->shard.of > 0                   ? "--shard"
-                        : options->label                          ? "--label"
-                        : options->allow_gaps                     ? "--allow-gaps"
-                                                                  : NULL;
+_Static_assert(COUNT(table) <= 64, "a bit for each option");
 
-    if (other)
-        return arguments_wrong(&arguments, "option %s does not go with --check", other);
-    if (operands->count > 0)
-        return arguments_wrong(&arguments,
-                               "--check takes the file names from its record; remove %s",
-                               operands->words[0]);
-    options->files = operands->words;
+/* The commands that are asked for by an option; where there are several, the first counts, and does
+   not go with the others. */
+static const struct {
+    enum command command;
+    enum mode mode;
+    const char *option;
+} modes[] = {
+    {COMMAND_DIFF, M_DIFF, "--diff"}, {COMMAND_CHECK, M_CHECK, "--check"},
+    {COMMAND_AXIS, M_AXIS, "--axis"}, {COMMAND_MERGE, M_MERGE, "--merge"},
+    {COMMAND_LIST, M_LIST, "--list"}, {COMMAND_REDUCE, M_PARTIAL, "--partial"},
+    {COMMAND_REDUCE, M_REDUCE, NULL},
+};
+
+/* The option that asks for one of these modes. */
+static const char *mode_option(unsigned of)
+{
+    size_t i = 0;
+
+    while (!(modes[i].mode & of))
+        i++;
+    return modes[i].option;
+}
+
+/* Whether an option goes with the mode. A message says why not. */
+static bool goes_with(const struct argument *x, enum mode mode)
+{
+    char format[128], name[64];
+    const bool other_output = mode == M_MERGE && x->modes & M_MERGE_PARTIAL;
+
+    if (x->modes == 0 || x->modes & mode)
+        return true;
+    snprintf(name, sizeof name, "--%s", x->name);
+    if (other_output)
+        snprintf(format, sizeof format, "option %%s goes with --partial only");
+    else if (mode == M_REDUCE)
+        snprintf(format, sizeof format, "option %%s goes with %s only", mode_option(x->modes));
+    else if (mode == M_PARTIAL || mode == M_MERGE_PARTIAL)
+        snprintf(format, sizeof format, "option %%s does not go with %s",
+                 mode == M_PARTIAL || x->modes & M_MERGE ? "--partial" : "--merge");
+    else
+        snprintf(format, sizeof format, "option %%s does not go with %s", mode_option(mode));
+    return arguments_wrong(&arguments, format, name);
+}
+
+/* Chooses the command. False, after a message, where options do not go with it. */
+static bool choose_command(struct options *options, uint64_t given)
+{
+    unsigned asked = 0;
+    enum mode mode;
+    size_t chosen = 0;
+
+    for (size_t i = 0; i < COUNT(table); i++)
+        asked |= given >> i & 1 ? table[i].mode : 0;
+    while (modes[chosen].option && !(asked & modes[chosen].mode))
+        chosen++;
+    options->command = modes[chosen].command;
+    mode =
+        modes[chosen].mode == M_MERGE && asked & M_PARTIAL ? M_MERGE_PARTIAL : modes[chosen].mode;
+    for (size_t i = 0; i < COUNT(table); i++) {
+        if (!(given >> i & 1))
+            continue;
+        if (options->ranks && table[i].modes & M_ALONE) {
+            char name[64];
+
+            snprintf(name, sizeof name, "--%s", table[i].name);
+            return arguments_wrong(&arguments, "option %s is for gpureduce", name);
+        }
+        if (!goes_with(&table[i], mode))
+            return false;
+    }
     return true;
 }
 
-/* Whether the other options, and the files, go with --diff. */
-static bool diff_goes_with(const struct options *options, const struct operands *operands)
+/* Whether there are two files to compare, by a CPU. */
+static bool diff_possible(const struct options *options, const struct operands *operands)
 {
-    const char *other = options->operation_count > 0             ? "--op"
-                        : options->session.ddof > 0              ? "--ddof"
-                        : options->plot                          ? "--plot"
-                        : survey_asked(&options->session.survey) ? "--histogram"
-                        : options->check                         ? "--check"
-                        : options->total                         ? "--total"
-                        : options->list                          ? "--list"
-                        : options->fail_on                       ? "--fail-on"
-                        : options->session.device == DEVICE_GPU  ? "--device=gpu"
-                        : options->output == OUTPUT_PARTIAL      ? "--partial"
-                        : options->merge                         ? "--merge"
-                                                                 : NULL;
-
-    if (other)
-        return arguments_wrong(&arguments, "option %s does not go with --diff", other);
+    if (options->session.device == DEVICE_GPU)
+        return arguments_wrong(&arguments, "option %s does not go with --diff", "--device=gpu");
     if (operands->count < 2)
         return arguments_wrong(&arguments, "option %s needs two files", "--diff");
     if (operands->count > 2)
@@ -392,13 +468,6 @@ static bool diff_goes_with(const struct options *options, const struct operands 
         return arguments_wrong(&arguments, "%s, standard input, can be only one of the two files",
                                "-");
     return true;
-}
-
-static bool has_tolerance(const struct options *options)
-{
-    const struct difference_tolerance *t = &options->tolerance;
-
-    return t->by_ulps || t->by_absolute || t->by_relative;
 }
 
 /* Whether the options about the histogram go with each other, and with the number of files. */
@@ -438,23 +507,20 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     case ARGUMENTS_WRONG:
         return COMMAND_LINE_WRONG;
     }
-    if (!rows_go_with(&arguments, options) ||
-        (options->diff && !diff_goes_with(options, &operands)))
+    if (!choose_command(options, operands.given) || !rows_go_with(&arguments, options) ||
+        (options->command == COMMAND_DIFF && !diff_possible(options, &operands)))
         return COMMAND_LINE_WRONG;
-    /* The conditions of --fail-on are not examined. */
-    if (options->list && options->fail_on && !options->axis.asked) {
-        (void)arguments_wrong(&arguments, "option %s does not go with --list", "--fail-on");
-        return COMMAND_LINE_WRONG;
-    }
-    if (!options->diff && has_tolerance(options)) {
-        (void)arguments_wrong(&arguments, "option %s goes with --diff only", "--tolerance");
-        return COMMAND_LINE_WRONG;
-    }
     options->session.input.doubt = !options->quiet;
-    if (options->check && !options->ranks)
-        return check_goes_with(options, &operands) ? COMMAND_LINE_RUN : COMMAND_LINE_WRONG;
+    if (options->command == COMMAND_CHECK) {
+        options->files = operands.words;
+        if (operands.count == 0)
+            return COMMAND_LINE_RUN;
+        (void)arguments_wrong(&arguments, "--check takes the file names from its record; remove %s",
+                              operands.words[0]);
+        return COMMAND_LINE_WRONG;
+    }
     if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE &&
-        !(options->merge && options->output == OUTPUT_PARTIAL))
+        !(options->command == COMMAND_MERGE && options->output == OUTPUT_PARTIAL))
         (void)option_add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
         operation_ask(options->operations[i], &options->session.wants, &options->session.survey);

@@ -4,6 +4,7 @@
 
 #include "cli/operands.h"
 #include "cli/process.h"
+#include "cli/report.h"
 #include "cli/report_diff.h"
 #include "run/diff.h"
 #include "sys/message.h"
@@ -16,13 +17,13 @@
 static bool expand(struct options *side, const struct options *options, int number)
 {
     *side = *options;
-    side->diff = false;
+    side->command = COMMAND_REDUCE;
     side->files = &options->files[number];
     side->file_count = 1;
     return operands_expand(side) && side->left_out == 0;
 }
 
-bool diff_files(const struct options *options, bool *quiescent)
+void diff_files(struct options *options)
 {
     struct options sides[DIFF_SIDES] = {*options, *options};
     struct diff_request request = {.options = &options->session,
@@ -30,7 +31,7 @@ bool diff_files(const struct options *options, bool *quiescent)
                                    .verdict_only =
                                        options->quiet && options->session.nan != NAN_ERROR};
     struct diff *diff = NULL;
-    bool good = true, differs = false;
+    bool good = true;
 
     for (int side = 0; side < DIFF_SIDES && good; side++) {
         good = expand(&sides[side], options, side);
@@ -46,17 +47,17 @@ bool diff_files(const struct options *options, bool *quiescent)
         diff = diff_open(&request);
     }
     if (diff && diff_run(diff)) {
-        differs = diff_summary(diff).differs;
+        options->differs = diff_summary(diff).differs;
         report_diff(options, diff);
     }
-    *quiescent = !diff || !diff_is_abandoned(diff);
-    if (!*quiescent)
-        return differs;
+    report_end(options);
+    options->threads_left = diff && diff_is_abandoned(diff);
+    if (options->threads_left)
+        return;
     if (diff)
         diff_close(diff);
     for (int side = 0; side < DIFF_SIDES; side++)
         operands_free(&sides[side]);
-    return differs;
 }
 
 enum diff_status diff_exit_status(bool differs)

@@ -9,10 +9,8 @@
 /* Exit statuses, as those of cmp(1) and diff(1). */
 enum diff_status { DIFF_STATUS_SAME = 0, DIFF_STATUS_DIFFERENT = 1, DIFF_STATUS_TROUBLE = 2 };
 
-/* Compares the two operands. Returns whether they differ; trouble is an error, which has been
-   printed. If *quiescent becomes false, threads are still at work, and the process should leave by
-   _exit. */
-bool diff_files(const struct options *options, bool *quiescent);
+/* Compares the two operands, and sets whether they differ. Trouble is an error, which is printed. */
+void diff_files(struct options *options);
 
 /* The exit status, once everything has been printed. */
 enum diff_status diff_exit_status(bool differs);

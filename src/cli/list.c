@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/columns.h"
+#include "cli/report.h"
 #include "cli/report_parts.h"
 #include "cli/rows.h"
 #include "source/source.h"
@@ -220,7 +221,7 @@ static void list_one(const struct list *list, const char *path, const struct sou
     list_item(list, path, &item);
 }
 
-void list_files(const struct options *options)
+void list_files(struct options *options)
 {
     const bool text = options->output != OUTPUT_JSON;
     const bool aligned = options->output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && !options->ranks;
@@ -249,4 +250,5 @@ void list_files(const struct options *options)
     print_kept(&list);
     if (aligned)
         columns_print(&table);
+    report_end(options);
 }

@@ -7,6 +7,6 @@
 #include "cli/options.h"
 
 /* Prints a line for each array of the files. A failure is printed; the other files are listed. */
-void list_files(const struct options *options);
+void list_files(struct options *options);
 
 #endif

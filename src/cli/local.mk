@@ -21,6 +21,7 @@ library_sources += \
 	src/cli/progress.c src/cli/progress.h \
 	src/cli/ranks.c src/cli/ranks.h \
 	src/cli/record.c src/cli/record.h \
+	src/cli/reduce.c src/cli/reduce.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_diff.c src/cli/report_diff.h \
 	src/cli/report_histogram.c \

@@ -334,7 +334,7 @@ static void print(const struct merge *m)
         print_total(&options, merger, &total);
 }
 
-void merge_files(const struct options *options)
+void merge_files(struct options *options)
 {
     struct merge m = {.options = options};
 

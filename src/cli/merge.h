@@ -9,6 +9,6 @@
 /* Reads the lines of the options' files, and prints what the partial results come to, as the
    options ask. Whatever is wrong with a line, or with what the lines are of, is an error, which is
    printed; then there are no results. */
-void merge_files(const struct options *options);
+void merge_files(struct options *options);
 
 #endif

@@ -27,7 +27,18 @@ enum options_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_TSV, OUTPUT_PARTIAL };
 /* Conditions besides errors that make the exit status 1; bits. */
 enum options_fail_on { FAIL_ON_NAN = 1, FAIL_ON_INF = 2, FAIL_ON_EMPTY = 4 };
 
+/* What is done with the files. */
+enum command {
+    COMMAND_REDUCE,
+    COMMAND_AXIS,  /* --axis: a result for each slice */
+    COMMAND_DIFF,  /* --diff: compare two files */
+    COMMAND_MERGE, /* --merge: the files hold partial results */
+    COMMAND_LIST,  /* --list: only print what arrays there are */
+    COMMAND_CHECK  /* --check: compare with a record */
+};
+
 struct options {
+    enum command command;
     struct session_options session;
     const struct operation *operations[OPTIONS_OPERATIONS_MAX];
     struct operation_set named; /* quantiles that were named */
@@ -42,15 +53,12 @@ struct options {
     const char *check; /* the record that files are compared with, NULL for none: then the files and
                           the operations stand there, and `files` is empty */
     struct source_wanted wanted; /* arrays of containers */
-    bool list;                   /* only print what arrays there are */
-    bool merge;                  /* `files` hold partial results, to be merged */
-    bool merged_arrays;          /* some of these are of arrays of containers */
+    bool merged_arrays;          /* some partial results are of arrays of containers */
     bool allow_gaps;             /* even where elements are missing */
     const char *label;           /* the name of a partial result; NULL: by its file */
     bool ranks;                  /* the work is shared out among processes of this program */
     struct shard shard;          /* reduce only this; of 0 shards: all */
-    bool diff;                   /* compare two files */
-    struct difference_tolerance tolerance; /* of that */
+    struct difference_tolerance tolerance; /* of --diff */
     struct axis_request axis;              /* a result for each slice along it */
     const char *axis_output;               /* a .npy for these; NULL: standard output */
     bool quiet;
@@ -63,6 +71,10 @@ struct options {
     struct source_part *parts; /* of each file, on the heap; NULL: all of it */
     unsigned left_out;         /* operands that stand for files, and it is not known for which */
     bool expanded;             /* `files` are on the heap: see operands.h */
+
+    /* Set by commands. */
+    bool differs;      /* what --diff compares */
+    bool threads_left; /* threads of this process are still at work: it should leave by _exit */
 };
 
 #endif

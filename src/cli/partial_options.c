@@ -126,16 +126,13 @@ bool partial_settle(const struct arguments *a, struct options *options)
 {
     struct survey_request *survey = &options->session.survey;
 
-    if (!options->merge && options->output != OUTPUT_PARTIAL && !options->ranks)
+    if (options->command != COMMAND_MERGE && options->output != OUTPUT_PARTIAL && !options->ranks)
         return true;
     survey_leave_out(survey);
     survey_leave_out(&options->total_survey);
     if (options->ranks && (survey->histogram.kind != HISTOGRAM_NONE || survey->quantile_count > 0))
         return arguments_wrong(a, "ranks cannot merge quantiles and histograms; leave out %s",
                                "gpureduce");
-    if (survey->histogram.kind != HISTOGRAM_NONE)
-        return arguments_wrong(a, "option %s goes with neither --partial nor --merge",
-                               "--histogram");
     if (survey->quantile_count > 0)
         return arguments_wrong(a, "partial results cannot hold quantiles; leave them out of %s",
                                options->total_survey.quantile_count > 0 ? "--op"
@@ -144,49 +141,12 @@ bool partial_settle(const struct arguments *a, struct options *options)
     return true;
 }
 
-/* Whether the options that are about reading elements are left out where lines are read. */
-static bool merge_goes_with(const struct arguments *a, const struct options *options)
-{
-    const struct source_options *input = &options->session.input;
-    const char *other = input->type_given                 ? "--dtype"
-                        : input->order                    ? "--endian"
-                        : input->format != SOURCE_AUTO    ? "--format"
-                        : input->skip > 0                 ? "--skip"
-                        : input->length != SOURCE_UNKNOWN ? "--length"
-                        : options->wanted.included > 0    ? "--array"
-                        : options->wanted.count > 0       ? "--exclude"
-                        : input->skip_unsupported         ? "--skip-unsupported"
-                        : options->list                   ? "--list"
-                        : options->shard.of > 0           ? "--shard"
-                                                          : NULL;
-
-    return !other || arguments_wrong(a, "option %s does not go with --merge", other);
-}
-
 bool partial_goes_with(const struct arguments *a, const struct options *options)
 {
-    const bool partial = options->output == OUTPUT_PARTIAL;
-
-    if (options->merge && !merge_goes_with(a, options))
-        return false;
-    if (options->ranks &&
-        (options->check || options->diff || options->axis.asked || options->shard.of > 0))
-        return arguments_wrong(a, "option %s is for gpureduce",
-                               options->check        ? "--check"
-                               : options->diff       ? "--diff"
-                               : options->axis.asked ? "--axis"
-                                                     : "--shard");
-    if (options->allow_gaps && !options->merge)
-        return arguments_wrong(a, "option %s goes with --merge only", "--allow-gaps");
-    if (options->label && !partial)
-        return arguments_wrong(a, "option %s goes with --partial only", "--label");
-    if (options->shard.of > 0 && !partial)
-        return arguments_wrong(a, "option %s goes with --partial only", "--shard");
     if (options->shard.of > 0 && options->total)
         return arguments_wrong(a, "option %s needs all shards; give it to --merge", "--total");
-    if (partial && options->list)
-        return arguments_wrong(a, "option %s does not go with --partial", "--list");
-    if (options->label && !options->total && (options->merge || options->file_count > 1))
+    if (options->label && !options->total &&
+        (options->command == COMMAND_MERGE || options->file_count > 1))
         return arguments_wrong(a, "option %s needs one input, or --total", "--label");
     return true;
 }

@@ -30,7 +30,8 @@ void report_begin(const struct options *options)
     if (options->output != OUTPUT_TSV)
         return;
     tsv_arrays = options->merged_arrays;
-    for (int i = 0; i < options->file_count && !options->merge && !tsv_arrays; i++) {
+    for (int i = 0; i < options->file_count && options->command != COMMAND_MERGE && !tsv_arrays;
+         i++) {
         char why[SOURCE_ERROR_MAX];
         struct source_facts facts;
 
@@ -52,7 +53,7 @@ static bool settle_heading(const struct options *options, const char *path,
         return true;
     if (heading_due) {
         tsv_arrays = tsv_arrays || (reduction && reduction->arrays && !reduction->error[0]);
-        if (!options->quiet && !options->check)
+        if (!options->quiet && options->command != COMMAND_CHECK)
             report_tsv_heading(options, tsv_arrays);
     }
     heading_due = false;
@@ -111,7 +112,7 @@ static bool wants_stats(const struct options *options, const struct reduction *r
     const bool nothing =
         options->wanted.included > 0 && reduction->arrays && arrays_count(reduction->arrays) == 0;
 
-    return !reduction->error[0] && !options->merge && !nothing &&
+    return !reduction->error[0] && options->command != COMMAND_MERGE && !nothing &&
            (options->verbose || (!options->quiet && options->output == OUTPUT_TEXT));
 }
 
@@ -289,7 +290,8 @@ void report_rows(const struct options *options)
     rows_sort(&held_back, &options->rows);
     for (size_t i = 0; i < held_back.count; i++)
         arrays = arrays || rows_get(&held_back, i)->name;
-    if (arrays && options->output == OUTPUT_TEXT && !options->quiet && !options->merge) {
+    if (arrays && options->output == OUTPUT_TEXT && !options->quiet &&
+        options->command != COMMAND_MERGE) {
         report_table_rows(options, &held_back);
     } else {
         for (size_t i = 0; i < held_back.count; i++) {

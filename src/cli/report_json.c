@@ -155,11 +155,11 @@ static void json_amounts(FILE *out, const struct options *options,
             result->nan, result->infinity);
     fprintf(out, ", \"elements\": %" PRIu64 ", \"bytes\": %" PRIu64, reduction->elements,
             reduction->bytes);
-    if (options->merge)
+    if (options->command == COMMAND_MERGE)
         fprintf(out, ", \"of\": %" PRIu64, reduction->of);
     else
         fprintf(out, ", \"input_bytes\": %" PRIu64, reduction->input_bytes);
-    if (options->merge || reduction->array) /* many are reduced at a time */
+    if (options->command == COMMAND_MERGE || reduction->array) /* many are reduced at a time */
         return;
     fprintf(out, ", \"seconds\": %.6f, \"gigabytes_per_second\": %.3f", reduction->seconds,
             report_rate(reduction->bytes, reduction->seconds));
@@ -194,7 +194,7 @@ static void json_policies(FILE *out, const struct options *options)
    tell. */
 static void json_input(FILE *out, const struct options *options, const struct reduction *reduction)
 {
-    if (options->merge) {
+    if (options->command == COMMAND_MERGE) {
         fprintf(out, ", \"dtype\": \"%s\"", element_name(reduction->type));
         json_policies(out, options);
         return;

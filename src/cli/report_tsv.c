@@ -28,7 +28,8 @@ static void array_columns(FILE *out, const struct options *options, const char *
     const char *shape = "";
 
     if (path && known)
-        shape = options->merge ? REPORT_MISSING : report_reduction_shape(text, reduction);
+        shape = options->command == COMMAND_MERGE ? REPORT_MISSING
+                                                  : report_reduction_shape(text, reduction);
     putc('\t', out);
     report_tsv_field_to(out, path && reduction->array ? reduction->array : "");
     putc('\t', out);

@@ -136,21 +136,12 @@ bool rows_go_with(const struct arguments *a, const struct options *options)
 {
     const char *name = options->rows.count > 0 ? "--where" : "--sort";
     const struct operation *all[ROWS_OPERATIONS_MAX];
-    const char *other = options->check                                             ? "--check"
-                        : options->diff                                            ? "--diff"
-                        : options->axis.asked                                      ? "--axis"
-                        : options->output == OUTPUT_PARTIAL                        ? "--partial"
-                        : options->session.survey.histogram.kind != HISTOGRAM_NONE ? "--histogram"
-                                                                                   : NULL;
-    char format[160];
 
     if (options->rows.count == 0 && options->rows.sort.field == ROW_UNASKED)
         return true;
-    if (other) {
-        snprintf(format, sizeof format, "option %%s does not go with %s", other);
-        return arguments_wrong(a, format, name);
-    }
-    if (options->list && rows_operations(&options->rows, all) > 0)
+    if (options->session.survey.histogram.kind != HISTOGRAM_NONE)
+        return arguments_wrong(a, "option %s does not go with --histogram", name);
+    if (options->command == COMMAND_LIST && rows_operations(&options->rows, all) > 0)
         return arguments_wrong(
             a,
             "with --list there are no results, such as %s: rows have a name, dtype, elements "

@@ -17,7 +17,6 @@
 
 /* A request. */
 struct axis_request {
-    bool asked;
     int64_t axis;              /* counts from 0, or, below it, from the last one backwards: -1 */
     struct source_shape shape; /* of raw elements, where `known`. At most one size may be
                                   AXIS_SIZE_OPEN: what the number of elements leaves it */

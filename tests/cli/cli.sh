@@ -537,6 +537,36 @@ for bad in --op --dtype --endian --format --skip --length --nan --device --threa
     run three.f32 "$bad"
     is "$bad without its argument" 2 '' "gpureduce: option '$bad' needs an argument $try"
 done
+# Options that do not go together. Of several commands, one is named.
+while IFS='|' read -r words message; do
+    # shellcheck disable=SC2086 # several words
+    run $words three.f32 three.f32
+    is "$words" 2 '' "gpureduce: option $message $try"
+done <<'END'
+--diff --axis=0|'--axis' does not go with --diff
+--check=x --diff|'--check' does not go with --diff
+--merge --list|'--list' does not go with --merge
+--list --partial|'--partial' does not go with --list
+--axis=0 --partial|'--partial' does not go with --axis
+--diff --partial|'--partial' does not go with --diff
+--diff --sort=name --merge|'--sort' does not go with --diff
+--merge --partial --sort=name|'--sort' does not go with --partial
+--merge --histogram=3|'--histogram' does not go with --merge
+--partial --histogram=3|'--histogram' does not go with --partial
+--merge --dtype=f32|'--dtype' does not go with --merge
+--merge --partial --skip=4|'--skip' does not go with --merge
+--merge --shard=1/2|'--shard' does not go with --merge
+--merge --label=x|'--label' goes with --partial only
+--label=x|'--label' goes with --partial only
+--shard=1/2|'--shard' goes with --partial only
+--allow-gaps|'--allow-gaps' goes with --merge only
+--partial --allow-gaps|'--allow-gaps' does not go with --partial
+--tolerance=ulp:1|'--tolerance' goes with --diff only
+--list --tolerance=ulp:1|'--tolerance' does not go with --list
+--shape=3|'--shape' goes with --axis only
+--axis=0 --list --output=x.npy|'--list' does not go with --axis
+--list --fail-on=nan|'--fail-on' does not go with --list
+END
 for bad in --json=1 --quiet=yes --verbose= --progress=0 --no-progress=1 --help=op --version=2; do
     run "$bad" three.f32
     is "$bad" 2 '' "gpureduce: option '$bad' takes no argument $try"

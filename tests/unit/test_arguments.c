@@ -192,7 +192,7 @@ static enum arguments_action read_line(const struct arguments *a, const char *wo
                                        struct options *options, char operands[128])
 {
     char text[128], *argv[WORDS_MAX];
-    struct operands found = {NULL, 0};
+    struct operands found = {0};
     enum arguments_action action;
     int argc;
 
