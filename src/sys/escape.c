@@ -155,8 +155,11 @@ void escape_write(FILE *out, const char *text, enum escape_form form)
         if (plain > 0)
             fwrite(text, 1, plain, out);
         text += plain;
-        if (*text)
-            fwrite(escaped, 1, escape_next(escaped, &text, form), out);
+        if (*text) {
+            const size_t length = escape_next(escaped, &text, form);
+
+            fwrite(escaped, 1, length, out);
+        }
     }
 }
 

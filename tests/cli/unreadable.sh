@@ -82,7 +82,7 @@ for file in data/containers/*; do
     both --list "$file"
     both --axis=0 "$file"
 done
-shell "$(echo "env $preload FAULT_END=1 '$program' -q") <raw"
+shell "env $preload FAULT_END=1 '$program' -q <raw"
 is 'standard input of a known size that is empty' 1 '' \
     'gpureduce: standard input: ends at byte 0: it became shorter while it was read'
 

@@ -21,6 +21,7 @@
 /* Every thread is made through this: from the `fail_from`th on none can be had. */
 static _Atomic int made, fail_from;
 
+/* NOLINTBEGIN(bugprone-reserved-identifier): the linker wants these names */
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*start)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -33,6 +34,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         return EAGAIN;
     return __real_pthread_create(thread, attributes, start, argument);
 }
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 /* The record of a member. */
 struct record {

@@ -84,7 +84,7 @@ static double run(const struct machine *m, struct ways w[])
     struct ways_shared shared;
     const unsigned present = m->workers - m->absent;
     double clock[WORKERS_MOST] = {0}, took = 0;
-    uint64_t left[WORKERS_MOST];
+    uint64_t left[WORKERS_MOST] = {0};
     struct rng rng;
 
     rng_seed(&rng, 7);
