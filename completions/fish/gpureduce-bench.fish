@@ -18,7 +18,7 @@ complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l suite -d 
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l json -d 'print a JSON object instead of text'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from ladder' -l plot -r -F -d 'also draw the rates as bars to FILE, which ends in .svg or .png'
 
-complete -c gpureduce-bench -n __fish_use_subcommand -a limits -d 'measure what memory, links, files and decoders of this machine allow'
+complete -c gpureduce-bench -n __fish_use_subcommand -a limits -d 'measure the limits of memory, links, files and decoders'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -s b -l bytes -x -d 'how much data to read'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -s r -l repeat -x -d 'timed samples, of which the median is printed'
 complete -c gpureduce-bench -n '__fish_seen_subcommand_from limits' -s j -l threads -x -d 'the most threads'

@@ -20,8 +20,8 @@
 static const struct argument_command commands[] = {
     {"ladder", "sum on the GPU by kernels, from the naive to the production one", &ladder_arguments,
      bench_ladder},
-    {"limits", "measure what memory, links, files and decoders of this machine allow",
-     &limits_arguments, bench_limits},
+    {"limits", "measure the limits of memory, links, files and decoders", &limits_arguments,
+     bench_limits},
     {"generate", "write test data of a chosen distribution to standard output", &generate_arguments,
      bench_generate},
 };

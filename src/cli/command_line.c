@@ -414,9 +414,9 @@ static bool goes_with(const struct argument *x, enum mode mode)
         return true;
     snprintf(name, sizeof name, "--%s", x->name);
     if (other_output)
-        snprintf(format, sizeof format, "option %%s goes with --partial only");
+        snprintf(format, sizeof format, "option %%s needs --partial");
     else if (mode == M_REDUCE)
-        snprintf(format, sizeof format, "option %%s goes with %s only", mode_option(x->modes));
+        snprintf(format, sizeof format, "option %%s needs %s", mode_option(x->modes));
     else if (mode == M_PARTIAL || mode == M_MERGE_PARTIAL)
         snprintf(format, sizeof format, "option %%s does not go with %s",
                  mode == M_PARTIAL || x->modes & M_MERGE ? "--partial" : "--merge");
@@ -476,14 +476,13 @@ static bool histogram_goes_with(const struct options *options)
     const bool asked = options->session.survey.histogram.kind != HISTOGRAM_NONE;
 
     if (options->plot && !asked)
-        return arguments_wrong(&arguments, "option %s goes with --histogram only", "--plot");
+        return arguments_wrong(&arguments, "option %s needs --histogram", "--plot");
     if (options->plot && options->file_count > 1)
         return arguments_wrong(&arguments, "option %s is for one file", "--plot");
     if (asked && options->output == OUTPUT_TSV && options->operation_count > 0)
-        return arguments_wrong(&arguments,
-                               "with --histogram and --tsv there are no other results: "
-                               "leave out %s, or use --json",
-                               "--op");
+        return arguments_wrong(
+            &arguments,
+            "--histogram with --tsv prints no other results; leave out %s, or use --json", "--op");
     return true;
 }
 

@@ -104,7 +104,7 @@ static bool note(uint64_t *set, const struct operation *op)
 /* Two values of one operation may differ, and one of them would not be compared. */
 static bool twice(const struct reading *r, const struct operation *op)
 {
-    return wrong(r, "\"%s\" stands twice", op->name);
+    return wrong(r, "\"%s\" is given twice", op->name);
 }
 
 /* Whether a recorded value is one that the operation may have. */
@@ -164,7 +164,7 @@ static bool read_file(struct reading *r, struct json_reader *json, struct record
     size_t size = strlen(r->text) + 1;
 
     if (r->named)
-        return wrong(r, "\"file\" stands twice");
+        return wrong(r, "\"file\" is given twice");
     r->named = true;
     if (json_read_null(json))
         return true;
@@ -238,7 +238,7 @@ static bool read_count(struct reading *r, struct json_reader *json, const char *
 
     json_read_number_text(json, text, sizeof text);
     return json->failed || number_parse_count(text, count) ||
-           wrong(r, "\"%s\" is no count: %s", key, text);
+           wrong(r, "\"%s\" is not a count: %s", key, text);
 }
 
 /* How the file was read. False when there is an error, other than of JSON. */
@@ -305,7 +305,7 @@ static const char *unchecked(const char *key)
     } table[] = {
         {"array", arrays_unchecked},
         {"index", "results along an axis cannot be checked"},
-        {"differs", "what --diff printed cannot be checked"},
+        {"differs", "output of --diff cannot be checked"},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -381,7 +381,7 @@ static bool read_json(struct reading *r)
     if (!r->named)
         return wrong(r, "it has no \"file\"");
     if (r->nonfinite & ~r->null)
-        return wrong(r, "\"nonfinite\" has a value for what is not null");
+        return wrong(r, "\"nonfinite\" has a value for a key that is not null");
     if (r->histogram && !has_more_than_counts(r, line))
         return wrong(r, "%s", histogram_unchecked);
     if (r->header)
@@ -508,7 +508,7 @@ static bool read_lines(struct reading *r, FILE *in)
         return false;
     }
     if (r->files == 0) {
-        message_error(EXIT_FAILED, "%s: there are no results in it", r->name);
+        message_error(EXIT_FAILED, "%s: holds no results", r->name);
         return false;
     }
     return true;

@@ -80,8 +80,7 @@ void report_partial_total(const struct options *options, const struct total *tot
     if (reduction->error[0])
         return;
     if (total->mixed) {
-        message_error(EXIT_FAILED, "no total: the files are of several types, and a partial result "
-                                   "is of one");
+        message_error(EXIT_FAILED, "no total: a partial result needs files of one type");
         return;
     }
     print(options, NULL, reduction, reduction->elements);

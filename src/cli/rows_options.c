@@ -143,9 +143,7 @@ bool rows_go_with(const struct arguments *a, const struct options *options)
         return arguments_wrong(a, "option %s does not go with --histogram", name);
     if (options->command == COMMAND_LIST && rows_operations(&options->rows, all) > 0)
         return arguments_wrong(
-            a,
-            "with --list there are no results, such as %s: rows have a name, dtype, elements "
-            "and bytes",
+            a, "--list has no results such as %s; use name, dtype, elements or bytes",
             all[0]->name);
     return true;
 }

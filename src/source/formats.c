@@ -308,10 +308,9 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
         return false;
     }
     if (npy_cut_off(head, size)) {
-        source_error(s,
-                     "a .npy file that is cut off at byte %zu (--format=%s takes it for raw "
-                     "numbers)",
-                     size, s->info.compressed ? "raw+zstd" : "raw");
+        source_error(
+            s, "a .npy file that is cut off at byte %zu (--format=%s reads it as raw numbers)",
+            size, s->info.compressed ? "raw+zstd" : "raw");
         return false;
     }
     return true;

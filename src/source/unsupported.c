@@ -535,11 +535,10 @@ static bool is_stl(const struct unsupported_input *in)
 #define PICKLED_DICT(magic_, ...)                                                               \
     ROW("a Python pickle", magic_, PYTHON("pickle", "pickle.load(open('FILE', 'rb'))['NAME']"), \
         __VA_ARGS__)
-#define SAFETENSORS WORDS("for what is asked it must be neither in a pipe nor compressed")
-#define GGUF(at_, zeros_)                                                                  \
-    ROW("a GGUF file", "GGUF", AT(at_, zeros_),                                            \
-        WORDS("for what is asked it must be of version 2 or 3, and neither in a pipe nor " \
-              "compressed"))
+#define SAFETENSORS WORDS("this request needs a file that is not compressed, not a pipe")
+#define GGUF(at_, zeros_)                       \
+    ROW("a GGUF file", "GGUF", AT(at_, zeros_), \
+        WORDS("this request needs a file of version 2 or 3 that is not compressed, not a pipe"))
 #define GGML(magic_, at_, zeros_)               \
     ROW("a GGML file", magic_, AT(at_, zeros_), \
         WORDS("llama.cpp's convert_llama_ggml_to_gguf.py makes a GGUF file of it"))
@@ -789,7 +788,7 @@ void unsupported_advise(const struct unsupported *row, const struct unsupported_
                  decompress, *modules ? ", " : "", modules, text);
     else
         snprintf(command, sizeof command, "%s%s",
-                 row->kind == UNSUPPORTED_WORDS ? "; " : ", which is no file of numbers", text);
-    snprintf(advice, UNSUPPORTED_ADVICE_MAX, "%s (--format=%s takes it for raw numbers)", command,
+                 row->kind == UNSUPPORTED_WORDS ? "; " : ", which holds no numbers", text);
+    snprintf(advice, UNSUPPORTED_ADVICE_MAX, "%s (--format=%s reads it as raw numbers)", command,
              form);
 }

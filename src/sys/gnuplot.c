@@ -72,8 +72,7 @@ bool gnuplot_possible(const char *path)
         close(null);
     if (status != 0) {
         message_error(EXIT_FAILED,
-                      "cannot plot: there is no gnuplot here that works (install gnuplot, or leave "
-                      "out --plot)");
+                      "cannot plot: gnuplot does not work (install gnuplot, or leave out --plot)");
         return false;
     }
     return output_possible(path);

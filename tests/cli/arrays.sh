@@ -370,10 +370,10 @@ is 'too late for a heading' 1 "file${tab}sum
 three.f32${tab}6" 'gpureduce: standard input: holds arrays, for which the lines before have no columns: name it first'
 for option in -omedian --axis=0; do
     shell "cat $file | gpureduce $option -"
-    fails_like "not for $option" 'standard input: a safetensors file; for what is asked it must be neither in a pipe nor compressed .*'
+    fails_like "not for $option" 'standard input: a safetensors file; this request needs a file that is not compressed, not a pipe .*'
 done
 shell "cat $file | gpureduce --diff $file -"
-is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; for what is asked it must be neither in a pipe nor compressed (--format=raw takes it for raw numbers)'
+is 'nor for --diff' 2 '' 'gpureduce: standard input: a safetensors file; this request needs a file that is not compressed, not a pipe (--format=raw reads it as raw numbers)'
 shell 'cat data/containers/stored.npz | gpureduce --format=npz'
 fails 'an .npz in a pipe' 'standard input: a .npz file is read from a file that is not compressed: save it as such'
 # Every end of it but the right one.
@@ -433,7 +433,7 @@ nan
     run -q -o count --format=raw+zstd -t u8 small.safetensors.zst
     is 'compressed, and said to be none' 0 "$(wc -c <small.safetensors)" '*'
     run -q -o median small.safetensors.zst
-    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; for what is asked it must be neither in a pipe nor compressed (--format=raw+zstd takes it for raw numbers)'
+    fails 'compressed, and read twice' 'small.safetensors.zst: a safetensors file, compressed by zstd; this request needs a file that is not compressed, not a pipe (--format=raw+zstd reads it as raw numbers)'
     "$ZSTD" -q -c data/containers/stored.npz >stored.npz.zst
     run -q -o sum stored.npz.zst
     fails_like 'a compressed .npz' 'stored.npz.zst: a .npz archive, .*'

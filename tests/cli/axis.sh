@@ -295,8 +295,8 @@ wrong() {
 wrong 'no axis' "bad axis 'x': must be an integer" --axis=x c.npy
 wrong 'no shape of sizes' "bad shape '2,x': must be sizes separated by commas, of which one may be -1" --axis=0 --shape=2,x c.npy
 wrong 'two open sizes' "bad shape '-1,-1': must be sizes separated by commas, of which one may be -1" --axis=0 --shape=-1,-1 c.npy
-wrong '--shape alone' "option '--shape' goes with --axis only" --shape=3,4 c.npy
-wrong '--output alone' "option '--output' goes with --axis only" --output=x.npy c.npy
+wrong '--shape alone' "option '--shape' needs --axis" --shape=3,4 c.npy
+wrong '--output alone' "option '--output' needs --axis" --output=x.npy c.npy
 wrong '--output of several files' "option '--output' is for one file" --axis=0 --output=x.npy c.npy f.npy
 wrong '--output and --json' "option '--json' does not go with --output" --axis=0 --output=x.npy --json c.npy
 wrong 'quantiles' "quantiles along an axis are not supported; leave out 'median'" --axis=0 -o sum,median c.npy

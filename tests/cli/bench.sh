@@ -521,7 +521,7 @@ mkdir empty
 environment=PATH=$work/empty
 bench limits --plot=plot.svg
 environment=
-is 'no gnuplot: said before anything is measured' 1 '' 'gpureduce-bench: cannot plot: there is no gnuplot here that works (install gnuplot, or leave out --plot)'
+is 'no gnuplot: said before anything is measured' 1 '' 'gpureduce-bench: cannot plot: gnuplot does not work (install gnuplot, or leave out --plot)'
 
 #
 # limits: what it prints. There is little data, so that it is quick; the rates mean nothing then.

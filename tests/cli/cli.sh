@@ -556,14 +556,14 @@ done <<'END'
 --merge --dtype=f32|'--dtype' does not go with --merge
 --merge --partial --skip=4|'--skip' does not go with --merge
 --merge --shard=1/2|'--shard' does not go with --merge
---merge --label=x|'--label' goes with --partial only
---label=x|'--label' goes with --partial only
---shard=1/2|'--shard' goes with --partial only
---allow-gaps|'--allow-gaps' goes with --merge only
+--merge --label=x|'--label' needs --partial
+--label=x|'--label' needs --partial
+--shard=1/2|'--shard' needs --partial
+--allow-gaps|'--allow-gaps' needs --merge
 --partial --allow-gaps|'--allow-gaps' does not go with --partial
---tolerance=ulp:1|'--tolerance' goes with --diff only
+--tolerance=ulp:1|'--tolerance' needs --diff
 --list --tolerance=ulp:1|'--tolerance' does not go with --list
---shape=3|'--shape' goes with --axis only
+--shape=3|'--shape' needs --axis
 --axis=0 --list --output=x.npy|'--list' does not go with --axis
 --list --fail-on=nan|'--fail-on' does not go with --list
 END

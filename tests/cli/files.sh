@@ -297,8 +297,8 @@ wrong() { # NAME FORMAT MESSAGE
     run --check=record
     fails "$1" "record: $3"
 }
-wrong 'an empty record' '' 'there are no results in it'
-wrong 'a record of a heading' 'file\tsum\n' 'there are no results in it'
+wrong 'an empty record' '' 'holds no results'
+wrong 'a record of a heading' 'file\tsum\n' 'holds no results'
 wrong 'another file' 'three.f32: OK\n' 'line 1: neither an object of --json nor the heading of --tsv'
 wrong 'bytes' 'a\0b' 'line 1: byte 1 is a NUL'
 wrong 'too many fields' 'file\tsum\nthree.f32\t6\t7\n' 'line 2: more fields than the heading has'
@@ -311,7 +311,7 @@ wrong 'a long value' "file\\tsum\\nthree.f32\\t$(printf %050d 0)\\n" "line 2: ba
 wrong 'a value of no characters' 'file\tsum\tmin\nthree.f32\t\t1\n' "line 2: bad value of sum: ''"
 wrong 'a value cut within a character' "file\\tsum\\nthree.f32\\t$(printf %059d 0)\\303\\251\\n" \
     "line 2: bad value of sum: $(printf %059d 0)"
-wrong 'a column that stands twice' 'file\tsum\tmin\tsum\nthree.f32\t6\t1\t7\n' 'line 1: "sum" stands twice'
+wrong 'a column that stands twice' 'file\tsum\tmin\tsum\nthree.f32\t6\t1\t7\n' 'line 1: "sum" is given twice'
 wrong 'a total of nothing' 'file\tsum\ntotal\t6\n' 'line 2: a total of no files'
 wrong 'JSON without a file' '{"sum": 6}\n' 'line 1: it has no "file"'
 for options in --json --tsv; do
@@ -335,16 +335,16 @@ fails 'slices' 'record: line 1: results along an axis cannot be checked'
 run --json --diff three.f32 data/raw/zeros.f32
 cp out record
 run --check=record
-fails 'differences' 'record: line 1: what --diff printed cannot be checked'
-wrong 'JSON with two' '{"file": "a", "file": "b"}\n' 'line 1: "file" stands twice'
-wrong 'JSON with two values' '{"file": "a", "sum": 6, "sum": 7}\n' 'line 1: "sum" stands twice'
+fails 'differences' 'record: line 1: output of --diff cannot be checked'
+wrong 'JSON with two' '{"file": "a", "file": "b"}\n' 'line 1: "file" is given twice'
+wrong 'JSON with two values' '{"file": "a", "sum": 6, "sum": 7}\n' 'line 1: "sum" is given twice'
 wrong 'JSON with a value of no characters' '{"file": "a", "sum": "", "min": 1}\n' "line 1: bad value of sum: ''"
 wrong 'JSON with two infinities' '{"file": "a", "sum": null, "nonfinite": {"sum": "inf", "sum": "nan"}}\n' \
-    'line 1: "sum" stands twice'
+    'line 1: "sum" is given twice'
 wrong 'JSON with an infinity that is finite' '{"file": "a", "sum": null, "nonfinite": {"sum": "1"}}\n' \
     'line 1: bad value of sum: 1'
 wrong 'JSON with an infinity and a number' '{"file": "a", "nonfinite": {"sum": "inf"}, "sum": 6}\n' \
-    'line 1: "nonfinite" has a value for what is not null'
+    'line 1: "nonfinite" has a value for a key that is not null'
 wrong 'JSON without results' '{"file": "three.f32"}\n' 'line 1: there are no results'
 wrong 'JSON cut off' '{"file": "three.f32", "sum": 6' 'line 1: byte 30: not an object as --json prints it'
 wrong 'JSON of another dtype' '{"file": "three.f32", "dtype": "c8", "sum": 6}' 'line 1: unknown dtype'
@@ -352,7 +352,7 @@ wrong 'JSON of a dtype with a byte order' '{"file": "three.f32", "dtype": ">f4",
 wrong 'JSON of another policy' '{"file": "a", "nan_policy": "no", "sum": 6}' 'line 1: unknown NaN policy'
 wrong 'JSON of another format' '{"file": "a", "format": "no", "sum": 6}' 'line 1: unknown format'
 wrong 'JSON of another byte order' '{"file": "a", "endian": "no", "sum": 6}' 'line 1: unknown byte order'
-wrong 'JSON that skips a half' '{"file": "a", "skip": 0.5, "sum": 6}' 'line 1: "skip" is no count: 0.5'
+wrong 'JSON that skips a half' '{"file": "a", "skip": 0.5, "sum": 6}' 'line 1: "skip" is not a count: 0.5'
 run --check=nowhere
 fails 'a record that is missing' 'nowhere: No such file or directory'
 run --check=.

@@ -118,7 +118,7 @@ is 'are an f16 and more' 0 1
 printf '\223NUM' >magic
 run magic
 fails 'four bytes of that of .npy' \
-    'magic: a .npy file that is cut off at byte 4 (--format=raw takes it for raw numbers)'
+    'magic: a .npy file that is cut off at byte 4 (--format=raw reads it as raw numbers)'
 run -q -o count --format=raw magic
 is 'are an f32 with --format=raw' 0 1
 printf '\223NUMPY' >magic

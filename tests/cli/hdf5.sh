@@ -158,7 +158,7 @@ ok 'shards have chunked datasets as a whole' sh -c 'sort parts >sorted && sort o
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q made/block.h5 -o block.h5.zst && "$ZSTD" -q made/old.h5 -o old.h5.zst
     run -q -o sum old.h5.zst
-    fails 'compressed by zstd' 'old.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd takes it for raw numbers)'
+    fails 'compressed by zstd' 'old.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; one that is neither in a pipe nor compressed is read (--format=raw+zstd reads it as raw numbers)'
     run -q -o sum block.h5.zst
     fails_like 'and behind a block' 'block.h5.zst: an HDF5 file (or netCDF-4), compressed by zstd; .*'
     run -q -o sum --format=hdf5 old.h5.zst

@@ -314,7 +314,7 @@ cp out merged
 run --partial --total -o argmax,argmin a.f32 data/npy/v1-f4.npy data/npy/v2-f4.npy
 ok 'merged totals have the inputs in the order of their names' cmp out merged
 run --partial --total a.f32 b.npy
-is 'of several types there is none' 1 '' 'gpureduce: no total: the files are of several types, and a partial result is of one'
+is 'of several types there is none' 1 '' 'gpureduce: no total: a partial result needs files of one type'
 cat total total >twice
 run --merge twice
 fails 'totals have to be told apart' 'twice:2: element 0 of total is also counted at twice:1 (--label tells them apart)'

@@ -298,11 +298,11 @@ fi
 # What does not go together, and what is wrong.
 #
 run --plot=x.svg four.f32
-is '--plot without a histogram' 2 '' "gpureduce: option '--plot' goes with --histogram only $try"
+is '--plot without a histogram' 2 '' "gpureduce: option '--plot' needs --histogram $try"
 run --histogram=3 --plot=x.svg four.f32 empty
 is '--plot of several files' 2 '' "gpureduce: option '--plot' is for one file $try"
 run --histogram=3 --tsv -o sum four.f32
-is '--tsv with other results' 2 '' "gpureduce: with --histogram and --tsv there are no other results: leave out '--op', or use --json $try"
+is '--tsv with other results' 2 '' "gpureduce: --histogram with --tsv prints no other results; leave out '--op', or use --json $try"
 run --histogram=3 --plot=x.pdf four.f32
 is '--plot: another format' 2 '' 'gpureduce: x.pdf: a plot'"'"'s name ends in .svg or .png'
 for bad in '' x 1x ,1,2 exponents; do

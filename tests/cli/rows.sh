@@ -142,7 +142,7 @@ for option in --where='sum>1' --sort=sum; do
     refused "option '$name' does not go with --partial" "$option" --partial
     refused "option '$name' does not go with --check" "$option" --check=x
     refused "option '$name' does not go with --histogram" "$option" --histogram=3
-    refused "with --list there are no results, such as 'sum': rows have a name, dtype, elements and bytes" "$option" --list
+    refused "--list has no results such as 'sum'; use name, dtype, elements or bytes" "$option" --list
 done
 refused "option '--fail-on' does not go with --list" --list --fail-on=nan
 refused "partial results cannot hold quantiles; leave them out of '--where'" --merge --where='median>1'

@@ -15,18 +15,18 @@ refuses() {
     is "$1 --format=raw" 0 1
 }
 
-raw='(--format=raw takes it for raw numbers)'
+raw='(--format=raw reads it as raw numbers)'
 { printf '\037\213\010\0\0\0\0\0\002\003' && head -c 90 data/raw/mixed-le.f32; } >x.gz
-refuses x.gz "a gzip file; try: gzip -dc x.gz | gpureduce (--format=raw takes it for raw numbers)"
+refuses x.gz "a gzip file; try: gzip -dc x.gz | gpureduce (--format=raw reads it as raw numbers)"
 copy x.gz 'x y.gz'
 refuses 'x y.gz' \
-    "a gzip file; try: gzip -dc FILE | gpureduce (--format=raw takes it for raw numbers)"
+    "a gzip file; try: gzip -dc FILE | gpureduce (--format=raw reads it as raw numbers)"
 shell 'gpureduce <x.gz'
 fails 'standard input that is a file' \
-    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw takes it for raw numbers)"
+    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw reads it as raw numbers)"
 shell 'cat x.gz | gpureduce'
 fails 'a pipe' \
-    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw takes it for raw numbers)"
+    "standard input: a gzip file; try: gzip -dc | gpureduce (--format=raw reads it as raw numbers)"
 shell 'cat x.gz | gpureduce -q -o count --format=raw'
 is 'a pipe, --format=raw' 0 25
 { printf 'PK\003\004\024\0\0\0\0\0' && head -c 16 /dev/zero && printf '\005\0\0\0x.npy' && three; } >x.npz
@@ -43,7 +43,7 @@ refuses x.zip \
 { printf '\100\0\0\0\0\0\0\0{"w":{"dtype":"F32"' && head -c 400 data/raw/mixed-le.f32; } >x.safetensors
 shell 'cat x.safetensors | gpureduce --axis=0'
 fails 'x.safetensors in a pipe' \
-    "standard input: a safetensors file; for what is asked it must be neither in a pipe nor compressed $raw"
+    "standard input: a safetensors file; this request needs a file that is not compressed, not a pipe $raw"
 # What stands behind the first sector, in a file that is larger than what is read at once.
 { head -c 2048 /dev/zero && printf '\211HDF\r\n\032\n' && head -c 100000 /dev/zero; } >x.h5
 shell 'cat x.h5 | gpureduce'
@@ -121,7 +121,7 @@ is '--format=raw --skip does' 0 "0
 # Inside zstd.
 if [ -n "$ZSTD" ]; then
     "$ZSTD" -q x.gz x.nii
-    message="a gzip file, compressed by zstd; try: zstd -dc x.gz.zst | gzip -dc | gpureduce (--format=raw+zstd takes it for raw numbers)"
+    message="a gzip file, compressed by zstd; try: zstd -dc x.gz.zst | gzip -dc | gpureduce (--format=raw+zstd reads it as raw numbers)"
     run x.gz.zst
     fails 'in zstd' "x.gz.zst: $message"
     run --format=zstd x.gz.zst
@@ -149,13 +149,13 @@ if [ -n "$ZSTD" ]; then
     printf '{"zarr_format":2}\n' >part1 && printf 'ab' >part2 && "$ZSTD" -qf part1 part2
     run part1.zst
     fails 'an odd length that is text' \
-        "part1.zst: a JSON file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, json; numpy.save('out', json.load(open('FILE'))['NAME'])\" && gpureduce out.npy (--format=raw+zstd takes it for raw numbers)"
+        "part1.zst: a JSON file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, json; numpy.save('out', json.load(open('FILE'))['NAME'])\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
     cat part1.zst part2.zst >parts.zst
     run -q -o count parts.zst
     is 'a frame of odd length that another one follows' 0 5
     run x.nii.zst
     fails 'x.nii in zstd' \
-        "x.nii.zst: a NIfTI file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy (--format=raw+zstd takes it for raw numbers)"
+        "x.nii.zst: a NIfTI file, compressed by zstd; try: zstd -d FILE.zst && python3 -c \"import numpy, nibabel; numpy.save('out', nibabel.load('FILE').get_fdata())\" && gpureduce out.npy (--format=raw+zstd reads it as raw numbers)"
 else
     skip 'in zstd' 'there is no zstd'
 fi
@@ -345,7 +345,7 @@ if command -v python3 >/dev/null; then
         *) fail "$file: $what" && explain ;;
         esac
         [ "$sum" != - ] || continue
-        command=$(sed -n "s/.*; try: //; s/ (--format=raw takes it.*//; $names; p" err)
+        command=$(sed -n "s/.*; try: //; s/ (--format=raw reads it.*//; $names; p" err)
         tool=${command%% *}
         if command -v "$tool" >/dev/null; then
             rm -f made/out.npy

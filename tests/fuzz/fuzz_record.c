@@ -103,7 +103,7 @@ _Noreturn static void fail_with_record(const char *what, size_t line)
 
 static void check_refused(const unsigned char *data, size_t size)
 {
-    static const char empty[] = RECORD_PATH ": there are no results in it";
+    static const char empty[] = RECORD_PATH ": holds no results";
     static const char named[] = RECORD_PATH ": line ";
     const char *text = fuzz_messages.text, *end = text;
     unsigned long lines = 1, line;

@@ -1211,7 +1211,7 @@ static void check_gguf_wrong(void)
         {1, 6, 0, 32, "is not a multiple of 64"},
         {1, 6, 0, 64, "24 bytes at offset"},
         {1, 17, 0, 0, "68 bytes at offset"},
-        {1, 33, 2, 0, "no whole blocks of 32"},
+        {1, 33, 2, 0, "not whole blocks of 32"},
         {0xffffffff, 0xffffffff, 28, 0, "more elements than any file"},
         {1, 6, 0, UINT64_C(1) << 63, "truncated inside array"},
     };

@@ -243,9 +243,9 @@ static const struct argument table[] = {
 const struct arguments limits_arguments = {
     .program = "gpureduce-bench limits",
     .usage = "[OPTION]... [FILE]",
-    .summary = "Measure what this machine allows: GPU memory, the link to the GPU, memory,\n"
-               "caches, the exact kernel, zstd, the page cache; and FILE, not cached and cached.\n"
-               "Without FILE, a temporary file in $TMPDIR or /var/tmp is read.",
+    .summary = "Measure the limits of this machine: GPU memory, the link to the GPU, "
+               "memory,\ncaches, the exact kernel, zstd, the page cache; and FILE, not cached and "
+               "cached.\nWithout FILE, a temporary file in $TMPDIR or /var/tmp is read.",
     .table = table,
     .count = sizeof table / sizeof *table,
     .operands = 1,

@@ -221,7 +221,7 @@ static bool take_type(const struct file *f, struct container_array *a, uint64_t 
                                container_show_name(shown, a->name));
     if (a->elements % kind->elements != 0)
         return container_wrong(f->in, at,
-                               "array %s: %" PRIu64 " elements are no whole blocks of %u",
+                               "array %s: %" PRIu64 " elements are not whole blocks of %u",
                                container_show_name(shown, a->name), a->elements, kind->elements);
     a->length /= kind->elements;
     return true;

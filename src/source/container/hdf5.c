@@ -100,14 +100,14 @@ static bool get_records(struct container_input *in, struct hdf5_output *records)
     pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return container_wrong(in, 0, "no pipe can be had: %s", strerror(errno));
+        return container_wrong(in, 0, "cannot create a pipe: %s", strerror(errno));
     child = fork();
     if (child == 0)
         run_library(in, ends[1]);
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        return container_wrong(in, 0, "no process can be had for libhdf5: %s", strerror(errno));
+        return container_wrong(in, 0, "cannot start a process for libhdf5: %s", strerror(errno));
     }
     good = read_records(ends[0], records);
     close(ends[0]); /* if it still writes, it dies of that */

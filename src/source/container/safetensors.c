@@ -131,7 +131,7 @@ static bool read_offsets(struct header *h, struct entry *e)
 /* A value that is left out. */
 static bool skip(struct header *h)
 {
-    return json_read_skip(&h->json) || malformed(h, "this is no JSON, or nested too deeply");
+    return json_read_skip(&h->json) || malformed(h, "this is not JSON, or nested too deeply");
 }
 
 /* Takes a member of an array's description that may be there once. */
@@ -269,10 +269,9 @@ static bool add(struct header *h, const char *name, const struct entry *e)
         return container_wrong(h->in, e->at, "array %s: the shape has more elements than any file",
                                container_show_name(shown, name));
     if (length % 8 != 0)
-        return container_wrong(h->in, e->at,
-                               "array %s: %" PRIu64 " element%s of %u bits must have whole bytes",
-                               container_show_name(shown, name), a->elements,
-                               message_s(a->elements), bits);
+        return container_wrong(
+            h->in, e->at, "array %s: %" PRIu64 " element%s of %u bits must have whole bytes",
+            container_show_name(shown, name), a->elements, message_s(a->elements), bits);
     length /= 8;
     if (e->end < e->begin || e->end - e->begin != length)
         return container_wrong(h->in, e->at,
