@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/report_parts.h"
 #include "run/axis.h"
+#include "source/inputs.h"
 #include "sys/json.h"
 #include "sys/message.h"
 #include "sys/output.h"
@@ -409,9 +410,9 @@ static void report_failed(struct output *out, const char *error)
     putchar('\n');
 }
 
-/* Reduces an array, or a file that is one, into *outcome. False on failure. */
-static bool reduce_one(struct output *out, const struct session_options *session,
-                       const struct container_array *array, struct axis_outcome *outcome)
+/* Reduces an array into *outcome. False on failure. */
+static bool reduce_array(struct output *out, const struct inputs *inputs,
+                         struct axis_outcome *outcome)
 {
     const struct options *options = out->options;
     const struct axis_sink sink = {.begin = begin,
@@ -421,38 +422,41 @@ static bool reduce_one(struct output *out, const struct session_options *session
                                    .place = place,
                                    .write = write_bytes,
                                    .context = out};
+    struct source *source = inputs->source;
     char why[CONTAINER_WHY_MAX];
+    bool good;
 
-    if (array && array->unreadable) {
-        message_error(EXIT_FAILED, "%s: %s", out->name, container_why(why, array));
+    if (inputs->array && inputs->array->unreadable) {
+        message_error(EXIT_FAILED, "%s: %s", out->name, container_why(why, inputs->array));
         return false;
     }
-    return axis_reduce(session, &options->axis, options->operations, options->operation_count,
-                       out->gpu, out->path, array, &sink, outcome);
+    if (inputs->array)
+        source = source_open_array(inputs->source, inputs->array, inputs->options, inputs->workers);
+    good = source && axis_reduce(&options->session, &options->axis, options->operations,
+                                 options->operation_count, out->gpu, source, &sink, outcome);
+    if (source && inputs->array)
+        source_close(source);
+    return good;
 }
 
-/* Reduces a file; or an array of it, as of the container that has been opened. */
-static void reduce(struct output *out, const struct container_array *array,
-                   const struct source_info *container)
+/* Reduces the current array, and prints its results. */
+static void reduce(struct output *out, const struct inputs *inputs)
 {
-    const struct options *options = out->options;
-    struct session_options session = options->session;
     char error[MESSAGE_ERROR_MAX];
     struct axis_outcome outcome;
     bool good;
 
-    out->array = array ? array->name : NULL;
-    source_name_array(out->name, out->path, array);
+    out->path = inputs->path;
+    out->array = inputs->array ? inputs->array->name : NULL;
+    source_name_array(out->name, out->path, inputs->array);
     out->front = make_front(out);
     if (!out->front) {
         message_error(EXIT_FAILED, "out of memory");
         return;
     }
-    if (container)
-        session.input.earlier = &container->file;
     message_forget_error();
-    good = reduce_one(out, &session, array, &outcome);
-    if (!good && array)
+    good = reduce_array(out, inputs, &outcome);
+    if (!good && inputs->array)
         report_failed(out, message_first_error_of(error, out->name));
     free(out->front);
     if (out->npy.stream)
@@ -462,95 +466,55 @@ static void reduce(struct output *out, const struct container_array *array,
         report_outcome(out, &outcome);
 }
 
-/* Reduces the arrays of a container, one after the other. */
-static void reduce_arrays(struct output *out)
+/* Reduces the one array that --output is for. */
+static void reduce_only(struct output *out, struct inputs *inputs)
 {
-    struct source *s = source_open(out->path, &out->options->session.input, 1);
-    const struct source_info *info = s ? source_info(s) : NULL;
-
-    /* Meanwhile it may have become something else. */
-    if (s && !info->container)
-        reduce(out, NULL, NULL);
-    for (size_t k = 0; s && k < info->pick_count; k++)
-        reduce(out, info->picks[k].array, info);
-    if (s)
-        source_close(s);
-}
-
-/* Reduces the one array of one or more containers that --output is for. */
-static void reduce_only_array(struct output *out)
-{
-    const struct options *options = out->options;
-    struct source *only = NULL;
+    struct inputs only = {.source = NULL};
     bool good = true;
 
-    for (int i = 0; i < options->file_count && good; i++) {
-        struct source *s = source_open(options->files[i], &options->session.input, 1);
-        const size_t count = s ? source_info(s)->pick_count : 0;
-
-        if (!s)
-            continue;
-        good = count == 1 ? !only : count == 0 && options->wanted.count > 0;
-        if (!good)
-            source_error(s, "--output takes one array; choose it with --array");
-        if (good && count == 1) {
-            out->path = options->files[i];
-            only = s;
-        } else {
-            source_close(s);
+    while (good && inputs_next(inputs)) {
+        good = !only.source && inputs_arrays(inputs->info) == 1;
+        if (!good) {
+            source_error(inputs->source, "--output takes one array; choose it with --array");
+            break;
         }
+        only = *inputs;
+        (void)inputs_take(inputs);
     }
-    if (good && only)
-        reduce(out, source_info(only)->picks[0].array, source_info(only));
-    if (only)
-        source_close(only);
+    if (good && only.source)
+        reduce(out, &only);
+    else if (good && !inputs->failed && out->options->wanted.included == 0)
+        message_error(EXIT_FAILED, "--output takes one array, and there is none");
+    inputs_close(&only);
+    inputs_close(inputs);
 }
 
-/* Finds out whether a file is a container. False where it cannot be read, which is printed. */
-static bool find_container(const struct options *options, const char *path, bool *container)
+static void reduce_all(struct output *out, struct inputs *inputs)
 {
-    char name[SOURCE_NAME_MAX], why[SOURCE_ERROR_MAX];
-    struct source_facts facts;
-    const bool good = source_probe(path, &options->session.input, &facts, why);
-
-    if (!good)
-        message_error(EXIT_FAILED, "%s: %s", source_name(name, path), why);
-    *container = facts.container;
-    return good;
-}
-
-static void reduce_files(struct output *out)
-{
-    const struct options *options = out->options;
-    bool container;
-
-    for (int i = 0; i < options->file_count; i++) {
-        out->path = options->files[i];
-        message_memory_once(true);
-        if (find_container(options, out->path, &container)) {
-            if (container)
-                reduce_arrays(out);
-            else
-                reduce(out, NULL, NULL);
-        }
-        message_memory_once(false);
+    message_memory_once(true);
+    while (inputs_next(inputs)) {
+        if (inputs->first)
+            message_memory_once(true);
+        reduce(out, inputs);
     }
+    message_memory_once(false);
 }
 
 void axis_files(struct options *options)
 {
+    const struct source_options input = axis_source_options(&options->session);
     struct output out = {.options = options, .first = true};
-    bool container = false, good = true;
+    struct inputs inputs = {.paths = options->files,
+                            .count = options->file_count,
+                            .options = &input,
+                            .workers = axis_workers(&options->session)};
 
     if (!report_possible(options) || !axis_open_gpu(&options->session, &out.gpu))
         return;
-    /* A directory of them stands for several files. */
-    if (options->axis_output && options->file_count > 0)
-        good = find_container(options, options->files[0], &container);
-    if (container)
-        reduce_only_array(&out);
-    else if (good)
-        reduce_files(&out);
+    if (options->axis_output)
+        reduce_only(&out, &inputs);
+    else
+        reduce_all(&out, &inputs);
     axis_close_gpu(out.gpu);
     report_end(options);
 }

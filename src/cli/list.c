@@ -12,7 +12,7 @@
 #include "cli/report.h"
 #include "cli/report_parts.h"
 #include "cli/rows.h"
-#include "source/source.h"
+#include "source/inputs.h"
 #include "sys/json.h"
 #include "sys/message.h"
 
@@ -164,44 +164,41 @@ static void print_kept(const struct list *list)
     rows_free(list->rows);
 }
 
-static void list_container(const struct list *list, const char *path,
-                           const struct source_info *info)
+/* An array of a container. */
+static void list_array(const struct list *list, const struct inputs *inputs)
 {
+    const struct container_array *a = inputs->array;
     char shown[CONTAINER_NAME_SHOWN];
     struct item item;
 
-    for (size_t k = 0; k < info->pick_count; k++) {
-        const struct container_array *a = info->picks[k].array;
-
-        item.name = a->name;
-        item.type = !a->unreadable    ? element_name(a->type)
-                    : a->type_name[0] ? a->type_name
-                                      : REPORT_MISSING;
-        item.format = info->format;
-        item.readable = !a->unreadable;
-        item.error[0] = '\0';
-        if (a->unreadable && !a->not_numeric)
-            (void)container_why(item.error, a);
-        item.big_endian = a->big_endian;
-        if (a->missing)
-            message_error(EXIT_FAILED, "%s: array %s: %s", info->name,
-                          container_show_name(shown, a->name), a->unreadable);
-        item.elements = !a->unreadable    ? info->picks[k].of
-                        : a->type_name[0] ? a->elements
-                                          : SOURCE_UNKNOWN;
-        /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody
-           has asked. */
-        item.bytes = !a->unreadable   ? item.elements * element_size(a->type)
-                     : a->offset == 0 ? SOURCE_UNKNOWN
-                                      : a->length;
-        item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
-        item.shape.known = item.elements != SOURCE_UNKNOWN;
-        item.shape.fortran_order = a->fortran_order;
-        item.shape.dimensions = a->dimensions;
-        for (unsigned i = 0; i < a->dimensions; i++)
-            item.shape.sizes[i] = a->sizes[i];
-        list_item(list, path, &item);
-    }
+    item.name = a->name;
+    item.type = !a->unreadable    ? element_name(a->type)
+                : a->type_name[0] ? a->type_name
+                                  : REPORT_MISSING;
+    item.format = inputs->info->format;
+    item.readable = !a->unreadable;
+    item.error[0] = '\0';
+    if (a->unreadable && !a->not_numeric)
+        (void)container_why(item.error, a);
+    item.big_endian = a->big_endian;
+    if (a->missing)
+        message_error(EXIT_FAILED, "%s: array %s: %s", inputs->info->name,
+                      container_show_name(shown, a->name), a->unreadable);
+    item.elements = !a->unreadable    ? inputs->pick->of
+                    : a->type_name[0] ? a->elements
+                                      : SOURCE_UNKNOWN;
+    /* At offset 0 there is a header: where a dataset of HDF5 lies that is not reduced, nobody has
+       asked. */
+    item.bytes = !a->unreadable   ? item.elements * element_size(a->type)
+                 : a->offset == 0 ? SOURCE_UNKNOWN
+                                  : a->length;
+    item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
+    item.shape.known = item.elements != SOURCE_UNKNOWN;
+    item.shape.fortran_order = a->fortran_order;
+    item.shape.dimensions = a->dimensions;
+    for (unsigned i = 0; i < a->dimensions; i++)
+        item.shape.sizes[i] = a->sizes[i];
+    list_item(list, inputs->path, &item);
 }
 
 /* A file that is one array. */
@@ -229,23 +226,19 @@ void list_files(struct options *options)
     struct columns table = {.count = HEADINGS, .left = 4};
     struct rows rows = {0};
     const struct list list = {options, aligned ? &table : NULL, &rows};
+    struct inputs inputs = {
+        .paths = options->files, .count = options->file_count, .options = &input, .workers = 1};
 
     input.headers_only = true;
     input.arrays_in_order = true;
     input.doubt = false;
     if (text && !options->quiet)
         print_heading(&list);
-    for (int i = 0; i < options->file_count; i++) {
-        const char *path = options->files[i];
-        struct source *s = source_open(path, &input, 1);
-
-        if (!s)
-            continue;
-        if (source_info(s)->container)
-            list_container(&list, path, source_info(s));
+    while (inputs_next(&inputs)) {
+        if (inputs.array)
+            list_array(&list, &inputs);
         else
-            list_one(&list, path, source_info(s));
-        source_close(s);
+            list_one(&list, inputs.path, inputs.info);
     }
     print_kept(&list);
     if (aligned)

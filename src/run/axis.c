@@ -258,27 +258,18 @@ static bool find_shape(const struct axis_run *run, const struct axis_request *re
     return false;
 }
 
-/* Opens the input so that the numbers of elements are true when they come. */
-static struct source *open_source(const struct session_options *options, const char *path,
-                                  const struct container_array *array, unsigned *workers)
+struct source_options axis_source_options(const struct session_options *options)
 {
     struct source_options input = options->input;
-    struct source_file file;
-    struct source *source;
 
-    input.array = array;
+    input.in_order = true; /* so that the numbers of elements are true when they come */
     input.consecutive = 1;
-    *workers = worker_count(options, SOURCE_UNKNOWN);
-    source = source_open(path, &input, *workers);
-    if (source && source_info(source)->compressed && source_info(source)->parallel) {
-        file = source_info(source)->file;
-        source_close(source);
-        input.in_order = true;
-        input.reopened = true;
-        input.earlier = &file;
-        source = source_open(path, &input, *workers);
-    }
-    return source;
+    return input;
+}
+
+unsigned axis_workers(const struct session_options *options)
+{
+    return worker_count(options, SOURCE_UNKNOWN);
 }
 
 bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu)
@@ -355,10 +346,13 @@ static bool reduce_source(struct axis_run *run, const struct axis_request *reque
 
 bool axis_reduce(const struct session_options *options, const struct axis_request *request,
                  const struct operation *const *asked, size_t asked_count, struct engine_state *gpu,
-                 const char *path, const struct container_array *array,
-                 const struct axis_sink *sink, struct axis_outcome *outcome)
+                 struct source *source, const struct axis_sink *sink, struct axis_outcome *outcome)
 {
-    struct axis_run run = {.options = options, .sink = sink, .gpu = gpu};
+    struct axis_run run = {.options = options,
+                           .sink = sink,
+                           .gpu = gpu,
+                           .source = source,
+                           .info = source_info(source)};
     struct axis_plan plan = {.layout = &outcome->layout,
                              .nan = options->nan,
                              .ddof = options->ddof,
@@ -366,19 +360,13 @@ bool axis_reduce(const struct session_options *options, const struct axis_reques
                              .operations = asked,
                              .operation_count = asked_count};
     const uint64_t begun = clock_now();
-    unsigned workers;
     bool good;
 
     memset(outcome, 0, sizeof *outcome);
-    run.source = open_source(options, path, array, &workers);
-    if (!run.source)
-        return false;
-    run.info = source_info(run.source);
     run.plan = &plan;
     run.layout = &outcome->layout;
     plan.type = run.info->type;
-    good = reduce_source(&run, request, &plan, workers, outcome);
+    good = reduce_source(&run, request, &plan, axis_workers(options), outcome);
     outcome->seconds = (double)(clock_now() - begun) / (double)CLOCK_SECOND;
-    source_close(run.source);
     return good;
 }

@@ -33,12 +33,15 @@ struct axis_outcome {
 bool axis_open_gpu(const struct session_options *options, struct engine_state **gpu);
 void axis_close_gpu(struct engine_state *gpu);
 
-/* Reduces the input called `path`, or an array of it, along the axis that is asked for. The options
-   are those of a session; of their wants only those of the operations matter. `gpu` is what
+/* How inputs are to be opened for axis_reduce, and for how many workers. */
+struct source_options axis_source_options(const struct session_options *options);
+unsigned axis_workers(const struct session_options *options);
+
+/* Reduces an input that is one array, or was opened as one, along the axis that is asked for. The
+   options are those of a session; of their wants only those of the operations matter. `gpu` is what
    axis_open_gpu has set. */
 bool axis_reduce(const struct session_options *options, const struct axis_request *request,
                  const struct operation *const *asked, size_t asked_count, struct engine_state *gpu,
-                 const char *path, const struct container_array *array,
-                 const struct axis_sink *sink, struct axis_outcome *outcome);
+                 struct source *source, const struct axis_sink *sink, struct axis_outcome *outcome);
 
 #endif

@@ -10,6 +10,7 @@
 #include "run/arrays.h"
 #include "run/diff_match.h"
 #include "run/diff_work.h"
+#include "source/inputs.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
 #include "sys/message.h"
@@ -44,29 +45,28 @@ static bool open_side(struct diff *d, int side)
     const struct diff_request *request = d->request;
     const int count = request->sides[side].count;
     struct source_options input = request->options->input;
+    struct inputs inputs = {.paths = request->sides[side].paths,
+                            .count = count,
+                            .options = &input,
+                            .workers = d->worker_count};
 
     input.in_order = true;
     input.packed = false;
     input.as_bytes = true;
     input.index = request->sides[side].index;
-    d->files[side] = calloc((size_t)count + 1, sizeof *d->files[side]);
+    d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));
     if (!d->files[side])
         return no_memory();
-    for (int i = 0; i < count; i++) {
-        struct diff_file *file = &d->files[side][i];
+    while (inputs_next_input(&inputs)) {
+        struct source *source = inputs_take(&inputs);
 
-        file->path = request->sides[side].paths[i];
-        file->source = source_open(file->path, &input, d->worker_count);
-        if (!file->source)
-            return false;
-        d->file_counts[side]++;
-        if (count > 1 && !source_info(file->source)->container) {
-            source_error(file->source,
-                         "does not hold several arrays, but other files of its set do");
+        d->files[side][d->file_counts[side]++] = source;
+        if (count > 1 && !source_info(source)->container) {
+            source_error(source, "does not hold several arrays, but other files of its set do");
             return false;
         }
     }
-    return true;
+    return !inputs.failed;
 }
 
 /* Opens what does not lie in a file as it is, and is not the file itself: compressed members. */
@@ -74,18 +74,12 @@ static bool open_own(struct diff *d, struct diff_pair *p, int side)
 {
     const struct diff_item *item = p->item;
     struct source_options input = d->request->options->input;
-    const char *path = NULL;
 
     if (p->sides[side].at_hand || !item->sides[side].array)
         return true;
-    for (int i = 0; i < d->file_counts[side]; i++)
-        if (diff_file_info(d, side, i) == item->sides[side].info)
-            path = d->files[side][i].path;
-    input.array = item->sides[side].array;
-    input.reopened = true;
-    input.earlier = &item->sides[side].info->file;
     input.consecutive = DIFF_SIDES * d->worker_count;
-    p->sides[side].own = source_open(path, &input, 1);
+    p->sides[side].own =
+        source_open_array(p->sides[side].source, item->sides[side].array, &input, 1);
     p->sides[side].source = p->sides[side].own;
     p->sides[side].array = 0;
     return p->sides[side].own;
@@ -179,7 +173,7 @@ void diff_close(struct diff *d)
         close_pair(&d->pairs[i]);
     for (int side = 0; side < DIFF_SIDES; side++) {
         for (int i = 0; i < d->file_counts[side]; i++)
-            source_close(d->files[side][i].source);
+            source_close(d->files[side][i]);
         free(d->files[side]);
     }
     mutex_destroy(&d->mutex);
@@ -210,7 +204,7 @@ static uint64_t bytes_read(const struct diff *d)
 
     for (int side = 0; side < DIFF_SIDES; side++)
         for (int i = 0; i < d->file_counts[side]; i++)
-            bytes += source_stats(d->files[side][i].source).input_read;
+            bytes += source_stats(d->files[side][i]).input_read;
     for (size_t i = 0; i < d->ordered; i++)
         for (int side = 0; side < DIFF_SIDES; side++)
             if (d->pairs[i].sides[side].own)
@@ -327,7 +321,7 @@ static bool finish_sources(struct diff *d)
 
     for (int side = 0; side < DIFF_SIDES; side++)
         for (int i = 0; i < d->file_counts[side]; i++)
-            good = source_finish(d->files[side][i].source) == SOURCE_COMPLETE && good;
+            good = source_finish(d->files[side][i]) == SOURCE_COMPLETE && good;
     for (size_t i = 0; i < d->ordered; i++)
         for (int side = 0; side < DIFF_SIDES; side++)
             if (d->pairs[i].sides[side].own &&

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/inputs.h"
 #include "sys/message.h"
 
 /* Room for what name_item writes. */
@@ -37,7 +38,7 @@ static bool list_names(const struct diff *d, int side, struct names *names)
     size_t count = 0;
 
     for (int i = 0; i < d->file_counts[side]; i++)
-        count += diff_file_info(d, side, i)->container ? diff_file_info(d, side, i)->pick_count : 1;
+        count += inputs_arrays(diff_file_info(d, side, i));
     names->list = malloc((count + 1) * sizeof *names->list);
     names->count = 0;
     if (!names->list)
@@ -84,7 +85,7 @@ static struct named **sort_names(const struct diff *d, int side, const struct na
     for (size_t i = 1; i < names->count; i++) {
         if (compare_names(&sorted[i - 1], &sorted[i]) != 0)
             continue;
-        source_error(d->files[side][sorted[i]->file].source, "array %s is in another file, too: %s",
+        source_error(d->files[side][sorted[i]->file], "array %s is in another file, too: %s",
                      container_show_name(shown, sorted[i]->name),
                      diff_file_info(d, side, sorted[i - 1]->file)->name);
         free(sorted);
@@ -104,7 +105,7 @@ static void set_side(const struct diff *d, struct diff_item *item, int side,
     if (info->container) {
         item->sides[side].array = info->picks[named->array].array;
         item->sides[side].elements = info->picks[named->array].elements;
-    } else if (!source_is_at_hand(d->files[side][named->file].source, 0) && !info->shape.known) {
+    } else if (!source_is_at_hand(d->files[side][named->file], 0) && !info->shape.known) {
         item->sides[side].elements = SOURCE_UNKNOWN; /* it says at most how many are asked for */
     }
     if (!item->name)
@@ -173,7 +174,7 @@ static void set_pair(struct diff *d, const struct named *a, const struct named *
 
     pair->item = item;
     for (int side = 0; side < DIFF_SIDES; side++) {
-        struct source *source = d->files[side][named[side]->file].source;
+        struct source *source = d->files[side][named[side]->file];
 
         pair->sides[side].source = source;
         pair->sides[side].array = named[side]->array;
@@ -257,11 +258,10 @@ bool diff_match(struct diff *d)
         } else {
             good = false;
             if (names[set].count == 0)
-                source_error(d->files[set][0].source,
-                             "it holds no array, but the other file is one");
+                source_error(d->files[set][0], "it holds no array, but the other file is one");
             else
                 source_error(
-                    d->files[set][0].source,
+                    d->files[set][0],
                     "it holds %zu arrays, but the other file is one; choose one with --array",
                     names[set].count);
         }

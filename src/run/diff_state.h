@@ -69,12 +69,6 @@ struct diff_worker {
     struct diff_ranges unseen;
 };
 
-/* A file of a side. */
-struct diff_file {
-    struct source *source;
-    const char *path;
-};
-
 /* A job of all workers. */
 struct diff_task {
     struct diff *diff;
@@ -88,7 +82,7 @@ struct diff {
     bool always_look; /* sums are taken of all: --nan=error asks for NaNs */
     struct difference_tolerance tolerance;
 
-    struct diff_file *files[DIFF_SIDES];
+    struct source **files[DIFF_SIDES]; /* the files of each side */
     int file_counts[DIFF_SIDES];
 
     struct diff_item *items;
@@ -121,7 +115,7 @@ MUTEX_ROLE_OF(diff, struct diff, mutex);
 /* The description of a file. */
 static inline const struct source_info *diff_file_info(const struct diff *d, int side, int file)
 {
-    return source_info(d->files[side][file].source);
+    return source_info(d->files[side][file]);
 }
 
 #endif

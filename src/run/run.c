@@ -183,6 +183,8 @@ static uint64_t input_total(const struct source_info *info)
 {
     if (info->cut)
         return info->cut_bytes;
+    if (info->container)
+        return info->compressed ? info->input_bytes : info->pick_bytes;
     /* --length may ask for more elements than 64 bits count bytes. */
     return info->compressed || info->elements > SOURCE_UNKNOWN / info->element_size
                ? info->input_bytes

@@ -55,11 +55,17 @@ static void add_share(const struct run *run, const struct worker *w, struct redu
     reduction->shares[ENGINE_CPU].elements += stats->fallback_elements;
 }
 
+/* Bytes of what workers have counted: elements; of several arrays, bytes. */
+static size_t amount_size(const struct run *run)
+{
+    return run->arrays ? 1 : run->info->element_size;
+}
+
 /* Adds what a worker did to the profile, but for what its GPU did for it. */
 static void add_worker(const struct run *run, const struct worker *w, struct profile *p)
 {
     const struct worker_stats *stats = &w->stats;
-    size_t size = run->info->element_size;
+    const size_t size = amount_size(run);
 
     for (int i = 0; i < PROFILE_PHASES; i++)
         p->phases[i].bytes += stats->phase_elements[i] * size;
@@ -168,7 +174,7 @@ void run_profile_end(struct run *run, uint64_t now, struct reduction *reduction)
             begun = w->stats.started_at;
     }
     for (int i = 0; i < ENGINES; i++)
-        reduction->shares[i].bytes = reduction->shares[i].elements * run->info->element_size;
+        reduction->shares[i].bytes = reduction->shares[i].elements * amount_size(run);
     add_gpus(run, reduction->shares[ENGINE_CUDA].bytes, p);
     phases_conclude(&run->phases, now, p->phases);
     add_source(run, reduction, p);

@@ -292,7 +292,7 @@ static void conclude_arrays(struct run *run, struct reduction *reduction)
     reduction->format = info->format;
     for (size_t k = 0; k < info->pick_count; k++)
         reduction->elements += info->picks[k].elements;
-    reduction->bytes = info->elements; /* which are bytes */
+    reduction->bytes = info->pick_bytes;
     reduction->compressed = info->compressed;
     reduction->input_bytes = source_stats(run->source).input_read;
     reduction->seconds = (double)phases_time(&run->phases, now) / (double)CLOCK_SECOND;
@@ -441,13 +441,14 @@ static enum source_verdict reduce_once(struct session *session, const char *path
     struct partial partial;
 
     memset(reduction, 0, sizeof *reduction);
-    input.array = array;
     input.arrays_in_order = !array && takes_in_order(session);
     input.packed = attempt == ATTEMPT_PACKED;
     input.in_order = attempt == ATTEMPT_IN_ORDER;
     input.reopened = !first;
     input.earlier = &again->file;
-    run.source = source_open(path, &input, run.cpu_workers + run.feeders);
+    run.source =
+        array ? source_open_array(session->container, array, &input, run.cpu_workers + run.feeders)
+              : source_open(path, &input, run.cpu_workers + run.feeders);
     if (first && !array)
         forget_to_come(session, run.source, path);
     if (!run.source)
@@ -526,8 +527,6 @@ static bool reduce_input(struct session *session, const char *path,
     bool first = true, alone;
     int attempt = first_attempt(session, path);
 
-    if (array)
-        again.file = source_info(session->container)->file;
     message_forget_error();
     readings_close(&session->readings);
     readings_open(&session->readings, &session->options->survey);

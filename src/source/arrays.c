@@ -166,7 +166,7 @@ static void add_pick(struct source *s, const struct source_pick *pick)
     s->info.compressed = s->info.compressed || container_array_packed(a);
     s->info.type = a->type;
     if (!a->unreadable)
-        s->info.elements += pick->elements * element_size(a->type);
+        s->info.pick_bytes += pick->elements * element_size(a->type);
 }
 
 /* Makes an array that cannot be read one of the bytes that are stored of it, if it is known which.
@@ -355,7 +355,6 @@ static bool lay_out(struct source *s, const struct container_format *format,
     warn_overridden(s, options);
     s->info.container = s->container;
     s->info.picks = s->picks;
-    s->info.element_size = 1;
     s->header = true;
     return true;
 }

@@ -20,6 +20,7 @@ library_sources += \
 	src/source/unsupported_text.c \
 	src/source/formats.c src/source/formats.h \
 	src/source/inflate.c src/source/inflate.h \
+	src/source/inputs.c src/source/inputs.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
 	src/source/packed.c src/source/packed.h src/source/packed_state.h \

@@ -409,3 +409,14 @@ struct source *source_open(const char *path, const struct source_options *option
     source_close(s);
     return NULL;
 }
+
+struct source *source_open_array(const struct source *container,
+                                 const struct container_array *array,
+                                 const struct source_options *options, unsigned workers)
+{
+    struct source_options one = *options;
+
+    one.array = array;
+    one.earlier = &container->info.file;
+    return source_open(container->path, &one, workers);
+}

@@ -180,15 +180,15 @@ struct source_info {
     const char *format; /* raw, npy, zstd, npy+zstd, or the container's */
 
     /* For a container: its arrays, and those that are to be reduced, by their offsets. Each chunk
-       is of one of the latter, by its number. The counts below are then in bytes, of all arrays
-       together. NULL if the input is one array. */
+       is of one of the latter, by its number. NULL if the input is one array. */
     const struct container *container;
     const struct source_pick *picks;
     size_t pick_count;
-    size_t pick_total; /* number of arrays in all parts */
+    size_t pick_total;   /* number of arrays in all parts */
+    uint64_t pick_bytes; /* of the elements that are to be reduced, all arrays together */
 
     enum element_type type;
-    size_t element_size;  /* bytes */
+    size_t element_size;  /* bytes; 0 for a container */
     bool swap;            /* elements are not in this machine's byte order */
     uint64_t data_offset; /* bytes, after decompression, before the first element */
     struct source_shape shape;
@@ -203,7 +203,7 @@ struct source_info {
     double uncached;      /* about which part of the file is not in the page cache, 0 to 1 */
     uint64_t input_bytes; /* from its beginning to its end; SOURCE_UNKNOWN for a pipe */
     uint64_t elements;    /* end of the elements that are to be reduced; SOURCE_UNKNOWN before the
-                             end is reached */
+                             end is reached; 0 for a container */
     uint64_t first;       /* beginning of the elements that are to be reduced: 0 unless a part was
                              asked for */
     uint64_t of;          /* elements that --length leaves; SOURCE_UNKNOWN likewise */
@@ -273,6 +273,11 @@ struct source_facts {
 /* Looks at an input. False where it cannot be read, with the reason in `why`; prints nothing. */
 bool source_probe(const char *path, const struct source_options *options,
                   struct source_facts *facts, char why[SOURCE_ERROR_MAX]);
+
+/* Opens an array of an open container as an input of its own. The container must outlive it. */
+struct source *source_open_array(const struct source *container,
+                                 const struct container_array *array,
+                                 const struct source_options *options, unsigned workers);
 
 /* Cuts compressed input between frames: moves part->begin and part->end to the next ends of frames,
    and fills in the rest; all parts of an input fit together. The same for everybody who looks at

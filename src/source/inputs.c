@@ -1,0 +1,58 @@
+#include "config.h"
+
+#include "source/inputs.h"
+
+/* Sets the current array: that of number in->arrays of its input, if there is one. */
+static bool set_array(struct inputs *in)
+{
+    const bool there = in->arrays < inputs_arrays(in->info);
+
+    in->pick = in->info->container && there ? &in->info->picks[in->arrays] : NULL;
+    in->array = in->pick ? in->pick->array : NULL;
+    in->first = in->arrays == 0;
+    return there;
+}
+
+bool inputs_next_input(struct inputs *in)
+{
+    inputs_close(in);
+    while (!in->source && in->next < in->count) {
+        in->path = in->paths[in->next++];
+        in->source = source_open(in->path, in->options, in->workers);
+        in->failed = in->failed || !in->source;
+    }
+    if (!in->source)
+        return false;
+    in->info = source_info(in->source);
+    in->arrays = 0;
+    (void)set_array(in);
+    return true;
+}
+
+bool inputs_next(struct inputs *in)
+{
+    if (in->source) {
+        in->arrays++;
+        if (set_array(in))
+            return true;
+    }
+    while (inputs_next_input(in))
+        if (set_array(in))
+            return true;
+    return false;
+}
+
+struct source *inputs_take(struct inputs *in)
+{
+    struct source *source = in->source;
+
+    in->source = NULL;
+    return source;
+}
+
+void inputs_close(struct inputs *in)
+{
+    if (in->source)
+        source_close(in->source);
+    in->source = NULL;
+}
