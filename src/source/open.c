@@ -18,23 +18,33 @@
 #include "source/packed.h"
 #include "source/reader.h"
 #include "source/serial.h"
+#include "source/unsupported.h"
 #include "source/whole.h"
 #include "source/zstd/cut.h"
 #include "source/zstd/frames.h"
 #include "source/zstd/zstd.h"
 #include "sys/message.h"
 
-/* Prints why a directory is not read. */
+/* Prints why a directory is not read, and what reads a Zarr array or group. */
 static void refuse_directory(struct source *s)
 {
-    static const char *const zarr[] = {"zarr.json", ".zarray", ".zgroup"};
+    static const char *const zarr[] = {"zarr.json", ".zgroup", ".zarray"};
 
     for (size_t i = 0; i < sizeof zarr / sizeof *zarr; i++) {
-        if (faccessat(s->fd, zarr[i], F_OK, 0) == 0) {
-            source_error(s, "is a Zarr array or group, which is a directory; zarr.open reads it, "
-                            "and numpy.save writes an array of it as .npy");
-            return;
-        }
+        char text[4096] = "";
+        int fd = openat(s->fd, zarr[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        bool group;
+
+        if (fd < 0)
+            continue;
+        group = i == 1 || (read(fd, text, sizeof text - 1) > 0 && strstr(text, "\"group\""));
+        close(fd);
+        source_error(s,
+                     "is a Zarr %s, which is a directory; try: python3 -c \"import numpy, zarr; "
+                     "numpy.save('out', zarr.open('%s')%s[...])\" && gpureduce out.npy",
+                     group ? "group" : "array", unsupported_operand(s->path),
+                     group ? "['NAME']" : "");
+        return;
     }
     source_error(s, "is a directory");
 }

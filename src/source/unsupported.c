@@ -745,8 +745,7 @@ static void replace(char *buffer, size_t size, const char *text, const char *wor
     buffer[used] = 0;
 }
 
-/* The name as a command line takes it: the word FILE where it would need quotes, or is long. */
-static const char *operand(const char *path)
+const char *unsupported_operand(const char *path)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "._/+,@%:=-";
@@ -760,7 +759,7 @@ void unsupported_advise(const struct unsupported *row, const struct unsupported_
 {
     char said[UNSUPPORTED_DETAIL_MAX] = "", told[UNSUPPORTED_ADVICE_MAX / 2], type[32];
     char text[UNSUPPORTED_ADVICE_MAX / 2], command[UNSUPPORTED_ADVICE_MAX - 64] = "";
-    const char *form = compressed ? "raw+zstd" : "raw", *name = operand(path);
+    const char *form = compressed ? "raw+zstd" : "raw", *name = unsupported_operand(path);
     const char *space = *name ? " " : "", *modules = row->modules ? row->modules : "";
     /* Compressed input, and a pipe, need a file of their own. */
     const char *decompress = compressed ? "zstd -d FILE.zst && " : "";

@@ -58,4 +58,7 @@ void unsupported_advise(const struct unsupported *row, const struct unsupported_
                         const struct unsupported_raw *raw, const char *path, bool compressed,
                         char advice[UNSUPPORTED_ADVICE_MAX]);
 
+/* The name as a command line takes it: the word FILE where it would need quotes, or is long. */
+const char *unsupported_operand(const char *path);
+
 #endif

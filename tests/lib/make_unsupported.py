@@ -3,8 +3,8 @@
 format's own package, into DIRECTORY, and a line for each to standard output: the file, what
 gpureduce calls it, the sum that its advice leads to, or - where it is no command, and what names in that
 command stand for, as a sed script; with tabs between them. A line that begins with # names a package
-that is missing. bfloat16 arrays go into DIRECTORY too, as "bf16", a tab, the file, a tab and the
-exact sum."""
+that is missing. bfloat16 arrays, and .npy files of types that are read in parts, go into
+DIRECTORY too, as "bf16" or "npy", a tab, the file, a tab and the exact sum."""
 
 import sys
 
@@ -181,6 +181,13 @@ def numpy_files():
         with open(path(f"np{protocol}.pickle"), "wb") as f:
             pickle.dump(x, f, protocol=protocol)
         made(f"np{protocol}.pickle", "a Python pickle", 12497500)
+
+
+    for name, y, sum in (("c8", x * (1 + 2j), 3 * 12497500), ("c16", x * np.complex128(1 - 2j), -12497500),
+                         (">c8", x * (1 + 2j), 3 * 12497500), ("M8[s]", np.arange(5000), 12497500),
+                         ("m8[ns]", np.arange(5000), 12497500)):
+        np.save(path(name.strip(">") + str(name[0] == ">")), y.astype(name))
+        print(f"npy\t{name.strip('>')}{name[0] == '>'}.npy\t{sum}")
 
 
 def ml_dtypes_files():
@@ -473,7 +480,18 @@ def small_packages():
                 f.write((np.arange(5000) % 100).astype(type).tobytes())
             made(type.strip(">") + ".idx", "an IDX file (as of MNIST)", 247500)
 
-    for function in (nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
+    def zarr_files():
+        import zarr
+        for format in (2, 3):
+            whole = zarr.open_array(path(f"a{format}.zarr"), mode="w", shape=x.shape, dtype=x.dtype,
+                                    zarr_format=format)
+            whole[:] = x
+            made(f"a{format}.zarr", "is a Zarr array, which is a directory", 12497500)
+            group = zarr.open_group(path(f"g{format}.zarr"), mode="w", zarr_format=format)
+            group.create_array("x", data=x)
+            made(f"g{format}.zarr", "is a Zarr group, which is a directory", 12497500, "s/NAME/x/")
+
+    for function in (zarr_files, nrrd_file, itk_file, avro_file, r_files, cdf_file, hdf4_file, ply_file, stl_file,
                      vtk_file, image_files, sound_files, root_file, grib_file, idl_and_idx_files):
         attempt(function)
 
