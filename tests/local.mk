@@ -41,7 +41,7 @@ test_programs = \
 	tests/unit/test_arguments \
 	tests/unit/test_cuda \
 	tests/unit/test_container \
-	tests/unit/test_doubt \
+	tests/unit/test_plausibility \
 	tests/unit/test_element \
 	tests/unit/test_exact \
 	tests/unit/test_generated_cuda \

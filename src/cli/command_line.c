@@ -509,7 +509,7 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
     if (!choose_command(options, operands.given) || !rows_go_with(&arguments, options) ||
         (options->command == COMMAND_DIFF && !diff_possible(options, &operands)))
         return COMMAND_LINE_WRONG;
-    options->session.input.doubt = !options->quiet;
+    options->session.input.plausibility = !options->quiet;
     if (options->command == COMMAND_CHECK) {
         options->files = operands.words;
         if (operands.count == 0)

@@ -231,7 +231,7 @@ void list_files(struct options *options)
 
     input.headers_only = true;
     input.arrays_in_order = true;
-    input.doubt = false;
+    input.plausibility = false;
     if (text && !options->quiet)
         print_heading(&list);
     while (inputs_next(&inputs)) {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "source/arrays.h"
-#include "source/doubt.h"
 #include "source/npy.h"
+#include "source/plausibility.h"
 #include "source/unsupported.h"
 #include "source/zstd/frames.h"
 #include "sys/message.h"
@@ -33,14 +33,14 @@ static bool layout_raw(struct source *s, const struct source_options *options,
     s->info.type = options->type;
     s->info.swap = big != element_host_is_big();
     s->data_offset = options->skip;
-    if (options->doubt && !options->reopened && options->skip < had) {
+    if (options->plausibility && !options->reopened && options->skip < had) {
         const unsigned char *first = prefix + options->skip;
         size_t size = had - (size_t)options->skip;
 
         if (options->length < size / element_size(options->type))
             size = (size_t)options->length * element_size(options->type);
-        better = doubt(first, size, options->type, big);
-        nans = doubt_nans(first, size, options->type, big);
+        better = plausibility_better(first, size, options->type, big);
+        nans = plausibility_nans(first, size, options->type, big);
     }
     if (better)
         message_warning("%s: the elements do not look like %s%s; try %s", s->name,
@@ -365,7 +365,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     if (s->inner)
         return false;
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
-    if (!found || (options->doubt && !found->recognise)) {
+    if (!found || (options->plausibility && !found->recognise)) {
         got = fill_head(s, options, reader, head, (size_t)got);
         if (got < 0 || (!found && !may_be_raw(s, options, reader, head, (size_t)got)))
             return false;

@@ -13,7 +13,7 @@ library_sources += \
 	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
 	src/source/container/hdf5_type.c src/source/container/hdf5_type.h \
 	src/source/container/safetensors.c \
-	src/source/doubt.c src/source/doubt.h \
+	src/source/plausibility.c src/source/plausibility.h \
 	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_claim.c \
 	src/source/file_packed.c \
 	src/source/unsupported.c src/source/unsupported.h src/source/unsupported_input.h \

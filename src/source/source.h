@@ -114,7 +114,7 @@ struct source_options {
     enum element_type type;       /* of raw input, and of a .npy whose header names none */
     bool type_given;              /* the user has asked for it */
     enum element_order order;     /* of raw input, too; ELEMENT_ORDER_UNSAID means little */
-    bool doubt;                   /* warn where raw elements look like those of another type */
+    bool plausibility;            /* warn where raw elements look like those of another type */
     bool reopened;                /* it was opened before: warn of nothing once more */
     uint64_t skip;                /* bytes to leave out at the start of raw input */
     uint64_t length;              /* elements to reduce at most; SOURCE_UNKNOWN for all */

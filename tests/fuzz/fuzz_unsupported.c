@@ -1,5 +1,5 @@
 /*
- * The recognisers of unsupported formats, and the doubts about types: any first bytes, of any type,
+ * The recognisers of unsupported formats, and the plausibility of types: any first bytes, of any type,
  * of inputs of any length. They lie in a block of just their size, so that a step beyond is seen.
  *
  * A .npy file may be of an unsupported format, too: its elements may be anything, and the magic of
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/doubt.h"
 #include "source/npy.h"
+#include "source/plausibility.h"
 #include "source/unsupported.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -51,9 +51,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_check(memchr(advice, 0, sizeof advice) && strchr(advice, ')'),
                    "advice for %s is cut off", found->name);
     }
-    better = doubt(bytes, input.size, input.type, input.big_endian);
-    fuzz_check(!better || *better == '-', "a doubt that is no option");
-    doubt_nans(bytes, input.size, input.type, input.big_endian);
+    better = plausibility_better(bytes, input.size, input.type, input.big_endian);
+    fuzz_check(!better || *better == '-', "advice that is no option");
+    plausibility_nans(bytes, input.size, input.type, input.big_endian);
     free(bytes);
     return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * Whether raw elements can be of the type that they are taken for. Pure.
  */
-#ifndef GPUREDUCE_DOUBT_H
-#define GPUREDUCE_DOUBT_H
+#ifndef GPUREDUCE_PLAUSIBILITY_H
+#define GPUREDUCE_PLAUSIBILITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,10 +13,11 @@
    Returns the options to type, such as "-t f64", if they hardly are what they are taken for but
    make sense in the other byte order, or as f64; NULL otherwise. Floats are looked at, and i8 and
    u8, which mean 8 bytes to NumPy. */
-const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian);
+const char *plausibility_better(const void *bytes, size_t size, enum element_type type,
+                                bool big_endian);
 
 /* Whether there are many NaNs among the elements, most of which differ by more than the sign: those
    that calculations make are all alike. */
-bool doubt_nans(const void *bytes, size_t size, enum element_type type, bool big_endian);
+bool plausibility_nans(const void *bytes, size_t size, enum element_type type, bool big_endian);
 
 #endif

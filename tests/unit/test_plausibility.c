@@ -1,9 +1,9 @@
 /*
- * doubt.h: what is doubted, and that data of its own type never is.
+ * plausibility.h: data of other types are told, and data of their own type never are.
  */
 #include "config.h"
 
-#include "source/doubt.h"
+#include "source/plausibility.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -100,7 +100,7 @@ static const char *say(const char *found)
     return found ? found : "nothing";
 }
 
-static void check_doubtful(void)
+static void check_implausible(void)
 {
 #define L false
 #define B true
@@ -137,14 +137,14 @@ static void check_doubtful(void)
         const char *found;
 
         fill(cases[i].is, cases[i].is_big, cases[i].x);
-        found = doubt(&data, SIZE, cases[i].taken, cases[i].taken_big);
+        found = plausibility_better(&data, SIZE, cases[i].taken, cases[i].taken_big);
         tap_case(&family, found && strcmp(found, cases[i].expected) == 0, "case %zu: %s and not %s",
                  i, say(found), cases[i].expected);
         /* A kilobyte tells as much. */
-        found = doubt(&data, SIZE / 4, cases[i].taken, cases[i].taken_big);
+        found = plausibility_better(&data, SIZE / 4, cases[i].taken, cases[i].taken_big);
         tap_case(&family, found && strcmp(found, cases[i].expected) == 0,
                  "case %zu, 1 KiB: %s and not %s", i, say(found), cases[i].expected);
-        found = doubt(&data, 64, cases[i].taken, cases[i].taken_big);
+        found = plausibility_better(&data, 64, cases[i].taken, cases[i].taken_big);
         tap_case(&family, !found, "case %zu, 64 bytes: %s", i, say(found));
     }
     tap_family_end(&family, "what is of another type, or in the other byte order");
@@ -164,14 +164,14 @@ static void check_good(void)
         for (int big = 0; big < 2; big++) {
             for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
                 fill(type, big, shapes[k]);
-                found = doubt(&data, SIZE, type, big);
+                found = plausibility_better(&data, SIZE, type, big);
                 tap_case(&family, !found, "%s, shape %zu: %s", element_name(type), k, say(found));
             }
             for (int kind = 0; kind < DATA_KINDS; kind++) {
                 for (uint64_t seed = 0; seed < 50; seed++) {
                     data_fill((enum data_kind)kind, type, &data, SIZE / element_size(type), seed);
                     set_order(type, big);
-                    found = doubt(&data, SIZE, type, big);
+                    found = plausibility_better(&data, SIZE, type, big);
                     tap_case(&family, !found, "%s, %s, seed %d: %s", element_name(type),
                              data_kind_name((enum data_kind)kind), (int)seed, say(found));
                 }
@@ -184,7 +184,7 @@ static void check_good(void)
                 for (size_t k = 0; k < SIZE / element_size(type); k++)
                     data_put(type, &data, k, ldexp(normal(k, &rng), power));
                 set_order(type, big);
-                found = doubt(&data, SIZE, type, big);
+                found = plausibility_better(&data, SIZE, type, big);
                 tap_case(&family, !found, "%s of 2^%d: %s", element_name(type), power, say(found));
             }
         }
@@ -228,7 +228,7 @@ static void check_nans(void)
                         put_nan(type, k, 1 + k / 3 % 2, k % 2);
                 }
                 set_order(type, big);
-                tap_case(&family, !doubt_nans(&data, SIZE, type, big), "%s, big %d, part %d",
+                tap_case(&family, !plausibility_nans(&data, SIZE, type, big), "%s, big %d, part %d",
                          element_name(type), big, part);
             }
             for (size_t k = 0; k < count; k++) {
@@ -237,7 +237,7 @@ static void check_nans(void)
                     put_nan(type, k, 1 + rng_below(&rng, 100), rng_below(&rng, 2));
             }
             set_order(type, big);
-            tap_case(&family, doubt_nans(&data, SIZE, type, big), "%s, big %d, chance",
+            tap_case(&family, plausibility_nans(&data, SIZE, type, big), "%s, big %d, chance",
                      element_name(type), big);
         }
     }
@@ -260,7 +260,8 @@ static void check_integers(void)
                     data.bytes[i + k] = (unsigned char)(x >> 8 * k);
             }
             for (int type = 0; type < ELEMENT_FLOATS; type++) {
-                const char *found = doubt(&data, SIZE, (enum element_type)type, false);
+                const char *found =
+                    plausibility_better(&data, SIZE, (enum element_type)type, false);
 
                 tap_case(&family, !found || (type != ELEMENT_F32 && bits > 8),
                          "integers of %u bits in %u bytes as %s: %s", bits, size,
@@ -293,8 +294,8 @@ static void check_bytes(void)
                     for (unsigned k = 0; k < 8; k++)
                         data.bytes[i + (big ? 7 - k : k)] = (unsigned char)(x >> 8 * k);
                 }
-                as_signed = doubt(&data, SIZE, ELEMENT_I8, false);
-                as_unsigned = doubt(&data, SIZE, ELEMENT_U8, false);
+                as_signed = plausibility_better(&data, SIZE, ELEMENT_I8, false);
+                as_unsigned = plausibility_better(&data, SIZE, ELEMENT_U8, false);
                 tap_case(&family,
                          strcmp(say(as_signed), !wide ? "nothing"
                                                 : big ? "-t '>i8'"
@@ -317,21 +318,22 @@ static void check_bytes(void)
                     data.bytes[i + k] = (unsigned char)(x >> 8 * k);
             }
             for (int type = ELEMENT_FLOATS; type < ELEMENT_TYPES; type++) {
-                const char *found = doubt(&data, SIZE, (enum element_type)type, false);
+                const char *found =
+                    plausibility_better(&data, SIZE, (enum element_type)type, false);
 
                 tap_case(&family,
-                         !found && !doubt_nans(&data, SIZE, (enum element_type)type, false),
+                         !found && !plausibility_nans(&data, SIZE, (enum element_type)type, false),
                          "integers of %u bits in %u bytes as %s: %s", bits, width,
                          element_name((enum element_type)type), say(found));
             }
         }
     }
-    tap_family_end(&family, "integers of up to 4 bytes are not doubted");
+    tap_family_end(&family, "integers of up to 4 bytes are plausible");
 }
 
 int main(void)
 {
-    check_doubtful();
+    check_implausible();
     check_good();
     check_nans();
     check_integers();

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/doubt.h"
+#include "source/plausibility.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -163,8 +163,8 @@ static bool makes_sense(const struct view *v, bool round)
            (first + powers >= e.bias - PLAUSIBLE_POWER && first <= e.bias + PLAUSIBLE_POWER);
 }
 
-static const char *doubt_float(const void *bytes, size_t size, enum element_type type,
-                               bool big_endian)
+static const char *better_float(const void *bytes, size_t size, enum element_type type,
+                                bool big_endian)
 {
     struct view now = {bytes, size / element_formats[type].size, type, big_endian};
     struct view other = now, f64 = {bytes, size / sizeof(double), ELEMENT_F64, big_endian},
@@ -192,7 +192,7 @@ static const char *doubt_float(const void *bytes, size_t size, enum element_type
 
 /* To NumPy, i8 and u8 have 8 bytes. Such integers are mostly below 2^32: their upper bytes are all
    alike, and the lowest differ. */
-static const char *doubt_bytes(const unsigned char *bytes, size_t size, enum element_type type)
+static const char *better_integer(const unsigned char *bytes, size_t size, enum element_type type)
 {
     enum { WIDE = 8, UPPER = 4 };
     const bool is_signed = type == ELEMENT_I8;
@@ -223,18 +223,19 @@ static const char *doubt_bytes(const unsigned char *bytes, size_t size, enum ele
     return NULL;
 }
 
-const char *doubt(const void *bytes, size_t size, enum element_type type, bool big_endian)
+const char *plausibility_better(const void *bytes, size_t size, enum element_type type,
+                                bool big_endian)
 {
     if (!element_is_float(type))
-        return doubt_bytes(bytes, size, type);
-    return doubt_float(bytes, size, type, big_endian);
+        return better_integer(bytes, size, type);
+    return better_float(bytes, size, type, big_endian);
 }
 
 /* Among random bits, one f32 in 256 is a NaN, 4 of the elements looked at. */
 #define NANS_LEAST 3
 #define NANS_KEPT 64
 
-bool doubt_nans(const void *bytes, size_t size, enum element_type type, bool big_endian)
+bool plausibility_nans(const void *bytes, size_t size, enum element_type type, bool big_endian)
 {
     const struct element_format *format = &element_formats[type];
     struct view v = {bytes, size / format->size, type, big_endian};
