@@ -295,6 +295,12 @@ static bool take_place(struct reader *r, struct container_array *a)
     switch (take(r)) {
     case HDF5_NOWHERE:
         return a->unreadable || broken(r);
+    case HDF5_STORED:
+        a->offset = take(r);
+        a->length = take(r);
+        return (a->unreadable && a->length <= r->in->size &&
+                a->offset <= r->in->size - a->length) ||
+               broken(r);
     case HDF5_RANGE:
         a->offset = take(r);
         return (a->length <= r->in->size && a->offset <= r->in->size - a->length) || broken(r);

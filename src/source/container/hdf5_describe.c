@@ -321,6 +321,34 @@ static bool put_unreadable(struct visit *v, const struct dataset *d)
     return true;
 }
 
+/* Whether the bytes of elements are all that there is of them: others may lie elsewhere. */
+static bool is_plain(const struct dataset *d)
+{
+    return hdf5.H5Tdetect_class(d->type, H5T_VLEN) == 0 &&
+           hdf5.H5Tdetect_class(d->type, H5T_REFERENCE) == 0 &&
+           hdf5.H5Tdetect_class(d->type, H5T_STRING) == 0; /* of variable length, perhaps */
+}
+
+/* Puts a dataset whose elements cannot be read, and where its bytes are if they lie in the file one
+   behind the other. */
+static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t layout)
+{
+    const bool contiguous =
+        layout == H5D_CONTIGUOUS && is_plain(d) && hdf5.H5Pget_external_count(d->creation) == 0;
+    const haddr_t at = contiguous ? hdf5.H5Dget_offset(d->id) : HADDR_UNDEF;
+    const hsize_t size = contiguous ? hdf5.H5Dget_storage_size(d->id) : 0;
+
+    if (at == HADDR_UNDEF || at == 0 || size == 0)
+        return put_unreadable(v, d);
+    if (!lies_inside(v, at, size))
+        return false;
+    put_head(d, v->path, v->out);
+    hdf5_put(v->out, HDF5_STORED);
+    hdf5_put(v->out, at);
+    hdf5_put(v->out, size);
+    return true;
+}
+
 static const char never_written[] = "elements were never written, and have no fill value";
 
 /* Puts a dataset of which nothing is in the file: one tile, which has no place. */
@@ -447,7 +475,7 @@ static bool put_dataset(struct visit *v, struct dataset *d)
     if (!d->unreadable && hdf5.H5Pget_external_count(d->creation) > 0)
         d->unreadable = "an external dataset: its elements are in other files";
     if (d->unreadable)
-        return put_unreadable(v, d);
+        return put_stored(v, d, layout);
     if (__builtin_mul_overflow(d->elements, d->size, &bytes) ||
         bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
         return hdf5_fails(&v->trouble, "more elements than any file has");

@@ -83,6 +83,7 @@ typedef H5L_info_t hdf5_link_info;
     F(H5Sget_simple_extent_npoints) \
     F(H5Sclose)                     \
     F(H5Tget_class)                 \
+    F(H5Tdetect_class)              \
     F(H5Tget_size)                  \
     F(H5Tget_order)                 \
     F(H5Tget_precision)             \

@@ -31,6 +31,7 @@ enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
    numbers, whether it is big-endian, and its sizes. */
 enum hdf5_place {
     HDF5_NOWHERE, /* it is unreadable: nothing follows */
+    HDF5_STORED,  /* it is unreadable: the offset and the number of its bytes follow */
     HDF5_RANGE,   /* the offset of the first follows */
     HDF5_HERE,    /* the elements follow, as text */
     HDF5_TILES /* the sizes of a tile, whether those at an edge are filtered, the filters, the fill
