@@ -212,6 +212,7 @@ test_scripts = \
 	tests/cli/words.sh \
 	tests/cli/zstd.sh \
 	tests/cli/completions.sh \
+	tests/cli/damage.sh \
 	tests/cli/formats.sh \
 	tests/cli/large_frame.sh \
 	tests/cli/mpi.sh \

@@ -195,9 +195,12 @@ struct engine_unpack {
     /* Content has been looked at. Any thread. */
     void (*content_free)(struct engine_unpacker *, void *piece);
 
-    uint64_t (*wanted)(const struct engine_unpacker *);    /* offset of the next input */
-    uint64_t (*taken)(const struct engine_unpacker *);     /* input before this is not needed */
-    uint64_t (*total)(const struct engine_unpacker *);     /* bytes decoded */
+    uint64_t (*wanted)(const struct engine_unpacker *); /* offset of the next input */
+    uint64_t (*taken)(const struct engine_unpacker *);  /* input before this is not needed */
+    uint64_t (*total)(const struct engine_unpacker *);  /* bytes decoded */
+    /* With `stop`: offset in the input behind the block that holds the last byte before `end`;
+       UINT64_MAX before that is decoded. */
+    uint64_t (*stopped_at)(const struct engine_unpacker *);
     uint64_t (*reduced)(const struct engine_unpacker *);   /* elements that have been given to it */
     uint64_t (*first_nan)(const struct engine_unpacker *); /* as an engine's */
 

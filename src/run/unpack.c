@@ -149,7 +149,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         feed_unlock(x);
         break;
     case UNPACK_ENDED:
-        packed_complete(s, x->number, x->ops->total(x->unpacker));
+        packed_complete(s, x->number, x->ops->total(x->unpacker), x->ops->stopped_at(x->unpacker));
         *ended = true;
         break;
     case UNPACK_REFUSED:
@@ -172,7 +172,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         return true;
     }
     if (found_nan(x)) {
-        packed_complete(s, x->number, x->ops->total(x->unpacker));
+        packed_complete(s, x->number, x->ops->total(x->unpacker), x->ops->stopped_at(x->unpacker));
         *ended = true;
     }
     return status != UNPACK_IDLE;

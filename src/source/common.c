@@ -471,6 +471,11 @@ enum source_verdict source_finish(struct source *s)
         check_length(s);
     if (!source_failed(s))
         verdict = s->ops->finish ? s->ops->finish(s) : SOURCE_COMPLETE;
+    /* What was read ahead, and by whom, is chance. */
+    if (s->stop != SOURCE_UNKNOWN && s->info.elements == s->info.first)
+        atomic_store(&s->input_read, 0);
+    else if (atomic_load(&s->stopped_at) != SOURCE_UNKNOWN)
+        atomic_store(&s->input_read, atomic_load(&s->stopped_at) - s->part.begin);
     return source_failed(s) ? SOURCE_BROKEN : verdict;
 }
 

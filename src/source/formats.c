@@ -226,6 +226,15 @@ static const struct format *asked_inside(const struct source_options *options)
     return asked && asked->compression ? NULL : asked;
 }
 
+/* Position behind so many elements of a size, from `begin` on; SOURCE_UNKNOWN where it is larger
+   than any. */
+static uint64_t position_behind(uint64_t begin, uint64_t elements, size_t size)
+{
+    return begin < SOURCE_UNKNOWN && elements < (SOURCE_UNKNOWN - begin) / size
+               ? begin + elements * size
+               : SOURCE_UNKNOWN;
+}
+
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader)
 {
@@ -246,6 +255,8 @@ bool formats_detect_compression(struct source *s, const struct source_options *o
         return false;
     }
     s->info.compressed = found != NULL;
+    if (s->info.compressed) /* unless it is a .npy, or a container */
+        s->stop = position_behind(options->skip, options->length, element_size(options->type));
     return true;
 }
 
@@ -316,21 +327,17 @@ static bool may_be_raw(struct source *s, const struct source_options *options,
     return true;
 }
 
-/* Reads up to FORMATS_HEAD bytes, of which `got` are there, as far as there are so many; of zstd no
-   further than the first frame. Returns how many there are; -1 on failure. A file whose frames are
-   decoded in parallel is read again for that: then failure comes to an end here. */
-static ptrdiff_t fill_head(struct source *s, const struct source_options *options,
-                           struct reader *reader, unsigned char head[FORMATS_HEAD], size_t got)
+ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
+                       struct reader *reader, unsigned char *head, size_t got, size_t size)
 {
+    const bool again = s->info.input_bytes != SOURCE_UNKNOWN && !options->in_order;
     ptrdiff_t more = 1;
 
-    s->muted = s->info.compressed && s->info.input_bytes != SOURCE_UNKNOWN && !options->in_order;
-    reader->probing = true;
-    while (got < FORMATS_HEAD && more > 0) {
-        more = reader_read(reader, head + got, FORMATS_HEAD - got);
+    while (got < size && more > 0) {
+        s->muted = s->info.compressed && (again || got >= s->stop);
+        more = reader_read(reader, head + got, size - got);
         got += more > 0 ? (size_t)more : 0;
     }
-    reader->probing = false;
     if (s->muted && more < 0 && !source_failed(s))
         more = 0;
     s->muted = false;
@@ -345,7 +352,7 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
 
     s->promised = SOURCE_UNKNOWN;
     if (!asked || asked->recognise) {
-        got = reader_fill(reader, head, NPY_PREFIX_MAX);
+        got = formats_fill(s, options, reader, head, 0, NPY_PREFIX_MAX);
         if (got < 0)
             return false;
         if (s->info.compressed && recognise(head, (size_t)got, true)) {
@@ -366,7 +373,9 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
         return false;
     /* Only what is, or may be, raw is looked at any further: a pipe may be slow. */
     if (!found || (options->plausibility && !found->recognise)) {
-        got = fill_head(s, options, reader, head, (size_t)got);
+        reader->probing = true;
+        got = formats_fill(s, options, reader, head, (size_t)got, FORMATS_HEAD);
+        reader->probing = false;
         if (got < 0 || (!found && !may_be_raw(s, options, reader, head, (size_t)got)))
             return false;
         found = find(SOURCE_RAW);
@@ -378,5 +387,8 @@ bool formats_layout(struct source *s, const struct source_options *options, stru
     s->info.format = s->info.compressed ? found->inside : found->name;
     s->info.element_size = element_size(s->info.type);
     s->info.elements = options->length < s->promised ? options->length : s->promised;
+    s->stop = s->info.compressed && s->info.elements != s->promised
+                  ? position_behind(s->data_offset, s->info.elements, s->info.element_size)
+                  : SOURCE_UNKNOWN;
     return true;
 }

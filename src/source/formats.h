@@ -35,6 +35,12 @@ struct format {
 bool formats_detect_compression(struct source *s, const struct source_options *options,
                                 struct reader *reader);
 
+/* Reads up to `size` bytes, of which `got` are there, as far as there are so many. Returns how many
+   there are; -1 on failure. A file whose frames are decoded in parallel is read again for that: then
+   failure comes to an end here, and so it does after the elements that are asked for. */
+ptrdiff_t formats_fill(struct source *s, const struct source_options *options,
+                       struct reader *reader, unsigned char *head, size_t got, size_t size);
+
 /* Reads the start of the decoded bytes and sets the layout: type, byte order, data_offset, promised
    and elements (from the promise and --length alone). The reader then stands after the header, or
    at the very start of raw input, before what is to be skipped. If the bytes begin a container that

@@ -187,6 +187,7 @@ static bool open_plain_file(struct source *s, const struct source_options *optio
 static bool open_in_order(struct source *s, const struct source_options *options,
                           const struct container_format *format, struct reader *reader)
 {
+    s->stop = SOURCE_UNKNOWN;
     reader = arrays_layout_in_order(s, format, options, reader);
     return reader && serial_source_open_arrays(s, reader);
 }
@@ -202,7 +203,7 @@ static bool open_serial(struct source *s, const struct source_options *options,
 
     if (!options->arrays_in_order)
         return serial_source_open(s, options, reader);
-    got = reader_fill(reader, head, sizeof head);
+    got = formats_fill(s, options, reader, head, 0, sizeof head);
     if (got < 0) {
         reader->close(reader);
         return false;
@@ -231,7 +232,7 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
     s->state = NULL;
     atomic_store(&s->input_read, 0);
     reader = input_reader_open(s);
-    reader = reader ? zstd_reader_open(s, reader, 0) : NULL;
+    reader = reader ? zstd_reader_open(s, reader, 0, 0) : NULL;
     return reader && open_in_order(s, options, s->inner, reader);
 }
 
@@ -284,7 +285,7 @@ static bool open_format(struct source *s, const struct source_options *options, 
             packed.arrays_in_order = false; /* what has been read of the pipe is gone */
             return packed_source_open(s, &packed, reader);
         }
-        reader = zstd_reader_open(s, reader, 0);
+        reader = zstd_reader_open(s, reader, 0, 0);
         if (!reader)
             return false;
     }
@@ -303,7 +304,7 @@ static bool look_at(struct source *s, const char *path, char why[SOURCE_ERROR_MA
     struct stat status;
 
     why[0] = '\0';
-    *s = (struct source){.path = path, .fd = -1, .muted = true, .why = why};
+    *s = (struct source){.path = path, .fd = -1, .stop = SOURCE_UNKNOWN, .muted = true, .why = why};
     if (strcmp(path, "-") == 0)
         s->fd = STDIN_FILENO;
     else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -348,7 +349,7 @@ static bool holds_container(struct source *s, const struct source_options *optio
     unsigned char head[ARRAYS_HEAD];
     ptrdiff_t got;
 
-    reader = reader ? zstd_reader_open(s, reader, 0) : NULL;
+    reader = reader ? zstd_reader_open(s, reader, 0, 0) : NULL;
     if (!reader)
         return false;
     got = reader_fill(reader, head, sizeof head);
@@ -407,6 +408,8 @@ struct source *source_open(const char *path, const struct source_options *option
     s->access = options->access;
     s->window_log = options->window_log ? options->window_log : SOURCE_WINDOW_LOG_DEFAULT;
     atomic_init(&s->limit, SOURCE_UNKNOWN);
+    s->stop = SOURCE_UNKNOWN;
+    atomic_init(&s->stopped_at, SOURCE_UNKNOWN);
     if (open_file(s, &status)) {
         const bool has_size = has_extent(s, &status);
 

@@ -330,7 +330,7 @@ bool packed_holds(struct source *s, uint64_t from)
     return holds;
 }
 
-void packed_complete(struct source *s, unsigned ring, uint64_t total)
+void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at)
 {
     struct packed_state *p = s->state;
     struct packed_ring *r = &p->rings[ring];
@@ -338,6 +338,8 @@ void packed_complete(struct source *s, unsigned ring, uint64_t total)
     waiters_lock(&p->waiters);
     r->complete = true;
     r->total = total;
+    if (s->stop != SOURCE_UNKNOWN)
+        atomic_store(&s->stopped_at, stopped_at);
     waiters_unlock(&p->waiters);
 }
 
@@ -436,7 +438,7 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
     p->pipe->to = p->rings[0].present;
     p->refused = true;
     s->info.packed = false;
-    reader = zstd_reader_open(s, &p->pipe->base, place->frame);
+    reader = zstd_reader_open(s, &p->pipe->base, place->frame, place->begin);
     if (!reader)
         return false;
     if (place->tail_size > 0)
@@ -576,7 +578,7 @@ UNCHECKED void packed_begin(struct source *s, unsigned ring, unsigned char *memo
 static bool read_layout(struct source *s, const struct source_options *options,
                         struct reader *input)
 {
-    struct reader *reader = input ? zstd_reader_open(s, input, 0) : NULL;
+    struct reader *reader = input ? zstd_reader_open(s, input, 0, 0) : NULL;
     bool ok = reader && formats_layout(s, options, reader);
 
     if (reader)
@@ -618,6 +620,7 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
             return false;
         p->first = first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
+        atomic_store(&s->stopped_at, SOURCE_UNKNOWN);
         s->info.parallel = true;
     }
     s->info.packed = true;

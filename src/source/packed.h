@@ -171,8 +171,9 @@ struct packed_place {
 };
 
 /* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
-   how far it came. */
-void packed_complete(struct source *s, unsigned ring, uint64_t total);
+   how far it came, and `stopped_at` the offset behind the block with the last of it, or
+   SOURCE_UNKNOWN. */
+void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at);
 
 /* Notes, if there are several rings, that the next part of this one is decoded, to `content` bytes.
    False if that shows that all has to be decoded once more. */

@@ -81,6 +81,13 @@ struct source {
     uint64_t through; /* of such a part: frames that begin before this offset are decoded to their
                          ends, whatever elements are wanted; otherwise 0 */
 
+    /* Compressed input of which not all elements are asked for (--length): position behind the last
+       of these, in what is decoded, otherwise SOURCE_UNKNOWN; and the offset in the input behind
+       the block that holds the byte before it, SOURCE_UNKNOWN until that is decoded. What lies
+       behind is not looked at, or it does not matter what is wrong there. */
+    uint64_t stop;
+    _Atomic uint64_t stopped_at;
+
     bool muted; /* source_error does nothing: what it would say of the data is found again, and
                    better told; that they cannot be read is told all the same */
     char *why;  /* of SOURCE_ERROR_MAX bytes: the source is only looked at, and errors go here in
@@ -99,6 +106,14 @@ struct source {
 /* How many of an array's elements come before byte `offset` of the input, if the first stands at
    `begin`. */
 uint64_t source_elements_before(uint64_t offset, uint64_t begin, size_t size, uint64_t elements);
+
+/* A block has been decoded, from position `from` up to `to`, that ends at this offset in the input.
+   Any worker may call it. */
+static inline void source_note_block(struct source *s, uint64_t from, uint64_t to, uint64_t offset)
+{
+    if (from < s->stop && to >= s->stop && s->stop != SOURCE_UNKNOWN)
+        atomic_store(&s->stopped_at, offset);
+}
 
 /* Counts `bytes` of input as read, in `time` nanoseconds. Any worker may call it. */
 static inline void source_count(struct source *s, uint64_t bytes, uint64_t time)

@@ -339,7 +339,7 @@ static void feed(void)
     }
     pass_parts(b.last);
     if (b.last && !given_up) {
-        packed_complete(source, 0, total);
+        packed_complete(source, 0, total, SOURCE_UNKNOWN);
         ended = true;
     }
 }

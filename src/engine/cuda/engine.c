@@ -337,6 +337,7 @@ static const struct engine_unpack cuda_unpack = {
     .wanted = unpack_wanted,
     .taken = unpack_taken,
     .total = unpack_total,
+    .stopped_at = unpack_stopped_at,
     .reduced = unpack_reduced,
     .first_nan = unpack_first_nan,
     .part_content = unpack_part_content,

@@ -61,6 +61,11 @@ struct zstd_decoder {
     uint64_t frame;  /* offset of its first byte */
     uint64_t begun;  /* position of its content */
     uint64_t stated; /* bytes that its header states; SOURCE_UNKNOWN where it states none */
+
+    /* Of a large frame of which not all is asked for: the blocks that libzstd has been given; and
+       whether what it has decoded may not have come out to its end. */
+    struct zstd_frame walk;
+    bool filled;
 };
 
 /* A decoder without a task. To be called once. */

@@ -190,6 +190,13 @@ static bool walk_block(const unsigned char *b, struct zstd_frame *frame, struct 
     return true;
 }
 
+bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame)
+{
+    struct zstd_fault fault;
+
+    return walk_block(b, frame, &fault);
+}
+
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault)
 {
     const uint64_t input_bytes = view->source->info.input_bytes;

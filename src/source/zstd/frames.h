@@ -114,6 +114,9 @@ static inline bool zstd_within_block(const struct zstd_frame *frame)
 bool zstd_header(struct zstd_view *view, uint64_t offset, struct zstd_frame *frame,
                  struct zstd_fault *fault);
 
+/* Walks over the block whose header, of three bytes, is `b`. False where it is not sound. */
+bool zstd_next_block(const unsigned char *b, struct zstd_frame *frame);
+
 /* Walks over one block. After the last one frame->end is known. */
 bool zstd_block(struct zstd_view *view, struct zstd_frame *frame, struct zstd_fault *fault);
 

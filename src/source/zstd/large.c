@@ -4,10 +4,33 @@
 
 #include "sys/mapping.h"
 
+/* Where not all of the frame is asked for: how much of the input, from this offset on, libzstd gets
+   next. Nothing, until all has come out of it; then up to the end of the block, or of the frame
+   behind its last one. False where the next block is not sound. */
+static bool limit_to_block(struct zstd_decoder *d, uint64_t offset, size_t *size)
+{
+    struct zstd_fault fault = {.kind = ZSTD_SOUND};
+    uint64_t end;
+
+    if (d->filled) {
+        *size = 0;
+        return true;
+    }
+    if (offset == d->walk.position && d->walk.end == SOURCE_UNKNOWN &&
+        !zstd_block(&d->span.view, &d->walk, &fault))
+        return zstd_decoder_fault(d, &fault);
+    end = offset < d->walk.position ? d->walk.position : d->walk.end;
+    if (end - offset < *size)
+        *size = (size_t)(end - offset);
+    return true;
+}
+
 /* Feeds libzstd with all input that is present. *ended: the frame has. */
 static bool feed_libzstd(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ended)
 {
-    const uint64_t offset = zstd_span_next(&d->span);
+    struct source *s = d->shared->source;
+    const uint64_t offset = zstd_span_next(&d->span), from = d->position;
+    const bool by_block = s->stop != SOURCE_UNKNOWN, filled = d->filled;
     struct zstd_frame frame;
     ZSTD_inBuffer in = {.pos = 0};
     size_t before = out->pos;
@@ -25,10 +48,17 @@ static bool feed_libzstd(struct zstd_decoder *d, ZSTD_outBuffer *out, bool *ende
         /* The header alone: see context.h. */
         if (zstd_read_header(in.src, in.size, offset, &frame))
             in.size = (size_t)(frame.position - offset);
+        d->walk = frame;
+        d->filled = false;
+    } else if (by_block && !limit_to_block(d, offset, &in.size)) {
+        return false;
     }
     if (!zstd_decoder_feed(d, out, &in, ended))
         return false;
-    return *ended || out->pos > before || in.pos > 0 || zstd_decoder_cut_off(d);
+    d->filled = out->pos == out->size;
+    source_note_block(s, from, d->position, d->walk.position);
+    return *ended || out->pos > before || in.pos > 0 || (by_block && filled) ||
+           zstd_decoder_cut_off(d);
 }
 
 /* A call of decode, in the form that mapping_guard takes. */
@@ -73,6 +103,8 @@ enum zstd_large_status zstd_large_fill(struct zstd_decoder *d, const struct sour
             return ZSTD_LARGE_UNWANTED;
         if (from < begin && out.size > begin - from)
             out.size = (size_t)(begin - from);
+        if (s->stop - from < out.size)
+            out.size = (size_t)(s->stop - from);
         if (!mapping_guard(decode, &call))
             call.good = zstd_decoder_became_shorter(d);
         if (!call.good)

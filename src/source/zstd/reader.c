@@ -18,6 +18,8 @@
 /* Compressed bytes read at a time. */
 #define READ_BYTES ((size_t)256 << 10)
 
+#define BLOCK_HEADER 3
+
 MUTEX_ROLE(spare_role);
 
 /* Compressed input, after space for what was left of the input before it. */
@@ -49,6 +51,8 @@ struct zstd_reader {
     bool single_pass;        /* libzstd may decode it by its single-pass path; see context.h */
     uint64_t produced;       /* bytes that came out of it */
     uint64_t position;       /* behind all that came out */
+    bool by_block;           /* libzstd is given no more than a block of it at a time */
+    bool filled;             /* what it has decoded may not have come out to its end */
 
     uint64_t mark, mark_position; /* see zstd_reader_mark; 0: there is none */
 
@@ -176,7 +180,34 @@ static bool begin_frame(struct zstd_reader *z)
         zstd_fault_print(z->source, &fault);
         return false;
     }
-    z->single_pass = zstd_within_block(&z->frame) && zstd_all_there(b, left, z->frame);
+    /* Behind the last element that is asked for nothing is decoded. */
+    z->by_block = z->source->stop != SOURCE_UNKNOWN;
+    z->single_pass =
+        !z->by_block && zstd_within_block(&z->frame) && zstd_all_there(b, left, z->frame);
+    return true;
+}
+
+/* Of a frame that is decoded block by block: how much of its input libzstd gets next. Nothing,
+   until all has come out of it; then up to the end of the block, or of the frame behind its last
+   one. False when reading failed. */
+static bool limit_to_block(struct zstd_reader *z, size_t *size)
+{
+    struct zstd_frame *f = &z->frame;
+    uint64_t at;
+
+    *size = z->in.pos;
+    if (z->filled)
+        return true;
+    while (z->in.size - z->in.pos < BLOCK_HEADER && !z->ended)
+        if (!refill(z))
+            return false;
+    at = z->consumed + z->in.pos;
+    if (at == f->position && f->end == SOURCE_UNKNOWN && z->in.size - z->in.pos >= BLOCK_HEADER &&
+        !zstd_next_block((const unsigned char *)z->in.src + z->in.pos, f))
+        z->by_block = false; /* libzstd says what is wrong with it */
+    *size = z->in.size;
+    if (z->by_block && at < f->position && f->position - at < z->in.size - z->in.pos)
+        *size = z->in.pos + (size_t)(f->position - at);
     return true;
 }
 
@@ -184,11 +215,16 @@ static bool begin_frame(struct zstd_reader *z)
 static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
 {
     const struct zstd_frame *frame = &z->frame;
+    const uint64_t from = z->position;
     ZSTD_inBuffer in = z->in;
     size_t result;
 
     if (z->state == READER_BETWEEN_FRAMES && !z->single_pass)
         in.size = in.pos + (size_t)(frame->position - frame->begin);
+    else if (z->by_block && !limit_to_block(z, &in.size))
+        return false;
+    in.src = z->in.src;
+    in.pos = z->in.pos;
     result = zstd_context_decompress(z->source, z->context, out, &in);
     z->in.pos = in.pos;
     if (ZSTD_isError(result)) {
@@ -198,6 +234,9 @@ static bool decode_on(struct zstd_reader *z, ZSTD_outBuffer *out)
     z->state = result == 0 ? READER_BETWEEN_FRAMES : READER_IN_FRAME;
     z->produced += out->pos;
     z->position += out->pos;
+    z->filled = out->pos == out->size;
+    if (z->by_block)
+        source_note_block(z->source, from, z->position, frame->position);
     if (z->state == READER_BETWEEN_FRAMES && frame->content != SOURCE_UNKNOWN &&
         frame->content != z->produced) {
         zstd_print_wrong_content(z->source, frame->begin, frame->content, z->produced);
@@ -222,7 +261,8 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
     ZSTD_outBuffer out = {buffer, size, 0};
 
     while (out.pos == 0) {
-        size_t before;
+        const bool filled = z->filled;
+        uint64_t before;
 
         if (z->state == READER_BETWEEN_FRAMES) {
             if (r->probing && z->produced > 0)
@@ -233,13 +273,15 @@ static ptrdiff_t zstd_read(struct reader *r, void *buffer, size_t size)
                 z->base.at_end = true;
                 return 0;
             }
-        } else if (z->in.pos == z->in.size && !z->ended && !refill(z)) {
+        } else if (z->in.pos == z->in.size && !z->ended && !(z->by_block && z->filled) &&
+                   !refill(z)) {
             return -1;
         }
-        before = z->in.pos;
+        before = z->consumed + z->in.pos;
         if (!decode_on(z, &out))
             return -1;
-        if (z->ended && out.pos == 0 && z->in.pos == before && z->state == READER_IN_FRAME) {
+        if (z->ended && out.pos == 0 && z->consumed + z->in.pos == before &&
+            z->state == READER_IN_FRAME && !(z->by_block && filled)) {
             source_error(z->source,
                          "ends at byte %" PRIu64
                          ", inside the zstd frame that begins at byte %" PRIu64,
@@ -263,7 +305,8 @@ UNCHECKED static void zstd_close(struct reader *r)
     free(z);
 }
 
-UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin)
+UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin,
+                                          uint64_t position)
 {
     struct zstd_reader *z = calloc(1, sizeof *z);
 
@@ -289,14 +332,14 @@ UNCHECKED struct reader *zstd_reader_open(struct source *s, struct reader *input
     }
     z->in.src = z->current->bytes;
     z->consumed = origin;
+    z->position = position;
     return &z->base;
 }
 
-void zstd_reader_mark(struct reader *r, uint64_t begin, uint64_t offset, uint64_t content)
+void zstd_reader_mark(struct reader *r, uint64_t offset, uint64_t content)
 {
     struct zstd_reader *z = (struct zstd_reader *)r;
 
-    z->position = begin;
     z->mark = offset;
     z->mark_position = content;
 }

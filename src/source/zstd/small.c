@@ -114,6 +114,16 @@ static bool decode_whole(struct zstd_small *z)
                : decode_in_two_calls(z, b, size);
 }
 
+/* Whether the frame that has begun may hold more than is asked for: what lies behind that is not
+   decoded. */
+static bool holds_stop(const struct zstd_small *z)
+{
+    const uint64_t stop = z->decoder.shared->source->stop;
+
+    return stop != SOURCE_UNKNOWN &&
+           (z->walk.content == SOURCE_UNKNOWN || z->walk.content >= stop - z->decoder.position);
+}
+
 /* Between two frames: steps over a skippable one, or begins the next, and decodes all of it where
    that can be. */
 static bool next_frame(struct zstd_small *z)
@@ -138,7 +148,7 @@ static bool next_frame(struct zstd_small *z)
         return zstd_decoder_fault(d, &fault);
     zstd_decoder_begin_frame(d, z->walk.content);
     z->out = (ZSTD_outBuffer){z->memory + z->filled, z->capacity - z->filled, 0};
-    return !d->span.view.map || decode_whole(z);
+    return !d->span.view.map || holds_stop(z) || decode_whole(z);
 }
 
 /* Decodes the next block of the frame. */
@@ -146,7 +156,7 @@ static bool decode_block(struct zstd_small *z)
 {
     struct zstd_decoder *d = &z->decoder;
     struct zstd_fault fault = {.kind = ZSTD_SOUND};
-    const uint64_t where = z->walk.position;
+    const uint64_t where = z->walk.position, from = d->position;
     size_t wanted, before = z->out.pos;
     bool ended = false;
 
@@ -168,16 +178,20 @@ static bool decode_block(struct zstd_small *z)
         wanted -= in.pos;
     }
     z->filled += z->out.pos - before;
+    source_note_block(d->shared->source, from, d->position, z->walk.position);
     if (!check_block(z, where, z->out.pos - before))
         return false;
     return (ended == (z->walk.end != SOURCE_UNKNOWN) && wanted == 0) || zstd_decoder_cut_off(d);
 }
 
-/* Between two frames: whether the task is decoded, or the rest of it not wanted. */
+/* Whether the task is decoded, or the rest of it not wanted. */
 static bool at_end(const struct zstd_small *z)
 {
-    return zstd_decoder_unwanted(&z->decoder) ||
-           zstd_span_next(&z->decoder.span) >= z->decoder.task.batch.end;
+    const struct zstd_decoder *d = &z->decoder;
+
+    if (d->in_frame) /* whose end may be checked */
+        return d->position >= d->shared->source->stop;
+    return zstd_decoder_unwanted(d) || zstd_span_next(&d->span) >= d->task.batch.end;
 }
 
 /* The task is decoded. False when it is not what it should be. */
@@ -222,10 +236,10 @@ static void decode(void *argument)
     struct zstd_small *z = call->small;
 
     while (call->good && z->state == ZSTD_SMALL_DECODING && z->filled - z->ready < call->bytes) {
-        if (z->decoder.in_frame)
-            call->good = decode_block(z);
-        else if (at_end(z))
+        if (at_end(z))
             call->good = end_task(z);
+        else if (z->decoder.in_frame)
+            call->good = decode_block(z);
         else if (has_space(z))
             call->good = next_frame(z);
         else

@@ -48,6 +48,8 @@ void zstd_team_execute_locked(struct zstd_team *t)
             zstd_team_refuse_locked(t);
             break;
         }
+        source_note_block(t->shared->source, t->executed_to, t->executed_to + f->content,
+                          f->behind);
         t->executed_to += f->content;
         t->executed++;
         drop_locked(t); /* others may hand out while the next one is executed */

@@ -37,7 +37,9 @@ static enum source_verdict zstd_finish(struct source *s)
     struct zstd_index *index = zstd_schedule_finish(s->state);
     uint64_t limit = source_wanted(s), last = SOURCE_UNKNOWN;
 
-    if (zstd_schedule_retries(s->state))
+    /* Whether what is wrong lies behind the last element that is asked for, reading in order tells. */
+    if (zstd_schedule_retries(s->state) ||
+        (s->stop != SOURCE_UNKNOWN && source_error_noted(s) != SOURCE_UNKNOWN))
         return SOURCE_RETRY;
     source_print_error(s);
     if (source_failed(s))
@@ -93,6 +95,7 @@ static bool set_part(struct source *s, const struct source_options *options)
     /* Data after --length are not looked at. */
     if (s->info.of == available || s->info.elements < s->info.of)
         s->through = part->end;
+    s->stop = s->through > 0 ? SOURCE_UNKNOWN : zstd_end_position(s);
     return true;
 }
 
@@ -100,7 +103,7 @@ static bool set_part(struct source *s, const struct source_options *options)
 static bool read_layout(struct source *s, const struct source_options *options)
 {
     struct reader *input = input_reader_open(s);
-    struct reader *reader = input ? zstd_reader_open(s, input, 0) : NULL;
+    struct reader *reader = input ? zstd_reader_open(s, input, 0, 0) : NULL;
     bool good = reader && formats_layout(s, options, reader) && set_part(s, options);
 
     if (reader)
@@ -118,11 +121,11 @@ bool zstd_part_open_in_order(struct source *s, const struct source_options *opti
         return false;
     atomic_store(&s->input_read, 0);
     input = input_reader_open_at(s, part->begin);
-    reader = input ? zstd_reader_open(s, input, part->begin) : NULL;
+    reader = input ? zstd_reader_open(s, input, part->begin, part->content_begin) : NULL;
     if (!reader)
         return false;
     if (s->through > 0)
-        zstd_reader_mark(reader, part->content_begin, s->through, part->content_end);
+        zstd_reader_mark(reader, s->through, part->content_end);
     begin = zstd_begin_position(s);
     return serial_source_resume(
         s, reader, begin, begin > part->content_begin ? begin - part->content_begin : 0, NULL);
@@ -142,6 +145,7 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
     }
     s->ops = &ops;
     atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
+    atomic_store(&s->stopped_at, SOURCE_UNKNOWN);
     s->info.parallel = true;
     return true;
 }

@@ -16,14 +16,15 @@ bool zstd_source_open(struct source *s, const struct source_options *options, un
 bool zstd_part_open_in_order(struct source *s, const struct source_options *options);
 
 /* A reader of the decompressed bytes of `input`, which begins at offset `origin` of the compressed
-   ones, as messages count them. It owns `input` and closes it, even when it fails and returns NULL.
+   ones, as messages count them, and at this position of what is decoded. It owns `input` and closes it, even when it fails and returns NULL.
  */
-struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin);
+struct reader *zstd_reader_open(struct source *s, struct reader *input, uint64_t origin,
+                                uint64_t position);
 
-/* The reader's next frame begins at position `begin`. Has it stop, with a message, where no frame
+/* Has the reader stop, with a message, where no frame
    ends at offset `offset` of the input and position `content`; reader->passed says that it has come
    so far, to the ends of all frames before. */
-void zstd_reader_mark(struct reader *r, uint64_t begin, uint64_t offset, uint64_t content);
+void zstd_reader_mark(struct reader *r, uint64_t offset, uint64_t content);
 
 /* The verdict on the whole input, which decodes to `total` bytes: whether that is what its header
    promises. If it holds more, it prints a warning; or, if elements were numbered by provisional

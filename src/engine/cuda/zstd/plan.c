@@ -311,6 +311,7 @@ static enum zstd_plan_status feed_block(struct zstd_plan *plan, struct zstd_stre
         plan->expected += content;
     }
     *at += taken;
+    block->behind = plan->base + (uint32_t)*at;
     stream->size += plan->expected - expected;
     if (trailer > 0) {
         block->has_checksum = true;
@@ -431,6 +432,7 @@ static void move_blocks(const struct zstd_plan *plan, uint32_t shift, struct zst
 
         *block = plan->arrays.blocks[i];
         block->source -= shift;
+        block->behind -= shift;
         switch ((enum zstd_literals_place)block->place) {
         case ZSTD_IN_SOURCE:
             block->literals -= shift;

@@ -48,6 +48,7 @@ struct zstd_plan_block {
     uint64_t position; /* in the batch's output; known when it is placed */
     uint32_t size;     /* bytes; of one with sequences known when it is placed */
     uint32_t source;   /* where its header is in the batch's bytes */
+    uint32_t behind;   /* and where it ends there */
     bool first, last;  /* of its frame */
     uint32_t limit;    /* bytes that it may hold */
     uint32_t place;    /* the rest as in struct zstd_execution */

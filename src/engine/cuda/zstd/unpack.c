@@ -111,6 +111,17 @@ static void note_frames(struct engine_unpacker *u, const struct zstd_device_outp
         }
 }
 
+/* The last byte that is wanted is in the batch: notes the end of its block. */
+static void note_stop(struct engine_unpacker *u, const struct zstd_device_output *o)
+{
+    const uint64_t last = unpack_wanted_end(u) - 1 - o->position;
+    uint32_t i = 0;
+
+    while (o->blocks[i].position + o->blocks[i].size <= last)
+        i++;
+    u->stopped_at = o->input_begin + o->blocks[i].behind;
+}
+
 static void note_refusal(struct engine_unpacker *u, uint64_t frame)
 {
     u->refused = true;
@@ -188,10 +199,13 @@ static bool take_batch(struct engine_unpacker *u)
         for (uint32_t i = 0; u->setup.check && i < o->block_count && !checked; i++)
             checked = o->blocks[i].checked;
         /* Faults after the last element that is wanted are not looked for. */
-        if (u->setup.stop && u->decoded_to >= unpack_wanted_end(u))
+        if (u->setup.stop && u->decoded_to >= unpack_wanted_end(u)) {
+            if (unpack_wanted_end(u) > o->position)
+                note_stop(u, o);
             u->stopped = true;
-        else if (o->refused)
+        } else if (o->refused) {
             note_refusal(u, o->frame);
+        }
     }
     u->holding = true;
     u->held_done = o->size;
@@ -386,6 +400,11 @@ uint64_t unpack_taken(const struct engine_unpacker *u)
 uint64_t unpack_total(const struct engine_unpacker *u)
 {
     return u->decoded_to - u->padding - u->shift;
+}
+
+uint64_t unpack_stopped_at(const struct engine_unpacker *u)
+{
+    return u->stopped_at;
 }
 
 uint64_t unpack_reduced(const struct engine_unpacker *u)

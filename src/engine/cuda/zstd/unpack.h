@@ -41,6 +41,7 @@ void unpack_content_free(struct engine_unpacker *u, void *piece);
 uint64_t unpack_wanted(const struct engine_unpacker *u);
 uint64_t unpack_taken(const struct engine_unpacker *u);
 uint64_t unpack_total(const struct engine_unpacker *u);
+uint64_t unpack_stopped_at(const struct engine_unpacker *u);
 uint64_t unpack_reduced(const struct engine_unpacker *u);
 uint64_t unpack_first_nan(const struct engine_unpacker *u);
 uint64_t unpack_part_content(const struct engine_unpacker *u, size_t part);

@@ -100,7 +100,7 @@ static bool write_jobs(struct engine_unpacker *u, struct check *c)
         }
         begin = o->blocks[first].position;
         if (!whole || !b->last || !b->checked || end - begin > ZSTD_HASH_MAX ||
-            o->position + end > wanted || c->count == ZSTD_HASH_JOBS)
+            o->position + end >= wanted || c->count == ZSTD_HASH_JOBS)
             continue;
         for (uint32_t k = first; k <= i; k++)
             u->on_device[k] = true;

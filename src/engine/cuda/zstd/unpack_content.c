@@ -76,7 +76,7 @@ static uint64_t run_end(const struct engine_unpacker *u)
 static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t begin, uint64_t end)
 {
     const struct zstd_plan_block *blocks = u->held.blocks;
-    /* A frame that ends behind what is wanted need not be sound to its end. */
+    /* A frame is verified if elements behind it are asked for. */
     const uint64_t wanted = u->setup.stop ? unpack_wanted_end(u) : UINT64_MAX;
     struct engine_segment *segment = NULL;
 
@@ -99,7 +99,7 @@ static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t 
                                                .first = b->first && b->position >= begin};
         }
         segment->size = (size_t)(to - begin) - segment->begin;
-        segment->last = b->last && all && u->held.position + block_end <= wanted;
+        segment->last = b->last && all && u->held.position + block_end < wanted;
         segment->checksum = b->checksum;
         if (!all)
             break;

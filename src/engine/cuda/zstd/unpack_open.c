@@ -239,6 +239,7 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
     u->decoded_to = u->frame_position = u->shift;
     u->frame = 0;
     u->has_frame = u->refused = u->stopped = u->wrong = false;
+    u->stopped_at = UINT64_MAX;
     u->next_out = u->next_piece = u->next_mirror = 0;
     for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
         atomic_store(&u->pieces[i].state, PIECE_FREE);

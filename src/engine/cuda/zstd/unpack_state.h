@@ -113,6 +113,8 @@ struct engine_unpacker {
     struct zstd_device_output held;
     uint64_t held_done; /* bytes of it */
     uint32_t held_block;
+    uint64_t stopped_at; /* offset in the input behind the block that holds the last wanted byte;
+                            UINT64_MAX before that is decoded, or where all is wanted */
     bool refused, stopped, failed;
     bool wrong; /* a checksum is */
     uint64_t wrong_frame;
