@@ -150,7 +150,14 @@ for how in '-j 1' '-j 3' '-j 2 --chunk-size=1'; do
     run -q --diff $how --array=summed --array=chunked made/broken.h5 made/broken.h5
     is "compared, $how" 2 '' "gpureduce: made/broken.h5: array summed: byte $summed: the checksum of a chunk is wrong
 gpureduce: made/broken.h5: array summed: byte $summed: the checksum of a chunk is wrong
-gpureduce: --array=chunked matches no array; there are deflated and summed"
+gpureduce: --array=chunked matches no array; there are deflated, plain, summed and whole"
+    # shellcheck disable=SC2086 # as above
+    run -q -o sum,median $how --total made/broken.h5
+    is "two damaged of four, $how" 1 "$(printf '%s\n' NA NA 276 11.5 NA NA 276 11.5 NA NA)" '*'
+    ok "whose errors are told, $how" test "$(grep -c '^gpureduce: made/broken.h5: array \(deflated\|summed\): byte ' err)" -eq 2
+    # shellcheck disable=SC2086 # as above
+    run -q -o sum $how made/broken.h5
+    is "in one pass, $how" 1 "$(printf '%s\n' NA 276 NA 276)" '*'
 done
 : >parts
 for i in 1 2 3; do

@@ -6,7 +6,7 @@ the file:
             q0.25,median --nan=skip` print; NAME is `old` and `new`, by the versions of the format,
             and `block` and `far`, which begin behind a block of the user's
   pair.h5   the same in one place and in chunks
-  broken.h5 a damaged chunk in each dataset, at the bytes that `places` says
+  broken.h5 a damaged chunk in two of four datasets, at the bytes that `places` says
   tall.h5   chunks that each go through the whole array
   others.h5 datasets that are not reduced, and links
   unwritten.h5, unwritten.tsv
@@ -125,10 +125,12 @@ with h5py.File(path("pair.h5"), "w") as file:
     file["plain"] = grid
     file.create_dataset("chunked", data=grid, chunks=(2, 4), compression="gzip")
 
-# A chunk of each is damaged. And elements whose order needs all of a terabyte in memory; of the chunks there is one.
+# A chunk of two is damaged. And elements whose order needs all of a terabyte in memory; of the chunks there is one.
 with h5py.File(path("broken.h5"), "w") as file:
     file.create_dataset("deflated", data=grid, chunks=(2, 4), compression="gzip")
     file.create_dataset("summed", data=grid, chunks=(2, 4), fletcher32=True)
+    file.create_dataset("whole", data=grid, chunks=(2, 4), fletcher32=True, compression="gzip")
+    file["plain"] = grid
     places = [file[name].id.get_chunk_info(3).byte_offset for name in ("deflated", "summed")]
 with open(path("broken.h5"), "r+b") as file:
     for place in places:
