@@ -332,7 +332,10 @@ static bool take_type(const struct archive *a, struct container_array *array, co
         const struct element_foreign *foreign = element_find_foreign(npy->descr);
 
         return (foreign && foreign->not_numeric ? leave_out_other : leave_out)(
-            array, npy->descr, foreign ? foreign->what : "none that is read");
+            array, npy->descr,
+            foreign ? foreign->what
+                    : "neither a float nor an integer; save a field of records alone, as numpy's "
+                      "x['field']");
     }
     if (!npy->untyped) {
         container_name_type(array, element_name(npy->type));
