@@ -49,12 +49,16 @@ OP1(h_pairs, vec, vec, ((vec_s)a >> 16) + ((vec_s)(a << 16) >> 16))
 
 /* The second of two floats where `compare` does not hold, as of a NaN. */
 #define EITHER(bits, compare, a, b) (((bits)(compare) & (bits)(a)) | (~(bits)(compare) & (bits)(b)))
-OP2(d_min, vecd, vecd, EITHER(wvec, a < b, a, b))
-OP2(d_max, vecd, vecd, EITHER(wvec, a > b, a, b))
-OP3(d_clamp, vecd, vecd, d_min(d_max(a, b), c))
-OP2(f_min, vecf, vecf, EITHER(vec, a < b, a, b))
-OP2(f_max, vecf, vecf, EITHER(vec, a > b, a, b))
-OP3(f_clamp, vecf, vecf, f_min(f_max(a, b), c))
+OP2(d_lesser, vecd, vecd, EITHER(wvec, a < b, a, b))
+OP2(d_greater, vecd, vecd, EITHER(wvec, a > b, a, b))
+OP3(d_clamp, vecd, vecd, d_lesser(d_greater(a, b), c))
+OP2(f_lesser, vecf, vecf, EITHER(vec, a < b, a, b))
+OP2(f_greater, vecf, vecf, EITHER(vec, a > b, a, b))
+OP3(f_clamp, vecf, vecf, f_lesser(f_greater(a, b), c))
+#ifndef __aarch64__
+OP2(d_min, vecd, vecd, d_lesser(a, b))
+OP2(d_max, vecd, vecd, d_greater(a, b))
+#endif
 OP2(v_shift_right, vec, vec, a >> b)
 OP1(w_any, bool, wvec, (a[0] | a[1]) != 0)
 OP1(v_count, unsigned, vmask, -(a[0] + a[1] + a[2] + a[3]))
