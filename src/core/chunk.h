@@ -15,6 +15,8 @@ struct chunk {
     size_t count;     /* elements, at least 1 */
     const void *data; /* in the file's byte order */
     bool mapped;      /* data is a mapped file, not the worker's buffer */
+    bool same;        /* all elements are as the one at `data`, which is the only one there. Only
+                         for those who ask to borrow */
 
     /* Maps the index of an element in the chunk's own numbering to its index in the array, where
        the two differ. It rises with `index`. NULL where they are equal. */

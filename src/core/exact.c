@@ -115,6 +115,15 @@ void exact_set(struct exact *e, const uint32_t digit[EXACT_DIGITS], bool negativ
     e->pending = 1;
 }
 
+void exact_multiply(struct exact *e, uint64_t factor)
+{
+    uint32_t digit[EXACT_DIGITS];
+    const bool negative = exact_magnitude(e, digit);
+
+    digits_multiply(digit, EXACT_DIGITS, factor);
+    exact_set(e, digit, negative);
+}
+
 double exact_round(const struct exact *e)
 {
     uint32_t digit[EXACT_DIGITS];
@@ -305,4 +314,13 @@ void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *ot
 bool exact_wide_magnitude(const struct exact_wide *e, uint32_t digit[EXACT_WIDE_DIGITS])
 {
     return magnitude_of(digit, e->digit, EXACT_WIDE_DIGITS);
+}
+
+void exact_wide_multiply(struct exact_wide *e, uint64_t factor)
+{
+    uint32_t digit[EXACT_WIDE_DIGITS];
+
+    exact_wide_digits(e, digit);
+    digits_multiply(digit, EXACT_WIDE_DIGITS, factor);
+    exact_wide_set(e, digit);
 }

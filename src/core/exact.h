@@ -180,6 +180,9 @@ void exact_add_all(struct exact *e, const double *x, size_t n);
 /* Adds x 2^(bit - 1074), or takes it away. bit is below 32 (EXACT_DIGITS - 2). */
 void exact_add_integer(struct exact *e, uint64_t x, unsigned bit, int negative);
 
+/* Multiplies by a factor. */
+void exact_multiply(struct exact *e, uint64_t factor);
+
 /* Adds all that `other` holds; `other` stays as it is. */
 void exact_merge(struct exact *e, const struct exact *other);
 
@@ -229,6 +232,9 @@ void exact_wide_add_exact(struct exact_wide *e, const struct exact *other);
 
 /* Adds all that `other` holds. */
 void exact_wide_merge(struct exact_wide *e, const struct exact_wide *other);
+
+/* Multiplies what is not negative by a factor. */
+void exact_wide_multiply(struct exact_wide *e, uint64_t factor);
 
 /* Takes away twice what `other` holds. */
 void exact_wide_subtract_twice(struct exact_wide *e, const struct exact_wide *other);

@@ -53,6 +53,21 @@ void partial_append(struct partial *p, const struct partial *other)
     partial_merge(p, &behind);
 }
 
+void partial_repeat(struct partial *p, uint64_t times)
+{
+    uint64_t *const counts[] = {
+        &p->count, &p->nan,      &p->positive_infinity, &p->negative_infinity,
+        &p->zeros, &p->negative, &p->subnormal};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        *counts[i] *= times;
+    exact_multiply(&p->sum, times);
+    if (p->absolute.pending > 0)
+        exact_multiply(&p->absolute, times);
+    if (p->squares.pending > 0)
+        exact_wide_multiply(&p->squares, times);
+}
+
 struct partial_places partial_take_places(struct partial *p)
 {
     const struct partial_places places = {p->min_key, p->max_key, p->min_index, p->max_index,

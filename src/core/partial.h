@@ -114,6 +114,10 @@ void partial_merge(struct partial *p, const struct partial *other);
    count. Exact; the order matters for the indices alone. */
 void partial_append(struct partial *p, const struct partial *other);
 
+/* Makes of p what it would be had each of its elements, whose indices stay, come so many times: at
+   least once. */
+void partial_repeat(struct partial *p, uint64_t times);
+
 /* Takes `key`, the key of a value first seen at `index`, if it is less than the least so far,
    or the same and earlier. */
 EXACT_SHARED void partial_take_min(struct partial *p, int64_t key, uint64_t index)

@@ -325,6 +325,20 @@ bool tally_reserve(struct tally *t, size_t count)
     return !t->failed;
 }
 
+bool tally_count_same(struct tally *t, const void *element, uint64_t times)
+{
+    struct kept_cells cells;
+
+    count_fine(t);
+    t->dropped = true;
+    t->kept_count = 0;
+    if (t->failed)
+        return false;
+    find_kept_cells(&cells, t->plan);
+    t->fine[kept_part(&cells, order_load(t->plan->type, element))] += times;
+    return true;
+}
+
 void tally_end(struct tally *t)
 {
     if (t->plan->kind != TALLY_CELLS || t->ended)

@@ -125,6 +125,10 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
+/* TALLY_CELLS: counts an element of a cell that is kept so many times. All that are kept are dropped.
+   False, with `failed` set, without memory. */
+bool tally_count_same(struct tally *t, const void *element, uint64_t times);
+
 /* Ends a tally after all elements were taken. If many were kept, counts them in parts as well, and
    puts blocks of them in order, which is better done by each worker. A second call does nothing. */
 void tally_end(struct tally *t);

@@ -244,6 +244,20 @@ static void share_out(struct band_state *b)
     b->holders = holders < b->worker_count ? (unsigned)holders : b->worker_count;
 }
 
+/* Elements above which an array has to be read from the file, at least in part: to make up others
+   one by one would take hours. And how many times as large as what is in the file they may be: a bit
+   more than what deflate makes of them. */
+#define ELEMENTS_MAX ((uint64_t)1 << 36)
+#define GROWTH_MAX 1100
+
+static bool is_mostly_unwritten(const struct source *s)
+{
+    const struct container_array *a = s->array;
+
+    return s->info.elements > ELEMENTS_MAX && !a->tiles->bytes &&
+           s->info.elements / GROWTH_MAX * element_size(a->type) > a->packed;
+}
+
 bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
 {
     static const struct source_ops ops = {.next = bands_next, .close = bands_close};
@@ -256,6 +270,13 @@ bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)
                      "reading its chunks in order needs %" PRIu64 " bytes of memory; %" PRIu64
                      " are allowed",
                      memory_for(s->array, &d, 1), memory_allowed() / inputs);
+        return false;
+    }
+    if (is_mostly_unwritten(s)) {
+        source_error(s,
+                     "it has %" PRIu64 " elements, most of which were never written: these are not "
+                     "read one by one",
+                     s->info.elements);
         return false;
     }
     b = calloc(1, sizeof *b);

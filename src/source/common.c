@@ -402,6 +402,7 @@ enum source_status source_next(struct source *s, const struct source_request *re
     chunk->mapped = false;
     chunk->array = 0;
     chunk->place = NULL;
+    chunk->same = false;
     return s->ops->next(s, request, chunk);
 }
 

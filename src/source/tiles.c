@@ -14,6 +14,10 @@
 /* Elements of the fill value that are handed out at a time. Bytes. */
 #define FILL_BYTES ((size_t)256 << 10)
 
+/* As many bytes of it are handed out as one chunk of elements that are the same: for fewer, that
+   takes longer. */
+#define SAME_BYTES ((size_t)16 << 10)
+
 #define ALIGNMENT 64
 
 /* Memory that grows. */
@@ -448,6 +452,9 @@ void tile_take(struct tile *t, const struct source_request *request, struct chun
     const unsigned char *from = t->elements ? t->elements + t->taken * size : t->fill.bytes;
     uint64_t most = t->elements ? left : FILL_BYTES / size;
 
+    chunk->same = !t->elements && request->borrow && left > SAME_BYTES / size;
+    if (chunk->same)
+        most = SIZE_MAX / 2 / size;
     if (!request->borrow && request->size / size < most)
         most = request->size / size;
     chunk->count = (size_t)(left < most ? left : most);

@@ -196,6 +196,39 @@ is 'those that can, by name' 0 '6
 run -q --list made/unreadable.h5
 ok 'a list of all' test "$status:$(cut -f 2,3 out | tr '\t\n' ': ')" = '0:a:i32 g/b:unknown g/c:i32 h:f64 z:i32 '
 
+# What was never written is not read.
+for options in '' '-j 1' '-j 7 --chunk-size 100'; do
+    # shellcheck disable=SC2086 # none, or several words
+    as_numpy "2^40 elements, ${options:-by default}" huge huge --nan=skip $options \
+        -o sum,min,max,argmin,argmax,nan,count,zeros,negatives,sumsq,var,l1,q0.25,median,p99
+done
+run -q -o sum,median,count,nan made/nans.h5
+is '2^40 NaNs' 0 'nan
+nan
+1099511627776
+1099511627776'
+run -q -o sum --nan=error made/nans.h5
+fails '2^40 NaNs that are errors' 'made/nans.h5: array nans: element 0 is a NaN'
+run -q -o count --histogram=2,0,1 --array=sparse made/huge.h5
+is 'a histogram of 2^40 elements' 0 '1099511627776
+1
+0
+1099511627774
+1
+0'
+run -q -o sum,argmax --length=1073741832 --array=sparse made/huge.h5
+is 'the first of 2^40 elements' 0 '536870912.5
+0'
+for options in --axis=0 '--axis=-1'; do
+    for array in contiguous sparse; do
+        # shellcheck disable=SC2086 # several words
+        run -q -o sum $options --array=$array made/huge.h5
+        ok "refused, $options of $array" test "$status:$(wc -l <err)" = 1:1
+    done
+done
+run -q --diff --array=long made/huge.h5 made/huge.h5
+is 'nor are they compared' 2 '' 'gpureduce: made/huge.h5: array long: it has 1099511627776 elements, most of which were never written: these are not read one by one'
+
 # Groups within each other.
 run -q -o sum made/deep.h5
 is 'a dataset in 4000 groups' 0 4000

@@ -13,6 +13,9 @@ the file:
             datasets that were never written, and what is printed of those that have values all the same
   unreadable.h5, unreadable.tsv
             some datasets that the library cannot open, and what is printed of the others
+  huge.h5, huge.tsv
+            2^40 elements of which few or none were written, and what `-o
+            sum,min,max,argmin,argmax,nan,count,zeros,negatives,sumsq,var,l1,q0.25,median,p99 --nan=skip` prints
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -24,12 +27,14 @@ import os
 import random
 import sys
 import zlib
+from fractions import Fraction
 
 import h5py
 import numpy as np
 
 sys.dont_write_bytecode = True  # the sources may be read-only
 from expected import NAMES, expect, expect_quantiles  # noqa: E402
+from shortest import shortest  # noqa: E402
 
 directory = sys.argv[1]
 rng = np.random.default_rng(7)
@@ -208,6 +213,66 @@ with open(path("unreadable.h5"), "r+b") as file:
         assert content.count(signature) == 1
         file.seek(content.index(signature))
         file.write(bytes([number]))
+
+def expect_multiset(type_name, values, first):
+    """The results of elements that come so many times: of values without NaNs. `first`: where each comes first."""
+    count = sum(values.values())
+    exact = {value: Fraction(value) for value in values}
+    total = sum(exact[value] * times for value, times in values.items())
+    squares = sum(exact[value] ** 2 * times for value, times in values.items())
+    ordered = sorted(values)
+    quantiles = []
+    for share in (Fraction(1, 4), Fraction(1, 2), Fraction(99, 100)):
+        place = share * (count - 1)
+        ends = []
+        for index in (place.numerator // place.denominator, -(-place.numerator // place.denominator)):
+            for value in ordered:
+                if index < values[value]:
+                    ends.append(exact[value])
+                    break
+                index -= values[value]
+        quantiles.append(float(ends[0] + (place % 1) * (ends[1] - ends[0])))
+
+    def real(x):
+        return shortest(float(x), "float64")
+
+    whole = type_name[0] in "iu"
+    least, most = ((str(v) if whole else shortest(v, NAMES_OF[type_name])) for v in (ordered[0], ordered[-1]))
+    return [str(total) if whole else real(total), least, most, first[ordered[0]], first[ordered[-1]], 0, count,
+            values.get(0, 0), sum(n for v, n in values.items() if v < 0), real(squares),
+            real((squares - total * total / count) / count), real(sum(abs(exact[v]) * n for v, n in values.items())),
+            *(real(q) for q in quantiles)]
+
+
+NAMES_OF = {short: long for long, short in NAMES.items()}
+SIZE = 1 << 40
+with h5py.File(path("huge.h5"), "w") as file, open(path("huge.tsv"), "w", encoding="utf-8") as out:
+    rows = {}
+    tenth = float(np.float32(0.1))
+    for name, shape, dtype, fill, chunks in (
+            ("contiguous", (1 << 30, 1 << 10), "f4", tenth, None), ("small", (SIZE,), "f8", -0.1, (1 << 10,)),
+            ("long", (SIZE,), "i8", -(1 << 62) + 12345, None), ("half", (1 << 20, 1 << 20), ">f2", 1.5, (8, 8)),
+            ("byte", (SIZE,), "u1", 3, None), ("zero", (SIZE,), "i4", 0, None), ("words", (SIZE,), ">u8", 2**64 - 1, None)):
+        file.create_dataset(name, shape, dtype, chunks=chunks, fillvalue=fill)
+        rows[name] = [NAMES[np.dtype(dtype).name], shape, expect_multiset(NAMES[np.dtype(dtype).name], {fill: SIZE}, {fill: 0})]
+    # Some are written in chunks far from each other.
+    x = file.create_dataset("sparse", (SIZE,), "f4", chunks=(1 << 24,), fillvalue=0.5, compression=1)
+    x[(1 << 30) + 7] = -3
+    x[SIZE - 1] = 12
+    rows["sparse"] = ["f32", (SIZE,), expect_multiset("f32", {0.5: SIZE - 2, -3.0: 1, 12.0: 1},
+                                                      {0.5: 0, -3.0: (1 << 30) + 7, 12.0: SIZE - 1})]
+    # A quarter of what this holds differs from the fill value.
+    x = file.create_dataset("part", (1 << 22,), "i4", chunks=(1 << 16,), fillvalue=7)
+    x[1 << 20:1 << 21] = np.arange(1 << 20) % 1000
+    held = {value: int(times) for value, times in zip(*np.unique(x[...], return_counts=True))}
+    held = {int(value): times for value, times in held.items()}
+    rows["part"] = ["i32", (1 << 22,), expect_multiset("i32", held, {0: 1 << 20, 999: (1 << 20) + 999, 7: 0})]
+    names = "sum min max argmin argmax nan count zeros negatives sumsq var l1 q0.25 median p99".split()
+    out.write("\t".join(["array", "dtype", "shape", *names]) + "\n")
+    for name, (dtype, shape, row) in sorted(rows.items()):
+        out.write("\t".join(map(str, [name, dtype, f"[{','.join(map(str, shape))}]", *row])) + "\n")
+with h5py.File(path("nans.h5"), "w") as file:
+    file.create_dataset("nans", (SIZE,), "f8", fillvalue=np.nan)
 
 with h5py.File(path("deep.h5"), "w") as file:
     group = file.id

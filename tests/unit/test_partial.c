@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "core/partial.h"
+#include "core/spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -388,6 +389,43 @@ static void check_append(void)
     tap_family_end(&appended, "files appended are as if they were one");
 }
 
+/* Elements that come more than once. */
+static void check_repeat(void)
+{
+    struct tap_family repeated = {0};
+    static double x[N_MAX];
+    static uint64_t index[N_MAX];
+    struct rng r;
+
+    rng_seed(&r, 23);
+    for (int round = 0; round < 1000; round++) {
+        const size_t n = random_data(&r, x, index) % 100;
+        const unsigned times = 1 + (unsigned)rng_below(&r, 20);
+        struct partial one, all, merged;
+
+        partial_clear(&one);
+        partial_clear(&all);
+        for (size_t i = 0; i < n; i++) {
+            partial_take(&one, x[i], index[i]);
+            spread_take(&one, x[i], ELEMENT_F64, 1);
+        }
+        merged = one;
+        partial_clear(&all);
+        for (unsigned i = 0; i < times; i++)
+            partial_merge(&all, &one);
+        partial_repeat(&merged, times);
+        tap_case(&repeated,
+                 same_partial(&merged, &all) &&
+                     exact_round(&merged.absolute) == exact_round(&all.absolute) &&
+                     memcmp(&merged.squares.digit, &all.squares.digit,
+                            sizeof merged.squares.digit) == 0 &&
+                     merged.zeros == all.zeros && merged.negative == all.negative &&
+                     merged.subnormal == all.subnormal,
+                 "round %d, %zu elements, %u times", round, n, times);
+    }
+    tap_family_end(&repeated, "elements that come several times");
+}
+
 int main(void)
 {
     tap_note("oracle: %s", oracle_backend());
@@ -397,5 +435,6 @@ int main(void)
     check_ties();
     check_merge();
     check_append();
+    check_repeat();
     return tap_done();
 }

@@ -456,6 +456,21 @@ static bool same_exponents(const struct survey_case *c, const struct histogram *
     return same && normal == 0;
 }
 
+/* Takes elements into a tally; those at the beginning that are the same, at times, as one. */
+static bool take_elements(const struct survey_case *c, struct tally *t, const unsigned char *x,
+                          size_t n, bool nans)
+{
+    const size_t size = element_size(c->type);
+    size_t same = 1;
+
+    while (same < n && memcmp(x + same * size, x, size) == 0)
+        same++;
+    if (!once_in(2))
+        same = 0;
+    return (same == 0 || cpu_tally_take_same(t, x, same)) &&
+           cpu_tally_take(t, c->kernels, x + same * size, n - same, nans);
+}
+
 /* Reads the elements once, in pieces of any size that workers take in any order. */
 static void read_once(const struct survey_case *c, struct tally_set *sets, bool nans)
 {
@@ -468,7 +483,7 @@ static void read_once(const struct survey_case *c, struct tally_set *sets, bool 
         n = 1 + below(most);
         n = n > c->count - i ? c->count - i : n;
         for (unsigned j = 0; j < set->count; j++)
-            if (!cpu_tally_take(&set->tally[j], c->kernels, c->data + i * size, n, nans))
+            if (!take_elements(c, &set->tally[j], c->data + i * size, n, nans))
                 abort();
     }
     for (unsigned i = 0; i < c->workers; i++)

@@ -154,6 +154,29 @@ static void touch(const unsigned char *data, size_t size)
         (void)*(const volatile unsigned char *)(data + i);
 }
 
+/* Takes a chunk whose elements are the same. False without memory. */
+static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
+{
+    struct cpu_reducer *r = &worker->reducer;
+    unsigned char element[sizeof(uint64_t)];
+    struct partial one;
+    bool good = true;
+
+    if (worker->swap)
+        element_swap(element, chunk->data, 1, element_size(r->type));
+    else
+        memcpy(element, chunk->data, element_size(r->type));
+    partial_clear(&one);
+    partial_take_element(&one, r->type, element, chunk->index);
+    if (r->wants & SPREAD_WANTS)
+        spread_take_element(&one, r->type, element);
+    partial_repeat(&one, chunk->count);
+    partial_merge(&r->partial, &one);
+    for (unsigned i = 0; worker->tallies && i < worker->tallies->count && good; i++)
+        good = cpu_tally_take_same(&worker->tallies->tally[i], element, chunk->count);
+    return good;
+}
+
 static enum engine_status cpu_reduce(struct engine_worker *worker, const struct chunk *chunk)
 {
     struct partial *partial = &worker->reducer.partial;
@@ -168,7 +191,9 @@ static enum engine_status cpu_reduce(struct engine_worker *worker, const struct 
         before = partial_take_places(partial);
     if (chunk->mapped)
         touch(data, chunk->count * size);
-    for (size_t i = 0; i < chunk->count && good; i += piece) {
+    if (chunk->same)
+        good = reduce_same(worker, chunk);
+    for (size_t i = 0; i < chunk->count && good && !chunk->same; i += piece) {
         const size_t left = chunk->count - i, count = left < piece ? left : piece;
 
         good = reduce_piece(worker, data + i * size, count, chunk->index + i);

@@ -142,20 +142,27 @@ static void take_vectors(struct tally *t, const struct cpu_kernels *kernels, con
     }
 }
 
-/* Takes an element at the end of a chunk, which fills no vector. */
-static void take_one(struct tally *t, const unsigned char *x)
+/* Counts an element so many times. Returns whether its cell is kept. */
+static bool count_one(struct tally *t, const unsigned char *x, uint64_t times)
 {
     const struct tally_plan *plan = t->plan;
-    const size_t size = element_size(plan->type);
     const uint64_t key = order_key(plan->type, order_load(plan->type, x));
     unsigned before = 0; /* the cells that do not begin behind it */
 
     while (before < plan->cells && plan->first[before] <= key)
         before++;
     for (unsigned i = before; i < plan->cells; i++)
-        t->counts[i]++;
-    t->counts[plan->cells] += key <= order_greatest(plan->type);
-    if (before > 0 && plan->keep[before - 1] && key <= tally_last(plan, before - 1))
+        t->counts[i] += times;
+    t->counts[plan->cells] += key <= order_greatest(plan->type) ? times : 0;
+    return before > 0 && plan->keep[before - 1] && key <= tally_last(plan, before - 1);
+}
+
+/* Takes an element at the end of a chunk, which fills no vector. */
+static void take_one(struct tally *t, const unsigned char *x)
+{
+    const size_t size = element_size(t->plan->type);
+
+    if (count_one(t, x, 1))
         memcpy((unsigned char *)t->kept + t->kept_count++ * size, x, size);
 }
 
@@ -453,6 +460,32 @@ bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const vo
         if (!count_elements(t, kernels, x + i * size,
                             count - i < COUNTED_MAX ? count - i : COUNTED_MAX))
             return false;
+    return true;
+}
+
+bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times)
+{
+    const struct tally_plan *plan = t->plan;
+    const enum element_type type = plan->type;
+    const uint64_t bits = order_load(type, element);
+
+    switch (plan->kind) {
+    case TALLY_CELLS:
+        return !count_one(t, element, times) || tally_count_same(t, element, times);
+    case TALLY_WORDS:
+        t->counts[bits >> plan->shift] += times;
+        if (plan->shift > 0) {
+            t->zeros[0] += bits == 0 ? times : 0;
+            t->zeros[1] += bits == order_sign(type) ? times : 0;
+        }
+        break;
+    case TALLY_BINS:
+        if (element_is_integer(type))
+            t->counts[integer_bin(plan, order_key(type, bits))] += times;
+        else
+            t->counts[search_bounds(plan, element_load(type, element))] += times;
+        break;
+    }
     return true;
 }
 

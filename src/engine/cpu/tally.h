@@ -13,6 +13,9 @@
 bool cpu_tally_take(struct tally *t, const struct cpu_kernels *kernels, const void *data,
                     size_t count, bool nans);
 
+/* Takes an element so many times. False, with t->failed, without memory. */
+bool cpu_tally_take_same(struct tally *t, const void *element, uint64_t times);
+
 /* Ends an input: counts that were kept apart go into the tally; the caller then calls tally_end. */
 void cpu_tally_settle(struct tally *t);
 
