@@ -70,6 +70,7 @@ test_programs = \
 	tests/unit/test_zstd_finder \
 	tests/unit/test_zstd_index
 tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
+tests_unit_test_container_CPPFLAGS = $(AM_CPPFLAGS) $(HDF5_CFLAGS)
 tests_unit_test_source_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_zstd_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)
 tests_unit_test_zstd_cut_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS)

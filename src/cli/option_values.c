@@ -258,7 +258,7 @@ static bool add_pattern(const struct arguments *a, const char *text, struct sour
     if (wanted->count == SOURCE_PATTERNS_MAX)
         return arguments_wrong(a, "too many patterns for names at %s", text);
     wanted->patterns[wanted->count++] =
-        (struct source_pattern){.pattern = text, .exclude = exclude};
+        (struct container_pattern){.pattern = text, .exclude = exclude};
     wanted->included += !exclude;
     return true;
 }

@@ -93,7 +93,7 @@ void report_end(const struct options *options)
 
     /* A shard need not have seen all files, nor one that could not be opened. */
     for (unsigned i = 0; i < wanted->count && !options->parts && !wanted->unknown; i++) {
-        const struct source_pattern *p = &wanted->patterns[i];
+        const struct container_pattern *p = &wanted->patterns[i];
 
         (void)message_quote(quoted, p->pattern);
         if (!p->matched && p->exclude)

@@ -9,7 +9,13 @@
 #include "engine/cpu/kernel.h"
 
 #ifdef HAVE_HDF5
-#    define HDF5_TEXT "by " HDF5_LIBRARY
+#    include <hdf5.h>
+
+#    define TEXT_OF(number) #    number
+#    define TEXT(number) TEXT_OF(number)
+#    define HDF5_TEXT                                                          \
+        "by gpureduce-hdf5, built with libhdf5 " TEXT(H5_VERS_MAJOR) "." TEXT( \
+            H5_VERS_MINOR) "." TEXT(H5_VERS_RELEASE)
 #else
 #    define HDF5_TEXT "none"
 #endif

@@ -2,7 +2,6 @@
 
 #include "source/arrays.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,23 +51,9 @@ static bool read_input(struct container_input *in, void *buffer, size_t size, ui
     return source_pread_all(s, buffer, size, s->start + offset);
 }
 
-/* Whether the array is wanted. Notes which patterns it matches; and where it can be reduced, or
-   should be, that they are of use. */
 static bool is_wanted(struct source_wanted *wanted, const char *name, bool useful)
 {
-    bool included = !wanted || wanted->included == 0, excluded = false;
-
-    for (unsigned i = 0; wanted && i < wanted->count; i++) {
-        struct source_pattern *p = &wanted->patterns[i];
-
-        if (fnmatch(p->pattern, name, 0) != 0)
-            continue;
-        p->matched = true;
-        p->useful = p->useful || useful;
-        included = included || !p->exclude;
-        excluded = excluded || p->exclude;
-    }
-    return included && !excluded;
+    return !wanted || container_wants(wanted->patterns, wanted->count, name, useful);
 }
 
 /* Keeps the names of some arrays, for who has asked for others. */
@@ -80,14 +65,6 @@ static void note_name(struct source_wanted *wanted, const char *name)
     if (wanted->there < SOURCE_NAMES_KEPT)
         wanted->names[wanted->there] = strdup(name);
     wanted->there++;
-}
-
-/* A container's wants. */
-static bool wants(struct container_input *in, const char *name)
-{
-    const struct source *s = in->context;
-
-    return is_wanted(s->wanted, name, false);
 }
 
 /* Arrays that are skipped for one reason. */
@@ -368,9 +345,14 @@ bool arrays_layout(struct source *s, const struct container_format *format,
                                  .type = options->type,
                                  .stored = options->stored,
                                  .headers_only = options->headers_only,
-                                 .wants = wants};
+                                 .file = s->fd,
+                                 .begin = s->start};
 
     s->wanted = options->wanted;
+    if (s->wanted) {
+        in.patterns = s->wanted->patterns;
+        in.pattern_count = s->wanted->count;
+    }
     s->container = container_open(format, &in);
     /* Bytes read to find the arrays do not count, and compressed ones are read again. */
     atomic_store(&s->input_read, 0);
@@ -453,13 +435,6 @@ static bool read_kept(struct container_input *in, void *buffer, size_t size, uin
     return true;
 }
 
-static bool wants_kept(struct container_input *in, const char *name)
-{
-    const struct kept_reader *k = in->context;
-
-    return is_wanted(k->source->wanted, name, false);
-}
-
 static ptrdiff_t kept_read(struct reader *r, void *buffer, size_t size)
 {
     struct kept_reader *k = (struct kept_reader *)r;
@@ -502,7 +477,7 @@ struct reader *arrays_layout_in_order(struct source *s, const struct container_f
                                  .endless = true,
                                  .type = options->type,
                                  .headers_only = options->headers_only,
-                                 .wants = wants_kept};
+                                 .file = -1};
 
     if (!k) {
         source_error(s, "out of memory");

@@ -7,11 +7,8 @@ library_sources += \
 	src/source/container/container.c src/source/container/container.h \
 	src/source/container/formats.c src/source/container/formats.h \
 	src/source/container/gguf.c src/source/container/npz.c \
-	src/source/container/hdf5.c src/source/container/hdf5_describe.c \
-	src/source/container/hdf5_library.c src/source/container/hdf5_library.h \
-	src/source/container/hdf5_netcdf.c src/source/container/hdf5_netcdf.h \
-	src/source/container/hdf5_records.c src/source/container/hdf5_records.h \
-	src/source/container/hdf5_type.c src/source/container/hdf5_type.h \
+	src/source/container/hdf5.c src/source/container/hdf5_records.h \
+	src/source/container/pattern.c src/source/container/pattern.h \
 	src/source/container/safetensors.c \
 	src/source/plausibility.c src/source/plausibility.h \
 	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_claim.c \

@@ -51,21 +51,13 @@ enum source_format {
     SOURCE_HDF5
 };
 
-/* Which arrays of containers are wanted: those whose names match one of the patterns, or all where
-   there is none but patterns that exclude arrays; of these, those that no such pattern matches.
-   Patterns are matched as a shell matches files, but that * and ? also stand for slashes and
-   leading dots. */
+/* Which arrays of containers are wanted, and what came of that. */
 #define SOURCE_PATTERNS_MAX 256
 #define SOURCE_NAMES_KEPT 8
 struct source_wanted {
     unsigned count;    /* of patterns */
     unsigned included; /* of those that do not exclude; 0: all arrays are wanted */
-    struct source_pattern {
-        const char *pattern;
-        bool exclude;
-        bool matched; /* an array has been found that it matches */
-        bool useful;  /* and one of those can be reduced, or should be */
-    } patterns[SOURCE_PATTERNS_MAX];
+    struct container_pattern patterns[SOURCE_PATTERNS_MAX];
 
     /* Which arrays there are in all inputs, where only some are wanted: how many, the names of the
        first, and whether an input could not be opened, so that there may be others. */

@@ -9,7 +9,7 @@ printf '\211HDF\r\n\032\n' >small.h5
 if gpureduce --version | grep -qx 'HDF5: none'; then
     run -q -o sum --format=hdf5 small.h5
     fails 'a program without libhdf5' \
-        'small.h5: an HDF5 file: byte 0: it takes libhdf5: this program was built without it'
+        'small.h5: an HDF5 file: byte 0: needs libhdf5, without which this program was built'
     run -q -o sum small.h5
     fails_like 'which says so' 'small.h5: an HDF5 file (or netCDF-4); a gpureduce that is built with libhdf5 reads it, or h5py .*'
     skip 'HDF5' 'built without libhdf5'
@@ -19,6 +19,31 @@ run -q -o sum small.h5
 fails_like 'a file that is cut off' 'small.h5: an HDF5 file: byte 0: libhdf5: .*'
 run -q -o sum --format=hdf5 data/raw/mixed-le.f32
 fails 'a file that is none' 'data/raw/mixed-le.f32: an HDF5 file: byte 0: libhdf5: file signature not found'
+
+# The program that calls libhdf5: where it is missing, or fails.
+mkdir alone
+cp "$program" alone/gpureduce
+printf '\211HDF\r\n\032\nand more' >small.h5
+shell 'alone/gpureduce -q -o sum small.h5'
+fails_like 'without gpureduce-hdf5' 'small.h5: an HDF5 file: byte 0: needs libhdf5: gpureduce-hdf5 is neither beside this program nor in .*'
+# helper NAME LINE TEXT: with a program in its place that has this line, the error has this text.
+helper() {
+    printf '#!/bin/sh\n%s\n' "$2" >alone/gpureduce-hdf5
+    chmod +x alone/gpureduce-hdf5
+    shell 'alone/gpureduce -q -o sum small.h5'
+    fails_like "$1" "small.h5: an HDF5 file: byte 0: $3"
+}
+helper 'one that fails' 'exit 3' 'needs libhdf5: .*alone/gpureduce-hdf5 failed with status 3'
+helper 'one whose library is missing' 'exit 127' 'needs libhdf5: .*alone/gpureduce-hdf5 failed with status 127, which loaders use for a library that is missing'
+# shellcheck disable=SC2016 # for the inner shell, here and below
+helper 'one that crashes' 'kill -SEGV $$' 'damaged: libhdf5 crashed (.*)'
+# shellcheck disable=SC2016
+helper 'one that goes in circles' 'kill -XCPU $$' 'damaged, or very large: libhdf5 did not finish within 600 seconds'
+helper 'one that says nothing' 'exit 0' 'libhdf5 returned inconsistent data'
+# shellcheck disable=SC2016
+helper 'one that says anything' 'cat "$0"' 'libhdf5 returned inconsistent data'
+run -q -o sum small.h5
+fails_like 'the one that there is' 'small.h5: an HDF5 file: byte 0: libhdf5: .*'
 
 made=
 for python in ${ARRAYS_PYTHON:+"$ARRAYS_PYTHON"} ${UNSUPPORTED_PYTHON:+"$UNSUPPORTED_PYTHON"} python3 /usr/bin/python3; do

@@ -25,7 +25,7 @@ look() {
     LC_ALL=C awk '
         BEGIN {
             floors = "sys core source engine engine/cpu,engine/cuda profile run cli bench/common" \
-                     " bench/generate,bench/limits,bench/ladder bench ."
+                     " bench/generate,bench/limits,bench/ladder bench,hdf5 ."
             count = split(floors, floor, " ")
             for (i = 1; i <= count; i++) {
                 rooms = split(floor[i], room, ",")
@@ -126,7 +126,7 @@ mkdir copy || fatal 'cannot make a directory'
 cp -R "$sources/src/." copy || fatal 'cannot copy the sources'
 chmod -R u+w copy
 for room in sys core source source/zstd engine engine/cpu engine/cuda profile run cli bench/common \
-    bench/generate bench/limits bench/ladder bench; do
+    bench/generate bench/limits bench/ladder bench hdf5; do
     [ -d "copy/$room" ] || fatal "no folder src/$room"
     : >"copy/$room/made.h"
 done

@@ -594,7 +594,11 @@ static void check_names(void)
 
 static void check_recognise(void)
 {
-    const char *const hdf5 = HDF5_LIBRARY[0] ? "hdf5" : NULL;
+#ifdef HAVE_HDF5
+    const char *const hdf5 = "hdf5";
+#else
+    const char *const hdf5 = NULL;
+#endif
     const struct {
         const char *bytes;
         size_t size;

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "source/container/pattern.h"
 
 /* Room for what is wrong with a header. */
 #define CONTAINER_ERROR_MAX 400
@@ -147,8 +148,10 @@ struct container_input {
                                of bytes */
     bool stored;       /* numbers are wanted as they are stored, whatever attributes say of them */
     bool headers_only; /* it does not matter where tiles are */
-    /* Whether it matters of this array; NULL: of all. */
-    bool (*wants)(struct container_input *in, const char *name);
+    struct container_pattern *patterns; /* of which arrays it matters: those that are wanted */
+    unsigned pattern_count;
+    int file;       /* the descriptor of the file; less than 0 where there is none */
+    uint64_t begin; /* bytes of the file before the input */
 
     /* The error that a format found, and its byte in the file; empty if `read` has failed. */
     char error[CONTAINER_ERROR_MAX];

@@ -1,74 +1,148 @@
 /*
  * HDF5, and what is built on it: netCDF-4, MATLAB's files from version 7.3 on. libhdf5 says what
- * datasets there are and where (hdf5_describe.c); elements are read without it.
- *
- * The library runs in a process of its own. It was written for files that are well-formed: damaged
- * ones have crashed one version of it after the other. Then that process is lost, and no more.
+ * datasets there are and where: a program of its own calls it (src/hdf5), since damaged files crash
+ * it. Elements are read without it.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "source/container/formats.h"
 #include "source/container/hdf5_records.h"
+#include "source/inflate.h"
 #include "sys/message.h"
-#include "sys/output.h"
 
-/* Processor time after which the library is taken to go in circles: it does in some damaged files.
-   Seconds; it finds the places of a million chunks in one or two. */
-#define TIME_MAX 600
+#define HELPER "gpureduce-hdf5"
 
-/* The most bytes of records. */
-#define RECORDS_MAX (SIZE_MAX / 4 < (uint64_t)4 << 30 ? SIZE_MAX / 4 : (size_t)((uint64_t)4 << 30))
-
-/* 64 bits, at 0, 512, 1024, 2048. Without the library these are told as what is not read. */
+#ifdef HAVE_HDF5
+/* The signature of 64 bits, at 0, 512, 1024, 2048. */
 static bool recognise(const unsigned char *bytes, size_t size)
 {
-#ifdef HAVE_HDF5
     static const unsigned char magic[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
     for (size_t at = 0; at < size && size - at >= sizeof magic; at = at ? 2 * at : 512)
         if (memcmp(bytes + at, magic, sizeof magic) == 0)
             return true;
-#endif
-    (void)bytes, (void)size;
     return false;
 }
 
+/* The most bytes of records. */
+#    define RECORDS_MAX \
+        (SIZE_MAX / 4 < (uint64_t)4 << 30 ? SIZE_MAX / 4 : (size_t)((uint64_t)4 << 30))
+
+struct records {
+    unsigned char *bytes;
+    size_t size;
+};
+
 /*
- * The process.
+ * The program that calls libhdf5.
  */
 
-/* The work of the process. It prints nothing, and leaves alone what it has a copy of. */
-static _Noreturn void run_library(struct container_input *in, int fd)
+/* Finds it: beside this program, in libexec beside its folder, or where it was to be installed. False
+   where it is missing. */
+static bool find_helper(char path[PATH_MAX])
 {
-    const struct rlimit no_core = {0, 0}, time = {TIME_MAX, TIME_MAX};
-    struct hdf5_output out = {0};
-    int null = open("/dev/null", O_RDWR);
+    static const char *const places[] = {HELPER, "../libexec/" HELPER, LIBEXECDIR "/" HELPER};
+    char program[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash;
 
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-    (void)setrlimit(RLIMIT_CPU, &time);
-    if (null >= 0) {
-        (void)dup2(null, STDOUT_FILENO);
-        (void)dup2(null, STDERR_FILENO);
+    program[length > 0 ? length : 0] = '\0';
+    slash = strrchr(program, '/');
+    if (slash)
+        slash[1] = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (snprintf(path, PATH_MAX, "%s%s", *places[i] == '/' ? "" : program, places[i]) <
+                PATH_MAX &&
+            access(path, X_OK) == 0)
+            return true;
+    return false;
+}
+
+/* Makes its arguments, in memory that one call of free gives back. NULL without memory. */
+static char **make_arguments(const struct container_input *in)
+{
+    size_t size = (in->pattern_count + 6) * sizeof(char *), used;
+    char **arguments, *text;
+
+    used = size;
+    size += sizeof PACKAGE_VERSION + 64;
+    for (unsigned i = 0; i < in->pattern_count; i++)
+        size += strlen(in->patterns[i].pattern) + 2;
+    arguments = malloc(size);
+    if (!arguments)
+        return NULL;
+    text = (char *)arguments + used;
+    size -= used;
+    arguments[0] = (char *)(uintptr_t)HELPER;
+    arguments[1] = (char *)(uintptr_t)PACKAGE_VERSION;
+    for (unsigned i = 0; i < in->pattern_count + 3; i++) {
+        const struct container_pattern *p = i < 3 ? NULL : &in->patterns[i - 3];
+        int length = 0;
+
+        if (i < 2)
+            length = snprintf(text, size, "%" PRIu64, i == 0 ? in->begin : in->size);
+        else if (i == 2)
+            length =
+                snprintf(text, size, "%s%s", in->headers_only ? "h" : "", in->stored ? "s" : "");
+        else
+            length =
+                snprintf(text, size, "%c%s", p->exclude ? HDF5_EXCLUDE : HDF5_INCLUDE, p->pattern);
+        arguments[2 + i] = text;
+        text += length + 1;
+        size -= (size_t)length + 1;
     }
-    hdf5_describe(in, &out);
-    if (out.failed)
-        _exit(EXIT_FAILURE);
-    (void)output_write(fd, out.bytes, out.size); /* the other end may be gone */
-    _exit(EXIT_SUCCESS);
+    arguments[in->pattern_count + 5] = NULL;
+    return arguments;
+}
+
+/* Starts it, with the file as its standard input, and its output to `to`. Returns 0 or an error
+   number. */
+static int start_helper(const struct container_input *in, const char *path, int to, pid_t *child)
+{
+    extern char **environ;
+    char **arguments = make_arguments(in);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int error = ENOMEM;
+
+    if (!arguments)
+        return error;
+    (void)sigemptyset(&none);
+    if (posix_spawn_file_actions_init(&actions) == 0) {
+        if (posix_spawnattr_init(&attributes) == 0) {
+            error = posix_spawn_file_actions_adddup2(&actions, in->file, STDIN_FILENO);
+            error = error ? error : posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+            error = error ? error
+                          : posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
+                                                             O_RDWR, 0);
+            /* Threads of this program may block signals. */
+            (void)posix_spawnattr_setsigmask(&attributes, &none);
+            (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+            error =
+                error ? error : posix_spawn(child, path, &actions, &attributes, arguments, environ);
+            (void)posix_spawnattr_destroy(&attributes);
+        }
+        (void)posix_spawn_file_actions_destroy(&actions);
+    }
+    free(arguments);
+    return error;
 }
 
 /* Reads what the process writes, to its end. False without memory. */
-static bool read_records(int fd, struct hdf5_output *records)
+static bool read_records(int fd, struct records *records)
 {
     size_t capacity = 0;
 
@@ -92,22 +166,25 @@ static bool read_records(int fd, struct hdf5_output *records)
     }
 }
 
-/* Has a process of its own put the records. False when there are none. */
-static bool get_records(struct container_input *in, struct hdf5_output *records)
+/* Has it write the records. False if there are none. */
+static bool get_records(struct container_input *in, struct records *records)
 {
-    int ends[2], status = 0;
+    char path[PATH_MAX];
+    int ends[2], status = 0, error;
     bool good;
     pid_t child;
 
+    if (!find_helper(path))
+        return container_wrong(in, 0,
+                               "needs libhdf5: " HELPER " is neither beside this program nor "
+                               "in " LIBEXECDIR);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return container_wrong(in, 0, "cannot create a pipe: %s", strerror(errno));
-    child = fork();
-    if (child == 0)
-        run_library(in, ends[1]);
+    error = start_helper(in, path, ends[1], &child);
     close(ends[1]);
-    if (child < 0) {
+    if (error) {
         close(ends[0]);
-        return container_wrong(in, 0, "cannot start a process for libhdf5: %s", strerror(errno));
+        return container_wrong(in, 0, "needs libhdf5: cannot start %s: %s", path, strerror(error));
     }
     good = read_records(ends[0], records);
     close(ends[0]); /* if it still writes, it dies of that */
@@ -117,13 +194,16 @@ static bool get_records(struct container_input *in, struct hdf5_output *records)
         return container_no_memory(in);
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
         return container_wrong(in, 0,
-                               "the file is damaged, or very large: libhdf5 has not "
-                               "understood it in ten minutes");
+                               "damaged, or very large: libhdf5 did not finish within %d seconds",
+                               HDF5_TIME_MAX);
     if (WIFSIGNALED(status))
-        return container_wrong(in, 0, "the file is damaged: libhdf5 has crashed (%s)",
-                               strsignal(WTERMSIG(status)));
+        return container_wrong(in, 0, "damaged: libhdf5 crashed (%s)", strsignal(WTERMSIG(status)));
     if (status != 0)
-        return container_wrong(in, 0, "libhdf5 has failed with status %d", WEXITSTATUS(status));
+        return container_wrong(in, 0, "needs libhdf5: %s failed with status %d%s", path,
+                               WEXITSTATUS(status),
+                               WEXITSTATUS(status) == 127 ? ", which loaders use for a library "
+                                                            "that is missing"
+                                                          : "");
     return true;
 }
 
@@ -205,7 +285,8 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
     }
     t->count = size / sizeof *t->tiles;
     if (t->count != count &&
-        (t->count > 0 || !(r->in->headers_only || (r->in->wants && !r->in->wants(r->in, a->name)))))
+        (t->count > 0 || (!r->in->headers_only &&
+                          container_wants(r->in->patterns, r->in->pattern_count, a->name, false))))
         return broken(r);
     bytes = t->elements * element_size(a->type);
     for (uint64_t i = 0; i < t->count; i++) {
@@ -229,6 +310,7 @@ static bool take_tiles(struct reader *r, struct container_array *a)
 {
     struct container_tiles *t = &r->container->tiles[r->tiles++];
     uint64_t bytes, plain, count, extended;
+    bool deflated = false;
 
     t->sizes = take_words(r, a->dimensions);
     plain = take(r);
@@ -245,6 +327,7 @@ static bool take_tiles(struct reader *r, struct container_array *a)
             return broken(r);
         t->filters[i] =
             (struct container_filter){(enum container_filter_kind)kind, (uint32_t)parameter};
+        deflated = deflated || kind == CONTAINER_DEFLATE;
     }
     t->elements = 1;
     for (unsigned i = 0; i < a->dimensions; i++)
@@ -270,7 +353,16 @@ static bool take_tiles(struct reader *r, struct container_array *a)
             return broken(r);
     }
     a->tiles = t;
-    return take_places(r, a, t);
+    if (!take_places(r, a, t))
+        return false;
+    if (deflated && !inflate_possible()) {
+        a->unreadable =
+            "compressed by deflate; this needs zlib, without which this program was built";
+        a->typed = true;
+        a->tiles = NULL;
+        a->offset = a->packed = 0;
+    }
+    return true;
 }
 
 /* Elements in the records are a tile, which is all of the array. */
@@ -379,7 +471,7 @@ static bool read_again(struct container_input *in, uint64_t offset, uint64_t siz
 
 static bool read_file(struct container *c, struct container_input *in)
 {
-    struct hdf5_output records = {0};
+    struct records records = {0};
     struct reader r = {.container = c, .in = in};
     char shown[MESSAGE_QUOTE_MAX];
     const char *text;
@@ -400,13 +492,27 @@ static bool read_file(struct container *c, struct container_input *in)
     case HDF5_UNREAD:
         offset = take(&r);
         return read_again(in, offset, take(&r));
-    case HDF5_MISSING:
-        text = take_string(&r);
-        return text ? container_wrong(in, 0, "it takes libhdf5: %s", text) : broken(&r);
     default:
         return broken(&r);
     }
 }
+
+#else
+
+/* Such files are told as ones of an unsupported format. */
+static bool recognise(const unsigned char *bytes, size_t size)
+{
+    (void)bytes, (void)size;
+    return false;
+}
+
+static bool read_file(struct container *c, struct container_input *in)
+{
+    (void)c;
+    return container_wrong(in, 0, "needs libhdf5, without which this program was built");
+}
+
+#endif
 
 const struct container_format container_hdf5 = {
     .name = "hdf5",

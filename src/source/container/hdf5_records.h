@@ -6,21 +6,16 @@
 #ifndef GPUREDUCE_HDF5_RECORDS_H
 #define GPUREDUCE_HDF5_RECORDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include "source/container/container.h"
 
 /* Bytes of all arrays of a file that can be read, at most, so that 64 bits count them. */
 #define HDF5_ARRAYS_BYTES_MAX ((uint64_t)1 << 60)
 
 /* The first word. */
 enum hdf5_answer {
-    HDF5_ARRAYS,  /* records of arrays, and HDF5_END */
-    HDF5_WRONG,   /* text: what is wrong with the file */
-    HDF5_UNREAD,  /* the offset and the number of bytes that could not be read */
-    HDF5_MISSING, /* text: why the library cannot be had */
+    HDF5_ARRAYS, /* records of arrays, and HDF5_END */
+    HDF5_WRONG,  /* text: what is wrong with the file */
+    HDF5_UNREAD, /* the offset and the number of bytes that could not be read */
 };
 
 /* The first word of a record: of an array, or of the end. */
@@ -39,22 +34,17 @@ enum hdf5_place {
                   the value behind them as text, and the tiles as text follow */
 };
 
-/* The records as they are written. */
-struct hdf5_output {
-    unsigned char *bytes;
-    size_t size, capacity;
-    bool failed; /* for want of memory */
+/* The arguments of the program that writes them: PACKAGE_VERSION; the bytes before the input in the
+   file, and its size; these letters for what struct container_input asks for; and patterns, each
+   after one of the letters. */
+enum hdf5_letter {
+    HDF5_ASK_HEADERS = 'h',
+    HDF5_ASK_STORED = 's',
+    HDF5_INCLUDE = '+',
+    HDF5_EXCLUDE = '-'
 };
 
-void hdf5_put(struct hdf5_output *out, uint64_t word);
-
-/* Makes room for text, and returns it; NULL without memory. */
-void *hdf5_put_space(struct hdf5_output *out, size_t size);
-void hdf5_put_text(struct hdf5_output *out, const void *text, size_t size);
-void hdf5_put_string(struct hdf5_output *out, const char *text);
-
-/* Puts what is in the file: the answer. It calls the library, in a process that may be lost by it.
- */
-void hdf5_describe(struct container_input *in, struct hdf5_output *out);
+/* Seconds of processor time that it takes at most; the places of a million chunks take one or two. */
+#define HDF5_TIME_MAX 600
 
 #endif

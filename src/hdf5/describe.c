@@ -1,22 +1,17 @@
-/*
- * Describes the content of an HDF5 file, by libhdf5. It runs in a process of its own (hdf5.c):
- * memory is not given back, and nothing is printed.
- */
 #include "config.h"
 
+#include "hdf5/describe.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hdf5/library.h"
+#include "hdf5/netcdf.h"
+#include "hdf5/type.h"
 #include "source/container/hdf5_records.h"
-
-#ifdef HAVE_HDF5
-#    include <inttypes.h>
-#    include <search.h>
-#    include <stdio.h>
-#    include <stdlib.h>
-#    include <string.h>
-
-#    include "source/container/hdf5_library.h"
-#    include "source/container/hdf5_netcdf.h"
-#    include "source/container/hdf5_type.h"
-#    include "source/inflate.h"
 
 /* A dataset that is open, and what is known of it. */
 struct dataset {
@@ -44,11 +39,10 @@ static bool find_fill(struct dataset *d, struct hdf5_trouble *t)
     H5D_fill_value_t defined;
     H5D_fill_time_t when;
 
-    if (hdf5.H5Pfill_value_defined(d->creation, &defined) < 0 ||
-        hdf5.H5Pget_fill_time(d->creation, &when) < 0)
+    if (H5Pfill_value_defined(d->creation, &defined) < 0 ||
+        H5Pget_fill_time(d->creation, &when) < 0)
         return hdf5_wrong(t);
-    if (defined != H5D_FILL_VALUE_UNDEFINED &&
-        hdf5.H5Pget_fill_value(d->creation, d->type, d->fill) < 0)
+    if (defined != H5D_FILL_VALUE_UNDEFINED && H5Pget_fill_value(d->creation, d->type, d->fill) < 0)
         return hdf5_wrong(t);
     d->fill_defined = defined != H5D_FILL_VALUE_UNDEFINED && when != H5D_FILL_TIME_NEVER;
     memcpy(d->pad, d->fill, sizeof d->pad);
@@ -89,9 +83,9 @@ static bool look_at(struct dataset *d, bool stored, struct hdf5_trouble *t)
     struct hdf5_type type;
     H5S_class_t shape;
 
-    d->type = hdf5.H5Dget_type(d->id);
-    d->space = hdf5.H5Dget_space(d->id);
-    d->creation = hdf5.H5Dget_create_plist(d->id);
+    d->type = H5Dget_type(d->id);
+    d->space = H5Dget_space(d->id);
+    d->creation = H5Dget_create_plist(d->id);
     if (d->type < 0 || d->space < 0 || d->creation < 0)
         return hdf5_wrong(t);
     hdf5_classify(d->type, &type);
@@ -102,10 +96,10 @@ static bool look_at(struct dataset *d, bool stored, struct hdf5_trouble *t)
     d->unreadable = type.unreadable;
     d->not_numeric = type.not_numeric;
     d->typed = !type.unreadable;
-    shape = hdf5.H5Sget_simple_extent_type(d->space);
-    d->dimensions = hdf5.H5Sget_simple_extent_ndims(d->space);
+    shape = H5Sget_simple_extent_type(d->space);
+    d->dimensions = H5Sget_simple_extent_ndims(d->space);
     if (d->dimensions < 0 || d->dimensions > CONTAINER_DIMENSIONS_MAX ||
-        hdf5.H5Sget_simple_extent_dims(d->space, d->sizes, most) < 0) {
+        H5Sget_simple_extent_dims(d->space, d->sizes, most) < 0) {
         d->dimensions = 0;
         return hdf5_wrong(t);
     }
@@ -144,7 +138,7 @@ static const char *filter_name(H5Z_filter_t id)
  * not known. */
 static bool find_filters(struct dataset *d, struct container_tiles *tiles, struct hdf5_trouble *t)
 {
-    const int count = hdf5.H5Pget_nfilters(d->creation);
+    const int count = H5Pget_nfilters(d->creation);
     unsigned deflated = 0;
 
     if (count < 0)
@@ -153,8 +147,8 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
         unsigned flags, values[8] = {0}, config;
         size_t value_count = sizeof values / sizeof *values;
         char name[192] = "";
-        const H5Z_filter_t id = hdf5.H5Pget_filter2(d->creation, (unsigned)i, &flags, &value_count,
-                                                    values, sizeof name, name, &config);
+        const H5Z_filter_t id = H5Pget_filter2(d->creation, (unsigned)i, &flags, &value_count,
+                                               values, sizeof name, name, &config);
         struct container_filter *filter = &tiles->filters[i];
 
         if (id < 0)
@@ -169,11 +163,6 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
             filter->kind = CONTAINER_FLETCHER32;
         } else if (id == H5Z_FILTER_DEFLATE && i < CONTAINER_FILTERS_MAX && deflated++ == 0) {
             filter->kind = CONTAINER_DEFLATE;
-            if (!inflate_possible()) {
-                d->unreadable =
-                    "compressed by deflate; it needs zlib, and this program was built without it";
-                return true;
-            }
         } else {
             snprintf(d->text, sizeof d->text, "HDF5 filter %s (%d) is not supported",
                      *filter_name(id) ? filter_name(id) : name, (int)id);
@@ -187,7 +176,7 @@ static bool find_filters(struct dataset *d, struct container_tiles *tiles, struc
 
 /* Goes through all objects. */
 struct visit {
-    struct container_input *in;
+    const struct hdf5_input *in;
     struct hdf5_output *out;
     uint64_t bytes; /* of all arrays so far that can be read */
     struct hdf5_trouble trouble;
@@ -282,7 +271,7 @@ static bool look_at_tiles(struct dataset *d, const hsize_t *sizes, struct contai
     uint64_t count = 1, bytes = d->size;
     unsigned options = 0;
 
-    if (hdf5.H5Pget_chunk_opts(d->creation, &options) < 0)
+    if (H5Pget_chunk_opts(d->creation, &options) < 0)
         return hdf5_wrong(t);
     tiles->edges_plain = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     for (int i = 0; i < d->dimensions; i++) {
@@ -324,9 +313,9 @@ static bool put_unreadable(struct visit *v, const struct dataset *d)
 /* Whether the bytes of elements are all that there is of them: others may lie elsewhere. */
 static bool is_plain(const struct dataset *d)
 {
-    return hdf5.H5Tdetect_class(d->type, H5T_VLEN) == 0 &&
-           hdf5.H5Tdetect_class(d->type, H5T_REFERENCE) == 0 &&
-           hdf5.H5Tdetect_class(d->type, H5T_STRING) == 0; /* of variable length, perhaps */
+    return H5Tdetect_class(d->type, H5T_VLEN) == 0 &&
+           H5Tdetect_class(d->type, H5T_REFERENCE) == 0 &&
+           H5Tdetect_class(d->type, H5T_STRING) == 0; /* of variable length, perhaps */
 }
 
 /* Puts a dataset whose elements cannot be read, and where its bytes are if they lie in the file one
@@ -334,9 +323,9 @@ static bool is_plain(const struct dataset *d)
 static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t layout)
 {
     const bool contiguous =
-        layout == H5D_CONTIGUOUS && is_plain(d) && hdf5.H5Pget_external_count(d->creation) == 0;
-    const haddr_t at = contiguous ? hdf5.H5Dget_offset(d->id) : HADDR_UNDEF;
-    const hsize_t size = contiguous ? hdf5.H5Dget_storage_size(d->id) : 0;
+        layout == H5D_CONTIGUOUS && is_plain(d) && H5Pget_external_count(d->creation) == 0;
+    const haddr_t at = contiguous ? H5Dget_offset(d->id) : HADDR_UNDEF;
+    const hsize_t size = contiguous ? H5Dget_storage_size(d->id) : 0;
 
     if (at == HADDR_UNDEF || at == 0 || size == 0)
         return put_unreadable(v, d);
@@ -375,8 +364,8 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
     uint64_t expected = 1;
     struct container_tiles tiles = {0};
 
-    if (hdf5.H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
-        hdf5.H5Dget_num_chunks(d->id, d->space, &there) < 0)
+    if (H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
+        H5Dget_num_chunks(d->id, d->space, &there) < 0)
         return hdf5_wrong(&v->trouble);
     for (int i = 0; i < d->dimensions; i++) {
         if (sizes[i] == 0)
@@ -420,9 +409,9 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
 /* Puts a dataset whose elements lie in the file one behind the other, or nowhere. */
 static bool put_contiguous(struct visit *v, struct dataset *d)
 {
-    const haddr_t at = hdf5.H5Dget_offset(d->id);
+    const haddr_t at = H5Dget_offset(d->id);
 
-    if (at != HADDR_UNDEF && hdf5.H5Dget_storage_size(d->id) > 0) {
+    if (at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0) {
         put_head(d, v->path, v->out);
         hdf5_put(v->out, HDF5_RANGE);
         hdf5_put(v->out, at);
@@ -434,7 +423,7 @@ static bool put_contiguous(struct visit *v, struct dataset *d)
     return put_unreadable(v, d);
 }
 
-#    define HEADER_MAX 65536 /* what a header has room for, bytes */
+#define HEADER_MAX 65536 /* what a header has room for, bytes */
 
 /* Puts a dataset whose elements are in its header. */
 static bool put_compact(struct visit *v, struct dataset *d)
@@ -450,7 +439,7 @@ static bool put_compact(struct visit *v, struct dataset *d)
     put_head(d, v->path, v->out);
     hdf5_put(v->out, HDF5_HERE);
     good = d->elements == 0 ||
-           hdf5.H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
+           H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
            hdf5_wrong(&v->trouble);
     if (good)
         hdf5_put_text(v->out, elements, (size_t)d->elements * d->size);
@@ -461,18 +450,19 @@ static bool put_compact(struct visit *v, struct dataset *d)
 /* Looks at a dataset, and puts it. False where it is damaged: then v->trouble says so. */
 static bool put_dataset(struct visit *v, struct dataset *d)
 {
-    const bool wanted = !v->in->headers_only && (!v->in->wants || v->in->wants(v->in, v->path));
+    const bool wanted = !v->in->headers_only &&
+                        container_wants(v->in->patterns, v->in->pattern_count, v->path, false);
     H5D_layout_t layout;
     uint64_t bytes;
 
     if (!look_at(d, v->in->stored, &v->trouble))
         return false;
-    layout = hdf5.H5Pget_layout(d->creation);
+    layout = H5Pget_layout(d->creation);
     if (layout < 0)
         return hdf5_wrong(&v->trouble);
     if (!d->unreadable && layout == H5D_VIRTUAL)
         d->unreadable = "a virtual dataset: its elements are in other datasets";
-    if (!d->unreadable && hdf5.H5Pget_external_count(d->creation) > 0)
+    if (!d->unreadable && H5Pget_external_count(d->creation) > 0)
         d->unreadable = "an external dataset: its elements are in other files";
     if (d->unreadable)
         return put_stored(v, d, layout);
@@ -488,12 +478,12 @@ static bool put_dataset(struct visit *v, struct dataset *d)
 static void close_dataset(const struct dataset *d)
 {
     if (d->creation > 0)
-        hdf5.H5Pclose(d->creation);
+        H5Pclose(d->creation);
     if (d->space > 0)
-        hdf5.H5Sclose(d->space);
+        H5Sclose(d->space);
     if (d->type > 0)
-        hdf5.H5Tclose(d->type);
-    hdf5.H5Oclose(d->id);
+        H5Tclose(d->type);
+    H5Oclose(d->id);
 }
 
 /* Puts something that cannot be opened, or a dataset that is damaged. Its record from `begin` on is
@@ -608,7 +598,7 @@ static bool enter(struct visit *v, hid_t group, size_t path)
         return false;
     level = &v->levels[v->depth];
     *level = (struct level){.group = group, .path = path};
-    if (group < 0 || hdf5.HDF5_ITERATE(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_link, v) < 0) {
+    if (group < 0 || HDF5_ITERATE(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_link, v) < 0) {
         free(level->links);
         return hdf5_wrong(&v->trouble);
     }
@@ -629,18 +619,18 @@ static void visit_link(struct visit *v, const char *name)
     if (slash)
         v->path[level->path] = '/';
     memcpy(v->path + path, name, length + 1);
-    if (hdf5.HDF5_INFO_BY_NAME(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    if (HDF5_INFO_BY_NAME(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
         (void)hdf5_wrong(&v->trouble);
         put_damaged(v, &unknown, v->out->size);
         return;
     }
     if (info.type == H5O_TYPE_GROUP && !is_seen(v, &info)) { /* damaged, it may hold itself */
         unknown.type_name = "group";
-        if (!enter(v, hdf5.HDF5_OPEN(group, info.HDF5_ADDRESS), path + length))
+        if (!enter(v, HDF5_OPEN(group, info.HDF5_ADDRESS), path + length))
             put_damaged(v, &unknown, v->out->size);
     }
     if (info.type == H5O_TYPE_DATASET && (info.rc <= 1 || !is_seen(v, &info)))
-        visit_dataset(v, hdf5.HDF5_OPEN(group, info.HDF5_ADDRESS));
+        visit_dataset(v, HDF5_OPEN(group, info.HDF5_ADDRESS));
 }
 
 /* Opens the file, and puts what is in it. */
@@ -653,8 +643,8 @@ static bool describe(struct visit *v)
 
     if (file < 0)
         return hdf5_wrong(&v->trouble);
-    root = hdf5.H5Gopen2(file, "/", H5P_DEFAULT);
-    if (root < 0 || hdf5.HDF5_INFO(root, &info, H5O_INFO_BASIC) < 0)
+    root = H5Gopen2(file, "/", H5P_DEFAULT);
+    if (root < 0 || HDF5_INFO(root, &info, H5O_INFO_BASIC) < 0)
         return hdf5_wrong(&v->trouble);
     hdf5_put(v->out, HDF5_ARRAYS);
     if (is_seen(v, &info) || !enter(v, root, 0))
@@ -668,7 +658,7 @@ static bool describe(struct visit *v)
             visit_link(v, name);
             continue;
         }
-        hdf5.H5Oclose(level->group);
+        H5Oclose(level->group);
         free(level->links);
         v->depth--;
     }
@@ -676,17 +666,11 @@ static bool describe(struct visit *v)
     return !hdf5_unread(&offset, &size);
 }
 
-void hdf5_describe(struct container_input *in, struct hdf5_output *out)
+void hdf5_describe(const struct hdf5_input *in, struct hdf5_output *out)
 {
     struct visit v = {.in = in, .out = out};
-    const char *missing = hdf5_load();
     uint64_t offset, size;
 
-    if (missing) {
-        hdf5_put(out, HDF5_MISSING);
-        hdf5_put_string(out, missing);
-        return;
-    }
     if (describe(&v))
         return;
     out->size = 0;
@@ -699,14 +683,3 @@ void hdf5_describe(struct container_input *in, struct hdf5_output *out)
     hdf5_put(out, HDF5_WRONG);
     hdf5_put_string(out, v.trouble.text);
 }
-
-#else
-
-void hdf5_describe(struct container_input *in, struct hdf5_output *out)
-{
-    (void)in;
-    hdf5_put(out, HDF5_MISSING);
-    hdf5_put_string(out, "this program was built without it");
-}
-
-#endif

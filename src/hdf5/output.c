@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/container/hdf5_records.h"
+#include "hdf5/output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "source/container/hdf5_library.h"
+#include "hdf5/library.h"
 
 struct hdf5_type {
     const char *name;

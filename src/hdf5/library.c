@@ -1,69 +1,20 @@
 #include "config.h"
 
-/* Without the library nothing here is compiled. */
-#ifdef HAVE_HDF5
-#    include "source/container/hdf5_library.h"
+#include "hdf5/library.h"
 
-#    include <dlfcn.h>
-#    include <stdarg.h>
-#    include <stdio.h>
-#    include <string.h>
-#    if H5_VERSION_GE(1, 14, 0)
-#        include <H5FDdevelop.h>
-#    endif
-
-struct hdf5_functions hdf5;
-
-static hid_t file_access; /* the class of the properties of this kind */
-static hid_t native_double;
-
-#    define TEXT(name) #    name
-#    define ROW(name) {TEXT(name), offsetof(struct hdf5_functions, name)},
-
-static const struct {
-    const char *name;
-    size_t offset;
-} function_names[] = {HDF5_FUNCTIONS(ROW)};
-
-const char *hdf5_load(void)
-{
-    void *library = dlopen(HDF5_LIBRARY, RTLD_NOW | RTLD_LOCAL), *symbol;
-    const char *error;
-
-    if (!library) {
-        error = dlerror();
-        return error ? error : HDF5_LIBRARY " cannot be loaded";
-    }
-    for (size_t i = 0; i < sizeof function_names / sizeof *function_names; i++) {
-        symbol = dlsym(library, function_names[i].name);
-        if (!symbol)
-            return HDF5_LIBRARY " is not the one that this program was built for";
-        memcpy((char *)&hdf5 + function_names[i].offset, &symbol, sizeof symbol);
-    }
-    symbol = dlsym(library, "H5P_CLS_FILE_ACCESS_ID_g");
-    if (!symbol || hdf5.H5open() < 0)
-        return HDF5_LIBRARY " is not the one that this program was built for";
-    memcpy(&file_access, symbol, sizeof file_access);
-    symbol = dlsym(library, "H5T_NATIVE_DOUBLE_g");
-    if (!symbol)
-        return HDF5_LIBRARY " is not the one that this program was built for";
-    memcpy(&native_double, symbol, sizeof native_double);
-    return NULL;
-}
-
-hid_t hdf5_native_double(void)
-{
-    return native_double;
-}
-
-/*
- * The driver.
- */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#if H5_VERSION_GE(1, 14, 0)
+#    include <H5FDdevelop.h>
+#endif
 
 /* The one file that is open. */
 static struct {
     H5FD_t public; /* the library's part, first */
-    struct container_input *in;
+    const struct hdf5_input *in;
     haddr_t end;
     bool noting;                /* where elements are, and not reading them */
     uint64_t noted, noted_size; /* the last place */
@@ -109,6 +60,25 @@ static haddr_t driver_get_eof(const H5FD_t *f, H5FD_mem_t type)
     return file.in->size;
 }
 
+/* Reads bytes of the input, which are there. False on failure. */
+static bool read_bytes(void *buffer, size_t size, uint64_t offset)
+{
+    unsigned char *to = buffer;
+
+    while (size > 0) {
+        const ssize_t n = pread(file.in->fd, to, size, (off_t)(file.in->begin + offset));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        to += n;
+        offset += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
 static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t size,
                           void *buffer)
 {
@@ -125,7 +95,7 @@ static herr_t driver_read(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t at
         memset((char *)buffer + there, 0, size - there);
         size = there;
     }
-    if (size > 0 && !file.in->read(file.in, buffer, size, at)) {
+    if (size > 0 && !read_bytes(buffer, size, at)) {
         file.failed = true;
         file.failed_at = at;
         file.failed_size = size;
@@ -142,10 +112,10 @@ static herr_t driver_write(H5FD_t *f, H5FD_mem_t type, hid_t transfer, haddr_t a
 }
 
 static const H5FD_class_t driver = {
-#    ifdef H5FD_CLASS_VERSION
+#ifdef H5FD_CLASS_VERSION
     .version = H5FD_CLASS_VERSION,
     .value = 511, /* the last of those for testing */
-#    endif
+#endif
     .name = "gpureduce",
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_STRONG,
@@ -160,17 +130,17 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t hdf5_open(struct container_input *in)
+hid_t hdf5_open(const struct hdf5_input *in)
 {
     hid_t access, id;
 
-    (void)hdf5.H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     file.in = in;
-    id = hdf5.H5FDregister(&driver);
-    access = hdf5.H5Pcreate(file_access);
-    if (id < 0 || access < 0 || hdf5.H5Pset_driver(access, id, NULL) < 0)
+    id = H5FDregister(&driver);
+    access = H5Pcreate(H5P_FILE_ACCESS);
+    if (id < 0 || access < 0 || H5Pset_driver(access, id, NULL) < 0)
         return -1;
-    return hdf5.H5Fopen("file", H5F_ACC_RDONLY, access);
+    return H5Fopen("file", H5F_ACC_RDONLY, access);
 }
 
 void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint64_t *size,
@@ -180,7 +150,7 @@ void hdf5_find_chunk(hid_t dataset, const hsize_t *begin, uint64_t *offset, uint
 
     file.noted = file.noted_size = 0;
     file.noting = true;
-    if (hdf5.HDF5_READ_CHUNK(dataset, H5P_DEFAULT, begin, mask, unused) < 0)
+    if (HDF5_READ_CHUNK(dataset, H5P_DEFAULT, begin, mask, unused) < 0)
         file.noted_size = 0;
     file.noting = false;
     *offset = file.noted;
@@ -208,7 +178,7 @@ static herr_t note_error(unsigned n, const H5E_error2_t *error, void *context)
 bool hdf5_wrong(struct hdf5_trouble *t)
 {
     t->text[0] = '\0';
-    (void)hdf5.H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, t);
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_error, t);
     if (!t->text[0])
         snprintf(t->text, sizeof t->text, "libhdf5 cannot read it");
     return false;
@@ -223,5 +193,3 @@ bool hdf5_fails(struct hdf5_trouble *t, const char *format, ...)
     va_end(arguments);
     return false;
 }
-
-#endif

@@ -1,10 +1,8 @@
 #include "config.h"
 
-/* Without the library nothing here is compiled. */
-#ifdef HAVE_HDF5
-#    include "source/container/hdf5_type.h"
+#include "hdf5/type.h"
 
-#    include <string.h>
+#include <string.h>
 
 /* The float of this layout; ELEMENT_TYPES where it is none of ours. */
 static bool find_float(hid_t type, enum element_type *element)
@@ -18,12 +16,12 @@ static bool find_float(hid_t type, enum element_type *element)
                   {ELEMENT_F64, 8, 11, 52, 1023}};
     size_t sign, exponent_at, exponent, mantissa_at, mantissa;
 
-    if (hdf5.H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) < 0 ||
-        hdf5.H5Tget_norm(type) != H5T_NORM_IMPLIED || hdf5.H5Tget_offset(type) != 0)
+    if (H5Tget_fields(type, &sign, &exponent_at, &exponent, &mantissa_at, &mantissa) < 0 ||
+        H5Tget_norm(type) != H5T_NORM_IMPLIED || H5Tget_offset(type) != 0)
         return false;
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        if (hdf5.H5Tget_size(type) == floats[i].bytes && exponent == floats[i].exponent &&
-            mantissa == floats[i].mantissa && hdf5.H5Tget_ebias(type) == floats[i].bias &&
+        if (H5Tget_size(type) == floats[i].bytes && exponent == floats[i].exponent &&
+            mantissa == floats[i].mantissa && H5Tget_ebias(type) == floats[i].bias &&
             mantissa_at == 0 && exponent_at == mantissa && sign == mantissa + exponent) {
             *element = floats[i].type;
             return true;
@@ -38,10 +36,10 @@ static bool find_integer(hid_t type, enum element_type *element)
                                                  {ELEMENT_U16, ELEMENT_I16},
                                                  {ELEMENT_U32, ELEMENT_I32},
                                                  {ELEMENT_U64, ELEMENT_I64}};
-    const size_t size = hdf5.H5Tget_size(type);
-    const bool is_signed = hdf5.H5Tget_sign(type) == H5T_SGN_2;
+    const size_t size = H5Tget_size(type);
+    const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
 
-    if (hdf5.H5Tget_precision(type) != 8 * size || hdf5.H5Tget_offset(type) != 0)
+    if (H5Tget_precision(type) != 8 * size || H5Tget_offset(type) != 0)
         return false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (size == (size_t)1 << i) {
@@ -56,10 +54,10 @@ static bool find_integer(hid_t type, enum element_type *element)
 static bool is_bool(hid_t type)
 {
     static const char *const names[] = {"FALSE", "TRUE"};
-    bool is = hdf5.H5Tget_size(type) == 1 && hdf5.H5Tget_nmembers(type) == 2;
+    bool is = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
 
     for (unsigned i = 0; i < 2 && is; i++) {
-        const char *name = hdf5.H5Tget_member_name(type, i);
+        const char *name = H5Tget_member_name(type, i);
 
         is = name && strcmp(name, names[i]) == 0;
     }
@@ -67,24 +65,24 @@ static bool is_bool(hid_t type)
 }
 
 /* Datatypes within each other that are looked at, at most. */
-#    define TYPES_DEEP 16
+#define TYPES_DEEP 16
 
 /* Whether elements of a type are, or hold, numbers. */
 static bool has_numbers(hid_t type, unsigned depth)
 {
-    const int members = hdf5.H5Tget_nmembers(type);
+    const int members = H5Tget_nmembers(type);
 
-    switch ((int)hdf5.H5Tget_class(type)) {
+    switch ((int)H5Tget_class(type)) {
     case H5T_STRING:
     case H5T_REFERENCE:
     case H5T_OPAQUE:
         return false;
     case H5T_VLEN:
     case H5T_ARRAY:
-        return depth == 0 || has_numbers(hdf5.H5Tget_super(type), depth - 1);
+        return depth == 0 || has_numbers(H5Tget_super(type), depth - 1);
     case H5T_COMPOUND:
         for (int i = 0; i < members; i++)
-            if (depth == 0 || has_numbers(hdf5.H5Tget_member_type(type, (unsigned)i), depth - 1))
+            if (depth == 0 || has_numbers(H5Tget_member_type(type, (unsigned)i), depth - 1))
                 return true;
         return members <= 0;
     default:
@@ -94,14 +92,14 @@ static bool has_numbers(hid_t type, unsigned depth)
 
 void hdf5_classify(hid_t type, struct hdf5_type *t)
 {
-    const H5T_class_t class = hdf5.H5Tget_class(type);
-    const H5T_order_t order = hdf5.H5Tget_order(type);
+    const H5T_class_t class = H5Tget_class(type);
+    const H5T_order_t order = H5Tget_order(type);
     const char *const plain = order == H5T_ORDER_LE || order == H5T_ORDER_BE
                                   ? "its layout is unknown"
                                   : "its byte order is unknown";
     bool found = false;
 
-    *t = (struct hdf5_type){.size = hdf5.H5Tget_size(type)};
+    *t = (struct hdf5_type){.size = H5Tget_size(type)};
     switch ((int)class) { /* newer libraries have more */
     case H5T_INTEGER:
         t->name = "integer";
@@ -159,5 +157,3 @@ void hdf5_classify(hid_t type, struct hdf5_type *t)
     t->unreadable = NULL;
     t->big = t->size > 1 && order == H5T_ORDER_BE;
 }
-
-#endif

@@ -1,13 +1,11 @@
 #include "config.h"
 
-/* Without the library nothing here is compiled. */
-#ifdef HAVE_HDF5
-#    include "source/container/hdf5_netcdf.h"
+#include "hdf5/netcdf.h"
 
-#    include <stdio.h>
-#    include <stdlib.h>
-#    include <string.h>
-#    include <strings.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 /* Reads an attribute that is one text; what does not fit is cut off. False where there is none. */
 static bool read_text(hid_t object, const char *name, char *text, size_t room)
@@ -17,42 +15,42 @@ static bool read_text(hid_t object, const char *name, char *text, size_t room)
     size_t size;
     bool good = false;
 
-    if (hdf5.H5Aexists(object, name) <= 0)
+    if (H5Aexists(object, name) <= 0)
         return false;
-    attribute = hdf5.H5Aopen(object, name, H5P_DEFAULT);
-    type = hdf5.H5Aget_type(attribute);
-    space = hdf5.H5Aget_space(attribute);
-    if (hdf5.H5Tget_class(type) == H5T_STRING && hdf5.H5Sget_simple_extent_npoints(space) == 1) {
-        if (hdf5.H5Tis_variable_str(type) > 0) {
-            good = hdf5.H5Aread(attribute, type, &buffer) >= 0 && buffer;
+    attribute = H5Aopen(object, name, H5P_DEFAULT);
+    type = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    if (H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1) {
+        if (H5Tis_variable_str(type) > 0) {
+            good = H5Aread(attribute, type, &buffer) >= 0 && buffer;
         } else {
-            size = hdf5.H5Tget_size(type);
+            size = H5Tget_size(type);
             buffer = calloc(size + 1, 1);
-            good = buffer && hdf5.H5Aread(attribute, type, buffer) >= 0;
+            good = buffer && H5Aread(attribute, type, buffer) >= 0;
         }
     }
     if (good)
         snprintf(text, room, "%s", buffer);
-    hdf5.H5Sclose(space);
-    hdf5.H5Tclose(type);
-    hdf5.H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
     return good;
 }
 
 /* Reads an attribute that is one number, of a kind that binary64 tells 0 and 1 from others of. */
 static bool read_number(hid_t object, const char *name, double *number)
 {
-    const hid_t attribute = hdf5.H5Aopen(object, name, H5P_DEFAULT);
-    const hid_t type = hdf5.H5Aget_type(attribute), space = hdf5.H5Aget_space(attribute);
-    const H5T_class_t class = hdf5.H5Tget_class(type);
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    const hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    const H5T_class_t class = H5Tget_class(type);
     const bool good = (class == H5T_INTEGER || class == H5T_FLOAT) &&
-                      hdf5.H5Tget_size(type) <= sizeof *number &&
-                      hdf5.H5Sget_simple_extent_npoints(space) == 1 &&
-                      hdf5.H5Aread(attribute, hdf5_native_double(), number) >= 0;
+                      H5Tget_size(type) <= sizeof *number &&
+                      H5Sget_simple_extent_npoints(space) == 1 &&
+                      H5Aread(attribute, H5T_NATIVE_DOUBLE, number) >= 0;
 
-    hdf5.H5Sclose(space);
-    hdf5.H5Tclose(type);
-    hdf5.H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
     return good;
 }
 
@@ -89,7 +87,7 @@ bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, siz
 
     *found = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const htri_t exists = hdf5.H5Aexists(dataset, names[i]);
+        const htri_t exists = H5Aexists(dataset, names[i]);
 
         if (exists < 0)
             return hdf5_wrong(t);
@@ -125,23 +123,23 @@ static struct scale *scales;
 /* The sizes of an open dataset. Returns how many there are; less than 0 where the library fails. */
 static int get_sizes(hid_t dataset, hsize_t *sizes, hsize_t *most)
 {
-    const hid_t space = hdf5.H5Dget_space(dataset);
-    int count = hdf5.H5Sget_simple_extent_ndims(space);
+    const hid_t space = H5Dget_space(dataset);
+    int count = H5Sget_simple_extent_ndims(space);
 
-    if (count > CONTAINER_DIMENSIONS_MAX || hdf5.H5Sget_simple_extent_dims(space, sizes, most) < 0)
+    if (count > CONTAINER_DIMENSIONS_MAX || H5Sget_simple_extent_dims(space, sizes, most) < 0)
         count = -1;
-    hdf5.H5Sclose(space);
+    H5Sclose(space);
     return count;
 }
 
 /* How long the dimension `number` of what is referred to is, if that is more than *length. */
 static bool see_length(hid_t from, const struct scale_reference *reference, hsize_t *length)
 {
-    const hid_t dataset = hdf5.H5Rdereference2(from, H5P_DEFAULT, H5R_OBJECT, &reference->dataset);
+    const hid_t dataset = H5Rdereference2(from, H5P_DEFAULT, H5R_OBJECT, &reference->dataset);
     hsize_t sizes[CONTAINER_DIMENSIONS_MAX];
     const int count = get_sizes(dataset, sizes, NULL);
 
-    hdf5.H5Oclose(dataset);
+    H5Oclose(dataset);
     if (count < 0)
         return false;
     if (reference->dimension < (unsigned)count && sizes[reference->dimension] > *length)
@@ -157,29 +155,29 @@ static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
     hssize_t count;
     bool good = true;
 
-    if (hdf5.H5Aexists(scale, "REFERENCE_LIST") <= 0)
+    if (H5Aexists(scale, "REFERENCE_LIST") <= 0)
         return true;
-    attribute = hdf5.H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
-    type = hdf5.H5Aget_type(attribute);
-    space = hdf5.H5Aget_space(attribute);
-    native = hdf5.H5Tget_native_type(type, H5T_DIR_ASCEND);
-    count = hdf5.H5Sget_simple_extent_npoints(space);
+    attribute = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
+    type = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    native = H5Tget_native_type(type, H5T_DIR_ASCEND);
+    count = H5Sget_simple_extent_npoints(space);
     /* Other lists are not netCDF's. */
-    if (hdf5.H5Tget_class(native) != H5T_COMPOUND || hdf5.H5Tget_nmembers(native) != 2 ||
-        hdf5.H5Tget_size(native) != sizeof *references ||
-        hdf5.H5Tget_member_offset(native, 1) != offsetof(struct scale_reference, dimension))
+    if (H5Tget_class(native) != H5T_COMPOUND || H5Tget_nmembers(native) != 2 ||
+        H5Tget_size(native) != sizeof *references ||
+        H5Tget_member_offset(native, 1) != offsetof(struct scale_reference, dimension))
         count = 0;
     else if (count > 0)
         references = calloc((size_t)count, sizeof *references);
-    if (count > 0 && (!references || hdf5.H5Aread(attribute, native, references) < 0))
+    if (count > 0 && (!references || H5Aread(attribute, native, references) < 0))
         good = hdf5_wrong(t);
     for (hssize_t i = 0; i < count && good; i++)
         good = see_length(scale, &references[i], length) || hdf5_wrong(t);
     free(references);
-    hdf5.H5Tclose(native);
-    hdf5.H5Sclose(space);
-    hdf5.H5Tclose(type);
-    hdf5.H5Aclose(attribute);
+    H5Tclose(native);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
     return good;
 }
 
@@ -190,7 +188,7 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
     hdf5_object_info info;
     struct scale *s;
 
-    if (scale < 0 || hdf5.HDF5_INFO(scale, &info, H5O_INFO_BASIC) < 0)
+    if (scale < 0 || HDF5_INFO(scale, &info, H5O_INFO_BASIC) < 0)
         return hdf5_wrong(t);
     for (s = scales; s; s = s->next) {
         if (memcmp(s->address, &info.HDF5_ADDRESS, sizeof s->address) == 0) {
@@ -202,7 +200,7 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
     if (!s)
         return hdf5_fails(t, "out of memory");
     if (get_sizes(scale, sizes, most) > 0 && most[0] == H5S_UNLIMITED &&
-        (hdf5.H5Aexists(scale, "_Netcdf4Dimid") > 0 || hdf5_is_dimension(scale))) {
+        (H5Aexists(scale, "_Netcdf4Dimid") > 0 || hdf5_is_dimension(scale))) {
         s->length = sizes[0];
         if (!see_lengths(scale, &s->length, t))
             return false;
@@ -230,28 +228,27 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
                  struct hdf5_trouble *t)
 {
     hvl_t lists[CONTAINER_DIMENSIONS_MAX] = {{0, NULL}};
-    const htri_t listed = hdf5.H5Aexists(dataset, "DIMENSION_LIST");
+    const htri_t listed = H5Aexists(dataset, "DIMENSION_LIST");
     hid_t attribute, type, space;
     bool good = true;
 
     if (listed == 0) /* it may be a scale itself, which is its own first dimension */
-        return hdf5.H5Aexists(dataset, "_Netcdf4Dimid") <= 0 || most[0] != H5S_UNLIMITED ||
+        return H5Aexists(dataset, "_Netcdf4Dimid") <= 0 || most[0] != H5S_UNLIMITED ||
                extend_one(dataset, &sizes[0], t);
-    attribute = hdf5.H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT);
-    type = hdf5.H5Aget_type(attribute);
-    space = hdf5.H5Aget_space(attribute);
-    if (listed < 0 || hdf5.H5Tget_class(type) != H5T_VLEN ||
-        hdf5.H5Sget_simple_extent_npoints(space) != dimensions ||
-        hdf5.H5Aread(attribute, type, lists) < 0)
+    attribute = H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT);
+    type = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    if (listed < 0 || H5Tget_class(type) != H5T_VLEN ||
+        H5Sget_simple_extent_npoints(space) != dimensions || H5Aread(attribute, type, lists) < 0)
         good = hdf5_wrong(t);
     for (int i = 0; i < dimensions && good; i++) {
         if (most[i] == H5S_UNLIMITED && lists[i].len > 0)
-            good = extend_one(hdf5.H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[i].p),
+            good = extend_one(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[i].p),
                               &sizes[i], t);
     }
-    hdf5.H5Sclose(space);
-    hdf5.H5Tclose(type);
-    hdf5.H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
     return good;
 }
 
@@ -275,5 +272,3 @@ bool hdf5_default_fill(enum element_type type, bool big_endian, unsigned char *v
         value[i] = (unsigned char)(bits >> 8 * (big_endian ? size - 1 - i : i));
     return true;
 }
-
-#endif

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "source/container/hdf5_library.h"
+#include "hdf5/library.h"
 
 /* Whether a dataset is only a dimension: netCDF shows no variable of that name. */
 bool hdf5_is_dimension(hid_t dataset);

@@ -1,0 +1,13 @@
+# src/hdf5: gpureduce-hdf5, which calls libhdf5 for gpureduce, in a process of its own.
+if HAVE_HDF5
+libexec_PROGRAMS += src/gpureduce-hdf5
+endif
+src_gpureduce_hdf5_SOURCES = \
+	src/hdf5/describe.c src/hdf5/describe.h \
+	src/hdf5/library.c src/hdf5/library.h \
+	src/hdf5/main.c \
+	src/hdf5/netcdf.c src/hdf5/netcdf.h \
+	src/hdf5/output.c src/hdf5/output.h \
+	src/hdf5/type.c src/hdf5/type.h
+src_gpureduce_hdf5_CPPFLAGS = $(src_cppflags) $(HDF5_CFLAGS)
+src_gpureduce_hdf5_LDADD = src/libgpureduce.a $(HDF5_LIBS)
