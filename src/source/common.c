@@ -472,7 +472,7 @@ enum source_verdict source_finish(struct source *s)
         check_length(s);
     if (!source_failed(s))
         verdict = s->ops->finish ? s->ops->finish(s) : SOURCE_COMPLETE;
-    /* What was read ahead, and by whom, is chance. */
+    /* How much was read ahead, and by which thread, is chance: it is not counted. */
     if (s->stop != SOURCE_UNKNOWN && s->info.elements == s->info.first)
         atomic_store(&s->input_read, 0);
     else if (atomic_load(&s->stopped_at) != SOURCE_UNKNOWN)

@@ -83,8 +83,8 @@ struct source {
 
     /* Compressed input of which not all elements are asked for (--length): position behind the last
        of these, in what is decoded, otherwise SOURCE_UNKNOWN; and the offset in the input behind
-       the block that holds the byte before it, SOURCE_UNKNOWN until that is decoded. What lies
-       behind is not looked at, or it does not matter what is wrong there. */
+       the block that holds the byte before it, SOURCE_UNKNOWN until that is decoded. Input
+       after that is not looked at, or errors in it do not matter. */
     uint64_t stop;
     _Atomic uint64_t stopped_at;
 

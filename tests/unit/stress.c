@@ -577,8 +577,8 @@ static struct result read_result(const char *at, const struct run *run)
 /* Whether the program's output has the word that stands for a result, once for each. */
 static bool is_no_result(const char *at, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++, at += 6)
-        if (strncmp(at, "error\n", 6) != 0)
+    for (unsigned i = 0; i < count; i++, at += 3)
+        if (strncmp(at, "NA\n", 3) != 0)
             return false;
     return !*at;
 }

@@ -62,8 +62,8 @@ struct zstd_decoder {
     uint64_t begun;  /* position of its content */
     uint64_t stated; /* bytes that its header states; SOURCE_UNKNOWN where it states none */
 
-    /* Of a large frame of which not all is asked for: the blocks that libzstd has been given; and
-       whether what it has decoded may not have come out to its end. */
+    /* The blocks of a large frame that libzstd has been given, where not all of the frame is asked
+       for; and whether decoded bytes may be left in libzstd. */
     struct zstd_frame walk;
     bool filled;
 };

@@ -4,9 +4,9 @@
 
 #include "sys/mapping.h"
 
-/* Where not all of the frame is asked for: how much of the input, from this offset on, libzstd gets
-   next. Nothing, until all has come out of it; then up to the end of the block, or of the frame
-   behind its last one. False where the next block is not sound. */
+/* Finds how much of the input, from this offset on, libzstd gets next where not all of the frame is
+   asked for: nothing until all has come out of it; after that up to the end of the block, or of the
+   frame after its last one. False where the next block is not sound. */
 static bool limit_to_block(struct zstd_decoder *d, uint64_t offset, size_t *size)
 {
     struct zstd_fault fault = {.kind = ZSTD_SOUND};

@@ -180,15 +180,15 @@ static bool begin_frame(struct zstd_reader *z)
         zstd_fault_print(z->source, &fault);
         return false;
     }
-    /* Behind the last element that is asked for nothing is decoded. */
+    /* Nothing is decoded after the last element that is asked for. */
     z->by_block = z->source->stop != SOURCE_UNKNOWN;
     z->single_pass =
         !z->by_block && zstd_within_block(&z->frame) && zstd_all_there(b, left, z->frame);
     return true;
 }
 
-/* Of a frame that is decoded block by block: how much of its input libzstd gets next. Nothing,
-   until all has come out of it; then up to the end of the block, or of the frame behind its last
+/* Finds how much input libzstd gets next of a frame that is decoded block by block: nothing until
+   all has come out of it; after that up to the end of the block, or of the frame after its last
    one. False when reading failed. */
 static bool limit_to_block(struct zstd_reader *z, size_t *size)
 {
