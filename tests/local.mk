@@ -10,7 +10,6 @@ tests_libtests_a_SOURCES = \
 	tests/lib/engine_workers.h \
 	tests/lib/cuda_timing.h \
 	tests/lib/environment.h \
-	tests/lib/explore.c tests/lib/explore.h \
 	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
 	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
@@ -26,7 +25,6 @@ check_PROGRAMS = $(emulated_programs) $(test_programs)
 test_programs = \
 	tests/unit/test_zstd_cut \
 	tests/unit/test_slices \
-	tests/unit/test_packed_share \
 	tests/unit/test_integers \
 	tests/unit/test_cpu_kernels \
 	tests/unit/stress \
@@ -82,16 +80,6 @@ tests_unit_test_generated_cuda_SOURCES = tests/unit/test_generated.c
 tests_unit_test_generated_cuda_LDADD = $(tests_unit_test_generated_LDADD)
 tests_unit_test_generated_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DTEST_CUDA
 tests_unit_test_limits_read_LDADD = src/libbench.a $(LDADD)
-# Compiled so that the test is called where a worker waits, or cuts a part.
-tests_unit_test_packed_share_SOURCES = \
-	tests/unit/test_packed_share.c \
-	src/source/packed.c \
-	src/source/packed_cut.c \
-	src/source/packed_share.c
-tests_unit_test_packed_share_CPPFLAGS = $(AM_CPPFLAGS) $(ZSTD_CFLAGS) -Dnanosleep=play_wait \
-	-Dzstd_cutter_next=play_cut -DPACKED_PIECE='((size_t)256)' \
-	-DPACKED_PART_LEAST='((uint64_t)300)' -DPACKED_CORE_PART='((uint64_t)1)' \
-	-DPACKED_LOOK_LEAST='((uint64_t)1000)'
 tests_unit_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 tests_unit_test_table_LDADD = src/libbench.a $(LDADD)
 tests_unit_test_zstd_device_LDADD = tests/libemulated.a $(LDADD)
@@ -155,15 +143,13 @@ tests_gpureduce_emulated_SOURCES = \
 	src/run/unpack_feed.c \
 	src/run/unpack_hash.c \
 	src/source/common.c \
-	src/source/packed.c \
-	src/source/packed_cut.c \
-	src/source/packed_share.c
+	src/source/packed.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' \
 	-DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_COPY_LEAST='((size_t)24 << 10)' -DCOPIES=4U \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
-	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_CORE_PART='((uint64_t)1 << 10)' -DPACKED_WORKERS=2U \
+	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_WORKERS=2U \
 	-DPACKED_LOOK_LEAST='((uint64_t)1 << 10)' \
 	-DDEVICE_BYTES='((uint64_t)4 << 10)' -DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)

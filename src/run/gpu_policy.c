@@ -68,20 +68,6 @@
 #define DECODER_START_UP (SECOND * 26 / 100)
 #define DECODER_END (SECOND * 11 / 100)
 
-/* The start-up of a GPU beside cores that all decode, which takes more than twice as long. */
-#define SHARE_START_UP (SECOND * 80 / 100)
-
-/* The part of DECODER_START_UP that is left when the context is there. */
-#define DECODER_MEMORY (DECODER_START_UP / 8)
-
-/* Cores that feed the GPU, and decode nothing meanwhile: as PACKED_WORKERS in run.c. And what each
-   of them copies into pinned memory. */
-#define CORES_FEED 16
-#define CORE_FEEDS 4.5
-
-/* A GPU beside cores is to make the rest faster by this factor, for the rates are estimates. */
-#define SHARE_GAIN 1.1
-
 static double least(double x, double y)
 {
     return x < y ? x : y;
@@ -142,59 +128,6 @@ const char *gpu_policy_unpack(const struct unpack_observation *o)
     if (o->gpu == GPU_FAILED)
         return "";
     return start_up(o->gpu) < inputs * (e.content / e.cpu - e.content / e.gpu) ? NULL : as_soon;
-}
-
-/* How long cores and a GPU take together for what is left: nanoseconds. */
-static double time_together(const struct share_observation *o)
-{
-    const double start = (double)(o->gpu == GPU_READY ? DECODER_MEMORY : SHARE_START_UP);
-    const unsigned feed = o->workers < CORES_FEED ? o->workers : CORES_FEED;
-    const double beside = o->workers > 0 ? o->rate * (o->workers - feed) / o->workers : 0;
-    const double gpu = least((o->checked ? GPU_VERIFIES : GPU_DECODES) / o->ratio,
-                             least(LINK_CARRIES, CORE_FEEDS * feed));
-    const double left = (double)o->left - o->rate * start;
-
-    return left > 0 ? start + left / (gpu + beside) + (double)DECODER_END : INFINITY;
-}
-
-enum gpu_action gpu_policy_share(const struct share_observation *o)
-{
-    if (o->fed || o->no_kernels || o->gpu == GPU_OPENING || o->gpu == GPU_FAILED)
-        return GPU_WAIT;
-    if (!o->forced && (o->rate <= 0 || o->ratio <= 0 || o->uncached ||
-                       SHARE_GAIN * time_together(o) >= (double)o->left / o->rate))
-        return GPU_WAIT;
-    return o->gpu == GPU_READY ? GPU_FEED : GPU_OPEN;
-}
-
-const char *gpu_policy_share_begins(const struct unpack_observation *o)
-{
-    const struct estimate e = estimate(o);
-    const double ratio = e.content / (double)o->input;
-    const struct share_observation share = {
-        .gpu = GPU_UNUSED,
-        .workers = o->cores,
-        .rate = e.cpu / ratio,
-        .ratio = ratio,
-        .left = o->input,
-        .uncached = o->uncached,
-        .checked = o->checked,
-    };
-
-    if (o->no_kernels)
-        return "it has no kernels for these operations";
-    if (o->gpu == GPU_FAILED)
-        return "";
-    if (o->gpu == GPU_READY)
-        return "it can begin as soon as the cores";
-    if (o->forced)
-        return NULL;
-    if (gpu_policy_share(&share) == GPU_WAIT)
-        return as_soon;
-    return o->gpu == GPU_UNUSED &&
-                   SHARE_GAIN * time_together(&share) >= e.content / e.gpu + start_up(o->gpu)
-               ? "it is done as soon by itself"
-               : NULL;
 }
 
 static const char *const too_little = "too little work";

@@ -7,9 +7,7 @@
  * Then feeders are put on trial: they stay if the whole got faster.
  *
  * A GPU decodes all of a compressed file or nothing. This is decided before the file is decoded,
- * from its headers and its beginning. But if a machine has very many cores, both may share a file
- * of many frames: the cores begin, and as soon as it is known how fast they are, the GPU is opened
- * if both together end sooner.
+ * from its headers and its beginning.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -87,30 +85,6 @@ struct unpack_observation {
 /* Whether a GPU should decode and reduce the file, all of it: NULL if so, otherwise why not, in a
    few words. */
 const char *gpu_policy_unpack(const struct unpack_observation *o);
-
-/* Observations of a compressed file of many frames that cores decode. Bytes are those of the file,
-   unless it is said otherwise. */
-struct share_observation {
-    bool no_kernels;
-    enum gpu_state gpu;
-    bool fed; /* the GPU has a part already */
-    bool forced;
-    unsigned workers; /* that decode */
-    double rate;      /* of the cores, bytes a nanosecond; 0 while it is not known */
-    double ratio;     /* of what is decoded to what it is decoded from; 0 while it is not known */
-    uint64_t left;    /* bytes that have not been read */
-    bool uncached;    /* most of the file has to be read from storage */
-    bool checked;     /* frames have checksums, which are to be verified */
-};
-
-/* The next action: GPU_OPEN, or GPU_FEED, if cores and GPU together end sooner than the cores
-   alone, start-up counted; otherwise GPU_WAIT. */
-enum gpu_action gpu_policy_share(const struct share_observation *o);
-
-/* Whether to begin so with a file, of which is known what `o` says: NULL, or why not. A GPU that is
-   ready has nothing to gain from cores that begin before it. One that is not has little: it takes
-   twice as long to get ready beside cores that decode. */
-const char *gpu_policy_share_begins(const struct unpack_observation *o);
 
 /* Why the GPU was not used, in a few words, after a run with this last observation. `reason` is
    that of a GPU that failed. */

@@ -44,14 +44,10 @@ static void worker_work(void *context, unsigned number)
     struct run *run = context;
     struct worker *w = &run->workers[number];
 
-    if (run->sharing && w->engine == ENGINE_CUDA)
-        unpack_run_share(w, PACKED_WORKERS);
-    else if (run->sharing)
-        work_run(w, unpack_run_help);
-    else if (run->unpack)
+    if (run->unpack)
         unpack_run_work(w);
     else
-        work_run(w, NULL);
+        work_run(w);
     if (w->first && w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
 }
@@ -234,42 +230,19 @@ static void observe(struct run *run, uint64_t now)
 
 static void start_feeders(struct run *run, uint64_t now)
 {
-    run->feeders_state = run->sharing ? FEEDERS_KEPT : FEEDERS_TRIAL;
+    run->feeders_state = FEEDERS_TRIAL;
     run->fed_since = now;
     run->read_before_it = source_stats(run->source).input_read;
     run->rate_before_it = run->observed.rate;
     join_workers(run, ENGINE_CUDA, run->feeders, false);
-    if (start_workers(run, ENGINE_CUDA, run->feeders) == 0 && run->sharing)
-        packed_return(run->source);
-}
-
-/* Decides about a GPU beside cores that decompress. */
-static enum gpu_action judge_sharing(struct run *run)
-{
-    const struct gpu_observation *seen = &run->observed;
-    const struct share_observation o = {
-        .no_kernels = seen->no_kernels,
-        .gpu = seen->gpu,
-        .fed = seen->feeders != FEEDERS_NONE,
-        .forced = seen->forced,
-        .workers = atomic_load(&run->cpu_at_work),
-        .rate = seen->rate,
-        .ratio = packed_ratio(run->source),
-        .left = seen->left,
-        .uncached = run->outlook.uncached,
-        .checked = packed_layout(run->source).checked,
-    };
-
-    return gpu_policy_share(&o);
+    (void)start_workers(run, ENGINE_CUDA, run->feeders);
 }
 
 /* Observes, and does what the policy says. */
 static void mind_gpu(struct run *run, uint64_t now)
 {
     observe(run, now);
-    if (run->sharing && run->observed.gpu == GPU_FAILED)
-        packed_return(run->source);
-    switch (run->sharing ? judge_sharing(run) : gpu_policy(&run->observed)) {
+    switch (gpu_policy(&run->observed)) {
     case GPU_WAIT:
         break;
     case GPU_OPEN:
@@ -314,7 +287,7 @@ static void watch(struct run *run)
     if (progress)
         progress->begin(progress->context, run->info->name, input_total(run->info), now);
     observe(run, now);
-    gpu = gpu && (run->sharing || gpu_policy_possible(&run->observed));
+    gpu = gpu && gpu_policy_possible(&run->observed);
     do {
         now = clock_now();
         if (progress)
@@ -369,9 +342,7 @@ static void work_alone(struct run *run, enum engine_id id)
 {
     struct worker *w = &run->workers[id == ENGINE_CPU ? 0 : run->cpu_workers];
 
-    if (run->sharing)
-        packed_return(run->source);
-    work_run(w, run->sharing ? unpack_run_help : NULL);
+    work_run(w);
     if (w->stats.chunks == 0)
         phases_note_ramped(&run->phases, 1);
     observe(run, clock_now());
@@ -434,23 +405,6 @@ static struct unpack_observation observe_packed(struct run *run)
     };
 }
 
-/* Whether cores decode the input, and perhaps a GPU beside them. A NaN that ends it all has its
-   index from who has seen all before it. */
-static bool wants_sharing(struct run *run)
-{
-    const struct unpack_observation o = observe_packed(run);
-    const unsigned workers = run->cpu_workers + run->feeders;
-    const enum packed_hold hold = !o.forced || faults_gpu_comes("soon") ? PACKED_HOLD_NONE
-                                  : faults_gpu_comes("first")           ? PACKED_HOLD_ALL
-                                                                        : PACKED_HOLD_REST;
-
-    if (run->unpack_alone || run->options->nan == NAN_ERROR || gpu_policy_share_begins(&o) ||
-        !packed_share(run->source, workers, hold))
-        return false;
-    run->unpack_skipped = "the CPU decompresses it as soon";
-    return true;
-}
-
 /* Whether auto has a GPU decode the input; opens it for that. */
 static bool wants_unpack(struct run *run)
 {
@@ -478,9 +432,6 @@ static bool prepare_packed(struct run *run, bool *failed)
         *failed = !packed_look(run->source, &run->outlook);
         if (*failed)
             return false;
-        run->sharing = wants_sharing(run);
-        if (run->sharing)
-            return true;
         if (!wants_unpack(run))
             return false;
     }
@@ -522,13 +473,11 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     } else {
         watch(run);
     }
-    if (run->sharing && run->unpack)
-        unpack_run_end(run->unpack, &run->workers[run->cpu_workers]);
     gain_experience(run);
     verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
     if (alone && verdict == SOURCE_COMPLETE)
         warn_alone(run);
-    if ((run->unpack || run->sharing) && verdict == SOURCE_RETRY) {
+    if (run->unpack && verdict == SOURCE_RETRY) {
         run->unpack_alone = run->unpack_alone || packed_torn(run->source);
         run->unpack_skipped = "it does not decode all of the input";
     }

@@ -34,7 +34,7 @@ static const char *describe(const struct run *run, enum engine_id id)
 static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
 {
     /* All workers work for the GPU if it decodes. */
-    const enum engine_id id = run->unpack && !run->sharing ? ENGINE_CUDA : w->engine;
+    const enum engine_id id = run->unpack ? ENGINE_CUDA : w->engine;
     struct reduction_share *share = &reduction->shares[id];
     const struct worker_stats *stats = &w->stats;
 
@@ -142,10 +142,8 @@ static void add_source(const struct run *run, const struct reduction *reduction,
 
     p->stages[PROFILE_READ].bytes = stats.input_read;
     p->stages[PROFILE_READ].busy = clock_between(run->before.read_time, stats.read_time);
-    /* Bytes that the unpack stage did not decode; all that it did may be lost if cores share. */
-    if (run->sharing)
-        p->stages[PROFILE_DECODE].bytes = reduction->shares[ENGINE_CPU].bytes;
-    else if (run->info->compressed && reduction->bytes > p->stages[PROFILE_UNPACK].bytes)
+    /* Bytes that the unpack stage did not decode. */
+    if (run->info->compressed && reduction->bytes > p->stages[PROFILE_UNPACK].bytes)
         p->stages[PROFILE_DECODE].bytes = reduction->bytes - p->stages[PROFILE_UNPACK].bytes;
     p->stages[PROFILE_CHECK].bytes = run->checked.bytes;
     p->stages[PROFILE_CHECK].busy = run->checked.time;

@@ -57,11 +57,8 @@ struct run {
     unsigned cpu_tallies;       /* CPU workers that may have a part where there are tallies */
     const char *unpack_skipped; /* why auto has the CPU decode it, or "" where the GPU has failed;
                                    NULL where that is no question */
-    bool unpack_alone;    /* one GPU is to have all of packed input: several did not agree on where
+    bool unpack_alone; /* one GPU is to have all of packed input: several did not agree on where
                              elements begin */
-    bool sharing;         /* cores decode packed input from the beginning on, and a GPU beside them
-                             when it is ready */
-    _Atomic bool helping; /* then: it is, and `unpack` is there */
     struct packed_outlook outlook; /* for auto: what packed input is like */
     struct unpack *unpack;         /* where packed input is decoded by an engine; otherwise NULL */
     struct checked checked;

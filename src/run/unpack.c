@@ -55,10 +55,8 @@ static void note_reduced(struct feed *x, struct worker *w)
     phase = phases_note_chunk(&x->run->phases, stats->chunks, now);
     stats->phase_elements[phase] += reduced - x->reduced;
     if (x->reduced == 0)
-        x->first_at = now;
-    if (x->run->sharing ? w->first && stats->chunks == 1 : x->reduced == 0)
         phases_note_ramped(&x->run->phases, 1);
-    if (stats->first_chunk_at == 0 && !x->run->sharing) /* otherwise it is the GPU's (end_feed) */
+    if (stats->first_chunk_at == 0)
         stats->first_chunk_at = now;
     x->reduced = reduced;
 }
@@ -87,10 +85,7 @@ static void engine_failed(struct feed *x, struct worker *w)
     if (run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason);
         message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
-        if (run->sharing)
-            packed_return(run->source);
-        else
-            packed_refuse(run->source);
+        packed_refuse(run->source);
         return;
     }
     source_error(run->source, "GPU: %s", reason);
@@ -103,7 +98,7 @@ static bool pass_parts(struct feed *x)
     uint64_t content;
     bool good = true;
 
-    while (good && (x->unpack->count > 1 || x->run->sharing) &&
+    while (good && x->unpack->count > 1 &&
            (content = x->ops->part_content(x->unpacker, x->parts)) != UINT64_MAX) {
         good = packed_pass_part(x->run->source, x->number, content);
         x->parts++;
@@ -154,7 +149,7 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         break;
     case UNPACK_REFUSED:
         packed_refuse(s);
-        if (x->unpack->count > 1 || x->run->sharing)
+        if (x->unpack->count > 1)
             atomic_store(&x->unpack->given_up, true);
         feed_lock(x);
         x->refused = true;
@@ -379,7 +374,7 @@ static void open_feed(void *context, unsigned i)
     struct feed *x = &opening->unpack->feeds[i];
     struct engine_unpack_setup setup = opening->setup;
 
-    setup.skip = i == 0 && !x->run->sharing ? setup.begin : 0;
+    setup.skip = i == 0 ? setup.begin : 0;
     x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
 }
 
@@ -403,7 +398,7 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
 /* For how many devices the input is. A NaN has its index from one that has seen all before it. */
 static unsigned choose_count(const struct run *run)
 {
-    const bool one = run->unpack_alone || run->sharing || run->options->nan == NAN_ERROR;
+    const bool one = run->unpack_alone || run->options->nan == NAN_ERROR;
     const unsigned devices = one ? 1 : run->options->device_count;
 
     return packed_cut(run->source, devices < run->feeders ? devices : run->feeders);
@@ -464,43 +459,6 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
     return unpack;
 }
 
-bool unpack_run_help(struct worker *w)
-{
-    struct run *run = w->run;
-
-    if (atomic_load(&run->helping))
-        take_part_in_all(run->unpack, w);
-    return !w->failed && packed_left(run->source);
-}
-
-/* For tests: has the cores take all before the GPU begins. */
-static void let_cores_take_all(struct run *run)
-{
-    packed_call(run->source, 0);
-    while (packed_left(run->source))
-        clock_rest();
-}
-
-void unpack_run_share(struct worker *w, unsigned helpers)
-{
-    struct run *run = w->run;
-    char reason[ENGINE_REASON_MAX];
-
-    if (faults_gpu_comes("last"))
-        let_cores_take_all(run);
-    run->unpack = unpack_run_begin(run, reason);
-    if (run->unpack) {
-        atomic_store(&run->helping, true);
-        packed_call(run->source, helpers);
-        unpack_run_work(w);
-    } else {
-        run->unpack_skipped = "it does not decode the input";
-        packed_return(run->source);
-    }
-    if (!w->failed && packed_left(run->source))
-        w->failed = !work_on_cpu(w);
-}
-
 unsigned unpack_run_devices(const struct unpack *unpack)
 {
     return unpack->count;
@@ -522,12 +480,8 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
 
     if (!x->ops->finish(x->unpacker, &partial, &times) && !x->failed)
         engine_failed(x, first);
-    if (!x->run->sharing || !x->failed) { /* otherwise cores have done it once more */
-        partial_merge(&first->partial, &partial);
-        w->stats.elements += partial.count;
-        if (x->run->sharing)
-            w->stats.first_chunk_at = x->first_at;
-    }
+    partial_merge(&first->partial, &partial);
+    w->stats.elements += partial.count;
     w->stats.times.device = times.device;
     timeline_join(&w->stats.times.copies, &times.copies);
     timeline_join(&w->stats.times.kernels, &times.kernels);
@@ -536,7 +490,7 @@ UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct work
     x->run->checked.bytes += x->hashed;
     x->run->checked.time += x->hash_time;
     x->run->checked.time_in_turn += x->hash_time_in_turn;
-    if (x->reduced == 0 && x->unpack->count > 1 && !x->run->sharing)
+    if (x->reduced == 0 && x->unpack->count > 1)
         phases_note_ramped(&x->run->phases, 1);
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);

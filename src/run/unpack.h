@@ -33,18 +33,6 @@ unsigned unpack_run_devices(const struct unpack *unpack);
 /* The work of a worker. unpack_run_begin has set run->unpack. */
 void unpack_run_work(struct worker *w);
 
-/*
- * Cores that decode beside a GPU (run->sharing; packed_share).
- */
-
-/* The work of the worker that feeds the GPU, once the GPU is ready: it makes the engine ready for
-   the input, and has the first `helpers` CPU workers help. Sets run->unpack. */
-void unpack_run_share(struct worker *w, unsigned helpers);
-
-/* The work of a CPU worker that has nothing to decode: it helps, until the GPU needs no help.
-   Returns whether there is something to decode by then. */
-bool unpack_run_help(struct worker *w);
-
 /* When no worker works any more: whether one is to go on with a pipe from which a frame was
    refused. It then calls unpack_run_work once more. */
 bool unpack_run_goes_on(struct unpack *unpack);

@@ -60,9 +60,8 @@ struct feed {
     uint64_t hash_time_in_turn GUARDED_BY(unpack_role);
 
     /* Owned by the worker that feeds it. */
-    uint64_t reduced;  /* elements */
-    uint64_t first_at; /* when the first were; 0 before */
-    size_t parts;      /* that have been passed to the source */
+    uint64_t reduced; /* elements */
+    size_t parts;     /* that have been passed to the source */
     bool input_ended;
     bool failed; /* the engine has */
 };

@@ -103,8 +103,7 @@ static enum source_status get_chunk(struct worker *w, const struct source_reques
         note_chunk(w, chunk, now);
         break;
     case SOURCE_END:
-        if (!w->run->sharing) /* others may have more */
-            phases_note_end(&w->run->phases, now);
+        phases_note_end(&w->run->phases, now);
         break;
     case SOURCE_FAILED:
         w->failed = true;
@@ -223,7 +222,7 @@ static void end_tallies(const struct worker *w)
         tally_end(&set->tally[i]);
 }
 
-void work_run(struct worker *w, bool (*again)(struct worker *))
+void work_run(struct worker *w)
 {
     const struct engine *engine = engine_get(w->engine);
     struct worker_stats *stats = &w->stats;
@@ -238,9 +237,7 @@ void work_run(struct worker *w, bool (*again)(struct worker *))
     stats->cpu_time = w->short_run ? 0 : clock_thread();
     stats->started_at = clock_now();
     phases_note_start(&w->run->phases, stats->started_at);
-    do
-        good = loop(w, engine, ew, false);
-    while (good && again && !w->failed && again(w));
+    good = loop(w, engine, ew, false);
     stats->ended_at = clock_now();
     stats->cpu_time =
         w->short_run ? stats->ended_at - stats->started_at : clock_thread() - stats->cpu_time;

@@ -11,9 +11,8 @@
 #include "run/worker.h"
 
 /* All of the worker's part, on the thread that calls it: until the input ends or fails. w->failed
-   says whether it failed, and why has been printed. `again`, unless it is NULL, is called when the
-   source has nothing more for the worker: whether it has by then. */
-void work_run(struct worker *w, bool (*again)(struct worker *));
+   says whether it failed, and why has been printed. */
+void work_run(struct worker *w);
 
 /* Reduces on the CPU in place of the engine that reduced the input so far. False when it failed. */
 bool work_on_cpu(struct worker *w);

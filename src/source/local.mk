@@ -20,9 +20,7 @@ library_sources += \
 	src/source/inputs.c src/source/inputs.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
-	src/source/packed.c src/source/packed.h src/source/packed_state.h \
-	src/source/packed_cut.c \
-	src/source/packed_share.c \
+	src/source/packed.c src/source/packed.h \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/tiles.c src/source/tiles.h \

@@ -9,15 +9,99 @@
 #include <zstd_errors.h>
 
 #include "source/formats.h"
-#include "source/packed_state.h"
+#include "source/reader.h"
 #include "source/serial.h"
+#include "source/waiters.h"
 #include "source/zstd/context.h"
+#include "source/zstd/cutter.h"
 #include "source/zstd/decoder.h"
+#include "source/zstd/frames.h"
+#include "source/zstd/index.h"
 #include "source/zstd/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/message.h"
 
+/*
+ * A reader that keeps what it has read, so that it can be read again: what told the format of a
+ * pipe, and later what lies in the ring.
+ */
+struct replay {
+    struct reader base;
+    struct reader *input; /* closed with the source */
+    bool recording;
+    unsigned char *bytes;
+    size_t size, capacity, at;
+    /* Read first: from the ring. */
+    const struct packed_ring *ring;
+    uint64_t from, to;
+};
+
+/* A part of the input that a ring takes. */
+struct packed_part {
+    uint64_t offset;   /* of its first byte in the ring's input */
+    uint64_t begin;    /* the same in the whole input */
+    uint64_t end;      /* behind it, in the whole input */
+    uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
+    bool provisional;  /* that is more than its true position */
+    bool last;         /* it is the input's last part */
+    uint64_t content;  /* bytes that it is said to decode to; SOURCE_UNKNOWN where nothing says */
+    uint64_t most;     /* bytes that it is said to decode to at most */
+    size_t number;     /* in the index */
+};
+
+/* The input of one engine's decoder, which is all of the source's, or parts of it. Offsets are in
+   the ring's input, unless it is said otherwise. */
+struct packed_ring {
+    /* Fixed by packed_begin. */
+    unsigned char *memory; /* of the ring; PACKED_BEFORE bytes stand before it */
+    uint64_t size;         /* of the ring, bytes */
+    bool *read; /* of each piece of the ring: it is there, though others before it are not */
+
+    /* There is room for all of them; those that are counted stay as they are. */
+    struct packed_part *parts;
+    size_t part_count GUARDED_BY(source_role);
+    size_t parts_done GUARDED_BY(source_role); /* of which is known what they decode to */
+    uint64_t known GUARDED_BY(source_role);    /* offset behind them; SOURCE_UNKNOWN of a pipe */
+
+    uint64_t end GUARDED_BY(source_role);     /* of its input; SOURCE_UNKNOWN while not known */
+    uint64_t claimed GUARDED_BY(source_role); /* offset behind what was read or is being read */
+    uint64_t present GUARDED_BY(source_role); /* all before it has been read */
+    uint64_t passed GUARDED_BY(source_role);  /* nothing before it is needed */
+    bool reading GUARDED_BY(source_role);     /* a worker reads the pipe */
+
+    bool complete GUARDED_BY(source_role);  /* all that is wanted of it is decoded */
+    uint64_t total GUARDED_BY(source_role); /* bytes that it decodes to */
+
+    uint64_t fetched; /* of who reads the pipe: offset behind what is in the caches */
+
+    /* Owned by the worker that feeds the engine. */
+    uint64_t moved; /* offset of what was copied before the ring last */
+    size_t feeding; /* the part that it takes from */
+};
+
+struct packed_state {
+    struct waiters waiters;  /* for its mutex */
+    struct replay *pipe;     /* NULL of a file */
+    struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
+
+    /* Fixed by packed_cut. */
+    struct packed_ring *rings;
+    unsigned ring_count;
+    uint64_t part_least;        /* bytes of a part */
+    struct zstd_cutter *cutter; /* of who cuts; NULL where there is one ring */
+
+    struct zstd_index index GUARDED_BY(source_role); /* of the parts; without any, of one ring */
+    bool cutting GUARDED_BY(source_role);            /* a worker cuts the next part */
+    bool refused GUARDED_BY(source_role);
+    bool torn GUARDED_BY(source_role); /* a part does not begin with an element */
+    /* Parts that have been cut, and those of which is known what they decode to. */
+    size_t parts_cut GUARDED_BY(source_role), parts_noted GUARDED_BY(source_role);
+};
+
+static void cut_locked(struct source *s, struct packed_ring *r) REQUIRES(source_role);
+static bool note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
+    REQUIRES(source_role);
 static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
     REQUIRES(source_role);
 static enum packed_read read_pipe_locked(struct source *s) REQUIRES(source_role);
@@ -123,6 +207,193 @@ static void replay_free(struct replay *r)
 }
 
 /*
+ * The rings, and the parts of the input that they take.
+ */
+
+/* Makes rings that can have so many parts each. False without memory. */
+static bool rings_make(struct source *s, unsigned count, size_t parts)
+{
+    struct packed_state *p = s->state;
+
+    p->rings = calloc(count, sizeof *p->rings);
+    if (!p->rings)
+        return false;
+    for (p->ring_count = 0; p->ring_count < count; p->ring_count++) {
+        struct packed_ring *r = &p->rings[p->ring_count];
+
+        r->parts = calloc(parts, sizeof *r->parts);
+        if (!r->parts)
+            return false;
+        r->moved = SOURCE_UNKNOWN;
+    }
+    return true;
+}
+
+UNCHECKED static void rings_free(struct packed_state *p)
+{
+    for (unsigned i = 0; i < p->ring_count; i++) {
+        free(p->rings[i].read);
+        free(p->rings[i].parts);
+    }
+    free(p->rings);
+    free(p->cutter);
+    zstd_index_free(&p->index);
+    p->index = (struct zstd_index){0};
+    p->parts_cut = p->parts_noted = 0;
+    p->rings = NULL;
+    p->cutter = NULL;
+    p->ring_count = 0;
+}
+
+/* Has the one ring take the whole input. */
+UNCHECKED static void take_all(struct source *s)
+{
+    struct packed_ring *r = &((struct packed_state *)s->state)->rings[0];
+
+    r->part_count = 1;
+    r->known = r->end = s->info.input_bytes;
+}
+
+/* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
+   cutting. */
+static void cut_locked(struct source *s, struct packed_ring *r)
+{
+    struct packed_state *p = s->state;
+    struct zstd_stretch stretch;
+    struct packed_part *part = &r->parts[r->part_count];
+    bool found = false;
+
+    if (!p->refused && !p->torn) {
+        p->cutting = true;
+        waiters_unlock(&p->waiters);
+        found = zstd_cutter_next(p->cutter, p->part_least, &stretch);
+        waiters_lock(&p->waiters);
+        p->cutting = false;
+    }
+    if (!found) {
+        r->end = r->known;
+        return;
+    }
+    *part = (struct packed_part){.offset = r->known,
+                                 .begin = stretch.begin,
+                                 .end = stretch.end,
+                                 .position = p->index.next,
+                                 .provisional = p->index.count > 0,
+                                 .last = stretch.end == s->info.input_bytes,
+                                 .content = stretch.content,
+                                 .most = stretch.most};
+    if (!zstd_index_begin(&p->index, stretch.content, &part->number)) {
+        source_error(s, "out of memory");
+        r->end = r->known;
+        return;
+    }
+    zstd_index_advance(&p->index, stretch.content, stretch.most);
+    p->parts_cut++;
+    r->part_count++;
+    r->known += part->end - part->begin;
+}
+
+/* A part has been decoded, to `content` bytes. False when that shows that all has to be decoded
+   once more. */
+static bool note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
+{
+    struct packed_state *p = s->state;
+    const uint64_t end = part->position + content;
+
+    p->parts_noted++;
+    zstd_index_set_length(&p->index, part->number, content);
+    if (content > part->most || (part->content != SOURCE_UNKNOWN && part->content != content))
+        p->refused = true;
+    else if (part->content == SOURCE_UNKNOWN && !part->last &&
+             (end < s->data_offset || !zstd_index_is_boundary(&p->index, end)))
+        p->torn = true;
+    return !p->refused && !p->torn;
+}
+
+bool packed_pass_part(struct source *s, unsigned ring, uint64_t content)
+{
+    struct packed_state *p = s->state;
+    struct packed_ring *r = &p->rings[ring];
+    bool good;
+
+    waiters_lock(&p->waiters);
+    good = note_content_locked(s, &r->parts[r->parts_done++], content);
+    waiters_unlock(&p->waiters);
+    return good;
+}
+
+/* Bytes of a part, of which each of `rings` rings is to have several. */
+static uint64_t choose_part(const struct source *s, unsigned rings)
+{
+    const uint64_t bytes = s->info.input_bytes / rings / PACKED_PARTS;
+
+    return bytes > PACKED_PART_MOST    ? PACKED_PART_MOST
+           : bytes < PACKED_PART_LEAST ? PACKED_PART_LEAST
+                                       : bytes;
+}
+
+/* Makes rings whose parts are cut as they are asked for. False without memory. */
+UNCHECKED static bool make_rings(struct source *s, unsigned rings)
+{
+    struct packed_state *p = s->state;
+
+    p->part_least = choose_part(s, rings);
+    p->cutter = malloc(sizeof *p->cutter);
+    if (!p->cutter || !rings_make(s, rings, (size_t)(s->info.input_bytes / p->part_least) + 2))
+        return false;
+    zstd_cutter_init(p->cutter, s, s->data_offset, (unsigned)s->info.element_size);
+    zstd_index_init(&p->index, s->data_offset, s->info.element_size);
+    for (unsigned i = 0; i < rings; i++)
+        p->rings[i].end = SOURCE_UNKNOWN;
+    return true;
+}
+
+/* Cuts the first part of each of so many rings; fewer are left where there are fewer parts. False
+   without memory. */
+UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
+{
+    struct packed_state *p = s->state;
+    unsigned i = 0;
+
+    if (!make_rings(s, rings))
+        return false;
+    waiters_lock(&p->waiters);
+    while (i < rings && p->rings[i].end == SOURCE_UNKNOWN) {
+        cut_locked(s, &p->rings[i]);
+        i += p->rings[i].part_count;
+    }
+    waiters_unlock(&p->waiters);
+    for (; p->ring_count > i; p->ring_count--)
+        free(p->rings[p->ring_count - 1].parts);
+    return true;
+}
+
+/* Whether the input may be cut at all. */
+static bool can_cut(const struct source *s)
+{
+    return s->info.elements == s->promised && s->info.input_bytes >= 2 * PACKED_PART_LEAST &&
+           s->info.input_bytes <= ZSTD_CUTTER_INPUT_MAX && s->data_offset <= SOURCE_UNKNOWN / 4;
+}
+
+UNCHECKED unsigned packed_cut(struct source *s, unsigned rings)
+{
+    struct packed_state *p = s->state;
+
+    if (rings == p->ring_count || p->pipe || (rings > 1 && !can_cut(s)))
+        return p->ring_count;
+    rings_free(p);
+    if (rings > 1 && cut_first_parts(s, rings) && p->ring_count > 1)
+        return p->ring_count;
+    rings_free(p);
+    if (!rings_make(s, 1, 1)) {
+        source_error(s, "out of memory");
+        return 0;
+    }
+    take_all(s);
+    return 1;
+}
+
+/*
  * Reading.
  */
 
@@ -178,7 +449,7 @@ static enum packed_read read_file_locked(struct source *s, struct packed_ring *r
     bool good;
 
     if (r->end == SOURCE_UNKNOWN && !p->cutting && offset + CUT_AHEAD > r->known) {
-        packed_cut_locked(s, r);
+        cut_locked(s, r);
         return PACKED_READ;
     }
     if (offset >= r->end)
@@ -345,7 +616,11 @@ void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t s
 
 void packed_refuse(struct source *s)
 {
-    packed_note_refused(s->state);
+    struct packed_state *p = s->state;
+
+    waiters_lock(&p->waiters);
+    p->refused = true;
+    waiters_unlock(&p->waiters);
 }
 
 void packed_wrong_checksum(struct source *s, uint64_t frame)
@@ -377,13 +652,12 @@ UNCHECKED static enum source_verdict packed_finish(struct source *s)
 
     if (p->refused || p->torn)
         return SOURCE_RETRY;
-    for (unsigned i = 0; i < p->ring_count; i++) /* one beside cores may not have been begun with */
-        if (!p->rings[i].complete && !(p->share && p->rings[i].part_count == 0))
+    for (unsigned i = 0; i < p->ring_count; i++)
+        if (!p->rings[i].complete)
             return SOURCE_RETRY;
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
-    return p->ring_count > 1 || p->share ? finish_parts(s)
-                                         : zstd_finish_total(s, p->rings[0].total, true);
+    return p->ring_count > 1 ? finish_parts(s) : zstd_finish_total(s, p->rings[0].total, true);
 }
 
 /* The true index of an element. */
@@ -410,8 +684,7 @@ static void free_state(void *state)
     struct packed_state *p = state;
 
     replay_free(p->pipe);
-    packed_share_free(p);
-    packed_rings_free(p);
+    rings_free(p);
     waiters_destroy(&p->waiters);
     free(p);
 }
@@ -590,7 +863,7 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
                                   struct reader *pipe)
 {
     static const struct source_ops ops = {
-        .next = packed_next, .finish = packed_finish, .index = packed_index, .close = packed_close};
+        .finish = packed_finish, .index = packed_index, .close = packed_close};
     struct packed_state *p = calloc(1, sizeof *p);
 
     if (!p) {
@@ -602,13 +875,13 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
     waiters_init(&p->waiters);
     s->state = p;
     s->ops = &ops;
-    if (!packed_rings_make(s, 1, 1)) {
+    if (!rings_make(s, 1, 1)) {
         source_error(s, "out of memory");
         if (pipe)
             pipe->close(pipe);
         return false;
     }
-    packed_take_all(s);
+    take_all(s);
     if (pipe) {
         p->pipe = replay_open(s, pipe);
         if (!p->pipe || !read_layout(s, options, &p->pipe->base))

@@ -24,9 +24,6 @@
  * (zstd/index.h) until all parts are decoded. A part is then assumed to begin with an element,
  * which is checked: if one does not, all is to be read again for one engine (packed_torn).
  *
- * Cores can decode parts of such a file, too, beside one engine, which may join in later, or not at
- * all (packed_share): they get elements by source_next, as from other sources.
- *
  * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
  * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
  * thread. Functions that fail have printed why, unless their comment says otherwise.
@@ -92,33 +89,6 @@ bool packed_look(struct source *s, struct packed_outlook *outlook);
    wanted: only at its end is it known that each ring had what it was said to have. Before
    packed_begin. 0 without memory. */
 unsigned packed_cut(struct source *s, unsigned rings);
-
-/* The input that source_next does not hand out before packed_call or packed_return. */
-enum packed_hold {
-    PACKED_HOLD_NONE,
-    PACKED_HOLD_REST, /* all but the first part */
-    PACKED_HOLD_ALL
-};
-
-/* Has a file be for one ring, and for `workers` workers beside it who decode parts by source_next.
-   They begin, but for what `hold` says. The first part is never the ring's. False where it is not
-   for them: where all is one part, or its first frames are large. Before any worker. */
-bool packed_share(struct source *s, unsigned workers, enum packed_hold hold);
-
-/* Shared mode: lets the ring take parts. For the first `helpers` workers source_next ends while it
-   does, so that they help with it, but not before the first part has been taken. Any thread. */
-void packed_call(struct source *s, unsigned helpers);
-
-/* Shared mode: the ring's engine has failed, or does not begin. Its results do not count:
-   its parts are handed out by source_next, for all workers. Any thread, any number of times. */
-void packed_return(struct source *s);
-
-/* Shared mode: whether there is more to hand out by source_next, to workers for whom it has
-   ended. */
-bool packed_left(struct source *s);
-
-/* Shared mode: decoded bytes by compressed ones, as far as parts have been decoded; 0 before. */
-double packed_ratio(struct source *s);
 
 /* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
    source. Before any other worker. */

@@ -50,19 +50,4 @@ static inline bool faults_call_gpu(void)
 #endif
 }
 
-/* Whether a GPU that is called in beside cores is to come `when`, for tests. GPUREDUCE_CALL_GPU is
-   "first": before the cores begin; "last": when they have left nothing; "soon": as soon as it is
-   ready, and nobody waits for it; otherwise they wait when they have had a part. */
-static inline bool faults_gpu_comes(const char *when)
-{
-#ifdef FAULTS
-    const char *call = getenv("GPUREDUCE_CALL_GPU");
-
-    return call && strcmp(call, when) == 0;
-#else
-    (void)when;
-    return false;
-#endif
-}
-
 #endif

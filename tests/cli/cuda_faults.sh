@@ -98,7 +98,7 @@ for GPUREDUCE in $programs; do
     fed=0
     if emulated && [ -e "$SHIM" ]; then
         # The GPU is opened beside the others, who may ask for variables of the environment.
-        environment="$preload FAULT_SETENV=1 GPUREDUCE_CALL_GPU=soon"
+        environment="$preload FAULT_SETENV=1 GPUREDUCE_CALL_GPU=1"
         # shellcheck disable=SC2086 # several words
         run -q -j 1 $chunks -t f16 --nan skip -o "$ops" $many
         is "$label, auto: the environment stays as it is while there are threads" 0 "$all"

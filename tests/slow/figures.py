@@ -15,8 +15,6 @@ It needs Python 3.8; NumPy for the rows that name it, libzstd for zstd.
     --rounds=N       how often each command runs (5)
     --threads=N      at most (all)
     --dir=DIRECTORY  for data, best on a file system in memory (/dev/shm)
-    --faults=PATH    gpureduce of a build configured with --enable-faults: for rows of share where a GPU
-                     is called in whatever auto thinks of it
     --devices=LIST   engines, as --device takes them, separated by blanks: "cpu gpu gpu:0,1" (cpu, and
                      gpu where there is one)
 """
@@ -509,10 +507,6 @@ def share():
             command = {name: ["-D" + name.split()[1], "-tf32", file] for name in (*engines, "-D auto")}
             for name in command:
                 table.add(name, size, command[name], "-D cpu", whole=True)
-            if options.faults:
-                def soon(file=file, size=size):
-                    return rate([options.faults, "-Dauto", "-tf32", file], size, True, GPUREDUCE_CALL_GPU="soon")
-                table.add("-D auto, the GPU called in at once", size, soon, "-D cpu")
             medians = table.print()
             single = [medians[name] for name in engines if name in medians]
             if "-D auto" in medians and single:
@@ -569,7 +563,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--dir", default="/dev/shm")
-    parser.add_argument("--faults")
     parser.add_argument("--devices")
     parser.add_argument("section", nargs="*", choices=[[], *sections])
     options = parser.parse_args()
@@ -577,7 +570,6 @@ def main():
     options.given = bool(options.bytes)
     options.bytes = options.bytes * MIB if options.bytes else max(256 * MIB, min(16 << 30, available // 8 >> 28 << 28))
     options.program = os.path.abspath(options.program)
-    options.faults = options.faults and os.path.abspath(options.faults)
     options.bench = os.path.join(os.path.dirname(options.program), "gpureduce-bench")
     probe = subprocess.run([options.program, "-Dgpu", "-q", "-tu8", "-ocount", options.program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     options.devices = options.devices.split() if options.devices else ["cpu"] + ["gpu"] * (probe.returncode == 0)
