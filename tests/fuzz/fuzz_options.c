@@ -48,7 +48,7 @@ static void check_parsed(const struct options *o)
     fuzz_check(o->operation_count <= OPTIONS_OPERATIONS_MAX &&
                    (o->check ? o->operation_count == 0
                              : o->operation_count > 0 || survey_asked(&o->session.survey) ||
-                                   (o->merge && o->output == OUTPUT_PARTIAL)),
+                                   (o->command == COMMAND_MERGE && o->output == OUTPUT_PARTIAL)),
                "%zu operations", o->operation_count);
     fuzz_check(o->session.threads <= OPTIONS_THREADS_MAX, "%u threads", o->session.threads);
     fuzz_check(o->session.chunk_size <= (size_t)1 << 30, "chunks of %zu bytes",
