@@ -3,7 +3,6 @@
 #include "hdf5/describe.h"
 
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "hdf5/library.h"
 #include "hdf5/netcdf.h"
 #include "hdf5/type.h"
+#include "hdf5/walk.h"
 #include "source/container/hdf5_records.h"
 
 /* A dataset that is open, and what is known of it. */
@@ -180,18 +180,7 @@ struct visit {
     struct hdf5_output *out;
     uint64_t bytes; /* of all arrays so far that can be read */
     struct hdf5_trouble trouble;
-
-    /* The groups from the root to the current one. */
-    struct level {
-        hid_t group;
-        size_t path; /* bytes of `path` that are the name of the group */
-        char *links; /* names of all that is linked there, each with a zero byte */
-        size_t size, capacity, next;
-    } * levels;
-    size_t depth, levels_capacity;
-    char *path; /* the name of what is looked at */
-    size_t path_capacity;
-    void *seen; /* addresses of what may come a second time, for tsearch */
+    struct hdf5_walk walk;
 };
 
 /* Whether the library lets bytes lie outside of the file. */
@@ -305,7 +294,7 @@ static void put_head(const struct dataset *d, const char *name, struct hdf5_outp
 /* Puts a dataset that cannot be read. */
 static bool put_unreadable(struct visit *v, const struct dataset *d)
 {
-    put_head(d, v->path, v->out);
+    put_head(d, v->walk.path, v->out);
     hdf5_put(v->out, HDF5_NOWHERE);
     return true;
 }
@@ -331,7 +320,7 @@ static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t la
         return put_unreadable(v, d);
     if (!lies_inside(v, at, size))
         return false;
-    put_head(d, v->path, v->out);
+    put_head(d, v->walk.path, v->out);
     hdf5_put(v->out, HDF5_STORED);
     hdf5_put(v->out, at);
     hdf5_put(v->out, size);
@@ -345,7 +334,7 @@ static bool put_nowhere(struct visit *v, struct dataset *d, const unsigned char 
 {
     const struct container_tile none = {0};
 
-    put_head(d, v->path, v->out);
+    put_head(d, v->walk.path, v->out);
     hdf5_put(v->out, HDF5_TILES);
     for (int i = 0; i < d->dimensions; i++)
         hdf5_put(v->out, d->sizes[i]);
@@ -383,7 +372,7 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
         return false;
     if (d->unreadable)
         return put_unreadable(v, d);
-    put_head(d, v->path, v->out);
+    put_head(d, v->walk.path, v->out);
     hdf5_put(v->out, HDF5_TILES);
     for (int i = 0; i < d->dimensions; i++)
         hdf5_put(v->out, sizes[i]);
@@ -412,7 +401,7 @@ static bool put_contiguous(struct visit *v, struct dataset *d)
     const haddr_t at = H5Dget_offset(d->id);
 
     if (at != HADDR_UNDEF && H5Dget_storage_size(d->id) > 0) {
-        put_head(d, v->path, v->out);
+        put_head(d, v->walk.path, v->out);
         hdf5_put(v->out, HDF5_RANGE);
         hdf5_put(v->out, at);
         return lies_inside(v, at, d->elements * d->size);
@@ -436,7 +425,7 @@ static bool put_compact(struct visit *v, struct dataset *d)
     elements = malloc(HEADER_MAX); /* a stack may be small */
     if (!elements)
         return hdf5_fails(&v->trouble, "out of memory");
-    put_head(d, v->path, v->out);
+    put_head(d, v->walk.path, v->out);
     hdf5_put(v->out, HDF5_HERE);
     good = d->elements == 0 ||
            H5Dread(d->id, d->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements) >= 0 ||
@@ -451,7 +440,7 @@ static bool put_compact(struct visit *v, struct dataset *d)
 static bool put_dataset(struct visit *v, struct dataset *d)
 {
     const bool wanted = !v->in->headers_only &&
-                        container_wants(v->in->patterns, v->in->pattern_count, v->path, false);
+                        container_wants(v->in->patterns, v->in->pattern_count, v->walk.path, false);
     H5D_layout_t layout;
     uint64_t bytes;
 
@@ -475,6 +464,7 @@ static bool put_dataset(struct visit *v, struct dataset *d)
                                    : put_contiguous(v, d);
 }
 
+/* Closes what was opened of it. */
 static void close_dataset(const struct dataset *d)
 {
     if (d->creation > 0)
@@ -483,7 +473,6 @@ static void close_dataset(const struct dataset *d)
         H5Sclose(d->space);
     if (d->type > 0)
         H5Tclose(d->type);
-    H5Oclose(d->id);
 }
 
 /* Puts something that cannot be opened, or a dataset that is damaged. Its record from `begin` on is
@@ -503,8 +492,10 @@ static void put_damaged(struct visit *v, struct dataset *d, size_t begin)
     (void)put_unreadable(v, d);
 }
 
-static void visit_dataset(struct visit *v, hid_t dataset)
+/* Puts a dataset. */
+static void visit_dataset(void *context, hid_t dataset)
 {
+    struct visit *v = context;
     struct dataset d = {.id = dataset};
     const size_t begin = v->out->size;
 
@@ -518,151 +509,51 @@ static void visit_dataset(struct visit *v, hid_t dataset)
     close_dataset(&d);
 }
 
-/*
- * Groups. H5Ovisit opens each object by its path from the root on, and what is opened by any name
- * keeps its path: the time grows with the square of the depth, or its cube. So objects are opened
- * by their addresses.
- */
-
-/* A place in the file, as the library names it. */
-struct address {
-    unsigned char bytes[HDF5_ADDRESS_BYTES];
-};
-
-static int compare_addresses(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct address));
-}
-
-/* Whether an object has been seen before; notes it. */
-static bool is_seen(struct visit *v, const hdf5_object_info *info)
-{
-    struct address *address = malloc(sizeof *address);
-    void **found;
-
-    if (address)
-        memcpy(address->bytes, &info->HDF5_ADDRESS, sizeof address->bytes);
-    found = address ? tsearch(address, &v->seen, compare_addresses) : NULL;
-    if (!found) {
-        v->out->failed = true;
-        return true;
-    }
-    if (*found == address)
-        return false;
-    free(address);
-    return true;
-}
-
-/* Makes room for `size` bytes in all. False without memory. */
-static bool make_room(struct visit *v, void *bytes, size_t *capacity, size_t size)
-{
-    void **const old = bytes;
-    void *grown;
-
-    if (size <= *capacity)
-        return true;
-    grown = realloc(*old, 2 * size);
-    if (!grown) {
-        v->out->failed = true;
-        return false;
-    }
-    *old = grown;
-    *capacity = 2 * size;
-    return true;
-}
-
-/* A link of a group. */
-static herr_t note_link(hid_t group, const char *name, const hdf5_link_info *info, void *context)
+static void visit_damaged(void *context, const char *kind)
 {
     struct visit *v = context;
-    struct level *level = &v->levels[v->depth];
-    const size_t size = strlen(name) + 1;
+    struct dataset d = {.type_name = kind};
 
-    (void)group;
-    if (info->type != H5L_TYPE_HARD)
-        return 0;
-    if (!make_room(v, &level->links, &level->capacity, level->size + size))
-        return -1;
-    memcpy(level->links + level->size, name, size);
-    level->size += size;
-    return 0;
+    (void)hdf5_wrong(&v->trouble);
+    put_damaged(v, &d, v->out->size);
 }
 
-/* Goes down into a group that has been opened, whose name is the first `path` bytes of v->path.
-   False where the library fails. */
-static bool enter(struct visit *v, hid_t group, size_t path)
+static void note_dataset(void *context, hid_t dataset)
 {
-    struct level *level;
-
-    if (!make_room(v, &v->levels, &v->levels_capacity, (v->depth + 1) * sizeof *v->levels))
-        return false;
-    level = &v->levels[v->depth];
-    *level = (struct level){.group = group, .path = path};
-    if (group < 0 || HDF5_ITERATE(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_link, v) < 0) {
-        free(level->links);
-        return hdf5_wrong(&v->trouble);
-    }
-    v->depth++;
-    return true;
+    (void)context;
+    if (dataset >= 0)
+        hdf5_note_lengths(dataset);
 }
 
-static void visit_link(struct visit *v, const char *name)
+static void note_nothing(void *context, const char *kind)
 {
-    const struct level *level = &v->levels[v->depth - 1];
-    const size_t length = strlen(name), slash = level->path > 0, path = level->path + slash;
-    struct dataset unknown = {.type_name = "unknown"};
-    const hid_t group = level->group;
-    hdf5_object_info info;
-
-    if (!make_room(v, &v->path, &v->path_capacity, path + length + 1))
-        return;
-    if (slash)
-        v->path[level->path] = '/';
-    memcpy(v->path + path, name, length + 1);
-    if (HDF5_INFO_BY_NAME(group, name, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
-        (void)hdf5_wrong(&v->trouble);
-        put_damaged(v, &unknown, v->out->size);
-        return;
-    }
-    if (info.type == H5O_TYPE_GROUP && !is_seen(v, &info)) { /* damaged, it may hold itself */
-        unknown.type_name = "group";
-        if (!enter(v, HDF5_OPEN(group, info.HDF5_ADDRESS), path + length))
-            put_damaged(v, &unknown, v->out->size);
-    }
-    if (info.type == H5O_TYPE_DATASET && (info.rc <= 1 || !is_seen(v, &info)))
-        visit_dataset(v, HDF5_OPEN(group, info.HDF5_ADDRESS));
+    (void)context, (void)kind;
 }
 
 /* Opens the file, and puts what is in it. */
 static bool describe(struct visit *v)
 {
     const hid_t file = hdf5_open(v->in);
-    hdf5_object_info info;
     uint64_t offset, size;
     hid_t root;
 
     if (file < 0)
         return hdf5_wrong(&v->trouble);
     root = H5Gopen2(file, "/", H5P_DEFAULT);
-    if (root < 0 || HDF5_INFO(root, &info, H5O_INFO_BASIC) < 0)
+    if (root < 0)
         return hdf5_wrong(&v->trouble);
-    hdf5_put(v->out, HDF5_ARRAYS);
-    if (is_seen(v, &info) || !enter(v, root, 0))
-        return false;
-    while (v->depth > 0 && !v->out->failed && !hdf5_unread(&offset, &size)) {
-        struct level *level = &v->levels[v->depth - 1];
-        const char *name = level->links + level->next;
-
-        if (level->next < level->size) {
-            level->next += strlen(name) + 1;
-            visit_link(v, name);
-            continue;
-        }
-        H5Oclose(level->group);
-        free(level->links);
-        v->depth--;
+    if (hdf5_is_netcdf(root)) {
+        v->walk.dataset = note_dataset;
+        v->walk.damaged = note_nothing;
+        (void)hdf5_walk(&v->walk, root);
     }
+    v->walk.dataset = visit_dataset;
+    v->walk.damaged = visit_damaged;
+    hdf5_put(v->out, HDF5_ARRAYS);
+    if (!hdf5_walk(&v->walk, root))
+        return hdf5_wrong(&v->trouble);
     hdf5_put(v->out, HDF5_END);
+    v->out->failed = v->out->failed || v->walk.failed;
     return !hdf5_unread(&offset, &size);
 }
 
@@ -671,6 +562,7 @@ void hdf5_describe(const struct hdf5_input *in, struct hdf5_output *out)
     struct visit v = {.in = in, .out = out};
     uint64_t offset, size;
 
+    v.walk.context = &v;
     if (describe(&v))
         return;
     out->size = 0;

@@ -40,8 +40,8 @@ int main(int argc, char **argv)
     }
     in.begin = strtoull(argv[2], NULL, 10);
     in.size = strtoull(argv[3], NULL, 10);
-    in.headers_only = strchr(argv[4], HDF5_ASK_HEADERS);
-    in.stored = strchr(argv[4], HDF5_ASK_STORED);
+    in.headers_only = strstr(argv[4], HDF5_ASK_HEADERS);
+    in.stored = strstr(argv[4], HDF5_ASK_STORED);
     in.pattern_count = (unsigned)argc - 5;
     in.patterns = calloc(in.pattern_count + 1, sizeof *in.patterns);
     if (!in.patterns)

@@ -104,6 +104,47 @@ bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, siz
  * Unlimited dimensions.
  */
 
+/* Dimensions are numbered from 0 on; files with so many have been damaged. */
+#define DIMENSIONS_MAX 65536
+
+/* The length of each dimension, as far as coordinate variables of several dimensions tell it: these
+   are scales, and the library lets no scale refer to others. */
+static hsize_t *noted;
+
+/* Scales by their numbers, open, or 0. */
+static hid_t *numbered;
+
+/* Reads an attribute that is as many integers; what they are if they do not fit, nobody knows. False
+   where it is missing, or others. */
+static bool read_integers(hid_t object, const char *name, int *integers, int count)
+{
+    hid_t attribute, type, space;
+    bool good;
+
+    if (H5Aexists(object, name) <= 0)
+        return false;
+    attribute = H5Aopen(object, name, H5P_DEFAULT);
+    type = H5Aget_type(attribute);
+    space = H5Aget_space(attribute);
+    good = H5Tget_class(type) == H5T_INTEGER && H5Sget_simple_extent_npoints(space) == count &&
+           H5Aread(attribute, H5T_NATIVE_INT, integers) >= 0;
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return good;
+}
+
+/* Reads the numbers of the dimensions of a coordinate variable of several. */
+static bool read_numbers(hid_t dataset, int *numbers, int count)
+{
+    if (!read_integers(dataset, "_Netcdf4Coordinates", numbers, count))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (numbers[i] < 0 || numbers[i] >= DIMENSIONS_MAX)
+            return false;
+    return true;
+}
+
 /* The datasets that a dimension scale says are along it: REFERENCE_LIST, as the library's
    high-level part writes it. */
 struct scale_reference {
@@ -181,12 +222,40 @@ static bool see_lengths(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
     return good;
 }
 
+bool hdf5_is_netcdf(hid_t root)
+{
+    return H5Aexists(root, "_NCProperties") > 0;
+}
+
+void hdf5_note_lengths(hid_t dataset)
+{
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], most[CONTAINER_DIMENSIONS_MAX];
+    int numbers[CONTAINER_DIMENSIONS_MAX], number;
+    const int count = get_sizes(dataset, sizes, most);
+
+    if (!noted)
+        noted = calloc(DIMENSIONS_MAX, sizeof *noted);
+    if (!numbered)
+        numbered = calloc(DIMENSIONS_MAX, sizeof *numbered);
+    if (count < 1 || !noted || !numbered || H5Aexists(dataset, "DIMENSION_LIST") != 0 ||
+        !read_integers(dataset, "_Netcdf4Dimid", &number, 1) || number < 0 ||
+        number >= DIMENSIONS_MAX)
+        return;
+    if (numbered[number] == 0 && H5Iinc_ref(dataset) >= 0)
+        numbered[number] = dataset;
+    if (count > 1 && read_numbers(dataset, numbers, count))
+        for (int i = 0; i < count; i++)
+            if (sizes[i] > noted[numbers[i]])
+                noted[numbers[i]] = sizes[i];
+}
+
 /* Sets *length to that of the dimension that a scale is, if it is netCDF's and unlimited. */
 static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
 {
     hsize_t sizes[CONTAINER_DIMENSIONS_MAX], most[CONTAINER_DIMENSIONS_MAX];
     hdf5_object_info info;
     struct scale *s;
+    int number;
 
     if (scale < 0 || HDF5_INFO(scale, &info, H5O_INFO_BASIC) < 0)
         return hdf5_wrong(t);
@@ -204,6 +273,9 @@ static bool measure(hid_t scale, hsize_t *length, struct hdf5_trouble *t)
         s->length = sizes[0];
         if (!see_lengths(scale, &s->length, t))
             return false;
+        if (noted && read_integers(scale, "_Netcdf4Dimid", &number, 1) && number >= 0 &&
+            number < DIMENSIONS_MAX && noted[number] > s->length)
+            s->length = noted[number];
     }
     memcpy(s->address, &info.HDF5_ADDRESS, sizeof s->address);
     s->next = scales;
@@ -224,6 +296,24 @@ static bool extend_one(hid_t scale, hsize_t *size, struct hdf5_trouble *t)
     return true;
 }
 
+/* Extends a dataset that is a scale itself, if it is one of netCDF's: as a rule it is its own first
+   dimension. */
+static bool extend_scale(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *most,
+                         struct hdf5_trouble *t)
+{
+    int numbers[CONTAINER_DIMENSIONS_MAX];
+
+    if (H5Aexists(dataset, "_Netcdf4Dimid") <= 0)
+        return true;
+    if (dimensions == 1 || !numbered || !read_numbers(dataset, numbers, dimensions))
+        return most[0] != H5S_UNLIMITED || extend_one(dataset, &sizes[0], t);
+    for (int i = 0; i < dimensions; i++)
+        if (most[i] == H5S_UNLIMITED && numbered[numbers[i]] != 0 &&
+            !extend_one(numbered[numbers[i]], &sizes[i], t))
+            return false;
+    return true;
+}
+
 bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *most,
                  struct hdf5_trouble *t)
 {
@@ -232,9 +322,8 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
     hid_t attribute, type, space;
     bool good = true;
 
-    if (listed == 0) /* it may be a scale itself, which is its own first dimension */
-        return H5Aexists(dataset, "_Netcdf4Dimid") <= 0 || most[0] != H5S_UNLIMITED ||
-               extend_one(dataset, &sizes[0], t);
+    if (listed == 0)
+        return extend_scale(dataset, dimensions, sizes, most, t);
     attribute = H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT);
     type = H5Aget_type(attribute);
     space = H5Aget_space(attribute);
@@ -242,9 +331,13 @@ bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *m
         H5Sget_simple_extent_npoints(space) != dimensions || H5Aread(attribute, type, lists) < 0)
         good = hdf5_wrong(t);
     for (int i = 0; i < dimensions && good; i++) {
-        if (most[i] == H5S_UNLIMITED && lists[i].len > 0)
-            good = extend_one(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[i].p),
-                              &sizes[i], t);
+        hid_t scale;
+
+        if (most[i] != H5S_UNLIMITED || lists[i].len == 0)
+            continue;
+        scale = H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, lists[i].p);
+        good = extend_one(scale, &sizes[i], t);
+        H5Oclose(scale);
     }
     H5Sclose(space);
     H5Tclose(type);

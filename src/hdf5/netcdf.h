@@ -21,6 +21,13 @@ bool hdf5_is_dimension(hid_t dataset);
 bool hdf5_name_attributes(hid_t dataset, enum element_type type, char *text, size_t room,
                           unsigned *found, struct hdf5_trouble *t);
 
+/* Whether the file, whose root group this is, may have variables that hdf5_note_lengths is for. */
+bool hdf5_is_netcdf(hid_t root);
+
+/* Notes how long dimensions are by a dataset that is a coordinate variable of several dimensions,
+   which netCDF numbers: all are noted before hdf5_extend is called. */
+void hdf5_note_lengths(hid_t dataset);
+
 /* Makes sizes[i] of a dataset, those that are stored, the lengths of its dimensions in netCDF,
    where most[i] is H5S_UNLIMITED. False where the library fails. */
 bool hdf5_extend(hid_t dataset, int dimensions, hsize_t *sizes, const hsize_t *most,

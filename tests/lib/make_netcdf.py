@@ -73,8 +73,18 @@ with netCDF4.Dataset(path("unlimited.nc"), "w") as file:
         if data.size:
             variable[...] = data
         written[(variable.group().path.strip("/") + "/" + variable.name).strip("/")] = (names, data, fill, dtype)
-    for name in "ts":
+    # Coordinate variables of several dimensions, which no scale refers to: they make the dimensions longer, too.
+    for name, names, shape in (("t", ["t", "s"], (10, 2)), ("x", ["x", "s"], (5, 11)), ("z", ["z", "t"], (2, 3))):
+        if name not in file.dimensions:
+            file.createDimension(name, None)
+            lengths[name] = 0
+        variable = file.createVariable(name, "i4", names)
+        data = draw(shape, "i4")
+        variable[...] = data
+        written[name] = (names, data, None, "i4")
+    for name in "tsz":
         lengths[name] = len(file.dimensions[name])
+    assert lengths["t"] == 10 and lengths["s"] == 11
 for name, (names, data, fill, dtype) in written.items():
     shape = [lengths[n] for n in names]
     value = np.dtype(dtype).type(netCDF4.default_fillvals[dtype] if fill in (None, False) else fill)

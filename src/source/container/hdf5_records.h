@@ -37,12 +37,9 @@ enum hdf5_place {
 /* The arguments of the program that writes them: PACKAGE_VERSION; the bytes before the input in the
    file, and its size; these letters for what struct container_input asks for; and patterns, each
    after one of the letters. */
-enum hdf5_letter {
-    HDF5_ASK_HEADERS = 'h',
-    HDF5_ASK_STORED = 's',
-    HDF5_INCLUDE = '+',
-    HDF5_EXCLUDE = '-'
-};
+#define HDF5_ASK_HEADERS "h"
+#define HDF5_ASK_STORED "s"
+enum hdf5_letter { HDF5_INCLUDE = '+', HDF5_EXCLUDE = '-' };
 
 /* Seconds of processor time that it takes at most; the places of a million chunks take one or two. */
 #define HDF5_TIME_MAX 600
