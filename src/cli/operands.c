@@ -258,7 +258,9 @@ static bool read_places(struct index *index)
                       json.at - text);
     else if (!found)
         message_error(EXIT_FAILED, "%s: the index has no weight_map", index->name);
-    return room && plain && json_read_end(&json) && found;
+    else if (index->base.count == 0)
+        message_error(EXIT_FAILED, "%s: the weight_map of the index names no arrays", index->name);
+    return room && plain && json_read_end(&json) && found && index->base.count > 0;
 }
 
 /* Puts the places in order, each once, and makes paths of the names of files, each of which is

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "source/plausibility.h"
 #include "source/unsupported_input.h"
 
 /* Reads bytes anywhere. False where they cannot be read. */
@@ -357,12 +358,15 @@ static bool find_idx(const struct unsupported_input *in, struct unsupported_raw 
  * Numbers of which some happen to be such lengths have to be told from that. A marker that is found
  * at the place that the one before gives counts by how rare its value is among the numbers: in
  * constant data, for nothing. A last record that ends with the file counts 24 bits. A float of a
- * file is hardly beyond 2^30 or below 2^-30, so a first marker that is one counts 12.
+ * file is hardly beyond 2^30 or below 2^-30, so a first marker that is one counts 12. The file may
+ * end within a record, as one does that is still being written: some records before it must be
+ * whole, which say enough.
  */
 #define FORTRAN_BITS 30
 #define FORTRAN_END_BITS 24
 #define FORTRAN_STRANGE_BITS 12
 #define FORTRAN_RECORDS 32 /* are looked at */
+#define FORTRAN_BROKEN_LEAST 2
 
 struct fortran {
     unsigned marker; /* bytes */
@@ -381,24 +385,31 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
     unsigned found = 0, alike = 0, words = 0, rare = 0;
     uint64_t at = 0, length;
     unsigned char bytes[8];
+    bool broken = false;
 
     for (f->records = 0; f->records < FORTRAN_RECORDS && !is_all(in, at); f->records++) {
         if (!read_bytes(in, at, bytes, m))
             break;
         length = load(bytes, m, f->big);
         if (length == 0 || length >> 62 != 0 || !fits(in, at, 2 * (uint64_t)m) ||
-            !fits(in, at + 2 * m, length))
-            return 0;
+            !fits(in, at + 2 * m, length)) {
+            broken = true;
+            break;
+        }
         found += f->records > 0 && length == f->first;
         if (f->records == 0)
             f->first = length;
         if (!read_bytes(in, at + m + length, bytes, m))
             break;
-        if (load(bytes, m, f->big) != length)
-            return 0;
+        if (load(bytes, m, f->big) != length) {
+            broken = true;
+            break;
+        }
         found++;
         at += 2 * m + length;
     }
+    if (broken && f->records < FORTRAN_BROKEN_LEAST)
+        return 0;
     f->whole = is_all(in, at);
     for (size_t i = 0; i + 4 <= in->size && i < at; i += 4, words++)
         alike += memcmp(in->bytes + i, word, 4) == 0;
@@ -447,7 +458,20 @@ static const char *say_type(enum element_type type, bool big, char said[32])
     return said;
 }
 
-/* The numbers of many records. */
+/* The type of records, where nobody has said it: doubles, if they are no f32. */
+static enum element_type record_type(const struct unsupported_input *in, const struct fortran *f)
+{
+    const unsigned char *bytes = in->bytes + f->marker;
+    const size_t there = in->size - f->marker, size = f->first < there ? (size_t)f->first : there;
+
+    return in->type == ELEMENT_F32 && f->first % sizeof(double) == 0 &&
+                   plausibility_better(bytes, size, ELEMENT_F32, f->big) &&
+                   !plausibility_better(bytes, size, ELEMENT_F64, f->big)
+               ? ELEMENT_F64
+               : in->type;
+}
+
+/* The numbers of many records; a record that is cut off ends the command with an error. */
 static void say_fortran(const struct unsupported_input *in, char *said)
 {
     struct fortran f;
@@ -455,11 +479,11 @@ static void say_fortran(const struct unsupported_input *in, char *said)
 
     find_records(in, &f);
     snprintf(said, UNSUPPORTED_DETAIL_MAX,
-             "python3 -c \"import sys; f = open('FILE', 'rb'); "
-             "[sys.stdout.buffer.write(f.read(int.from_bytes(m, '%s') + %u)[:-%u]) "
-             "for m in iter(lambda: f.read(%u), b'')]\" | gpureduce -t %s",
-             f.big ? "big" : "little", f.marker, f.marker, f.marker,
-             say_type(in->type, f.big, type));
+             "python3 -c \"import sys; f = open('FILE', 'rb'); [sys.stdout.buffer.write(d) "
+             "for m in iter(lambda: f.read(%u), b'') for d in [f.read(int.from_bytes(m, '%s'))] "
+             "if f.read(%u) == m or sys.exit('a record is cut off')]\" | gpureduce -t %s",
+             f.marker, f.big ? "big" : "little", f.marker,
+             say_type(record_type(in, &f), f.big, type));
 }
 
 /*

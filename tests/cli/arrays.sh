@@ -297,6 +297,8 @@ printf '{"weight_map": [1]}' >$index
 index_fails 'a map that is none' 'byte 15: the index is malformed'
 printf '{"weights": {}}' >$index
 index_fails 'no map' 'the index has no weight_map'
+printf '{"weight_map": {}}' >$index
+index_fails 'an empty map' 'the weight_map of the index names no arrays'
 printf '{"weight_map": {}}\0' >$index
 index_fails 'a zero byte' 'byte 0: the index is malformed'
 run -q -o sum --total other three.f32
