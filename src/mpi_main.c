@@ -269,6 +269,7 @@ static void gather_matches(struct source_wanted *wanted)
 static void report_all(struct ranks *r)
 {
     struct options options = *r->options;
+    struct report results;
     struct total total;
     size_t next = 0;
 
@@ -280,8 +281,8 @@ static void report_all(struct ranks *r)
         gather_matches(&options.wanted);
     total_clear(&total);
     total.inputs = total.failed = options.left_out;
-    if (r->rank == 0)
-        report_begin(&options);
+    if (report_open(&results, &options) && r->rank == 0)
+        report_begin(&results);
     for (int i = 0; i < options.file_count; i++) {
         struct ranks_input input = {.container = r->arrays[i] >= 2};
         struct rank_piece *pieces;
@@ -291,16 +292,17 @@ static void report_all(struct ranks *r)
         gather(r, i, pieces, input.count, &next);
         input.pieces = pieces;
         if (r->rank == 0)
-            ranks_report(&options, options.files[i], &input, &total);
+            ranks_report(&results, options.files[i], &input, &total);
         free(pieces);
     }
     if (r->rank != 0)
         return;
-    report_rows(&options);
+    report_rows(&results);
     if (options.total) {
         total_finish(&total, options.session.nan, options.session.ddof);
-        report_total(&options, &total);
+        report_total(&results, &total);
     }
+    report_close(&results);
     report_end(&options);
     if (r->options->verbose)
         message_line("  ranks     %d", r->size);

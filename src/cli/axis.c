@@ -16,7 +16,6 @@
 #include "cli/report_parts.h"
 #include "run/axis.h"
 #include "source/inputs.h"
-#include "sys/json.h"
 #include "sys/message.h"
 #include "sys/output.h"
 #include "sys/stdio.h"
@@ -34,165 +33,98 @@ struct output {
     struct engine_state *gpu; /* NULL where the CPU does it */
     _Atomic bool beyond;      /* an integer was too large for the .npy, as an error has said */
     bool first;               /* no heading stands on standard output yet */
-    char *front;              /* of each line: what stands before the index, in JSON or TSV */
+    struct buffer text;       /* headings, and rows of arrays without results */
+    struct writer writer;     /* rows; workers copy it */
 };
 
-/* The longest line, but for what stands in front of it. */
-#define LINE_MAX_LENGTH ((size_t)OPERATIONS_MAX * (2 * NUMBER_MAX + 8) + AXIS_PLACE_MAX + 64)
-
-/* Adds the index of a result: 3,5. */
-static size_t put_place(char *to, const struct axis_plan *plan, uint64_t k)
-{
-    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
-    size_t used = 0;
-
-    to[0] = '\0';
-    axis_place(plan->layout, k, place);
-    for (unsigned i = 0; i < plan->layout->result.dimensions; i++)
-        used += (size_t)sprintf(to + used, "%s%" PRIu64, i > 0 ? "," : "", place[i]);
-    return used;
-}
-
-/* Writes the value of operation j of a slice, as report_value does. Readers of JSON take numbers
-   for binary64, which decimals of a narrower type are not exact in. */
-static void put_value(char text[NUMBER_MAX], const struct options *options,
-                      const struct axis_batch *batch, size_t j, size_t i)
+/* The value of operation j of a slice. */
+static struct field value_of(const struct axis_batch *batch, size_t j, size_t i)
 {
     const struct axis_plan *plan = batch->plan;
     const struct operation *op = plan->operations[j];
     const struct reduction like = {.type = plan->type};
-    const enum element_type type =
-        options->output == OUTPUT_JSON ? ELEMENT_F64 : report_type(op, &like);
+    const unsigned in = IN_OBJECT | IN_CELLS;
     const union axis_values values = batch->values[j];
-    double number = 0;
 
     switch (axis_kind(op, plan->type)) {
-    case AXIS_NUMBER:
-        number = values.number[i];
-        break;
     case AXIS_COUNT:
-        if (values.count[i] == PARTIAL_NO_INDEX)
-            snprintf(text, NUMBER_MAX, "nan");
-        else
-            snprintf(text, NUMBER_MAX, "%" PRIu64, values.count[i]);
-        return;
+        return (struct field){
+            .name = op->name, .kind = FIELD_INDEX, .in = in, .count = values.count[i]};
     case AXIS_INTEGER:
-        if (values.integer[i].known)
-            number_format_integer(text, &values.integer[i]);
-        else
-            snprintf(text, NUMBER_MAX, "nan");
-        return;
-    }
-    switch (options->number) {
-    case NUMBER_DECIMAL:
-        number_format(text, number, type);
-        break;
-    case NUMBER_HEX:
-        number_format_hex(text, number);
-        break;
-    }
-}
-
-/* Adds a line of text or of TSV. Returns its length. */
-static size_t put_fields(char *line, const struct output *out, const struct axis_batch *batch,
-                         size_t i)
-{
-    const struct options *options = out->options;
-    size_t used = 0;
-
-    if (options->output == OUTPUT_TSV)
-        used += (size_t)sprintf(line, "%s", out->front);
-    if (options->output == OUTPUT_TSV || !options->quiet) {
-        used += put_place(line + used, batch->plan, batch->first + i);
-        line[used++] = '\t';
-    }
-    for (size_t j = 0; j < batch->plan->operation_count; j++) {
-        if (report_repeated(options, j))
-            continue;
-        if (j > 0)
-            line[used++] = '\t';
-        put_value(line + used, options, batch, j, i);
-        used += strlen(line + used);
-    }
-    line[used++] = '\n';
-    return used;
-}
-
-/* Whether a value is one of JSON's numbers, or an index. */
-static bool is_json_number(const struct axis_batch *batch, size_t j, size_t i)
-{
-    const union axis_values values = batch->values[j];
-
-    switch (axis_kind(batch->plan->operations[j], batch->plan->type)) {
+        return field_value(in, op->name, &values.integer[i], NAN);
     case AXIS_NUMBER:
-        return isfinite(values.number[i]);
-    case AXIS_COUNT:
-        return values.count[i] != PARTIAL_NO_INDEX;
-    case AXIS_INTEGER:
         break;
     }
-    return values.integer[i].known;
+    return field_number(in, op->name, values.number[i], report_type(op, &like));
 }
 
-/* Adds an object of JSON. Returns its length. */
-static size_t put_object(char *line, const struct output *out, const struct axis_batch *batch,
-                         size_t i)
+/* Adds what stands in front of the values of a row: the file, the array, and the index of the
+   slice. */
+static void begin_row(struct writer *w, const struct output *out, const uint64_t *place,
+                      unsigned dimensions)
 {
-    const struct options *options = out->options;
+    struct field index = field_list(IN_ARRAY | IN_OBJECT, "index", place, dimensions);
+
+    index.kind = place ? FIELD_PLACE : FIELD_TEXT;
+    writer_begin(w);
+    WRITER_FIELDS(w, field_file(IN_FILE | IN_OBJECT, out->path),
+                  field_text(IN_FILE | (out->array ? IN_OBJECT : 0), "array", out->array));
+    index.in = place ? index.in : IN_ARRAY;
+    writer_field(w, index);
+}
+
+/* Writes the row of a slice. */
+static void write_row(struct writer *w, const struct output *out, const struct axis_batch *batch,
+                      size_t i)
+{
     const struct axis_plan *plan = batch->plan;
-    const char *separator = "";
-    char text[NUMBER_MAX];
-    size_t used = (size_t)sprintf(line, "%s\"index\": [", out->front);
+    uint64_t place[SOURCE_DIMENSIONS_MAX];
 
-    used += put_place(line + used, plan, batch->first + i);
-    used += (size_t)sprintf(line + used, "]");
-    for (size_t j = 0; j < plan->operation_count; j++) {
-        const struct operation *op = plan->operations[j];
-        const bool hex = options->number == NUMBER_HEX && axis_kind(op, plan->type) == AXIS_NUMBER;
+    axis_place(plan->layout, batch->first + i, place);
+    begin_row(w, out, place, plan->layout->result.dimensions);
+    for (size_t j = 0; j < plan->operation_count; j++)
+        if (!report_repeated(out->options, j))
+            writer_field(w, value_of(batch, j, i));
+    if (w->other.size > 0)
+        writer_field(w, field_of(IN_OBJECT, "nonfinite", FIELD_NONFINITE));
+    writer_end(w);
+}
 
-        if (report_repeated(options, j))
-            continue;
-        if (!is_json_number(batch, j, i)) {
-            used += (size_t)sprintf(line + used, ", \"%s\": null", op->name);
-            continue;
-        }
-        put_value(text, options, batch, j, i);
-        used += (size_t)sprintf(line + used, hex ? ", \"%s\": \"%s\"" : ", \"%s\": %s", op->name,
-                                json_decimal(text));
-    }
-    for (size_t j = 0; j < plan->operation_count; j++) {
-        /* An index where there is none is no number that JSON lacks. */
-        if (report_repeated(options, j) || is_json_number(batch, j, i) ||
-            plan->operations[j]->kind == OPERATION_COUNT)
-            continue;
-        put_value(text, options, batch, j, i);
-        used += (size_t)sprintf(line + used, "%s\"%s\": \"%s\"",
-                                *separator ? separator : ", \"nonfinite\": {",
-                                plan->operations[j]->name, text);
-        separator = ", ";
-    }
-    return used + (size_t)sprintf(line + used, "%s}\n", *separator ? "}" : "");
+/* Writes the row of an array that has no results, for this error, or, without one, the heading. */
+static void write_without(struct output *out, const char *error)
+{
+    const struct options *options = out->options;
+    struct writer *w = &out->writer;
+
+    begin_row(w, out, NULL, 0);
+    if (error)
+        writer_field(w, field_text(IN_OBJECT, "error", error));
+    for (size_t j = 0; j < options->operation_count; j++)
+        if (!report_repeated(options, j))
+            writer_field(w, field_of(IN_CELLS, options->operations[j]->name, FIELD_MISSING));
+    writer_end(w);
 }
 
 /* Says which integer the .npy has no room for: one, of all that threads find. */
 static void say_beyond(struct output *out, const struct axis_batch *batch, size_t j, size_t i)
 {
+    const struct field value = value_of(batch, j, i);
     char place[AXIS_PLACE_MAX], text[NUMBER_MAX];
 
     if (atomic_exchange(&out->beyond, true))
         return;
-    (void)put_place(place, batch->plan, batch->first + i);
-    put_value(text, out->options, batch, j, i);
+    (void)axis_show_place(place, batch->plan->layout, batch->first + i);
+    writer_show(text, &value, out->options->number);
     message_error(
         EXIT_FAILED,
         "%s: the %s of slice [%s] is %s, which does not fit a 64-bit integer; leave out --output",
         out->name, batch->plan->operations[j]->name, place, text);
 }
 
-static bool render(void *context, const struct axis_batch *batch, struct axis_bytes *bytes)
+static bool render(void *context, const struct axis_batch *batch, struct buffer *bytes)
 {
     struct output *out = context;
-    const size_t most = LINE_MAX_LENGTH + strlen(out->front);
+    struct writer w = out->writer;
 
     if (out->npy.stream) {
         size_t beyond = 0, slice;
@@ -205,27 +137,25 @@ static bool render(void *context, const struct axis_batch *batch, struct axis_by
             message_error(EXIT_FAILED, "out of memory");
         return false;
     }
-    for (size_t i = 0; i < batch->count; i++) {
-        char *line = axis_bytes_extend(bytes, most);
-
-        if (!line) {
-            message_error(EXIT_FAILED, "out of memory");
-            return false;
-        }
-        bytes->size += out->options->output == OUTPUT_JSON ? put_object(line, out, batch, i)
-                                                           : put_fields(line, out, batch, i);
-    }
-    return true;
+    w.out = bytes;
+    w.prints = false;
+    w.other = (struct buffer){0};
+    for (size_t i = 0; i < batch->count; i++)
+        write_row(&w, out, batch, i);
+    writer_close(&w);
+    if (bytes->failed)
+        message_error(EXIT_FAILED, "out of memory");
+    return !bytes->failed;
 }
 
-static double *numbers(void *context, const struct axis_plan *plan, struct axis_bytes *bytes,
+static double *numbers(void *context, const struct axis_plan *plan, struct buffer *bytes,
                        size_t count)
 {
     const struct output *out = context;
 
     if (!out->npy.stream || !axis_npy_is_numbers(plan))
         return NULL;
-    return axis_bytes_extend(bytes, count * sizeof(double)); /* without memory render says so */
+    return buffer_extend(bytes, count * sizeof(double)); /* without memory render says so */
 }
 
 /* Bytes that standard output has room for until it is flushed. */
@@ -284,24 +214,24 @@ static void print_heading(struct output *out)
 {
     const struct options *options = out->options;
     const bool several = options->file_count > 1 || out->array;
+    const bool due = options->output == OUTPUT_TEXT ? several || out->first : out->first;
 
+    out->first = false;
     if (options->quiet || options->output == OUTPUT_JSON)
         return;
     if (options->output == OUTPUT_TEXT && several)
-        printf("%s:\n", out->name);
-    if (options->output == OUTPUT_TEXT ? !several && !out->first : !out->first)
-        return;
-    fputs(options->output == OUTPUT_TSV ? "file\tarray\tindex" : "index", stdout);
-    for (size_t j = 0; j < options->operation_count; j++)
-        if (!report_repeated(options, j))
-            printf("\t%s", options->operations[j]->name);
-    putchar('\n');
+        buffer_print(&out->text, "%s:\n", out->name);
+    out->writer.heading = true;
+    if (due)
+        write_without(out, NULL);
+    out->writer.heading = false;
+    writer_flush(&out->writer);
 }
 
 static bool begin(void *context, const struct axis_plan *plan, const char *name)
 {
     struct output *out = context;
-    struct axis_bytes header = {0};
+    struct buffer header = {0};
     bool good = true;
 
     (void)name;
@@ -329,7 +259,6 @@ static bool begin(void *context, const struct axis_plan *plan, const char *name)
         return good;
     }
     print_heading(out);
-    out->first = false;
     return true;
 }
 
@@ -338,32 +267,6 @@ static bool has_places(void *context)
     const struct output *out = context;
 
     return out->npy.stream && out->placed;
-}
-
-/* The text before each line of TSV, or in each object of JSON. NULL without memory. */
-static char *make_front(const struct output *out)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-
-    if (!to)
-        return NULL;
-    if (out->options->output == OUTPUT_JSON) {
-        fputs("{\"file\": ", to);
-        json_string(to, out->path);
-        if (out->array) {
-            fputs(", \"array\": ", to);
-            json_string(to, out->array);
-        }
-        fputs(", ", to);
-    } else if (out->options->output == OUTPUT_TSV) {
-        report_tsv_name_to(to, out->path);
-        putc('\t', to);
-        report_tsv_field_to(to, out->array ? out->array : "");
-        putc('\t', to);
-    }
-    return fclose(to) == 0 ? text : NULL;
 }
 
 /* The line of statistics. */
@@ -385,29 +288,11 @@ static void report_outcome(const struct output *out, const struct axis_outcome *
 /* Prints what stands for the results of an array that has none, for this error. */
 static void report_failed(struct output *out, const char *error)
 {
-    const struct options *options = out->options;
-    const char *separator = "";
-
-    if (options->axis_output)
+    if (out->options->axis_output)
         return;
-    if (options->output == OUTPUT_JSON) {
-        printf("%s\"error\": ", out->front);
-        json_string(stdout, error);
-        puts("}");
-        return;
-    }
     print_heading(out);
-    out->first = false;
-    if (options->output == OUTPUT_TSV)
-        fputs(out->front, stdout);
-    if (options->output == OUTPUT_TSV || !options->quiet)
-        separator = "\t";
-    for (size_t j = 0; j < options->operation_count; j++) {
-        if (!report_repeated(options, j))
-            printf("%s" REPORT_MISSING, separator);
-        separator = "\t";
-    }
-    putchar('\n');
+    write_without(out, error);
+    writer_flush(&out->writer);
 }
 
 /* Reduces an array into *outcome. False on failure. */
@@ -449,16 +334,10 @@ static void reduce(struct output *out, const struct inputs *inputs)
     out->path = inputs->path;
     out->array = inputs->array ? inputs->array->name : NULL;
     source_name_array(out->name, out->path, inputs->array);
-    out->front = make_front(out);
-    if (!out->front) {
-        message_error(EXIT_FAILED, "out of memory");
-        return;
-    }
     message_forget_error();
     good = reduce_array(out, inputs, &outcome);
     if (!good && inputs->array)
         report_failed(out, message_first_error_of(error, out->name));
-    free(out->front);
     if (out->npy.stream)
         good = output_close(&out->npy, good && !out->failed);
     (void)stdio_flush();
@@ -509,12 +388,24 @@ void axis_files(struct options *options)
                             .options = &input,
                             .workers = axis_workers(&options->session)};
 
-    if (!report_possible(options) || !axis_open_gpu(&options->session, &out.gpu))
+    out.writer =
+        (struct writer){.form = options->output == OUTPUT_JSON ? WRITER_JSON : WRITER_TSV,
+                        .number = options->number,
+                        .shows = options->output == OUTPUT_JSON  ? IN_OBJECT
+                                 : options->output == OUTPUT_TSV ? IN_FILE | IN_ARRAY | IN_CELLS
+                                 : options->quiet                ? IN_CELLS
+                                                                 : IN_ARRAY | IN_CELLS,
+                        .out = &out.text,
+                        .prints = true};
+    if (!report_possible(options) || !writer_open(&out.writer) ||
+        !axis_open_gpu(&options->session, &out.gpu))
         return;
     if (options->axis_output)
         reduce_only(&out, &inputs);
     else
         reduce_all(&out, &inputs);
     axis_close_gpu(out.gpu);
+    writer_close(&out.writer);
+    buffer_free(&out.text);
     report_end(options);
 }

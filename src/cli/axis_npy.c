@@ -87,7 +87,7 @@ static bool is_several(const struct axis_plan *plan)
 #define PREFIX 10
 #define DICTIONARY_MAX 8192
 
-bool axis_npy_header(const struct axis_plan *plan, struct axis_bytes *bytes)
+bool axis_npy_header(const struct axis_plan *plan, struct buffer *bytes)
 {
     static const char magic[] = "\x93NUMPY\x01";
     const struct source_shape *shape = &plan->layout->result;
@@ -118,7 +118,7 @@ bool axis_npy_header(const struct axis_plan *plan, struct axis_bytes *bytes)
                        sizeof text - ALIGNMENT,
                    "room for the longest header");
     size = (PREFIX + used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    to = axis_bytes_extend(bytes, size);
+    to = buffer_extend(bytes, size);
     if (!to)
         return false;
     memset(to, ' ', size);
@@ -235,7 +235,7 @@ bool axis_npy_is_numbers(const struct axis_plan *plan)
            field_of(plan->operations[0], plan->type).size == sizeof(double);
 }
 
-bool axis_npy_values(const struct axis_batch *batch, struct axis_bytes *bytes, size_t *beyond,
+bool axis_npy_values(const struct axis_batch *batch, struct buffer *bytes, size_t *beyond,
                      size_t *slice)
 {
     const struct axis_plan *plan = batch->plan;
@@ -244,7 +244,7 @@ bool axis_npy_values(const struct axis_batch *batch, struct axis_bytes *bytes, s
     unsigned char *to;
 
     *slice = batch->count;
-    to = axis_bytes_extend(bytes, step * batch->count);
+    to = buffer_extend(bytes, step * batch->count);
     if (!to)
         return false;
     for (size_t j = 0; j < plan->operation_count; j++) {

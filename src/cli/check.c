@@ -163,12 +163,15 @@ static bool print_differences(const struct check *check, const char *name,
     for (size_t i = 0; i < operation_count(&check->options->named); i++) {
         const struct operation *op = operation_at(&check->options->named, i);
         const char *recorded = line->value[i];
+        struct field value;
         char found[NUMBER_MAX];
 
         if (!recorded[0] || same_value(line, recorded, op, reduction))
             continue;
-        report_value(found, op, reduction, recorded_type(line, op, reduction),
-                     strstr(recorded, "0x") ? NUMBER_HEX : NUMBER_DECIMAL);
+        value = report_value(0, op, reduction);
+        if (value.kind == FIELD_NUMBER)
+            value.type = recorded_type(line, op, reduction);
+        writer_show(found, &value, strstr(recorded, "0x") ? NUMBER_HEX : NUMBER_DECIMAL);
         if (differs)
             fputs("; ", stdout);
         else

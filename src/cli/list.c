@@ -2,18 +2,10 @@
 
 #include "cli/list.h"
 
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "cli/columns.h"
 #include "cli/report.h"
 #include "cli/report_parts.h"
 #include "cli/rows.h"
 #include "source/inputs.h"
-#include "sys/json.h"
 #include "sys/message.h"
 
 /* An array as it is listed. */
@@ -27,110 +19,40 @@ struct item {
     char error[CONTAINER_WHY_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
 };
 
-/* Bytes of an item without the room that its error does not need. */
-static size_t item_size(const struct item *item)
-{
-    return offsetof(struct item, error) + strlen(item->error) + 1;
-}
-
-static void print_member(const char *key, uint64_t value)
-{
-    if (value == SOURCE_UNKNOWN)
-        printf(", \"%s\": null", key);
-    else
-        printf(", \"%s\": %" PRIu64, key, value);
-}
-
-static void print_json(const char *path, const struct item *item)
-{
-    fputs("{\"file\": ", stdout);
-    json_string(stdout, path);
-    fputs(", \"array\": ", stdout);
-    if (item->name)
-        json_string(stdout, item->name);
-    else
-        fputs("null", stdout);
-    printf(", \"format\": \"%s\", \"dtype\": ", item->format);
-    json_string(stdout, item->type);
-    printf(", \"readable\": %s, \"endian\": \"%s\"", item->readable ? "true" : "false",
-           item->big_endian ? "big" : "little");
-    report_json_shape(stdout, &item->shape);
-    print_member("skip", item->offset);
-    print_member("elements", item->elements);
-    print_member("bytes", item->bytes);
-    if (item->error[0]) {
-        fputs(", \"error\": ", stdout);
-        json_string(stdout, item->error);
-    }
-    puts("}");
-}
-
-/* The columns of a line. */
-static const char *const headings[] = {"file",     "array", "dtype", "shape",
-                                       "elements", "bytes", "offset"};
-#define HEADINGS (sizeof headings / sizeof *headings)
-
-/* The list as it is printed: a table on a terminal; otherwise, that is NULL, lines of TSV. */
+/* The list as it is printed. */
 struct list {
     const struct options *options;
-    struct columns *table;
-    struct rows *rows; /* those that are to be sorted */
+    struct buffer out;
+    struct writer writer;
+    struct rows rows; /* those that are to be sorted */
 };
 
-static void print_heading(const struct list *list)
-{
-    for (size_t i = 0; i < HEADINGS; i++) {
-        if (list->table)
-            columns_add(list->table, headings[i]);
-        else
-            printf("%s%c", headings[i], i + 1 < HEADINGS ? '\t' : '\n');
-    }
-}
+#define J IN_OBJECT
 
-static void print_line(const struct list *list, const char *path, const struct item *item)
+static void write_item(struct writer *w, const char *path, const struct item *item)
 {
-    char shape[REPORT_SHAPE_MAX] = REPORT_MISSING, quoted[MESSAGE_QUOTE_MAX];
-    char elements[24] = REPORT_MISSING, bytes[24] = REPORT_MISSING, offset[24] = REPORT_MISSING;
-    const char *const rest[] = {item->type, shape, elements, bytes, offset};
+    const struct source_shape *shape = &item->shape;
 
-    if (item->offset != SOURCE_UNKNOWN)
-        (void)number_write(offset, item->offset);
-    if (item->bytes != SOURCE_UNKNOWN)
-        (void)number_write(bytes, item->bytes);
-    if (item->elements != SOURCE_UNKNOWN) {
-        (void)number_write(elements, item->elements);
-        (void)report_shape(shape, &item->shape, item->elements);
-    }
-    if (list->table) {
-        columns_add(list->table, message_quote(quoted, path));
-        columns_add(list->table, item->name ? message_quote(quoted, item->name) : "");
-        columns_add(list->table, message_quote(quoted, item->type));
-        columns_add(list->table, shape);
-        columns_add(list->table, elements);
-        columns_add(list->table, bytes);
-        columns_add(list->table, offset);
-        return;
-    }
-    report_tsv_name(path);
-    putchar('\t');
-    report_tsv_field(item->name ? item->name : "");
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) { /* printf takes longer */
-        putchar('\t');
-        report_tsv_field(rest[i]);
-    }
-    putchar('\n');
-}
-
-static void print_item(const struct list *list, const char *path, const struct item *item)
-{
-    if (list->options->output == OUTPUT_JSON)
-        print_json(path, item);
-    else
-        print_line(list, path, item);
+    writer_begin(w);
+    WRITER_FIELDS(
+        w, field_file(IN_CELLS | J, path), field_text(IN_CELLS | J, "array", item->name),
+        field_text(J, "format", item->format), field_text(IN_CELLS | J, "dtype", item->type),
+        field_truth(J, "readable", item->readable),
+        field_text(J, "endian", item->big_endian ? "big" : "little"),
+        shape->known ? field_list(IN_CELLS, "shape", shape->sizes, shape->dimensions)
+                     : field_list(IN_CELLS, "shape",
+                                  item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
+    report_shape(w, shape);
+    WRITER_FIELDS(w, field_count(J, "skip", item->offset),
+                  field_count(IN_CELLS | J, "elements", item->elements),
+                  field_count(IN_CELLS | J, "bytes", item->bytes),
+                  field_count(IN_CELLS, "offset", item->offset),
+                  field_text(item->error[0] ? J : 0, "error", item->error));
+    writer_end(w);
 }
 
 /* Prints an item if it is to be printed, or keeps it to be sorted. */
-static void list_item(const struct list *list, const char *path, const struct item *item)
+static void list_item(struct list *list, const char *path, const struct item *item)
 {
     const struct rows_request *request = &list->options->rows;
     const struct row row = {.path = path,
@@ -138,34 +60,35 @@ static void list_item(const struct list *list, const char *path, const struct it
                             .dtype = item->type,
                             .elements = item->elements,
                             .bytes = item->bytes};
+    const bool sorted = request->sort.field != ROW_UNASKED;
+    const size_t before = list->out.size;
+    struct buffer text;
 
     if (!rows_hold(request, &row))
         return;
-    if (request->sort.field == ROW_UNASKED)
-        print_item(list, path, item);
-    else
-        rows_keep(list->rows, &row, item, item_size(item));
+    list->writer.prints = !sorted;
+    write_item(&list->writer, path, item);
+    if (!sorted)
+        return;
+    text = (struct buffer){.data = list->out.data + before, .size = list->out.size - before};
+    rows_keep(&list->rows, request, &row, &text, text.size);
+    list->out.size = before;
 }
 
 /* Prints what was kept. */
-static void print_kept(const struct list *list)
+static void print_kept(struct list *list)
 {
-    rows_sort(list->rows, &list->options->rows);
-    for (size_t i = 0; i < list->rows->count; i++) {
-        const struct row *row = rows_get(list->rows, i);
-        const struct item *kept = rows_get_own(list->rows, i);
-        struct item item;
+    rows_sort(&list->rows);
+    for (size_t i = 0; i < list->rows.count; i++) {
+        const struct kept_row *row = rows_get(&list->rows, i);
 
-        memcpy(&item, kept, item_size(kept));
-        item.name = row->name;
-        item.type = row->dtype;
-        print_item(list, row->path, &item);
+        buffer_bytes(&list->out, row->text, row->length);
     }
-    rows_free(list->rows);
+    rows_free(&list->rows);
 }
 
 /* An array of a container. */
-static void list_array(const struct list *list, const struct inputs *inputs)
+static void list_array(struct list *list, const struct inputs *inputs)
 {
     const struct container_array *a = inputs->array;
     char shown[CONTAINER_NAME_SHOWN];
@@ -174,7 +97,7 @@ static void list_array(const struct list *list, const struct inputs *inputs)
     item.name = a->name;
     item.type = !a->unreadable    ? element_name(a->type)
                 : a->type_name[0] ? a->type_name
-                                  : REPORT_MISSING;
+                                  : WRITER_MISSING;
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
@@ -202,7 +125,7 @@ static void list_array(const struct list *list, const struct inputs *inputs)
 }
 
 /* A file that is one array. */
-static void list_one(const struct list *list, const char *path, const struct source_info *info)
+static void list_one(struct list *list, const char *path, const struct source_info *info)
 {
     struct item item = {.type = element_name(info->type),
                         .format = info->format,
@@ -220,20 +143,32 @@ static void list_one(const struct list *list, const char *path, const struct sou
 
 void list_files(struct options *options)
 {
-    const bool text = options->output != OUTPUT_JSON;
-    const bool aligned = options->output == OUTPUT_TEXT && isatty(STDOUT_FILENO) && !options->ranks;
+    const bool json = options->output == OUTPUT_JSON;
+    const bool aligned = options->output == OUTPUT_TEXT && writer_is_aligned(options->ranks);
     struct source_options input = options->session.input;
-    struct columns table = {.count = HEADINGS, .left = 4};
-    struct rows rows = {0};
-    const struct list list = {options, aligned ? &table : NULL, &rows};
     struct inputs inputs = {
         .paths = options->files, .count = options->file_count, .options = &input, .workers = 1};
+    const struct item blank = {.type = ""};
+    struct list list = {.options = options,
+                        .writer = {.form = json      ? WRITER_JSON
+                                           : aligned ? WRITER_TABLE
+                                                     : WRITER_TSV,
+                                   .shows = json ? IN_OBJECT : IN_CELLS,
+                                   .left = 4,
+                                   .prints = true,
+                                   .columns = 7}};
 
+    list.writer.out = &list.out;
+    if (!writer_open(&list.writer))
+        return;
     input.headers_only = true;
     input.arrays_in_order = true;
     input.plausibility = false;
-    if (text && !options->quiet)
-        print_heading(&list);
+    if (!json && !options->quiet) {
+        list.writer.heading = true;
+        write_item(&list.writer, "", &blank);
+        list.writer.heading = false;
+    }
     while (inputs_next(&inputs)) {
         if (inputs.array)
             list_array(&list, &inputs);
@@ -241,7 +176,8 @@ void list_files(struct options *options)
             list_one(&list, inputs.path, inputs.info);
     }
     print_kept(&list);
-    if (aligned)
-        columns_print(&table);
+    writer_flush(&list.writer);
+    writer_close(&list.writer);
+    buffer_free(&list.out);
     report_end(options);
 }

@@ -5,7 +5,6 @@ library_sources += \
 	src/cli/axis.c src/cli/axis.h \
 	src/cli/axis_npy.c src/cli/axis_npy.h \
 	src/cli/axis_options.c \
-	src/cli/columns.c src/cli/columns.h \
 	src/cli/check.c src/cli/check.h \
 	src/cli/command_line.c src/cli/command_line.h \
 	src/cli/completion.c src/cli/completion.h \
@@ -25,15 +24,13 @@ library_sources += \
 	src/cli/report.c src/cli/report.h \
 	src/cli/report_diff.c src/cli/report_diff.h \
 	src/cli/report_histogram.c \
-	src/cli/report_json.c \
 	src/cli/report_partial.c \
 	src/cli/report_parts.c src/cli/report_parts.h \
 	src/cli/report_plot.c \
 	src/cli/report_stats.c \
-	src/cli/report_table.c \
-	src/cli/report_text.c \
-	src/cli/report_tsv.c \
+	src/cli/report_row.c \
 	src/cli/rows.c src/cli/rows.h \
 	src/cli/rows_options.c \
 	src/cli/rows_request.h \
-	src/cli/version.c src/cli/version.h
+	src/cli/version.c src/cli/version.h \
+	src/cli/writer.c src/cli/writer.h

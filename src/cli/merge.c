@@ -252,8 +252,9 @@ static void print_partial(const struct options *options, const struct merged *a)
 }
 
 /* Prints an array, and adds it to those that failed if it has no result. */
-static void print_one(const struct options *options, const struct merged *a, struct total *total)
+static void print_one(struct report *r, const struct merged *a, struct total *total)
 {
+    const struct options *options = r->options;
     struct reduction reduction;
 
     memset(&reduction, 0, sizeof reduction);
@@ -268,7 +269,7 @@ static void print_one(const struct options *options, const struct merged *a, str
     total->failed += reduction.error[0] != '\0';
     total->arrays = total->arrays || a->array;
     if (options->output != OUTPUT_PARTIAL)
-        report(options, a->input, &reduction);
+        report(r, a->input, &reduction);
     else if (!options->total && !reduction.error[0])
         print_partial(options, a);
 }
@@ -291,8 +292,9 @@ static const char *append_all(const struct merger *m, struct partial_text *all)
     return NULL;
 }
 
-static void print_total(const struct options *options, const struct merger *m, struct total *total)
+static void print_total(struct report *r, const struct merger *m, struct total *total)
 {
+    const struct options *options = r->options;
     struct reduction *sum = &total->reduction;
     struct partial_text all;
     const char *refusal = append_all(m, &all);
@@ -307,7 +309,7 @@ static void print_total(const struct options *options, const struct merger *m, s
     if (refusal)
         snprintf(sum->error, sizeof sum->error, "%s", refusal);
     if (options->output != OUTPUT_PARTIAL || sum->error[0]) {
-        report_total(options, total);
+        report_total(r, total);
         return;
     }
     if (options->operation_count > 0)
@@ -319,6 +321,7 @@ static void print(const struct merge *m)
 {
     const struct merger *merger = &m->merger;
     struct options options = *m->options;
+    struct report r;
     struct total total;
 
     total_clear(&total);
@@ -326,12 +329,14 @@ static void print(const struct merge *m)
     options.file_count = merger->count > 1 ? 2 : 1; /* names stand above several results */
     for (size_t i = 0; i < merger->count; i++)
         options.merged_arrays = options.merged_arrays || merger->merged[i].array;
-    report_begin(&options);
+    if (report_open(&r, &options))
+        report_begin(&r);
     for (size_t i = 0; i < merger->count; i++)
-        print_one(&options, &merger->merged[i], &total);
-    report_rows(&options);
+        print_one(&r, &merger->merged[i], &total);
+    report_rows(&r);
     if (options.total)
-        print_total(&options, merger, &total);
+        print_total(&r, merger, &total);
+    report_close(&r);
 }
 
 void merge_files(struct options *options)

@@ -83,9 +83,10 @@ static bool know(struct known *known, const char *path, const struct ranks_input
 }
 
 /* Prints the arrays of a container. */
-static void report_container(const struct options *options, const char *path,
-                             const struct ranks_input *input, struct total *total)
+static void report_container(struct report *r, const char *path, const struct ranks_input *input,
+                             struct total *total)
 {
+    const struct options *options = r->options;
     struct known known = {0};
     struct reduction reduction, one;
     struct arrays *arrays =
@@ -106,25 +107,26 @@ static void report_container(const struct options *options, const char *path,
         (void)arrays_finish(arrays, NULL);
         reduction.arrays = arrays;
         reduction.format = known.info.format;
-        report(options, path, &reduction);
+        report(r, path, &reduction);
         total_add(total, &reduction);
     }
     arrays_close(arrays);
     forget(&known);
 }
 
-void ranks_report(const struct options *options, const char *path, const struct ranks_input *input,
+void ranks_report(struct report *r, const char *path, const struct ranks_input *input,
                   struct total *total)
 {
+    const struct options *options = r->options;
     struct reduction reduction;
 
     if (input->container) {
-        report_container(options, path, input, total);
+        report_container(r, path, input, total);
         return;
     }
     rank_piece_finish(&input->pieces[0], &options->session, &reduction);
     check(options, path, &reduction);
-    report(options, path, &reduction);
+    report(r, path, &reduction);
     total_add(total, &reduction);
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "cli/options.h"
+#include "cli/report.h"
 #include "run/rank_piece.h"
 #include "run/total.h"
 
@@ -20,7 +21,7 @@ struct ranks_input {
 };
 
 /* Prints the results of an input as the options ask, and adds them to the total. */
-void ranks_report(const struct options *options, const char *path, const struct ranks_input *input,
+void ranks_report(struct report *r, const char *path, const struct ranks_input *input,
                   struct total *total);
 
 /* Has a process that is the one number `place` of those on its machine use the GPU of this place,

@@ -5,43 +5,45 @@
 #include "cli/report.h"
 #include "run/session.h"
 
-static void reduce_all(struct session *session, struct options *options)
+static void reduce_all(struct session *session, struct options *options, struct report *r)
 {
     const struct session_inputs inputs = {.paths = options->files, .count = options->file_count};
     struct total total;
 
     total_clear(&total);
     total.inputs = total.failed = options->left_out;
-    report_begin(options);
+    report_begin(r);
     for (int i = 0; i < options->file_count; i++) {
         struct reduction reduction;
 
         if (options->parts)
             options->session.input.part = options->parts[i];
         (void)session_reduce(session, options->files[i], &reduction);
-        report(options, options->files[i], &reduction);
+        report(r, options->files[i], &reduction);
         if (options->total)
             total_add(&total, &reduction);
     }
-    report_rows(options);
+    report_rows(r);
     if (options->total) {
         total_finish(&total, options->session.nan, options->session.ddof);
         session_survey(session, &options->total_survey, &inputs, &total);
-        report_total(options, &total);
+        report_total(r, &total);
     }
     report_end(options);
 }
 
 void reduce_files(struct options *options)
 {
-    struct session *session;
+    struct session *session = NULL;
+    struct report r;
 
-    report_by_workers(options);
-    if (!report_possible(options))
-        return;
-    session = session_open(&options->session, options->files, options->file_count);
-    if (!session)
-        return;
-    reduce_all(session, options);
-    options->threads_left = !session_close(session);
+    if (report_open(&r, options) && report_possible(options)) {
+        report_by_workers(&r, &options->session);
+        session = session_open(&options->session, options->files, options->file_count);
+    }
+    if (session) {
+        reduce_all(session, options, &r);
+        options->threads_left = !session_close(session);
+    }
+    report_close(&r);
 }

@@ -21,43 +21,96 @@ bool report_possible(const struct options *options)
            (!options->plot || gnuplot_possible(options->plot));
 }
 
-/* Whether lines of TSV are of arrays, and whether their heading is still to be printed; and whether
-   a heading of text stands above what comes next. */
-static bool tsv_arrays, heading_due, below_heading;
-
-void report_begin(const struct options *options)
+bool report_open(struct report *r, const struct options *options)
 {
+    const bool text = options->output == OUTPUT_TEXT;
+    /* Text of a container is a table, but for merged arrays, and for the one that has a histogram. */
+    const bool table = text && !options->quiet && options->command != COMMAND_MERGE &&
+                       options->session.survey.histogram.kind == HISTOGRAM_NONE;
+    const bool aligned = table && writer_is_aligned(options->ranks);
+    const bool sorted = options->rows.sort.field != ROW_UNASKED;
+
+    *r = (struct report){.options = options};
+    r->files = (struct writer){.form = options->output == OUTPUT_JSON  ? WRITER_JSON
+                                       : options->output == OUTPUT_TSV ? WRITER_TSV
+                                       : options->quiet                ? WRITER_VALUES
+                                                                       : WRITER_LINES,
+                               .number = options->number,
+                               .shows = options->output == OUTPUT_JSON ? IN_OBJECT
+                                        : text                         ? IN_LINES
+                                                                       : IN_CELLS | IN_FILE,
+                               .out = &r->out,
+                               .prints = true};
+    r->arrays = r->files;
+    if (r->files.form == WRITER_TSV || table)
+        r->arrays.shows = IN_CELLS | IN_FILE | IN_ARRAY;
+    if (table)
+        r->arrays.form = aligned ? WRITER_TABLE : WRITER_TSV;
+    if (!aligned)
+        return writer_open(&r->files);
+    r->arrays.out = &r->cells;
+    if (!sorted || options->file_count <= 1) /* the name of the file stands above, if at all */
+        r->arrays.shows &= ~(unsigned)IN_FILE;
+    r->arrays.left = r->arrays.shows & IN_FILE ? 4 : 3;
+    return writer_open(&r->files) && writer_open(&r->arrays);
+}
+
+void report_close(struct report *r)
+{
+    writer_flush(&r->files);
+    writer_close(&r->files);
+    writer_close(&r->arrays);
+    buffer_free(&r->out);
+    buffer_free(&r->cells);
+}
+
+/* Writes the heading of rows. */
+static void write_heading(struct report *r, struct writer *w)
+{
+    struct reduction blank;
+
+    memset(&blank, 0, sizeof blank);
+    w->heading = true;
+    report_row(w, r->options, "", &blank, NULL);
+    w->heading = false;
+}
+
+void report_begin(struct report *r)
+{
+    const struct options *options = r->options;
+    bool arrays = options->merged_arrays;
+
     if (options->output != OUTPUT_TSV)
         return;
-    tsv_arrays = options->merged_arrays;
-    for (int i = 0; i < options->file_count && options->command != COMMAND_MERGE && !tsv_arrays;
-         i++) {
+    for (int i = 0; i < options->file_count && options->command != COMMAND_MERGE && !arrays; i++) {
         char why[SOURCE_ERROR_MAX];
         struct source_facts facts;
 
         /* One that cannot be read now is judged when it is reduced (settle_heading). */
         (void)source_probe(options->files[i], &options->session.input, &facts, why);
-        tsv_arrays = facts.container;
+        arrays = facts.container;
     }
-    heading_due = true;
+    r->files.shows |= arrays ? IN_ARRAY : 0;
+    r->heading_due = true;
 }
 
 /* Prints the heading of TSV where it is due. A container in a pipe, or compressed, is known as one
    when it has been read: false, with an error, where it is too late for the columns of arrays. */
-static bool settle_heading(const struct options *options, const char *path,
-                           const struct reduction *reduction)
+static bool settle_heading(struct report *r, const char *path, const struct reduction *reduction)
 {
+    const struct options *options = r->options;
+    const bool arrays = reduction && reduction->arrays && !reduction->error[0];
     char name[SOURCE_NAME_MAX];
 
     if (options->output != OUTPUT_TSV)
         return true;
-    if (heading_due) {
-        tsv_arrays = tsv_arrays || (reduction && reduction->arrays && !reduction->error[0]);
+    if (r->heading_due) {
+        r->files.shows |= arrays ? IN_ARRAY : 0;
         if (!options->quiet && options->command != COMMAND_CHECK)
-            report_tsv_heading(options, tsv_arrays);
+            write_heading(r, &r->files);
     }
-    heading_due = false;
-    if (tsv_arrays || !reduction || !reduction->arrays || reduction->error[0])
+    r->heading_due = false;
+    if ((r->files.shows & IN_ARRAY) || !arrays)
         return true;
     message_error(EXIT_FAILED,
                   "%s: holds arrays, for which the lines before have no columns: name it first",
@@ -158,175 +211,190 @@ void report_fail_on(const struct options *options, const char *path,
     }
 }
 
-/* Prints the result of one array, or of a file that is one. */
-static void report_one(const struct options *options, const char *path,
-                       const struct reduction *reduction)
+/* Writes a row into a buffer of its own. */
+static void write_apart(const struct report *r, const struct writer *like, const char *path,
+                        const struct reduction *one, struct buffer *out)
 {
-    switch (options->output) {
-    case OUTPUT_TEXT:
-        report_text(stdout, options, path, reduction);
-        below_heading = false;
-        break;
-    case OUTPUT_JSON:
-        report_json(stdout, options, path, reduction);
-        break;
-    case OUTPUT_TSV:
-        report_tsv(stdout, options, path, reduction, tsv_arrays);
-        break;
-    case OUTPUT_PARTIAL:
-        report_partial(options, path, reduction);
-        break;
-    }
+    struct writer w = *like;
+
+    w.out = out;
+    w.prints = false;
+    w.other = (struct buffer){0};
+    report_row(&w, r->options, path, one, NULL);
+    writer_close(&w);
 }
 
-/* Rows that are to be sorted. */
-static struct rows held_back;
+/* Writes the row of an array, on the thread of a worker. */
+static void write_line(const void *context, const char *path, const struct reduction *one,
+                       struct buffer *out)
+{
+    const struct report *r = context;
+    const struct row row = row_of(path, one);
 
-/* Prints the result of one array, or of a file that is one, if it is to be printed; or holds it
-   back. */
-static void report_row(const struct options *options, const char *path,
-                       const struct reduction *reduction)
+    if (rows_hold(&r->options->rows, &row))
+        write_apart(r, &r->arrays, path, one, out);
+}
+
+void report_by_workers(struct report *r, struct session_options *session)
+{
+    const struct options *options = r->options;
+
+    if (options->output == OUTPUT_PARTIAL || r->arrays.form == WRITER_TABLE ||
+        options->session.survey.histogram.kind != HISTOGRAM_NONE)
+        return;
+    r->by_worker = (struct line_writer){.write = write_line, .context = r};
+    session->lines = &r->by_worker;
+    session->keep_results = options->fail_on || options->rows.sort.field != ROW_UNASKED;
+}
+
+/* Holds a row back. Text of a file that is one array is lines, or, if others hold several, a row of
+   their table: which of these is known at the end. */
+static void hold_back(struct report *r, const char *path, const struct reduction *one)
+{
+    const struct row row = row_of(path, one);
+    struct buffer text = {0};
+    size_t first;
+
+    if (!rows_hold(&r->options->rows, &row))
+        return;
+    write_apart(r, one->array ? &r->arrays : &r->files, path, one, &text);
+    first = text.size;
+    if (!one->array && r->files.form == WRITER_LINES && r->arrays.form != WRITER_LINES)
+        write_apart(r, &r->arrays, path, one, &text);
+    rows_keep(&r->held_back, &r->options->rows, &row, &text, first);
+    buffer_free(&text);
+}
+
+/* Prints the result of a file that is one array, or of a merged one. */
+static void report_one(struct report *r, const char *path, const struct reduction *reduction)
 {
     const struct row row = row_of(path, reduction);
 
-    if (!rows_hold(&options->rows, &row))
+    if (r->options->rows.sort.field != ROW_UNASKED) {
+        hold_back(r, path, reduction);
         return;
-    if (options->rows.sort.field != ROW_UNASKED)
-        rows_keep(&held_back, &row, NULL, 0);
-    else
-        report_one(options, path, reduction);
-}
-
-/* Writes the line of an array: what report_table and report_row print of one. Workers call it. */
-static void write_line(const void *context, const char *path, const struct reduction *one,
-                       FILE *out)
-{
-    const struct options *options = context;
-    const struct row row = row_of(path, one);
-
-    if (!rows_hold(&options->rows, &row))
+    }
+    if (!rows_hold(&r->options->rows, &row))
         return;
-    if (options->output == OUTPUT_JSON)
-        report_json(out, options, path, one);
-    else if (options->quiet && options->output == OUTPUT_TEXT)
-        report_text(out, options, path, one);
+    if (r->options->output == OUTPUT_PARTIAL)
+        report_partial(r->options, path, reduction);
     else
-        report_tsv(out, options, path, one, true);
+        report_row(&r->files, r->options, path, reduction, NULL);
+    r->below_heading = false;
 }
 
-/* Holds the line of an array back. */
-static void hold_back(const struct options *options, const char *path, const struct reduction *one,
-                      const char *line, size_t length)
+/* Writes the heading of a container's table, where that is text and has none yet. */
+static void head_arrays(struct report *r)
 {
-    const struct row row = row_of(path, one);
-
-    if (length > 0) /* --where may leave it out */
-        rows_keep_line(&held_back, &options->rows, &row, line, length);
+    if (r->files.form != WRITER_LINES || r->arrays.form == WRITER_LINES)
+        return;
+    if (r->arrays.form == WRITER_TABLE || !r->below_heading)
+        write_heading(r, &r->arrays);
+    r->below_heading = true;
 }
 
-/* Holds an array back whose line is not written yet: it takes less memory than its result. */
-static void write_back(const struct options *options, const char *path, const struct reduction *one)
+/* Prints rows that workers have written. */
+static void print_lines(struct report *r, const char *lines, size_t length)
 {
-    char *line = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&line, &length);
-
-    if (out)
-        write_line(options, path, one, out);
-    if (out && fclose(out) == 0)
-        hold_back(options, path, one, line, length);
-    else
-        held_back.failed = true;
-    free(line);
+    writer_flush(&r->files);
+    stdio_write(lines, length);
 }
 
 /* Prints the results of a container's arrays, or holds them back. */
-static void report_each(const struct options *options, const char *path,
-                        const struct reduction *reduction)
+static void report_each(struct report *r, const char *path, const struct reduction *reduction)
 {
+    const struct options *options = r->options;
+    const struct arrays *arrays = reduction->arrays;
     const bool sorted = options->rows.sort.field != ROW_UNASKED;
+    char quoted[MESSAGE_QUOTE_MAX];
     struct reduction one;
+    bool any = false;
 
     memset(&one, 0, sizeof one);
     one.histogram = reduction->histogram;
-    for (size_t k = 0; k < arrays_count(reduction->arrays); k++) {
-        size_t length, next = k;
-        const char *line = arrays_line(reduction->arrays, k, &length);
+    for (size_t k = 0; k < arrays_count(arrays); k++) {
+        size_t length = 0, next = k;
+        const char *lines = sorted ? NULL : arrays_lines(arrays, &next, &length);
+        struct row row;
 
-        if (line && !sorted) {
-            line = arrays_lines(reduction->arrays, &next, &length);
-            stdio_write(line, length);
-            below_heading = below_heading && length == 0;
+        if (lines && length > 0 && !any)
+            head_arrays(r);
+        if (lines) {
+            print_lines(r, lines, length);
+            any = any || length > 0;
             k = next - 1;
             continue;
         }
-        arrays_get(reduction->arrays, k, &one);
-        if (line)
-            hold_back(options, path, &one, line, length);
-        else if (sorted && !report_table_aligned(options))
-            write_back(options, path, &one);
-        else
-            report_row(options, path, &one);
-    }
-}
+        lines = arrays_line(arrays, k, &length);
+        arrays_get(arrays, k, &one);
+        row = row_of(path, &one);
+        if (lines) {
+            struct buffer text = {.data = (char *)(uintptr_t)lines, .size = length};
 
-void report_by_workers(struct options *options)
-{
-    static struct line_writer writer = {.write = write_line};
-
-    if (options->output == OUTPUT_PARTIAL ||
-        options->session.survey.histogram.kind != HISTOGRAM_NONE || report_table_aligned(options))
-        return;
-    writer.context = options;
-    options->session.lines = &writer;
-    options->session.keep_results = options->fail_on || options->rows.sort.field != ROW_UNASKED;
-}
-
-void report_rows(const struct options *options)
-{
-    bool arrays = false;
-
-    (void)settle_heading(options, NULL, NULL);
-    rows_sort(&held_back, &options->rows);
-    for (size_t i = 0; i < held_back.count; i++)
-        arrays = arrays || rows_get(&held_back, i)->name;
-    if (arrays && options->output == OUTPUT_TEXT && !options->quiet &&
-        options->command != COMMAND_MERGE) {
-        report_table_rows(options, &held_back);
-    } else {
-        for (size_t i = 0; i < held_back.count; i++) {
-            const struct row *row = rows_get(&held_back, i);
-            size_t length;
-            const char *line = rows_get_line(&held_back, i, &length);
-
-            if (line)
-                stdio_write(line, length);
+            if (length > 0) /* --where may leave it out */
+                rows_keep(&r->held_back, &options->rows, &row, &text, length);
+        } else if (sorted) {
+            hold_back(r, path, &one);
+        } else if (rows_hold(&options->rows, &row)) {
+            if (!any)
+                head_arrays(r);
+            any = true;
+            if (options->output == OUTPUT_PARTIAL)
+                report_partial(options, path, &one);
             else
-                report_one(options, row->path, row->reduction);
+                report_row(&r->arrays, options, path, &one, NULL);
         }
     }
-    rows_free(&held_back);
-    (void)stdio_flush();
+    if (!any || r->arrays.form != WRITER_TABLE)
+        return;
+    if (options->file_count > 1 || options->total)
+        buffer_print(&r->out, "%s:\n", message_quote(quoted, path));
+    writer_flush(&r->files);
+    writer_flush(&r->arrays);
 }
 
-void report(const struct options *options, const char *path, const struct reduction *reduction)
+void report_rows(struct report *r)
 {
-    if (!settle_heading(options, path, reduction)) {
+    struct rows *rows = &r->held_back;
+    bool table = false;
+
+    (void)settle_heading(r, NULL, NULL);
+    rows_sort(rows);
+    if (r->files.form == WRITER_LINES && r->arrays.form != WRITER_LINES)
+        for (size_t i = 0; i < rows->count; i++)
+            table = table || rows_get(rows, i)->named;
+    if (table)
+        write_heading(r, &r->arrays);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct kept_row *row = rows_get(rows, i);
+
+        if (!table)
+            buffer_bytes(&r->out, row->text, row->first);
+        else if (row->named)
+            buffer_bytes(r->arrays.out, row->text, row->first);
+        else if (row->typed) /* others failed */
+            buffer_bytes(r->arrays.out, row->text + row->first, row->length - row->first);
+    }
+    rows_free(rows);
+    if (table)
+        writer_flush(&r->arrays);
+    writer_flush(&r->files);
+}
+
+void report(struct report *r, const char *path, const struct reduction *reduction)
+{
+    const struct options *options = r->options;
+
+    if (!settle_heading(r, path, reduction)) {
         report_fail_on(options, path, reduction);
         return;
     }
-    if (!reduction->arrays || reduction->error[0]) {
-        report_row(options, path, reduction);
-    } else if (options->output == OUTPUT_TEXT && !options->quiet &&
-               options->rows.sort.field == ROW_UNASKED &&
-               options->session.survey.histogram.kind == HISTOGRAM_NONE) {
-        if (report_table(options, path, reduction, !below_heading))
-            below_heading = true;
-    } else {
-        report_each(options, path, reduction);
-    }
+    if (!reduction->arrays || reduction->error[0])
+        report_one(r, path, reduction);
+    else
+        report_each(r, path, reduction);
     /* Results of earlier files are not held back while a large one is reduced. */
-    (void)stdio_flush();
+    writer_flush(&r->files);
     if (wants_stats(options, reduction))
         report_stats(options, path, reduction);
     /* An array that cannot be reduced, or that another file has, leaves nothing to draw. */
@@ -335,26 +403,18 @@ void report(const struct options *options, const char *path, const struct reduct
     report_fail_on(options, path, reduction);
 }
 
-void report_total(const struct options *options, const struct total *total)
+void report_total(struct report *r, const struct total *total)
 {
+    const struct options *options = r->options;
+
     if (total->inputs == 0 && options->wanted.included > 0) /* report_end says why */
         return;
-    (void)settle_heading(options, NULL, NULL);
-    switch (options->output) {
-    case OUTPUT_TEXT:
-        report_text(stdout, options, NULL, &total->reduction);
-        break;
-    case OUTPUT_JSON:
-        report_json_total(options, total);
-        break;
-    case OUTPUT_TSV:
-        report_tsv(stdout, options, NULL, &total->reduction, tsv_arrays);
-        break;
-    case OUTPUT_PARTIAL:
+    (void)settle_heading(r, NULL, NULL);
+    if (options->output == OUTPUT_PARTIAL)
         report_partial_total(options, total);
-        break;
-    }
-    (void)stdio_flush();
+    else
+        report_row(&r->files, options, NULL, &total->reduction, total);
+    writer_flush(&r->files);
     if (wants_stats(options, &total->reduction))
         report_stats(options, NULL, &total->reduction);
     if (total->reduction.error[0])

@@ -10,11 +10,7 @@
 #include <string.h>
 
 #include "cli/report_parts.h"
-#include "sys/json.h"
 #include "sys/stdio.h"
-
-/* Rows between two flushes, which fit the buffer of standard output. */
-#define ROWS_FLUSHED 1024
 
 /* The class of the elements of a row, if it is not a bin. */
 enum row_class { ROW_NORMAL, ROW_SUBNORMAL, ROW_ZERO, ROW_INFINITY, ROW_NAN };
@@ -98,53 +94,33 @@ static struct histogram_row get_row(const struct histogram *h, uint32_t i)
     return h->kind == HISTOGRAM_BINS ? bin_row(h, i) : exponent_row(h, i);
 }
 
-static void flush_rows(uint32_t i)
-{
-    if (i % ROWS_FLUSHED == 0)
-        (void)stdio_flush();
-}
-
 /*
- * TSV.
+ * Rows of TSV, and values.
  */
 
-static void print_number(const struct options *options, double x)
-{
-    char text[NUMBER_MAX];
-
-    if (options->number == NUMBER_HEX)
-        number_format_hex(text, x);
-    else
-        number_format(text, x, ELEMENT_F64);
-    fputs(text, stdout);
-}
-
-static void print_row(const struct options *options, const struct histogram *h,
+static void write_row(struct writer *w, const char *path, enum histogram_kind kind,
                       const struct histogram_row *row)
 {
-    if (h->kind == HISTOGRAM_BINS) {
-        print_number(options, row->from);
-        putchar('\t');
-        print_number(options, row->to);
+    char exponent[16] = WRITER_MISSING;
+
+    writer_begin(w);
+    writer_field(w, field_file(IN_FILE, path));
+    if (kind == HISTOGRAM_BINS) {
+        WRITER_FIELDS(w, field_number(IN_CELLS, "from", row->from, ELEMENT_F64),
+                      field_number(IN_CELLS, "to", row->to, ELEMENT_F64));
     } else {
-        fputs(row->class == ROW_NAN ? REPORT_MISSING : row->sign ? "-" : "+", stdout);
-        printf("\t%s\t", class_names[row->class]);
         if (row->class == ROW_NORMAL)
-            printf("%d", row->exponent);
-        else
-            fputs(REPORT_MISSING, stdout);
+            snprintf(exponent, sizeof exponent, "%d", row->exponent);
+        WRITER_FIELDS(w,
+                      field_text(IN_CELLS, "sign",
+                                 row->class == ROW_NAN ? WRITER_MISSING
+                                 : row->sign           ? "-"
+                                                       : "+"),
+                      field_text(IN_CELLS, "class", class_names[row->class]),
+                      field_text(IN_CELLS, "exponent", exponent));
     }
-    printf("\t%" PRIu64 "\n", row->count);
-}
-
-static const char *heading(enum histogram_kind kind)
-{
-    return kind == HISTOGRAM_BINS ? "from\tto\tcount" : "sign\tclass\texponent\tcount";
-}
-
-void report_histogram_tsv_heading(const struct options *options)
-{
-    printf("file\t%s\n", heading(options->session.survey.histogram.kind));
+    writer_field(w, field_count(IN_CELLS | IN_LINES, "count", row->count));
+    writer_end(w);
 }
 
 /* Whether a row is printed: of exponents, those that occur. */
@@ -153,27 +129,32 @@ static bool is_shown(const struct histogram *h, const struct histogram_row *row)
     return h->kind == HISTOGRAM_BINS || row->count > 0;
 }
 
-void report_histogram_tsv(const struct options *options, const char *path,
-                          const struct reduction *reduction)
+static void write_rows(struct writer *w, const char *path, const struct histogram *h)
 {
-    const struct histogram *h = reduction->histogram;
-
-    if (reduction->error[0]) {
-        report_tsv_name(path);
-        puts(options->session.survey.histogram.kind == HISTOGRAM_BINS ? "\tNA\tNA\tNA"
-                                                                      : "\tNA\tNA\tNA\tNA");
-        return;
-    }
     for (uint32_t i = 0; i < row_count(h); i++) {
-        struct histogram_row row = get_row(h, i);
+        const struct histogram_row row = get_row(h, i);
 
-        if (!is_shown(h, &row))
-            continue;
-        report_tsv_name(path);
-        putchar('\t');
-        print_row(options, h, &row);
-        flush_rows(i);
+        if (is_shown(h, &row))
+            write_row(w, path, h->kind, &row);
     }
+}
+
+void report_histogram_rows(struct writer *w, const struct options *options, const char *path,
+                           const struct reduction *reduction)
+{
+    const enum histogram_kind kind = options->session.survey.histogram.kind;
+    const bool bins = kind == HISTOGRAM_BINS;
+    const struct histogram_row none = {.class = ROW_NORMAL};
+
+    if (w->heading)
+        write_row(w, path, kind, &none);
+    else if (!reduction->error[0])
+        write_rows(w, path, reduction->histogram);
+    else
+        WRITER_ROW(w, field_file(IN_FILE, path), field_of(IN_CELLS, NULL, FIELD_MISSING),
+                   field_of(IN_CELLS, NULL, FIELD_MISSING),
+                   field_of(bins ? 0 : IN_CELLS, NULL, FIELD_MISSING),
+                   field_of(IN_CELLS, NULL, FIELD_MISSING));
 }
 
 /*
@@ -220,7 +201,7 @@ static bool is_drawn(const struct histogram_row *row)
 
 /* Draws bars in this many columns: the label, the count, and as many # as are left for the
    longest. */
-static void print_bars(const struct histogram *h, unsigned columns)
+static void write_bars(struct buffer *out, const struct histogram *h, unsigned columns)
 {
     int labels = 0, counts = 0, bars;
     uint64_t most = 1;
@@ -246,19 +227,20 @@ static void print_bars(const struct histogram *h, unsigned columns)
         if (!is_drawn(&row))
             continue;
         label_row(text, sizeof text, h, &row);
-        printf("%*s  %*" PRIu64 "  ", labels, text, counts, row.count);
+        buffer_print(out, "%*s  %*" PRIu64 "  ", labels, text, counts, row.count);
         /* A row that is not empty has one at least. */
         for (int j = 0; j < bars; j++)
             if ((double)j < (double)row.count / (double)most * bars)
-                putchar('#');
-        putchar('\n');
+                buffer_char(out, '#');
+        buffer_char(out, '\n');
     }
 }
 
-void report_histogram(const struct options *options, const struct reduction *reduction)
+void report_histogram(struct writer *w, const struct options *options,
+                      const struct reduction *reduction)
 {
     const struct histogram_request *request = &options->session.survey.histogram;
-    const struct histogram *h = reduction->histogram;
+    struct writer rows = *w;
     unsigned columns;
 
     if (request->kind == HISTOGRAM_NONE)
@@ -266,97 +248,75 @@ void report_histogram(const struct options *options, const struct reduction *red
     if (reduction->error[0]) {
         /* As many as there would be counts; of exponents nobody knows. */
         for (uint32_t i = 0; i < (request->kind == HISTOGRAM_BINS ? request->bins + 3 : 1); i++)
-            puts(REPORT_MISSING);
+            writer_field(w, field_of(IN_LINES, NULL, FIELD_MISSING));
         return;
     }
     columns = stdio_columns();
     if (columns > 0 && !options->quiet) {
-        print_bars(h, columns);
+        write_bars(w->out, reduction->histogram, columns);
         return;
     }
-    if (!options->quiet)
-        puts(heading(h->kind));
-    for (uint32_t i = 0; i < row_count(h); i++) {
-        struct histogram_row row = get_row(h, i);
-
-        if (!is_shown(h, &row))
-            continue;
-        if (options->quiet)
-            printf("%" PRIu64 "\n", row.count);
-        else
-            print_row(options, h, &row);
-        flush_rows(i);
+    if (!options->quiet) {
+        rows.form = WRITER_TSV;
+        rows.shows = IN_CELLS;
+        rows.heading = true;
+        report_histogram_rows(&rows, options, NULL, reduction);
+        rows.heading = false;
     }
+    write_rows(&rows, NULL, reduction->histogram);
 }
 
 /*
  * JSON.
  */
 
-static void json_edge(const struct options *options, double x)
-{
-    char text[NUMBER_MAX];
+#define J IN_OBJECT
 
-    if (!isfinite(x)) {
-        fputs("null", stdout);
-    } else if (options->number == NUMBER_HEX) {
-        putchar('"');
-        print_number(options, x);
-        putchar('"');
-    } else {
-        number_format(text, x, ELEMENT_F64);
-        fputs(json_decimal(text), stdout);
-    }
+static void add_bins(struct writer *w, const struct histogram *h)
+{
+    WRITER_FIELDS(w, field_text(J, "kind", "bins"), field_count(J, "bins", h->bins),
+                  field_of(J, "edges", FIELD_ARRAY));
+    for (uint32_t i = 0; i <= h->bins; i++)
+        writer_field(w, field_number(J, NULL, histogram_edge(h, i), ELEMENT_F64));
+    WRITER_FIELDS(w, field_of(J, "]", FIELD_END), field_of(J, "counts", FIELD_ARRAY));
+    for (uint32_t i = 0; i < h->bins; i++)
+        writer_field(w, field_count(J, NULL, h->counts[i]));
+    WRITER_FIELDS(w, field_of(J, "]", FIELD_END), field_count(J, "below", h->below),
+                  field_count(J, "above", h->above));
 }
 
-static void json_bins(const struct options *options, const struct histogram *h)
+static void add_exponents(struct writer *w, const struct histogram *h)
 {
-    printf("\"kind\": \"bins\", \"bins\": %" PRIu32 ", \"edges\": [", h->bins);
-    for (uint32_t i = 0; i <= h->bins; i++) {
-        fputs(i > 0 ? ", " : "", stdout);
-        json_edge(options, histogram_edge(h, i));
-        flush_rows(i);
-    }
-    fputs("], \"counts\": [", stdout);
-    for (uint32_t i = 0; i < h->bins; i++) {
-        printf("%s%" PRIu64, i > 0 ? ", " : "", h->counts[i]);
-        flush_rows(i);
-    }
-    printf("], \"below\": %" PRIu64 ", \"above\": %" PRIu64, h->below, h->above);
-}
+    char name[16];
 
-static void json_exponents(const struct histogram *h)
-{
-    fputs("\"kind\": \"exponent\"", stdout);
+    writer_field(w, field_text(J, "kind", "exponent"));
     for (int sign = 0; sign < 2; sign++) {
-        const char *separator = "";
-
-        printf(", \"%s\": {\"zeros\": %" PRIu64 ", \"subnormals\": %" PRIu64
-               ", \"infinities\": %" PRIu64 ", \"exponents\": {",
-               sign ? "negative" : "positive", h->zeros[sign], h->subnormals[sign],
-               h->infinities[sign]);
+        WRITER_FIELDS(w, field_of(J, sign ? "negative" : "positive", FIELD_OBJECT),
+                      field_count(J, "zeros", h->zeros[sign]),
+                      field_count(J, "subnormals", h->subnormals[sign]),
+                      field_count(J, "infinities", h->infinities[sign]),
+                      field_of(J, "exponents", FIELD_OBJECT));
         for (int exponent = h->exponent_min; exponent <= h->exponent_max; exponent++) {
-            uint64_t count = histogram_exponent(h, sign, exponent);
+            const uint64_t count = histogram_exponent(h, sign, exponent);
 
-            if (count == 0)
-                continue;
-            printf("%s\"%d\": %" PRIu64, separator, exponent, count);
-            separator = ", ";
+            snprintf(name, sizeof name, "%d", exponent);
+            if (count > 0)
+                writer_field(w, field_count(J, name, count));
         }
-        fputs("}}", stdout);
+        WRITER_FIELDS(w, field_of(J, "}", FIELD_END), field_of(J, "}", FIELD_END));
     }
 }
 
-void report_histogram_json(const struct options *options, const struct reduction *reduction)
+void report_histogram_object(struct writer *w, const struct reduction *reduction)
 {
     const struct histogram *h = reduction->histogram;
 
     if (!h)
         return;
-    fputs(", \"histogram\": {", stdout);
+    writer_field(w, field_of(J, "histogram", FIELD_OBJECT));
     if (h->kind == HISTOGRAM_BINS)
-        json_bins(options, h);
+        add_bins(w, h);
     else
-        json_exponents(h);
-    printf(", \"nan\": %" PRIu64 "}", h->nan);
+        add_exponents(w, h);
+    WRITER_FIELDS(w, field_count(J, "nan", h->nan), field_of(J, "}", FIELD_END));
 }

@@ -10,43 +10,34 @@
 #include "core/number.h"
 #include "sys/message.h"
 
-/* The values by which rows are compared. Those without a value come last. */
-enum value_kind { VALUE_TEXT, VALUE_INTEGER, VALUE_NUMBER, VALUE_NAN, VALUE_NONE };
-
-struct value {
-    enum value_kind kind;
-    const char *text;
-    struct integer integer;
-    double number;
-};
-
-static struct value value_of_text(const char *text)
+static struct row_value value_of_text(const char *text)
 {
-    return (struct value){.kind = VALUE_TEXT, .text = text};
+    return (struct row_value){.kind = ROW_VALUE_TEXT, .text = text};
 }
 
-static struct value value_of_count(uint64_t count)
+static struct row_value value_of_count(uint64_t count)
 {
-    return (struct value){.kind = count == SOURCE_UNKNOWN ? VALUE_NAN : VALUE_INTEGER,
-                          .integer = {.low = count, .known = true}};
+    return (struct row_value){.kind = count == SOURCE_UNKNOWN ? ROW_VALUE_NAN : ROW_VALUE_INTEGER,
+                              .integer = {.low = count, .known = true}};
 }
 
-static struct value value_of_number(double number)
+static struct row_value value_of_number(double number)
 {
-    return (struct value){.kind = isnan(number) ? VALUE_NAN : VALUE_NUMBER, .number = number};
+    return (struct row_value){.kind = isnan(number) ? ROW_VALUE_NAN : ROW_VALUE_NUMBER,
+                              .number = number};
 }
 
 _Static_assert(PARTIAL_NO_INDEX == SOURCE_UNKNOWN, "an index that there is not is a NaN");
 
-static struct value value_of_operation(const struct operation *op,
-                                       const struct reduction *reduction)
+static struct row_value value_of_operation(const struct operation *op,
+                                           const struct reduction *reduction)
 {
     const struct integer *full = operation_exact_integer(op, &reduction->result);
 
     if (report_left_out(op, reduction))
-        return (struct value){.kind = VALUE_NONE};
+        return (struct row_value){.kind = ROW_VALUE_NONE};
     if (full)
-        return (struct value){.kind = VALUE_INTEGER, .integer = *full};
+        return (struct row_value){.kind = ROW_VALUE_INTEGER, .integer = *full};
     if (op->kind == OPERATION_COUNT)
         return value_of_count(operation_integer(op, &reduction->result));
     return value_of_number(operation_number(op, &reduction->result));
@@ -57,7 +48,7 @@ static bool has_failed(const struct row *row)
     return row->reduction && row->reduction->error[0];
 }
 
-static struct value value_of(const struct row_key *key, const struct row *row)
+static struct row_value value_of(const struct row_key *key, const struct row *row)
 {
     switch (key->field) {
     case ROW_UNASKED:
@@ -81,46 +72,46 @@ static struct value value_of(const struct row_key *key, const struct row *row)
             return value_of_operation(key->op, row->reduction);
         break;
     }
-    return (struct value){.kind = VALUE_NONE};
+    return (struct row_value){.kind = ROW_VALUE_NONE};
 }
 
 /* Compares two values that are no NaNs: below 0, 0, or above 0. */
-static int compare_values(const struct value *a, const struct value *b)
+static int compare_values(const struct row_value *a, const struct row_value *b)
 {
-    if (a->kind == VALUE_TEXT)
+    if (a->kind == ROW_VALUE_TEXT)
         return strcmp(a->text, b->text);
-    if (a->kind == VALUE_INTEGER && b->kind == VALUE_INTEGER)
+    if (a->kind == ROW_VALUE_INTEGER && b->kind == ROW_VALUE_INTEGER)
         return number_compare_integers(&a->integer, &b->integer);
-    if (a->kind == VALUE_INTEGER)
+    if (a->kind == ROW_VALUE_INTEGER)
         return number_compare_mixed(&a->integer, b->number);
-    if (b->kind == VALUE_INTEGER)
+    if (b->kind == ROW_VALUE_INTEGER)
         return -number_compare_mixed(&b->integer, a->number);
     return (a->number > b->number) - (a->number < b->number);
 }
 
 /* The number of a condition, as one of the type that the value has, so that what is printed for a
    value is equal to it: where that is an integer, in full. */
-static struct value read_number(const struct row_condition *c, const struct row *row,
-                                enum value_kind kind)
+static struct row_value read_number(const struct row_condition *c, const struct row *row,
+                                    enum row_value_kind kind)
 {
-    struct value number = {.kind = VALUE_INTEGER};
+    struct row_value number = {.kind = ROW_VALUE_INTEGER};
 
-    if (kind == VALUE_INTEGER && number_parse_integer(c->number, &number.integer))
+    if (kind == ROW_VALUE_INTEGER && number_parse_integer(c->number, &number.integer))
         return number;
-    number.kind = VALUE_NUMBER;
-    (void)number_parse(c->number,
-                       kind == VALUE_NUMBER ? report_type(c->key.op, row->reduction) : ELEMENT_F64,
-                       &number.number);
+    number.kind = ROW_VALUE_NUMBER;
+    (void)number_parse(
+        c->number, kind == ROW_VALUE_NUMBER ? report_type(c->key.op, row->reduction) : ELEMENT_F64,
+        &number.number);
     return number;
 }
 
 static bool holds(const struct row_condition *c, const struct row *row)
 {
-    const struct value value = value_of(&c->key, row);
-    struct value number;
+    const struct row_value value = value_of(&c->key, row);
+    struct row_value number;
     int order;
 
-    if (value.kind >= VALUE_NAN)
+    if (value.kind >= ROW_VALUE_NAN)
         return c->relation == ROW_UNEQUAL;
     number = read_number(c, row, value.kind);
     order = compare_values(&value, &number);
@@ -180,99 +171,44 @@ bool rows_hold(const struct rows_request *request, const struct row *row)
  * Rows that are kept.
  */
 
-struct kept_row {
-    struct row row;
-    struct reduction *reduction;
-    char *path, *name, *dtype;
-    void *own;
-    char *line;    /* NULL where the reduction is kept; behind it stands the name, and the path */
-    size_t length; /* of the line */
-    size_t number; /* in the order of the input */
-    struct value value;
-    bool descending;
-};
-
-static void free_kept(const struct kept_row *kept)
+void rows_keep(struct rows *rows, const struct rows_request *request, const struct row *row,
+               const struct buffer *text, size_t first)
 {
-    free(kept->reduction);
-    free(kept->path);
-    free(kept->name);
-    free(kept->dtype);
-    free(kept->own);
-    free(kept->line);
-}
+    struct kept_row kept = {.number = rows->count,
+                            .first = first,
+                            .length = text->size,
+                            .named = row->name,
+                            .typed = row->dtype,
+                            .value = value_of(&request->sort, row),
+                            .descending = request->descending};
+    const bool by_text = kept.value.kind == ROW_VALUE_TEXT;
+    const size_t extra = by_text ? strlen(kept.value.text) + 1 : 0;
 
-static void *copy(const void *bytes, size_t size)
-{
-    void *memory = malloc(size);
+    if (rows->count == rows->room) {
+        const size_t room = rows->room ? 2 * rows->room : 64;
+        struct kept_row *more = realloc(rows->kept, room * sizeof *more);
 
-    return memory ? memcpy(memory, bytes, size) : NULL;
-}
-
-/* Makes room for another one. */
-static bool make_room(struct rows *rows)
-{
-    const size_t room = rows->room ? 2 * rows->room : 64;
-    struct kept_row *more;
-
-    if (rows->count < rows->room)
-        return true;
-    more = realloc(rows->kept, room * sizeof *more);
-    if (!more)
-        return false;
-    rows->kept = more;
-    rows->room = room;
-    return true;
-}
-
-void rows_keep(struct rows *rows, const struct row *row, const void *own, size_t size)
-{
-    struct kept_row kept = {.number = rows->count, .row = *row};
-
-    kept.path = strdup(row->path);
-    kept.name = row->name ? strdup(row->name) : NULL;
-    kept.dtype = row->dtype ? strdup(row->dtype) : NULL;
-    kept.reduction = row->reduction ? copy(row->reduction, sizeof *row->reduction) : NULL;
-    kept.own = size > 0 ? copy(own, size) : NULL;
-    if (!kept.path || !kept.name != !row->name || !kept.dtype != !row->dtype ||
-        !kept.reduction != !row->reduction || !kept.own != (size == 0) || !make_room(rows)) {
-        free_kept(&kept);
-        rows->failed = true;
-        return;
+        rows->failed = rows->failed || !more;
+        if (!more)
+            return;
+        rows->kept = more;
+        rows->room = room;
     }
-    kept.row.path = kept.path;
-    kept.row.name = kept.name;
-    kept.row.dtype = kept.dtype;
-    kept.row.reduction = kept.reduction;
-    if (kept.reduction)
-        kept.reduction->array = kept.name;
-    rows->kept[rows->count++] = kept;
-}
-
-void rows_keep_line(struct rows *rows, const struct rows_request *request, const struct row *row,
-                    const char *line, size_t length)
-{
-    const size_t name = strlen(row->name) + 1, path = strlen(row->path) + 1;
-    struct kept_row kept = {.number = rows->count, .row = *row, .length = length};
-
-    kept.line = malloc(length + name + path);
-    if (!kept.line || !make_room(rows)) {
-        free(kept.line);
-        rows->failed = true;
+    kept.text = malloc(kept.length + extra + 1);
+    rows->failed = rows->failed || !kept.text || text->failed;
+    if (!kept.text)
         return;
-    }
-    memcpy(kept.line, line, length);
-    kept.row.name = memcpy(kept.line + length, row->name, name);
-    kept.row.path = memcpy(kept.line + length + name, row->path, path);
-    kept.value = value_of(&request->sort, &kept.row); /* of a type's name it is a constant */
-    kept.row.reduction = NULL;
+    if (kept.length > 0)
+        memcpy(kept.text, text->data, kept.length);
+    if (by_text)
+        kept.value.text = memcpy(kept.text + kept.length, kept.value.text, extra);
     rows->kept[rows->count++] = kept;
 }
 
 static int compare_kept(const void *one, const void *other)
 {
     const struct kept_row *a = one, *b = other;
-    const bool last = a->value.kind >= VALUE_NAN || b->value.kind >= VALUE_NAN;
+    const bool last = a->value.kind >= ROW_VALUE_NAN || b->value.kind >= ROW_VALUE_NAN;
     int order = 0;
 
     if (last && a->value.kind != b->value.kind)
@@ -284,31 +220,15 @@ static int compare_kept(const void *one, const void *other)
     return a->number < b->number ? -1 : 1;
 }
 
-void rows_sort(struct rows *rows, const struct rows_request *request)
+void rows_sort(struct rows *rows)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        if (!rows->kept[i].line)
-            rows->kept[i].value = value_of(&request->sort, &rows->kept[i].row);
-        rows->kept[i].descending = request->descending;
-    }
     if (rows->count > 0)
         qsort(rows->kept, rows->count, sizeof *rows->kept, compare_kept);
 }
 
-const struct row *rows_get(const struct rows *rows, size_t i)
+const struct kept_row *rows_get(const struct rows *rows, size_t i)
 {
-    return &rows->kept[i].row;
-}
-
-const void *rows_get_own(const struct rows *rows, size_t i)
-{
-    return rows->kept[i].own;
-}
-
-const char *rows_get_line(const struct rows *rows, size_t i, size_t *length)
-{
-    *length = rows->kept[i].length;
-    return rows->kept[i].line;
+    return &rows->kept[i];
 }
 
 void rows_free(struct rows *rows)
@@ -316,7 +236,7 @@ void rows_free(struct rows *rows)
     if (rows->failed)
         message_error(EXIT_FAILED, "out of memory: some rows are left out");
     for (size_t i = 0; i < rows->count; i++)
-        free_kept(&rows->kept[i]);
+        free(rows->kept[i].text);
     free(rows->kept);
     *rows = (struct rows){0};
 }

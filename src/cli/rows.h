@@ -15,6 +15,7 @@
 #include "cli/rows_request.h"
 #include "core/operation.h"
 #include "run/reduction.h"
+#include "sys/buffer.h"
 
 /* A row. Names are not its own. */
 struct row {
@@ -36,6 +37,30 @@ unsigned rows_operations(const struct rows_request *request,
 /* Whether a row is to be printed. One without a result, for an error, always is. */
 bool rows_hold(const struct rows_request *request, const struct row *row);
 
+/* A value by which rows are compared. Rows without one come last. */
+struct row_value {
+    enum row_value_kind {
+        ROW_VALUE_TEXT,
+        ROW_VALUE_INTEGER,
+        ROW_VALUE_NUMBER,
+        ROW_VALUE_NAN,
+        ROW_VALUE_NONE
+    } kind;
+    const char *text;
+    struct integer integer;
+    double number;
+};
+
+/* A row that is kept, as it has been written. */
+struct kept_row {
+    char *text;             /* in one form, and then in another, behind the first `first` bytes */
+    size_t first, length;   /* bytes, of both forms together */
+    bool named, typed;      /* the row has the name of an array, and a type */
+    size_t number;          /* in the order of the input */
+    struct row_value value; /* what it is sorted by */
+    bool descending;
+};
+
 /* Rows that are kept until all of them are there. */
 struct rows {
     struct kept_row *kept;
@@ -43,24 +68,15 @@ struct rows {
     bool failed; /* there was no memory for one of them, which is not there */
 };
 
-/* Keeps a copy of a row, of its names and of its reduction, but for a histogram; and with it `size`
-   bytes of the caller's, if that is not 0. */
-void rows_keep(struct rows *rows, const struct row *row, const void *own, size_t size);
-
-/* Keeps a row of an array whose line has been written: that, and what the row is to be sorted by,
-   in place of its reduction. */
-void rows_keep_line(struct rows *rows, const struct rows_request *request, const struct row *row,
-                    const char *line, size_t length);
+/* Keeps a row as it has been written, in one or two forms, of which the first has `first` bytes. */
+void rows_keep(struct rows *rows, const struct rows_request *request, const struct row *row,
+               const struct buffer *text, size_t first);
 
 /* Puts them in the order that is asked for. */
-void rows_sort(struct rows *rows, const struct rows_request *request);
+void rows_sort(struct rows *rows);
 
-/* Row number i, and what was kept with it. */
-const struct row *rows_get(const struct rows *rows, size_t i);
-const void *rows_get_own(const struct rows *rows, size_t i);
-
-/* The line that was kept of row number i, of *length bytes; NULL where none was. */
-const char *rows_get_line(const struct rows *rows, size_t i, size_t *length);
+/* Row number i. */
+const struct kept_row *rows_get(const struct rows *rows, size_t i);
 
 /* Frees all of them; an error where there was no memory for one. */
 void rows_free(struct rows *rows);

@@ -7,12 +7,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/spread.h"
 #include "sys/align.h"
+#include "sys/buffer.h"
 #include "sys/mapping.h"
 #include "sys/message.h"
 #include "sys/mutex.h"
@@ -48,9 +48,7 @@ struct lines {
     _Alignas(CACHE_APART) struct block *block; /* the last that was asked for, or NULL */
     char *next; /* where the next line goes, and how many bytes are left there */
     size_t left;
-    FILE *out; /* to memory: the line that is being written */
-    char *text;
-    size_t size;
+    struct buffer out;    /* the line that is being written */
     struct reduction one; /* what it is of */
 };
 
@@ -151,15 +149,13 @@ static void lines_close(struct lines *lines)
 {
     if (!lines)
         return;
-    if (lines->out)
-        fclose(lines->out);
     while (lines->block) {
         struct block *before = lines->block->before;
 
         free(lines->block);
         lines->block = before;
     }
-    free(lines->text);
+    buffer_free(&lines->out);
     free(lines);
 }
 
@@ -172,15 +168,8 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
     if (lines || !a->options->lines || a->options->nan == NAN_ERROR)
         return lines;
     lines = aligned_alloc(CACHE_APART, sizeof *lines);
-    if (lines) {
+    if (lines)
         memset(lines, 0, sizeof *lines);
-        lines->out = open_memstream(&lines->text, &lines->size);
-    }
-    if (!lines || !lines->out) {
-        lines_close(lines);
-        return NULL;
-    }
-    (void)__fsetlocking(lines->out, FSETLOCKING_BYCALLER); /* it is one worker's */
     a->lines[worker] = lines;
     return lines;
 }
@@ -215,14 +204,16 @@ static bool find_block(struct arrays *a, struct lines *lines, size_t least)
 /* Keeps the line that has been written. NULL without memory. */
 static const char *keep_line(struct arrays *a, struct lines *lines)
 {
+    const size_t size = lines->out.size;
     char *text;
 
-    if ((!lines->next || lines->left < lines->size) && !find_block(a, lines, lines->size))
+    if ((!lines->next || lines->left < size) && !find_block(a, lines, size))
         return NULL;
     text = lines->next;
-    memcpy(text, lines->text, lines->size);
-    lines->next += lines->size;
-    lines->left -= lines->size;
+    if (size > 0)
+        memcpy(text, lines->out.data, size);
+    lines->next += size;
+    lines->left -= size;
     return text;
 }
 
@@ -233,16 +224,18 @@ static void conclude(struct arrays *a, unsigned worker, size_t k, const struct p
     struct lines *lines = lines_of(a, worker);
     struct found *found = &a->found[k];
 
-    if (!lines || fseeko(lines->out, 0, SEEK_SET) != 0) {
+    if (!lines) {
         round_result(a, k, partial, &a->results[k]);
         return;
     }
     round_result(a, k, partial, &lines->one.result);
     describe(a, k, &lines->one);
-    a->options->lines->write(a->options->lines->context, a->path, &lines->one, lines->out);
-    if (fflush(lines->out) == 0 && !ferror(lines->out)) {
+    lines->out.size = 0;
+    lines->out.failed = false;
+    a->options->lines->write(a->options->lines->context, a->path, &lines->one, &lines->out);
+    if (!lines->out.failed) {
         found->line = keep_line(a, lines);
-        found->length = lines->size;
+        found->length = lines->out.size;
     }
     if (!found->line || a->options->keep_results)
         a->results[k] = lines->one.result;
@@ -424,21 +417,27 @@ void arrays_put_empty(struct arrays *a, size_t k)
     }
 }
 
+void arrays_find_place(uint64_t places[CONTAINER_DIMENSIONS_MAX],
+                       const struct container_array *array, uint64_t index)
+{
+    for (unsigned i = 0; i < array->dimensions; i++) {
+        const unsigned d = array->fortran_order ? i : array->dimensions - 1 - i;
+
+        places[d] = index % array->sizes[d];
+        index /= array->sizes[d];
+    }
+}
+
 const char *arrays_show_place(char text[ARRAYS_PLACE_MAX], const struct container_array *array,
                               uint64_t index)
 {
     const size_t size = ARRAYS_PLACE_MAX;
-    uint64_t places[CONTAINER_DIMENSIONS_MAX], rest = index;
+    uint64_t places[CONTAINER_DIMENSIONS_MAX];
     int used = snprintf(text, size, "%" PRIu64, index);
 
     if (array->dimensions < 2)
         return text;
-    for (unsigned i = 0; i < array->dimensions; i++) {
-        const unsigned d = array->fortran_order ? i : array->dimensions - 1 - i;
-
-        places[d] = rest % array->sizes[d];
-        rest /= array->sizes[d];
-    }
+    arrays_find_place(places, array, index);
     for (unsigned d = 0; d < array->dimensions && (size_t)used < size; d++)
         used += snprintf(text + used, size - (size_t)used, "%s%" PRIu64 "%s", d == 0 ? " [" : ", ",
                          places[d], d + 1 == array->dimensions ? "]" : "");

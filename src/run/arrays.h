@@ -43,6 +43,10 @@ size_t arrays_element_size(const struct arrays *a, size_t k);
 /* Hands in what a worker, by its number, has found of array number k. Any worker may call it. */
 void arrays_take(struct arrays *a, unsigned worker, size_t k, const struct partial *partial);
 
+/* Finds the index in each dimension of an element. */
+void arrays_find_place(uint64_t places[CONTAINER_DIMENSIONS_MAX],
+                       const struct container_array *array, uint64_t index);
+
 /* Room for the place of an element as text. */
 #define ARRAYS_PLACE_MAX ((size_t)24 * (CONTAINER_DIMENSIONS_MAX + 1))
 

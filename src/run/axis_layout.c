@@ -98,6 +98,19 @@ void axis_place(const struct axis_layout *layout, uint64_t k, uint64_t place[SOU
     }
 }
 
+const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout *layout, uint64_t k)
+{
+    uint64_t place[SOURCE_DIMENSIONS_MAX] = {0};
+    size_t used = 0;
+
+    text[0] = '\0';
+    axis_place(layout, k, place);
+    for (unsigned i = 0; i < layout->result.dimensions; i++)
+        used += (size_t)snprintf(text + used, AXIS_PLACE_MAX - used, "%s%" PRIu64, i > 0 ? "," : "",
+                                 place[i]);
+    return text;
+}
+
 const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
                               uint64_t k, uint64_t at)
 {

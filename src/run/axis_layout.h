@@ -53,6 +53,10 @@ void axis_place(const struct axis_layout *layout, uint64_t k,
 /* Room for such indices as text. */
 #define AXIS_PLACE_MAX (SOURCE_DIMENSIONS_MAX * 21 + 1)
 
+/* Writes those of result k: 3,5. Returns `text`. */
+const char *axis_show_place(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
+                            uint64_t k);
+
 /* Writes those of an element of the array, the one number `at` of slice k: 3,5. Returns `text`. */
 const char *axis_show_element(char text[AXIS_PLACE_MAX], const struct axis_layout *layout,
                               uint64_t k, uint64_t at);

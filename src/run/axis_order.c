@@ -11,23 +11,7 @@ static bool make_room_locked(struct axis_order *o) REQUIRES(axis_order_role);
 static void insert_locked(struct axis_order *o, const struct axis_piece *piece)
     REQUIRES(axis_order_role);
 static struct axis_piece remove_locked(struct axis_order *o) REQUIRES(axis_order_role);
-static void spare_locked(struct axis_order *o, struct axis_bytes bytes) REQUIRES(axis_order_role);
-
-void *axis_bytes_extend(struct axis_bytes *b, size_t more)
-{
-    if (!b->data || b->room - b->size < more) {
-        const size_t least =
-            b->size + more > 0 ? b->size + more : 1; /* NULL says no memory alone */
-        const size_t room = 2 * b->room > least ? 2 * b->room : least;
-        unsigned char *data = realloc(b->data, room);
-
-        if (!data)
-            return NULL;
-        b->data = data;
-        b->room = room;
-    }
-    return b->data + b->size;
-}
+static void spare_locked(struct axis_order *o, struct buffer bytes) REQUIRES(axis_order_role);
 
 UNCHECKED void axis_order_open(struct axis_order *o)
 {
@@ -57,7 +41,7 @@ static bool make_room_locked(struct axis_order *o)
 {
     const size_t room = o->waiting_room ? 2 * o->waiting_room : 64;
     struct axis_piece *waiting;
-    struct axis_bytes *spare;
+    struct buffer *spare;
 
     if (o->waiting_count < o->waiting_room)
         return true;
@@ -106,7 +90,7 @@ static struct axis_piece remove_locked(struct axis_order *o)
 }
 
 /* Keeps the memory of a piece. */
-static void spare_locked(struct axis_order *o, struct axis_bytes bytes)
+static void spare_locked(struct axis_order *o, struct buffer bytes)
 {
     bytes.size = 0;
     if (bytes.data && o->spare_count < o->waiting_room)

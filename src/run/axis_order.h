@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys/buffer.h"
 #include "sys/mutex.h"
 
 /* Bytes. */
@@ -26,23 +27,13 @@
 
 MUTEX_ROLE(axis_order_role);
 
-/* Bytes on the heap. */
-struct axis_bytes {
-    unsigned char *data;
-    size_t size, room;
-};
-
-/* Makes room for `more` bytes behind those there are. NULL without memory; else where they go; the
-   caller adds them to the size. */
-void *axis_bytes_extend(struct axis_bytes *b, size_t more);
-
 /* A piece of output: the results from `first` on. */
 struct axis_piece {
     uint64_t first, count;
-    struct axis_bytes bytes; /* taken over; without data where they have been placed */
-    int error;               /* why they could not be placed; 0: nothing is known against it */
-    bool refused;            /* the result behind these cannot be had: the output ends here */
-    uint64_t refused_index;  /* where in its slice the NaN is */
+    struct buffer bytes;    /* taken over; without data where they have been placed */
+    int error;              /* why they could not be placed; 0: nothing is known against it */
+    bool refused;           /* the result behind these cannot be had: the output ends here */
+    uint64_t refused_index; /* where in its slice the NaN is */
 };
 
 struct axis_order {
@@ -60,7 +51,7 @@ struct axis_order {
     size_t waiting_count GUARDED_BY(axis_order_role), waiting_room GUARDED_BY(axis_order_role);
     size_t waiting_bytes GUARDED_BY(axis_order_role);
     /* Memory of pieces that have been written. There is room for as many as may wait. */
-    struct axis_bytes *spare GUARDED_BY(axis_order_role);
+    struct buffer *spare GUARDED_BY(axis_order_role);
     size_t spare_count GUARDED_BY(axis_order_role);
     bool writing GUARDED_BY(axis_order_role), failed GUARDED_BY(axis_order_role);
 };

@@ -17,10 +17,10 @@ struct axis_sink {
     bool (*begin)(void *context, const struct axis_plan *plan, const char *name);
     /* Turns the results of a batch into bytes of output, behind those of *bytes. Any thread. False,
        having printed why, where that cannot be. */
-    bool (*render)(void *context, const struct axis_batch *batch, struct axis_bytes *bytes);
+    bool (*render)(void *context, const struct axis_batch *batch, struct buffer *bytes);
     /* Room behind *bytes for so many results, where output is nothing but the numbers that the one
        operation of the plan has, as they are; else NULL, and `render` is called. Any thread. */
-    double *(*numbers)(void *context, const struct axis_plan *plan, struct axis_bytes *bytes,
+    double *(*numbers)(void *context, const struct axis_plan *plan, struct buffer *bytes,
                        size_t count);
     /* Asked after `begin`: whether results can be placed. */
     bool (*has_places)(void *context);

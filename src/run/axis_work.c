@@ -169,7 +169,7 @@ bool axis_worker_begin(struct axis_worker *w)
 /* Writes what there is to hand in where it belongs, if that can be done before its turn comes. The
    last result waits for its turn: as long as any is missing, a file is shorter than its header
    says. */
-static void place_early(struct axis_worker *w, struct axis_bytes *own)
+static void place_early(struct axis_worker *w, struct buffer *own)
 {
     const struct axis_sink *sink = w->run->sink;
     struct axis_piece *piece = &w->piece;
@@ -182,12 +182,12 @@ static void place_early(struct axis_worker *w, struct axis_bytes *own)
         return;
     *own = piece->bytes;
     own->size = 0;
-    piece->bytes = (struct axis_bytes){0};
+    piece->bytes = (struct buffer){0};
 }
 
 bool axis_hand_in(struct axis_worker *w)
 {
-    struct axis_bytes own = {0};
+    struct buffer own = {0};
 
     if (w->piece.count == 0 && !w->piece.refused)
         return !w->failed;
@@ -208,7 +208,7 @@ static bool finish_batch(struct axis_worker *w, const struct cpu_slices *s, size
 {
     const struct axis_sink *sink = w->run->sink;
     struct axis_batch *b = &w->batch;
-    struct axis_bytes *bytes = &w->piece.bytes;
+    struct buffer *bytes = &w->piece.bytes;
     double *const own = b->values[0].number;
     double *const to = sink->numbers(sink->context, w->run->plan, bytes, count);
 
@@ -239,7 +239,7 @@ bool axis_deliver(struct axis_worker *w, const struct cpu_slices *s, size_t from
             piece->first = first + i;
         /* All at once: to grow is to copy. Without memory the sink says so. */
         if (!piece->bytes.data)
-            (void)axis_bytes_extend(&piece->bytes, AXIS_PIECE_BYTES);
+            (void)buffer_extend(&piece->bytes, AXIS_PIECE_BYTES);
         before = piece->bytes.size;
         if (!finish_batch(w, s, from + i, some, first + i)) {
             piece->bytes.size = before;

@@ -28,13 +28,15 @@ struct progress_observer {
     void *context;
 };
 
+struct buffer;
 struct reduction;
 
 /* A writer of the lines of containers' arrays, as text. */
 struct line_writer {
     /* Writes what is to be printed of an array of the input `path`, which may be nothing. Workers
        call it as soon as they have reduced one, each with an `out` of its own. */
-    void (*write)(const void *context, const char *path, const struct reduction *one, FILE *out);
+    void (*write)(const void *context, const char *path, const struct reduction *one,
+                  struct buffer *out);
     const void *context;
 };
 

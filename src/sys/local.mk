@@ -1,14 +1,15 @@
 # src/sys: what is not about reductions.
 library_sources += \
 	src/sys/align.h \
+	src/sys/buffer.c src/sys/buffer.h \
 	src/sys/clock.h \
 	src/sys/cores.c src/sys/cores.h \
+	src/sys/escape.c src/sys/escape.h \
 	src/sys/faults.h \
 	src/sys/gnuplot.c src/sys/gnuplot.h \
 	src/sys/inline.h \
 	src/sys/json.c src/sys/json.h \
 	src/sys/mapping.c src/sys/mapping.h \
-	src/sys/escape.c src/sys/escape.h \
 	src/sys/message.c src/sys/message.h \
 	src/sys/mutex.h \
 	src/sys/operand.h \

@@ -549,20 +549,25 @@ static void print(const struct printed *p)
 {
     bool json = p->options.output == OUTPUT_JSON;
     static struct total total;
+    struct buffer out = {0};
+    struct writer w = {.form = json ? WRITER_JSON : WRITER_TSV,
+                       .number = p->options.number,
+                       .shows = json ? IN_OBJECT : IN_CELLS | IN_FILE,
+                       .out = &out,
+                       .prints = true};
 
+    w.heading = !json;
     if (!json)
-        report_tsv_heading(&p->options, false);
+        report_row(&w, &p->options, "", &p->reductions[0], NULL);
+    w.heading = false;
     for (size_t i = 0; i < p->count; i++) {
-        if (!json)
-            report_tsv(stdout, &p->options, p->names[i], &p->reductions[i], false);
-        else if (p->names[i])
-            report_json(stdout, &p->options, p->names[i], &p->reductions[i]);
-        if (!json || p->names[i])
-            continue;
         total.reduction = p->reductions[i];
         total.mixed = p->mixed;
-        report_json_total(&p->options, &total);
+        report_row(&w, &p->options, p->names[i], &p->reductions[i], p->names[i] ? NULL : &total);
     }
+    writer_flush(&w);
+    writer_close(&w);
+    buffer_free(&out);
 }
 
 /* The printed form of a name, to be freed: JSON has U+FFFD for each byte that is no UTF-8, and TSV
