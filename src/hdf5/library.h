@@ -41,7 +41,7 @@ typedef H5L_info_t hdf5_link_info;
 
 #define HDF5_ADDRESS_BYTES sizeof(((hdf5_object_info *)0)->HDF5_ADDRESS)
 
-/* What is to be described. */
+/* The file, and what is asked of it. */
 struct hdf5_input {
     int fd;
     uint64_t begin, size; /* bytes of the file that come before the input, and that it has */
