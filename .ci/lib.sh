@@ -82,16 +82,18 @@ check() {
     make -j"$jobs" check ${tests:+TESTS="$tests" check_PROGRAMS="$programs" check_LIBRARIES=} "$@"
 }
 
-# sources: the C files, without those that need a header of MPI if there is none.
+# sources: the C files, without those that need a header of MPI or of HDF5 if there is none.
 sources() {
     # shellcheck disable=SC2016 # for make
     make -s -f - list <<<'include Makefile
 list:
-	@printf "%s\n" $(sort $(filter %.c,$(filter-out $(no_mpi),$(SOURCES)) tests/lib/shim.c))
-no_mpi = $(if $(filter src/gpureduce-mpi%,$(bin_PROGRAMS)),,src/mpi_main.c)'
+	@printf "%s\n" $(sort $(filter %.c,$(filter-out $(no_mpi) $(no_hdf5),$(SOURCES)) tests/lib/shim.c))
+no_mpi = $(if $(filter src/gpureduce-mpi%,$(bin_PROGRAMS)),,src/mpi_main.c)
+no_hdf5 = $(if $(libexec_PROGRAMS),,$(src_gpureduce_hdf5_SOURCES))'
 }
 
-# preprocessor_flags: what configure found for headers of libraries.
+# preprocessor_flags: what configure found for headers of libraries, and a string for the folder of
+# gpureduce-hdf5.
 preprocessor_flags() {
-    sed -n 's/^\(CUDA_CPPFLAGS\|MPI_CPPFLAGS\|HDF5_CFLAGS\) = //p' Makefile | xargs
+    { sed -n 's/^\(CUDA_CPPFLAGS\|MPI_CPPFLAGS\|HDF5_CFLAGS\) = //p' Makefile && echo -DLIBEXECDIR=__FILE__; } | xargs
 }

@@ -64,30 +64,20 @@ static bool is_bool(hid_t type)
     return is;
 }
 
-/* Datatypes within each other that are looked at, at most. */
-#define TYPES_DEEP 16
-
 /* Whether elements of a type are, or hold, numbers. */
-static bool has_numbers(hid_t type, unsigned depth)
+static bool has_numbers(hid_t type)
 {
-    const int members = H5Tget_nmembers(type);
+    static const H5T_class_t numeric[] = {H5T_INTEGER, H5T_FLOAT, H5T_ENUM, H5T_BITFIELD};
+    const int class = (int)H5Tget_class(type);
 
-    switch ((int)H5Tget_class(type)) {
-    case H5T_STRING:
-    case H5T_REFERENCE:
-    case H5T_OPAQUE:
+    if (class == H5T_STRING || class == H5T_REFERENCE || class == H5T_OPAQUE)
         return false;
-    case H5T_VLEN:
-    case H5T_ARRAY:
-        return depth == 0 || has_numbers(H5Tget_super(type), depth - 1);
-    case H5T_COMPOUND:
-        for (int i = 0; i < members; i++)
-            if (depth == 0 || has_numbers(H5Tget_member_type(type, (unsigned)i), depth - 1))
-                return true;
-        return members <= 0;
-    default:
+    if (class != H5T_VLEN && class != H5T_ARRAY && class != H5T_COMPOUND)
         return true;
-    }
+    for (size_t i = 0; i < sizeof numeric / sizeof *numeric; i++)
+        if (H5Tdetect_class(type, numeric[i]) != 0)
+            return true;
+    return false;
 }
 
 void hdf5_classify(hid_t type, struct hdf5_type *t)
@@ -150,7 +140,7 @@ void hdf5_classify(hid_t type, struct hdf5_type *t)
         t->unreadable = "unknown to this program";
         break;
     }
-    t->not_numeric = !has_numbers(type, TYPES_DEEP);
+    t->not_numeric = !has_numbers(type);
     if (!found || (t->size > 1 && order != H5T_ORDER_LE && order != H5T_ORDER_BE))
         return;
     t->name = element_name(t->element);

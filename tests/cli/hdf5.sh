@@ -119,6 +119,13 @@ END
 ok 'and why' cmp expected found
 run -q -o sum --skip-unsupported made/others.h5
 is 'what is skipped' 0 36 '*'
+run -q -o sum made/kinds.h5
+ok 'only numbers that cannot be read are errors' test \
+    "$status:$(sed -n 's/^gpureduce: made[^:]*: array \([a-z]*\):.*/\1/p' err | xargs)" = '1:array mixed numbers'
+run -q -o sum --exclude=array --exclude=mixed --exclude=numbers made/kinds.h5
+ok 'others are not' test "$status:$(cat out)" = 0:10
+run -q --diff --exclude=array --exclude=mixed --exclude=numbers made/kinds.h5 made/kinds.h5
+ok 'nor do they spoil a comparison' test "$status:$(wc -c <out)" = 0:0
 run --list -q made/others.h5
 ok 'it is listed' test "$(cut -f 2,3,4 out | tr '\t\n' ': ')" = \
     'complex:compound:[3] empty:f32:[0] enum:enum:[2] long:float:[3] lzf:f64:[9] same:i16:[9] scaled:i64:[9] text:string:[] virtual:i16:[9] '

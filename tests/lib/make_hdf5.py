@@ -16,6 +16,7 @@ the file:
   huge.h5, huge.tsv
             2^40 elements of which few or none were written, and what `-o
             sum,min,max,argmin,argmax,nan,count,zeros,negatives,sumsq,var,l1,q0.25,median,p99 --nan=skip` prints
+  kinds.h5  datasets that hold numbers which cannot be read (array, mixed, numbers), and such that hold none
   deep.h5, chain.h5
             groups within each other, and such with a dataset each, which has one element, of their depth
   damage/N  files in which a few bytes are others
@@ -286,6 +287,16 @@ with h5py.File(path("chain.h5"), "w") as file:
         h5py.Group(group)["x"] = np.array([depth], "i4")
         if depth == 1000:
             h5py.Group(group)["up"] = file["/"]  # a group that holds itself
+
+with h5py.File(path("kinds.h5"), "w") as file:
+    file["number"] = np.arange(5.0)
+    for name, dtype in (
+            ("text", h5py.string_dtype()), ("reference", h5py.ref_dtype), ("opaque", np.dtype("V5")),
+            ("references", h5py.vlen_dtype(h5py.ref_dtype)), ("numbers", h5py.vlen_dtype(np.dtype("i4"))),
+            ("texts", np.dtype([("a", "S3"), ("b", h5py.string_dtype())])),
+            ("mixed", np.dtype([("a", "S3"), ("b", "f4")])),
+            ("array", h5py.h5t.array_create(h5py.h5t.NATIVE_FLOAT, (3,)).dtype)):
+        file.create_dataset(name, (2,), dtype)
 
 os.mkdir(path("damage"))
 for source in ("old", "block"):
