@@ -327,6 +327,73 @@ static bool put_stored(struct visit *v, const struct dataset *d, H5D_layout_t la
     return true;
 }
 
+/* Puts how the chunks of a dataset are stored: their sizes, and the filters with what they are
+   given. */
+static bool put_storage(struct visit *v, const struct dataset *d, const hsize_t *sizes)
+{
+    enum { VALUES_MAX = 64 };
+    const int filters = H5Pget_nfilters(d->creation);
+    unsigned options = 0;
+    size_t words = (size_t)d->dimensions + 1;
+
+    if (filters < 0 || H5Pget_chunk_opts(d->creation, &options) < 0)
+        return hdf5_wrong(&v->trouble);
+    words += (size_t)filters * (2 + VALUES_MAX);
+    hdf5_put(v->out, words);
+    for (int i = 0; i < d->dimensions; i++)
+        hdf5_put(v->out, sizes[i]);
+    hdf5_put(v->out, options);
+    for (int i = 0; i < filters; i++) {
+        unsigned values[VALUES_MAX] = {0}, flags, config;
+        size_t count = VALUES_MAX;
+        const H5Z_filter_t id =
+            H5Pget_filter2(d->creation, (unsigned)i, &flags, &count, values, 0, NULL, &config);
+
+        if (id < 0)
+            return hdf5_wrong(&v->trouble);
+        if (count > VALUES_MAX)
+            return hdf5_fails(&v->trouble, "a filter has %zu parameters", count);
+        hdf5_put(v->out, (uint64_t)id);
+        hdf5_put(v->out, count);
+        for (size_t j = 0; j < VALUES_MAX; j++)
+            hdf5_put(v->out, values[j]);
+    }
+    return true;
+}
+
+/* Puts a dataset in chunks that cannot be read, and where these are. */
+static bool put_pieces(struct visit *v, const struct dataset *d)
+{
+    hsize_t sizes[CONTAINER_DIMENSIONS_MAX], at[CONTAINER_DIMENSIONS_MAX], count;
+
+    if (H5Pget_chunk(d->creation, d->dimensions, sizes) != d->dimensions ||
+        H5Dget_num_chunks(d->id, d->space, &count) < 0)
+        return hdf5_wrong(&v->trouble);
+    if (count > CONTAINER_TILES_MAX)
+        return put_unreadable(v, d);
+    put_head(d, v->walk.path, v->out);
+    hdf5_put(v->out, HDF5_PIECES);
+    hdf5_put(v->out, count);
+    if (!put_storage(v, d, sizes))
+        return false;
+    for (hsize_t k = 0; k < count; k++) {
+        unsigned mask = 0;
+        haddr_t offset = HADDR_UNDEF;
+        hsize_t size = 0;
+
+        if (H5Dget_chunk_info(d->id, d->space, k, at, &mask, &offset, &size) < 0)
+            return hdf5_wrong(&v->trouble);
+        if (!lies_inside(v, offset, size))
+            return false;
+        hdf5_put(v->out, offset);
+        hdf5_put(v->out, size);
+        hdf5_put(v->out, mask);
+        for (int i = 0; i < d->dimensions; i++)
+            hdf5_put(v->out, at[i]);
+    }
+    return true;
+}
+
 static const char never_written[] = "elements were never written, and have no fill value";
 
 /* Puts a dataset of which nothing is in the file: one tile, which has no place. */
@@ -371,7 +438,7 @@ static bool put_chunked(struct visit *v, struct dataset *d, bool wanted)
     if (!look_at_tiles(d, sizes, &tiles, &v->trouble))
         return false;
     if (d->unreadable)
-        return put_unreadable(v, d);
+        return wanted ? put_pieces(v, d) : put_unreadable(v, d);
     put_head(d, v->walk.path, v->out);
     hdf5_put(v->out, HDF5_TILES);
     for (int i = 0; i < d->dimensions; i++)
@@ -454,7 +521,8 @@ static bool put_dataset(struct visit *v, struct dataset *d)
     if (!d->unreadable && H5Pget_external_count(d->creation) > 0)
         d->unreadable = "an external dataset: its elements are in other files";
     if (d->unreadable)
-        return put_stored(v, d, layout);
+        return wanted && layout == H5D_CHUNKED && is_plain(d) ? put_pieces(v, d)
+                                                              : put_stored(v, d, layout);
     if (__builtin_mul_overflow(d->elements, d->size, &bytes) ||
         bytes > HDF5_ARRAYS_BYTES_MAX - v->bytes)
         return hdf5_fails(&v->trouble, "more elements than any file has");

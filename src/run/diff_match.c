@@ -122,6 +122,30 @@ static bool has_order(const struct source_shape *shape)
     return count > 1;
 }
 
+/* The source of the file that a side of an item is in. */
+static struct source *file_of(const struct diff *d, const struct diff_item *item, int side)
+{
+    int i = 0;
+
+    while (diff_file_info(d, side, i) != item->sides[side].info)
+        i++;
+    return d->files[side][i];
+}
+
+/* Compares the stored bytes of arrays in chunks that cannot be read. Returns whether they are the
+   same. */
+static bool compare_pieces(const struct diff *d, struct diff_item *item)
+{
+    const struct container_array *a = item->sides[DIFF_A].array, *b = item->sides[DIFF_B].array;
+    bool same = false;
+
+    if (!a->pieces || !b->pieces ||
+        !source_same_pieces(file_of(d, item, DIFF_A), a, file_of(d, item, DIFF_B), b, &same))
+        return false;
+    item->compared = same;
+    return same;
+}
+
 /* Compares what headers say of a pair. Returns whether its values are to be compared. */
 static bool compare_headers(const struct diff *d, struct diff_item *item)
 {
@@ -138,6 +162,8 @@ static bool compare_headers(const struct diff *d, struct diff_item *item)
     }
     if (diff_is_bytes(item, DIFF_A) &&
         (a_elements == SOURCE_UNKNOWN || b_elements == SOURCE_UNKNOWN)) {
+        if (compare_pieces(d, item))
+            return false;
         if (!item->sides[DIFF_A].array->not_numeric)
             diff_item_error(d, item, container_why(why, item->sides[DIFF_A].array));
         return false;

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/container/hdf5_records.h"
 #include "source/source_impl.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -265,6 +266,48 @@ ptrdiff_t source_pread_from(struct source *s, int fd, void *buffer, size_t size,
 ptrdiff_t source_pread(struct source *s, void *buffer, size_t size, uint64_t offset)
 {
     return source_pread_from(s, s->fd, buffer, size, offset);
+}
+
+#define PIECE_BYTES ((size_t)64 << 10)
+
+/* Whether `size` bytes are the same in both files; as source_same_pieces. */
+static bool same_bytes(struct source *a, uint64_t at, struct source *b, uint64_t there,
+                       uint64_t size, bool *same)
+{
+    unsigned char *const bytes = malloc(2 * PIECE_BYTES);
+    bool good = bytes != NULL;
+
+    if (!bytes)
+        source_error(a, "out of memory");
+    while (good && *same && size > 0) {
+        const size_t some = size < PIECE_BYTES ? (size_t)size : PIECE_BYTES;
+
+        good = source_pread_all(a, bytes, some, at) &&
+               source_pread_all(b, bytes + PIECE_BYTES, some, there);
+        *same = good && memcmp(bytes, bytes + PIECE_BYTES, some) == 0;
+        at += some;
+        there += some;
+        size -= some;
+    }
+    free(bytes);
+    return good;
+}
+
+bool source_same_pieces(struct source *a, const struct container_array *x, struct source *b,
+                        const struct container_array *y, bool *same)
+{
+    const uint64_t count = x->pieces[0], head = x->pieces[1] + 2;
+    const size_t words = HDF5_PIECE + (size_t)x->dimensions;
+    const uint64_t *p = x->pieces + head, *q = y->pieces + head;
+
+    *same = x->dimensions == y->dimensions && y->pieces[0] == count &&
+            memcmp(x->pieces, y->pieces, (size_t)head * sizeof *p) == 0;
+    for (uint64_t i = 0; i < count && *same; i++, p += words, q += words) {
+        *same = memcmp(p + 1, q + 1, (words - 1) * sizeof *p) == 0; /* but for the offsets */
+        if (*same && !same_bytes(a, p[0], b, q[0], p[1], same))
+            return false;
+    }
+    return true;
 }
 
 bool source_pread_all(struct source *s, void *buffer, size_t size, uint64_t offset)

@@ -324,6 +324,12 @@ bool source_is_random(const struct source *s);
    workers ask for chunks. False on failure. */
 bool source_read_at(struct source *s, uint64_t index, size_t count, void *elements);
 
+/* Sets whether two arrays in chunks that cannot be read, of the containers `a` and `b`, are stored
+   alike: in chunks of the same sizes and filters at the same places, of the same bytes. Both have
+   `pieces`. False when reading failed. */
+bool source_same_pieces(struct source *a, const struct container_array *x, struct source *b,
+                        const struct container_array *y, bool *same);
+
 /* Reads elements as source_read_at does, but any worker may call it at any time; they count as
    read, and come in the file's byte order. */
 bool source_read_range(struct source *s, uint64_t index, size_t count, void *elements);

@@ -100,6 +100,8 @@ struct container_array {
     const struct container_tiles *tiles; /* the tiles of the array: `offset` is then that of the
                                             first one that is there, and `packed` the bytes of all;
                                             NULL if the elements are in one place */
+    const uint64_t *pieces; /* of an array in chunks that cannot be read: how it is stored, see
+                               hdf5_records.h; NULL where it is not known */
     const uint64_t *sizes;
     unsigned dimensions;
 };

@@ -381,6 +381,23 @@ static bool take_here(struct reader *r, struct container_array *a)
     return t->bytes || broken(r);
 }
 
+/* Chunks that cannot be decoded. */
+static bool take_pieces(struct reader *r, struct container_array *a)
+{
+    const uint64_t *const begin = (const void *)r->at;
+    const uint64_t count = take(r), head = take(r), words = HDF5_PIECE + (uint64_t)a->dimensions;
+    const uint64_t *piece;
+
+    if (!a->unreadable || !take_words(r, head) || count > (uint64_t)(r->end - r->at) / (8 * words))
+        return broken(r);
+    piece = take_words(r, count * words);
+    for (uint64_t i = 0; i < count; i++, piece += words)
+        if (piece[1] > r->in->size || piece[0] > r->in->size - piece[1])
+            return broken(r);
+    a->pieces = begin;
+    return true;
+}
+
 /* Reads where the elements are. */
 static bool take_place(struct reader *r, struct container_array *a)
 {
@@ -393,6 +410,8 @@ static bool take_place(struct reader *r, struct container_array *a)
         return (a->unreadable && a->length <= r->in->size &&
                 a->offset <= r->in->size - a->length) ||
                broken(r);
+    case HDF5_PIECES:
+        return take_pieces(r, a);
     case HDF5_RANGE:
         a->offset = take(r);
         return (a->length <= r->in->size && a->offset <= r->in->size - a->length) || broken(r);

@@ -27,12 +27,19 @@ enum hdf5_record { HDF5_ARRAY = 0x61727261, HDF5_END = 0x656e6421 };
 enum hdf5_place {
     HDF5_NOWHERE, /* it is unreadable: nothing follows */
     HDF5_STORED,  /* it is unreadable: the offset and the number of its bytes follow */
+    HDF5_PIECES,  /* it is unreadable, and in chunks: their number follows, the number of words that
+                     say how chunks are stored, these words, and for each chunk HDF5_PIECE words and
+                     its place in the array, as many as that has dimensions */
     HDF5_RANGE,   /* the offset of the first follows */
     HDF5_HERE,    /* the elements follow, as text */
     HDF5_TILES /* the sizes of a tile, whether those at an edge are filtered, the filters, the fill
                   value as text, whether the array is extended, and if so its sizes in the file and
                   the value behind them as text, and the tiles as text follow */
 };
+
+/* The words of a chunk before its place: its offset in the file, its bytes there, and the mask of
+   filters that it lacks. */
+#define HDF5_PIECE 3
 
 /* The arguments of the program that writes them: PACKAGE_VERSION; the bytes before the input in the
    file, and its size; these letters for what struct container_input asks for; and patterns, each
