@@ -265,7 +265,7 @@ static bool compare_with_places(struct source *s, const struct source_index *ind
                           : k == count ? -1
                                        : strcmp(sorted[i]->name, places[k].array);
 
-        missing[k] = order > 0;
+        missing[k] = order > 0 ? 1 : 0;
         if (order < 0) {
             first = first ? first : sorted[i];
             others++;

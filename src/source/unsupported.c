@@ -257,7 +257,7 @@ static bool find_fits(const struct unsupported_input *in, struct unsupported_raw
             if (memcmp(card, scaled[i], 8) == 0)
                 return true;
         if (memcmp(card, "BITPIX  ", 8) == 0)
-            bits = atoi(text);
+            bits = (int)strtol(text, NULL, 10);
         else if (memcmp(card, "NAXIS   ", 8) == 0)
             length = value > 0;
         else if (memcmp(card, "NAXIS", 5) == 0)
@@ -392,7 +392,7 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
             break;
         length = load(bytes, m, f->big);
         if (length == 0 || length >> 62 != 0 || !fits(in, at, 2 * (uint64_t)m) ||
-            !fits(in, at + 2 * m, length)) {
+            !fits(in, at + 2 * (uint64_t)m, length)) {
             broken = true;
             break;
         }
@@ -406,7 +406,7 @@ static unsigned follow_records(const struct unsupported_input *in, struct fortra
             break;
         }
         found++;
-        at += 2 * m + length;
+        at += 2 * (uint64_t)m + length;
     }
     if (broken && f->records < FORTRAN_BROKEN_LEAST)
         return 0;

@@ -57,6 +57,7 @@
 /* How characters are distributed: 10 log2(256 p), of all that are in a set. The sums of p are 1. */
 enum model { MODEL_NUMBERS, MODEL_JSON, MODEL_PROSE, MODEL_EITHER };
 
+/* NOLINTNEXTLINE(misc-no-recursion): MODEL_EITHER asks for two others */
 static int ascii_bits(enum model model, unsigned char c)
 {
     static const struct {

@@ -140,7 +140,8 @@ static bool take(struct file *f, unsigned size, uint64_t *x)
     return true;
 }
 
-/* Steps over values of a type, which are in so many arrays. */
+/* Steps over values of a type, which are in so many arrays.
+   NOLINTNEXTLINE(misc-no-recursion): `depth` is bounded */
 static bool skip_values(struct file *f, uint64_t type, uint64_t count, unsigned depth)
 {
     uint64_t length, inner;
