@@ -84,11 +84,11 @@ static char no_memory[] = "out of memory";
 /* Has an array end with this error. */
 static void fail(struct arrays *a, size_t k, const char *error)
 {
-    char *text = strdup(error);
-
     if (a->found[k].error != no_memory)
         free(a->found[k].error);
-    a->found[k].error = text ? text : no_memory;
+    a->found[k].error = strdup(error);
+    if (!a->found[k].error)
+        a->found[k].error = no_memory;
     a->found[k].done = true;
 }
 

@@ -28,7 +28,7 @@ void buffer_bytes(struct buffer *b, const void *bytes, size_t size)
 {
     char *to = buffer_extend(b, size);
 
-    if (to) {
+    if (to && size > 0) {
         memcpy(to, bytes, size);
         b->size += size;
     }

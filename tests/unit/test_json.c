@@ -241,7 +241,7 @@ static void test_here(void)
     char text[] =
         "{\"plain\":1,\"\":2, \"\\u0061b\\ncd\" : \"x\",\"caf\303\251\":\"\\ud83d\\ude00\"}";
     char wrong[] = "[\"a\tb\"]", none[] = "{\"a\" 1}";
-    const char *names[4], *values[2];
+    const char *names[4] = {NULL}, *values[2] = {NULL};
     struct json_reader r;
     bool good = true;
 
