@@ -21,36 +21,27 @@ MUTEX_ROLE(arrays_role);
 
 /* State of an array, beside its result. */
 struct found {
-    const char
-        *line;     /* NULL where it has none. It is among a worker's, and does not end with a 0 */
-    size_t length; /* bytes of it */
-    char *error;   /* why there is no result, on the heap; NULL where there is one. See fail */
+    const struct lines *lines; /* those of a worker, in which its line is; NULL where it has none */
+    size_t offset, length;     /* of the line in these, bytes */
+    char *error;        /* why there is no result, on the heap; NULL where there is one. See fail */
     uint32_t quantiles; /* as in struct reduction, as is the next */
     unsigned readings;
     bool said; /* the error has been printed */
     bool done;
 };
 
-/* Memory for lines, bytes. Workers take it in blocks of some hundreds of lines, from a room that is
-   reserved for the lines of all arrays: one that asked the kernel for more would have all others
-   wait that make pages of the file present. Lines that are longer than most find none left there;
-   their blocks are asked for. */
-#define BLOCK_BYTES ((size_t)64 << 10)
-#define LINE_BYTES ((size_t)256)
-
-struct block {
-    struct block *before; /* that was asked for, too; NULL for the first */
-    char text[];
-};
-
-/* The lines that a worker has written. */
+/* The lines that a worker has written, one behind the other. */
 struct lines {
-    _Alignas(CACHE_APART) struct block *block; /* the last that was asked for, or NULL */
-    char *next; /* where the next line goes, and how many bytes are left there */
-    size_t left;
-    struct buffer out;    /* the line that is being written */
-    struct reduction one; /* what it is of */
+    _Alignas(CACHE_APART) struct buffer out;
+    struct reduction one; /* what the last one is of */
 };
+
+/* Room for a worker's share of lines that are not longer than most, bytes: what is not written to is
+   no memory, and what has to grow is moved. */
+#define LINES_ROOM(arrays, workers) ((arrays) / (workers)*256 + 4096)
+
+/* As many arrays make it worth it to prepare the heap for workers. */
+#define LINES_MANY 256
 
 struct arrays {
     const struct source_info *info;
@@ -60,10 +51,6 @@ struct arrays {
     struct result *results; /* of those that are kept: the memory of others is not touched */
     struct lines **lines;   /* of each worker; NULL before its first, or where it cannot have any */
     unsigned workers;
-    char *room; /* for lines; NULL where nobody writes any, or there was no memory */
-    size_t room_size;
-    _Atomic size_t room_used; /* it may be more than there is */
-
     /* The parts handed in of arrays that several workers had. The memory of other arrays is not
        touched. A count of 0 stands for a partial to be cleared. */
     struct partial *partials;
@@ -147,15 +134,8 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
 
 static void lines_close(struct lines *lines)
 {
-    if (!lines)
-        return;
-    while (lines->block) {
-        struct block *before = lines->block->before;
-
-        free(lines->block);
-        lines->block = before;
-    }
-    buffer_free(&lines->out);
+    if (lines)
+        buffer_free(&lines->out);
     free(lines);
 }
 
@@ -170,51 +150,12 @@ static struct lines *lines_of(struct arrays *a, unsigned worker)
     lines = aligned_alloc(CACHE_APART, sizeof *lines);
     if (lines)
         memset(lines, 0, sizeof *lines);
+    if (lines && !buffer_extend(&lines->out, LINES_ROOM(a->info->pick_count, a->workers))) {
+        free(lines);
+        lines = NULL;
+    }
     a->lines[worker] = lines;
     return lines;
-}
-
-/* Finds a worker memory for at least so many bytes of lines. False where there is none. */
-static bool find_block(struct arrays *a, struct lines *lines, size_t least)
-{
-    const size_t room = least > BLOCK_BYTES ? least : BLOCK_BYTES;
-    struct block *block;
-
-    if (least <= BLOCK_BYTES &&
-        atomic_load_explicit(&a->room_used, memory_order_relaxed) < a->room_size) {
-        const size_t at =
-            atomic_fetch_add_explicit(&a->room_used, BLOCK_BYTES, memory_order_relaxed);
-
-        if (at < a->room_size) { /* which are whole blocks */
-            lines->next = a->room + at;
-            lines->left = BLOCK_BYTES;
-            return true;
-        }
-    }
-    block = malloc(sizeof *block + room);
-    if (!block)
-        return false;
-    block->before = lines->block;
-    lines->block = block;
-    lines->next = block->text;
-    lines->left = room;
-    return true;
-}
-
-/* Keeps the line that has been written. NULL without memory. */
-static const char *keep_line(struct arrays *a, struct lines *lines)
-{
-    const size_t size = lines->out.size;
-    char *text;
-
-    if ((!lines->next || lines->left < size) && !find_block(a, lines, size))
-        return NULL;
-    text = lines->next;
-    if (size > 0)
-        memcpy(text, lines->out.data, size);
-    lines->next += size;
-    lines->left -= size;
-    return text;
 }
 
 /* Rounds the result of an array, on the worker's thread, and writes its line. Without memory for
@@ -230,33 +171,39 @@ static void conclude(struct arrays *a, unsigned worker, size_t k, const struct p
     }
     round_result(a, k, partial, &lines->one.result);
     describe(a, k, &lines->one);
-    lines->out.size = 0;
-    lines->out.failed = false;
+    found->offset = lines->out.size;
     a->options->lines->write(a->options->lines->context, a->path, &lines->one, &lines->out);
-    if (!lines->out.failed) {
-        found->line = keep_line(a, lines);
-        found->length = lines->out.size;
+    found->length = lines->out.size - found->offset;
+    found->lines = lines->out.failed ? NULL : lines;
+    if (lines->out.failed) {
+        lines->out.size = found->offset;
+        lines->out.failed = false;
     }
-    if (!found->line || a->options->keep_results)
+    if (!found->lines || a->options->keep_results)
         a->results[k] = lines->one.result;
 }
 
 const char *arrays_line(const struct arrays *a, size_t k, size_t *length)
 {
-    *length = a->found[k].length;
-    return a->found[k].line;
+    const struct found *found = &a->found[k];
+
+    *length = found->length;
+    return found->lines ? found->lines->out.data + found->offset : NULL;
 }
 
 const char *arrays_lines(const struct arrays *a, size_t *k, size_t *length)
 {
-    const char *first = a->found[*k].line;
+    const struct found *first = &a->found[*k], *next = first;
 
-    if (!first)
-        return NULL;
     *length = 0;
-    while (*k < a->info->pick_count && a->found[*k].line == first + *length)
-        *length += a->found[(*k)++].length;
-    return first;
+    if (!first->lines)
+        return NULL;
+    while (*k < a->info->pick_count && next->lines == first->lines &&
+           next->offset == first->offset + *length) {
+        *length += next->length;
+        next = &a->found[++*k];
+    }
+    return first->lines->out.data + first->offset;
 }
 
 /* Keeps the partial of an array for a total, if one is wanted. */
@@ -264,20 +211,6 @@ static void keep_partial(struct arrays *a, size_t k, const struct partial *parti
 {
     if (a->kept)
         memcpy(a->kept + k * a->kept_size, partial, a->kept_size);
-}
-
-/* Reserves room for lines of so many arrays, where they are so many that it is worth it, and has
-   workers begin without heaps of their own. Room that is not written to takes no memory. */
-static void reserve_room(struct arrays *a, size_t count)
-{
-    if (count < BLOCK_BYTES / LINE_BYTES || count > SIZE_MAX / 2 / LINE_BYTES)
-        return;
-    a->room_size = (count * LINE_BYTES / BLOCK_BYTES + a->workers) * BLOCK_BYTES;
-    a->room = malloc(a->room_size);
-    if (!a->room)
-        a->room_size = 0;
-    if (a->options->widen_heap)
-        a->options->widen_heap();
 }
 
 struct arrays *arrays_open(const struct source_info *info, const struct session_options *options,
@@ -300,9 +233,9 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     if (options->keep_partials)
         a->kept = calloc(info->pick_count + 1, a->kept_size);
     a->lines = calloc(workers + 1, sizeof *a->lines);
-    atomic_init(&a->room_used, 0);
-    if (options->lines && options->nan != NAN_ERROR)
-        reserve_room(a, info->pick_count);
+    if (options->lines && options->nan != NAN_ERROR && info->pick_count >= LINES_MANY &&
+        options->widen_heap)
+        options->widen_heap();
     mutex_init(&a->mutex);
     if (!a->found || !a->results || !a->partials || !a->lines ||
         (options->keep_partials && !a->kept)) {
@@ -333,7 +266,6 @@ void arrays_close(struct arrays *a)
     for (unsigned i = 0; a->lines && i < a->workers; i++)
         lines_close(a->lines[i]);
     mutex_destroy(&a->mutex);
-    free(a->room);
     free(a->lines);
     free(a->results);
     free(a->found);
@@ -523,7 +455,7 @@ bool arrays_finish(struct arrays *a, const struct source *source)
 void arrays_get(const struct arrays *a, size_t k, struct reduction *one)
 {
     describe(a, k, one);
-    if (!a->found[k].line || a->options->keep_results)
+    if (!a->found[k].lines || a->options->keep_results)
         one->result = a->results[k];
     if (a->kept) {
         partial_clear(&one->partial);
