@@ -83,8 +83,7 @@ static void write_row(struct writer *w, const struct output *out, const struct a
     axis_place(plan->layout, batch->first + i, place);
     begin_row(w, out, place, plan->layout->result.dimensions);
     for (size_t j = 0; j < plan->operation_count; j++)
-        if (!report_repeated(out->options, j))
-            writer_field(w, value_of(batch, j, i));
+        writer_field(w, value_of(batch, j, i));
     if (w->other.size > 0)
         writer_field(w, field_of(IN_OBJECT, "nonfinite", FIELD_NONFINITE));
     writer_end(w);
@@ -100,8 +99,7 @@ static void write_without(struct output *out, const char *error)
     if (error)
         writer_field(w, field_text(IN_OBJECT, "error", error));
     for (size_t j = 0; j < options->operation_count; j++)
-        if (!report_repeated(options, j))
-            writer_field(w, field_of(IN_CELLS, options->operations[j]->name, FIELD_MISSING));
+        writer_field(w, field_of(IN_CELLS, options->operations[j]->name, FIELD_MISSING));
     writer_end(w);
 }
 
@@ -379,6 +377,17 @@ static void reduce_all(struct output *out, struct inputs *inputs)
     message_memory_once(false);
 }
 
+/* Leaves each operation once. */
+static void drop_repeated(struct options *options)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < options->operation_count; i++)
+        if (!report_repeated(options, i))
+            options->operations[count++] = options->operations[i];
+    options->operation_count = count;
+}
+
 void axis_files(struct options *options)
 {
     const struct source_options input = axis_source_options(&options->session);
@@ -397,6 +406,7 @@ void axis_files(struct options *options)
                                                                  : IN_ARRAY | IN_CELLS,
                         .out = &out.text,
                         .prints = true};
+    drop_repeated(options);
     if (!report_possible(options) || !writer_open(&out.writer) ||
         !axis_open_gpu(&options->session, &out.gpu))
         return;

@@ -63,24 +63,6 @@ static void name_type(char text[8], struct field field)
              field.letter, field.size);
 }
 
-/* Whether the operation number i was asked for before. */
-static bool repeated(const struct axis_plan *plan, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (plan->operations[j] == plan->operations[i])
-            return true;
-    return false;
-}
-
-/* Whether there is more than one operation, however often each was asked for. */
-static bool is_several(const struct axis_plan *plan)
-{
-    for (size_t i = 1; i < plan->operation_count; i++)
-        if (!repeated(plan, i))
-            return true;
-    return false;
-}
-
 /* The header's dictionary is padded so that the numbers begin at a multiple of this. */
 #define ALIGNMENT 64
 /* Bytes before the dictionary. */
@@ -91,7 +73,7 @@ bool axis_npy_header(const struct axis_plan *plan, struct buffer *bytes)
 {
     static const char magic[] = "\x93NUMPY\x01";
     const struct source_shape *shape = &plan->layout->result;
-    const bool records = is_several(plan);
+    const bool records = plan->operation_count > 1;
     char text[DICTIONARY_MAX], type[8];
     size_t used = 0, size;
     unsigned char *to;
@@ -100,8 +82,6 @@ bool axis_npy_header(const struct axis_plan *plan, struct buffer *bytes)
     ADD("{'descr': %s", records ? "[" : "");
     for (size_t i = 0; i < plan->operation_count; i++) {
         name_type(type, field_of(plan->operations[i], plan->type));
-        if (repeated(plan, i))
-            continue;
         if (!records)
             ADD("'%s'", type);
         else
@@ -223,8 +203,7 @@ size_t axis_npy_size(const struct axis_plan *plan)
     size_t size = 0;
 
     for (size_t j = 0; j < plan->operation_count; j++)
-        if (!repeated(plan, j))
-            size += field_of(plan->operations[j], plan->type).size;
+        size += field_of(plan->operations[j], plan->type).size;
     return size;
 }
 
@@ -250,8 +229,6 @@ bool axis_npy_values(const struct axis_batch *batch, struct buffer *bytes, size_
     for (size_t j = 0; j < plan->operation_count; j++) {
         const struct field field = field_of(plan->operations[j], plan->type);
 
-        if (repeated(plan, j))
-            continue;
         *beyond = j;
         *slice = store_all(batch, j, to + at, step, field);
         if (*slice < batch->count)
