@@ -314,7 +314,7 @@ static bool reduce_path(const struct options *options, const char *path,
 
 bool fuzz_refused(void)
 {
-    return fuzz_messages.errors > 0 && strstr(fuzz_messages.text, "for raw numbers");
+    return fuzz_messages.errors > 0 && strstr(fuzz_messages.text, "as raw numbers");
 }
 
 bool fuzz_reduce(const struct options *options, enum fuzz_way way, const void *bytes, size_t size,

@@ -181,6 +181,10 @@ static bool reduce(const struct options *options, enum fuzz_way way, const struc
         fuzz_check(!good, "%s: a window of %" PRIu64 " bytes is taken", how, window);
         return false;
     }
+    /* If no elements are asked for, a frame that is too large is not decoded, so that not even the
+       header of a .npy is known. */
+    if (large && options->session.input.length == 0)
+        return good;
     if (elements == SOURCE_UNKNOWN)
         fuzz_check(!good, "%s: what must be refused is taken", how);
     else

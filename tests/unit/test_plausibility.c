@@ -234,7 +234,7 @@ static void check_nans(void)
             for (size_t k = 0; k < count; k++) {
                 data_put(type, &data, k, normal(k, &rng));
                 if (k % 64 == 0)
-                    put_nan(type, k, 1 + rng_below(&rng, 100), rng_below(&rng, 2));
+                    put_nan(type, k, 2 + k / 64, k / 64 % 2);
             }
             set_order(type, big);
             tap_case(&family, plausibility_nans(&data, SIZE, type, big), "%s, big %d, chance",
