@@ -57,7 +57,18 @@ OP2(v_max_s, vec, vec, GREATER(vec_s, a, b))
 OP2(v_max_u, vec, vec, GREATER(vec, a, b))
 OP2(v_min_s, vec, vec, LESSER(vec_s, a, b))
 OP2(v_min_u, vec, vec, LESSER(vec, a, b))
-/* In registers of 64 bits: SSE2 compares no lanes of 64. */
+
+/* SSE2 compares no lanes of 64 bits. Upper halves decide; where these are equal, b - a borrows from
+   them. */
+SIMD_OP wmask w_gt_s(wvec a, wvec b)
+{
+    const wvec borrowed = (wvec)((vec)a == (vec)b) & (b - a);
+    const wvec decided = borrowed | (wvec)((vec_s)a > (vec_s)b);
+
+    return (wmask)_mm_shuffle_epi32(_mm_srai_epi32((__m128i)decided, 31), 0xf5);
+}
+
+/* In registers of 64 bits, which takes less. */
 #    define LANE(type, a, b, i, compare) ((type)a[i] compare(type) b[i] ? a[i] : b[i])
 #    define LANES(type, a, b, compare)                                 \
         (wvec)                                                         \
