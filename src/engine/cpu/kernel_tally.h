@@ -18,154 +18,81 @@ _Static_assert(V_LANES <= CPU_LANES_MAX, "the room that cells need");
    bits. */
 #define PLACE_ROUNDER 0x1p52
 
-/* How elements are made signed integers in their order: those of floats by v_order and w_order;
-   those of integers by a change of the sign bits, where `flip` has them set. */
-struct ordering {
-    bool floats; /* a constant */
-    vec flip;
-};
-
-INLINE_TARGET struct ordering ordering32(enum element_type type, bool floats)
-{
-    return (struct ordering){floats,
-                             v_set1(element_formats[type].kind == ELEMENT_UNSIGNED ? SIGN32 : 0)};
-}
-
-INLINE_TARGET struct ordering ordering64(enum element_type type, bool floats)
-{
-    const uint64_t flip = element_formats[type].kind == ELEMENT_UNSIGNED ? SIGN64 : 0;
-
-    return (struct ordering){floats, w_narrow(w_set1(flip))};
-}
-
-INLINE_TARGET vec order32(struct ordering o, vec x)
-{
-    return o.floats ? v_order(x) : v_xor(x, o.flip);
-}
-
-INLINE_TARGET wvec order64(struct ordering o, wvec x)
-{
-    return o.floats ? w_order(x) : w_xor(x, v_wide(o.flip));
-}
-
-/* Keys likewise. */
-static inline uint32_t key32(uint64_t key)
-{
-    return (uint32_t)key ^ SIGN32;
-}
-
-static inline uint64_t key64(uint64_t key)
-{
-    return key ^ SIGN64;
-}
-
-/* Elements that are not before a key. */
-INLINE_TARGET uint64_t count32(const unsigned char *x, size_t n, enum element_type type,
-                               bool floats, uint64_t key)
-{
-    const struct ordering o = ordering32(type, floats);
-    const vec first = v_set1(key32(key));
-    vec count = v_set1(0);
-
-    for (size_t i = 0; i < n; i += V_LANES)
-        count = v_tally(count, v_ge_s(order32(o, v_load_f32(x + i * 4)), first));
-    return v_h_add(count);
-}
-
-INLINE_TARGET uint64_t count64(const unsigned char *x, size_t n, enum element_type type,
-                               bool floats, uint64_t key)
-{
-    const struct ordering o = ordering64(type, floats);
-    const wvec first = w_set1(key64(key));
-    wvec count = w_set1(0);
-
-    for (size_t i = 0; i < n; i += W_LANES)
-        count = w_tally(count, w_ge_s(order64(o, w_load(x + i * 8)), first));
-    return w_h_add(count);
-}
-
-/* The most cells that are kept in one pass: what it needs of each fits the registers. */
+/* The most cells that are kept in one pass: their vectors fit the registers. */
 #define PASS_CELLS 4
 
-/* A pass for the cells with these numbers: counts the elements that are not before them, and keeps
-   those in them. For each element the last key of the cell that it is in, or that it comes after,
-   is found: so cells cost a comparison each, and it takes one more to know whether the element is
-   in any. `cells` is a constant. */
-INLINE_TARGET void keep32(struct tally *t, const unsigned char *x, size_t n, const unsigned *number,
-                          unsigned cells, bool floats)
-{
-    const struct tally_plan *plan = t->plan;
-    const struct ordering o = ordering32(plan->type, floats);
-    uint32_t *to = (uint32_t *)t->kept + t->kept_count;
-    vec first[PASS_CELLS], last[PASS_CELLS], count[PASS_CELLS];
+/* The functions for elements of `bits`, by operations whose names begin with v. `floats` and `cells`
+   are constants.
 
-    for (unsigned c = 0; c < cells; c++) {
-        first[c] = v_set1(key32(plan->first[number[c]]));
-        last[c] = v_set1(key32(tally_last(plan, number[c])));
-        count[c] = v_set1(0);
+   order: elements as signed integers in their order: floats by v_order, integers by a change of the
+   sign bits, where `flip` has them set. Keys are changed likewise.
+
+   count: the elements that are not before a key.
+
+   keep: a pass for the cells with these numbers. It counts the elements that are not before them, and
+   keeps those in them. For each element the last key of the cell that it is in, or that it comes
+   after, is found: so cells cost a comparison each, and it takes one more to know whether the
+   element is in any. */
+#define TALLY(bits, v, vector, mask, lane, lanes, load, sign)                                    \
+    INLINE_TARGET vector flip##bits(enum element_type type)                                      \
+    {                                                                                            \
+        return v##_set1(element_formats[type].kind == ELEMENT_UNSIGNED ? sign : 0);              \
+    }                                                                                            \
+    INLINE_TARGET vector order##bits(bool floats, vector flip, vector x)                         \
+    {                                                                                            \
+        return floats ? v##_order(x) : v##_xor(x, flip);                                         \
+    }                                                                                            \
+    INLINE_TARGET uint64_t count##bits(const unsigned char *x, size_t n, enum element_type type, \
+                                       bool floats, uint64_t key)                                \
+    {                                                                                            \
+        const vector flip = flip##bits(type), first = v##_set1((lane)key ^ sign);                \
+        vector count = v##_set1(0);                                                              \
+                                                                                                 \
+        for (size_t i = 0; i < n; i += lanes)                                                    \
+            count = v##_tally(                                                                   \
+                count, v##_ge_s(order##bits(floats, flip, load(x + i * sizeof(lane))), first));  \
+        return v##_h_add(count);                                                                 \
+    }                                                                                            \
+    INLINE_TARGET void keep##bits(struct tally *t, const unsigned char *x, size_t n,             \
+                                  const unsigned *number, unsigned cells, bool floats)           \
+    {                                                                                            \
+        const struct tally_plan *plan = t->plan;                                                 \
+        const vector flip = flip##bits(plan->type);                                              \
+        lane *to = (lane *)t->kept + t->kept_count;                                              \
+        vector first[PASS_CELLS], last[PASS_CELLS], count[PASS_CELLS];                           \
+                                                                                                 \
+        for (unsigned c = 0; c < cells; c++) {                                                   \
+            first[c] = v##_set1((lane)plan->first[number[c]] ^ sign);                            \
+            last[c] = v##_set1((lane)tally_last(plan, number[c]) ^ sign);                        \
+            count[c] = v##_set1(0);                                                              \
+        }                                                                                        \
+        for (size_t i = 0; i < n; i += lanes) {                                                  \
+            const unsigned char *p = x + i * sizeof(lane);                                       \
+            const vector elements = load(p), key = order##bits(floats, flip, elements);          \
+            const mask first_cell = v##_ge_s(key, first[0]);                                     \
+            vector end = last[0];                                                                \
+            mask within;                                                                         \
+                                                                                                 \
+            __builtin_prefetch((const void *)((uintptr_t)p + CPU_PIECE_BYTES), 0, 2);            \
+            count[0] = v##_tally(count[0], first_cell);                                          \
+            UNROLL_INLINED(4)                                                                    \
+            for (unsigned c = 1; c < cells; c++) {                                               \
+                const mask reached = v##_ge_s(key, first[c]);                                    \
+                                                                                                 \
+                count[c] = v##_tally(count[c], reached);                                         \
+                end = v##_select(reached, last[c], end);                                         \
+            }                                                                                    \
+            within = v##_also_ge_s(first_cell, end, key);                                        \
+            if (SIMD_PACKS || v##_some(within))                                                  \
+                to += v##_pack(to, within, elements);                                            \
+        }                                                                                        \
+        for (unsigned c = 0; c < cells; c++)                                                     \
+            if (number[c] > 0)                                                                   \
+                t->counts[number[c]] += n - v##_h_add(count[c]);                                 \
+        t->kept_count = (size_t)(to - (lane *)t->kept);                                          \
     }
-    for (size_t i = 0; i < n; i += V_LANES) {
-        const vec v = v_load_f32(x + i * 4), key = order32(o, v);
-        const vmask first_cell = v_ge_s(key, first[0]);
-        vec end = last[0];
-        vmask within;
-
-        __builtin_prefetch((const void *)((uintptr_t)x + i * 4 + CPU_PIECE_BYTES), 0, 2);
-        count[0] = v_tally(count[0], first_cell);
-#pragma GCC unroll 4
-        for (unsigned c = 1; c < cells; c++) {
-            const vmask reached = v_ge_s(key, first[c]);
-
-            count[c] = v_tally(count[c], reached);
-            end = v_select(reached, last[c], end);
-        }
-        within = v_also_ge_s(first_cell, end, key);
-        if (SIMD_PACKS || v_some(within))
-            to += v_pack(to, within, v);
-    }
-    for (unsigned c = 0; c < cells; c++)
-        if (number[c] > 0)
-            t->counts[number[c]] += n - v_h_add(count[c]);
-    t->kept_count = (size_t)(to - (uint32_t *)t->kept);
-}
-
-INLINE_TARGET void keep64(struct tally *t, const unsigned char *x, size_t n, const unsigned *number,
-                          unsigned cells, bool floats)
-{
-    const struct tally_plan *plan = t->plan;
-    const struct ordering o = ordering64(plan->type, floats);
-    uint64_t *to = (uint64_t *)t->kept + t->kept_count;
-    wvec first[PASS_CELLS], last[PASS_CELLS], count[PASS_CELLS];
-
-    for (unsigned c = 0; c < cells; c++) {
-        first[c] = w_set1(key64(plan->first[number[c]]));
-        last[c] = w_set1(key64(tally_last(plan, number[c])));
-        count[c] = w_set1(0);
-    }
-    for (size_t i = 0; i < n; i += W_LANES) {
-        const wvec v = w_load(x + i * 8), key = order64(o, v);
-        const wmask first_cell = w_ge_s(key, first[0]);
-        wvec end = last[0];
-        wmask within;
-
-        __builtin_prefetch((const void *)((uintptr_t)x + i * 8 + CPU_PIECE_BYTES), 0, 2);
-        count[0] = w_tally(count[0], first_cell);
-#pragma GCC unroll 4
-        for (unsigned c = 1; c < cells; c++) {
-            const wmask reached = w_ge_s(key, first[c]);
-
-            count[c] = w_tally(count[c], reached);
-            end = w_select(reached, last[c], end);
-        }
-        within = w_also_ge_s(first_cell, end, key);
-        if (SIMD_PACKS || w_some(within))
-            to += w_pack(to, within, v);
-    }
-    for (unsigned c = 0; c < cells; c++)
-        if (number[c] > 0)
-            t->counts[number[c]] += n - w_h_add(count[c]);
-    t->kept_count = (size_t)(to - (uint64_t *)t->kept);
-}
+TALLY(32, v, vec, vmask, uint32_t, V_LANES, v_load_f32, SIGN32)
+TALLY(64, w, wvec, wmask, uint64_t, W_LANES, w_load, SIGN64)
 
 /* An instance for each number of cells. */
 #define KEEP(bits, kind, floats, cells)                                                            \
@@ -212,34 +139,22 @@ CELLS(32, integer, false)
 CELLS(64, float, true)
 CELLS(64, integer, false)
 
-static SIMD_TARGET void tally_cells32(struct tally *t, const void *data, size_t n)
-{
-    if (element_is_integer(t->plan->type))
-        cells32_integer(t, data, n);
-    else
-        cells32_float(t, data, n);
-}
-
-static SIMD_TARGET void tally_cells64(struct tally *t, const void *data, size_t n)
-{
-    if (element_is_integer(t->plan->type))
-        cells64_integer(t, data, n);
-    else
-        cells64_float(t, data, n);
-}
-
 /* Floats alone have NaNs. */
-static SIMD_TARGET void tally_nans32(struct tally *t, const void *data, size_t n)
-{
-    count32_float(t, data, n, 0, t->plan->first[0]);
-    count32_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1);
-}
-
-static SIMD_TARGET void tally_nans64(struct tally *t, const void *data, size_t n)
-{
-    count64_float(t, data, n, 0, t->plan->first[0]);
-    count64_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1);
-}
+#define TALLY_KERNELS(bits)                                                                 \
+    static SIMD_TARGET void tally_cells##bits(struct tally *t, const void *data, size_t n)  \
+    {                                                                                       \
+        if (element_is_integer(t->plan->type))                                              \
+            cells##bits##_integer(t, data, n);                                              \
+        else                                                                                \
+            cells##bits##_float(t, data, n);                                                \
+    }                                                                                       \
+    static SIMD_TARGET void tally_nans##bits(struct tally *t, const void *data, size_t n)   \
+    {                                                                                       \
+        count##bits##_float(t, data, n, 0, t->plan->first[0]);                              \
+        count##bits##_float(t, data, n, t->plan->cells, order_greatest(t->plan->type) + 1); \
+    }
+TALLY_KERNELS(32)
+TALLY_KERNELS(64)
 
 /* Computes the places of W_LANES values in units of bins: the place p of each, from -1/4 for what
    lies below the bins, or is NaN, to 1/4 above them. Returns p + 1/2 rounded to an integer, added
