@@ -54,6 +54,7 @@ test_programs = \
 	tests/unit/test_number \
 	tests/unit/test_oracle \
 	tests/unit/test_partial \
+	tests/unit/test_plan \
 	tests/unit/test_partial_text \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
@@ -143,6 +144,7 @@ tests_gpureduce_emulated_SOURCES = \
 	src/run/unpack_feed.c \
 	src/run/unpack_hash.c \
 	src/source/common.c \
+	src/source/open.c \
 	src/source/packed.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' \
@@ -150,7 +152,7 @@ tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DZSTD_COPY_LEAST='((size_t)24 << 10)' -DCOPIES=4U \
 	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
 	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_WORKERS=2U \
-	-DPACKED_LOOK_LEAST='((uint64_t)1 << 10)' \
+	-DSOURCE_CLOSELY_LEAST='((uint64_t)1 << 10)' \
 	-DDEVICE_BYTES='((uint64_t)4 << 10)' -DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
 # The kernels that reduce, on the host and on a GPU.

@@ -87,7 +87,7 @@ void report_begin(struct report *r)
         struct source_facts facts;
 
         /* One that cannot be read now is judged when it is reduced (settle_heading). */
-        (void)source_probe(options->files[i], &options->session.input, &facts, why);
+        (void)source_look(options->files[i], &options->session.input, &facts, why);
         arrays = facts.container;
     }
     r->files.shows |= arrays ? IN_ARRAY : 0;

@@ -2,7 +2,6 @@
 
 #include "run/gpu_policy.h"
 
-#include <math.h>
 #include <stddef.h>
 
 #define SECOND UINT64_C(1000000000)
@@ -29,106 +28,6 @@
    as fast as memory can, they only take from them. */
 #define TRIAL (SECOND / 10)
 #define TRIAL_GAIN 1.02
-
-/*
- * Compressed files. GB/s, of decoded bytes unless stated otherwise; on an H200 or H100 and 16 to 32
- * cores, whole files of 4 to 32 GiB. doc/tuning.md says how to measure them again.
- */
-
-/* A core that decodes many frames, as libzstd does, and all of them: 8.4 to 10.8 with 16, 16.2 with
-   32, 19 with 64. One of a team, which decodes literals of one frame: 10.6 to 12.3 with 16. A team
-   reaches 0.9 to 1.5 in a frame most of which is copied from before. */
-#define CORE_DECODES 0.55
-#define CORES_DECODE 22.0
-#define MEMBER_DECODES 0.67
-#define TEAM_COPIES 1.4
-
-/* Frames that compress by more are of that kind: the others by 1.08 to 1.29, these by 1.84 to 14.
- */
-#define COPIED_FROM 1.4
-
-/* The GPU's decoder: 54 to 79 where the link does not hold it up, and where it also verifies many
-   frames 47 to 67. The link, of compressed bytes, with 16 cores that feed it: 43 to 49. */
-#define GPU_DECODES 52.0
-#define GPU_VERIFIES 45.0
-#define LINK_CARRIES 44.0
-
-/* A beginning may decode to far more than the rest, as zeros do. */
-#define RATIO_MOST 16.0
-
-/* The rate of storage in a machine with such a GPU, of compressed bytes. */
-#define STORAGE_READS 3.0
-
-/* A core that hashes, and one that hashes what a GPU sent; of one frame no more than one can. */
-#define CORE_HASHES 8.0
-#define CORE_HASHES_BEHIND_LINK 7.8
-
-/* To get the decoder its memory, and its context ready when nothing else can be done meanwhile:
-   0.22 to 0.26 in all; and 0.11 at the end of the process, to give it all back. */
-#define DECODER_START_UP (SECOND * 26 / 100)
-#define DECODER_END (SECOND * 11 / 100)
-
-static double least(double x, double y)
-{
-    return x < y ? x : y;
-}
-
-/* The estimated times of decoding a file. */
-struct estimate {
-    bool one;        /* a frame holds all of it, if it states as much: frames hardly ever grow */
-    double content;  /* bytes */
-    double cpu, gpu; /* bytes a nanosecond of that, by all cores, and by the GPU */
-};
-
-static struct estimate estimate(const struct unpack_observation *o)
-{
-    const double input = (double)o->input, ratio = o->ratio > 0 ? least(o->ratio, RATIO_MOST) : 1;
-    struct estimate e = {.content = ratio * input,
-                         .cpu = least(CORE_DECODES * o->cores, CORES_DECODE),
-                         .gpu = GPU_DECODES};
-
-    e.one = o->content != UINT64_MAX && o->content + o->content / 64 >= o->input;
-    if (e.one) {
-        e.content = (double)o->content;
-        e.cpu = MEMBER_DECODES * o->cores;
-        if (e.content > COPIED_FROM * input)
-            e.cpu = least(e.cpu, TEAM_COPIES);
-    }
-    e.gpu = least(e.gpu, LINK_CARRIES * e.content / input);
-    if (o->checked) {
-        e.cpu = least(e.cpu, e.one ? CORE_HASHES : CORE_HASHES * o->cores);
-        e.gpu = least(e.gpu, e.one ? CORE_HASHES_BEHIND_LINK : GPU_VERIFIES);
-    }
-    if (o->uncached) {
-        e.cpu = least(e.cpu, STORAGE_READS * e.content / input);
-        e.gpu = least(e.gpu, STORAGE_READS * e.content / input);
-    }
-    return e;
-}
-
-/* To get the GPU ready, and to end it: nanoseconds. */
-static double start_up(enum gpu_state gpu)
-{
-    return gpu == GPU_UNUSED ? (double)(DECODER_START_UP + DECODER_END) : 0;
-}
-
-static const char *const as_soon = "the CPU decompresses it as soon";
-
-const char *gpu_policy_unpack(const struct unpack_observation *o)
-{
-    const struct estimate e = estimate(o);
-    const double inputs = 1 + (double)o->to_come / (double)o->input; /* of this one's size */
-
-    if (o->no_kernels)
-        return "it has no kernels for these operations";
-    if (o->forced)
-        return o->gpu == GPU_FAILED ? "" : NULL;
-    if (o->gpu == GPU_OPENING)
-        return "the GPU was not ready";
-    if (o->gpu == GPU_FAILED)
-        return "";
-    return start_up(o->gpu) < inputs * (e.content / e.cpu - e.content / e.gpu) ? NULL : as_soon;
-}
 
 static const char *const too_little = "too little work";
 

@@ -6,8 +6,7 @@
  * the CPU's work. So it is opened when the rest of the work ends sooner for it, start-up counted.
  * Then feeders are put on trial: they stay if the whole got faster.
  *
- * A GPU decodes all of a compressed file or nothing. This is decided before the file is decoded,
- * from its headers and its beginning.
+ * Whether a GPU decodes a compressed file is decided before that is opened: plan.h.
  */
 #ifndef GPUREDUCE_RUN_GPU_POLICY_H
 #define GPUREDUCE_RUN_GPU_POLICY_H
@@ -67,24 +66,6 @@ enum gpu_action gpu_policy(const struct gpu_observation *o);
 
 /* Whether a GPU can help with the input at all. */
 bool gpu_policy_possible(const struct gpu_observation *o);
-
-/* Observations of a compressed file before any of it is decoded. */
-struct unpack_observation {
-    bool no_kernels; /* the GPU has none for what is wanted */
-    enum gpu_state gpu;
-    bool forced;      /* the user asked for the GPU */
-    unsigned cores;   /* that there are */
-    uint64_t input;   /* bytes of the file */
-    uint64_t to_come; /* of later inputs, of GPU_INPUT_MIN or more each: taken to be like it */
-    uint64_t content; /* that its first frame states, bytes; UINT64_MAX where it states none */
-    double ratio;     /* bytes that a byte of the file decodes to at its beginning; 0: not known */
-    bool checked;     /* that frame has a checksum, which is to be verified */
-    bool uncached;    /* most of the file has to be read from storage */
-};
-
-/* Whether a GPU should decode and reduce the file, all of it: NULL if so, otherwise why not, in a
-   few words. */
-const char *gpu_policy_unpack(const struct unpack_observation *o);
 
 /* Why the GPU was not used, in a few words, after a run with this last observation. `reason` is
    that of a GPU that failed. */

@@ -18,6 +18,7 @@ library_sources += \
 	src/run/gpu.c src/run/gpu.h \
 	src/run/gpu_policy.c src/run/gpu_policy.h \
 	src/run/phases.c src/run/phases.h \
+	src/run/plan.c src/run/plan.h \
 	src/run/rank_piece.c src/run/rank_piece.h \
 	src/run/readings.c src/run/readings.h \
 	src/run/reduction.h \

@@ -386,59 +386,22 @@ static void run_unpack(struct run *run, unsigned count)
     unpack_run_end(run->unpack, first);
 }
 
-/* Collects observations of packed input before any of it is decoded. */
-static struct unpack_observation observe_packed(struct run *run)
-{
-    const struct packed_layout layout = packed_layout(run->source);
-
-    return (struct unpack_observation){
-        .no_kernels = !engine_finds(&engine_cuda, run->setup.type, run->setup.wants),
-        .gpu = gpu_state(run->gpu),
-        .forced = faults_call_gpu(),
-        .cores = run->cores,
-        .input = run->info->input_bytes,
-        .to_come = run->to_come,
-        .content = layout.content,
-        .ratio = run->outlook.ratio,
-        .checked = layout.checked,
-        .uncached = run->outlook.uncached,
-    };
-}
-
-/* Whether auto has a GPU decode the input; opens it for that. */
-static bool wants_unpack(struct run *run)
-{
-    const struct unpack_observation o = observe_packed(run);
-
-    run->unpack_skipped = gpu_policy_unpack(&o);
-    if (run->unpack_skipped)
-        return false;
-    if (o.gpu == GPU_UNUSED)
-        gpu_open_now(run->gpu);
-    run->unpack_skipped = "";
-    return gpu_state(run->gpu) == GPU_READY;
-}
-
-/* Makes an engine ready for packed input. False when it has to be opened again as it is for others,
-   or, with *failed, when nothing can be done. */
-static bool prepare_packed(struct run *run, bool *failed)
+/* Makes an engine ready for packed input. Otherwise that has to be read in another way; false, too,
+   with *failed, when nothing can be done. */
+static bool prepare_unpack(struct run *run, bool *failed)
 {
     char reason[ENGINE_REASON_MAX];
 
     *failed = false;
-    if (!run->info->packed)
-        return true;
-    if (run->options->device == DEVICE_AUTO) {
-        *failed = !packed_look(run->source, &run->outlook);
-        if (*failed)
-            return false;
-        if (!wants_unpack(run))
-            return false;
+    if (run->options->device == DEVICE_AUTO &&
+        !engine_finds(&engine_cuda, run->setup.type, run->setup.wants)) {
+        run->plan->no_gpu = PLAN_NO_KERNELS;
+        return false;
     }
     run->unpack = unpack_run_begin(run, reason);
     if (run->unpack)
         return true;
-    run->unpack_skipped = "it does not decode the input";
+    run->plan->no_gpu = "it does not decode the input";
     if (run->info->input_bytes != SOURCE_UNKNOWN)
         return false;
     *failed = !unpack_run_without(run);
@@ -452,8 +415,8 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     unsigned count;
     bool alone = false, failed;
 
-    if (!prepare_packed(run, &failed))
-        return failed ? SOURCE_BROKEN : SOURCE_RETRY;
+    if (run->info->packed && !prepare_unpack(run, &failed))
+        return failed ? SOURCE_BROKEN : SOURCE_REREAD;
     if (run->unpack)
         id = ENGINE_CUDA;
     count = run->unpack ? worker_count_packed(run) : worker_count(run, id);
@@ -477,9 +440,7 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
     if (alone && verdict == SOURCE_COMPLETE)
         warn_alone(run);
-    if (run->unpack && verdict == SOURCE_RETRY) {
-        run->unpack_alone = run->unpack_alone || packed_torn(run->source);
-        run->unpack_skipped = "it does not decode all of the input";
-    }
+    if (run->unpack && verdict == SOURCE_REREAD)
+        run->plan->no_gpu = "it does not decode all of the input";
     return verdict;
 }

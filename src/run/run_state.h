@@ -11,6 +11,7 @@
 
 #include "run/gpu.h"
 #include "run/phases.h"
+#include "run/plan.h"
 #include "run/session_options.h"
 #include "source/packed.h"
 #include "sys/team.h"
@@ -51,16 +52,12 @@ struct run {
     struct source *source;
     const struct source_info *info;
     struct engine_setup setup;
-    struct arrays *arrays;      /* of a container: what is found of each; otherwise NULL */
-    struct tally_set *tallies;  /* of `cpu_tallies` CPU workers, and then of each feeder; NULL for
+    struct arrays *arrays;     /* of a container: what is found of each; otherwise NULL */
+    struct tally_set *tallies; /* of `cpu_tallies` CPU workers, and then of each feeder; NULL for
                                    none */
-    unsigned cpu_tallies;       /* CPU workers that may have a part where there are tallies */
-    const char *unpack_skipped; /* why auto has the CPU decode it, or "" where the GPU has failed;
-                                   NULL where that is no question */
-    bool unpack_alone; /* one GPU is to have all of packed input: several did not agree on where
-                             elements begin */
-    struct packed_outlook outlook; /* for auto: what packed input is like */
-    struct unpack *unpack;         /* where packed input is decoded by an engine; otherwise NULL */
+    unsigned cpu_tallies;      /* CPU workers that may have a part where there are tallies */
+    struct plan *plan;         /* how it is read */
+    struct unpack *unpack;     /* where packed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run
        before this; clock_now's. */

@@ -9,6 +9,7 @@
 
 #include "core/spread.h"
 #include "run/arrays.h"
+#include "run/plan.h"
 #include "run/readings.h"
 #include "run/run.h"
 #include "run/run_profile.h"
@@ -211,8 +212,8 @@ static void explain_skipped(const struct run *run, struct reduction *reduction)
     why = gpu_policy_skipped(&run->observed, reason);
     if (run->arrays)
         why = "it takes no part in files of several arrays";
-    if (run->unpack_skipped) /* asked, of a compressed file */
-        why = reason[0] ? reason : run->unpack_skipped;
+    if (run->plan->no_gpu)
+        why = reason[0] ? reason : run->plan->no_gpu;
     snprintf(reduction->gpu_skipped, sizeof reduction->gpu_skipped, "%s", why);
 }
 
@@ -317,15 +318,10 @@ static void dismiss_workers(const struct session *session)
     }
 }
 
-/* An input comes no more: it is the current one. */
-static void forget_to_come(struct session *session, const struct source *s, const char *path)
+/* An input comes no more: it is the current one, of so many bytes. */
+static void forget_to_come(struct session *session, uint64_t size)
 {
-    uint64_t size;
-
-    if (session->to_come == 0)
-        return;
-    size = s ? source_info(s)->input_bytes : bytes_to_come(session->options, path);
-    if (size >= GPU_INPUT_MIN && size != SOURCE_UNKNOWN)
+    if (size >= GPU_INPUT_MIN)
         session->to_come -= size < session->to_come ? size : session->to_come;
 }
 
@@ -345,13 +341,6 @@ static bool engine_has_kernels(const struct run *run)
                  element_name(run->setup.type));
     return false;
 }
-
-/* How an input is opened. */
-enum attempt {
-    ATTEMPT_PACKED,   /* as it is, for a GPU that decodes it */
-    ATTEMPT_PARALLEL, /* what can be is decoded in parallel */
-    ATTEMPT_IN_ORDER
-};
 
 /* Whether containers are taken that can only be read in order, and once: by the CPU, where whatever
    takes another reading may be left out. */
@@ -404,22 +393,94 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     return verdict;
 }
 
-/* State carried from one attempt at an input to the next. */
-struct again {
-    uint64_t started_at; /* when it was first read, 0 before: the clock goes on */
-    const char *skipped; /* as unpack_skipped and unpack_alone in struct run */
-    bool alone;
+/* An input, or an array of one, and its readings so far. */
+struct input {
+    const char *path;
+    const struct container_array *array; /* NULL: not one alone */
+    struct source *source;               /* probed, to be opened as planned; NULL before it is */
+    struct plan plan;
+    bool opened;             /* it has been before */
+    uint64_t started_at;     /* when it was first read, 0 before: the clock goes on */
     struct source_file file; /* which file it was */
 };
 
-/* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
- */
-static enum source_verdict reduce_once(struct session *session, const char *path,
-                                       const struct container_array *array, enum attempt attempt,
-                                       bool first, struct again *again, struct reduction *reduction)
+/* Plans how an input is read that has been probed, and has a GPU ready if that is to decode it. False
+   where the input cannot be read. */
+static bool plan_reading(struct session *session, struct input *in)
 {
     const struct session_options *options = session->options;
-    struct source_options input = options->input;
+    const struct source_wanted *wanted = options->input.wanted;
+    struct plan_request request = {
+        .device = options->device,
+        /* What is tallied is decoded by the CPU, also for a GPU; and whether a file holds arrays with
+           names is not known before it is decoded. */
+        .cpu_alone = survey_asked(&options->survey) || options->input.part.cut ||
+                     (wanted && wanted->included > 0) || !engine_cuda.unpack,
+        .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
+        .forced = faults_call_gpu(),
+        .gpu = gpu_state(&session->gpu),
+        .cores = session->cores,
+    };
+    const bool closely = options->device == DEVICE_AUTO && !request.cpu_alone;
+    struct source_facts facts;
+    struct machine *machine = NULL;
+    struct plan_rates rates;
+    char reason[MACHINE_REASON_MAX];
+
+    if (!source_find_facts(in->source, closely, &facts))
+        return false;
+    forget_to_come(session, facts.size);
+    request.to_come = session->to_come;
+    if (closely && facts.compressed && facts.size >= GPU_INPUT_MIN)
+        machine = malloc(sizeof *machine);
+    if (machine)
+        (void)machine_load(machine, reason); /* -v says what is wrong with it */
+    rates = plan_rates(session->cores, machine);
+    free(machine);
+    in->plan = plan_input(&facts, &request, &rates);
+    if (options->device != DEVICE_AUTO || in->plan.how != PLAN_GPUS)
+        return true;
+    if (request.gpu == GPU_UNUSED)
+        gpu_open_now(&session->gpu);
+    if (gpu_state(&session->gpu) != GPU_READY)
+        in->plan = (struct plan){.how = PLAN_PARALLEL, .no_gpu = ""};
+    return true;
+}
+
+/* Opens an input for a run, as planned. False on failure. */
+static bool open_input(struct session *session, struct input *in, struct run *run)
+{
+    struct source_options options = session->options->input;
+    const unsigned workers = run->cpu_workers + run->feeders;
+
+    options.arrays_in_order = !in->array && takes_in_order(session);
+    options.reopened = in->opened;
+    options.earlier = &in->file;
+    if (in->array) {
+        run->source = source_open_array(session->container, in->array, &options, workers);
+        return run->source;
+    }
+    if (!in->source)
+        in->source = source_probe(in->path, &options);
+    if (!in->opened) {
+        if (!in->source) /* whatever it is */
+            forget_to_come(session, bytes_to_come(session->options, in->path));
+        else if (!plan_reading(session, in))
+            return false;
+    }
+    options.packed = in->plan.how == PLAN_GPUS || in->plan.how == PLAN_ONE_GPU;
+    options.in_order = in->plan.how == PLAN_IN_ORDER;
+    run->source = in->source;
+    in->source = NULL;
+    return run->source && source_open_probed(run->source, &options, workers);
+}
+
+/* Reads an input, or an array of it, once, and fills in the reduction if it needs no other reading.
+ */
+static enum source_verdict reduce_once(struct session *session, struct input *in,
+                                       struct reduction *reduction)
+{
+    const struct session_options *options = session->options;
     struct run run = {.options = options,
                       .cores = session->cores,
                       .cpu = session->cpu,
@@ -432,27 +493,22 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                       .feeders = session->feeders,
                       .cpu_tallies = cpu_tally_count(session),
                       .last = session->inputs <= 1,
+                      .plan = &in->plan,
                       .called_at = session->called_at,
-                      .started_at = again->started_at,
-                      .unpack_skipped = again->skipped,
-                      .unpack_alone = again->alone,
+                      .started_at = in->started_at,
                       .opened_at = clock_now()};
     enum source_verdict verdict;
     struct partial partial;
+    bool good;
 
     memset(reduction, 0, sizeof *reduction);
-    input.arrays_in_order = !array && takes_in_order(session);
-    input.packed = attempt == ATTEMPT_PACKED;
-    input.in_order = attempt == ATTEMPT_IN_ORDER;
-    input.reopened = !first;
-    input.earlier = &again->file;
-    run.source =
-        array ? source_open_array(session->container, array, &input, run.cpu_workers + run.feeders)
-              : source_open(path, &input, run.cpu_workers + run.feeders);
-    if (first && !array)
-        forget_to_come(session, run.source, path);
-    if (!run.source)
+    good = open_input(session, in, &run);
+    in->opened = true;
+    if (!good) {
+        if (run.source)
+            source_close(run.source);
         return SOURCE_BROKEN;
+    }
     run.info = source_info(run.source);
     run.to_come = session->to_come;
     run.setup = (struct engine_setup){.type = run.info->type,
@@ -460,24 +516,28 @@ static enum source_verdict reduce_once(struct session *session, const char *path
                                       .wants = options->wants,
                                       .chunk_size = options->chunk_size};
     if (run.info->container) {
-        verdict = reduce_arrays(session, path, &run, reduction);
+        verdict = reduce_arrays(session, in->path, &run, reduction);
         dismiss_workers(session);
         return verdict;
     }
     verdict = engine_has_kernels(&run) && readings_begin(&session->readings, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
-    reduction->in_order = attempt == ATTEMPT_IN_ORDER;
-    if (verdict == SOURCE_COMPLETE && !(check_partial(&run, array, &partial) &&
+    reduction->in_order = in->plan.how == PLAN_IN_ORDER;
+    if (verdict == SOURCE_COMPLETE && !(check_partial(&run, in->array, &partial) &&
                                         readings_take(&session->readings, &run, &partial)))
         verdict = SOURCE_BROKEN;
     if (verdict == SOURCE_COMPLETE && !session->readings.more && !session->readings.inputs)
         conclude(&run, &partial, &session->readings, reduction);
     readings_pause(&session->readings);
-    *again = (struct again){phases_started_at(&run.phases), run.unpack_skipped, run.unpack_alone,
-                            run.info->file};
+    in->started_at = phases_started_at(&run.phases);
+    in->file = run.info->file;
     dismiss_workers(session);
-    source_close(run.source);
+    if ((verdict == SOURCE_REREAD || verdict == SOURCE_TORN) && !in->array && run.info->file.known)
+        verdict =
+            (in->source = source_renew(run.source, &options->input)) ? verdict : SOURCE_BROKEN;
+    else
+        source_close(run.source);
     return verdict;
 }
 
@@ -493,53 +553,26 @@ static void note_error(const char *path, const struct container_array *array,
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
-/* How an input is opened first. In auto a GPU decodes large files at most. The CPU decodes input
-   that is tallied, also by a GPU. */
-static enum attempt first_attempt(const struct session *session, const char *path)
-{
-    bool packed = false;
-
-    const struct source_wanted *wanted = session->options->input.wanted;
-
-    /* Before it is decoded it is not known whether it is a file of arrays with names. */
-    if (survey_asked(&session->options->survey) || session->options->input.part.cut ||
-        (wanted && wanted->included > 0))
-        return ATTEMPT_PARALLEL;
-    switch (session->options->device) {
-    case DEVICE_CPU:
-        break;
-    case DEVICE_GPU:
-        packed = true;
-        break;
-    case DEVICE_AUTO:
-        packed = bytes_to_come(session->options, path) > 0;
-        break;
-    }
-    return packed && engine_cuda.unpack ? ATTEMPT_PACKED : ATTEMPT_PARALLEL;
-}
-
 /* Reduces an input, or an array of it, which may take several readings. */
 static bool reduce_input(struct session *session, const char *path,
                          const struct container_array *array, struct reduction *reduction)
 {
-    struct again again = {0};
+    struct input in = {.path = path, .array = array, .plan = {.how = PLAN_PARALLEL}};
     enum source_verdict verdict;
-    bool first = true, alone;
-    int attempt = first_attempt(session, path);
 
     message_forget_error();
     readings_close(&session->readings);
     readings_open(&session->readings, &session->options->survey);
-    do {
-        alone = again.alone;
-        verdict =
-            reduce_once(session, path, array, (enum attempt)attempt, first, &again, reduction);
-        first = false;
-    } while ((verdict == SOURCE_RETRY && (again.alone != alone || attempt++ < ATTEMPT_IN_ORDER)) ||
-             (verdict == SOURCE_COMPLETE && session->readings.more));
+    do
+        verdict = reduce_once(session, &in, reduction);
+    while (
+        ((verdict == SOURCE_REREAD || verdict == SOURCE_TORN) && plan_again(&in.plan, verdict)) ||
+        (verdict == SOURCE_COMPLETE && session->readings.more));
+    if (in.source)
+        source_close(in.source);
     session->called_at = clock_now();
     if (!array && session->reduced < session->count)
-        session->files[session->reduced++] = again.file;
+        session->files[session->reduced++] = in.file;
     if (verdict != SOURCE_COMPLETE)
         note_error(path, array, reduction);
     return verdict == SOURCE_COMPLETE;
@@ -636,16 +669,19 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
 
     for (int i = 0; i < inputs->count && verdict == SOURCE_COMPLETE; i++) {
         struct reduction reduction;
-        struct again again = {.file = session->files[inputs->first + i]};
+        struct input in = {.path = inputs->paths[i],
+                           .plan = {.how = in_order[i] ? PLAN_IN_ORDER : PLAN_PARALLEL},
+                           .opened = true,
+                           .file = session->files[inputs->first + i]};
 
         if (inputs->prepare)
             inputs->prepare(inputs->context, i);
-        verdict = reduce_once(session, inputs->paths[i], NULL,
-                              in_order[i] ? ATTEMPT_IN_ORDER : ATTEMPT_PARALLEL, false, &again,
-                              &reduction);
-        if (verdict == SOURCE_RETRY && !in_order[i])
+        verdict = reduce_once(session, &in, &reduction);
+        if (in.source)
+            source_close(in.source);
+        if (verdict == SOURCE_REREAD && !in_order[i])
             in_order[i] = true;
-        else if (verdict == SOURCE_RETRY)
+        else if (verdict == SOURCE_REREAD)
             verdict = SOURCE_BROKEN;
     }
     if (verdict != SOURCE_COMPLETE)
@@ -696,7 +732,7 @@ void session_survey(struct session *session, const struct survey_request *survey
         do
             verdict =
                 session->readings.more ? read_inputs(session, inputs, in_order) : SOURCE_COMPLETE;
-        while (verdict == SOURCE_RETRY || (verdict == SOURCE_COMPLETE && session->readings.more));
+        while (verdict == SOURCE_REREAD || (verdict == SOURCE_COMPLETE && session->readings.more));
     }
     session->inputs--;
     free(in_order);

@@ -73,7 +73,7 @@ static bool find_size(const char *path, const struct source_options *options, st
     if (standard)
         begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     size = begin > 0 && begin < status.st_size ? status.st_size - begin : status.st_size;
-    if (!source_probe(path, options, &facts, why))
+    if (!source_look(path, options, &facts, why))
         return unreadable(path, why);
     *sized = (struct sized){.units = shard_units((uint64_t)size), .compressed = facts.compressed};
     return true;

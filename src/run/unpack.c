@@ -398,7 +398,7 @@ static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *
 /* For how many devices the input is. A NaN has its index from one that has seen all before it. */
 static unsigned choose_count(const struct run *run)
 {
-    const bool one = run->unpack_alone || run->options->nan == NAN_ERROR;
+    const bool one = run->plan->how == PLAN_ONE_GPU || run->options->nan == NAN_ERROR;
     const unsigned devices = one ? 1 : run->options->device_count;
 
     return packed_cut(run->source, devices < run->feeders ? devices : run->feeders);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "source/container/hdf5_records.h"
+#include "source/reader.h"
 #include "source/source_impl.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -554,6 +555,8 @@ void source_close(struct source *s)
 {
     if (s->ops->close)
         s->ops->close(s);
+    if (s->reader)
+        s->reader->close(s->reader);
     if (s->close_fd)
         close(s->fd);
     if (s->errors)

@@ -41,6 +41,7 @@ library_sources += \
 	src/source/zstd/index.c src/source/zstd/index.h \
 	src/source/zstd/input.c src/source/zstd/input.h \
 	src/source/zstd/large.c src/source/zstd/large.h \
+	src/source/zstd/look.c src/source/zstd/look.h \
 	src/source/zstd/literals.c src/source/zstd/literals.h \
 	src/source/zstd/reader.c \
 	src/source/zstd/ring.c src/source/zstd/ring.h \

@@ -22,6 +22,7 @@
 #include "source/whole.h"
 #include "source/zstd/cut.h"
 #include "source/zstd/frames.h"
+#include "source/zstd/look.h"
 #include "source/zstd/zstd.h"
 #include "sys/message.h"
 
@@ -236,60 +237,66 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
     return reader && open_in_order(s, options, s->inner, reader);
 }
 
-static bool open_format(struct source *s, const struct source_options *options, bool has_size,
-                        unsigned workers)
+/* Reads the first bytes, and finds out whether they are compressed. False on failure. */
+static bool begin_format(struct source *s, const struct source_options *options)
 {
-    struct reader *reader;
-
-    if (has_size && !read_head(s))
+    if (s->has_size && !s->head && !read_head(s))
         return false;
     if (options->array)
-        return open_plain_file(s, options, workers);
-    reader = input_reader_open(s);
-    if (!reader)
-        return false;
-    if (!formats_detect_compression(s, options, reader)) {
-        reader->close(reader);
-        return false;
-    }
-    if ((s->info.compressed || !has_size) && options->part.begin > 0 && !options->part.cut) {
+        return true;
+    s->reader = input_reader_open(s);
+    return s->reader && formats_detect_compression(s, options, s->reader);
+}
+
+/* Whether the input can be read as is asked for. Prints why not. */
+static bool can_be_read(struct source *s, const struct source_options *options)
+{
+    const struct container_format *asked = arrays_asked(options);
+
+    if ((s->info.compressed || !s->has_size) && options->part.begin > 0 && !options->part.cut) {
         source_error(s, "cannot be split: its decompressed size is unknown");
+        return false;
+    }
+    if (!asked || (s->has_size && !s->info.compressed) ||
+        (options->arrays_in_order && asked->inside && (s->has_size || !s->info.repeatable)))
+        return true;
+    if (!s->has_size && s->info.repeatable)
+        source_error(s, "is empty, and not a %s file", asked->name);
+    else
+        source_error(s, "%s is read from a file that is not compressed: save it as such",
+                     asked->article);
+    return false;
+}
+
+static bool open_format(struct source *s, const struct source_options *options, unsigned workers)
+{
+    struct reader *reader = s->reader;
+
+    s->reader = NULL;
+    if (options->array)
+        return open_plain_file(s, options, workers);
+    if (!can_be_read(s, options)) {
         reader->close(reader);
         return false;
     }
-    if (arrays_asked(options) && (!has_size || s->info.compressed) &&
-        !(options->arrays_in_order && arrays_asked(options)->inside &&
-          (has_size || !s->info.repeatable))) {
-        if (!has_size && s->info.repeatable)
-            source_error(s, "is empty, and not a %s file", arrays_asked(options)->name);
-        else
-            source_error(s, "%s is read from a file that is not compressed: save it as such",
-                         arrays_asked(options)->article);
+    if (s->has_size && !(s->info.compressed && options->in_order)) {
         reader->close(reader);
-        return false;
+        return s->info.compressed ? open_zstd(s, options, workers)
+                                  : open_plain_file(s, options, workers);
     }
-    if (has_size && !(s->info.compressed && options->in_order)) {
-        reader->close(reader);
-        if (!s->info.compressed)
-            return open_plain_file(s, options, workers);
-        return open_zstd(s, options, workers);
-    }
-    if (options->part.cut && has_size) {
+    if (options->part.cut && s->has_size) {
         reader->close(reader);
         return zstd_part_open_in_order(s, options);
     }
-    if (s->info.compressed) {
-        if (options->packed && !options->in_order) {
-            struct source_options packed = *options;
+    if (s->info.compressed && options->packed && !options->in_order) {
+        struct source_options packed = *options;
 
-            packed.arrays_in_order = false; /* what has been read of the pipe is gone */
-            return packed_source_open(s, &packed, reader);
-        }
-        reader = zstd_reader_open(s, reader, 0, 0);
-        if (!reader)
-            return false;
+        packed.arrays_in_order = false; /* what has been read of the pipe is gone */
+        return packed_source_open(s, &packed, reader);
     }
-    return open_serial(s, options, reader);
+    if (s->info.compressed)
+        reader = zstd_reader_open(s, reader, 0, 0);
+    return reader && open_serial(s, options, reader);
 }
 
 bool source_fits_consecutive(const struct container_array *array, unsigned inputs)
@@ -314,8 +321,8 @@ static bool look_at(struct source *s, const char *path, char why[SOURCE_ERROR_MA
            has_extent(s, &status);
 }
 
-bool source_probe(const char *path, const struct source_options *options,
-                  struct source_facts *facts, char why[SOURCE_ERROR_MAX])
+bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
+                 char why[SOURCE_ERROR_MAX])
 {
     unsigned char head[CONTAINER_HEAD];
     struct zstd_frame frame;
@@ -383,21 +390,19 @@ static bool has_wanted(struct source *s, const struct source_options *options)
     return false;
 }
 
-struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
+/* A source of nothing, of this name, which is freed with it. NULL without a name, or memory, which
+   is printed. */
+static struct source *make(const char *path, char *name, const struct source_options *options)
 {
     static const struct source_ops none = {0};
-    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
-    struct source *s = calloc(1, sizeof *s);
-    struct stat status;
+    struct source *s = name ? calloc(1, sizeof *s) : NULL;
 
-    source_name_array(name, path, options->array);
-    if (s)
-        s->name = strdup(name);
-    if (!s || !s->name) {
-        free(s);
+    if (!s) {
+        free(name);
         message_error(EXIT_FAILED, "out of memory");
         return NULL;
     }
+    s->name = name;
     s->info.name = s->name;
     s->fd = -1;
     s->ops = &none;
@@ -410,17 +415,84 @@ struct source *source_open(const char *path, const struct source_options *option
     atomic_init(&s->limit, SOURCE_UNKNOWN);
     s->stop = SOURCE_UNKNOWN;
     atomic_init(&s->stopped_at, SOURCE_UNKNOWN);
-    if (open_file(s, &status)) {
-        const bool has_size = has_extent(s, &status);
+    return s;
+}
 
-        if (is_same_file(s, &status, has_size, options->earlier) &&
-            open_format(s, options, has_size, workers) && has_wanted(s, options))
-            return s;
-    }
+/* Closes a source that could not be opened. Returns NULL. */
+static struct source *give_up(struct source *s, const struct source_options *options)
+{
     if (options->wanted && !options->array)
         options->wanted->unknown = true;
     source_close(s);
     return NULL;
+}
+
+struct source *source_probe(const char *path, const struct source_options *options)
+{
+    char name[SOURCE_NAME_MAX + 2 * CONTAINER_NAME_SHOWN];
+    struct source *s;
+    struct stat status;
+
+    source_name_array(name, path, options->array);
+    s = make(path, strdup(name), options);
+    if (!s || !open_file(s, &status))
+        return s ? give_up(s, options) : NULL;
+    s->has_size = has_extent(s, &status);
+    if (!is_same_file(s, &status, s->has_size, options->earlier) || !begin_format(s, options))
+        return give_up(s, options);
+    return s;
+}
+
+bool source_find_facts(struct source *s, bool closely, struct source_facts *facts)
+{
+    *facts = (struct source_facts){.compressed = s->info.compressed,
+                                   .size = s->has_size ? s->info.input_bytes : 0,
+                                   .content = SOURCE_UNKNOWN};
+    if (s->info.compressed && s->has_size)
+        zstd_look(s, closely && s->info.input_bytes >= SOURCE_CLOSELY_LEAST, facts);
+    return !source_failed(s);
+}
+
+bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers)
+{
+    if (open_format(s, options, workers) && has_wanted(s, options))
+        return true;
+    if (options->wanted && !options->array)
+        options->wanted->unknown = true;
+    return false;
+}
+
+struct source *source_renew(struct source *s, const struct source_options *options)
+{
+    struct source *again = make(s->path, s->name, options);
+
+    s->name = NULL;
+    if (again) {
+        again->fd = s->fd;
+        again->close_fd = s->close_fd;
+        again->has_size = s->has_size;
+        again->head = s->head;
+        again->head_size = s->head_size;
+        again->start = s->start;
+        again->info.input_bytes = s->info.input_bytes;
+        again->info.repeatable = s->info.repeatable;
+        again->info.file = s->info.file;
+        s->close_fd = false;
+        s->head = NULL;
+    }
+    source_close(s);
+    return !again || begin_format(again, options) ? again : give_up(again, options);
+}
+
+struct source *source_open(const char *path, const struct source_options *options, unsigned workers)
+{
+    struct source *s = source_probe(path, options);
+
+    if (s && !source_open_probed(s, options, workers)) {
+        source_close(s);
+        return NULL;
+    }
+    return s;
 }
 
 struct source *source_open_array(const struct source *container,

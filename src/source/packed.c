@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <zstd_errors.h>
 
 #include "source/formats.h"
@@ -17,6 +16,7 @@
 #include "source/zstd/decoder.h"
 #include "source/zstd/frames.h"
 #include "source/zstd/index.h"
+#include "source/zstd/look.h"
 #include "source/zstd/zstd.h"
 #include "sys/align.h"
 #include "sys/clock.h"
@@ -636,25 +636,25 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
 UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
     struct packed_state *p = s->state;
-    enum source_verdict verdict = SOURCE_RETRY;
+    enum source_verdict verdict;
 
     if (p->parts_noted < p->parts_cut || p->cutter->begin < s->info.input_bytes)
-        return SOURCE_RETRY;
-    if (zstd_index_resolve(&p->index, SOURCE_UNKNOWN))
-        verdict = zstd_finish_total(s, zstd_index_total(&p->index), p->index.count == 0);
-    p->torn = verdict == SOURCE_RETRY;
-    return verdict;
+        return SOURCE_REREAD;
+    if (!zstd_index_resolve(&p->index, SOURCE_UNKNOWN))
+        return SOURCE_TORN;
+    verdict = zstd_finish_total(s, zstd_index_total(&p->index), p->index.count == 0);
+    return verdict == SOURCE_REREAD ? SOURCE_TORN : verdict;
 }
 
 UNCHECKED static enum source_verdict packed_finish(struct source *s)
 {
-    const struct packed_state *p = s->state;
+    struct packed_state *p = s->state;
 
     if (p->refused || p->torn)
-        return SOURCE_RETRY;
+        return p->refused ? SOURCE_REREAD : SOURCE_TORN;
     for (unsigned i = 0; i < p->ring_count; i++)
         if (!p->rings[i].complete)
-            return SOURCE_RETRY;
+            return SOURCE_REREAD;
     if (source_wanted(s) != SOURCE_UNKNOWN)
         return SOURCE_COMPLETE;
     return p->ring_count > 1 ? finish_parts(s) : zstd_finish_total(s, p->rings[0].total, true);
@@ -666,17 +666,6 @@ UNCHECKED static uint64_t packed_index(const struct source *s, uint64_t element)
     const struct packed_state *p = s->state;
 
     return zstd_index_true(&p->index, element);
-}
-
-bool packed_torn(struct source *s)
-{
-    struct packed_state *p = s->state;
-    bool torn;
-
-    waiters_lock(&p->waiters);
-    torn = p->torn && !p->refused;
-    waiters_unlock(&p->waiters);
-    return torn;
 }
 
 static void free_state(void *state)
@@ -718,106 +707,6 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
         reader_push(reader, place->tail, place->tail_size);
     return serial_source_resume(s, reader, place->good,
                                 place->tail_size > 0 ? 0 : place->good - place->begin, free_state);
-}
-
-/* Looks at the first frame that is not skippable, as far as the head of the input holds it. */
-static struct zstd_frame first_frame(const unsigned char *bytes, size_t size)
-{
-    const struct zstd_frame unknown = {.window = SOURCE_UNKNOWN, .content = SOURCE_UNKNOWN};
-    struct zstd_frame frame;
-    uint64_t skip;
-
-    while ((skip = zstd_skippable_size(bytes, size)) > 0) {
-        if (skip >= size)
-            return unknown;
-        bytes += skip;
-        size -= (size_t)skip;
-    }
-    return zstd_read_header(bytes, size, 0, &frame) ? frame : unknown;
-}
-
-/* Pages that are asked for. */
-#define PROBES 32
-
-static bool is_uncached(const struct source *s)
-{
-    size_t size;
-    unsigned char *map = source_map(s, &size);
-    unsigned uncached;
-
-    if (!map)
-        return false;
-    uncached = source_uncached(map, s->start, s->info.input_bytes, PROBES);
-    munmap(map, size);
-    return uncached > PROBES / 2;
-}
-
-/* How much of a beginning is decoded: bytes of the file, and of what they decode to, about. */
-#define RATIO_INPUT ((size_t)512 << 10)
-#define RATIO_CONTENT ((size_t)8 << 20)
-
-/* Bytes that tell how many more libzstd wants to begin a frame. */
-#define FRAME_BEGINS 5
-
-/* Decodes the beginning, as far as that can be done, and returns how many bytes one of it decodes
-   to; 0 where it decodes to nothing. libzstd gets no more than it asks for: so what it has taken
-   when something comes out is what that comes from. */
-static double decode_beginning(ZSTD_DCtx *context, const void *bytes, size_t size, void *room)
-{
-    ZSTD_inBuffer in = {bytes, 0, 0};
-    size_t content = 0, from = 0, wanted = FRAME_BEGINS;
-    bool more = true;
-
-    while (more && content < RATIO_CONTENT) {
-        ZSTD_outBuffer out = {room, ZSTD_DStreamOutSize(), 0};
-        const size_t before = in.pos;
-
-        in.size = wanted < size - in.pos ? in.pos + wanted : size;
-        wanted = ZSTD_decompressStream(context, &out, &in);
-        if (ZSTD_isError(wanted))
-            break;
-        wanted = wanted > 0 ? wanted : FRAME_BEGINS;
-        content += out.pos;
-        from = out.pos > 0 ? in.pos : from;
-        more = out.pos > 0 || in.pos > before;
-    }
-    return from > 0 ? (double)content / (double)from : 0;
-}
-
-/* The ratio at the beginning of a file. Also 0 without memory, or if it cannot be read: the source
-   then fails. */
-static double ratio_at_beginning(struct source *s)
-{
-    unsigned char *bytes = malloc(RATIO_INPUT), *room = malloc(ZSTD_DStreamOutSize());
-    ZSTD_DCtx *context = zstd_context_open(s);
-    double ratio = 0;
-
-    if (bytes && room && context) {
-        const ptrdiff_t got = source_pread(s, bytes, RATIO_INPUT, s->start);
-
-        atomic_store(&s->input_read, 0); /* it is read again */
-        atomic_store(&s->read_time, 0);
-        if (got > 0)
-            ratio = decode_beginning(context, bytes, (size_t)got, room);
-    }
-    ZSTD_freeDCtx(context);
-    free(room);
-    free(bytes);
-    return ratio;
-}
-
-bool packed_look(struct source *s, struct packed_outlook *outlook)
-{
-    const struct packed_state *p = s->state;
-    const uint64_t bytes = s->info.input_bytes;
-
-    *outlook = (struct packed_outlook){0};
-    if (p->pipe || bytes < PACKED_LOOK_LEAST)
-        return true;
-    outlook->uncached = is_uncached(s);
-    if (p->first.content == SOURCE_UNKNOWN || p->first.content < bytes)
-        outlook->ratio = ratio_at_beginning(s);
-    return !source_failed(s);
 }
 
 struct packed_layout packed_layout(const struct source *s)
@@ -887,11 +776,11 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
         if (!p->pipe || !read_layout(s, options, &p->pipe->base))
             return false;
         p->pipe->recording = false;
-        p->first = first_frame(p->pipe->bytes, p->pipe->size);
+        p->first = zstd_first_frame(p->pipe->bytes, p->pipe->size);
     } else {
         if (!read_layout(s, options, input_reader_open(s)))
             return false;
-        p->first = first_frame(s->head, s->head_size);
+        p->first = zstd_first_frame(s->head, s->head_size);
         atomic_store(&s->input_read, 0); /* what was read to detect the format is read again */
         atomic_store(&s->stopped_at, SOURCE_UNKNOWN);
         s->info.parallel = true;

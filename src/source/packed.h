@@ -10,7 +10,7 @@
  * pieces, in order; bytes that the engine is done with make room.
  *
  * The engine need not be able to decode all of it. For a file it then says so (packed_refuse), and
- * the verdict of source_finish is SOURCE_RETRY: all is read again, and libzstd decodes it. A pipe
+ * the verdict of source_finish is SOURCE_REREAD: all is read again, and libzstd decodes it. A pipe
  * cannot be read again: packed_resume has libzstd go on from the frame that was refused, as long as
  * that is still in the memory.
  *
@@ -22,7 +22,7 @@
  *
  * If frames do not state their content size, elements are numbered by provisional positions
  * (zstd/index.h) until all parts are decoded. A part is then assumed to begin with an element,
- * which is checked: if one does not, all is to be read again for one engine (packed_torn).
+ * which is checked: if one does not, all is to be read again for one engine (SOURCE_TORN).
  *
  * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
  * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
@@ -60,21 +60,6 @@ struct packed_layout {
     bool checked;        /* that frame has a checksum, which is to be verified */
 };
 struct packed_layout packed_layout(const struct source *s);
-
-/* The least file that packed_look looks at, bytes: smaller ones are hardly ever worth a GPU. */
-#ifndef PACKED_LOOK_LEAST
-#    define PACKED_LOOK_LEAST ((uint64_t)256 << 20)
-#endif
-
-/* The properties of a file, as far as it has been examined. */
-struct packed_outlook {
-    double ratio;  /* bytes that a byte of its beginning decodes to; 0 where it was not decoded, for
-                      one frame says what all decodes to, or is damaged */
-    bool uncached; /* most of it has to be read from storage */
-};
-
-/* Looks at it, before it is asked for chunks, or bytes. False on failure. */
-bool packed_look(struct source *s, struct packed_outlook *outlook);
 
 /* A part of the input is at least so long, bytes, and at most about as long: less where that makes
    fewer than PACKED_PARTS for each ring. A decoder makes its batches of one part each. */
@@ -148,10 +133,6 @@ void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t s
 /* Notes, if there are several rings, that the next part of this one is decoded, to `content` bytes.
    False if that shows that all has to be decoded once more. */
 bool packed_pass_part(struct source *s, unsigned ring, uint64_t content);
-
-/* After the verdict SOURCE_RETRY: whether one ring could have all of it, where several could not.
- */
-bool packed_torn(struct source *s);
 
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
 void packed_refuse(struct source *s);

@@ -218,7 +218,9 @@ enum source_status {
 
 enum source_verdict {
     SOURCE_COMPLETE, /* the whole input was handed out, and it is well-formed */
-    SOURCE_RETRY,    /* it was not, or it is not numbered truly: open it again with in_order */
+    SOURCE_REREAD,   /* it was not, or it is not numbered truly: it is not what its headers say, and
+                        has to be read in another way, at last in order */
+    SOURCE_TORN,     /* of packed input that several engines had: one alone could decode it */
     SOURCE_BROKEN    /* the input is not what it should be */
 };
 
@@ -250,21 +252,51 @@ struct source_request {
 struct source *source_open(const char *path, const struct source_options *options,
                            unsigned workers);
 
-/* Facts about an input from its first bytes. For a pipe, whose bytes are not taken, and for a file
-   that cannot be opened, all are false. */
+/* Facts about an input before it is read. */
 struct source_facts {
     bool container;
     bool compressed;
-    uint64_t size;    /* of a regular file, bytes from where the input begins; otherwise 0 */
+    uint64_t size;    /* bytes from where the input begins; 0 where they are not known */
     uint64_t content; /* bytes that the first zstd frame states; SOURCE_UNKNOWN without */
+    bool checked;     /* that frame has a checksum, which is to be verified */
+
+    /* Of a large zstd file that was looked at closely. */
+    double ratio;  /* bytes that a byte of its beginning decodes to; 0 where it was not decoded, for
+                      one frame says what all decodes to, or is damaged */
+    bool uncached; /* most of it has to be read from storage */
 };
 
 /* The text of an error, at most. Bytes. */
 #define SOURCE_ERROR_MAX 512
 
-/* Looks at an input. False where it cannot be read, with the reason in `why`; prints nothing. */
-bool source_probe(const char *path, const struct source_options *options,
-                  struct source_facts *facts, char why[SOURCE_ERROR_MAX]);
+/* Looks at an input by its first bytes. Of a pipe, whose bytes are not taken, and of a file that
+   cannot be opened, nothing is true. False where it cannot be read, with the reason in `why`; prints
+   nothing. */
+bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
+                 char why[SOURCE_ERROR_MAX]);
+
+/*
+ * Probing an input, and opening it as was planned: what source_open does at once.
+ */
+
+/* Opens `path`, and reads its first bytes. NULL on failure. source_close is the only other function
+   that takes the source before source_open_probed. */
+struct source *source_probe(const char *path, const struct source_options *options);
+
+/* The facts about it; `closely`: of a zstd file of SOURCE_CLOSELY_LEAST bytes or more the beginning
+   is decoded. False on failure. */
+bool source_find_facts(struct source *s, bool closely, struct source_facts *facts);
+#ifndef SOURCE_CLOSELY_LEAST
+#    define SOURCE_CLOSELY_LEAST ((uint64_t)256 << 20) /* smaller ones are hardly worth a GPU */
+#endif
+
+/* Finds out what it holds, and makes it ready for so many workers. False on failure; the source is
+   to be closed in any case. */
+bool source_open_probed(struct source *s, const struct source_options *options, unsigned workers);
+
+/* Makes a source of a file one that has only been probed: it is to be read from its beginning, in
+   another way. NULL on failure; then it has been closed. */
+struct source *source_renew(struct source *s, const struct source_options *options);
 
 /* Opens an array of an open container as an input of its own. The container must outlive it. */
 struct source *source_open_array(const struct source *container,

@@ -49,13 +49,17 @@ struct source_ops {
 #    define SOURCE_HEAD_MIN ((size_t)4096)
 #endif
 
+struct reader;
+
 struct source {
     const struct source_ops *ops;
     void *state; /* the kind's own, released by ops->close */
     int fd;
     bool close_fd;
-    const char *path; /* as the user gave it */
-    char *name;       /* as messages show it */
+    bool has_size;         /* it can be read at any offset */
+    struct reader *reader; /* of the input from its beginning, until it is opened */
+    const char *path;      /* as the user gave it */
+    char *name;            /* as messages show it */
 
     unsigned char *head; /* the input's first bytes, where it can be read at any offset */
     size_t head_size;

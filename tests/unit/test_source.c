@@ -528,7 +528,7 @@ static void check_options(void)
         take_all(&h, &rng, true);
         if (kind == 2) {
             /* Provisional positions cannot say where --length ends. */
-            tap_ok(source_finish(h.source) == SOURCE_RETRY, "--length, %s: must be read in order",
+            tap_ok(source_finish(h.source) == SOURCE_REREAD, "--length, %s: must be read in order",
                    names[kind]);
         } else {
             tap_ok(source_finish(h.source) == SOURCE_COMPLETE && complete(&h, 77, 1000000),
@@ -614,7 +614,7 @@ static void check_abandoned(void)
     take(&h, 0, 4096, false, false);
     while (take(&h, 1, BUFFER, false, false))
         ;
-    tap_ok(h.last == SOURCE_END && source_finish(h.source) == SOURCE_RETRY,
+    tap_ok(h.last == SOURCE_END && source_finish(h.source) == SOURCE_REREAD,
            "a worker that leaves: the input must be read again");
     close_haul(&h);
 }
@@ -630,7 +630,7 @@ static void check_torn(void)
     put(compress(make(0, 1000000), 100001, false));
     open_haul(&h, &options);
     take_all(&h, &rng, true);
-    tap_ok(source_finish(h.source) == SOURCE_RETRY, "torn elements: must be read in order");
+    tap_ok(source_finish(h.source) == SOURCE_REREAD, "torn elements: must be read in order");
     close_haul(&h);
     options.in_order = true;
     open_haul(&h, &options);

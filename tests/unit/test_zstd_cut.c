@@ -295,7 +295,7 @@ static enum source_verdict read_part(struct source_options options, struct seen 
 {
     enum source_verdict verdict = read_once(&options, seen, workers);
 
-    if (verdict != SOURCE_RETRY)
+    if (verdict != SOURCE_REREAD)
         return verdict;
     options.in_order = true;
     return read_once(&options, seen, workers);

@@ -26,7 +26,7 @@ enum source_verdict zstd_finish_total(struct source *s, uint64_t total, bool tru
     const bool more = more_than_promised(s, total);
 
     if (!true_positions && more)
-        return SOURCE_RETRY; /* what lies behind the array was handed out, too */
+        return SOURCE_REREAD; /* what lies behind the array was handed out, too */
     if (more)
         message_warning("%s: ignoring the bytes after the array", s->name);
     return source_check_end(s, total) ? SOURCE_COMPLETE : SOURCE_BROKEN;
@@ -40,24 +40,24 @@ static enum source_verdict zstd_finish(struct source *s)
     /* Whether what is wrong lies behind the last element that is asked for, reading in order tells. */
     if (zstd_schedule_retries(s->state) ||
         (s->stop != SOURCE_UNKNOWN && source_error_noted(s) != SOURCE_UNKNOWN))
-        return SOURCE_RETRY;
+        return SOURCE_REREAD;
     source_print_error(s);
     if (source_failed(s))
         return SOURCE_BROKEN;
     if (!index)
-        return SOURCE_RETRY;
+        return SOURCE_REREAD;
     /* Frames after the limit were not decoded to their ends. */
     if (limit != SOURCE_UNKNOWN)
         last = s->data_offset + limit * s->info.element_size;
     if (!zstd_index_resolve(index, last))
-        return SOURCE_RETRY;
+        return SOURCE_REREAD;
     if (s->part.cut) /* how much there is was known when it was opened; positions are true */
         return SOURCE_COMPLETE;
     if (limit == SOURCE_UNKNOWN)
         return zstd_finish_total(s, zstd_index_total(index), index->count == 0);
     /* The rest was not asked for, and not looked at. But whether what ended it all lies in the
        array of a .npy can only be told from true positions. */
-    return index->count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_RETRY : SOURCE_COMPLETE;
+    return index->count > 0 && s->promised != SOURCE_UNKNOWN ? SOURCE_REREAD : SOURCE_COMPLETE;
 }
 
 static uint64_t zstd_true_index(const struct source *s, uint64_t element)
