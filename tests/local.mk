@@ -12,7 +12,7 @@ tests_libtests_a_SOURCES = \
 	tests/lib/environment.h \
 	tests/lib/kernel_memory.h \
 	tests/lib/oracle.c tests/lib/oracle.h \
-	tests/lib/oracle_spread.c tests/lib/oracle_spread.h \
+	tests/lib/oracle_moments.c tests/lib/oracle_moments.h \
 	tests/lib/reference.c tests/lib/reference.h \
 	tests/lib/reference_element.c tests/lib/reference_element.h \
 	tests/lib/reference_order.c tests/lib/reference_order.h \
@@ -30,7 +30,7 @@ test_programs = \
 	tests/unit/stress \
 	tests/unit/test_zstd_blocks \
 	tests/unit/test_zstd_kernels \
-	tests/unit/test_spread \
+	tests/unit/test_moments \
 	tests/unit/test_generated \
 	tests/unit/test_engines \
 	tests/unit/test_difference \
@@ -232,7 +232,7 @@ test_scripts = \
 	tests/cli/pipes.sh \
 	tests/cli/profile.sh \
 	tests/cli/types.sh \
-	tests/cli/spread.sh
+	tests/cli/moments.sh
 
 # Those that take longest come first, here and in the lists: at the end, cores would wait for them.
 TESTS = $(test_scripts) $(emulated_programs) $(test_programs)

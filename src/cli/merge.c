@@ -11,7 +11,7 @@
 #include "cli/report_parts.h"
 #include "cli/rows.h"
 #include "core/merger.h"
-#include "core/spread.h"
+#include "core/moments.h"
 #include "sys/message.h"
 
 /* Room for the name of a file and a line of it. */
@@ -212,12 +212,12 @@ static void finish(const struct options *options, struct reduction *reduction)
     const struct partial_types types = partial_types_of(reduction->type);
 
     partial_finish_types(&reduction->partial, &types, skip_nan, &reduction->result);
-    spread_finish(&reduction->partial,
-                  &(struct spread_terms){.skip_nan = skip_nan,
-                                         .ddof = options->session.ddof,
-                                         .type = reduction->type,
-                                         .types = types},
-                  &reduction->result);
+    moments_finish(&reduction->partial,
+                   &(struct moments_terms){.skip_nan = skip_nan,
+                                           .ddof = options->session.ddof,
+                                           .type = reduction->type,
+                                           .types = types},
+                   &reduction->result);
 }
 
 /* As --nan=error has it. */

@@ -462,7 +462,7 @@ void difference_take(struct difference *d, const struct difference_terms *terms,
  * Results.
  */
 
-/* Digits as in spread.c: two below, so that the root of what a division leaves ends below all bits
+/* Digits as in moments.c: two below, so that the root of what a division leaves ends below all bits
    that decide its rounding. */
 #define ROOT_BELOW 2
 

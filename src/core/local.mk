@@ -17,6 +17,6 @@ library_sources += \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/sample.c src/core/sample.h \
 	src/core/selection.c src/core/selection.h \
-	src/core/spread.c src/core/spread.h \
+	src/core/moments.c src/core/moments.h \
 	src/core/survey.c src/core/survey.h \
 	src/core/tally.c src/core/tally.h

@@ -44,7 +44,7 @@ struct partial {
     uint64_t negative_infinity;
     uint64_t first_nan; /* index; PARTIAL_NO_INDEX when there is none */
 
-    /* For spread.h. Members that were not asked for stay as partial_clear sets them. */
+    /* For moments.h. Members that were not asked for stay as partial_clear sets them. */
     struct exact absolute;     /* of the magnitudes of the finite elements */
     struct exact_wide squares; /* of the finite elements */
     /* The least magnitude of the elements that are not NaN, as a key: for floats as above, for
@@ -79,7 +79,7 @@ struct result {
     struct integer absmin_integer;
     struct integer range_integer;
 
-    /* Set by spread_finish. */
+    /* Set by moments_finish. */
     double sumsq;
     double var;
     double std;
@@ -153,7 +153,7 @@ struct partial_places partial_take_places(struct partial *p);
 void partial_put_places(struct partial *p, const struct partial_places *before,
                         uint64_t (*place)(const void *places, uint64_t index), const void *places);
 
-/* Takes one float, value x at `index`, into everything but what spread_take is for. */
+/* Takes one float, value x at `index`, into everything but what moments_take is for. */
 void partial_take(struct partial *p, double x, uint64_t index);
 
 /* Takes the element of any type that stands at `bytes`, in the machine's byte order. */

@@ -16,9 +16,9 @@ library_sources += \
 	src/engine/cpu/kernel_products8.h \
 	src/engine/cpu/kernel_rows.h \
 	src/engine/cpu/kernel_slices.h \
-	src/engine/cpu/kernel_spread.h \
-	src/engine/cpu/kernel_spread32.h \
-	src/engine/cpu/kernel_spread64.h \
+	src/engine/cpu/kernel_moments.h \
+	src/engine/cpu/kernel_moments32.h \
+	src/engine/cpu/kernel_moments64.h \
 	src/engine/cpu/kernel_tally.h \
 	src/engine/cpu/kernel_template.h \
 	src/engine/cpu/kernels_avx2.c \
@@ -26,7 +26,7 @@ library_sources += \
 	src/engine/cpu/kernels_sse4.c \
 	src/engine/cpu/kernels_vector16.c \
 	src/engine/cpu/reducer.c \
-	src/engine/cpu/reducer_spread.c \
+	src/engine/cpu/reducer_moments.c \
 	src/engine/cpu/simd.h src/engine/cpu/simd_avx512.h src/engine/cpu/simd_neon.h \
 	src/engine/cpu/simd_plain.h src/engine/cpu/simd_vector.h src/engine/cpu/simd_x86.h \
 	src/engine/cpu/slices.c src/engine/cpu/slices.h \
@@ -75,20 +75,20 @@ cuda_sources = \
 	src/engine/cuda/slice_sum.cuh \
 	src/engine/cuda/slice_types.cuh \
 	src/engine/cuda/slices.c src/engine/cuda/slices.h \
-	src/engine/cuda/spread.cuh \
-	src/engine/cuda/spread_bins.cuh \
-	src/engine/cuda/spread_counter.cuh \
-	src/engine/cuda/spread_f32.cu \
-	src/engine/cuda/spread_f64.cu \
-	src/engine/cuda/spread_kernel.cuh \
-	src/engine/cuda/spread_left.cuh \
-	src/engine/cuda/spread_look.cuh \
-	src/engine/cuda/spread_narrow.cu \
-	src/engine/cuda/spread_reducer32.cuh \
-	src/engine/cuda/spread_reducer64.cuh \
-	src/engine/cuda/spread_reducer_left.cuh \
-	src/engine/cuda/spread_skim.cuh \
-	src/engine/cuda/spread_state.cuh \
+	src/engine/cuda/moments.cuh \
+	src/engine/cuda/moments_bins.cuh \
+	src/engine/cuda/moments_counter.cuh \
+	src/engine/cuda/moments_f32.cu \
+	src/engine/cuda/moments_f64.cu \
+	src/engine/cuda/moments_kernel.cuh \
+	src/engine/cuda/moments_left.cuh \
+	src/engine/cuda/moments_look.cuh \
+	src/engine/cuda/moments_narrow.cu \
+	src/engine/cuda/moments_reducer32.cuh \
+	src/engine/cuda/moments_reducer64.cuh \
+	src/engine/cuda/moments_reducer_left.cuh \
+	src/engine/cuda/moments_skim.cuh \
+	src/engine/cuda/moments_state.cuh \
 	src/engine/cuda/square_accumulator.cuh \
 	src/engine/cuda/square_bins.cuh \
 	src/engine/cuda/sums.c src/engine/cuda/sums.h \
@@ -114,7 +114,7 @@ cuda_depfiles += \
 	src/engine/cuda/$(DEPDIR)/slice_kernels.Po \
 	src/engine/cuda/$(DEPDIR)/slice_record_floats.Po \
 	src/engine/cuda/$(DEPDIR)/slice_record_integers.Po \
-	src/engine/cuda/$(DEPDIR)/spread_f32.Po \
-	src/engine/cuda/$(DEPDIR)/spread_f64.Po \
-	src/engine/cuda/$(DEPDIR)/spread_narrow.Po \
+	src/engine/cuda/$(DEPDIR)/moments_f32.Po \
+	src/engine/cuda/$(DEPDIR)/moments_f64.Po \
+	src/engine/cuda/$(DEPDIR)/moments_narrow.Po \
 	src/engine/cuda/$(DEPDIR)/tally_kernels.Po

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "sys/align.h"
 #include "sys/buffer.h"
 #include "sys/mapping.h"
@@ -88,10 +88,11 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
     const struct partial_types types = partial_types_of(type);
 
     partial_finish_types(partial, &types, skip_nan, result);
-    spread_finish(partial,
-                  &(struct spread_terms){
-                      .skip_nan = skip_nan, .ddof = a->options->ddof, .type = type, .types = types},
-                  result);
+    moments_finish(
+        partial,
+        &(struct moments_terms){
+            .skip_nan = skip_nan, .ddof = a->options->ddof, .type = type, .types = types},
+        result);
     a->found[k].readings = 1; /* all arrays are read together, once */
     a->found[k].done = true;
 }
@@ -229,7 +230,7 @@ struct arrays *arrays_open(const struct source_info *info, const struct session_
     a->results = calloc(info->pick_count + 1, sizeof *a->results);
     a->partials = calloc(info->pick_count + 1, sizeof *a->partials);
     a->kept_size =
-        options->wants & SPREAD_WANTS ? sizeof *a->partials : offsetof(struct partial, absolute);
+        options->wants & MOMENTS_WANTS ? sizeof *a->partials : offsetof(struct partial, absolute);
     if (options->keep_partials)
         a->kept = calloc(info->pick_count + 1, a->kept_size);
     a->lines = calloc(workers + 1, sizeof *a->lines);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 
 #define MEMBER(name) offsetof(struct result, name)
 
@@ -38,9 +38,9 @@ static size_t value_size(enum axis_kind kind)
     return sizeof(struct integer);
 }
 
-/* Whether anything is asked for that spread_finish sets: the members behind those of
+/* Whether anything is asked for that moments_finish sets: the members behind those of
    partial_finish. */
-static bool wants_spread(const struct axis_plan *plan)
+static bool wants_moments(const struct axis_plan *plan)
 {
     for (size_t i = 0; i < plan->operation_count; i++)
         if (plan->operations[i]->member > MEMBER(first_nan))
@@ -51,14 +51,14 @@ static bool wants_spread(const struct axis_plan *plan)
 /* The roots that nobody asked for. */
 static unsigned unwanted_roots(const struct axis_plan *plan)
 {
-    unsigned unwanted = SPREAD_L2 | SPREAD_RMS | SPREAD_STD;
+    unsigned unwanted = MOMENTS_L2 | MOMENTS_RMS | MOMENTS_STD;
 
     for (size_t i = 0; i < plan->operation_count; i++) {
         const size_t member = plan->operations[i]->member;
 
-        unwanted &= ~(unsigned)(member == MEMBER(l2)    ? SPREAD_L2
-                                : member == MEMBER(rms) ? SPREAD_RMS
-                                : member == MEMBER(std) ? SPREAD_STD
+        unwanted &= ~(unsigned)(member == MEMBER(l2)    ? MOMENTS_L2
+                                : member == MEMBER(rms) ? MOMENTS_RMS
+                                : member == MEMBER(std) ? MOMENTS_STD
                                                         : 0);
     }
     return unwanted;
@@ -68,8 +68,10 @@ bool axis_batch_open(struct axis_batch *b, const struct axis_plan *plan, size_t 
 {
     bool good = true;
 
-    *b = (struct axis_batch){
-        .plan = plan, .room = room, .spread = wants_spread(plan), .unwanted = unwanted_roots(plan)};
+    *b = (struct axis_batch){.plan = plan,
+                             .room = room,
+                             .moments = wants_moments(plan),
+                             .unwanted = unwanted_roots(plan)};
     for (size_t i = 0; i < plan->operation_count && good; i++) {
         b->values[i].number = calloc(room, value_size(axis_kind(plan->operations[i], plan->type)));
         good = b->values[i].number;
@@ -98,14 +100,14 @@ static void finish_one(struct axis_batch *b, size_t i, const struct partial *p)
         return;
     }
     partial_finish_types(p, &types, skip, &result);
-    if (b->spread)
-        spread_finish(p,
-                      &(struct spread_terms){.unwanted = b->unwanted,
-                                             .skip_nan = skip,
-                                             .ddof = plan->ddof,
-                                             .type = plan->type,
-                                             .types = types},
-                      &result);
+    if (b->moments)
+        moments_finish(p,
+                       &(struct moments_terms){.unwanted = b->unwanted,
+                                               .skip_nan = skip,
+                                               .ddof = plan->ddof,
+                                               .type = plan->type,
+                                               .types = types},
+                       &result);
     for (size_t j = 0; j < plan->operation_count; j++) {
         const struct operation *op = plan->operations[j];
 

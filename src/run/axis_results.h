@@ -47,8 +47,8 @@ struct axis_batch {
     uint64_t first; /* number of the first slice */
     size_t count, room;
     union axis_values values[OPERATIONS_MAX]; /* of the operations, in their order */
-    bool spread;                              /* spread_finish is to be called */
-    unsigned unwanted;                        /* as in struct spread_terms */
+    bool moments;                             /* moments_finish is to be called */
+    unsigned unwanted;                        /* as in struct moments_terms */
 
     /* With --nan=error: the first of the slices that has a NaN, which ends them: `count` does not
        include it. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 
 void rank_piece_clear(struct rank_piece *p)
 {
@@ -84,8 +84,9 @@ void rank_piece_finish(const struct rank_piece *p, const struct session_options 
     reduction->input_bytes = p->input_bytes;
     reduction->seconds = p->seconds;
     partial_finish_types(&p->partial, &types, skip_nan, &reduction->result);
-    spread_finish(&p->partial,
-                  &(struct spread_terms){
-                      .skip_nan = skip_nan, .ddof = options->ddof, .type = p->type, .types = types},
-                  &reduction->result);
+    moments_finish(
+        &p->partial,
+        &(struct moments_terms){
+            .skip_nan = skip_nan, .ddof = options->ddof, .type = p->type, .types = types},
+        &reduction->result);
 }

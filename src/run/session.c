@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "run/arrays.h"
 #include "run/plan.h"
 #include "run/readings.h"
@@ -256,12 +256,12 @@ static void conclude(struct run *run, const struct partial *partial,
     uint64_t now;
 
     partial_finish_types(partial, &types, run->options->nan == NAN_SKIP, &reduction->result);
-    spread_finish(partial,
-                  &(struct spread_terms){.skip_nan = run->options->nan == NAN_SKIP,
-                                         .ddof = run->options->ddof,
-                                         .type = info->type,
-                                         .types = types},
-                  &reduction->result);
+    moments_finish(partial,
+                   &(struct moments_terms){.skip_nan = run->options->nan == NAN_SKIP,
+                                           .ddof = run->options->ddof,
+                                           .type = info->type,
+                                           .types = types},
+                   &reduction->result);
     readings_finish(readings, reduction);
     now = clock_now();
     reduction->partial = *partial;

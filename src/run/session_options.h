@@ -50,7 +50,7 @@ struct session_options {
     size_t chunk_size;                        /* bytes; 0: the engine's choice */
     unsigned wants;                           /* partial_want bits */
     bool keep_partials;                       /* of arrays, too: a total is to be made of them */
-    uint64_t ddof;                            /* of variances; see struct spread_terms */
+    uint64_t ddof;                            /* of variances; see struct moments_terms */
     struct survey_request survey;             /* quantiles and histogram */
     const struct progress_observer *progress; /* NULL for nobody */
     const struct line_writer *lines;          /* NULL for nobody */

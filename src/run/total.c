@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "run/arrays.h"
 
 void total_clear(struct total *t)
@@ -128,9 +128,9 @@ void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof)
     struct reduction *sum = &t->reduction;
 
     partial_finish_types(&sum->partial, &t->types, nan == NAN_SKIP, &sum->result);
-    spread_finish(
+    moments_finish(
         &sum->partial,
-        &(struct spread_terms){
+        &(struct moments_terms){
             .skip_nan = nan == NAN_SKIP, .ddof = ddof, .type = sum->type, .types = t->types},
         &sum->result);
     if (t->failed > 0)

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 
 /*
  * Choices.
@@ -423,8 +423,8 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
                   uint64_t elements, bool good, const struct reduction *reduction, const char *how)
 {
     /* The oracle takes milliseconds: not every time. */
-    const bool spread = (options->session.wants & SPREAD_WANTS) && elements % 8 == 0 &&
-                        reference_spread_is_known(content->type);
+    const bool moments = (options->session.wants & MOMENTS_WANTS) && elements % 8 == 0 &&
+                         reference_moments_is_known(content->type);
     unsigned char *data = in_order(content, (size_t)elements);
     const char *differs;
     const struct result *expected;
@@ -432,8 +432,8 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
     char nan[64];
 
     reference_reduce(&reference, content->type, data, (size_t)elements, 0);
-    if (spread)
-        reference_spread(&reference, content->type, data, (size_t)elements, options->session.ddof);
+    if (moments)
+        reference_moments(&reference, content->type, data, (size_t)elements, options->session.ddof);
     free(data);
     expected = &reference.policy[options->session.nan == NAN_SKIP];
     if (options->session.nan == NAN_ERROR && expected->nan > 0) {
@@ -452,7 +452,7 @@ void fuzz_compare(const struct options *options, const struct fuzz_content *cont
                element_name(content->type), options->session.nan,
                reference_show(&reduction->result), reference_show(expected));
     differs =
-        spread ? spread_difference(&reduction->result, expected, options->session.wants) : NULL;
+        moments ? moments_difference(&reduction->result, expected, options->session.wants) : NULL;
     fuzz_check(!differs, "%s: %" PRIu64 " elements of %s, nan policy %d: %s", how, elements,
                element_name(content->type), options->session.nan, differs);
 }

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "core/merger.h"
+#include "core/moments.h"
 #include "core/partial_text_impl.h"
-#include "core/spread.h"
 
 /* Puts the right checksum at the end of a line that has room for one. */
 static void make_right(char *line, size_t length)
@@ -34,10 +34,10 @@ static void finish(const struct partial_text *t, bool skip_nan, uint64_t ddof)
     struct result result;
 
     partial_finish_types(&t->partial, &types, skip_nan, &result);
-    spread_finish(
-        &t->partial,
-        &(struct spread_terms){.skip_nan = skip_nan, .ddof = ddof, .type = t->type, .types = types},
-        &result);
+    moments_finish(&t->partial,
+                   &(struct moments_terms){
+                       .skip_nan = skip_nan, .ddof = ddof, .type = t->type, .types = types},
+                   &result);
     fuzz_check(result.count <= t->partial.count, "%" PRIu64 " elements", result.count);
 }
 

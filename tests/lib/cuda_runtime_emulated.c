@@ -25,7 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/zstd/kernels.h"
 #include "lib/cuda_runtime_emulated.h"
@@ -772,8 +772,8 @@ static void run_reduce(const void *arguments)
         else
             memcpy(element, at + i * size, size);
         partial_take_element(l->partial, l->type, element, l->index + i);
-        if (l->wants & SPREAD_WANTS)
-            spread_take_element(l->partial, l->type, element);
+        if (l->wants & MOMENTS_WANTS)
+            moments_take_element(l->partial, l->type, element);
     }
     exact_carry(&l->partial->sum);
 }

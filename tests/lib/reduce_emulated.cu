@@ -22,7 +22,7 @@ static void begin_dynamic(unsigned char *memory, size_t size)
     begin_dynamic(name, sizeof name)
 
 #include "engine/cuda/integer_kernel.cuh"
-#include "engine/cuda/spread_left.cuh"
+#include "engine/cuda/moments_left.cuh"
 
 static void run_blocks(unsigned blocks, unsigned threads, void (*body)(const void *),
                        const struct job *job)
@@ -32,28 +32,28 @@ static void run_blocks(unsigned blocks, unsigned threads, void (*body)(const voi
     emulation_run(blocks, 1, threads, body, job);
 }
 
-template <typename Type, unsigned FINDS> static void run_spread(const void *argument)
+template <typename Type, unsigned FINDS> static void run_moments(const void *argument)
 {
-    reduce_spread<Type, FINDS>(*(const struct job *)argument);
+    reduce_moments<Type, FINDS>(*(const struct job *)argument);
 }
 
 template <typename Type> static void emulate(const struct job *job, unsigned wants, unsigned blocks)
 {
-    if ((wants & ~SPREAD_FINDS) == 0)
-        run_blocks(blocks, THREADS, run_spread<Type, SPREAD_FINDS>, job);
+    if ((wants & ~MOMENTS_FINDS) == 0)
+        run_blocks(blocks, THREADS, run_moments<Type, MOMENTS_FINDS>, job);
     else
-        run_blocks(blocks, THREADS, run_spread<Type, CUDA_FINDS>, job);
+        run_blocks(blocks, THREADS, run_moments<Type, CUDA_FINDS>, job);
 }
 
 /* The two kernels for f32; the second has as many blocks, as on a GPU, or fewer. */
 template <unsigned FINDS> static void run_first(const void *argument)
 {
-    spread_first<FINDS>(*(const struct job *)argument);
+    moments_first<FINDS>(*(const struct job *)argument);
 }
 static unsigned first_blocks;
 template <unsigned FINDS> static void run_left(const void *argument)
 {
-    spread_left<FINDS>(*(const struct job *)argument, first_blocks);
+    moments_left<FINDS>(*(const struct job *)argument, first_blocks);
 }
 template <unsigned FINDS> static void emulate_pair(const struct job *job, unsigned blocks)
 {
@@ -68,11 +68,11 @@ bool emulated_reduce_pair(const struct cuda_launch *l, unsigned blocks)
     const struct job job = {l->data,    l->count, l->index,     l->partial,
                             l->scratch, true,     l->swap != 0, true};
 
-    if (l->type != ELEMENT_F32 || (l->wants & SPREAD_WANTS) == 0)
+    if (l->type != ELEMENT_F32 || (l->wants & MOMENTS_WANTS) == 0)
         return false;
     emulated_grid.x = blocks;
-    if ((l->wants & ~SPREAD_FINDS) == 0)
-        emulate_pair<SPREAD_FINDS>(&job, blocks);
+    if ((l->wants & ~MOMENTS_FINDS) == 0)
+        emulate_pair<MOMENTS_FINDS>(&job, blocks);
     else
         emulate_pair<CUDA_FINDS>(&job, blocks);
     return true;
@@ -92,15 +92,15 @@ bool emulated_reduce(const struct cuda_launch *l, unsigned blocks)
     switch (l->type) {
 #define EMULATE(CONSTANT, name, ...)           \
     case ELEMENT_##CONSTANT:                   \
-        if ((l->wants & SPREAD_WANTS) == 0)    \
+        if ((l->wants & MOMENTS_WANTS) == 0)   \
             return false;                      \
         emulate<name>(&job, l->wants, blocks); \
         return true;
         ELEMENT_FLOAT_TABLE(EMULATE)
 #undef EMULATE
-#define EMULATE(CONSTANT, name, ...)                                     \
-    case ELEMENT_##CONSTANT:                                             \
-        run_blocks(blocks, THREADS, run_spread<name, CUDA_FINDS>, &job); \
+#define EMULATE(CONSTANT, name, ...)                                      \
+    case ELEMENT_##CONSTANT:                                              \
+        run_blocks(blocks, THREADS, run_moments<name, CUDA_FINDS>, &job); \
         return true;
         ELEMENT_FLOAT8_TABLE(EMULATE)
 #undef EMULATE

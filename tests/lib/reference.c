@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
-#include "lib/oracle_spread.h"
+#include "lib/oracle_moments.h"
 #include "lib/reference_element.h"
 
 static void reduce_floats(struct reference *e, enum element_type type, const void *data, size_t n,
@@ -59,13 +59,13 @@ static void reduce_floats(struct reference *e, enum element_type type, const voi
     }
 }
 
-bool reference_spread_is_known(enum element_type type)
+bool reference_moments_is_known(enum element_type type)
 {
     return element_is_float(type) || element_size(type) < 8;
 }
 
-static void spread_floats(struct result *r, enum element_type type, const void *data, size_t n,
-                          uint64_t ddof)
+static void moments_floats(struct result *r, enum element_type type, const void *data, size_t n,
+                           uint64_t ddof)
 {
     double *numbers = malloc((n + 1) * sizeof *numbers);
     size_t count = 0;
@@ -78,20 +78,20 @@ static void spread_floats(struct result *r, enum element_type type, const void *
         if (!isnan(x))
             numbers[count++] = x;
     }
-    oracle_spread(type, numbers, count, ddof, r);
+    oracle_moments(type, numbers, count, ddof, r);
     free(numbers);
 }
 
-void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
-                      uint64_t ddof)
+void reference_moments(struct reference *e, enum element_type type, const void *data, size_t n,
+                       uint64_t ddof)
 {
     for (int skip = 0; skip < 2; skip++) {
         struct result *r = &e->policy[skip];
 
         if (element_is_float(type))
-            spread_floats(r, type, data, n, ddof);
+            moments_floats(r, type, data, n, ddof);
         else
-            reference_spread_element(r, type, data, n, ddof);
+            reference_moments_element(r, type, data, n, ddof);
         if (skip || r->nan == 0)
             continue;
         r->sumsq = r->var = r->std = r->rms = r->l1 = r->l2 = NAN;
@@ -106,12 +106,12 @@ void reference_take(struct partial *p, enum element_type type, const void *data,
         double x = data_value(type, data, i);
 
         partial_take(p, x, index + i);
-        spread_take(p, x, type, 1);
+        moments_take(p, x, type, 1);
     }
 }
 
-const char *reference_spread_differs(const struct partial *a, const struct partial *b,
-                                     unsigned wants)
+const char *reference_moments_differs(const struct partial *a, const struct partial *b,
+                                      unsigned wants)
 {
     uint32_t x[EXACT_WIDE_DIGITS], y[EXACT_WIDE_DIGITS];
 

@@ -21,23 +21,23 @@ struct reference {
 void reference_reduce(struct reference *e, enum element_type type, const void *data, size_t n,
                       uint64_t index);
 
-/* Which types reference_spread takes: those whose values are binary64. Integers of 64 bits are left
+/* Which types reference_moments takes: those whose values are binary64. Integers of 64 bits are left
    to tests/cli/types.sh. */
-bool reference_spread_is_known(enum element_type type);
+bool reference_moments_is_known(enum element_type type);
 
-/* Adds what spread_finish is to say of them. */
-void reference_spread(struct reference *e, enum element_type type, const void *data, size_t n,
-                      uint64_t ddof);
+/* Adds what moments_finish is to say of them. */
+void reference_moments(struct reference *e, enum element_type type, const void *data, size_t n,
+                       uint64_t ddof);
 
 /* Takes n elements one by one into a partial: what kernels are compared with where the oracle would
-   take too long. test_spread compares that with the oracle. */
+   take too long. test_moments compares that with the oracle. */
 void reference_take(struct partial *p, enum element_type type, const void *data, size_t n,
                     uint64_t index);
 
-/* The first difference, in words, between the members of two partials for spread.h that `wants`
+/* The first difference, in words, between the members of two partials for moments.h that `wants`
    asks for; NULL if there is none. */
-const char *reference_spread_differs(const struct partial *a, const struct partial *b,
-                                     unsigned wants);
+const char *reference_moments_differs(const struct partial *a, const struct partial *b,
+                                      unsigned wants);
 
 /* Whether two results are the same to the bit in all that was wanted (partial_want bits). */
 bool reference_same(const struct result *a, const struct result *b, unsigned wants);

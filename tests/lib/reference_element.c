@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/oracle.h"
-#include "lib/oracle_spread.h"
+#include "lib/oracle_moments.h"
 
 /* The bits of element i. */
 static uint64_t bits_of(enum element_type type, const void *data, size_t i)
@@ -251,8 +251,8 @@ static double nearest_of_byte(enum element_type type, double x)
     return reference_value(type, &(unsigned char){(unsigned char)best}, 0).x;
 }
 
-void reference_spread_element(struct result *r, enum element_type type, const void *data, size_t n,
-                              uint64_t ddof)
+void reference_moments_element(struct result *r, enum element_type type, const void *data, size_t n,
+                               uint64_t ddof)
 {
     const unsigned fractions = type == ELEMENT_F8E4M3 ? 7 : 3;
     double *numbers = calloc(n + 1, sizeof *numbers);
@@ -272,7 +272,7 @@ void reference_spread_element(struct result *r, enum element_type type, const vo
             subnormals += (((const unsigned char *)data)[i] & 127) <= fractions && x != 0;
     }
     /* Differences of them are binary64, too. */
-    oracle_spread(ELEMENT_F64, numbers, count, ddof, r);
+    oracle_moments(ELEMENT_F64, numbers, count, ddof, r);
     r->subnormals = subnormals;
     if (!element_is_integer(type))
         r->range = nearest_of_byte(type, r->range);

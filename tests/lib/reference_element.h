@@ -29,9 +29,9 @@ int reference_compare(const struct reference_value *a, const struct reference_va
 void reference_reduce_element(struct reference *e, enum element_type type, const void *data,
                               size_t n, uint64_t index);
 
-/* Sets what spread_finish sets in a result of these types, without their NaNs; but for integers in
+/* Sets what moments_finish sets in a result of these types, without their NaNs; but for integers in
    full, which are the same numbers. */
-void reference_spread_element(struct result *r, enum element_type type, const void *data, size_t n,
-                              uint64_t ddof);
+void reference_moments_element(struct result *r, enum element_type type, const void *data, size_t n,
+                               uint64_t ddof);
 
 #endif

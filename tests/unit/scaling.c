@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/merger.h"
-#include "core/spread.h"
+#include "core/moments.h"
 #include "lib/data_gen.h"
 #include "lib/tap.h"
 #include "run/rank_piece.h"
@@ -75,7 +75,7 @@ static void make_piece(const struct simulation *s, uint64_t rank, struct rank_pi
     data_fill(DATA_FULL_RANGE, ELEMENT_F64, elements, ELEMENTS, rank);
     for (uint64_t i = 0; i < ELEMENTS; i++) {
         partial_take_element(&p->partial, ELEMENT_F64, &elements[i], rank * ELEMENTS + i);
-        spread_take_element(&p->partial, ELEMENT_F64, &elements[i]);
+        moments_take_element(&p->partial, ELEMENT_F64, &elements[i]);
     }
     p->known = true;
     p->type = ELEMENT_F64;
@@ -203,7 +203,7 @@ static void reduce_by_one(const struct simulation *s, char line[PARTIAL_TEXT_MAX
         data_fill(DATA_FULL_RANGE, ELEMENT_F64, elements, ELEMENTS, rank);
         for (uint64_t i = 0; i < ELEMENTS; i++) {
             partial_take_element(&all.partial, ELEMENT_F64, &elements[i], rank * ELEMENTS + i);
-            spread_take_element(&all.partial, ELEMENT_F64, &elements[i]);
+            moments_take_element(&all.partial, ELEMENT_F64, &elements[i]);
         }
     }
     all.type = ELEMENT_F64;

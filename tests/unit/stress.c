@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "lib/allocate.h"
 #include "lib/draw.h"
 #include "lib/environment.h"
@@ -47,7 +47,7 @@ static const char *program, *under, *device;
 static char directory[] = "/tmp/gpureduce-stress-XXXXXX", path[64];
 
 /* A number below 2^log2, small ones as likely as large ones. */
-static size_t spread(unsigned log2)
+static size_t log_uniform(unsigned log2)
 {
     return (size_t)(rng_next(&rng) >> (64 - 1 - below(log2)));
 }
@@ -81,7 +81,7 @@ struct run {
     unsigned policy;
     size_t skip;        /* bytes that stand before the first element of raw data */
     uint64_t length;    /* of --length; UINT64_MAX without */
-    bool spread;        /* all operations, not only the first */
+    bool moments;       /* all operations, not only the first */
     unsigned quantiles; /* behind them: thousandths, so many of them */
     unsigned thousandths[QUANTILES_MAX];
     uint64_t ddof;
@@ -111,13 +111,13 @@ static void fill_any(struct run *run)
    bits and more, any. */
 static void make_data(struct run *run)
 {
-    size_t specials = once_in(3) ? 1 + spread(6) : 0;
+    size_t specials = once_in(3) ? 1 + log_uniform(6) : 0;
 
     run->type = (enum element_type)below(once_in(2) ? ELEMENT_FLOATS : ELEMENT_TYPES);
     run->kind = (enum data_kind)below(DATA_KINDS);
-    run->count = once_in(20) ? 0 : spread(LENGTH_LOG2);
+    run->count = once_in(20) ? 0 : log_uniform(LENGTH_LOG2);
     if (once_in(LARGE_EVERY))
-        run->count = LARGE_LENGTH + spread(20);
+        run->count = LARGE_LENGTH + log_uniform(20);
     run->data = allocate_exactly(run->count * element_size(run->type));
     if (!element_is_float(run->type)) {
         fill_any(run);
@@ -155,15 +155,15 @@ static void choose_options(struct run *run)
     choose_quantiles(run);
     run->policy = (unsigned)below(2) + once_in(8);
     run->skip = 0;
-    run->length = once_in(4) ? spread(LENGTH_LOG2 + 1) : UINT64_MAX;
-    run->spread = element_is_float(run->type) && once_in(2);
-    run->ddof = once_in(4) ? spread(LENGTH_LOG2) : below(3);
-    run->before = run->way == FILE_AS_STDIN && once_in(2) ? spread(14) : 0;
+    run->length = once_in(4) ? log_uniform(LENGTH_LOG2 + 1) : UINT64_MAX;
+    run->moments = element_is_float(run->type) && once_in(2);
+    run->ddof = once_in(4) ? log_uniform(LENGTH_LOG2) : below(3);
+    run->before = run->way == FILE_AS_STDIN && once_in(2) ? log_uniform(14) : 0;
     end += sprintf(end, "--device=%s --nan=%s", device, policies[run->policy]);
-    if (run->spread)
+    if (run->moments)
         end += sprintf(end, " --ddof=%" PRIu64, run->ddof);
     if (run->container == RAW || run->container == ZSTD_RAW) {
-        run->skip = once_in(3) ? spread(12) : 0;
+        run->skip = once_in(3) ? log_uniform(12) : 0;
         end += sprintf(end, " -t %s --endian=%s --skip=%zu", element_name(run->type),
                        run->big_endian ? "big" : "little", run->skip);
         /* Random bits may look like anything. */
@@ -175,7 +175,7 @@ static void choose_options(struct run *run)
     if (!once_in(4))
         end += sprintf(end, " -j %u", 1 + (unsigned)below(9));
     if (once_in(2))
-        sprintf(end, " --chunk-size=%zu", 1 + spread(once_in(2) ? 12 : 23) * size);
+        sprintf(end, " --chunk-size=%zu", 1 + log_uniform(once_in(2) ? 12 : 23) * size);
 }
 
 /*
@@ -245,7 +245,7 @@ static void put_frame(FILE *file, const unsigned char *bytes, size_t size)
 static void put_frames(FILE *file, const unsigned char *bytes, size_t size, size_t element)
 {
     bool one = once_in(3), whole = once_in(2);
-    size_t piece = one ? size : size / (1 + spread(6)) + spread(8), done = 0;
+    size_t piece = one ? size : size / (1 + log_uniform(6)) + log_uniform(8), done = 0;
 
     if (whole && !one)
         piece -= piece % element;
@@ -304,10 +304,10 @@ struct operation_list {
 static struct operation_list operations_of(const struct run *run)
 {
     struct operation_list operations = {.count =
-                                            run->spread ? OPERATION_COUNT : OPERATION_COUNT_FIRST};
+                                            run->moments ? OPERATION_COUNT : OPERATION_COUNT_FIRST};
     char *end = operations.list;
 
-    end += sprintf(end, "%s", run->spread ? OPERATIONS : OPERATIONS_FIRST);
+    end += sprintf(end, "%s", run->moments ? OPERATIONS : OPERATIONS_FIRST);
     for (unsigned i = 0; i < run->quantiles; i++) {
         end += sprintf(end, ",q%u.%03u", run->thousandths[i] / 1000, run->thousandths[i] % 1000);
         operations.count++;
@@ -554,7 +554,7 @@ static struct result read_result(const char *at, const struct run *run)
     r.count = take_count(&at);
     r.nan = take_count(&at);
     r.infinity = take_count(&at);
-    if (!run->spread) {
+    if (!run->moments) {
         take_quantiles(&r, at, run);
         return r;
     }
@@ -605,8 +605,8 @@ static bool check(struct tap_family *family)
         reference_reduce(&reference, run.type, run.data, wanted, 0);
     else
         reference_reduce_element(&reference, run.type, run.data, wanted, 0);
-    if (run.spread)
-        reference_spread(&reference, run.type, run.data, wanted, run.ddof);
+    if (run.moments)
+        reference_moments(&reference, run.type, run.data, wanted, run.ddof);
     expected = reference.policy[run.policy == 1];
     expect_quantiles(&expected, &run, wanted, run.policy == 1);
     if (run.policy == 2 && expected.nan > 0) {
@@ -625,7 +625,7 @@ static bool check(struct tap_family *family)
             outcome.status == 0 && !outcome.err[0] && outcome.out[0] &&
                 reference_same(&got, &expected, PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE) &&
                 same_quantiles(&got, &expected, &run) &&
-                (!run.spread || !(differs = spread_difference(&got, &expected, PARTIAL_ALL))),
+                (!run.moments || !(differs = moments_difference(&got, &expected, PARTIAL_ALL))),
             "%s\nstatus %d, said '%s'\n%s\nexpected\n%s\n%s", show(&run), outcome.status,
             outcome.err, reference_show(&got), reference_show(&expected), differs);
     }

@@ -59,7 +59,7 @@ static void check(struct tap_family *family, const struct cpu_reducer *r,
                   const struct partial *one_by_one, size_t n, const char *what,
                   unsigned long detail)
 {
-    const char *differs = reference_spread_differs(&r->partial, one_by_one, r->wants);
+    const char *differs = reference_moments_differs(&r->partial, one_by_one, r->wants);
 
     tap_case(family, !differs, "%s, %s, %s (%lu), %zu elements, wants %u: %s", k->name,
              element_name(r->type), what, detail, n, r->wants, differs);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/moments.h"
 #include "core/number.h"
-#include "core/spread.h"
 #include "engine/cpu/kernel.h"
 #include "engine/engine.h"
 #include "lib/allocate.h"
@@ -169,9 +169,9 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
                                          PARTIAL_EXTREMES};
     const struct partial_types types = partial_types_of(type);
     const uint64_t ddof = below(3);
-    const struct spread_terms terms = {.ddof = ddof, .type = type, .types = types};
+    const struct moments_terms terms = {.ddof = ddof, .type = type, .types = types};
     /* The oracle takes its time. */
-    const bool spread = reference_spread_is_known(type) && once_in(4);
+    const bool moments = reference_moments_is_known(type) && once_in(4);
     const unsigned wants =
         all_wants[once_in(2) ? below(sizeof all_wants / sizeof *all_wants) : below(2)];
     const uint64_t index = once_in(2) ? 0 : below(UINT64_C(1) << 40);
@@ -180,8 +180,8 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
     struct reference e;
 
     reference_reduce(&e, type, data, n, index);
-    if (spread)
-        reference_spread(&e, type, data, n, ddof);
+    if (moments)
+        reference_moments(&e, type, data, n, ddof);
     for (size_t k = 0; k < cpu_kernels_count; k++) {
         struct engine_state *state;
         struct partial total;
@@ -198,12 +198,12 @@ static void check(struct tap_family *family, enum element_type type, enum kind k
 
             partial_finish_types(&total, &types, skip, &got);
             differs = result_difference(&got, &e.policy[skip], wants);
-            if (spread && !differs) {
-                struct spread_terms now = terms;
+            if (moments && !differs) {
+                struct moments_terms now = terms;
 
                 now.skip_nan = skip;
-                spread_finish(&total, &now, &got);
-                differs = spread_difference(&got, &e.policy[skip], wants);
+                moments_finish(&total, &now, &got);
+                differs = moments_difference(&got, &e.policy[skip], wants);
                 if (!differs && (wants & PARTIAL_SMALL) &&
                     (!is_integer(&got.absmax_integer, element_is_integer(type), got.absmax) ||
                      !is_integer(&got.absmin_integer, element_is_integer(type), got.absmin) ||

@@ -5,8 +5,8 @@
 /* Tags: ports emulator */
 #include "config.h"
 
+#include "core/moments.h"
 #include "core/partial.h"
-#include "core/spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -407,7 +407,7 @@ static void check_repeat(void)
         partial_clear(&all);
         for (size_t i = 0; i < n; i++) {
             partial_take(&one, x[i], index[i]);
-            spread_take(&one, x[i], ELEMENT_F64, 1);
+            moments_take(&one, x[i], ELEMENT_F64, 1);
         }
         merged = one;
         partial_clear(&all);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "lib/data_gen.h"
 #include "lib/reference.h"
 #include "lib/sanitized.h"
@@ -47,7 +47,7 @@ static void reduce(struct partial_text *t, enum element_type type, const void *e
     partial_clear(&t->partial);
     for (uint64_t i = range.begin; i < range.end; i++) {
         partial_take_element(&t->partial, type, bytes + i * element_size(type), i);
-        spread_take_element(&t->partial, type, bytes + i * element_size(type));
+        moments_take_element(&t->partial, type, bytes + i * element_size(type));
     }
 }
 
@@ -89,9 +89,9 @@ static struct result finish(const struct partial_text *t, bool skip_nan)
 
     memset(&r, 0, sizeof r);
     partial_finish_types(&t->partial, &types, skip_nan, &r);
-    spread_finish(
+    moments_finish(
         &t->partial,
-        &(struct spread_terms){.skip_nan = skip_nan, .ddof = 1, .type = t->type, .types = types},
+        &(struct moments_terms){.skip_nan = skip_nan, .ddof = 1, .type = t->type, .types = types},
         &r);
     return r;
 }
@@ -106,7 +106,7 @@ static const char *differs(const struct partial_text *a, const struct partial_te
 
         what = result_difference(&x, &y, PARTIAL_ALL);
         if (!what)
-            what = spread_difference(&x, &y, PARTIAL_ALL);
+            what = moments_difference(&x, &y, PARTIAL_ALL);
     }
     return what;
 }

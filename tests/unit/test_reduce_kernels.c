@@ -1,7 +1,7 @@
 /*
  * The GPU's reduction kernels by themselves: every element type, both byte orders, all that can be
  * asked for, any data, in several launches of any number of blocks. Their results must be, digit by
- * digit, those of taking the elements one by one; test_spread and test_partial compare that with
+ * digit, those of taking the elements one by one; test_moments and test_partial compare that with
  * the oracle.
  *
  * Built twice: run on the host, a thread at a time (lib/reduce_emulated.cu), where nvcc is; and
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/kernels.h"
 #include "engine/engine.h"
 #include "lib/data_gen.h"
@@ -70,7 +70,7 @@ static const unsigned all_wants[] = {
     PARTIAL_SUM,
 };
 #define WANTS (sizeof all_wants / sizeof *all_wants)
-#define WANTS_SPREAD (WANTS - 2) /* those that want something of spread.h */
+#define WANTS_MOMENTS (WANTS - 2) /* those that want something of moments.h */
 
 static struct rng rng;
 static struct partial *partial; /* where the kernels work: on the device, if there is one */
@@ -88,7 +88,7 @@ static bool open_device(char reason[ENGINE_REASON_MAX])
 }
 
 #ifndef TEST_CUDA
-/* Whether f32 with spread are given to two kernels; by turns where `kernels` is 0. */
+/* Whether f32 with moments are given to two kernels; by turns where `kernels` is 0. */
 static unsigned kernels;
 
 static bool two_kernels(void)
@@ -104,7 +104,7 @@ static bool run_kernel(const struct cuda_launch *launch, unsigned blocks)
     return kernel_ran(cuda_reduce(launch, NULL));
 #else
     /* A GPU decides by the number of elements whether there is a second kernel. */
-    if (launch->type == ELEMENT_F32 && (launch->wants & SPREAD_WANTS) && two_kernels())
+    if (launch->type == ELEMENT_F32 && (launch->wants & MOMENTS_WANTS) && two_kernels())
         return emulated_reduce_pair(launch, blocks);
     return emulated_reduce(launch, blocks);
 #endif
@@ -130,7 +130,7 @@ static const char *difference(const struct partial *a, const struct partial *b, 
         return "extremes";
     if (where && (a->min_index != b->min_index || a->max_index != b->max_index))
         return "places of the extremes";
-    return reference_spread_differs(a, b, wants);
+    return reference_moments_differs(a, b, wants);
 }
 
 /* Reduces n elements of `data` in so many launches, and compares. */
@@ -146,7 +146,7 @@ static void check_wants(struct tap_family *family, enum element_type type, unsig
     partial_clear(&got);
     for (size_t i = 0; i < n; i++) {
         partial_take_element(&expected, type, data + i * size, FIRST + i);
-        spread_take_element(&expected, type, data + i * size);
+        moments_take_element(&expected, type, data + i * size);
     }
     if (swap)
         element_swap(swapped, data, n, size);
@@ -179,7 +179,7 @@ static void check(struct tap_family *family, enum element_type type, size_t n, u
                   const char *what)
 {
     const bool few = element_is_float(type) && !RUNS_ALL;
-    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_SPREAD : WANTS)];
+    const unsigned wants = all_wants[rng_below(&rng, few ? WANTS_MOMENTS : WANTS)];
 
     check_wants(family, type, wants, n, launches, 1 + (unsigned)rng_below(&rng, 3), what);
 }

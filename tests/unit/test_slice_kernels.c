@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/slice_launch.h"
 #include "engine/engine.h"
@@ -359,7 +359,7 @@ static void add_record(struct partial *p, const struct engine_found *f, size_t i
 }
 
 /* Compares what records say of a slice that has been found with the oracle's results, and, digit by
-   digit, with its elements taken one by one, which test_spread compares with the oracle. */
+   digit, with its elements taken one by one, which test_moments compares with the oracle. */
 static void compare_record(struct tap_family *family, const struct cuda_slice_launch *l,
                            const struct engine_found *f, size_t slice, const char *what)
 {
@@ -367,7 +367,7 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     const size_t slices = l->columns ? l->length : l->rows;
     const size_t first = l->columns ? slice : slice * l->parts, step = l->columns ? slices : 1;
     const struct partial_types types = partial_types_of(l->type);
-    const struct spread_terms terms = {.ddof = below(2), .type = l->type, .types = types};
+    const struct moments_terms terms = {.ddof = below(2), .type = l->type, .types = types};
     unsigned char *elements = allocate(count * size);
     struct partial one, p;
     struct reference e;
@@ -379,7 +379,7 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     for (size_t at = 0; at < count; at++) {
         memcpy(elements + at * size, element_of(l, slice, at), size);
         partial_take_element(&one, l->type, elements + at * size, at);
-        spread_take_element(&one, l->type, elements + at * size);
+        moments_take_element(&one, l->type, elements + at * size);
     }
     for (size_t part = 0; part < l->parts; part++)
         add_record(&p, f, first + part * step);
@@ -390,12 +390,12 @@ static void compare_record(struct tap_family *family, const struct cuda_slice_la
     differs = result_difference(&got, &e.policy[0],
                                 l->wants & (PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_WHERE));
     if (!differs)
-        differs = reference_spread_differs(&p, &one, l->wants);
+        differs = reference_moments_differs(&p, &one, l->wants);
     /* The oracle takes its time. */
-    if (!differs && reference_spread_is_known(l->type) && count < 300 && below(100) == 0) {
-        reference_spread(&e, l->type, elements, count, terms.ddof);
-        spread_finish(&p, &terms, &got);
-        differs = spread_difference(&got, &e.policy[0], l->wants);
+    if (!differs && reference_moments_is_known(l->type) && count < 300 && below(100) == 0) {
+        reference_moments(&e, l->type, elements, count, terms.ddof);
+        moments_finish(&p, &terms, &got);
+        differs = moments_difference(&got, &e.policy[0], l->wants);
     }
     tap_case(family, !differs,
              "%s, %s: slice %zu of %zu, %zu elements, %zu parts, wants %u: %s\n%s\nexpected\n%s",

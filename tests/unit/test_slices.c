@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "lib/allocate.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
@@ -363,7 +363,7 @@ static void check_records(enum cpu_slices_kind kind)
                  .subnormal = subnormal}};
     const double sums[] = {0x1p60, 0x1p-20, 0x1p100, 0x1p47}, all[] = {0x1p200, 0x1p147, 0x1p-90};
     const struct partial_types types = partial_types_of(ELEMENT_F64);
-    const struct spread_terms terms = {.type = ELEMENT_F64, .types = types};
+    const struct moments_terms terms = {.type = ELEMENT_F64, .types = types};
 
     /* All into one slice; or the first into another, which is merged. */
     for (int shared = 0; shared < 2; shared++) {
@@ -385,7 +385,7 @@ static void check_records(enum cpu_slices_kind kind)
             cpu_slicer_merge(&z, &s, 0, &other, 0, 3);
         cpu_slices_partial(&s, 1, 1000, &p);
         partial_finish(&p, false, &result);
-        spread_finish(&p, &terms, &result);
+        moments_finish(&p, &terms, &result);
         tap_ok(oracle_same(result.sum, oracle_sum(sums, 4)), "records: sum %a", result.sum);
         tap_ok(oracle_same(result.sumsq, oracle_sum(all, 3)) && result.sumsq > 0x1p200,
                "records: sum of squares %a", result.sumsq);

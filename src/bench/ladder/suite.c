@@ -79,7 +79,7 @@ enum suite_column {
     SUITE_PRODUCTION,
     SUITE_RATIO,
     SUITE_WHERE,
-    SUITE_SPREAD,
+    SUITE_MOMENTS,
     SUITE_ALL,
     SUITE_CUB_F32,
     SUITE_RATIO_F32,
@@ -103,7 +103,7 @@ static const struct table_column suite_columns[SUITE_COLUMNS] = {
     [SUITE_PRODUCTION] = {"gigabytes_per_second", "production", TABLE_NUMBER, 1},
     [SUITE_RATIO] = {"ratio_to_cub", "x cub", TABLE_NUMBER, 3},
     [SUITE_WHERE] = {"where_ratio_to_cub", "+where", TABLE_NUMBER, 3},
-    [SUITE_SPREAD] = {"spread_ratio_to_cub", "+spread", TABLE_NUMBER, 3},
+    [SUITE_MOMENTS] = {"moments_ratio_to_cub", "+moments", TABLE_NUMBER, 3},
     [SUITE_ALL] = {"all_ratio_to_cub", "all", TABLE_NUMBER, 3},
     [SUITE_CUB_F32] = {"cub_f32_gigabytes_per_second", "cub f32", TABLE_NUMBER, 1},
     [SUITE_RATIO_F32] = {"ratio_to_cub_f32", "x cub f32", TABLE_NUMBER, 3},
@@ -150,7 +150,7 @@ enum contender {
     CONTENDER_CUB,
     CONTENDER_PRODUCTION,
     CONTENDER_WHERE,
-    CONTENDER_SPREAD,
+    CONTENDER_MOMENTS,
     CONTENDER_ALL,
     CONTENDER_OTHER,
     CONTENDERS
@@ -172,7 +172,7 @@ static void suite_row(const struct workbench *b, struct table *t, struct bench_c
     table_number(t, SUITE_PRODUCTION, rates[CONTENDER_PRODUCTION]);
     table_number(t, SUITE_RATIO, rates[CONTENDER_PRODUCTION] / rates[CONTENDER_CUB]);
     table_number(t, SUITE_WHERE, rates[CONTENDER_WHERE] / rates[CONTENDER_CUB]);
-    table_number(t, SUITE_SPREAD, rates[CONTENDER_SPREAD] / rates[CONTENDER_CUB]);
+    table_number(t, SUITE_MOMENTS, rates[CONTENDER_MOMENTS] / rates[CONTENDER_CUB]);
     table_number(t, SUITE_ALL, rates[CONTENDER_ALL] / rates[CONTENDER_CUB]);
     table_number(t, SUITE_PERCENT, 100 * rates[CONTENDER_PRODUCTION] * 1e9 / b->device.peak);
     table_number(t, SUITE_CUB_TIME, s[CONTENDER_CUB].median);
@@ -211,7 +211,7 @@ static unsigned suite_contenders(struct workbench *b, const struct inputs *in,
                                  struct bench_case *contenders, const char *name)
 {
     static const char *const names[] = {"cub", "production", "production-where",
-                                        "production-spread", "production-all"};
+                                        "production-moments", "production-all"};
     const struct rung *reproducible = rung_table_find("cub-reproducible");
     bool half = element_size(in->type) == 2;
 

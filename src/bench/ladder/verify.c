@@ -10,7 +10,7 @@
 
 #include "bench/common/reducers.h"
 #include "bench/common/team.h"
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/kernels.h"
 #include "sys/clock.h"
 #include "sys/cores.h"
@@ -150,11 +150,11 @@ static enum verdict judge_rows(const struct judging *j, struct findings *f)
 static struct result results_of(const struct partial *partial, const struct bench_case *c)
 {
     const enum element_type type = c->launch.type;
-    const struct spread_terms terms = {.type = type, .types = partial_types_of(type)};
+    const struct moments_terms terms = {.type = type, .types = partial_types_of(type)};
     struct result result;
 
     partial_finish(partial, false, &result);
-    spread_finish(partial, &terms, &result);
+    moments_finish(partial, &terms, &result);
     return result;
 }
 
@@ -173,7 +173,7 @@ static const char *difference(const struct result *a, const struct result *b, un
 {
     const char *wrong = result_difference(a, b, wants);
 
-    return wrong ? wrong : spread_difference(a, b, wants & (SPREAD_WANTS | PARTIAL_SUM));
+    return wrong ? wrong : moments_difference(a, b, wants & (MOMENTS_WANTS | PARTIAL_SUM));
 }
 
 static double ulps_of(const struct judging *j, double computed)

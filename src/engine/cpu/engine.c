@@ -168,8 +168,8 @@ static bool reduce_same(struct engine_worker *worker, const struct chunk *chunk)
         memcpy(element, chunk->data, element_size(r->type));
     partial_clear(&one);
     partial_take_element(&one, r->type, element, chunk->index);
-    if (r->wants & SPREAD_WANTS)
-        spread_take_element(&one, r->type, element);
+    if (r->wants & MOMENTS_WANTS)
+        moments_take_element(&one, r->type, element);
     partial_repeat(&one, chunk->count);
     partial_merge(&r->partial, &one);
     for (unsigned i = 0; worker->tallies && i < worker->tallies->count && good; i++)

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/moments.h"
 #include "core/partial.h"
-#include "core/spread.h"
 #include "core/tally.h"
 
 /* Elements of a block, of up to 32 bits and of 64: 8 KiB of f32 or f64, which leaves the level-1
@@ -221,7 +221,7 @@ struct cpu_reducer {
     unsigned blocks_to_extract; /* up to 32 bits: blocks that are extracted without another try */
     unsigned extract_run;       /* how many that will be after the next block that asks for it */
 
-    /* For squares and magnitudes (kernel_spread32.h, kernel_spread64.h): the next block should be
+    /* For squares and magnitudes (kernel_moments32.h, kernel_moments64.h): the next block should be
        below 2^square_bound; blocks for which ways that failed are not tried again. */
     int square_bound;
     unsigned squares_dearest, absolute_dearest, limbs_dearest;
@@ -281,8 +281,8 @@ void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t co
                     uint64_t index);
 
 /* Takes a block of integers, or of floats of one byte, into everything that can be wanted. */
-void cpu_take_spread(struct cpu_reducer *r, const unsigned char *block, size_t count,
-                     uint64_t index);
+void cpu_take_moments(struct cpu_reducer *r, const unsigned char *block, size_t count,
+                      uint64_t index);
 
 /* Makes room for n more integers, n at most CPU_INTEGERS_MAX, and counts them. */
 void cpu_reserve_integers(struct cpu_reducer *r, size_t n);

@@ -20,9 +20,9 @@
  * constants were measured with.
  *
  * kernel_block32.h and kernel_block64.h have the blocks, kernel_common.h what they share;
- * kernel_spread32.h and kernel_spread64.h those that also find squares, magnitudes and counts.
+ * kernel_moments32.h and kernel_moments64.h those that also find squares, magnitudes and counts.
  * kernel_float8.h, kernel_products8.h and kernel_integer.h have the other types, of which
- * reducer_spread.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
+ * reducer_moments.c finds those results; kernel_tally.h has what is counted beside, kernel_rows.h,
  * kernel_columns.h and kernel_integer_slices.h the many short sums of slices. Here are the
  * chunks and the instances: a row for each set of results that there are kernels for.
  */
@@ -32,9 +32,9 @@
 #include "engine/cpu/kernel_float8.h"
 #include "engine/cpu/kernel_integer.h"
 #include "engine/cpu/kernel_integer_slices.h"
+#include "engine/cpu/kernel_moments32.h"
+#include "engine/cpu/kernel_moments64.h"
 #include "engine/cpu/kernel_rows.h"
-#include "engine/cpu/kernel_spread32.h"
-#include "engine/cpu/kernel_spread64.h"
 #include "engine/cpu/kernel_tally.h"
 
 /* Takes a chunk of elements of `size` bytes in blocks of `block` elements, a multiple of `lanes`,
@@ -59,9 +59,9 @@
 /* The arguments of a kernel, and of what it is made of. */
 #define CHUNK struct cpu_reducer *r, const void *data, size_t count, uint64_t index
 
-INLINE_TARGET void chunk_spread32(CHUNK, enum element_type type, unsigned finds)
+INLINE_TARGET void chunk_moments32(CHUNK, enum element_type type, unsigned finds)
 {
-#define TAKE(p, n, first) block_spread32(r, p, n, first, type, finds)
+#define TAKE(p, n, first) block_moments32(r, p, n, first, type, finds)
     TAKE_CHUNK(element_formats[type].size, V_LANES, (size_t)1 << CPU_BLOCK32_LOG2, TAKE);
 #undef TAKE
 }
@@ -78,7 +78,7 @@ INLINE_TARGET void chunk_float8(CHUNK, enum element_type type, unsigned finds)
 #define FINDS_SUM (PARTIAL_EXTREMES | PARTIAL_SUM)
 #define FINDS_COUNTS (PARTIAL_EXTREMES | PARTIAL_SMALL | PARTIAL_NEGATIVE)
 #define FINDS_SQUARES (PARTIAL_EXTREMES | PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_SMALL)
-#define FINDS_ALL (FINDS_SUM | SPREAD_WANTS)
+#define FINDS_ALL (FINDS_SUM | MOMENTS_WANTS)
 _Static_assert((FINDS_ALL | PARTIAL_WHERE) == PARTIAL_ALL, "the last row finds everything");
 
 #define INSTANCE(name, take, type, finds)         \
@@ -113,10 +113,10 @@ INLINE_TARGET void chunk64(CHUNK, enum element_type type, unsigned finds)
 #undef TAKE
 }
 
-INLINE_TARGET void chunk_spread64(CHUNK, enum element_type type, unsigned finds)
+INLINE_TARGET void chunk_moments64(CHUNK, enum element_type type, unsigned finds)
 {
     (void)type;
-#define TAKE(p, n, first) block_spread64(r, p, n, first, finds)
+#define TAKE(p, n, first) block_moments64(r, p, n, first, finds)
     TAKE_CHUNK(sizeof(double), W_LANES, (size_t)1 << CPU_BLOCK64_LOG2, TAKE);
 #undef TAKE
 }
@@ -131,11 +131,11 @@ INLINE_TARGET void chunk_integer(CHUNK, enum element_type type, unsigned finds)
 }
 
 /* For all types that are not floats of 16 bits and more. */
-static void spread_others(CHUNK)
+static void moments_others(CHUNK)
 {
     const size_t size = element_size(r->type);
 
-#define TAKE(p, n, first) cpu_take_spread(r, p, n, first)
+#define TAKE(p, n, first) cpu_take_moments(r, p, n, first)
     TAKE_CHUNK(size, 1, GROUP_BYTES / size, TAKE);
 #undef TAKE
 }
@@ -144,16 +144,16 @@ static void spread_others(CHUNK)
 #define CHUNK_OF_2 chunk32
 #define CHUNK_OF_4 chunk32
 #define CHUNK_OF_8 chunk64
-#define CHUNK_SPREAD_OF_2 chunk_spread32
-#define CHUNK_SPREAD_OF_4 chunk_spread32
-#define CHUNK_SPREAD_OF_8 chunk_spread64
+#define CHUNK_MOMENTS_OF_2 chunk_moments32
+#define CHUNK_MOMENTS_OF_4 chunk_moments32
+#define CHUNK_MOMENTS_OF_8 chunk_moments64
 
-#define FLOAT_INSTANCES(C, name, size, ...)                                      \
-    INSTANCE(extremes_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_EXTREMES)      \
-    INSTANCE(sum_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_SUM)                \
-    INSTANCE(counts_##name, CHUNK_SPREAD_OF_##size, ELEMENT_##C, FINDS_COUNTS)   \
-    INSTANCE(squares_##name, CHUNK_SPREAD_OF_##size, ELEMENT_##C, FINDS_SQUARES) \
-    INSTANCE(all_##name, CHUNK_SPREAD_OF_##size, ELEMENT_##C, FINDS_ALL)
+#define FLOAT_INSTANCES(C, name, size, ...)                                       \
+    INSTANCE(extremes_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_EXTREMES)       \
+    INSTANCE(sum_##name, CHUNK_OF_##size, ELEMENT_##C, FINDS_SUM)                 \
+    INSTANCE(counts_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_COUNTS)   \
+    INSTANCE(squares_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_SQUARES) \
+    INSTANCE(all_##name, CHUNK_MOMENTS_OF_##size, ELEMENT_##C, FINDS_ALL)
 #define FLOAT8_INSTANCES(C, name, ...)                                   \
     INSTANCE(extremes_##name, chunk_float8, ELEMENT_##C, FINDS_EXTREMES) \
     INSTANCE(sum_##name, chunk_float8, ELEMENT_##C, FINDS_SUM)
@@ -182,7 +182,7 @@ ELEMENT_INTEGER_TABLE(INTEGER_INSTANCES)
 
 #define EXTREMES_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = extremes_##name,
 #define COUNTS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = counts_##name,
-#define OTHERS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = spread_others,
+#define OTHERS_ENTRY(CONSTANT, name, ...) [ELEMENT_##CONSTANT] = moments_others,
 #define SLICE_SUMS_ENTRY(CONSTANT, name, ...) \
     [ELEMENT_##CONSTANT] = {rows_sums_##name, columns_sums_##name},
 #define SLICE_EXTREMES_ENTRY(CONSTANT, name, ...) \

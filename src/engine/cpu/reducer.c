@@ -15,8 +15,8 @@ void cpu_take_tail(struct cpu_reducer *r, const unsigned char *data, size_t coun
 
     for (size_t i = 0; i < count; i++) {
         partial_take_element(&r->partial, r->type, data + i * size, index + i);
-        if (r->wants & SPREAD_WANTS)
-            spread_take_element(&r->partial, r->type, data + i * size);
+        if (r->wants & MOMENTS_WANTS)
+            moments_take_element(&r->partial, r->type, data + i * size);
     }
 }
 

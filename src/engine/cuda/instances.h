@@ -1,6 +1,6 @@
 /*
- * The kernels' launchers, for each row of ELEMENT_TABLE: reduce_NAME.cu and the files spread_*.cu
- * define those of ELEMENT_FLOAT_TABLE, and spread_narrow.cu and reduce_integers.cu those of the
+ * The kernels' launchers, for each row of ELEMENT_TABLE: reduce_NAME.cu and the files moments_*.cu
+ * define those of ELEMENT_FLOAT_TABLE, and moments_narrow.cu and reduce_integers.cu those of the
  * others.
  */
 #ifndef GPUREDUCE_CUDA_INSTANCES_H
@@ -9,11 +9,11 @@
 #include "engine/cuda/kernels.h"
 
 /* cuda_launch_NAME launches the kernels for a chunk; an error is the runtime's last one.
-   cuda_spread_NAME launches those that also find what core/spread.h is about. cuda_check_NAME fails
+   cuda_moments_NAME launches those that also find what core/moments.h is about. cuda_check_NAME fails
    where this program has no code for the current device. */
-#define DECLARE_INSTANCE(CONSTANT, name, ...)                                       \
-    void cuda_launch_##name(const struct cuda_launch *launch, cudaStream_t stream); \
-    void cuda_spread_##name(const struct cuda_launch *launch, cudaStream_t stream); \
+#define DECLARE_INSTANCE(CONSTANT, name, ...)                                        \
+    void cuda_launch_##name(const struct cuda_launch *launch, cudaStream_t stream);  \
+    void cuda_moments_##name(const struct cuda_launch *launch, cudaStream_t stream); \
     cudaError_t cuda_check_##name(void);
 ELEMENT_FLOAT_TABLE(DECLARE_INSTANCE)
 #undef DECLARE_INSTANCE

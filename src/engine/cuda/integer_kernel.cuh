@@ -1,5 +1,5 @@
 /*
- * The kernel of integers, without its launch: as spread_kernel.cuh.
+ * The kernel of integers, without its launch: as moments_kernel.cuh.
  */
 #ifndef GPUREDUCE_CUDA_INTEGER_KERNEL_CUH
 #define GPUREDUCE_CUDA_INTEGER_KERNEL_CUH

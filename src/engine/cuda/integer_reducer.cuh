@@ -6,7 +6,7 @@
 #define GPUREDUCE_CUDA_INTEGER_REDUCER_CUH
 
 #include "engine/cuda/merge.cuh"
-#include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/moments_state.cuh"
 #include "engine/cuda/tuning.h"
 #include "engine/cuda/types.cuh"
 #include "engine/cuda/warp.cuh"

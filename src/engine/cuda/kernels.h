@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "core/element.h"
+#include "core/moments.h"
 #include "core/partial.h"
-#include "core/spread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,7 +60,7 @@ cudaError_t cuda_reduce(const struct cuda_launch *launch, cudaStream_t stream);
 static inline void cuda_settle_partial(struct partial *partial, unsigned wants)
 {
     partial->sum.pending = EXACT_PENDING_MAX;
-    if (wants & SPREAD_WANTS)
+    if (wants & MOMENTS_WANTS)
         partial->absolute.pending = partial->squares.pending = EXACT_PENDING_MAX;
 }
 

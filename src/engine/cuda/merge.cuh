@@ -21,7 +21,7 @@ struct job {
     bool defers; /* a second kernel follows, for what the warps leave */
     bool swap;   /* elements are not in the machine's byte order: for reducers that are not made for
                     one of the two */
-    bool bins;   /* there is dynamic shared memory for exponent bins: for spread.cuh */
+    bool bins;   /* there is dynamic shared memory for exponent bins: for moments.cuh */
 };
 
 template <typename Reducer> __device__ static __forceinline__ unsigned tiles_of(const struct job *j)

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/instances.h"
 #include "engine/cuda/kernels.h"
 
@@ -9,12 +9,12 @@ cudaError_t cuda_reduce(const struct cuda_launch *l, cudaStream_t stream)
     /* An error that an earlier call left behind, and that was reported then, is not this one's. */
     (void)cudaGetLastError();
     switch (l->type) {
-#define LAUNCH(CONSTANT, name, ...)        \
-    case ELEMENT_##CONSTANT:               \
-        if (l->wants & SPREAD_WANTS)       \
-            cuda_spread_##name(l, stream); \
-        else                               \
-            cuda_launch_##name(l, stream); \
+#define LAUNCH(CONSTANT, name, ...)         \
+    case ELEMENT_##CONSTANT:                \
+        if (l->wants & MOMENTS_WANTS)       \
+            cuda_moments_##name(l, stream); \
+        else                                \
+            cuda_launch_##name(l, stream);  \
         break;
         ELEMENT_FLOAT_TABLE(LAUNCH)
 #undef LAUNCH

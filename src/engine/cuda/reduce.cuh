@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/merge.cuh"
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer64.cuh"
@@ -93,7 +93,7 @@ static void launch(const struct cuda_launch *l, cudaStream_t stream)
 }
 
 /* Launches the cheapest kernel that finds what is wanted. The rows are in order of cost, and the
-   last finds everything but what spread.cuh is for. */
+   last finds everything but what moments.cuh is for. */
 template <typename Type, bool SWAP>
 static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
 {
@@ -107,7 +107,7 @@ static void choose_kernel(const struct cuda_launch *l, cudaStream_t stream)
         {SUM, launch<Type, SWAP, SUM>},
         {SUM | PARTIAL_WHERE, launch<Type, SWAP, SUM | PARTIAL_WHERE>},
     };
-    static_assert((SUM | PARTIAL_WHERE) == (CUDA_FINDS & ~SPREAD_WANTS),
+    static_assert((SUM | PARTIAL_WHERE) == (CUDA_FINDS & ~MOMENTS_WANTS),
                   "the last row finds everything");
     const size_t last = sizeof rows / sizeof *rows - 1;
     size_t row = 0;

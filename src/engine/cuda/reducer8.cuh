@@ -1,6 +1,6 @@
 /*
  * Floats of one byte: how they are loaded. All of their values are those of f16, so a load makes
- * pairs of f16 of them, which spread_reducer32.cuh reduces.
+ * pairs of f16 of them, which moments_reducer32.cuh reduces.
  */
 #ifndef GPUREDUCE_CUDA_REDUCER8_CUH
 #define GPUREDUCE_CUDA_REDUCER8_CUH
@@ -37,7 +37,7 @@ struct f8e4m3 : f16 {
     }
 };
 
-/* As the reducer of reducer32.cuh, as far as spread_reducer32.cuh uses it. */
+/* As the reducer of reducer32.cuh, as far as moments_reducer32.cuh uses it. */
 template <typename Type> struct reducer8 : thread_state<int32_t> {
     typedef int32_t order;
     static const int UNROLL = tuning<Type>::UNROLL;

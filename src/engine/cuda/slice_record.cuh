@@ -10,7 +10,7 @@
 #include "core/partial.h"
 #include "engine/cuda/integer_reducer.cuh"
 #include "engine/cuda/slice_sum.cuh"
-#include "engine/cuda/spread_reducer32.cuh"
+#include "engine/cuda/moments_reducer32.cuh"
 #include "engine/cuda/types.cuh"
 
 /* The index of no element. */

@@ -10,7 +10,7 @@
 #ifndef GPUREDUCE_CUDA_SQUARE_BINS_CUH
 #define GPUREDUCE_CUDA_SQUARE_BINS_CUH
 
-#include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/moments_state.cuh"
 
 struct alignas(16) square_bin {
     double upper, lower;

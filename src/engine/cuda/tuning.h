@@ -54,7 +54,7 @@ template <> struct tuning<f8e4m3> : tuned<2, 4, false> {
 template <> struct tuning<f8e5m2> : tuned<2, 4, false> {
 };
 
-/* Those of f32 that find spread, where there are two (spread_left.cuh): as f32. */
+/* Those of f32 that find moments, where there are two (moments_left.cuh): as f32. */
 struct f32_first;
 struct f32_left;
 template <> struct tuning<f32_first> : tuned<8, 3, false> {
@@ -63,29 +63,29 @@ template <> struct tuning<f32_left> : tuned<4, 2, false> {
     static const int BLOCK = 2 * THREADS;
 };
 
-/* Blocks a multiprocessor of the kernels that also find spread (spread.cuh), and of f64 the loads
+/* Blocks a multiprocessor of the kernels that also find moments (moments.cuh), and of f64 the loads
    in flight. */
-template <int blocks, bool integers, bool bins> struct spread_tuned {
+template <int blocks, bool integers, bool bins> struct moments_tuned {
     static const int BLOCKS = blocks;
     static const bool INTEGERS =
         integers;                  /* added up as such, where they fit; in binary64 if not */
     static const bool BINS = bins; /* exponent bins, of 96 KiB a block; for f32 alone */
 };
-template <typename Type> struct spread_tuning;
-template <> struct spread_tuning<f32> : spread_tuned<2, false, true> {
+template <typename Type> struct moments_tuning;
+template <> struct moments_tuning<f32> : moments_tuned<2, false, true> {
 };
-template <> struct spread_tuning<f32_first> : spread_tuned<2, false, false> {
+template <> struct moments_tuning<f32_first> : moments_tuned<2, false, false> {
 };
-template <> struct spread_tuning<f64> : spread_tuned<2, false, false> {
+template <> struct moments_tuning<f64> : moments_tuned<2, false, false> {
     static const int UNROLL = 8;
 };
-template <> struct spread_tuning<f16> : spread_tuned<4, true, false> {
+template <> struct moments_tuning<f16> : moments_tuned<4, true, false> {
 };
-template <> struct spread_tuning<bf16> : spread_tuned<4, false, false> {
+template <> struct moments_tuning<bf16> : moments_tuned<4, false, false> {
 };
-template <> struct spread_tuning<f8e4m3> : spread_tuned<4, true, false> {
+template <> struct moments_tuning<f8e4m3> : moments_tuned<4, true, false> {
 };
-template <> struct spread_tuning<f8e5m2> : spread_tuned<4, true, false> {
+template <> struct moments_tuning<f8e5m2> : moments_tuned<4, true, false> {
 };
 
 /* The most threads that a multiprocessor holds: more blocks than that cannot be asked for. */
@@ -105,7 +105,7 @@ static constexpr int resident(int blocks)
 static const int TILES_BINNED = 15;
 static const int TILES_ACCUMULATED = 63;
 
-/* In the second kernel for spread of f32: of 32 groups of a warp that are to be looked at again,
+/* In the second kernel for moments of f32: of 32 groups of a warp that are to be looked at again,
    with more than so many this is done at once in so many rounds of 32. */
 static const int LOOKS_MAX = 8, ROUNDS_CAREFUL = 7;
 
@@ -118,7 +118,7 @@ static const int TILES_TO_LEAVE = 64;
 /* The number of tiles from which a warp leaves binary32 with moments to the second kernel. With 128
    MiB, whose tiles are 15 a block, two kernels reach 0.87 (normal), 0.77 (exponents over 2^60) and
    0.75 (any), one 0.69, 0.50 and 0.38. */
-static const int TILES_TO_LEAVE_SPREAD = 8;
+static const int TILES_TO_LEAVE_MOMENTS = 8;
 
 /*
  * GPUs on which binary64 runs at 1/32 or 1/64 of the rate of binary32 (by compute capability: all

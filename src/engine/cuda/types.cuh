@@ -73,7 +73,7 @@ struct f32 {
     }
 };
 
-/* f32 in two kernels that find spread: elements of the first, and those that it leaves. */
+/* f32 in two kernels that find moments: elements of the first, and those that it leaves. */
 struct f32_first : f32 {
 };
 struct f32_left : f32 {

@@ -1,19 +1,19 @@
 /*
- * The kernels of spread.cuh of floats of 16 bits, and those of floats of one byte, of which there
+ * The kernels of moments.cuh of floats of 16 bits, and those of floats of one byte, of which there
  * is one for each type: it finds everything. In one file, because reading headers takes long.
  */
 #include "config.h"
 
 #include "engine/cuda/instances.h"
-#include "engine/cuda/spread.cuh"
+#include "engine/cuda/moments.cuh"
 
-SPREAD_INSTANCE(f16)
-SPREAD_INSTANCE(bf16)
+MOMENTS_INSTANCE(f16)
+MOMENTS_INSTANCE(bf16)
 
 #define FLOAT8_INSTANCE(type)                                                 \
     void cuda_launch_##type(const struct cuda_launch *l, cudaStream_t stream) \
     {                                                                         \
-        launch_spread<type, CUDA_FINDS>(l, stream);                           \
+        launch_moments<type, CUDA_FINDS>(l, stream);                          \
     }
 
 FLOAT8_INSTANCE(f8e4m3)

@@ -1,12 +1,12 @@
 #include "config.h"
 
-#include "core/spread.h"
+#include "core/moments.h"
 
 #include <math.h>
 
 #include "core/digits.h"
 
-void spread_take(struct partial *p, double x, enum element_type type, uint64_t times)
+void moments_take(struct partial *p, double x, enum element_type type, uint64_t times)
 {
     const double magnitude = fabs(x), least = ldexp(1, element_formats[type].exponent_min);
 
@@ -32,7 +32,7 @@ void spread_take(struct partial *p, double x, enum element_type type, uint64_t t
 /* The bit of the wide accumulator that weighs 1. */
 #define WIDE_ONE_BIT ((unsigned)-EXACT_WIDE_LSB_EXPONENT)
 
-void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times)
+void moments_take_integer(struct partial *p, uint64_t magnitude, bool negative, uint64_t times)
 {
     const int64_t key = element_key(ELEMENT_U64, &magnitude);
     const uint64_t low = magnitude & UINT32_MAX, high = magnitude >> 32;
@@ -50,16 +50,16 @@ void spread_take_integer(struct partial *p, uint64_t magnitude, bool negative, u
     exact_wide_add_integer(&p->squares, high * high, WIDE_ONE_BIT + 64, 0);
 }
 
-void spread_take_element(struct partial *p, enum element_type type, const void *bytes)
+void moments_take_element(struct partial *p, enum element_type type, const void *bytes)
 {
     struct integer x;
 
     if (!element_is_integer(type)) {
-        spread_take(p, element_load(type, bytes), type, 1);
+        moments_take(p, element_load(type, bytes), type, 1);
         return;
     }
     x = element_load_integer(type, bytes);
-    spread_take_integer(p, x.low, x.negative, 1);
+    moments_take_integer(p, x.low, x.negative, 1);
 }
 
 /*
@@ -183,7 +183,7 @@ static double key_magnitude(enum element_type type, int64_t key, struct integer 
 }
 
 /* The results that come of extremes, where there are any. */
-static void finish_extremes(const struct partial *p, const struct spread_terms *terms,
+static void finish_extremes(const struct partial *p, const struct moments_terms *terms,
                             struct result *result)
 {
     const struct partial_types *t = &terms->types;
@@ -222,7 +222,7 @@ static void finish_extremes(const struct partial *p, const struct spread_terms *
 }
 
 /* The results that come of squares, where all elements are finite; there are n. */
-static void finish_squares(const struct partial *p, uint64_t n, const struct spread_terms *terms,
+static void finish_squares(const struct partial *p, uint64_t n, const struct moments_terms *terms,
                            struct result *result)
 {
     struct quotient squares, q = {.sticky = false};
@@ -232,7 +232,7 @@ static void finish_squares(const struct partial *p, uint64_t n, const struct spr
         begin_with_squares(&squares, p);
         q = squares;
         result->sumsq = rounded(&q);
-        if (!(terms->unwanted & SPREAD_L2))
+        if (!(terms->unwanted & MOMENTS_L2))
             result->l2 = rounded_root(&q);
     }
     if (n == 0)
@@ -244,17 +244,18 @@ static void finish_squares(const struct partial *p, uint64_t n, const struct spr
         return;
     }
     divide(&q, n);
-    if (!(terms->unwanted & SPREAD_RMS))
+    if (!(terms->unwanted & MOMENTS_RMS))
         result->rms = rounded_root(&q);
     if (n <= terms->ddof)
         return;
     variance(&squares, p, n, terms->ddof);
     result->var = rounded(&squares);
-    if (!(terms->unwanted & SPREAD_STD))
+    if (!(terms->unwanted & MOMENTS_STD))
         result->std = rounded_root(&squares);
 }
 
-void spread_finish(const struct partial *p, const struct spread_terms *terms, struct result *result)
+void moments_finish(const struct partial *p, const struct moments_terms *terms,
+                    struct result *result)
 {
     uint64_t n = p->count - p->nan;
 
@@ -276,7 +277,7 @@ void spread_finish(const struct partial *p, const struct spread_terms *terms, st
     finish_squares(p, n, terms, result);
 }
 
-const char *spread_difference(const struct result *a, const struct result *b, unsigned wants)
+const char *moments_difference(const struct result *a, const struct result *b, unsigned wants)
 {
     const bool squares = wants & PARTIAL_SQUARES, extremes = wants & PARTIAL_EXTREMES;
     const bool variance = squares && (wants & PARTIAL_SUM), small = wants & PARTIAL_SMALL;

@@ -1,13 +1,13 @@
 /*
- * The kernel of spread.cuh, without its launch.
+ * The kernel of moments.cuh, without its launch.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_KERNEL_CUH
-#define GPUREDUCE_CUDA_SPREAD_KERNEL_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_KERNEL_CUH
+#define GPUREDUCE_CUDA_MOMENTS_KERNEL_CUH
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cuda/merge.cuh"
-#include "engine/cuda/spread_reducer32.cuh"
-#include "engine/cuda/spread_reducer64.cuh"
+#include "engine/cuda/moments_reducer32.cuh"
+#include "engine/cuda/moments_reducer64.cuh"
 #include "engine/cuda/tuning.h"
 #include "engine/cuda/types.cuh"
 
@@ -16,14 +16,14 @@
 #endif
 
 /* The results of the cheaper kernel beside the one that finds everything: partial_want bits. */
-#define SPREAD_FINDS                                                               \
+#define MOMENTS_FINDS                                                               \
     ((unsigned)(PARTIAL_SUM | PARTIAL_EXTREMES | PARTIAL_SQUARES | PARTIAL_SMALL | \
                 PARTIAL_NEGATIVE))
 
 /* The end of the kernel, by all threads of all its blocks: merges what they know into the partial
    result. */
 template <unsigned FINDS, typename Reducer>
-__device__ static __forceinline__ void conclude_spread(Reducer *r, typename Reducer::memory *shared,
+__device__ static __forceinline__ void conclude_moments(Reducer *r, typename Reducer::memory *shared,
                                                        const struct job *job)
 {
     struct partial *const partial = job->partial;
@@ -45,10 +45,10 @@ __device__ static __forceinline__ void conclude_spread(Reducer *r, typename Redu
 }
 
 template <typename Type, unsigned FINDS>
-__global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS))
-    reduce_spread(const __grid_constant__ struct job job)
+__global__ void __launch_bounds__(THREADS, resident(moments_tuning<Type>::BLOCKS))
+    reduce_moments(const __grid_constant__ struct job job)
 {
-    typedef struct spread_reducer<Type, FINDS> thread_reducer;
+    typedef struct moments_reducer<Type, FINDS> thread_reducer;
     DYNAMIC_SHARED(dynamic);
     __shared__ typename thread_reducer::memory shared;
     thread_reducer r;
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<Type>::BLOCKS)
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
-    conclude_spread<FINDS>(&r, &shared, &job);
+    conclude_moments<FINDS>(&r, &shared, &job);
 }
 
 #endif

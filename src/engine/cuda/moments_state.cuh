@@ -1,9 +1,9 @@
 /*
- * Shared by the reducers of spread_reducer32.cuh and spread_reducer64.cuh: a thread's counts, its
+ * Shared by the reducers of moments_reducer32.cuh and moments_reducer64.cuh: a thread's counts, its
  * findings in a group, and the memory of its block.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_STATE_CUH
-#define GPUREDUCE_CUDA_SPREAD_STATE_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_STATE_CUH
+#define GPUREDUCE_CUDA_MOMENTS_STATE_CUH
 
 #include "engine/cuda/square_accumulator.cuh"
 #include "engine/cuda/superaccumulator.cuh"
@@ -92,7 +92,7 @@ template <typename Group, typename Order, typename Magnitude> struct group_look 
 };
 
 /* The memory of a block: a Sum, which is a superaccumulator, and Squares. */
-template <typename Sum, typename Squares> struct spread_memory {
+template <typename Sum, typename Squares> struct moments_memory {
     Sum accumulator;
     Sum absolute;
     Squares squares;

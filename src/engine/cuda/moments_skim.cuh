@@ -7,12 +7,12 @@
  * magnitude, and a zero is one. An element that is not finite is an extreme, or a NaN, with which
  * no comparison is true.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_SKIM_CUH
-#define GPUREDUCE_CUDA_SPREAD_SKIM_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_SKIM_CUH
+#define GPUREDUCE_CUDA_MOMENTS_SKIM_CUH
 
-#include "engine/cuda/spread_look.cuh"
+#include "engine/cuda/moments_look.cuh"
 
-struct spread_skim {
+struct moments_skim {
     /* The unit of counts of subnormal elements, above those of negative ones. Each is to stay below
        this. */
     static const uint32_t SUBNORMAL = 1u << 16;
@@ -78,7 +78,7 @@ struct spread_skim {
             return false;
 #pragma unroll
         for (int i = 0; i < WORDS / 2; i += 2)
-            negative = __dp4a(spread_signs(halves[i], halves[i + 1]), ~0, negative);
+            negative = __dp4a(moments_signs(halves[i], halves[i + 1]), ~0, negative);
         *counted = (uint32_t)negative;
         if (!__hbge2(smallest, bf16::view(LEAST_NORMAL)))
             *counted += count_subnormal(halves) * SUBNORMAL;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Spread, norms and counts: their names, --op=summary, --ddof, and what is printed of them.
+# Moments, norms and counts: their names, --op=summary, --ddof, and what is printed of them.
 
 # shellcheck source=tests/lib/lib.sh
 . "${srcdir:-.}/tests/lib/lib.sh"

@@ -1,6 +1,6 @@
 #include "config.h"
 
 #include "engine/cuda/instances.h"
-#include "engine/cuda/spread.cuh"
+#include "engine/cuda/moments.cuh"
 
-SPREAD_INSTANCE(f32)
+MOMENTS_INSTANCE(f32)

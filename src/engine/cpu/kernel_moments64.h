@@ -1,5 +1,5 @@
 /*
- * Kernels that also find what spread.h is about: blocks of binary64 elements. A part of
+ * Kernels that also find what moments.h is about: blocks of binary64 elements. A part of
  * kernel_template.h.
  *
  * Squares of binary64 have up to 106 bits. An element below 2^square_bound is cut at fixed bits
@@ -8,11 +8,11 @@
  * anywhere. An element that has bits below the third limb, which is rare, is set aside in the
  * scratch and its place is taken by a zero; doc/numerics.md has the bounds.
  */
-#ifndef GPUREDUCE_CPU_KERNEL_SPREAD64_H
-#define GPUREDUCE_CPU_KERNEL_SPREAD64_H
+#ifndef GPUREDUCE_CPU_KERNEL_MOMENTS64_H
+#define GPUREDUCE_CPU_KERNEL_MOMENTS64_H
 
 #include "engine/cpu/kernel_block64.h"
-#include "engine/cpu/kernel_spread.h"
+#include "engine/cpu/kernel_moments.h"
 
 /* log2 of the elements of a block that come to a lane, and the bits of a limb: products of two, as
    many as that, stay within a quarter of a binade that is 2^53 last places wide. */
@@ -40,7 +40,7 @@ static const struct {
     int first, second, log2_times;
 } limb_products[PRODUCTS] = {{0, 0, 0}, {0, 1, 1}, {0, 2, 1}, {1, 1, 0}, {1, 2, 1}, {2, 2, 0}};
 
-struct spread64 {
+struct moments64 {
     wvec max_s, max_u;        /* as in struct extremes64 */
     vecd least;               /* the least magnitude */
     wvec negative;            /* counts of elements with a sign, -0 among them */
@@ -90,7 +90,7 @@ static SIMD_TARGET wvec set_aside(struct cpu_reducer *r, wvec v, vecd constant0,
     return d_bits(d_load(value));
 }
 
-INLINE_TARGET void take_spread64(struct spread64 *b, wvec v, unsigned finds)
+INLINE_TARGET void take_moments64(struct moments64 *b, wvec v, unsigned finds)
 {
     b->max_s = w_max_s(b->max_s, v);
     b->max_u = w_max_u(b->max_u, v);
@@ -99,7 +99,7 @@ INLINE_TARGET void take_spread64(struct spread64 *b, wvec v, unsigned finds)
         b->negative = w_tally(b->negative, w_gt_s(w_set1(0), v));
 }
 
-INLINE_TARGET void take_limbs(struct spread64 *b, vecd limb[3], wvec v, unsigned finds)
+INLINE_TARGET void take_limbs(struct moments64 *b, vecd limb[3], wvec v, unsigned finds)
 {
 #pragma GCC unroll 3
     for (int i = 0; i < 3; i++) {
@@ -120,9 +120,9 @@ INLINE_TARGET void take_limbs(struct spread64 *b, vecd limb[3], wvec v, unsigned
 }
 
 /* Takes `count` vectors, at most 2, that lie `distance` bytes apart. */
-INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, const unsigned char *x,
-                                  size_t count, size_t distance, const vecd constant[3],
-                                  unsigned finds, bool limbs)
+INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct moments64 *b,
+                                  const unsigned char *x, size_t count, size_t distance,
+                                  const vecd constant[3], unsigned finds, bool limbs)
 {
     wvec v[2], rest = w_set1(0);
     vecd limb[2][3];
@@ -130,7 +130,7 @@ INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, con
     UNROLL_INLINED(2)
     for (size_t i = 0; i < count; i++) {
         v[i] = w_load(x + i * distance);
-        take_spread64(b, v[i], finds);
+        take_moments64(b, v[i], finds);
         if (limbs)
             rest = w_or(rest, cut(limb[i], w_value(v[i]), constant));
     }
@@ -148,8 +148,8 @@ INLINE_TARGET void take_vectors64(struct cpu_reducer *r, struct spread64 *b, con
         take_limbs(b, limb[i], v[i], finds);
 }
 
-INLINE_TARGET void pass_spread64(struct cpu_reducer *r, struct spread64 *b, const unsigned char *x,
-                                 size_t n, unsigned finds, bool limbs)
+INLINE_TARGET void pass_moments64(struct cpu_reducer *r, struct moments64 *b,
+                                  const unsigned char *x, size_t n, unsigned finds, bool limbs)
 {
     const int bound = r->square_bound;
     const vecd constant[3] = {d_set1(extraction_constant(LIMB_PLACE(bound, 0))),
@@ -238,7 +238,7 @@ static SIMD_TARGET void add_again64(struct cpu_reducer *r, const unsigned char *
 }
 
 /* Takes the sums of limbs and of their products. */
-INLINE_TARGET void take_products(struct cpu_reducer *r, const struct spread64 *b, unsigned finds)
+INLINE_TARGET void take_products(struct cpu_reducer *r, const struct moments64 *b, unsigned finds)
 {
     const int bound = r->square_bound;
 
@@ -283,7 +283,7 @@ static inline int limb_bound(int exponent)
 
 /* The extremes of a pass. If all elements have one sign, the least unsigned integer is the one of
    the least magnitude. */
-INLINE_TARGET struct bit_extremes spread64_bits(const struct spread64 *b)
+INLINE_TARGET struct bit_extremes moments64_bits(const struct moments64 *b)
 {
     const uint64_t max_u = w_h_max_u(b->max_u), least = exact_bits(d_h_min(b->least));
 
@@ -292,7 +292,7 @@ INLINE_TARGET struct bit_extremes spread64_bits(const struct spread64 *b)
 
 /* Takes the sums of a pass over a block of numbers below 2^exponent that are not all zero, or adds
    them up the slow way. */
-INLINE_TARGET void take_sums64(struct cpu_reducer *r, const struct spread64 *b, int exponent,
+INLINE_TARGET void take_sums64(struct cpu_reducer *r, const struct moments64 *b, int exponent,
                                bool limbs, const unsigned char *x, size_t n, unsigned finds)
 {
     if (limbs && exponent <= r->square_bound) {
@@ -313,21 +313,21 @@ INLINE_TARGET void take_sums64(struct cpu_reducer *r, const struct spread64 *b, 
 }
 
 /* A block of n elements, a multiple of W_LANES. */
-INLINE_TARGET void block_spread64(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                  uint64_t index, unsigned finds)
+INLINE_TARGET void block_moments64(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                   uint64_t index, unsigned finds)
 {
     const bool sums = finds & (PARTIAL_SUM | PARTIAL_SQUARES | PARTIAL_ABSOLUTE);
     const bool limbs = sums && r->limbs_dearest == 0;
-    struct spread64 b;
+    struct moments64 b;
     struct bit_extremes bits;
     struct small s;
     uint64_t magnitude;
 
     if (limbs)
-        pass_spread64(r, &b, x, n, finds, true);
+        pass_moments64(r, &b, x, n, finds, true);
     else
-        pass_spread64(r, &b, x, n, finds, false);
-    bits = spread64_bits(&b);
+        pass_moments64(r, &b, x, n, finds, false);
+    bits = moments64_bits(&b);
     magnitude = bits_magnitude(&bits);
     if (magnitude >= INFINITY64) {
         s = count_small64(x, n);

@@ -1,5 +1,5 @@
 /*
- * The results that kernel_float8.h and kernel_integer.h leave out: spread, norms and counts of
+ * The results that kernel_float8.h and kernel_integer.h leave out: moments, norms and counts of
  * their types; and floats of one byte where nothing is looked up. It is the same for every
  * instruction set.
  */
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "core/spread.h"
+#include "core/moments.h"
 #include "engine/cpu/kernel.h"
 
 /* Takes a byte that occurs `times` times. */
@@ -24,12 +24,12 @@ static void take_byte(struct cpu_reducer *r, unsigned char byte, uint64_t times)
         p->positive_infinity += times;
     else
         p->negative_infinity += times;
-    if (!(r->wants & SPREAD_WANTS))
+    if (!(r->wants & MOMENTS_WANTS))
         return;
     if (element_is_integer(r->type))
-        spread_take_integer(p, (uint64_t)fabs(x), x < 0, times);
+        moments_take_integer(p, (uint64_t)fabs(x), x < 0, times);
     else
-        spread_take(p, x, r->type, times);
+        moments_take(p, x, r->type, times);
 }
 
 void cpu_take_bytes(struct cpu_reducer *r, const unsigned char *block, size_t count, uint64_t index)
@@ -193,8 +193,8 @@ static void take_integers(struct cpu_reducer *r, const unsigned char *block, siz
     add_square(p, n.highest_high, 96);
 }
 
-void cpu_take_spread(struct cpu_reducer *r, const unsigned char *block, size_t count,
-                     uint64_t index)
+void cpu_take_moments(struct cpu_reducer *r, const unsigned char *block, size_t count,
+                      uint64_t index)
 {
     if (element_size(r->type) == 1)
         cpu_take_bytes(r, block, count, index);

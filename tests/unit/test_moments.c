@@ -1,10 +1,10 @@
 /*
- * spread.h: norms, spread and counts, against an oracle that divides nothing and draws no root, and
+ * moments.h: norms, moments and counts, against an oracle that divides nothing and draws no root, and
  * against values worked out by hand where a rounding is a tie.
  */
 #include "config.h"
 
-#include "core/spread.h"
+#include "core/moments.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "core/digits.h"
 #include "lib/data_gen.h"
 #include "lib/oracle.h"
-#include "lib/oracle_spread.h"
+#include "lib/oracle_moments.h"
 #include "lib/tap.h"
 
 #define N_MAX 400
@@ -22,7 +22,7 @@ static void take_all(struct partial *p, enum element_type type, const double *x,
 {
     for (size_t i = 0; i < n; i++) {
         partial_take(p, x[i], p->count);
-        spread_take(p, x[i], type, 1);
+        moments_take(p, x[i], type, 1);
     }
 }
 
@@ -32,23 +32,23 @@ static unsigned roots_changed;
 static struct result finish(const struct partial *p, bool skip_nan, uint64_t ddof,
                             enum element_type type)
 {
-    struct spread_terms terms = {
+    struct moments_terms terms = {
         .skip_nan = skip_nan, .ddof = ddof, .type = type, .types = partial_types_of(type)};
     struct result r, without;
 
     memset(&r, 0x55, sizeof r); /* nothing may be left as it was */
-    spread_finish(p, &terms, &r);
+    moments_finish(p, &terms, &r);
     /* Roots that are not wanted change nothing else. */
     for (unsigned i = 0; i < 8; i++) {
         terms.unwanted = i;
-        spread_finish(p, &terms, &without);
-        if (i & SPREAD_L2)
+        moments_finish(p, &terms, &without);
+        if (i & MOMENTS_L2)
             without.l2 = r.l2;
-        if (i & SPREAD_RMS)
+        if (i & MOMENTS_RMS)
             without.rms = r.rms;
-        if (i & SPREAD_STD)
+        if (i & MOMENTS_STD)
             without.std = r.std;
-        if (spread_difference(&r, &without, PARTIAL_ALL))
+        if (moments_difference(&r, &without, PARTIAL_ALL))
             roots_changed++;
     }
     return r;
@@ -104,8 +104,8 @@ static void check_random(void)
             else
                 partial_append(&p, &other);
             got = finish(&p, round % 3 == 0, ddof, type);
-            oracle_spread(type, x, n, ddof, &expected);
-            differs = spread_difference(&got, &expected, PARTIAL_ALL);
+            oracle_moments(type, x, n, ddof, &expected);
+            differs = moments_difference(&got, &expected, PARTIAL_ALL);
             tap_case(&family, !differs,
                      "%s, %zu elements, ddof %llu: %s: var %a std %a rms %a range %a, expected "
                      "%a %a %a %a",
@@ -160,7 +160,7 @@ static void check_large_counts(void)
         struct partial p;
 
         make(x, (enum data_kind)(round % DATA_KINDS), type, n, (uint64_t)round);
-        oracle_spread(type, x, n, 0, &once);
+        oracle_moments(type, x, n, 0, &once);
         partial_clear(&p);
         take_all(&p, type, x, n);
         for (int doubled = 0; doubled < 56; doubled++) {
@@ -351,7 +351,7 @@ static void check_range(void)
             x[i] = data_value(type, data, i);
         }
         r = of(type, x, 2, 0);
-        oracle_spread(type, x, 2, 0, &expected);
+        oracle_moments(type, x, 2, 0, &expected);
         tap_case(&family, oracle_same(r.range, expected.range), "%s, %a and %a: %a, expected %a",
                  element_name(type), x[0], x[1], r.range, expected.range);
     }
@@ -377,7 +377,7 @@ static void check_nan(void)
            "where NaNs are skipped, it is no element");
 }
 
-/* Temperatures are wrong in many programs: a constant that is large beside its spread. */
+/* Temperatures are wrong in many programs: a constant that is large beside its moments. */
 static void check_pressure(void)
 {
     static double x[N_MAX];
@@ -388,13 +388,13 @@ static void check_pressure(void)
     for (size_t i = 0; i < N_MAX; i++)
         x[i] = (double)(float)(101325 + 3 * (2 * rng_unit(&rng) - 1));
     r = of(ELEMENT_F32, x, N_MAX, 0);
-    oracle_spread(ELEMENT_F32, x, N_MAX, 0, &expected);
+    oracle_moments(ELEMENT_F32, x, N_MAX, 0, &expected);
     tap_ok(oracle_same(r.std, expected.std) && r.std > 1.5 && r.std < 2,
            "a little spread around a large number");
     x[7] = 0x1p100; /* one huge element among small ones */
     r = of(ELEMENT_F32, x, N_MAX, 1);
-    oracle_spread(ELEMENT_F32, x, N_MAX, 1, &expected);
-    tap_ok(!spread_difference(&r, &expected, PARTIAL_ALL), "a huge element among small ones");
+    oracle_moments(ELEMENT_F32, x, N_MAX, 1, &expected);
+    tap_ok(!moments_difference(&r, &expected, PARTIAL_ALL), "a huge element among small ones");
 }
 
 /* A product by a factor of 64 bits, against additions. */

@@ -12,8 +12,8 @@
  *
  * With magnitudes there are bins for each sign, and m is the magnitude.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_BINS_CUH
-#define GPUREDUCE_CUDA_SPREAD_BINS_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_BINS_CUH
+#define GPUREDUCE_CUDA_MOMENTS_BINS_CUH
 
 #include "engine/cuda/square_accumulator.cuh"
 #include "engine/cuda/superaccumulator.cuh"

@@ -8,20 +8,20 @@
  * be below 2^bound, which is the same for a warp, and not too far below. A smaller one is set
  * aside: it goes to the block's superaccumulators, and a zero takes its place. If many elements of
  * binary32 lie too far below, their warp puts this group and the next ones into exponent bins. If
- * there are two kernels (spread_left.cuh), it leaves them to the second. doc/numerics.md counts the
+ * there are two kernels (moments_left.cuh), it leaves them to the second. doc/numerics.md counts the
  * bits.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
-#define GPUREDUCE_CUDA_SPREAD_REDUCER32_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_REDUCER32_CUH
+#define GPUREDUCE_CUDA_MOMENTS_REDUCER32_CUH
 
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer8.cuh"
-#include "engine/cuda/spread_counter.cuh"
-#include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/moments_counter.cuh"
+#include "engine/cuda/moments_state.cuh"
 #include "engine/cuda/square_bins.cuh"
 
 /* The exponent bins of a block, in dynamic shared memory, for types that have them. */
-struct spread_bins {
+struct moments_bins {
     exponent_bins_f32::memory sums;
     square_bins::memory squares;
 };
@@ -30,32 +30,32 @@ struct spread_bins {
 static const int ASIDE_MAX = 4;
 
 /* Whether a reducer leaves groups that do not fit to a second kernel. */
-template <typename Type> struct spread_turn {
+template <typename Type> struct moments_turn {
     static const bool FIRST = false;
 };
-template <> struct spread_turn<f32_first> {
+template <> struct moments_turn<f32_first> {
     static const bool FIRST = true;
 };
 
 template <typename Type, unsigned FINDS>
-struct spread_reducer
-    : spread_counter<Type, reducer<Type, false, false>, FINDS, spread_turn<Type>::FIRST> {
+struct moments_reducer
+    : moments_counter<Type, reducer<Type, false, false>, FINDS, moments_turn<Type>::FIRST> {
     typedef reducer<Type, false, false> base;
-    typedef spread_counter<Type, base, FINDS, spread_turn<Type>::FIRST> counter;
+    typedef moments_counter<Type, base, FINDS, moments_turn<Type>::FIRST> counter;
     typedef typename base::group group;
     typedef typename base::order order;
     typedef typename base::sum_accumulator sum_accumulator;
     typedef narrow_format<Type> format;
     typedef typename counter::looks looks;
     static const int GROUP = base::GROUP, GROUP_WORDS = base::GROUP_WORDS;
-    static const bool BINS = spread_tuning<Type>::BINS;
-    static const bool LEAVES = spread_turn<Type>::FIRST;
+    static const bool BINS = moments_tuning<Type>::BINS;
+    static const bool LEAVES = moments_turn<Type>::FIRST;
     static const int PER_WORD = Type::PER_WORD;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
     /* Totals are multiples of 2^-343, and below 2^305. */
     typedef square_accumulator<56, 24> squares_accumulator;
-    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+    typedef moments_memory<sum_accumulator, squares_accumulator> memory;
 
     /*
      * Exponents of last places. All that is added to an accumulator in a group of 2^5 comes to at
@@ -83,22 +83,22 @@ struct spread_reducer
     }
 
     /* How many exponents elements may reach down from the bound: the last bit of the square of one
-       of exponent field - SPREAD, 2 (field - SPREAD - 126 - BITS), is not below the lower place, or
+       of exponent field - MOMENTS, 2 (field - MOMENTS - 126 - BITS), is not below the lower place, or
        not even below the upper one. The sum, whose last bit is no square's, reaches as far. */
     static const int LOWER_PLACES = 52 - GROUP_LOG2; /* of a lower accumulator */
-    static const int SPREAD = (2 * LOWER_PLACES - 1 - 2 * format::BITS) / 2;
-    static_assert(SPREAD + format::BITS <= LOWER_PLACES - 1, "the sum is rounded");
+    static const int MOMENTS = (2 * LOWER_PLACES - 1 - 2 * format::BITS) / 2;
+    static_assert(MOMENTS + format::BITS <= LOWER_PLACES - 1, "the sum is rounded");
     static const int FIELD_MAX = looks::FIELD_MAX;
 
     /*
      * If types are added up as integers, elements are integers in units of 2^(bound - 126 -
      * INTEGER_BITS) if they do not lie too far below the bound: as above, at exponent field -
-     * SPREAD_INTEGER. They are below 2^29 in magnitude. The sum of squares of a group stays below
+     * MOMENTS_INTEGER. They are below 2^29 in magnitude. The sum of squares of a group stays below
      * 2^63, and what it has below the upper place goes to the lower accumulator.
      */
-    static const bool INTEGERS = spread_tuning<Type>::INTEGERS;
+    static const bool INTEGERS = moments_tuning<Type>::INTEGERS;
     static const int INTEGER_BITS = 29;
-    static const int SPREAD_INTEGER = INTEGER_BITS - format::BITS;
+    static const int MOMENTS_INTEGER = INTEGER_BITS - format::BITS;
     static const int SUM_SHIFT = 51 - GROUP_LOG2 - INTEGER_BITS;
     static const int UPPER_SHIFT = 2 * INTEGER_BITS - 51 + GROUP_LOG2;
     static const int LOWER_SHIFT = 52 - GROUP_LOG2 - UPPER_SHIFT;
@@ -108,12 +108,12 @@ struct spread_reducer
     /* The least bound. Below the one that is chosen for f16, all f16 are such integers. With 28 the
        scale that makes integers is 2^127, the greatest power of two. */
     static const int BOUND_MIN = !INTEGERS ? format::LEAST
-                                 : format::LEAST + SPREAD_INTEGER < 28
+                                 : format::LEAST + MOMENTS_INTEGER < 28
                                      ? 28
-                                     : format::LEAST + SPREAD_INTEGER;
+                                     : format::LEAST + MOMENTS_INTEGER;
     /* In binary64: down to where the upper accumulator is enough. */
-    static const int SPREAD_UPPER = PER_WORD == 2 ? (51 - GROUP_LOG2 - 2 * format::BITS) / 2 : 0;
-    static const int SPREAD_FAST = INTEGERS ? SPREAD_INTEGER : SPREAD_UPPER;
+    static const int MOMENTS_UPPER = PER_WORD == 2 ? (51 - GROUP_LOG2 - 2 * format::BITS) / 2 : 0;
+    static const int MOMENTS_FAST = INTEGERS ? MOMENTS_INTEGER : MOMENTS_UPPER;
 
     /* Groups before the totals are emptied: each of at most 2^51 last places. */
     static const unsigned GROUPS_MAX = 1u << 7;
@@ -122,7 +122,7 @@ struct spread_reducer
     int bound; /* a biased binary32 exponent, the same for all threads of the warp */
     unsigned groups;
     int64_t sum_total, absolute_total, upper_total, lower_total; /* in last places */
-    struct spread_bins *bins; /* of the block; NULL where there are none */
+    struct moments_bins *bins; /* of the block; NULL where there are none */
     exponent_bins_f32 sum_bins;
     square_bins bins_of_squares;
     int tiles_to_bin; /* tiles that go to the bins without another look */
@@ -130,7 +130,7 @@ struct spread_reducer
 
     __device__ void begin(memory *of_block, size_t elements, void *dynamic)
     {
-        bins = BINS ? (struct spread_bins *)dynamic : NULL;
+        bins = BINS ? (struct moments_bins *)dynamic : NULL;
         tiles_to_bin = 0;
         leaving = false;
         if (bins != NULL) {
@@ -219,7 +219,7 @@ struct spread_reducer
                 const float x = Type::element(g->words[i], half);
                 const uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
 
-                if (bits == 0 || looks::field(bits) >= bound - SPREAD)
+                if (bits == 0 || looks::field(bits) >= bound - MOMENTS)
                     continue;
                 add_alone(shared, x);
                 looks::clear_element(g, i, half);
@@ -231,12 +231,12 @@ struct spread_reducer
     __device__ bool adapt(group *g, struct exponents e)
     {
         const int greatest = -min_of_warp(-e.greatest), lowest = min_of_warp(e.least);
-        const bool all_fit = lowest >= greatest - SPREAD;
+        const bool all_fit = lowest >= greatest - MOMENTS;
         const int next =
-            max(min(greatest + (lowest >= greatest + 1 - SPREAD), FIELD_MAX), BOUND_MIN);
+            max(min(greatest + (lowest >= greatest + 1 - MOMENTS), FIELD_MAX), BOUND_MIN);
 
         /* To go down a little is in vain where some are set aside anyway. */
-        if (next > bound || (next < bound && (all_fit || next < bound - SPREAD / 4))) {
+        if (next > bound || (next < bound && (all_fit || next < bound - MOMENTS / 4))) {
             flush();
             set_bound(next);
         }
@@ -246,7 +246,7 @@ struct spread_reducer
             tiles_to_bin = TILES_BINNED;
             return false;
         }
-        if (e.least < bound - SPREAD) {
+        if (e.least < bound - MOMENTS) {
             group copy = *g;
 
             set_aside(shared, &copy, bound);
@@ -263,7 +263,7 @@ struct spread_reducer
         for (int i = 0; i < GROUP_WORDS; i++) {
             const uint32_t bits = g->words[i] & 0x7fffffffu;
 
-            count += bits != 0 && looks::field(bits) < bound - SPREAD;
+            count += bits != 0 && looks::field(bits) < bound - MOMENTS;
         }
         return count;
     }
@@ -355,9 +355,9 @@ struct spread_reducer
     {
         struct totals t;
 
-        if (SPREAD_FAST <= 0) {
+        if (MOMENTS_FAST <= 0) {
             t = add_up<true>(g, bound);
-        } else if (__any_sync(ALL_LANES, least < bound - SPREAD_FAST)) {
+        } else if (__any_sync(ALL_LANES, least < bound - MOMENTS_FAST)) {
             const group copy = *g;
 
             t = add_up_whole(&copy, bound);
@@ -386,7 +386,7 @@ struct spread_reducer
 
         if (binned)
             tiles_to_bin--;
-        else if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
+        else if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - MOMENTS))
             binned = !adapt(g, e);
         if (binned) {
             if (BINS)

@@ -1,13 +1,13 @@
 /*
- * The closer look of the reducer of spread_reducer32.cuh at the elements of a group, one by one,
+ * The closer look of the reducer of moments_reducer32.cuh at the elements of a group, one by one,
  * and the constants of their formats that it needs.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_LOOK_CUH
-#define GPUREDUCE_CUDA_SPREAD_LOOK_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_LOOK_CUH
+#define GPUREDUCE_CUDA_MOMENTS_LOOK_CUH
 
 #include "engine/cuda/reducer32.cuh"
 #include "engine/cuda/reducer8.cuh"
-#include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/moments_state.cuh"
 
 /* The significant bits of a type, and the biased binary32 exponent of its least normal number. */
 template <typename Type> struct narrow_format;
@@ -45,7 +45,7 @@ template <> __device__ __forceinline__ float magnitude_of<float>(uint32_t word)
 
 /* The signs of two words' elements of 16 bits: a byte is -1 for a negative one, or 0. ~0 is
    such bytes, too: __dp4a adds up products of four. */
-__device__ static __forceinline__ int spread_signs(uint32_t first, uint32_t second)
+__device__ static __forceinline__ int moments_signs(uint32_t first, uint32_t second)
 {
 #ifdef __CUDA_ARCH__
     uint32_t signs;
@@ -59,7 +59,7 @@ __device__ static __forceinline__ int spread_signs(uint32_t first, uint32_t seco
 }
 
 /* Reducer is the one of the type's groups. */
-template <typename Type, typename Reducer> struct spread_look {
+template <typename Type, typename Reducer> struct moments_look {
     typedef typename Reducer::group group;
     typedef typename Reducer::order order;
     typedef narrow_format<Type> format;

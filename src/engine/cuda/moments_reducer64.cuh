@@ -1,5 +1,5 @@
 /*
- * The reducer of binary64 elements that also finds what core/spread.h is about.
+ * The reducer of binary64 elements that also finds what core/moments.h is about.
  *
  * An element below 2^bound is cut at fixed bits into three limbs, so that the products of two limbs
  * of all elements of a group add up beside a constant without rounding: the square is six products,
@@ -8,25 +8,25 @@
  * greatest bound: it goes to the block's superaccumulators, and a zero takes its place.
  * doc/numerics.md counts the bits.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_REDUCER64_CUH
-#define GPUREDUCE_CUDA_SPREAD_REDUCER64_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_REDUCER64_CUH
+#define GPUREDUCE_CUDA_MOMENTS_REDUCER64_CUH
 
 #include "engine/cuda/reducer64.cuh"
-#include "engine/cuda/spread_state.cuh"
+#include "engine/cuda/moments_state.cuh"
 
-template <typename Type, unsigned FINDS> struct spread_reducer;
+template <typename Type, unsigned FINDS> struct moments_reducer;
 
 template <unsigned FINDS>
-struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> {
-    typedef values64<false, spread_tuning<f64>::UNROLL> values;
+struct moments_reducer<f64, FINDS> : values64<false, moments_tuning<f64>::UNROLL> {
+    typedef values64<false, moments_tuning<f64>::UNROLL> values;
     typedef values::group group;
     typedef values::order order;
-    typedef values64<true, spread_tuning<f64>::UNROLL> swapped_values;
+    typedef values64<true, moments_tuning<f64>::UNROLL> swapped_values;
     typedef superaccumulator<1, 2078> sum_accumulator;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
     typedef square_accumulator<0, EXACT_WIDE_DIGITS> squares_accumulator;
-    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+    typedef moments_memory<sum_accumulator, squares_accumulator> memory;
 
     /*
      * Limbs. The bound is a biased exponent: elements are below 2^(bound - 1022). The first limb
@@ -53,7 +53,7 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
 
     /* How many exponents elements may reach down from the bound: the third limb's last place is
        2^(bound - 1092), and an element's 2^(field - 1075). */
-    static const int SPREAD = 17;
+    static const int MOMENTS = 17;
 
     /* Bounds for which the constants are normal numbers, and the squares of what is below. */
     static const int BOUND_MIN = 555, BOUND_MAX = 1530;
@@ -178,26 +178,26 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
             const double x = g->elements[i];
             const int at = field(values::magnitude(x));
 
-            if (x == 0 || (at <= bound && at >= bound - SPREAD))
+            if (x == 0 || (at <= bound && at >= bound - MOMENTS))
                 continue;
             add_alone(shared, x);
             g->elements[i] = 0;
         }
     }
 
-    /* As that of spread_reducer32.cuh. */
+    /* As that of moments_reducer32.cuh. */
     __device__ void adapt(group *g, struct exponents e)
     {
         const int greatest = -min_of_warp(-e.greatest), lowest = min_of_warp(e.least);
-        const bool all_fit = lowest >= greatest - SPREAD;
+        const bool all_fit = lowest >= greatest - MOMENTS;
         const int next =
-            min(max(greatest + (lowest >= greatest + 1 - SPREAD), BOUND_MIN), BOUND_MAX);
+            min(max(greatest + (lowest >= greatest + 1 - MOMENTS), BOUND_MIN), BOUND_MAX);
 
-        if (next > bound || (next < bound && (all_fit || next < bound - SPREAD / 4))) {
+        if (next > bound || (next < bound && (all_fit || next < bound - MOMENTS / 4))) {
             flush();
             set_bound(next);
         }
-        if (e.greatest > bound || e.least < bound - SPREAD) {
+        if (e.greatest > bound || e.least < bound - MOMENTS) {
             group copy = *g;
 
             set_aside(shared, &copy, bound);
@@ -287,7 +287,7 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
         l->e = exponents{low, high};
     }
 
-    /* As that of spread_reducer32.cuh; `least` is the upper half, INT32_MAX where all are zero. */
+    /* As that of moments_reducer32.cuh; `least` is the upper half, INT32_MAX where all are zero. */
     struct small_look {
         struct small_counts counts;
         int least;
@@ -395,7 +395,7 @@ struct spread_reducer<f64, FINDS> : values64<false, spread_tuning<f64>::UNROLL> 
 
     __device__ __forceinline__ void add(group *g, struct exponents e)
     {
-        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - SPREAD))
+        if (__any_sync(ALL_LANES, e.greatest > bound || e.least < bound - MOMENTS))
             adapt(g, e);
         if (groups == GROUPS_MAX) {
             flush();

@@ -1,21 +1,21 @@
 /*
- * Two kernels that together find spread of f32, in place of the one of spread_kernel.cuh, where
+ * Two kernels that together find moments of f32, in place of the one of moments_kernel.cuh, where
  * there is much data. The first has no exponent bins, and so room for more loads: a warp that meets
  * elements whose exponents lie too far apart leaves its other tiles to the second, whose blocks
  * have bins for all exponents. Without their launches.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_LEFT_CUH
-#define GPUREDUCE_CUDA_SPREAD_LEFT_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_LEFT_CUH
+#define GPUREDUCE_CUDA_MOMENTS_LEFT_CUH
 
-#include "engine/cuda/spread_kernel.cuh"
-#include "engine/cuda/spread_reducer_left.cuh"
+#include "engine/cuda/moments_kernel.cuh"
+#include "engine/cuda/moments_reducer_left.cuh"
 
 /* Each block takes its tiles in turn, and loads run a tile ahead. */
 template <unsigned FINDS>
-__global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BLOCKS))
-    spread_first(const __grid_constant__ struct job job)
+__global__ void __launch_bounds__(THREADS, resident(moments_tuning<f32_first>::BLOCKS))
+    moments_first(const __grid_constant__ struct job job)
 {
-    typedef struct spread_reducer<f32_first, FINDS> thread_reducer;
+    typedef struct moments_reducer<f32_first, FINDS> thread_reducer;
     __shared__ typename thread_reducer::memory shared;
     thread_reducer r;
     const unsigned full = (unsigned)(job.count / thread_reducer::TILE);
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS, resident(spread_tuning<f32_first>::BL
         job.scratch->left[blockIdx.x * WARPS + threadIdx.x / 32] = left;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         job.partial->count += job.count;
-    conclude_spread<FINDS>(&r, &shared, &job);
+    conclude_moments<FINDS>(&r, &shared, &job);
 }
 
 /* Says which of `count` tiles the warp has, from `first` on and as far apart as there are blocks:
@@ -88,11 +88,11 @@ __device__ static __forceinline__ bool are_last(uint32_t bits, unsigned count)
    one warp of the first kernel had all those of a warp. */
 template <unsigned FINDS>
 __global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLOCKS)
-    spread_left(const __grid_constant__ struct job job, const unsigned blocks)
+    moments_left(const __grid_constant__ struct job job, const unsigned blocks)
 {
-    typedef spread_left_reducer<FINDS> thread_reducer;
+    typedef moments_left_reducer<FINDS> thread_reducer;
     typedef typename thread_reducer::rarely state;
-    static_assert(state::TILE == spread_reducer<f32_first, FINDS>::TILE, "tiles differ");
+    static_assert(state::TILE == moments_reducer<f32_first, FINDS>::TILE, "tiles differ");
     DYNAMIC_SHARED(dynamic);
     __shared__ typename state::memory shared;
     __shared__ unsigned first_left;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(tuning<f32_left>::BLOCK, tuning<f32_left>::BLO
             r.empty(&shared, &rest);
     }
     r.empty(&shared, &rest);
-    conclude_spread<FINDS>(&rest, &shared, &job);
+    conclude_moments<FINDS>(&rest, &shared, &job);
 }
 
 #endif

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "lib/oracle_spread.h"
+#include "lib/oracle_moments.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -245,8 +245,8 @@ static bool look(enum element_type type, const double *x, size_t n, struct resul
     return infinite;
 }
 
-void oracle_spread(enum element_type type, const double *x, size_t n, uint64_t ddof,
-                   struct result *r)
+void oracle_moments(enum element_type type, const double *x, size_t n, uint64_t ddof,
+                    struct result *r)
 {
     struct natural positive = {{0}}, negative = {{0}}, squares = {{0}}, both, sum, numerator;
 

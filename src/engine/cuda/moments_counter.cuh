@@ -1,19 +1,19 @@
 /*
- * The findings of the reducers of spread of up to 32 bits besides sums: extremes, what is not
+ * The findings of the reducers of moments of up to 32 bits besides sums: extremes, what is not
  * finite, zeros, signs and least magnitudes.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_COUNTER_CUH
-#define GPUREDUCE_CUDA_SPREAD_COUNTER_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_COUNTER_CUH
+#define GPUREDUCE_CUDA_MOMENTS_COUNTER_CUH
 
-#include "engine/cuda/spread_look.cuh"
+#include "engine/cuda/moments_look.cuh"
 
 /* Reducer is the one of the type's groups. With SUBNORMAL a group that has subnormal numbers and no
    zeros is counted at once, for types of which a word has one element. */
 template <typename Type, typename Reducer, unsigned FINDS, bool SUBNORMAL>
-struct spread_counter : Reducer {
+struct moments_counter : Reducer {
     typedef thread_state<int32_t> state;
     typedef typename Reducer::group group;
-    typedef spread_look<Type, Reducer> looks;
+    typedef moments_look<Type, Reducer> looks;
     typedef narrow_format<Type> format;
     static const int GROUP_WORDS = Reducer::GROUP_WORDS, PER_WORD = Type::PER_WORD;
     static_assert(!SUBNORMAL || PER_WORD == 1, "count_subnormal knows no smaller elements");
@@ -63,7 +63,7 @@ struct spread_counter : Reducer {
                 negative =
                     PER_WORD == 1
                         ? negative + (g->words[i] >> 31)
-                        : (unsigned)__dp4a(spread_signs(g->words[i], g->words[i + PER_WORD - 1]),
+                        : (unsigned)__dp4a(moments_signs(g->words[i], g->words[i + PER_WORD - 1]),
                                            ~0, (int)negative);
 
         const uint32_t l = *(const uint32_t *)&low, h = *(const uint32_t *)&high;

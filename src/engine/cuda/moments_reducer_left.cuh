@@ -1,29 +1,29 @@
 /*
- * The reducer of the second kernel of spread_left.cuh: it puts all elements into exponent bins of
+ * The reducer of the second kernel of moments_left.cuh: it puts all elements into exponent bins of
  * the block.
  *
  * It is two objects. State that each group needs is in registers; state that only a few groups
  * change is in memory, from where `look` takes it.
  */
-#ifndef GPUREDUCE_CUDA_SPREAD_REDUCER_LEFT_CUH
-#define GPUREDUCE_CUDA_SPREAD_REDUCER_LEFT_CUH
+#ifndef GPUREDUCE_CUDA_MOMENTS_REDUCER_LEFT_CUH
+#define GPUREDUCE_CUDA_MOMENTS_REDUCER_LEFT_CUH
 
 #include "engine/cuda/merge.cuh"
 #include "engine/cuda/reducer32.cuh"
-#include "engine/cuda/spread_bins.cuh"
-#include "engine/cuda/spread_counter.cuh"
-#include "engine/cuda/spread_skim.cuh"
+#include "engine/cuda/moments_bins.cuh"
+#include "engine/cuda/moments_counter.cuh"
+#include "engine/cuda/moments_skim.cuh"
 #include "engine/cuda/square_accumulator.cuh"
 
 /* State that changes in groups with something new. */
 template <unsigned FINDS>
-struct spread_left_state : spread_counter<f32_left, reducer<f32_left, false, false>, FINDS, true> {
+struct moments_left_state : moments_counter<f32_left, reducer<f32_left, false, false>, FINDS, true> {
     typedef reducer<f32_left, false, false> base;
-    typedef spread_counter<f32_left, base, FINDS, true> counter;
+    typedef moments_counter<f32_left, base, FINDS, true> counter;
     typedef typename base::group group;
     typedef typename base::sum_accumulator sum_accumulator;
     typedef square_accumulator<56, 24> squares_accumulator;
-    typedef spread_memory<sum_accumulator, squares_accumulator> memory;
+    typedef moments_memory<sum_accumulator, squares_accumulator> memory;
     static const bool ABSOLUTE = (FINDS & PARTIAL_ABSOLUTE) != 0;
 
     /* Takes all but the sums of a group; or, if it is `known`, nothing. Elements that are not
@@ -44,8 +44,8 @@ struct spread_left_state : spread_counter<f32_left, reducer<f32_left, false, fal
     }
 };
 
-template <unsigned FINDS> struct spread_left_reducer {
-    typedef spread_left_state<FINDS> rarely;
+template <unsigned FINDS> struct moments_left_reducer {
+    typedef moments_left_state<FINDS> rarely;
     typedef typename rarely::group group;
     typedef block_bins<rarely::ABSOLUTE, rarely::BLOCK> bins_of_block;
     /* A thread takes a group a tile, and so many tiles a round. */
@@ -53,11 +53,11 @@ template <unsigned FINDS> struct spread_left_reducer {
     /* So many rounds go to the bins before they have to be emptied. */
     static const unsigned ROUNDS_MAX =
         bins_of_block::ADDITIONS_MAX / (rarely::BLOCK / 32 * rarely::GROUP * ROUND);
-    static_assert(ROUNDS_MAX >= 1 && ROUNDS_MAX * ROUND * rarely::GROUP < spread_skim::SUBNORMAL,
+    static_assert(ROUNDS_MAX >= 1 && ROUNDS_MAX * ROUND * rarely::GROUP < moments_skim::SUBNORMAL,
                   "bins, or counts, overflow");
 
     bins_of_block bins;
-    spread_skim seen;
+    moments_skim seen;
     uint32_t counted; /* by skim */
 
     __device__ void begin(void *dynamic, const struct partial *partial)
@@ -119,8 +119,8 @@ template <unsigned FINDS> struct spread_left_reducer {
     __device__ __forceinline__ void empty(typename rarely::memory *shared, rarely *state)
     {
         bins_of_block::empty(bins.bins, &shared->accumulator, &shared->absolute, &shared->squares);
-        state->small.negative += counted % spread_skim::SUBNORMAL;
-        state->small.subnormal += counted / spread_skim::SUBNORMAL;
+        state->small.negative += counted % moments_skim::SUBNORMAL;
+        state->small.subnormal += counted / moments_skim::SUBNORMAL;
         counted = 0;
     }
 };

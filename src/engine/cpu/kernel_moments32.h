@@ -1,5 +1,5 @@
 /*
- * Kernels that also find what spread.h is about: blocks of elements whose values are binary32. A
+ * Kernels that also find what moments.h is about: blocks of elements whose values are binary32. A
  * part of kernel_template.h.
  *
  * Squares of binary32 have at most 48 bits, so they are binary64 values. Each is added to one of a
@@ -8,11 +8,11 @@
  * whose elements are below 2^square_bound, and not too far below, end in the two without rounding;
  * doc/numerics.md has the bounds.
  */
-#ifndef GPUREDUCE_CPU_KERNEL_SPREAD32_H
-#define GPUREDUCE_CPU_KERNEL_SPREAD32_H
+#ifndef GPUREDUCE_CPU_KERNEL_MOMENTS32_H
+#define GPUREDUCE_CPU_KERNEL_MOMENTS32_H
 
 #include "engine/cpu/kernel_block32.h"
-#include "engine/cpu/kernel_spread.h"
+#include "engine/cpu/kernel_moments.h"
 
 /* Accumulators of squares side by side, and log2 of the elements of a block that come to each of
    their lanes. */
@@ -50,7 +50,7 @@ INLINE_TARGET bool squares_always_fit(enum element_type type)
     return squares_fit(f->exponent_min - f->significant_bits + 1, f->exponent_max + 1);
 }
 
-struct spread32 {
+struct moments32 {
     vec max_s, max_u; /* as in struct extremes32 */
     vec least;        /* the bits of the least magnitude */
     vec negative;     /* counts of elements with a sign, -0 among them */
@@ -59,7 +59,7 @@ struct spread32 {
 };
 
 /* Adds the squares of values to the accumulators number i. */
-INLINE_TARGET void take_squares(struct spread32 *b, vecd x, int i)
+INLINE_TARGET void take_squares(struct moments32 *b, vecd x, int i)
 {
     const vecd sum = d_fma(x, x, b->upper[i]);
     const vecd rest = d_fma(x, x, d_sub(b->upper[i], sum));
@@ -69,8 +69,8 @@ INLINE_TARGET void take_squares(struct spread32 *b, vecd x, int i)
 }
 
 /* `half` chooses two of the four accumulators. */
-INLINE_TARGET void take_spread32(struct spread32 *b, const unsigned char *x, enum element_type type,
-                                 unsigned finds, int half)
+INLINE_TARGET void take_moments32(struct moments32 *b, const unsigned char *x,
+                                  enum element_type type, unsigned finds, int half)
 {
     /* From memory, f32 is widened without moving lanes. */
     const vec a = v_held(load32(x, type));
@@ -96,8 +96,8 @@ INLINE_TARGET void take_spread32(struct spread32 *b, const unsigned char *x, enu
     }
 }
 
-INLINE_TARGET void pass_spread32(struct spread32 *b, const unsigned char *x, size_t n,
-                                 enum element_type type, unsigned finds, int bound)
+INLINE_TARGET void pass_moments32(struct moments32 *b, const unsigned char *x, size_t n,
+                                  enum element_type type, unsigned finds, int bound)
 {
     const size_t size = element_formats[type].size;
     const size_t quarter = n / (STREAMS * V_LANES) * V_LANES;
@@ -121,16 +121,16 @@ INLINE_TARGET void pass_spread32(struct spread32 *b, const unsigned char *x, siz
     }
     for (size_t i = 0; i < quarter; i += V_LANES) {
         prefetch(x, quarter * size, i * size, V_LANES * size, size << CPU_BLOCK32_LOG2);
-        take_spread32(b, x + i * size, type, finds, 0);
-        take_spread32(b, x + (quarter + i) * size, type, finds, 1);
-        take_spread32(b, x + (2 * quarter + i) * size, type, finds, 0);
-        take_spread32(b, x + (3 * quarter + i) * size, type, finds, 1);
+        take_moments32(b, x + i * size, type, finds, 0);
+        take_moments32(b, x + (quarter + i) * size, type, finds, 1);
+        take_moments32(b, x + (2 * quarter + i) * size, type, finds, 0);
+        take_moments32(b, x + (3 * quarter + i) * size, type, finds, 1);
     }
     /* In turns, so that no accumulator has more than its share. */
     for (size_t i = STREAMS * quarter; i < n; i += 2 * V_LANES) {
-        take_spread32(b, x + i * size, type, finds, 0);
+        take_moments32(b, x + i * size, type, finds, 0);
         if (i + V_LANES < n)
-            take_spread32(b, x + (i + V_LANES) * size, type, finds, 1);
+            take_moments32(b, x + (i + V_LANES) * size, type, finds, 1);
     }
 }
 
@@ -165,7 +165,7 @@ INLINE_TARGET struct small count_small32(const unsigned char *x, size_t n, enum 
 
 /* The counts after a pass over a block of numbers. The pass has counted all, unless there are zeros
    or subnormal numbers. */
-INLINE_TARGET struct small small_of_pass32(const struct spread32 *b, const unsigned char *x,
+INLINE_TARGET struct small small_of_pass32(const struct moments32 *b, const unsigned char *x,
                                            size_t n, enum element_type type, unsigned finds)
 {
     const uint32_t normal = (uint32_t)(element_formats[type].exponent_min + 127) << 23;
@@ -203,7 +203,7 @@ INLINE_TARGET void fill_scratch32(struct cpu_reducer *r, const unsigned char *x,
 }
 
 /* Takes the squares of a pass, none of which was cut off, in units of last places. */
-INLINE_TARGET void add_squares32(struct cpu_reducer *r, const struct spread32 *b, int bound)
+INLINE_TARGET void add_squares32(struct cpu_reducer *r, const struct moments32 *b, int bound)
 {
     add_to_squares(r, added_to(b->upper, SQUARE_SUMS, upper_start32(bound)), UPPER_PLACE(bound));
     add_to_squares(r, added_to(b->lower, SQUARE_SUMS, lower_start32(bound)), LOWER_PLACE(bound));
@@ -231,8 +231,8 @@ INLINE_TARGET void add_absolute_again32(struct cpu_reducer *r, const unsigned ch
 }
 
 /* A block of n elements, a multiple of V_LANES, some of which are no numbers or infinite. */
-INLINE_TARGET void special_spread32(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                    uint64_t index, enum element_type type, unsigned finds)
+INLINE_TARGET void special_moments32(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                     uint64_t index, enum element_type type, unsigned finds)
 {
     const struct small s = count_small32(x, n, type);
 
@@ -246,7 +246,7 @@ INLINE_TARGET void special_spread32(struct cpu_reducer *r, const unsigned char *
 
 /* The extremes of a pass. If all elements have one sign, the least unsigned integer is the one of
    the least magnitude. */
-INLINE_TARGET struct bit_extremes spread32_bits(const struct spread32 *b)
+INLINE_TARGET struct bit_extremes moments32_bits(const struct moments32 *b)
 {
     const uint32_t max_u = v_h_max_u(b->max_u), least = v_h_min_u(b->least);
 
@@ -261,7 +261,7 @@ INLINE_TARGET bool squares_rounded(int exponent, int last_place, int bound, enum
 
 /* Takes the sums of a pass over a block of numbers that are not all zero, with magnitudes from
    `least` on; adds up another way what was rounded. */
-INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct spread32 *b, double least,
+INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct moments32 *b, double least,
                                uint64_t magnitude, int bound, const unsigned char *x, size_t n,
                                enum element_type type, unsigned finds)
 {
@@ -275,7 +275,7 @@ INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct spread32 *b, double
     if (rounded) {
         r->square_bound = exponent;
         if (!squares_rounded(exponent, last_place, exponent, type)) {
-            pass_spread32(b, x, n, type, finds, exponent);
+            pass_moments32(b, x, n, type, finds, exponent);
             bound = exponent;
             rounded = false;
         }
@@ -294,21 +294,21 @@ INLINE_TARGET void take_sums32(struct cpu_reducer *r, struct spread32 *b, double
 }
 
 /* A block of n elements, a multiple of V_LANES. */
-INLINE_TARGET void block_spread32(struct cpu_reducer *r, const unsigned char *x, size_t n,
-                                  uint64_t index, enum element_type type, unsigned finds)
+INLINE_TARGET void block_moments32(struct cpu_reducer *r, const unsigned char *x, size_t n,
+                                   uint64_t index, enum element_type type, unsigned finds)
 {
     const int bound =
         squares_always_fit(type) ? element_formats[type].exponent_max + 1 : r->square_bound;
-    struct spread32 b;
+    struct moments32 b;
     struct bit_extremes bits;
     struct small s;
     uint64_t magnitude;
 
-    pass_spread32(&b, x, n, type, finds, bound);
-    bits = spread32_bits(&b);
+    pass_moments32(&b, x, n, type, finds, bound);
+    bits = moments32_bits(&b);
     magnitude = bits_magnitude(&bits);
     if (magnitude >= INFINITY32) {
-        special_spread32(r, x, n, index, type, finds);
+        special_moments32(r, x, n, index, type, finds);
         return;
     }
     take_extremes(r, &bits, x, n, index);
