@@ -59,7 +59,7 @@ test_programs = \
 	tests/unit/test_profile \
 	tests/unit/test_progress \
 	tests/unit/test_shard \
-	tests/unit/test_ways \
+	tests/unit/test_access \
 	tests/unit/test_source \
 	tests/unit/test_survey \
 	tests/unit/test_table \

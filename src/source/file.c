@@ -83,7 +83,7 @@
 /* Buffers smaller than this are not worth reading past the page cache. */
 #define DIRECT_MIN ((size_t)64 << 10)
 
-/* Workers try all ways to take what is cached where a file has so much for each of them. In
+/* Workers try all access methods where a file has so much for each of them. In
    smaller ones trials end too late to be of use. */
 #define TRIED_MIN ((uint64_t)24 << 20)
 
@@ -286,7 +286,7 @@ static void note_cost(struct claim *claim)
     if (is_copied(claim))
         return;
     if (claim->handed_at > 0)
-        ways_took(&claim->ways, claim->handed_size, clock_since(claim->handed_at));
+        access_took(&claim->access, claim->handed_size, clock_since(claim->handed_at));
     claim->handed_at = 0;
 }
 
@@ -297,14 +297,14 @@ static bool hand_out_cached(struct source *s, struct claim *claim,
     const bool copied = is_copied(claim);
     const uint64_t begun = copied ? 0 : clock_now();
     uint64_t most = 0;
-    const enum way way = copied ? WAY_COPIED : ways_next(&claim->ways, &most);
+    const enum access_method method = copied ? ACCESS_COPIED : access_next(&claim->access, &most);
 
-    if (way == WAY_COPIED) {
+    if (method == ACCESS_COPIED) {
         if (!copy(s, claim, request, chunk))
             return false;
     } else {
         lend(s, claim, most, chunk);
-        if (way == WAY_POPULATED)
+        if (method == ACCESS_POPULATED)
             populate(s, claim, most < request->in_place ? most : request->in_place, chunk);
     }
     if (!copied) {
@@ -355,7 +355,7 @@ static bool hand_out(struct source *s, struct claim *claim, const struct source_
 static void keep(struct claim *claim, const void *data, size_t size)
 {
     mapping_pieces_add(&claim->kept, data, size);
-    if (ways_release_now(&claim->ways)) {
+    if (access_release_now(&claim->access)) {
         mapping_pieces_release(&claim->kept);
     } else if (claim->kept.size >= claim->kept_most ||
                (!claim->released && claim->kept.size >= KEPT_FIRST)) {
@@ -485,9 +485,9 @@ static bool file_lend(struct source *s, unsigned worker, uint64_t index, size_t 
     if (s->info.uncached == 0) {
         if (claim->handed_at == 0)
             claim->handed_at = clock_now();
-        if (claim->ways.choice == WAYS_TRIED)
-            ways_begin(&claim->ways, WAYS_TRIED_SMALL, &f->ways);
-        if (ways_next(&claim->ways, most) == WAY_COPIED)
+        if (claim->access.choice == ACCESS_CHOICE_TRIED)
+            access_begin(&claim->access, ACCESS_CHOICE_TRIED_SMALL, &f->access);
+        if (access_next(&claim->access, most) == ACCESS_COPIED)
             return false;
     }
     *chunk = (struct chunk){.index = index, .count = count, .mapped = true};
@@ -568,7 +568,7 @@ static void file_close(struct source *s)
         close(f->direct);
     free(f->claims);
     array_order_close(&f->arrays);
-    ways_shared_close(&f->ways);
+    access_shared_close(&f->access);
     free(f);
 }
 
@@ -581,27 +581,27 @@ static int open_direct(const struct source *s)
     return open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY);
 }
 
-/* The ways in which workers take what is cached. */
-static enum ways_choice ways_choice(const struct source *s, unsigned workers)
+/* The access methods by which workers take cached data. */
+static enum access_choice access_choice(const struct source *s, unsigned workers)
 {
     switch (s->access) {
     case SOURCE_ACCESS_MAPPED:
-        return WAYS_MAPPED;
+        return ACCESS_CHOICE_MAPPED;
     case SOURCE_ACCESS_POPULATED:
-        return WAYS_POPULATED;
+        return ACCESS_CHOICE_POPULATED;
     case SOURCE_ACCESS_COPIED:
-        return WAYS_COPIED;
+        return ACCESS_CHOICE_COPIED;
     case SOURCE_ACCESS_BEST:
         break;
     }
-    return s->info.input_bytes / TRIED_MIN >= workers ? WAYS_TRIED : WAYS_MAPPED;
+    return s->info.input_bytes / TRIED_MIN >= workers ? ACCESS_CHOICE_TRIED : ACCESS_CHOICE_MAPPED;
 }
 
 /* The state of a source whose layout is known; NULL without memory. */
 static struct file_state *file_state(const struct source *s, unsigned workers)
 {
     struct file_state *f = calloc(1, sizeof *f);
-    const enum ways_choice choice = ways_choice(s, workers);
+    const enum access_choice choice = access_choice(s, workers);
 
     if (!f)
         return NULL;
@@ -622,9 +622,9 @@ static struct file_state *file_state(const struct source *s, unsigned workers)
     f->kept_most = KEPT_EACH < KEPT_BYTES / workers ? KEPT_EACH : KEPT_BYTES / workers;
     f->direct = -1;
     f->map = source_map(s, &f->map_size);
-    ways_shared_open(&f->ways, workers);
+    access_shared_open(&f->access, workers);
     for (unsigned i = 0; i < workers; i++)
-        ways_begin(&f->claims[i].ways, choice, &f->ways);
+        access_begin(&f->claims[i].access, choice, &f->access);
     return f;
 }
 

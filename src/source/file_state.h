@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "source/access.h"
 #include "source/array_order.h"
 #include "source/source_impl.h"
-#include "source/ways.h"
 #include "sys/align.h"
 #include "sys/mapping.h"
 
@@ -54,7 +54,7 @@ struct claim {
     unsigned char *buffer; /* for what is not cached; NULL until it is needed */
     size_t buffer_size;    /* whole pages */
 
-    struct ways ways;     /* how it takes what is cached */
+    struct access access; /* how it takes what is cached */
     uint64_t handed_at;   /* when the last chunk of that was handed out; 0: there was none */
     uint64_t handed_size; /* its bytes */
 };
@@ -65,7 +65,7 @@ struct file_state {
     struct array_order arrays; /* of a container */
     struct claim *claims;
     unsigned workers;
-    struct ways_shared ways; /* the shared choice of an access method for cached data */
+    struct access_shared access; /* the shared choice of an access method for cached data */
 
     size_t release_bytes, release_run; /* see RELEASE_BYTES and RELEASE_RUN */
     size_t kept_most;                  /* bytes that are kept for a worker; see KEPT_BYTES */

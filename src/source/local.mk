@@ -25,7 +25,7 @@ library_sources += \
 	src/source/serial.c src/source/serial.h \
 	src/source/tiles.c src/source/tiles.h \
 	src/source/waiters.c src/source/waiters.h \
-	src/source/ways.c src/source/ways.h \
+	src/source/access.c src/source/access.h \
 	src/source/whole.c src/source/whole.h \
 	src/source/zstd/block.c src/source/zstd/block.h \
 	src/source/zstd/budget.c src/source/zstd/budget.h \

@@ -93,7 +93,7 @@ struct source_part {
 };
 
 /* How an input is to be read. */
-/* How elements that the page cache holds are taken; see source/ways.h. */
+/* How elements that the page cache holds are taken; see source/access.h. */
 enum source_access {
     SOURCE_ACCESS_BEST, /* as measured */
     SOURCE_ACCESS_MAPPED,

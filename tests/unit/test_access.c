@@ -1,10 +1,10 @@
 /*
- * source/ways.h: the steps that workers take, and that of methods of known costs the cheapest one
+ * source/access.h: the steps that workers take, and that of methods of known costs the cheapest one
  * gets nearly all bytes, also where trials are interrupted.
  */
 #include "config.h"
 
-#include "source/ways.h"
+#include "source/access.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 
 struct machine {
     const char *name;
-    unsigned workers, absent; /* of these so many, the last ones, never come */
-    double cost[WAYS];        /* nanoseconds a byte */
+    unsigned workers, absent;    /* of these so many, the last ones, never come */
+    double cost[ACCESS_METHODS]; /* nanoseconds a byte */
     unsigned
         interrupted; /* in each millisecond with a chance of one in so many, for ten; 0: never */
     bool small;      /* pieces that are not populated */
@@ -28,19 +28,19 @@ struct machine {
     double longer;   /* as much longer may it take than by the best method alone */
 };
 
-static bool is_cheaper(const struct machine *m, int way, enum way than)
+static bool is_cheaper(const struct machine *m, int method, enum access_method than)
 {
-    return !(m->small && way == WAY_POPULATED) && m->cost[way] < m->cost[than];
+    return !(m->small && method == ACCESS_POPULATED) && m->cost[method] < m->cost[than];
 }
 
 /* The method that costs least; of two, the first. */
-static enum way cheapest(const struct machine *m)
+static enum access_method cheapest(const struct machine *m)
 {
-    enum way best = WAY_MAPPED;
+    enum access_method best = ACCESS_MAPPED;
 
-    for (int way = 1; way < WAYS; way++)
-        if (is_cheaper(m, way, best))
-            best = (enum way)way;
+    for (int method = 1; method < ACCESS_METHODS; method++)
+        if (is_cheaper(m, method, best))
+            best = (enum access_method)method;
     return best;
 }
 
@@ -61,36 +61,36 @@ static double interruptions(struct rng *rng, double time, unsigned each)
 }
 
 /* Has a worker take its next chunk; what that takes. */
-static double take(const struct machine *m, struct ways *w, struct rng *rng, uint64_t left,
+static double take(const struct machine *m, struct access *w, struct rng *rng, uint64_t left,
                    uint64_t *size)
 {
     uint64_t most;
-    const enum way way = ways_next(w, &most);
+    const enum access_method method = access_next(w, &most);
     double time, more;
 
-    *size = way == WAY_COPIED ? MIB / 4 : m->mapped;
+    *size = method == ACCESS_COPIED ? MIB / 4 : m->mapped;
     *size = *size < most ? *size : most;
     *size = *size < left ? *size : left;
-    time = m->cost[way] * (double)*size;
+    time = m->cost[method] * (double)*size;
     more = m->interrupted ? interruptions(rng, time, m->interrupted) : 0;
-    ways_took(w, *size, (uint64_t)(time + more));
+    access_took(w, *size, (uint64_t)(time + more));
     return time;
 }
 
 /* Has all workers take their bytes, always the one next whose clock is least far; what that takes,
    as a multiple of what it would by the best method. */
-static double run(const struct machine *m, struct ways w[])
+static double run(const struct machine *m, struct access w[])
 {
-    struct ways_shared shared;
+    struct access_shared shared;
     const unsigned present = m->workers - m->absent;
     double clock[WORKERS_MOST] = {0}, took = 0;
     uint64_t left[WORKERS_MOST] = {0};
     struct rng rng;
 
     rng_seed(&rng, 7);
-    ways_shared_open(&shared, m->workers);
+    access_shared_open(&shared, m->workers);
     for (unsigned i = 0; i < m->workers; i++) {
-        ways_begin(&w[i], m->small ? WAYS_TRIED_SMALL : WAYS_TRIED, &shared);
+        access_begin(&w[i], m->small ? ACCESS_CHOICE_TRIED_SMALL : ACCESS_CHOICE_TRIED, &shared);
         left[i] = m->bytes;
     }
     for (;;) {
@@ -107,7 +107,7 @@ static double run(const struct machine *m, struct ways w[])
     }
     for (unsigned i = 0; i < present; i++)
         took += clock[i];
-    ways_shared_close(&shared);
+    access_shared_close(&shared);
     return took / (m->cost[cheapest(m)] * (double)m->bytes * present);
 }
 
@@ -153,12 +153,12 @@ static void check_machines(void)
 
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         const struct machine *m = &machines[i];
-        struct ways w[WORKERS_MOST];
+        struct access w[WORKERS_MOST];
         const double longer = run(m, w);
         unsigned wrong = 0;
 
         for (unsigned k = 0; k < m->workers - m->absent; k++)
-            wrong += m->cost[w[k].way] > m->cost[cheapest(m)];
+            wrong += m->cost[w[k].method] > m->cost[cheapest(m)];
         tap_ok(longer <= m->longer, "%s: %.4f times the time of the best method alone", m->name,
                longer);
         tap_ok(wrong == 0, "%s: all workers end with the best method", m->name);
@@ -169,48 +169,48 @@ static void check_machines(void)
  * The steps.
  */
 
-#define M WAY_MAPPED
-#define P WAY_POPULATED
-#define C WAY_COPIED
+#define M ACCESS_MAPPED
+#define P ACCESS_POPULATED
+#define C ACCESS_COPIED
 
 struct step {
-    enum way way;
+    enum access_method method;
     uint64_t mib; /* 0: all that is left */
     bool release; /* pages are given back at once */
 };
 
 /* Whether workers take these steps, as many as there are, by turns. */
 static void check_steps(const char *name, unsigned workers, unsigned present,
-                        enum ways_choice choice, const double cost[WAYS], const struct step *steps,
-                        size_t count)
+                        enum access_choice choice, const double cost[ACCESS_METHODS],
+                        const struct step *steps, size_t count)
 {
     struct tap_family family = {0};
-    struct ways_shared shared;
-    struct ways w[WORKERS_MOST];
+    struct access_shared shared;
+    struct access w[WORKERS_MOST];
 
-    ways_shared_open(&shared, workers);
+    access_shared_open(&shared, workers);
     for (unsigned i = 0; i < present; i++)
-        ways_begin(&w[i], choice, &shared);
+        access_begin(&w[i], choice, &shared);
     for (size_t i = 0; i < count; i++) {
-        struct ways *one = &w[i % present];
+        struct access *one = &w[i % present];
         uint64_t most;
-        const enum way way = ways_next(one, &most);
+        const enum access_method method = access_next(one, &most);
         const uint64_t expected = steps[i].mib ? steps[i].mib * MIB : UINT64_MAX;
 
         tap_case(&family,
-                 way == steps[i].way && most == expected &&
-                     ways_release_now(one) == steps[i].release,
-                 "step %zu: method %d, %" PRIu64 " bytes, release %d", i, way, most,
-                 ways_release_now(one));
+                 method == steps[i].method && most == expected &&
+                     access_release_now(one) == steps[i].release,
+                 "step %zu: method %d, %" PRIu64 " bytes, release %d", i, method, most,
+                 access_release_now(one));
         most = most < MIB * 1024 ? most : MIB * 1024;
-        ways_took(one, most, (uint64_t)(cost[way] * (double)most));
+        access_took(one, most, (uint64_t)(cost[method] * (double)most));
     }
-    ways_shared_close(&shared);
+    access_shared_close(&shared);
     tap_family_end(&family, "%s", name);
 }
-#define STEPS(name, workers, present, choice, costs, ...)                  \
-    check_steps(name, workers, present, choice, (const double[WAYS])costs, \
-                (const struct step[]){__VA_ARGS__},                        \
+#define STEPS(name, workers, present, choice, costs, ...)                            \
+    check_steps(name, workers, present, choice, (const double[ACCESS_METHODS])costs, \
+                (const struct step[]){__VA_ARGS__},                                  \
                 sizeof(const struct step[]){__VA_ARGS__} / sizeof(struct step))
 #define COSTS(m, p, c) \
     {                  \
@@ -219,27 +219,30 @@ static void check_steps(const char *name, unsigned workers, unsigned present,
 
 static void check_all_steps(void)
 {
-    STEPS("one worker tries all twice, and keeps the best", 1, 1, WAYS_TRIED, COSTS(.2, .2, .1),
-          {M, 1, true}, {M, 8, true}, {P, 1, true}, {P, 8, true}, {C, 1, true}, {C, 2, true},
-          {M, 1, true}, {M, 8, true}, {P, 1, true}, {P, 8, true}, {C, 1, true}, {C, 2, true},
-          {C, 0, false}, {C, 0, false});
-    STEPS("small pieces are not populated", 1, 1, WAYS_TRIED_SMALL, COSTS(.1, .01, .2),
+    STEPS("one worker tries all twice, and keeps the best", 1, 1, ACCESS_CHOICE_TRIED,
+          COSTS(.2, .2, .1), {M, 1, true}, {M, 8, true}, {P, 1, true}, {P, 8, true}, {C, 1, true},
+          {C, 2, true}, {M, 1, true}, {M, 8, true}, {P, 1, true}, {P, 8, true}, {C, 1, true},
+          {C, 2, true}, {C, 0, false}, {C, 0, false});
+    STEPS("small pieces are not populated", 1, 1, ACCESS_CHOICE_TRIED_SMALL, COSTS(.1, .01, .2),
           {M, 1, true}, {M, 8, true}, {C, 1, true}, {C, 2, true}, {M, 1, true}, {M, 8, true},
           {C, 1, true}, {C, 2, true}, {M, 0, false}, {M, 0, false});
-    STEPS("of as good ones the first is kept", 1, 1, WAYS_TRIED_SMALL, COSTS(.1, .1, .1),
+    STEPS("of as good ones the first is kept", 1, 1, ACCESS_CHOICE_TRIED_SMALL, COSTS(.1, .1, .1),
           {M, 1, true}, {M, 8, true}, {C, 1, true}, {C, 2, true}, {M, 1, true}, {M, 8, true},
           {C, 1, true}, {C, 2, true}, {M, 0, false});
-    STEPS("two workers share trials", 2, 2, WAYS_TRIED_SMALL, COSTS(.2, .2, .1), {M, 1, true},
-          {C, 1, true}, {M, 8, true}, {C, 2, true}, {M, 1, true}, {C, 1, true}, {M, 8, true},
-          {C, 2, true}, {C, 4, false}, {C, 0, false}, {C, 0, false}, {C, 0, false});
-    STEPS("many workers give no pages back in trials, and wait for others", 8, 5, WAYS_TRIED_SMALL,
-          COSTS(.1, .1, .2), {M, 1, false}, {C, 1, false}, {M, 1, false}, {C, 1, false},
-          {M, 4, false}, {M, 8, false}, {C, 2, false}, {M, 8, false}, {C, 2, false}, {M, 4, false},
-          {M, 4, false}, {M, 4, false}, {M, 4, false}, {M, 0, false}, {M, 0, false}, {M, 0, false},
-          {M, 0, false}, {M, 0, false});
-    STEPS("mapped alone", 1, 1, WAYS_MAPPED, COSTS(.2, .2, .1), {M, 0, false}, {M, 0, false});
-    STEPS("populated alone", 1, 1, WAYS_POPULATED, COSTS(.2, .2, .1), {P, 0, false}, {P, 0, false});
-    STEPS("copied alone", 1, 1, WAYS_COPIED, COSTS(.1, .2, .2), {C, 0, false}, {C, 0, false});
+    STEPS("two workers share trials", 2, 2, ACCESS_CHOICE_TRIED_SMALL, COSTS(.2, .2, .1),
+          {M, 1, true}, {C, 1, true}, {M, 8, true}, {C, 2, true}, {M, 1, true}, {C, 1, true},
+          {M, 8, true}, {C, 2, true}, {C, 4, false}, {C, 0, false}, {C, 0, false}, {C, 0, false});
+    STEPS("many workers give no pages back in trials, and wait for others", 8, 5,
+          ACCESS_CHOICE_TRIED_SMALL, COSTS(.1, .1, .2), {M, 1, false}, {C, 1, false}, {M, 1, false},
+          {C, 1, false}, {M, 4, false}, {M, 8, false}, {C, 2, false}, {M, 8, false}, {C, 2, false},
+          {M, 4, false}, {M, 4, false}, {M, 4, false}, {M, 4, false}, {M, 0, false}, {M, 0, false},
+          {M, 0, false}, {M, 0, false}, {M, 0, false});
+    STEPS("mapped alone", 1, 1, ACCESS_CHOICE_MAPPED, COSTS(.2, .2, .1), {M, 0, false},
+          {M, 0, false});
+    STEPS("populated alone", 1, 1, ACCESS_CHOICE_POPULATED, COSTS(.2, .2, .1), {P, 0, false},
+          {P, 0, false});
+    STEPS("copied alone", 1, 1, ACCESS_CHOICE_COPIED, COSTS(.1, .2, .2), {C, 0, false},
+          {C, 0, false});
 }
 
 int main(void)
