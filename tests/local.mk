@@ -61,7 +61,7 @@ test_programs = \
 	tests/unit/test_shard \
 	tests/unit/test_access \
 	tests/unit/test_source \
-	tests/unit/test_survey \
+	tests/unit/test_pass_plan \
 	tests/unit/test_table \
 	tests/unit/test_team \
 	tests/unit/test_timeline \

@@ -87,7 +87,7 @@ static bool take_number(const struct arguments *a, const struct argument *x, con
  */
 
 /* A command line that is being read. */
-struct reading {
+struct parse {
     const struct arguments *arguments;
     void *target;
     int argc;
@@ -97,7 +97,7 @@ struct reading {
 };
 
 /* Takes an option with its argument, which is NULL where there is none. */
-static enum arguments_action take(struct reading *r, const struct argument *x, const char *text)
+static enum arguments_action take(struct parse *r, const struct argument *x, const char *text)
 {
     const struct arguments *a = r->arguments;
     void *target = (char *)r->target + x->target;
@@ -151,7 +151,7 @@ static enum arguments_action take(struct reading *r, const struct argument *x, c
     return good ? ARGUMENTS_RUN : ARGUMENTS_WRONG;
 }
 
-static enum arguments_action refuse(const struct reading *r, const char *format, const char *word)
+static enum arguments_action refuse(const struct parse *r, const char *format, const char *word)
 {
     arguments_wrong(r->arguments, format, word);
     return ARGUMENTS_WRONG;
@@ -199,7 +199,7 @@ static void add_options(const struct arguments *a, const char *name, size_t leng
 }
 
 /* Refuses a name that `count` options begin with, and says which they are. */
-static enum arguments_action refuse_ambiguous(const struct reading *r, const char *word,
+static enum arguments_action refuse_ambiguous(const struct parse *r, const char *word,
                                               size_t length, unsigned count)
 {
     char format[512] = "option %s is ambiguous: it could be";
@@ -212,7 +212,7 @@ static enum arguments_action refuse_ambiguous(const struct reading *r, const cha
     "unknown option %s; a file of that name needs ./ in front, or -- before it"
 
 /* Refuses a word whose name, of `length` characters behind the dashes, is that of no option. */
-static enum arguments_action refuse_name(const struct reading *r, const char *word, size_t length)
+static enum arguments_action refuse_name(const struct parse *r, const char *word, size_t length)
 {
     const struct arguments *a = r->arguments;
     const char *near = NULL;
@@ -249,7 +249,7 @@ static const struct argument *find_letter(const struct arguments *a, char letter
 }
 
 /* Takes --name, --name=VALUE, or --name and the next word. */
-static enum arguments_action take_name(struct reading *r, const char *word)
+static enum arguments_action take_name(struct parse *r, const char *word)
 {
     const char *name = word + 2, *text = strchr(name, '=');
     const size_t length = text ? (size_t)(text - name) : strlen(name);
@@ -273,7 +273,7 @@ static enum arguments_action take_name(struct reading *r, const char *word)
 }
 
 /* Refuses a letter that is no option's; that of the other case may be meant, or a name. */
-static enum arguments_action refuse_letter(const struct reading *r, const char *word, char letter)
+static enum arguments_action refuse_letter(const struct parse *r, const char *word, char letter)
 {
     const unsigned char other =
         (unsigned char)(islower((unsigned char)letter) ? toupper((unsigned char)letter)
@@ -300,7 +300,7 @@ static enum arguments_action refuse_letter(const struct reading *r, const char *
 
 /* Takes -x, or several as in -xy, the last of which may have an argument: the rest of the word, or
    the next one. */
-static enum arguments_action take_letters(struct reading *r, const char *word)
+static enum arguments_action take_letters(struct parse *r, const char *word)
 {
     for (const char *letter = word + 1; *letter; letter++) {
         const struct argument *x = find_letter(r->arguments, *letter);
@@ -329,7 +329,7 @@ static enum arguments_action take_letters(struct reading *r, const char *word)
 enum arguments_action arguments_parse(const struct arguments *a, int argc, char **argv,
                                       void *target, struct operands *operands)
 {
-    struct reading r = {.arguments = a, .target = target, .argc = argc, .argv = argv, .next = 1};
+    struct parse r = {.arguments = a, .target = target, .argc = argc, .argv = argv, .next = 1};
     const bool in_order = a->commands || getenv("POSIXLY_CORRECT");
     int count = 0;
 

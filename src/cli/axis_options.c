@@ -61,7 +61,7 @@ bool axis_goes_with(struct options *options, const struct arguments *a)
     if (options->command != COMMAND_AXIS)
         return true;
     for (size_t i = 0; i < options->operation_count; i++)
-        if (operation_quantile(options->operations[i]) & options->session.survey.required)
+        if (operation_quantile(options->operations[i]) & options->session.passes.required)
             return arguments_wrong(a, "quantiles along an axis are not supported; leave out %s",
                                    options->operations[i]->name);
     if (options->axis_output && options->output != OUTPUT_TEXT)

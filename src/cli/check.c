@@ -46,8 +46,8 @@ static bool list_files(struct check *check)
             if (line->value[j][0]) {
                 const struct operation *op = operation_at(&options->named, j);
 
-                operation_ask(op, &options->session.wants, &options->session.survey);
-                options->session.survey.required |= operation_quantile(op);
+                operation_ask(op, &options->session.wants, &options->session.passes);
+                options->session.passes.required |= operation_quantile(op);
             }
         if (!line->file)
             continue;
@@ -96,7 +96,7 @@ static struct check *open_check(struct options *options)
         return NULL;
     }
     /* Others of the files may have had no quantiles; which have is compared. */
-    options->session.survey.required = 0;
+    options->session.passes.required = 0;
     return check;
 }
 
@@ -226,7 +226,7 @@ static void compare_total(struct check *check, struct session *session,
         quantiles = quantiles || (line->value[i][0] &&
                                   operation_quantile(operation_at(&check->options->named, i)));
     if (quantiles)
-        session_survey(session, &check->options->session.survey, &inputs, &check->total);
+        session_quantiles(session, &check->options->session.passes, &inputs, &check->total);
     compare(check, "total", line, &check->total.reduction);
     total_clear(&check->total);
     check->total_first = last + 1;

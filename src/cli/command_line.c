@@ -473,7 +473,7 @@ static bool diff_possible(const struct options *options, const struct operands *
 /* Whether the options about the histogram go with each other, and with the number of files. */
 static bool histogram_goes_with(const struct options *options)
 {
-    const bool asked = options->session.survey.histogram.kind != HISTOGRAM_NONE;
+    const bool asked = options->session.passes.histogram.kind != HISTOGRAM_NONE;
 
     if (options->plot && !asked)
         return arguments_wrong(&arguments, "option %s needs --histogram", "--plot");
@@ -518,11 +518,11 @@ enum command_line_action command_line_parse(int argc, char **argv, struct option
                               operands.words[0]);
         return COMMAND_LINE_WRONG;
     }
-    if (options->operation_count == 0 && options->session.survey.histogram.kind == HISTOGRAM_NONE &&
+    if (options->operation_count == 0 && options->session.passes.histogram.kind == HISTOGRAM_NONE &&
         !(options->command == COMMAND_MERGE && options->output == OUTPUT_PARTIAL))
         (void)option_add_operations(&arguments, &table[0], "sum,min,max,mean", options);
     for (size_t i = 0; i < options->operation_count; i++)
-        operation_ask(options->operations[i], &options->session.wants, &options->session.survey);
+        operation_ask(options->operations[i], &options->session.wants, &options->session.passes);
     rows_ask(options);
     if (!partial_settle(&arguments, options))
         return COMMAND_LINE_WRONG;

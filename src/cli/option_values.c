@@ -103,7 +103,7 @@ bool option_add_operations(const struct arguments *a, const struct argument *x, 
         if (op && !add_operation(a, op, list, options))
             return false;
         if (op)
-            options->session.survey.required |= operation_quantile(op);
+            options->session.passes.required |= operation_quantile(op);
         if (!list[length])
             return true;
         before = list;
@@ -142,7 +142,7 @@ static bool parse_range(const char *text, struct histogram_request *h)
 bool option_parse_histogram(const struct arguments *a, const struct argument *x, const char *text,
                             void *target)
 {
-    struct histogram_request *h = &((struct options *)target)->session.survey.histogram;
+    struct histogram_request *h = &((struct options *)target)->session.passes.histogram;
     size_t length = strcspn(text, ",");
     char bins[32];
     uint64_t count;

@@ -45,11 +45,11 @@ struct options {
     size_t operation_count;     /* 0 with --check, or for a histogram alone */
     enum options_output output;
     enum number_form number;
-    const char *plot;                   /* a file to draw the histogram into; NULL for none */
-    bool total;                         /* prints a result of all files as one */
-    struct survey_request total_survey; /* quantiles and histogram of the total */
-    struct rows_request rows;           /* which rows are printed, and in which order */
-    unsigned fail_on;                   /* options_fail_on bits */
+    const char *plot;                    /* a file to draw the histogram into; NULL for none */
+    bool total;                          /* prints a result of all files as one */
+    struct pass_request total_quantiles; /* quantiles and histogram of the total */
+    struct rows_request rows;            /* which rows are printed, and in which order */
+    unsigned fail_on;                    /* options_fail_on bits */
     const char *check; /* the record that files are compared with, NULL for none: then the files and
                           the operations stand there, and `files` is empty */
     struct source_wanted wanted; /* arrays of containers */

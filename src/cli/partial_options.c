@@ -124,20 +124,21 @@ bool option_parse_shard(const struct arguments *a, const struct argument *x, con
 
 bool partial_settle(const struct arguments *a, struct options *options)
 {
-    struct survey_request *survey = &options->session.survey;
+    struct pass_request *request = &options->session.passes;
 
     if (options->command != COMMAND_MERGE && options->output != OUTPUT_PARTIAL && !options->ranks)
         return true;
-    survey_leave_out(survey);
-    survey_leave_out(&options->total_survey);
-    if (options->ranks && (survey->histogram.kind != HISTOGRAM_NONE || survey->quantile_count > 0))
+    pass_request_drop_optional(request);
+    pass_request_drop_optional(&options->total_quantiles);
+    if (options->ranks &&
+        (request->histogram.kind != HISTOGRAM_NONE || request->quantile_count > 0))
         return arguments_wrong(a, "ranks cannot merge quantiles and histograms; leave out %s",
                                "gpureduce");
-    if (survey->quantile_count > 0)
+    if (request->quantile_count > 0)
         return arguments_wrong(a, "partial results cannot hold quantiles; leave them out of %s",
-                               options->total_survey.quantile_count > 0 ? "--op"
-                               : options->rows.sort.op                  ? "--sort and --where"
-                                                                        : "--where");
+                               options->total_quantiles.quantile_count > 0 ? "--op"
+                               : options->rows.sort.op                     ? "--sort and --where"
+                                                                           : "--where");
     return true;
 }
 

@@ -14,7 +14,7 @@
 #include "sys/message.h"
 
 /* A record while it is read. */
-struct reading {
+struct parse {
     struct record *record;
     const struct session_options *session;
     struct operation_set *named_quantiles;
@@ -35,10 +35,10 @@ struct reading {
     uint64_t nonfinite; /* these stand in "nonfinite" */
 };
 
-static bool wrong(const struct reading *r, const char *format, ...)
+static bool wrong(const struct parse *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static bool wrong(const struct reading *r, const char *format, ...)
+static bool wrong(const struct parse *r, const char *format, ...)
 {
     char text[160];
     va_list arguments;
@@ -50,14 +50,14 @@ static bool wrong(const struct reading *r, const char *format, ...)
     return false;
 }
 
-static bool out_of_memory(const struct reading *r)
+static bool out_of_memory(const struct parse *r)
 {
     message_error(EXIT_FAILED, "%s: out of memory", r->name);
     return false;
 }
 
 /* A new line of the record, to be filled in; NULL when out of memory. */
-static struct record_line *add_line(struct reading *r)
+static struct record_line *add_line(struct parse *r)
 {
     struct record *record = r->record;
     struct record_line *line;
@@ -86,7 +86,7 @@ static struct record_line *add_line(struct reading *r)
 }
 
 /* The operation that is called so; NULL if there is none. */
-static const struct operation *find(const struct reading *r, const char *name)
+static const struct operation *find(const struct parse *r, const char *name)
 {
     return operation_find(r->named_quantiles, name, strlen(name));
 }
@@ -102,7 +102,7 @@ static bool note(uint64_t *set, const struct operation *op)
 }
 
 /* Two values of one operation may differ, and one of them would not be compared. */
-static bool twice(const struct reading *r, const struct operation *op)
+static bool twice(const struct parse *r, const struct operation *op)
 {
     return wrong(r, "\"%s\" is given twice", op->name);
 }
@@ -121,7 +121,7 @@ static bool is_value(const struct operation *op, const char *text)
 /* Bytes of a bad value that are shown. */
 #define SHOWN_MAX 60
 
-static bool bad_value(const struct reading *r, const struct operation *op, const char *text)
+static bool bad_value(const struct parse *r, const struct operation *op, const char *text)
 {
     char quoted[MESSAGE_QUOTE_MAX];
     size_t shown = 0, step;
@@ -136,7 +136,7 @@ static bool bad_value(const struct reading *r, const struct operation *op, const
 }
 
 /* Looks at a line that has been read. */
-static bool accept_line(struct reading *r, const struct record_line *line)
+static bool accept_line(struct parse *r, const struct record_line *line)
 {
     bool any = false;
 
@@ -159,7 +159,7 @@ static bool accept_line(struct reading *r, const struct record_line *line)
  */
 
 /* The name of a file, which may be as long as the line. */
-static bool read_file(struct reading *r, struct json_reader *json, struct record_line *line)
+static bool read_file(struct parse *r, struct json_reader *json, struct record_line *line)
 {
     size_t size = strlen(r->text) + 1;
 
@@ -177,7 +177,7 @@ static bool read_file(struct reading *r, struct json_reader *json, struct record
 
 /* The value of an operation: a number, null, or, in hexadecimal, a string. The meaning of a null is
    in "nonfinite", which may come before it; or it is a missing index. */
-static bool read_value(struct reading *r, struct json_reader *json, const struct operation *op,
+static bool read_value(struct parse *r, struct json_reader *json, const struct operation *op,
                        char value[NUMBER_MAX])
 {
     if (!note(&r->seen, op))
@@ -196,7 +196,7 @@ static bool read_value(struct reading *r, struct json_reader *json, const struct
     return true;
 }
 
-static bool read_nonfinite(struct reading *r, struct json_reader *json, struct record_line *line)
+static bool read_nonfinite(struct parse *r, struct json_reader *json, struct record_line *line)
 {
     char key[32], value[NUMBER_MAX] = "";
 
@@ -231,8 +231,7 @@ static size_t read_word(struct json_reader *json, const char *const *words, size
 }
 
 /* A number of bytes or elements. */
-static bool read_count(struct reading *r, struct json_reader *json, const char *key,
-                       uint64_t *count)
+static bool read_count(struct parse *r, struct json_reader *json, const char *key, uint64_t *count)
 {
     char text[NUMBER_MAX];
 
@@ -242,7 +241,7 @@ static bool read_count(struct reading *r, struct json_reader *json, const char *
 }
 
 /* How the file was read. False when there is an error, other than of JSON. */
-static bool read_how(struct reading *r, struct json_reader *json, const char *key,
+static bool read_how(struct parse *r, struct json_reader *json, const char *key,
                      struct record_line *line)
 {
     static const char *const formats[] = {"raw", "npy", "zstd", "npy+zstd"};
@@ -314,12 +313,12 @@ static const char *unchecked(const char *key)
     return NULL;
 }
 
-static bool beyond(const struct reading *r, const char *quantile)
+static bool beyond(const struct parse *r, const char *quantile)
 {
     return wrong(r, "%s: there are more than 31 quantiles", quantile);
 }
 
-static bool read_member(struct reading *r, struct json_reader *json, struct record_line *line)
+static bool read_member(struct parse *r, struct json_reader *json, struct record_line *line)
 {
     char key[64];
     const struct operation *op;
@@ -353,7 +352,7 @@ static bool read_member(struct reading *r, struct json_reader *json, struct reco
 }
 
 /* Whether there are results beside the counts that every object has. */
-static bool has_more_than_counts(const struct reading *r, const struct record_line *line)
+static bool has_more_than_counts(const struct parse *r, const struct record_line *line)
 {
     for (size_t i = 0; i < operation_count(r->named_quantiles); i++)
         if (operation_at(r->named_quantiles, i)->wants != 0 && line->value[i][0])
@@ -361,7 +360,7 @@ static bool has_more_than_counts(const struct reading *r, const struct record_li
     return false;
 }
 
-static bool read_json(struct reading *r)
+static bool read_json(struct parse *r)
 {
     struct record_line *line = add_line(r);
     struct json_reader json;
@@ -405,7 +404,7 @@ static char *cut_field(char **rest)
 }
 
 /* A heading is copied: it is looked at for every line. */
-static bool read_heading(struct reading *r)
+static bool read_heading(struct parse *r)
 {
     char *rest = r->text;
     uint64_t seen = 0;
@@ -432,7 +431,7 @@ static bool read_heading(struct reading *r)
     return true;
 }
 
-static bool read_tsv(struct reading *r)
+static bool read_tsv(struct parse *r)
 {
     char *rest = r->text, *columns, *heading;
     struct record_line *line;
@@ -478,7 +477,7 @@ static bool read_tsv(struct reading *r)
 }
 
 /* Takes the line in r->text, of `length` bytes. */
-static bool take_line(struct reading *r, size_t length)
+static bool take_line(struct parse *r, size_t length)
 {
     if (strlen(r->text) != length)
         return wrong(r, "byte %zu is a NUL", strlen(r->text));
@@ -493,7 +492,7 @@ static bool take_line(struct reading *r, size_t length)
     return r->text[0] == '{' && !r->heading ? read_json(r) : read_tsv(r);
 }
 
-static bool read_lines(struct reading *r, FILE *in)
+static bool read_lines(struct parse *r, FILE *in)
 {
     ssize_t length;
 
@@ -518,10 +517,10 @@ bool record_read(struct record *record, const char *path, const struct session_o
                  struct operation_set *named)
 {
     char name[SOURCE_NAME_MAX];
-    struct reading r = {.record = record,
-                        .session = session,
-                        .named_quantiles = named,
-                        .name = source_name(name, path)};
+    struct parse r = {.record = record,
+                      .session = session,
+                      .named_quantiles = named,
+                      .name = source_name(name, path)};
     FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
     bool good;
 

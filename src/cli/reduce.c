@@ -26,7 +26,7 @@ static void reduce_all(struct session *session, struct options *options, struct 
     report_rows(r);
     if (options->total) {
         total_finish(&total, options->session.nan, options->session.ddof);
-        session_survey(session, &options->total_survey, &inputs, &total);
+        session_quantiles(session, &options->total_quantiles, &inputs, &total);
         report_total(r, &total);
     }
     report_end(options);

@@ -24,9 +24,10 @@ bool report_possible(const struct options *options)
 bool report_open(struct report *r, const struct options *options)
 {
     const bool text = options->output == OUTPUT_TEXT;
-    /* Text of a container is a table, but for merged arrays, and for the one that has a histogram. */
+    /* Text of a container is a table, but for merged arrays, and for the one that has a histogram.
+       */
     const bool table = text && !options->quiet && options->command != COMMAND_MERGE &&
-                       options->session.survey.histogram.kind == HISTOGRAM_NONE;
+                       options->session.passes.histogram.kind == HISTOGRAM_NONE;
     const bool aligned = table && writer_is_aligned(options->ranks);
     const bool sorted = options->rows.sort.field != ROW_UNASKED;
 
@@ -240,7 +241,7 @@ void report_by_workers(struct report *r, struct session_options *session)
     const struct options *options = r->options;
 
     if (options->output == OUTPUT_PARTIAL || r->arrays.form == WRITER_TABLE ||
-        options->session.survey.histogram.kind != HISTOGRAM_NONE)
+        options->session.passes.histogram.kind != HISTOGRAM_NONE)
         return;
     r->by_worker = (struct line_writer){.write = write_line, .context = r};
     session->lines = &r->by_worker;

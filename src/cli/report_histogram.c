@@ -142,7 +142,7 @@ static void write_rows(struct writer *w, const char *path, const struct histogra
 void report_histogram_rows(struct writer *w, const struct options *options, const char *path,
                            const struct reduction *reduction)
 {
-    const enum histogram_kind kind = options->session.survey.histogram.kind;
+    const enum histogram_kind kind = options->session.passes.histogram.kind;
     const bool bins = kind == HISTOGRAM_BINS;
     const struct histogram_row none = {.class = ROW_NORMAL};
 
@@ -239,7 +239,7 @@ static void write_bars(struct buffer *out, const struct histogram *h, unsigned c
 void report_histogram(struct writer *w, const struct options *options,
                       const struct reduction *reduction)
 {
-    const struct histogram_request *request = &options->session.survey.histogram;
+    const struct histogram_request *request = &options->session.passes.histogram;
     struct writer rows = *w;
     unsigned columns;
 

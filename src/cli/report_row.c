@@ -123,7 +123,8 @@ static struct field shape_cell(const struct reduction *reduction)
     return field_list(IN_ARRAY, "shape", reduction->type_name ? NULL : &reduction->elements, 1);
 }
 
-/* Columns of arrays: type and shape, which a total has not. Partial results do not tell the shape. */
+/* Columns of arrays: type and shape, which a total has not. Partial results do not tell the shape.
+   */
 static void add_array_cells(struct writer *w, const struct options *options, const char *path,
                             const struct reduction *reduction)
 {
@@ -217,8 +218,8 @@ static void add_rest(struct writer *w, const struct options *options,
                                      report_rate(reduction->bytes, reduction->seconds)));
     if (total)
         return;
-    if (survey_asked(&options->session.survey))
-        writer_field(w, field_count(J, "readings", reduction->readings));
+    if (pass_request_any(&options->session.passes))
+        writer_field(w, field_count(J, "passes", reduction->passes));
     if (options->verbose && !reduction->array) {
         add_phases(w, &reduction->profile);
         add_stages(w, &reduction->profile);
@@ -248,7 +249,7 @@ void report_row(struct writer *w, const struct options *options, const char *pat
 {
     const bool lines = w->form == WRITER_LINES || w->form == WRITER_VALUES;
 
-    if (w->form == WRITER_TSV && options->session.survey.histogram.kind != HISTOGRAM_NONE) {
+    if (w->form == WRITER_TSV && options->session.passes.histogram.kind != HISTOGRAM_NONE) {
         report_histogram_rows(w, options, path, reduction);
         return;
     }

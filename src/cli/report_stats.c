@@ -96,8 +96,8 @@ static void report_verbose(const struct options *options, const struct reduction
                  reduction->arrays ? "" : element_name(reduction->type),
                  reduction->in_order ? "; elements lie across frames: decoded once more, in order"
                                      : "");
-    if (reduction->readings > 1)
-        message_line("  readings  %u", reduction->readings);
+    if (reduction->passes > 1)
+        message_line("  passes  %u", reduction->passes);
     verbose_engines(options, reduction);
     verbose_phases(&reduction->profile);
     verbose_stages(&reduction->profile);

@@ -125,10 +125,10 @@ void rows_ask(struct options *options)
     const struct operation *all[ROWS_OPERATIONS_MAX];
     const unsigned count = rows_operations(&options->rows, all);
 
-    options->total_survey = session->survey;
+    options->total_quantiles = session->passes;
     for (unsigned i = 0; i < count; i++) {
-        operation_ask(all[i], &session->wants, &session->survey);
-        session->survey.required |= operation_quantile(all[i]);
+        operation_ask(all[i], &session->wants, &session->passes);
+        session->passes.required |= operation_quantile(all[i]);
     }
 }
 
@@ -139,7 +139,7 @@ bool rows_go_with(const struct arguments *a, const struct options *options)
 
     if (options->rows.count == 0 && options->rows.sort.field == ROW_UNASKED)
         return true;
-    if (options->session.survey.histogram.kind != HISTOGRAM_NONE)
+    if (options->session.passes.histogram.kind != HISTOGRAM_NONE)
         return arguments_wrong(a, "option %s does not go with --histogram", name);
     if (options->command == COMMAND_LIST && rows_operations(&options->rows, all) > 0)
         return arguments_wrong(

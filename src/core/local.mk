@@ -18,5 +18,5 @@ library_sources += \
 	src/core/sample.c src/core/sample.h \
 	src/core/selection.c src/core/selection.h \
 	src/core/moments.c src/core/moments.h \
-	src/core/survey.c src/core/survey.h \
+	src/core/pass_plan.c src/core/pass_plan.h \
 	src/core/tally.c src/core/tally.h

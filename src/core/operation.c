@@ -58,7 +58,8 @@ const struct operation *operation_at(const struct operation_set *set, size_t i)
                                      : &set->quantiles[i - operation_table_count];
 }
 
-/* The place of a quantile among those of a result, the median first; SIZE_MAX of other operations. */
+/* The place of a quantile among those of a result, the median first; SIZE_MAX of other operations.
+   */
 static size_t place_of(const struct operation *op)
 {
     return op->member < MEMBER(quantiles) || op->member >= QUANTILE(RESULT_QUANTILES_MAX)
@@ -119,18 +120,18 @@ uint32_t operation_quantile(const struct operation *op)
 
 _Static_assert(RESULT_QUANTILES_MAX <= 32, "a bit for each");
 
-void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey)
+void operation_ask(const struct operation *op, unsigned *wants, struct pass_request *request)
 {
     const size_t place = place_of(op);
 
     *wants |= op->wants;
     if (place == SIZE_MAX)
         return;
-    for (unsigned i = 0; i < survey->quantile_count; i++)
-        if (survey->places[i] == place)
+    for (unsigned i = 0; i < request->quantile_count; i++)
+        if (request->places[i] == place)
             return;
-    survey->quantiles[survey->quantile_count] = op->quantile;
-    survey->places[survey->quantile_count++] = (unsigned)place;
+    request->quantiles[request->quantile_count] = op->quantile;
+    request->places[request->quantile_count++] = (unsigned)place;
 }
 
 const struct operation_group *operation_group_find(const char *name, size_t length)

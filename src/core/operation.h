@@ -5,8 +5,8 @@
  * result that partial_finish sets. One that needs more to be accumulated is also a bit of enum
  * partial_want, a field of struct partial that partial_merge adds up, and an accumulator in each
  * engine: a row of the kernels that have it (cpu_kernel_row, and choose_kernel in
- * engine/cuda/reduce.cuh). Quantiles are found by surveys (survey.h); there are as many as names
- * for them: those of a request become operations in a set of its own.
+ * engine/cuda/reduce.cuh). Quantiles are found as passes are planned (pass_plan.h); there are as
+ * many as names for them: those of a request become operations in a set of its own.
  */
 #ifndef GPUREDUCE_OPERATION_H
 #define GPUREDUCE_OPERATION_H
@@ -14,8 +14,8 @@
 #include <stddef.h>
 
 #include "core/partial.h"
+#include "core/pass_plan.h"
 #include "core/quantile.h"
-#include "core/survey.h"
 
 enum operation_kind {
     OPERATION_BINARY64, /* a binary64 number */
@@ -36,8 +36,8 @@ struct operation {
 extern const struct operation operation_table[];
 extern const size_t operation_table_count;
 
-/* The quantiles that a request names, besides the median. Begins with zeros. It must stay where it is
-   while anybody uses its operations. */
+/* The quantiles that a request names, besides the median. Begins with zeros. It must stay where it
+   is while anybody uses its operations. */
 #define OPERATION_NAME_MAX 32
 struct operation_set {
     unsigned count;
@@ -45,8 +45,8 @@ struct operation_set {
     char names[RESULT_QUANTILES_MAX - 1][OPERATION_NAME_MAX + 1];
 };
 
-/* Operations of a request at most; how many there are; and number `i` of them: those of the table, and
-   then those of the set. */
+/* Operations of a request at most; how many there are; and number `i` of them: those of the table,
+   and then those of the set. */
 #define OPERATIONS_MAX 64
 size_t operation_count(const struct operation_set *set);
 const struct operation *operation_at(const struct operation_set *set, size_t i);
@@ -54,8 +54,8 @@ const struct operation *operation_at(const struct operation_set *set, size_t i);
 /* The number of an operation among those of its request. */
 size_t operation_number_of(const struct operation *op);
 
-/* The operation called by the first `length` characters of `name`, or NULL. A quantile that is not in
-   the set is added to it, as long as there are no more than RESULT_QUANTILES_MAX. */
+/* The operation called by the first `length` characters of `name`, or NULL. A quantile that is not
+   in the set is added to it, as long as there are no more than RESULT_QUANTILES_MAX. */
 const struct operation *operation_find(struct operation_set *set, const char *name, size_t length);
 
 /* Whether these characters are a quantile, but the set has no room for it. */
@@ -78,7 +78,7 @@ const struct operation_group *operation_group_find(const char *name, size_t leng
 uint32_t operation_quantile(const struct operation *op);
 
 /* Adds what the operation needs to what is asked of a reduction. */
-void operation_ask(const struct operation *op, unsigned *wants, struct survey_request *survey);
+void operation_ask(const struct operation *op, unsigned *wants, struct pass_request *request);
 
 /* The value of an operation of kind OPERATION_BINARY64 or OPERATION_ELEMENT in a result. */
 double operation_number(const struct operation *op, const struct result *result);

@@ -69,7 +69,7 @@ struct result {
     uint64_t nan;
     uint64_t infinity;
     uint64_t first_nan;
-    double quantiles[RESULT_QUANTILES_MAX]; /* set by a survey (survey.h), not by a partial */
+    double quantiles[RESULT_QUANTILES_MAX]; /* set by a pass plan, not by a partial */
 
     /* The sum and the extremes in full, for integer types. */
     struct integer sum_integer;

@@ -8,7 +8,7 @@
 #include "core/order.h"
 
 /* A cell reaches so many standard errors to either side. Missing an order statistic costs a
-   reading, keeping more elements costs time in each. */
+   pass, keeping more elements costs time in each. */
 #define STANDARD_ERRORS 3
 
 bool sample_take(struct sample *s, enum element_type type, const void *elements, size_t count,

@@ -46,7 +46,7 @@
 /* An order statistic that is looked for. */
 struct wanted {
     unsigned quantile;  /* for which; and whether it is the lower or the upper of its two */
-    uint64_t rank;      /* known after the first reading */
+    uint64_t rank;      /* known after the first pass */
     uint64_t low, high; /* the keys that it lies between, both included */
     bool certain;       /* its elements were too many to be kept, and the next ones will be fewer */
 
@@ -67,14 +67,14 @@ struct selection {
     uint64_t elements;
     unsigned workers;
 
-    bool begun;           /* the first reading has been taken */
+    bool begun;           /* the first pass has been taken */
     uint64_t numbers;     /* elements that are no NaN, as that one found */
     struct sample sample; /* of no runs where there is none */
     struct wanted wanted[WANTED_MAX];
     unsigned wanted_count;
     unsigned tries;
-    bool planned;            /* a reading has been */
-    struct tally_plan cells; /* of the next reading */
+    bool planned;            /* a pass has been */
+    struct tally_plan cells; /* of the next pass */
 };
 
 /* Whether a quantile is the least number, or the greatest, which the partial result tells. */
@@ -272,7 +272,7 @@ static void plan_cells(struct selection *s, struct asked *cells, unsigned count)
     plan->room = KEPT_BYTES / element_size(s->type) / s->workers;
 }
 
-/* The cells of the first reading. */
+/* The cells of the first pass. */
 static void plan_first_cells(struct selection *s)
 {
     struct asked cells[SELECTION_QUANTILES_MAX] = {{.low_apart = false}};
@@ -326,7 +326,7 @@ const struct tally_plan *selection_plan(struct selection *s)
 }
 
 /*
- * The findings of a reading.
+ * The findings of a pass.
  */
 
 void selection_begin(struct selection *s, const struct partial *first)

@@ -1,9 +1,9 @@
 /*
  * Selections: the search for the order statistics that quantiles are made of. A selection says
- * which cells of keys (core/order.h) a reading is to tally, and takes what that found; survey.h has
+ * which cells of keys (core/order.h) a pass is to tally, and takes what that found; pass_plan.h has
  * the order of the calls, and of what is done for all types.
  *
- *     selection_open -> (selection_sample) -> selection_plan -> a reading -> selection_begin, the
+ *     selection_open -> (selection_sample) -> selection_plan -> a pass -> selection_begin, the
  *     first time -> selection_take_cells -> selection_plan ... until selection_is_done
  *
  * A selection belongs to one thread. Nothing here prints.
@@ -26,7 +26,7 @@ struct selection;
 
 enum selection_verdict {
     SELECTION_TAKEN,
-    SELECTION_CHANGED, /* the input is not what it was in the reading before */
+    SELECTION_CHANGED, /* the input is not what it was in the pass before */
     SELECTION_MEMORY   /* out of memory */
 };
 
@@ -50,10 +50,10 @@ struct selection_runs selection_runs(const struct selection *s);
    machine's byte order. False without memory. */
 bool selection_sample(struct selection *s, const void *elements, size_t count, size_t length);
 
-/* The cells that the next reading is to tally. They live until the next call. */
+/* The cells that the next pass is to tally. They live until the next call. */
 const struct tally_plan *selection_plan(struct selection *s);
 
-/* Takes the partial result of the first reading, with extremes, in which there are numbers. It may
+/* Takes the partial result of the first pass, with extremes, in which there are numbers. It may
    be known before that. */
 void selection_begin(struct selection *s, const struct partial *first);
 

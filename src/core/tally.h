@@ -1,5 +1,5 @@
 /*
- * Tallies: what a reading counts beside the partial result, for order statistics and histograms. A
+ * Tallies: what a pass counts beside the partial result, for order statistics and histograms. A
  * plan says what; each worker has a tally of its own, and merging them is adding.
  *
  * Plans are constant while tallies of them exist. A tally belongs to one thread at a time. Memory
@@ -102,7 +102,7 @@ struct tally {
     void *scratch;   /* the engine's; freed with the tally */
 };
 
-/* The tallies of one reading, of several plans. */
+/* The tallies of one pass, of several plans. */
 #define TALLY_PLANS_MAX 2
 struct tally_set {
     struct tally tally[TALLY_PLANS_MAX];
@@ -125,8 +125,8 @@ size_t tally_size(const struct tally_plan *plan);
 /* Makes room to keep `count` more elements. False, with `failed` set, without memory. */
 bool tally_reserve(struct tally *t, size_t count);
 
-/* TALLY_CELLS: counts an element of a cell that is kept so many times. All that are kept are dropped.
-   False, with `failed` set, without memory. */
+/* TALLY_CELLS: counts an element of a cell that is kept so many times. All that are kept are
+   dropped. False, with `failed` set, without memory. */
 bool tally_count_same(struct tally *t, const void *element, uint64_t times);
 
 /* Ends a tally after all elements were taken. If many were kept, counts them in parts as well, and

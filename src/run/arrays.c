@@ -25,7 +25,7 @@ struct found {
     size_t offset, length;     /* of the line in these, bytes */
     char *error;        /* why there is no result, on the heap; NULL where there is one. See fail */
     uint32_t quantiles; /* as in struct reduction, as is the next */
-    unsigned readings;
+    unsigned passes;
     bool said; /* the error has been printed */
     bool done;
 };
@@ -36,8 +36,8 @@ struct lines {
     struct reduction one; /* what the last one is of */
 };
 
-/* Room for a worker's share of lines that are not longer than most, bytes: what is not written to is
-   no memory, and what has to grow is moved. */
+/* Room for a worker's share of lines that are not longer than most, bytes: what is not written to
+   is no memory, and what has to grow is moved. */
 #define LINES_ROOM(arrays, workers) ((arrays) / (workers)*256 + 4096)
 
 /* As many arrays make it worth it to prepare the heap for workers. */
@@ -93,7 +93,7 @@ static void round_result(struct arrays *a, size_t k, const struct partial *parti
         &(struct moments_terms){
             .skip_nan = skip_nan, .ddof = a->options->ddof, .type = type, .types = types},
         result);
-    a->found[k].readings = 1; /* all arrays are read together, once */
+    a->found[k].passes = 1; /* all arrays are read together, once */
     a->found[k].done = true;
 }
 
@@ -109,7 +109,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     if (a->found[k].error)
         snprintf(one->error, sizeof one->error, "%s", a->found[k].error);
     one->quantiles = a->found[k].quantiles;
-    one->readings = a->found[k].readings;
+    one->passes = a->found[k].passes;
     one->type = array->type;
     one->big_endian = array->big_endian;
     one->data_offset = array->deflated ? array->before : array->offset;
@@ -336,17 +336,17 @@ void arrays_put(struct arrays *a, size_t k, const struct reduction *reduction, b
     found->done = true;
     a->results[k] = reduction->result;
     found->quantiles = reduction->quantiles;
-    found->readings = reduction->readings;
+    found->passes = reduction->passes;
     keep_partial(a, k, &reduction->partial);
 }
 
 void arrays_put_empty(struct arrays *a, size_t k)
 {
-    const struct survey_request *survey = &a->options->survey;
+    const struct pass_request *request = &a->options->passes;
 
-    for (unsigned i = 0; i < survey->quantile_count; i++) {
-        a->results[k].quantiles[survey->places[i]] = NAN;
-        a->found[k].quantiles |= UINT32_C(1) << survey->places[i];
+    for (unsigned i = 0; i < request->quantile_count; i++) {
+        a->results[k].quantiles[request->places[i]] = NAN;
+        a->found[k].quantiles |= UINT32_C(1) << request->places[i];
     }
 }
 

@@ -20,7 +20,7 @@ library_sources += \
 	src/run/phases.c src/run/phases.h \
 	src/run/plan.c src/run/plan.h \
 	src/run/rank_piece.c src/run/rank_piece.h \
-	src/run/readings.c src/run/readings.h \
+	src/run/passes.c src/run/passes.h \
 	src/run/reduction.h \
 	src/run/run.c src/run/run.h \
 	src/run/run_profile.c src/run/run_profile.h \

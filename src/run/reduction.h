@@ -53,8 +53,8 @@ struct reduction {
     bool compressed;
     bool repeatable;    /* it can be read again */
     bool in_order;      /* frames could not be decoded in parallel, and were read a second time */
-    unsigned readings;  /* how often the input was read */
-    uint32_t quantiles; /* quantiles that the result has; bits as in struct survey_request */
+    unsigned passes;    /* how often the input was read */
+    uint32_t quantiles; /* quantiles that the result has; bits as in struct pass_request */
     const struct histogram *histogram; /* the session's, until its next input; NULL for none */
     uint64_t elements;                 /* reduced, NaNs included */
     uint64_t first, of;   /* which: those from `first` on, of so many that there are to reduce */

@@ -9,8 +9,8 @@
 
 #include "core/moments.h"
 #include "run/arrays.h"
+#include "run/passes.h"
 #include "run/plan.h"
-#include "run/readings.h"
 #include "run/run.h"
 #include "run/run_profile.h"
 #include "run/worker.h"
@@ -39,7 +39,7 @@ struct session {
     struct source_file *files; /* which file each of these was */
     uint64_t to_come;   /* bytes of the inputs behind the current one that a GPU could help with */
     uint64_t called_at; /* when the current input was begun: for the first, when the session was */
-    struct readings readings; /* of the current input */
+    struct passes passes;     /* of the current input */
     struct source *container; /* the last input, if it is one; it owns the names of its arrays */
     struct arrays *arrays;    /* what these came to */
 };
@@ -150,7 +150,7 @@ struct session *session_open(const struct session_options *options, char *const 
         return NULL;
     }
     session->options = options;
-    readings_open(&session->readings, &options->survey);
+    passes_open(&session->passes, &options->passes);
     session->called_at = clock_now();
     session->cores = cores_available();
     session->inputs = session->count = count;
@@ -183,7 +183,7 @@ bool session_close(struct session *session)
     team_close(&session->team);
     for (unsigned i = 0; i < session->cpu_workers + session->feeders; i++)
         worker_close_kept(&session->workers[i]);
-    readings_close(&session->readings);
+    passes_close(&session->passes);
     if (!gpu_close(&session->gpu))
         return false;
     if (session->cpu)
@@ -247,8 +247,8 @@ static bool check_partial(const struct run *run, const struct container_array *a
 }
 
 /* Fills in the reduction after the last reading. */
-static void conclude(struct run *run, const struct partial *partial,
-                     const struct readings *readings, struct reduction *reduction)
+static void conclude(struct run *run, const struct partial *partial, const struct passes *passes,
+                     struct reduction *reduction)
 {
     const struct source_info *info = run->info;
     const struct partial_types types = partial_types_of(info->type);
@@ -262,7 +262,7 @@ static void conclude(struct run *run, const struct partial *partial,
                                            .type = info->type,
                                            .types = types},
                    &reduction->result);
-    readings_finish(readings, reduction);
+    passes_finish(passes, reduction);
     now = clock_now();
     reduction->partial = *partial;
     reduction->type = info->type;
@@ -346,10 +346,10 @@ static bool engine_has_kernels(const struct run *run)
    takes another reading may be left out. */
 static bool takes_in_order(const struct session *session)
 {
-    struct survey_request needed = session->options->survey;
+    struct pass_request needed = session->options->passes;
 
-    survey_leave_out(&needed);
-    return !survey_asked(&needed) && session->options->device != DEVICE_GPU;
+    pass_request_drop_optional(&needed);
+    return !pass_request_any(&needed) && session->options->device != DEVICE_GPU;
 }
 
 /* Whether the arrays of a container are reduced in a run each: only so a GPU reduces them, and only
@@ -357,7 +357,7 @@ static bool takes_in_order(const struct session *session)
 static bool one_by_one(const struct session *session, const struct source_info *container)
 {
     return container->parallel &&
-           (survey_asked(&session->options->survey) || session->options->device == DEVICE_GPU);
+           (pass_request_any(&session->options->passes) || session->options->device == DEVICE_GPU);
 }
 
 /* Keeps a container that has been opened for this run. False without memory. */
@@ -393,7 +393,7 @@ static enum source_verdict reduce_arrays(struct session *session, const char *pa
     return verdict;
 }
 
-/* An input, or an array of one, and its readings so far. */
+/* An input, or an array of one, and its passes so far. */
 struct input {
     const char *path;
     const struct container_array *array; /* NULL: not one alone */
@@ -404,17 +404,17 @@ struct input {
     struct source_file file; /* which file it was */
 };
 
-/* Plans how an input is read that has been probed, and has a GPU ready if that is to decode it. False
-   where the input cannot be read. */
-static bool plan_reading(struct session *session, struct input *in)
+/* Plans how an input is read that has been probed, and has a GPU ready if that is to decode it.
+   False where the input cannot be read. */
+static bool plan_pass(struct session *session, struct input *in)
 {
     const struct session_options *options = session->options;
     const struct source_wanted *wanted = options->input.wanted;
     struct plan_request request = {
         .device = options->device,
-        /* What is tallied is decoded by the CPU, also for a GPU; and whether a file holds arrays with
-           names is not known before it is decoded. */
-        .cpu_alone = survey_asked(&options->survey) || options->input.part.cut ||
+        /* What is tallied is decoded by the CPU, also for a GPU; and whether a file holds arrays
+           with names is not known before it is decoded. */
+        .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
                      (wanted && wanted->included > 0) || !engine_cuda.unpack,
         .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
         .forced = faults_call_gpu(),
@@ -465,7 +465,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
     if (!in->opened) {
         if (!in->source) /* whatever it is */
             forget_to_come(session, bytes_to_come(session->options, in->path));
-        else if (!plan_reading(session, in))
+        else if (!plan_pass(session, in))
             return false;
     }
     options.packed = in->plan.how == PLAN_GPUS || in->plan.how == PLAN_ONE_GPU;
@@ -520,16 +520,16 @@ static enum source_verdict reduce_once(struct session *session, struct input *in
         dismiss_workers(session);
         return verdict;
     }
-    verdict = engine_has_kernels(&run) && readings_begin(&session->readings, &run)
+    verdict = engine_has_kernels(&run) && passes_begin(&session->passes, &run)
                   ? run_workers(&run, &partial)
                   : SOURCE_BROKEN;
     reduction->in_order = in->plan.how == PLAN_IN_ORDER;
     if (verdict == SOURCE_COMPLETE && !(check_partial(&run, in->array, &partial) &&
-                                        readings_take(&session->readings, &run, &partial)))
+                                        passes_take(&session->passes, &run, &partial)))
         verdict = SOURCE_BROKEN;
-    if (verdict == SOURCE_COMPLETE && !session->readings.more && !session->readings.inputs)
-        conclude(&run, &partial, &session->readings, reduction);
-    readings_pause(&session->readings);
+    if (verdict == SOURCE_COMPLETE && !session->passes.more && !session->passes.inputs)
+        conclude(&run, &partial, &session->passes, reduction);
+    passes_pause(&session->passes);
     in->started_at = phases_started_at(&run.phases);
     in->file = run.info->file;
     dismiss_workers(session);
@@ -553,7 +553,7 @@ static void note_error(const char *path, const struct container_array *array,
     snprintf(reduction->error, sizeof reduction->error, "%s", *text ? text : "failed");
 }
 
-/* Reduces an input, or an array of it, which may take several readings. */
+/* Reduces an input, or an array of it, which may take several passes. */
 static bool reduce_input(struct session *session, const char *path,
                          const struct container_array *array, struct reduction *reduction)
 {
@@ -561,13 +561,13 @@ static bool reduce_input(struct session *session, const char *path,
     enum source_verdict verdict;
 
     message_forget_error();
-    readings_close(&session->readings);
-    readings_open(&session->readings, &session->options->survey);
+    passes_close(&session->passes);
+    passes_open(&session->passes, &session->options->passes);
     do
         verdict = reduce_once(session, &in, reduction);
     while (
         ((verdict == SOURCE_REREAD || verdict == SOURCE_TORN) && plan_again(&in.plan, verdict)) ||
-        (verdict == SOURCE_COMPLETE && session->readings.more));
+        (verdict == SOURCE_COMPLETE && session->passes.more));
     if (in.source)
         source_close(in.source);
     session->called_at = clock_now();
@@ -589,7 +589,7 @@ static bool reduce_one_by_one(struct session *session, const char *path,
     const bool elsewhere = info->pick_count == 0 && wanted && wanted->count > 0;
     struct reduction one;
 
-    if (session->options->survey.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1 &&
+    if (session->options->passes.histogram.kind != HISTOGRAM_NONE && info->pick_count != 1 &&
         !elsewhere) {
         source_error(session->container, "a histogram needs one array; choose it with --array");
         note_error(path, NULL, reduction);
@@ -642,7 +642,7 @@ static bool sample_inputs(struct session *session, const struct session_inputs *
 {
     bool good = true;
 
-    for (int i = 0; i < inputs->count && good && session->readings.runs.count > 0; i++) {
+    for (int i = 0; i < inputs->count && good && session->passes.runs.count > 0; i++) {
         struct source_options input;
         struct source *source;
 
@@ -653,11 +653,11 @@ static bool sample_inputs(struct session *session, const struct session_inputs *
         input.in_order = in_order[i];
         input.reopened = true;
         source = source_open(inputs->paths[i], &input, session->cpu_workers);
-        good = source && readings_sample(&session->readings, source);
+        good = source && passes_sample(&session->passes, source);
         if (source)
             source_close(source);
     }
-    return good && readings_sampled(&session->readings);
+    return good && passes_sampled(&session->passes);
 }
 
 /* Reads all inputs once. An input that has to be read in order is noted, and then all are to be
@@ -685,12 +685,12 @@ static enum source_verdict read_inputs(struct session *session, const struct ses
             verdict = SOURCE_BROKEN;
     }
     if (verdict != SOURCE_COMPLETE)
-        readings_drop(&session->readings);
+        passes_drop(&session->passes);
     return verdict;
 }
 
 /* Why a total cannot have what is asked for; NULL if it can. */
-static const char *survey_refusal(const struct total *total)
+static const char *pass_plan_refusal(const struct total *total)
 {
     if (total->arrays)
         return "quantiles and histograms cannot be computed over several arrays";
@@ -701,43 +701,43 @@ static const char *survey_refusal(const struct total *total)
     return NULL;
 }
 
-void session_survey(struct session *session, const struct survey_request *survey,
-                    const struct session_inputs *inputs, struct total *total)
+void session_quantiles(struct session *session, const struct pass_request *asked,
+                       const struct session_inputs *inputs, struct total *total)
 {
     struct reduction *sum = &total->reduction;
-    struct survey_request request = *survey;
-    const char *refusal = survey_refusal(total);
+    struct pass_request request = *asked;
+    const char *refusal = pass_plan_refusal(total);
     const uint64_t begun = clock_now();
     enum source_verdict verdict = SOURCE_BROKEN;
     bool *in_order;
 
     if (refusal)
-        survey_leave_out(&request);
-    if (!survey_asked(&request) || sum->error[0])
+        pass_request_drop_optional(&request);
+    if (!pass_request_any(&request) || sum->error[0])
         return;
     if (refusal) {
         snprintf(sum->error, sizeof sum->error, "%s", refusal);
         return;
     }
-    readings_close(&session->readings);
+    passes_close(&session->passes);
     in_order = calloc((size_t)inputs->count, sizeof *in_order);
     if (!in_order)
         message_error(EXIT_FAILED, "out of memory");
     session->inputs++; /* threads are kept */
     if (in_order &&
-        readings_open_several(&session->readings, &request, (unsigned)inputs->count, sum,
-                              cpu_tally_count(session) + session->feeders,
-                              session->options->nan != NAN_SKIP) &&
+        passes_open_several(&session->passes, &request, (unsigned)inputs->count, sum,
+                            cpu_tally_count(session) + session->feeders,
+                            session->options->nan != NAN_SKIP) &&
         sample_inputs(session, inputs, in_order)) {
         do
             verdict =
-                session->readings.more ? read_inputs(session, inputs, in_order) : SOURCE_COMPLETE;
-        while (verdict == SOURCE_REREAD || (verdict == SOURCE_COMPLETE && session->readings.more));
+                session->passes.more ? read_inputs(session, inputs, in_order) : SOURCE_COMPLETE;
+        while (verdict == SOURCE_REREAD || (verdict == SOURCE_COMPLETE && session->passes.more));
     }
     session->inputs--;
     free(in_order);
     if (verdict == SOURCE_COMPLETE)
-        readings_finish(&session->readings, sum);
+        passes_finish(&session->passes, sum);
     else
         snprintf(sum->error, sizeof sum->error, "the files could not be read again");
     sum->seconds += (double)(clock_now() - begun) / (double)CLOCK_SECOND;

@@ -40,8 +40,8 @@ bool session_reduce(struct session *session, const char *path, struct reduction 
    total, which is finished but for these. They are read again, once as a rule. A quantile that
    cannot be computed is left out, or, if that is not allowed, is an error of the total, which is
    not printed. The histogram lives until the session's next input. */
-void session_survey(struct session *session, const struct survey_request *survey,
-                    const struct session_inputs *inputs, struct total *total);
+void session_quantiles(struct session *session, const struct pass_request *request,
+                       const struct session_inputs *inputs, struct total *total);
 
 /* Ends a session. Returns false when a GPU is still being made ready, by a thread that must not be
    waited for: the process should then leave by _exit. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/survey.h"
+#include "core/pass_plan.h"
 #include "engine/engine.h"
 #include "source/source.h"
 
@@ -51,7 +51,7 @@ struct session_options {
     unsigned wants;                           /* partial_want bits */
     bool keep_partials;                       /* of arrays, too: a total is to be made of them */
     uint64_t ddof;                            /* of variances; see struct moments_terms */
-    struct survey_request survey;             /* quantiles and histogram */
+    struct pass_request passes;               /* quantiles and histogram */
     const struct progress_observer *progress; /* NULL for nobody */
     const struct line_writer *lines;          /* NULL for nobody */
     bool keep_results;                        /* of arrays whose lines are written, too */

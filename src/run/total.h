@@ -29,7 +29,7 @@ void total_clear(struct total *t);
  * as failed. */
 void total_add(struct total *t, const struct reduction *reduction);
 
-/* Works out the result of what was added, but for quantiles and histograms, which session_survey
+/* Works out the result of what was added, but for quantiles and histograms, which session_quantiles
    finds. `ddof` is as in struct session_options. */
 void total_finish(struct total *t, enum nan_policy nan, uint64_t ddof);
 

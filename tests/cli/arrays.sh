@@ -145,9 +145,9 @@ run -q -o median both.safetensors
 is 'quantiles of several types' 0 '1073741824
 2'
 run --json -o median --array=a both.safetensors
-ok 'readings for them' grep -q '"readings": 1}$' out
+ok 'passes for them' grep -q '"passes": 1}$' out
 shell 'gpureduce --json --op=summary --array=a <both.safetensors; cat both.safetensors | gpureduce --json --op=summary --array=a'
-ok 'also in a pipe' test "$(grep -c '"readings": 1}$' out)" = 2
+ok 'also in a pipe' test "$(grep -c '"passes": 1}$' out)" = 2
 shell 'cat both.safetensors | gpureduce -q --op=summary --array=b'
 is 'a summary leaves quantiles of a pipe out' 0 "3
 0

@@ -105,7 +105,7 @@ else
     skip 'compressed' 'no zstd'
 fi
 
-# Elements of several readings: a shuffled sequence, whose quantiles are known.
+# Elements of several passes: a shuffled sequence, whose quantiles are known.
 if [ -n "$python" ]; then
     "$python" - <<'END'
 import array

@@ -228,7 +228,7 @@ void fuzz_options(struct fuzz_input *in, struct options *options)
     options->session.kernels = instruction_sets[fuzz_below(in, SETS)];
     set = fuzz_below(in, (UINT64_C(1) << operation_table_count) / 2); /* median is the last */
     for (size_t i = 0; i < operation_table_count; i++) {
-        /* Operations that take several readings are not for pipes. */
+        /* Operations that take several passes are not for pipes. */
         if (!operation_quantile(&operation_table[i]) && (set == 0 || (set >> i & 1))) {
             options->operations[options->operation_count++] = &operation_table[i];
             options->session.wants |= operation_table[i].wants;

@@ -47,7 +47,7 @@ static void check_parsed(const struct options *o)
        results that are merged into one have none. */
     fuzz_check(o->operation_count <= OPTIONS_OPERATIONS_MAX &&
                    (o->check ? o->operation_count == 0
-                             : o->operation_count > 0 || survey_asked(&o->session.survey) ||
+                             : o->operation_count > 0 || pass_request_any(&o->session.passes) ||
                                    (o->command == COMMAND_MERGE && o->output == OUTPUT_PARTIAL)),
                "%zu operations", o->operation_count);
     fuzz_check(o->session.threads <= OPTIONS_THREADS_MAX, "%u threads", o->session.threads);

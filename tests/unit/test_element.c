@@ -91,7 +91,7 @@ static void check_names(void)
 }
 
 /* Names that mean two things, and names of one place alone. */
-static void check_readings(void)
+static void check_passes(void)
 {
     static const struct {
         const char *name;
@@ -405,7 +405,7 @@ static void check_swap(void)
 int main(void)
 {
     check_names();
-    check_readings();
+    check_passes();
     check_load();
     check_round();
     check_key_bits();

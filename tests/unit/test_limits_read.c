@@ -58,8 +58,8 @@ static uint64_t fold(const unsigned char *data, size_t size)
     return all;
 }
 
-static void check_reading(const struct cpu_kernels *kernels, const struct log *log,
-                          const unsigned char *data)
+static void check_pass(const struct cpu_kernels *kernels, const struct log *log,
+                       const unsigned char *data)
 {
     static const size_t sizes[] = {0, 63, 64, 4096, 8 * KIB + 64, 32 * KIB, 512 * KIB, BYTES};
     size_t wrong = 0;
@@ -81,7 +81,7 @@ static void check_search(const struct cpu_kernels *kernels, const unsigned char 
 
     limits_read_fastest(kernels, trial, &all, MIB);
     tap_ok(all.count >= 10, "%s: there are many ways", kernels->name);
-    check_reading(kernels, &all, data);
+    check_pass(kernels, &all, data);
     for (size_t i = 0; i < all.count; i++) {
         struct log log = {.fastest = i, .fails = SIZE_MAX};
         const struct limits_way *way = limits_read_fastest(kernels, trial, &log, MIB);

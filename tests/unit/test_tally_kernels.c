@@ -2,7 +2,7 @@
  * The GPU's kernels for tallies by themselves: every element type, both byte orders, cells, words
  * and bins, any data, in several launches of any number of blocks, and with any amount of shared
  * memory. Their counts must be those of going through the elements one by one, as core/tally.h
- * describes plans; test_survey tests that plans are right.
+ * describes plans; test_pass_plan tests that plans are right.
  *
  * Built twice: run on the host, a thread at a time (lib/tally_emulated.cu), where nvcc is; and with
  * TEST_CUDA on a GPU, with more data; that skips where there is none.

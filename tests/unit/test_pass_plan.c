@@ -1,14 +1,14 @@
 /*
- * core/survey.h and what it is made of: quantiles and histograms, exact whatever the elements are,
- * the sample, the kernels, the number of workers and the pieces. Expected values come from sorting,
- * and from the oracle's integers.
+ * core/pass_plan.h and what it is made of: quantiles and histograms, exact whatever the elements
+ * are, the sample, the kernels, the number of workers and the pieces. Expected values come from
+ * sorting, and from the oracle's integers.
  *
  * STRESS_SEED is the seed, which is printed (CHECK_SEED, or the time); STRESS_RUNS how many random
- * surveys there are.
+ * pass plans there are.
  */
 #include "config.h"
 
-#include "core/survey.h"
+#include "core/pass_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -204,17 +204,17 @@ static void check_integer_keys(void)
 }
 
 /*
- * Random surveys.
+ * Random pass plans.
  */
 
 #define QUANTILES_MAX 5
 #define WORKERS_MAX 4
 
-struct survey_case {
+struct pass_plan_case {
     enum element_type type;
     size_t count;
     unsigned char *data;
-    struct survey_request request;
+    struct pass_request request;
     unsigned decimals[QUANTILES_MAX]; /* of each quantile, at most 3 */
     bool propagate;
     unsigned workers;
@@ -226,7 +226,7 @@ struct survey_case {
 
 /* Elements of the types behind the first group: of any bits, near to each other, or few values; of
    truth values any bytes. */
-static void make_integers(struct survey_case *c)
+static void make_integers(struct pass_plan_case *c)
 {
     const unsigned bits = 8 * (unsigned)element_size(c->type);
     const uint64_t from = rng_next(&rng), near = (UINT64_C(2) << below(bits)) - 1;
@@ -247,7 +247,7 @@ static void make_integers(struct survey_case *c)
     }
 }
 
-static void make_elements(struct survey_case *c)
+static void make_elements(struct pass_plan_case *c)
 {
     const size_t size = element_size(c->type);
     enum data_kind kind = (enum data_kind)below(DATA_KINDS);
@@ -281,7 +281,7 @@ static void make_elements(struct survey_case *c)
     }
 }
 
-static void make_request(struct survey_case *c)
+static void make_request(struct pass_plan_case *c)
 {
     static const uint64_t denominators[] = {1, 10, 100, 1000};
     struct histogram_request *h = &c->request.histogram;
@@ -365,7 +365,7 @@ static int64_t expected_bin(const struct reference_number *x, const struct ends 
 
 /* A binary64 as a number whose parts are compared with those of integers: the first is a multiple
    of 2^32, unless it is the whole. */
-static struct reference_number number_of(const struct survey_case *c, double x)
+static struct reference_number number_of(const struct pass_plan_case *c, double x)
 {
     const double upper = trunc(x * 0x1p-32) * 0x1p32;
 
@@ -375,7 +375,7 @@ static struct reference_number number_of(const struct survey_case *c, double x)
 }
 
 /* Compares a histogram of bins; of many elements a choice is enough, and the sum of counts. */
-static bool same_bins(const struct survey_case *c, const struct histogram *h,
+static bool same_bins(const struct pass_plan_case *c, const struct histogram *h,
                       const struct reference_number *x, size_t count)
 {
     const struct histogram_request *request = &c->request.histogram;
@@ -407,7 +407,7 @@ static bool same_bins(const struct survey_case *c, const struct histogram *h,
     return same;
 }
 
-static bool same_exponents(const struct survey_case *c, const struct histogram *h,
+static bool same_exponents(const struct pass_plan_case *c, const struct histogram *h,
                            const struct reference_number *numbers, size_t count)
 {
     const int lowest = element_formats[c->type].exponent_min;
@@ -457,7 +457,7 @@ static bool same_exponents(const struct survey_case *c, const struct histogram *
 }
 
 /* Takes elements into a tally; those at the beginning that are the same, at times, as one. */
-static bool take_elements(const struct survey_case *c, struct tally *t, const unsigned char *x,
+static bool take_elements(const struct pass_plan_case *c, struct tally *t, const unsigned char *x,
                           size_t n, bool nans)
 {
     const size_t size = element_size(c->type);
@@ -472,7 +472,7 @@ static bool take_elements(const struct survey_case *c, struct tally *t, const un
 }
 
 /* Reads the elements once, in pieces of any size that workers take in any order. */
-static void read_once(const struct survey_case *c, struct tally_set *sets, bool nans)
+static void read_once(const struct pass_plan_case *c, struct tally_set *sets, bool nans)
 {
     const size_t size = element_size(c->type);
     size_t most = 1 + below(once_in(3) ? 100 : c->count + 1);
@@ -491,14 +491,14 @@ static void read_once(const struct survey_case *c, struct tally_set *sets, bool 
             cpu_tally_settle(&sets[i].tally[j]);
 }
 
-static enum survey_verdict reading(const struct survey_case *c, struct survey *s,
+static enum pass_plan_verdict pass(const struct pass_plan_case *c, struct pass_plan *s,
                                    const struct partial *partial)
 {
     const struct tally_plan *plans[TALLY_PLANS_MAX];
-    unsigned count = survey_plan(s, plans);
+    unsigned count = pass_plan_next(s, plans);
     struct tally_set sets[WORKERS_MAX] = {{.count = 0}};
     struct partial bare;
-    enum survey_verdict verdict;
+    enum pass_plan_verdict verdict;
 
     partial_clear(&bare);
     bare.count = partial->count;
@@ -511,14 +511,14 @@ static enum survey_verdict reading(const struct survey_case *c, struct survey *s
         sets[i].count = count;
     }
     read_once(c, sets, partial->nan > 0);
-    verdict = survey_take(s, survey_tallies_alone(s) ? &bare : partial, sets, c->workers);
+    verdict = pass_plan_take(s, pass_plan_tallies_alone(s) ? &bare : partial, sets, c->workers);
     for (unsigned i = 0; i < c->workers; i++)
         for (unsigned j = 0; j < count; j++)
             tally_close(&sets[i].tally[j]);
     return verdict;
 }
 
-static void take_sample(const struct survey_case *c, struct survey *s)
+static void take_sample(const struct pass_plan_case *c, struct pass_plan *s)
 {
     const size_t size = element_size(c->type), length = 1 + below(20);
     const size_t runs = 1 + below(c->count / length / 4 + 1);
@@ -531,21 +531,21 @@ static void take_sample(const struct survey_case *c, struct survey *s)
         for (size_t i = 0; i < runs; i++)
             memcpy(elements + i * length * size, c->data + (c->count - length) / runs * i * size,
                    length * size);
-    if (!survey_sample(s, elements, runs, length))
+    if (!pass_plan_sample(s, elements, runs, length))
         abort();
     free(elements);
 }
 
-/* More readings than the worst case needs: two guesses, and 12 bits at least in each of the
+/* More passes than the worst case needs: two guesses, and 12 bits at least in each of the
    others. */
-#define READINGS_MAX 12
+#define PASSES_MAX 12
 
-static void check_case(const struct survey_case *c, struct tap_family *quantiles,
-                       struct tap_family *histograms, unsigned readings[READINGS_MAX + 1])
+static void check_case(const struct pass_plan_case *c, struct tap_family *quantiles,
+                       struct tap_family *histograms, unsigned passes[PASSES_MAX + 1])
 {
-    struct survey *s = survey_open(&c->request, c->type, c->count, c->workers, c->propagate);
+    struct pass_plan *s = pass_plan_open(&c->request, c->type, c->count, c->workers, c->propagate);
     struct partial partial;
-    enum survey_verdict verdict;
+    enum pass_plan_verdict verdict;
     unsigned count = 0;
     size_t numbers;
     struct reference_number *x = reference_sort(c->type, c->data, c->count, &numbers);
@@ -559,27 +559,27 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
     if (c->sample != SAMPLE_NONE && c->count >= 100)
         take_sample(c, s);
     do
-        verdict = reading(c, s, &partial);
-    while (++count < READINGS_MAX && verdict == SURVEY_MORE);
-    readings[count]++;
+        verdict = pass(c, s, &partial);
+    while (++count < PASSES_MAX && verdict == PASS_PLAN_MORE);
+    passes[count]++;
     endless = c->request.histogram.kind == HISTOGRAM_BINS && !c->request.histogram.range_given &&
               numbers > 0 && (isinf(x[0].part[0]) || isinf(x[numbers - 1].part[0]));
-    tap_case(quantiles, verdict == (endless ? SURVEY_ENDLESS : SURVEY_DONE),
-             "%zu %s of %s: verdict %d after %u readings", c->count, c->kind, element_name(c->type),
+    tap_case(quantiles, verdict == (endless ? PASS_PLAN_ENDLESS : PASS_PLAN_DONE),
+             "%zu %s of %s: verdict %d after %u passes", c->count, c->kind, element_name(c->type),
              (int)verdict, count);
-    for (unsigned i = 0; i < c->request.quantile_count && verdict == SURVEY_DONE; i++) {
+    for (unsigned i = 0; i < c->request.quantile_count && verdict == PASS_PLAN_DONE; i++) {
         const struct quantile *q = &c->request.quantiles[i];
         double expected = numbers == 0 || (c->propagate && numbers < c->count)
                               ? NAN
                               : reference_quantile(x, numbers, q->numerator, q->denominator);
 
-        tap_case(quantiles, oracle_same(survey_quantile(s, i), expected),
+        tap_case(quantiles, oracle_same(pass_plan_quantile(s, i), expected),
                  "%zu %s of %s, quantile %llu/%llu: %a, not %a", c->count, c->kind,
                  element_name(c->type), (unsigned long long)q->numerator,
-                 (unsigned long long)q->denominator, survey_quantile(s, i), expected);
+                 (unsigned long long)q->denominator, pass_plan_quantile(s, i), expected);
     }
-    if (verdict == SURVEY_DONE && c->request.histogram.kind != HISTOGRAM_NONE) {
-        const struct histogram *h = survey_histogram(s);
+    if (verdict == PASS_PLAN_DONE && c->request.histogram.kind != HISTOGRAM_NONE) {
+        const struct histogram *h = pass_plan_histogram(s);
         bool bins = c->request.histogram.kind == HISTOGRAM_BINS;
 
         tap_case(histograms, bins ? same_bins(c, h, x, numbers) : same_exponents(c, h, x, numbers),
@@ -588,7 +588,7 @@ static void check_case(const struct survey_case *c, struct tap_family *quantiles
                  h->range.low, h->range.high);
     }
     free(x);
-    survey_close(s);
+    pass_plan_close(s);
 }
 
 static const struct cpu_kernels *any_kernels(void)
@@ -601,13 +601,13 @@ static const struct cpu_kernels *any_kernels(void)
     return kernels;
 }
 
-static void check_surveys(uint64_t runs)
+static void check_pass_plans(uint64_t runs)
 {
     struct tap_family quantiles = {0}, histograms = {0};
-    unsigned readings[READINGS_MAX + 1] = {0}, several = 0;
+    unsigned passes[PASSES_MAX + 1] = {0}, several = 0;
 
     for (uint64_t run = 0; run < runs; run++) {
-        struct survey_case c = {
+        struct pass_plan_case c = {
             .type = (enum element_type)below(once_in(2) ? ELEMENT_FLOATS : ELEMENT_TYPES),
             .propagate = once_in(4),
             .workers = 1 + (unsigned)below(WORKERS_MAX),
@@ -622,19 +622,19 @@ static void check_surveys(uint64_t runs)
         if (c.request.histogram.bins > 100 && c.count > 200)
             c.request.histogram.bins = 1 + c.request.histogram.bins % 12;
         make_elements(&c);
-        check_case(&c, &quantiles, &histograms, readings);
+        check_case(&c, &quantiles, &histograms, passes);
         free(c.data);
     }
     tap_family_end(&quantiles, "random elements: quantiles");
     tap_family_end(&histograms, "random elements: histograms");
-    for (unsigned i = 0; i <= READINGS_MAX; i++) {
-        if (readings[i] > 0)
-            tap_note("%u reading%s: %u", i, i == 1 ? "" : "s", readings[i]);
-        several += i > 2 ? readings[i] : 0;
+    for (unsigned i = 0; i <= PASSES_MAX; i++) {
+        if (passes[i] > 0)
+            tap_note("%u pass%s: %u", i, i == 1 ? "" : "s", passes[i]);
+        several += i > 2 ? passes[i] : 0;
     }
     /* One in fifty does: of few runs there may be none. */
-    tap_ok((several > 0 || runs < RUNS) && readings[READINGS_MAX] == 0,
-           "some take several readings, and none takes many");
+    tap_ok((several > 0 || runs < RUNS) && passes[PASSES_MAX] == 0,
+           "some take several passes, and none takes many");
 }
 
 /*
@@ -644,7 +644,7 @@ static void check_surveys(uint64_t runs)
 /* Elements of which some keys are large parts, next to each other or not, in random order or in
    their own. Between two such keys there are others, or none. The beginning of one is the rank of a
    quantile, or beside it. */
-static void make_ties(struct survey_case *c)
+static void make_ties(struct pass_plan_case *c)
 {
     const size_t size = element_size(c->type), step = 20 + below(once_in(2) ? 230 : 40);
     const uint64_t least = order_least(c->type);
@@ -677,7 +677,7 @@ static void make_ties(struct survey_case *c)
 }
 
 /* Two keys, one next to the other, between which the median lies. */
-static void make_halves(struct survey_case *c)
+static void make_halves(struct pass_plan_case *c)
 {
     const uint64_t least = order_least(c->type);
     const uint64_t key = least + below(order_greatest(c->type) - least);
@@ -695,26 +695,26 @@ static void check_ties(void)
 {
     static const enum element_type types[] = {ELEMENT_F32, ELEMENT_F64, ELEMENT_I32, ELEMENT_U64};
     struct tap_family quantiles = {0}, histograms = {0};
-    unsigned readings[READINGS_MAX + 1] = {0};
+    unsigned passes[PASSES_MAX + 1] = {0};
 
     for (unsigned i = 0; i < 200; i++) {
-        struct survey_case c = {.type = types[below(4)],
-                                .workers = 1 + (unsigned)below(WORKERS_MAX),
-                                .kernels = any_kernels(),
-                                .small_room = once_in(8)};
+        struct pass_plan_case c = {.type = types[below(4)],
+                                   .workers = 1 + (unsigned)below(WORKERS_MAX),
+                                   .kernels = any_kernels(),
+                                   .small_room = once_in(8)};
 
         c.sample = below(3);
         if (i % 10 == 0)
             make_halves(&c);
         else
             make_ties(&c);
-        check_case(&c, &quantiles, &histograms, readings);
+        check_case(&c, &quantiles, &histograms, passes);
         free(c.data);
     }
     tap_family_end(&quantiles, "ties: quantiles");
 }
 
-/* With a good sample one reading is enough nearly always, and little is kept: of ordinary elements,
+/* With a good sample one pass is enough nearly always, and little is kept: of ordinary elements,
    and where half of them are zeros, at the ends of which two quantiles may lie. */
 static void check_sample(void)
 {
@@ -723,14 +723,14 @@ static void check_sample(void)
     struct tap_family one = {0}, few = {0};
 
     for (size_t t = 0; t < 4; t++) {
-        struct survey_case c = {
+        struct pass_plan_case c = {
             .type = types[t % 2],
             .count = COUNT,
             .workers = 1,
             .kernels = any_kernels(),
             .request = {.quantiles = {{5, 10}, {1, 4}, {3, 4}}, .quantile_count = t < 2 ? 1 : 3}};
-        struct survey *s = survey_open(&c.request, c.type, c.count, 1, true);
-        struct selection_runs runs = survey_runs(s);
+        struct pass_plan *s = pass_plan_open(&c.request, c.type, c.count, 1, true);
+        struct selection_runs runs = pass_plan_runs(s);
         const size_t size = element_size(c.type);
         unsigned char *elements = allocate_exactly(runs.count * runs.length * size);
         const struct tally_plan *plans[TALLY_PLANS_MAX];
@@ -744,16 +744,16 @@ static void check_sample(void)
         for (size_t i = 0; i < runs.count; i++)
             memcpy(elements + i * runs.length * size,
                    c.data + (COUNT - runs.length) / runs.count * i * size, runs.length * size);
-        if (!survey_sample(s, elements, runs.count, runs.length))
+        if (!pass_plan_sample(s, elements, runs.count, runs.length))
             abort();
-        tap_case(&one, survey_plan(s, plans) == 1 && plans[0]->kind == TALLY_CELLS, "a plan");
+        tap_case(&one, pass_plan_next(s, plans) == 1 && plans[0]->kind == TALLY_CELLS, "a plan");
         if (!tally_open(&set.tally[0], plans[0]))
             abort();
         read_once(&c, &set, false);
         tap_case(&few, set.tally[0].kept_count > 0 && set.tally[0].kept_count < COUNT / 10,
                  "%zu kept", set.tally[0].kept_count);
         tally_close(&set.tally[0]);
-        survey_close(s);
+        pass_plan_close(s);
         free(elements);
         free(c.data);
     }
@@ -843,26 +843,27 @@ static void check_beside(void)
     tap_family_end(&family, "elements beside the bounds of bins");
 }
 
-/* An input that is another one in the second reading, and one that is the same. */
+/* An input that is another one in the second pass, and one that is the same. */
 static void check_change(void)
 {
     double first[] = {1, 2, 3, NAN};
     static const struct {
         double data[5];
         size_t count;
-        enum survey_verdict verdict;
-    } seconds[] = {{{1, 2, 3, NAN}, 4, SURVEY_DONE},      {{1, 2.5, 4, NAN}, 4, SURVEY_CHANGED},
-                   {{0.5, 2, 3, NAN}, 4, SURVEY_CHANGED}, {{1, 2, 3, 3}, 4, SURVEY_CHANGED},
-                   {{1, NAN, 3, NAN}, 4, SURVEY_CHANGED}, {{1, 3, NAN}, 3, SURVEY_CHANGED},
-                   {{1, 2, 3, NAN, 2}, 5, SURVEY_CHANGED}};
+        enum pass_plan_verdict verdict;
+    } seconds[] = {
+        {{1, 2, 3, NAN}, 4, PASS_PLAN_DONE},      {{1, 2.5, 4, NAN}, 4, PASS_PLAN_CHANGED},
+        {{0.5, 2, 3, NAN}, 4, PASS_PLAN_CHANGED}, {{1, 2, 3, 3}, 4, PASS_PLAN_CHANGED},
+        {{1, NAN, 3, NAN}, 4, PASS_PLAN_CHANGED}, {{1, 3, NAN}, 3, PASS_PLAN_CHANGED},
+        {{1, 2, 3, NAN, 2}, 5, PASS_PLAN_CHANGED}};
 
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
-        struct survey_case c = {.type = ELEMENT_F64,
-                                .workers = 1,
-                                .kernels = any_kernels(),
-                                .request = {.histogram = {HISTOGRAM_BINS, 4, false, 0, 0}}};
-        struct survey *s = survey_open(&c.request, c.type, 4, 1, true);
-        enum survey_verdict verdicts[2];
+        struct pass_plan_case c = {.type = ELEMENT_F64,
+                                   .workers = 1,
+                                   .kernels = any_kernels(),
+                                   .request = {.histogram = {HISTOGRAM_BINS, 4, false, 0, 0}}};
+        struct pass_plan *s = pass_plan_open(&c.request, c.type, 4, 1, true);
+        enum pass_plan_verdict verdicts[2];
 
         for (int j = 0; j < 2; j++) {
             const double *data = j == 0 ? first : seconds[i].data;
@@ -873,11 +874,11 @@ static void check_change(void)
             for (size_t k = 0; k < c.count; k++)
                 partial_take(&partial, data[k], k);
             c.data = (unsigned char *)(uintptr_t)data;
-            verdicts[j] = reading(&c, s, &partial);
+            verdicts[j] = pass(&c, s, &partial);
         }
-        tap_ok(verdicts[0] == SURVEY_MORE && verdicts[1] == seconds[i].verdict,
-               "input number %zu of a second reading", i);
-        survey_close(s);
+        tap_ok(verdicts[0] == PASS_PLAN_MORE && verdicts[1] == seconds[i].verdict,
+               "input number %zu of a second pass", i);
+        pass_plan_close(s);
     }
 }
 
@@ -896,6 +897,6 @@ int main(void)
     check_sample();
     check_change();
     check_ties();
-    check_surveys(from_environment("STRESS_RUNS", RUNS));
+    check_pass_plans(from_environment("STRESS_RUNS", RUNS));
     return tap_done();
 }

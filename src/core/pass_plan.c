@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "core/survey.h"
+#include "core/pass_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "core/order.h"
 #include "core/selection.h"
 
-struct survey {
-    const struct survey_request *request;
+struct pass_plan {
+    const struct pass_request *request;
     enum element_type type;
-    struct partial first;        /* what the first reading found */
+    struct partial first;        /* what the first pass found */
     bool begun;                  /* that is known */
     struct selection *selection; /* NULL where no quantile is asked for */
     struct histogram histogram;
-    struct tally_plan other; /* of the next reading: words, or bins */
+    struct tally_plan other; /* of the next pass: words, or bins */
 
     bool propagate;
     bool quantiles_done, histogram_done;
@@ -25,12 +25,12 @@ struct survey {
     bool out_of_memory; /* a plan could not be made */
 };
 
-bool survey_asked(const struct survey_request *request)
+bool pass_request_any(const struct pass_request *request)
 {
     return request->quantile_count > 0 || request->histogram.kind != HISTOGRAM_NONE;
 }
 
-void survey_leave_out(struct survey_request *request)
+void pass_request_drop_optional(struct pass_request *request)
 {
     const unsigned count = request->quantile_count;
 
@@ -43,10 +43,10 @@ void survey_leave_out(struct survey_request *request)
     }
 }
 
-struct survey *survey_open(const struct survey_request *request, enum element_type type,
-                           uint64_t elements, unsigned workers, bool propagate)
+struct pass_plan *pass_plan_open(const struct pass_request *request, enum element_type type,
+                                 uint64_t elements, unsigned workers, bool propagate)
 {
-    struct survey *s = calloc(1, sizeof *s);
+    struct pass_plan *s = calloc(1, sizeof *s);
 
     if (!s)
         return NULL;
@@ -59,14 +59,14 @@ struct survey *survey_open(const struct survey_request *request, enum element_ty
         s->selection =
             selection_open(request->quantiles, request->quantile_count, type, elements, workers);
         if (!s->selection) {
-            survey_close(s);
+            pass_plan_close(s);
             return NULL;
         }
     }
     return s;
 }
 
-void survey_close(struct survey *s)
+void pass_plan_close(struct pass_plan *s)
 {
     if (!s)
         return;
@@ -77,12 +77,12 @@ void survey_close(struct survey *s)
 }
 
 /* Whether quantiles take cells to be found. */
-static bool seeks(const struct survey *s)
+static bool seeks(const struct pass_plan *s)
 {
     return s->selection && !order_is_narrow(s->type) && selection_seeks(s->selection);
 }
 
-bool survey_is_single(const struct survey *s, const char **why)
+bool pass_plan_is_single(const struct pass_plan *s, const char **why)
 {
     const struct histogram_request *histogram = &s->request->histogram;
 
@@ -96,12 +96,12 @@ bool survey_is_single(const struct survey *s, const char **why)
     return histogram->kind != HISTOGRAM_BINS || histogram->range_given;
 }
 
-struct selection_runs survey_runs(const struct survey *s)
+struct selection_runs pass_plan_runs(const struct pass_plan *s)
 {
     return seeks(s) ? selection_runs(s->selection) : (struct selection_runs){0, 0};
 }
 
-bool survey_sample(struct survey *s, const void *elements, size_t count, size_t length)
+bool pass_plan_sample(struct pass_plan *s, const void *elements, size_t count, size_t length)
 {
     return !s->selection || selection_sample(s->selection, elements, count, length);
 }
@@ -111,13 +111,13 @@ bool survey_sample(struct survey *s, const void *elements, size_t count, size_t 
  */
 
 /* Bits of an element below its exponent. */
-static unsigned fraction_bits(const struct survey *s)
+static unsigned fraction_bits(const struct pass_plan *s)
 {
     return (unsigned)element_formats[s->type].significant_bits - 1;
 }
 
 /* The range of the histogram, where it is known by now. */
-static bool histogram_range(const struct survey *s, struct histogram_range *range)
+static bool histogram_range(const struct pass_plan *s, struct histogram_range *range)
 {
     const struct histogram_request *r = &s->request->histogram;
     const enum element_type type = s->type;
@@ -141,7 +141,7 @@ static bool histogram_range(const struct survey *s, struct histogram_range *rang
     return true;
 }
 
-static void plan_histogram(struct survey *s)
+static void plan_histogram(struct pass_plan *s)
 {
     struct histogram_range range;
 
@@ -163,7 +163,7 @@ static void plan_histogram(struct survey *s)
     }
 }
 
-unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLANS_MAX])
+unsigned pass_plan_next(struct pass_plan *s, const struct tally_plan *plans[TALLY_PLANS_MAX])
 {
     unsigned count = 0;
 
@@ -183,14 +183,14 @@ unsigned survey_plan(struct survey *s, const struct tally_plan *plans[TALLY_PLAN
     return count;
 }
 
-bool survey_tallies_alone(const struct survey *s)
+bool pass_plan_tallies_alone(const struct pass_plan *s)
 {
     return s->begun && s->uses_other && !s->uses_cells && s->other.kind == TALLY_BINS &&
            !s->request->histogram.range_given;
 }
 
 /*
- * The findings of a reading.
+ * The findings of a pass.
  */
 
 /* Merges the workers' tallies number `number` into the first. */
@@ -218,7 +218,7 @@ static struct tally *merge(struct tally_set *sets, unsigned workers, unsigned nu
     return total;
 }
 
-/* Whether the partial result is that of the first reading. */
+/* Whether the partial result is that of the first pass. */
 static bool same_input(const struct partial *a, const struct partial *b)
 {
     return a->count == b->count && a->nan == b->nan &&
@@ -227,7 +227,7 @@ static bool same_input(const struct partial *a, const struct partial *b)
            a->max_key == b->max_key;
 }
 
-/* Whether a reading found the elements of the first one, by the bins of the range that the first
+/* Whether a pass found the elements of the first one, by the bins of the range that the first
    one found: nothing but NaNs lies outside. */
 static bool same_bins(const struct partial *first, const struct partial *partial,
                       const struct tally *bins)
@@ -236,22 +236,22 @@ static bool same_bins(const struct partial *first, const struct partial *partial
            bins->counts[bins->plan->bins + 1] == 0;
 }
 
-static enum survey_verdict verdict_of(enum selection_verdict verdict)
+static enum pass_plan_verdict verdict_of(enum selection_verdict verdict)
 {
     switch (verdict) {
     case SELECTION_TAKEN:
         break;
     case SELECTION_CHANGED:
-        return SURVEY_CHANGED;
+        return PASS_PLAN_CHANGED;
     case SELECTION_MEMORY:
-        return SURVEY_MEMORY;
+        return PASS_PLAN_MEMORY;
     }
-    return SURVEY_DONE;
+    return PASS_PLAN_DONE;
 }
 
 /* `total` is the tally of cells, or of all values; NULL if there is none. */
-static enum survey_verdict take_quantiles(struct survey *s, const struct tally *total,
-                                          const struct tally_set *sets, unsigned workers)
+static enum pass_plan_verdict take_quantiles(struct pass_plan *s, const struct tally *total,
+                                             const struct tally_set *sets, unsigned workers)
 {
     enum selection_verdict verdict = SELECTION_TAKEN;
 
@@ -264,23 +264,23 @@ static enum survey_verdict take_quantiles(struct survey *s, const struct tally *
 }
 
 /* `total` is its tally; NULL if there is none. */
-static enum survey_verdict take_histogram(struct survey *s, const struct tally *total)
+static enum pass_plan_verdict take_histogram(struct pass_plan *s, const struct tally *total)
 {
     struct histogram_range range = {.low = 0};
 
     if (s->request->histogram.kind == HISTOGRAM_BINS) {
         (void)histogram_range(s, &range);
         if (isinf(range.low) || isinf(range.high))
-            return SURVEY_ENDLESS;
+            return PASS_PLAN_ENDLESS;
         if (!total && !isnan(range.low))
-            return SURVEY_DONE; /* the next reading will have it */
+            return PASS_PLAN_DONE; /* the next pass will have it */
     }
     s->histogram_done =
         histogram_make(&s->histogram, &s->request->histogram, s->type, &range, total, &s->first);
-    return s->histogram_done ? SURVEY_DONE : SURVEY_MEMORY;
+    return s->histogram_done ? PASS_PLAN_DONE : PASS_PLAN_MEMORY;
 }
 
-void survey_begin(struct survey *s, const struct partial *partial)
+void pass_plan_begin(struct pass_plan *s, const struct partial *partial)
 {
     s->first = *partial;
     s->begun = true;
@@ -292,47 +292,47 @@ void survey_begin(struct survey *s, const struct partial *partial)
     s->quantiles_done = s->no_numbers || selection_is_done(s->selection);
 }
 
-bool survey_is_done(const struct survey *s)
+bool pass_plan_is_done(const struct pass_plan *s)
 {
     return s->quantiles_done && s->histogram_done;
 }
 
-enum survey_verdict survey_take(struct survey *s, const struct partial *partial,
-                                struct tally_set *sets, unsigned workers)
+enum pass_plan_verdict pass_plan_take(struct pass_plan *s, const struct partial *partial,
+                                      struct tally_set *sets, unsigned workers)
 {
     const unsigned count = (unsigned)s->uses_cells + (unsigned)s->uses_other;
     struct tally *totals[TALLY_PLANS_MAX] = {NULL};
-    const bool alone = survey_tallies_alone(s);
-    enum survey_verdict verdict = SURVEY_DONE;
+    const bool alone = pass_plan_tallies_alone(s);
+    enum pass_plan_verdict verdict = PASS_PLAN_DONE;
 
     if (!s->begun)
-        survey_begin(s, partial);
+        pass_plan_begin(s, partial);
     else if (!alone && !same_input(&s->first, partial))
-        return SURVEY_CHANGED;
+        return PASS_PLAN_CHANGED;
     for (unsigned i = 0; i < count; i++) {
         totals[i] = merge(sets, workers, i);
         if (totals[i]->failed)
-            return SURVEY_MEMORY;
+            return PASS_PLAN_MEMORY;
     }
     if (s->out_of_memory)
-        return SURVEY_MEMORY;
+        return PASS_PLAN_MEMORY;
     if (alone && !same_bins(&s->first, partial, totals[0]))
-        return SURVEY_CHANGED;
+        return PASS_PLAN_CHANGED;
     if (!s->quantiles_done)
         verdict = take_quantiles(s, totals[0], sets, workers);
-    if (verdict == SURVEY_DONE && !s->histogram_done)
+    if (verdict == PASS_PLAN_DONE && !s->histogram_done)
         verdict = take_histogram(s, totals[s->uses_cells]);
-    if (verdict != SURVEY_DONE)
+    if (verdict != PASS_PLAN_DONE)
         return verdict;
-    return survey_is_done(s) ? SURVEY_DONE : SURVEY_MORE;
+    return pass_plan_is_done(s) ? PASS_PLAN_DONE : PASS_PLAN_MORE;
 }
 
-double survey_quantile(const struct survey *s, unsigned i)
+double pass_plan_quantile(const struct pass_plan *s, unsigned i)
 {
     return s->no_numbers ? (double)NAN : selection_quantile(s->selection, i);
 }
 
-const struct histogram *survey_histogram(const struct survey *s)
+const struct histogram *pass_plan_histogram(const struct pass_plan *s)
 {
     return s->request->histogram.kind == HISTOGRAM_NONE ? NULL : &s->histogram;
 }

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "run/readings.h"
+#include "run/passes.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,33 +20,32 @@
 #define SAMPLERS_MAX 16
 #define RUNS_SHARE 64
 
-void readings_open(struct readings *r, const struct survey_request *request)
+void passes_open(struct passes *r, const struct pass_request *request)
 {
-    *r = (struct readings){.asked = request, .request = *request};
+    *r = (struct passes){.asked = request, .request = *request};
 }
 
-bool readings_open_several(struct readings *r, const struct survey_request *request,
-                           unsigned inputs, const struct reduction *known, unsigned workers,
-                           bool propagate)
+bool passes_open_several(struct passes *r, const struct pass_request *request, unsigned inputs,
+                         const struct reduction *known, unsigned workers, bool propagate)
 {
-    readings_open(r, request);
+    passes_open(r, request);
     r->inputs = inputs;
     r->workers = workers;
     r->type = known->type;
     r->elements = known->elements;
-    r->survey = survey_open(&r->request, r->type, r->elements, workers, propagate);
-    if (!r->survey) {
+    r->plan = pass_plan_open(&r->request, r->type, r->elements, workers, propagate);
+    if (!r->plan) {
         message_error(EXIT_FAILED, "out of memory");
         return false;
     }
-    survey_begin(r->survey, &known->partial);
-    r->runs = survey_runs(r->survey);
-    r->more = !survey_is_done(r->survey);
+    pass_plan_begin(r->plan, &known->partial);
+    r->runs = pass_plan_runs(r->plan);
+    r->more = !pass_plan_is_done(r->plan);
     partial_clear(&r->all);
     return true;
 }
 
-void readings_drop(struct readings *r)
+void passes_drop(struct passes *r)
 {
     r->inputs_taken = 0;
     partial_clear(&r->all);
@@ -57,19 +56,19 @@ void readings_drop(struct readings *r)
     r->sets = NULL;
 }
 
-void readings_pause(struct readings *r)
+void passes_pause(struct passes *r)
 {
     if (r->inputs_taken == 0)
-        readings_drop(r);
+        passes_drop(r);
 }
 
-void readings_close(struct readings *r)
+void passes_close(struct passes *r)
 {
-    readings_drop(r);
+    passes_drop(r);
     free(r->sample);
     r->sample = NULL;
-    survey_close(r->survey);
-    r->survey = NULL;
+    pass_plan_close(r->plan);
+    r->plan = NULL;
 }
 
 static bool out_of_memory(const struct run *run)
@@ -133,7 +132,7 @@ static bool read_runs(struct source *source, struct selection_runs runs, unsigne
     return !atomic_load(&s.failed);
 }
 
-bool readings_sample(struct readings *r, struct source *source)
+bool passes_sample(struct passes *r, struct source *source)
 {
     const struct source_info *info = source_info(source);
     struct selection_runs runs = r->runs;
@@ -164,19 +163,19 @@ bool readings_sample(struct readings *r, struct source *source)
     return true;
 }
 
-bool readings_sampled(struct readings *r)
+bool passes_sampled(struct passes *r)
 {
     if (r->runs.count == 0 || r->runs_taken == 0 ||
-        survey_sample(r->survey, r->sample, r->runs_taken, r->runs.length))
+        pass_plan_sample(r->plan, r->sample, r->runs_taken, r->runs.length))
         return true;
     message_error(EXIT_FAILED, "out of memory");
     return false;
 }
 
 /* Samples the input, where that is of use and can be done. */
-static bool sample(struct readings *r, struct run *run)
+static bool sample(struct passes *r, struct run *run)
 {
-    struct selection_runs runs = survey_runs(r->survey);
+    struct selection_runs runs = pass_plan_runs(r->plan);
     const size_t size = run->info->element_size;
     unsigned char *elements;
     bool good;
@@ -192,18 +191,18 @@ static bool sample(struct readings *r, struct run *run)
     if (!elements)
         return out_of_memory(run);
     good = read_runs(run->source, runs, elements, run->cpu_workers);
-    if (good && !survey_sample(r->survey, elements, runs.count, runs.length))
+    if (good && !pass_plan_sample(r->plan, elements, runs.count, runs.length))
         good = out_of_memory(run);
     free(elements);
     return good;
 }
 
 /* Sees to it that an input can be read as often as it may take. */
-static bool can_be_repeated(const struct readings *r, const struct run *run)
+static bool can_be_repeated(const struct passes *r, const struct run *run)
 {
     const char *why;
 
-    if (run->info->repeatable || survey_is_single(r->survey, &why))
+    if (run->info->repeatable || pass_plan_is_single(r->plan, &why))
         return true;
     if (r->request.quantile_count > 0)
         source_error(run->source,
@@ -219,7 +218,7 @@ static bool can_be_repeated(const struct readings *r, const struct run *run)
 }
 
 /* Sees to it that what is asked for can be found of the type. */
-static bool is_for_type(const struct readings *r, const struct run *run)
+static bool is_for_type(const struct passes *r, const struct run *run)
 {
     const enum element_type type = run->info->type;
 
@@ -230,36 +229,36 @@ static bool is_for_type(const struct readings *r, const struct run *run)
     return false;
 }
 
-/* Leaves out quantiles that may be, where they would take readings that cannot be had. */
-static void leave_out(struct readings *r, const struct run *run)
+/* Leaves out quantiles that may be, where they would take passes that cannot be had. */
+static void leave_out(struct passes *r, const struct run *run)
 {
     if (!run->info->repeatable && !order_is_narrow(run->info->type))
-        survey_leave_out(&r->request);
+        pass_request_drop_optional(&r->request);
 }
 
-/* Begins the survey, before the first reading, if there is anything to find. */
-static bool begin_survey(struct readings *r, struct run *run)
+/* Begins the pass plan, before the first pass, if there is anything to find. */
+static bool begin_pass_plan(struct passes *r, struct run *run)
 {
     leave_out(r, run);
-    if (!survey_asked(&r->request))
+    if (!pass_request_any(&r->request))
         return true;
     if (!is_for_type(r, run))
         return false;
     r->workers = run->cpu_tallies + run->feeders;
     r->type = run->info->type;
     r->data_offset = run->info->data_offset;
-    r->survey = survey_open(&r->request, run->info->type, run->info->elements, r->workers,
-                            run->options->nan != NAN_SKIP);
-    if (!r->survey)
+    r->plan = pass_plan_open(&r->request, run->info->type, run->info->elements, r->workers,
+                             run->options->nan != NAN_SKIP);
+    if (!r->plan)
         return out_of_memory(run);
     return can_be_repeated(r, run) && sample(r, run);
 }
 
-/* Opens the tallies of all workers, as the survey plans the next reading. */
-static bool open_tallies(struct readings *r, const struct run *run)
+/* Opens the tallies of all workers, as the pass plan plans the next pass. */
+static bool open_tallies(struct passes *r, const struct run *run)
 {
     const struct tally_plan *plans[TALLY_PLANS_MAX];
-    const unsigned count = survey_plan(r->survey, plans);
+    const unsigned count = pass_plan_next(r->plan, plans);
     bool good = true;
 
     r->sets = calloc(r->workers, sizeof *r->sets);
@@ -274,22 +273,22 @@ static bool open_tallies(struct readings *r, const struct run *run)
     return good || out_of_memory(run);
 }
 
-bool readings_begin(struct readings *r, struct run *run)
+bool passes_begin(struct passes *r, struct run *run)
 {
-    if (!r->survey && !begin_survey(r, run))
+    if (!r->plan && !begin_pass_plan(r, run))
         return false;
-    if (!r->survey)
+    if (!r->plan)
         return true;
     if (r->type != run->info->type || (!r->inputs && r->data_offset != run->info->data_offset))
         return changed(run);
-    /* The first reading has found all else, but for what tells whether the next are of the same. */
+    /* The first pass has found all else, but for what tells whether the next are of the same. */
     run->setup.wants =
         r->count == 0 && !r->inputs ? run->setup.wants | PARTIAL_EXTREMES : PARTIAL_EXTREMES;
     if (!r->sets && !open_tallies(r, run))
         return false;
     for (unsigned i = 0; i < r->workers; i++) {
         r->sets[i].goes_on = r->inputs_taken + 1 < r->inputs;
-        r->sets[i].alone = survey_tallies_alone(r->survey);
+        r->sets[i].alone = pass_plan_tallies_alone(r->plan);
     }
     run->tallies = r->sets;
     return true;
@@ -297,7 +296,7 @@ bool readings_begin(struct readings *r, struct run *run)
 
 /* Adds what one of several inputs came to, and sets *partial to what all of them did. Returns
    whether it was the last. */
-static bool take_input(struct readings *r, struct partial *partial)
+static bool take_input(struct passes *r, struct partial *partial)
 {
     partial_append(&r->all, partial);
     *partial = r->all;
@@ -305,7 +304,7 @@ static bool take_input(struct readings *r, struct partial *partial)
     return ++r->inputs_taken == r->inputs;
 }
 
-bool readings_take(struct readings *r, const struct run *run, struct partial *partial)
+bool passes_take(struct passes *r, const struct run *run, struct partial *partial)
 {
     if (r->inputs && !take_input(r, partial))
         return true;
@@ -314,19 +313,19 @@ bool readings_take(struct readings *r, const struct run *run, struct partial *pa
         r->first = *partial;
     r->count++;
     r->more = false;
-    if (!r->survey)
+    if (!r->plan)
         return true;
-    switch (survey_take(r->survey, partial, r->sets, r->workers)) {
-    case SURVEY_DONE:
+    switch (pass_plan_take(r->plan, partial, r->sets, r->workers)) {
+    case PASS_PLAN_DONE:
         break;
-    case SURVEY_MORE:
+    case PASS_PLAN_MORE:
         r->more = true;
         break;
-    case SURVEY_CHANGED:
+    case PASS_PLAN_CHANGED:
         return changed(run);
-    case SURVEY_MEMORY:
+    case PASS_PLAN_MEMORY:
         return out_of_memory(run);
-    case SURVEY_ENDLESS:
+    case PASS_PLAN_ENDLESS:
         source_error(
             run->source,
             "holds infinities; give the range of the histogram, as in --histogram=100,-1,1");
@@ -336,14 +335,14 @@ bool readings_take(struct readings *r, const struct run *run, struct partial *pa
     return true;
 }
 
-void readings_finish(const struct readings *r, struct reduction *reduction)
+void passes_finish(const struct passes *r, struct reduction *reduction)
 {
-    reduction->readings += r->count;
-    if (!r->survey)
+    reduction->passes += r->count;
+    if (!r->plan)
         return;
     for (unsigned i = 0; i < r->request.quantile_count; i++) {
-        reduction->result.quantiles[r->request.places[i]] = survey_quantile(r->survey, i);
+        reduction->result.quantiles[r->request.places[i]] = pass_plan_quantile(r->plan, i);
         reduction->quantiles |= UINT32_C(1) << r->request.places[i];
     }
-    reduction->histogram = survey_histogram(r->survey);
+    reduction->histogram = pass_plan_histogram(r->plan);
 }
