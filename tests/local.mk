@@ -133,25 +133,25 @@ tests_gpureduce_emulated_SOURCES = \
 	src/engine/cuda/worker.c \
 	src/engine/cuda/zstd/device_open.c \
 	src/engine/cuda/zstd/device_run.c \
-	src/engine/cuda/zstd/unpack.c \
-	src/engine/cuda/zstd/unpack_checks.c \
-	src/engine/cuda/zstd/unpack_content.c \
-	src/engine/cuda/zstd/unpack_open.c \
-	src/engine/cuda/zstd/unpack_state.c \
+	src/engine/cuda/zstd/decoder.c \
+	src/engine/cuda/zstd/decoder_checks.c \
+	src/engine/cuda/zstd/decoder_content.c \
+	src/engine/cuda/zstd/decoder_open.c \
+	src/engine/cuda/zstd/decoder_state.c \
 	src/run/run.c \
 	src/run/session.c \
-	src/run/unpack.c \
-	src/run/unpack_feed.c \
-	src/run/unpack_hash.c \
+	src/run/gpu_decode.c \
+	src/run/gpu_decode_feed.c \
+	src/run/gpu_decode_hash.c \
 	src/source/common.c \
 	src/source/open.c \
-	src/source/packed.c
+	src/source/compressed.c
 tests_gpureduce_emulated_CPPFLAGS = $(zstd_emulated_cppflags) $(CUDA_CPPFLAGS) \
 	-DFAULTS=1 -DSLICES_LEAST=100 -DSLICES_BACK='4 *' -DZSTD_BATCH='((size_t)96 << 10)' \
 	-DZSTD_BATCH_LEAST='((size_t)32 << 10)' \
 	-DZSTD_COPY_LEAST='((size_t)24 << 10)' -DCOPIES=4U \
-	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DPACKED_PIECE='((size_t)64 << 10)' \
-	-DPACKED_PART_LEAST='((uint64_t)4 << 10)' -DPACKED_WORKERS=2U \
+	-DZSTD_CONTENT_BYTES='((size_t)32 << 10)' -DCOMPRESSED_PIECE='((size_t)64 << 10)' \
+	-DCOMPRESSED_PART_LEAST='((uint64_t)4 << 10)' -DCOMPRESSED_WORKERS=2U \
 	-DSOURCE_CLOSELY_LEAST='((uint64_t)1 << 10)' \
 	-DDEVICE_BYTES='((uint64_t)4 << 10)' -DMAPPED_FILE_MIN=4096 -DZSTD_HASH_MAX='((uint64_t)40 << 10)' -DZSTD_HASH_JOBS=8U
 tests_gpureduce_emulated_LDADD = $(emulated_ldadd)
@@ -193,7 +193,7 @@ test_scripts = \
 	tests/cli/faults.sh \
 	tests/cli/progress.sh \
 	tests/cli/data.sh \
-	tests/cli/unpack.sh \
+	tests/cli/gpu_decode.sh \
 	tests/cli/unreadable.sh \
 	tests/cli/tallies.sh \
 	tests/cli/arrays.sh \

@@ -71,7 +71,7 @@ static bool know(struct known *known, const char *path, const struct ranks_input
                                                     .offset = p->data_offset,
                                                     .before = p->data_offset,
                                                     .deflated = p->compressed,
-                                                    .packed = p->input_bytes,
+                                                    .compressed = p->input_bytes,
                                                     .dimensions = p->shape.dimensions,
                                                     .sizes = p->shape.sizes,
                                                     .fortran_order = p->shape.fortran_order};

@@ -50,9 +50,9 @@ struct engine_needs {
     const char *kernels;  /* of the CPU, by the name of an instruction set; NULL: the best */
     unsigned workers;     /* how many will be opened at a time, roughly */
     size_t chunk_size;    /* bytes of their buffers; 0 for the engine's chunk_bytes */
-    uint64_t packed;      /* bytes of packed input to come, or what they state to hold */
+    uint64_t compressed;  /* bytes of compressed input to come, or what they state to hold */
     bool pipe;            /* some may come from a pipe, of which nobody knows */
-    size_t before, piece; /* as in struct engine_unpack_setup */
+    size_t before, piece; /* as in struct engine_decode_setup */
 };
 
 /* The work of the workers of a run. */
@@ -78,27 +78,27 @@ enum engine_status {
 /* The times of a worker, in nanoseconds. Workers of one device share it, so it may have worked for
    several of them at the same time. */
 struct engine_times {
-    uint64_t wait;           /* the worker waiting for a free buffer */
-    uint64_t reduce;         /* on the CPU */
-    unsigned device;         /* which of the engine's devices the worker is on, from 0 */
-    struct timeline copies;  /* when chunks were copied to it, or in line for that; by clock_now */
-    struct timeline unpack;  /* when it decompressed what was packed, likewise */
-    struct timeline checks;  /* when it verified checksums of that, likewise */
-    struct timeline kernels; /* when its kernels ran, likewise */
+    uint64_t wait;          /* the worker waiting for a free buffer */
+    uint64_t reduce;        /* on the CPU */
+    unsigned device;        /* which of the engine's devices the worker is on, from 0 */
+    struct timeline copies; /* when chunks were copied to it, or in line for that; by clock_now */
+    struct timeline gpu_decode; /* when it decompressed what was compressed, likewise */
+    struct timeline checks;     /* when it verified checksums of that, likewise */
+    struct timeline kernels;    /* when its kernels ran, likewise */
 };
 
 struct engine_state;
 struct engine_worker;
 
 /*
- * Decoding of packed input, zstd, where it is reduced. An unpacker takes compressed bytes in order
- * and reduces what they decode to; nothing comes back but the partial, and content whose checksum
- * is to be verified. The caller of advance holds a role: one thread at a time. It never waits for
- * long.
+ * Decoding of compressed input, zstd, where it is reduced. A decoder takes compressed bytes in
+ * order and reduces what they decode to; nothing comes back but the partial, and content whose
+ * checksum is to be verified. The caller of advance holds a role: one thread at a time. It never
+ * waits for long.
  */
-struct engine_unpacker;
+struct engine_decoder;
 
-struct engine_unpack_setup {
+struct engine_decode_setup {
     enum element_type type;
     bool swap;
     unsigned wants;
@@ -110,10 +110,10 @@ struct engine_unpack_setup {
                       or 0 where its input does not hold the beginning of the whole one */
     bool stop;     /* bytes after `end` are not to be decoded */
     bool check;    /* checksums are verified, or content of frames that have one comes back */
-    uint64_t input;     /* bytes of its input; UINT64_MAX where nothing tells */
-    size_t before;      /* bytes before the ring of input; see packed.h */
-    size_t piece;       /* the ring is a multiple of it */
-    unsigned unpackers; /* that share the input, each with a ring of its own */
+    uint64_t input;    /* bytes of its input; UINT64_MAX where nothing tells */
+    size_t before;     /* bytes before the ring of input; see compressed.h */
+    size_t piece;      /* the ring is a multiple of it */
+    unsigned decoders; /* that share the input, each with a ring of its own */
 };
 
 /* Content of one frame, with which it begins or ends, or goes on. */
@@ -135,12 +135,12 @@ struct engine_content {
     void *piece; /* the argument of content_free */
 };
 
-/* A part of an unpacker's input, which may be made of parts of the whole input, one behind the
+/* A part of a decoder's input, which may be made of parts of the whole input, one behind the
    other, of whole frames: one that begins in a frame is refused. Parts begin with elements, but for
-   the first, if the unpacker's input holds the beginning of the whole one. Whether they do is for
+   the first, if the decoder's input holds the beginning of the whole one. Whether they do is for
    the caller to find out, from what each of them has decoded to (part_content). */
 struct engine_part {
-    uint64_t offset;   /* of its first byte in the unpacker's input */
+    uint64_t offset;   /* of its first byte in the decoder's input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to: by
                           it elements are numbered */
     bool provisional;  /* that is more than its true position: `end` says nothing of it */
@@ -157,14 +157,14 @@ struct engine_input {
     struct engine_part part; /* that they are of; all zero where the input is the whole one */
 };
 
-enum engine_unpack_status {
-    UNPACK_IDLE,    /* there was nothing to do, for now */
-    UNPACK_AGAIN,   /* something was done; there may be more */
-    UNPACK_CONTENT, /* *content is to be checked */
-    UNPACK_ENDED,   /* all is decoded and reduced, or all that is wanted */
-    UNPACK_REFUSED, /* all before the refused frame is reduced: refused() tells the rest */
-    UNPACK_WRONG,   /* a checksum is wrong: wrong() tells whose; nothing more is to be done */
-    UNPACK_FAILED   /* error() tells */
+enum engine_decode_status {
+    DECODE_IDLE,    /* there was nothing to do, for now */
+    DECODE_AGAIN,   /* something was done; there may be more */
+    DECODE_CONTENT, /* *content is to be checked */
+    DECODE_ENDED,   /* all is decoded and reduced, or all that is wanted */
+    DECODE_REFUSED, /* all before the refused frame is reduced: refused() tells the rest */
+    DECODE_WRONG,   /* a checksum is wrong: wrong() tells whose; nothing more is to be done */
+    DECODE_FAILED   /* error() tells */
 };
 
 /* The place of a refused frame. */
@@ -174,50 +174,50 @@ struct engine_refusal {
     uint64_t good;          /* of the first byte that is not reduced: of an element */
     unsigned char tail[16]; /* the bytes from `good` up to `begin`, where it is before that */
     size_t tail_size;       /* their number; 1 where there are more than `tail` has room for: all of
-                               these lie behind the last element, and one says that they are there */
+                               these lie behind the last element, and one says so */
 };
 
-struct engine_unpack {
-    /* The unpacker of one of the engine's devices, made ready for an input; the engine keeps it.
+struct engine_decode {
+    /* The decoder of one of the engine's devices, made ready for an input; the engine keeps it.
        NULL with a reason when it cannot be had: memory is lacking, say. Those of several devices
        may be made ready by several threads at a time. */
-    struct engine_unpacker *(*begin)(struct engine_state *, unsigned device,
-                                     const struct engine_unpack_setup *setup,
-                                     char reason[ENGINE_REASON_MAX]);
+    struct engine_decoder *(*begin)(struct engine_state *, unsigned device,
+                                    const struct engine_decode_setup *setup,
+                                    char reason[ENGINE_REASON_MAX]);
 
-    /* Memory from which it takes its input, as packed.h wants it. */
-    unsigned char *(*memory)(struct engine_unpacker *, size_t *size);
+    /* Memory from which it takes its input, as compressed.h wants it. */
+    unsigned char *(*memory)(struct engine_decoder *, size_t *size);
 
     /* Does one thing. `input` may hold as much as there is by now. */
-    enum engine_unpack_status (*advance)(struct engine_unpacker *, const struct engine_input *input,
+    enum engine_decode_status (*advance)(struct engine_decoder *, const struct engine_input *input,
                                          struct engine_content *content);
 
     /* Content has been looked at. Any thread. */
-    void (*content_free)(struct engine_unpacker *, void *piece);
+    void (*content_free)(struct engine_decoder *, void *piece);
 
-    uint64_t (*wanted)(const struct engine_unpacker *); /* offset of the next input */
-    uint64_t (*taken)(const struct engine_unpacker *);  /* input before this is not needed */
-    uint64_t (*total)(const struct engine_unpacker *);  /* bytes decoded */
+    uint64_t (*wanted)(const struct engine_decoder *); /* offset of the next input */
+    uint64_t (*taken)(const struct engine_decoder *);  /* input before this is not needed */
+    uint64_t (*total)(const struct engine_decoder *);  /* bytes decoded */
     /* With `stop`: offset in the input behind the block that holds the last byte before `end`;
        UINT64_MAX before that is decoded. */
-    uint64_t (*stopped_at)(const struct engine_unpacker *);
-    uint64_t (*reduced)(const struct engine_unpacker *);   /* elements that have been given to it */
-    uint64_t (*first_nan)(const struct engine_unpacker *); /* as an engine's */
+    uint64_t (*stopped_at)(const struct engine_decoder *);
+    uint64_t (*reduced)(const struct engine_decoder *);   /* elements that have been given to it */
+    uint64_t (*first_nan)(const struct engine_decoder *); /* as an engine's */
 
-    /* Bytes that a part decoded to, by its number in the unpacker's input; UINT64_MAX while that is
-       not known: before the next one has begun, or UNPACK_ENDED. */
-    uint64_t (*part_content)(const struct engine_unpacker *, size_t part);
+    /* Bytes that a part decoded to, by its number in the decoder's input; UINT64_MAX while that is
+       not known: before the next one has begun, or DECODE_ENDED. */
+    uint64_t (*part_content)(const struct engine_decoder *, size_t part);
 
-    /* After UNPACK_WRONG: the frame's offset in the input. */
-    uint64_t (*wrong)(const struct engine_unpacker *);
+    /* After DECODE_WRONG: the frame's offset in the input. */
+    uint64_t (*wrong)(const struct engine_decoder *);
 
-    /* After UNPACK_REFUSED. False when the device failed. */
-    bool (*refused)(struct engine_unpacker *, struct engine_refusal *refusal);
+    /* After DECODE_REFUSED. False when the device failed. */
+    bool (*refused)(struct engine_decoder *, struct engine_refusal *refusal);
 
     /* Ends it, whatever it does: what is known good. The caller frees the timelines. */
-    bool (*finish)(struct engine_unpacker *, struct partial *partial, struct engine_times *times);
+    bool (*finish)(struct engine_decoder *, struct partial *partial, struct engine_times *times);
 
-    const char *(*error)(const struct engine_unpacker *);
+    const char *(*error)(const struct engine_decoder *);
 };
 
 /*
@@ -339,8 +339,8 @@ struct engine {
        closed. */
     bool (*restart)(struct engine_worker *, const struct engine_setup *setup);
 
-    /* NULL where packed input cannot be taken. */
-    const struct engine_unpack *unpack;
+    /* NULL where compressed input cannot be taken. */
+    const struct engine_decode *decode;
 
     /* NULL where slices cannot: those of the CPU have an interface of their own. */
     const struct engine_slices *slices;

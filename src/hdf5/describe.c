@@ -237,7 +237,7 @@ static bool put_tiles(struct visit *v, const struct dataset *d, const hsize_t *s
         tile = (struct container_tile){0};
         if (stored && !find_tile(v, d, begin, bytes, filtered, &tile))
             return false;
-        found += tile.packed > 0;
+        found += tile.compressed > 0;
         memcpy(tiles + k * sizeof tile, &tile, sizeof tile);
         for (int i = d->dimensions; i-- > 0;) {
             begin[i] += sizes[i];

@@ -34,7 +34,7 @@ static const struct cause {
     [BOTTLENECK_WRITER] = {"waiting for the pipe's writer", NULL, LIMIT_BEST, NULL},
     [BOTTLENECK_DECODING] = {"decompressing", "zstd-decode", LIMIT_OF_THREADS, NULL},
     [BOTTLENECK_LINK] = {"host-to-device copy", "host-to-device-pinned", LIMIT_OF_GPUS, "link"},
-    [BOTTLENECK_UNPACKING] = {"decompressing on the GPU", NULL, LIMIT_BEST, NULL},
+    [BOTTLENECK_GPU_DECODE] = {"decompressing on the GPU", NULL, LIMIT_BEST, NULL},
     [BOTTLENECK_GPU] = {"the kernel on the GPU", "gpu-read", LIMIT_OF_GPUS, "GPU"},
     [BOTTLENECK_CHECKSUM] = {"verifying a frame's checksum, by one thread at a time", NULL,
                              LIMIT_BEST, NULL},
@@ -87,9 +87,9 @@ static enum profile_stage busiest(const struct profile *p)
         most = checked_in_turn(p);
         stage = PROFILE_CHECK;
     }
-    if (profile_utilisation(p, PROFILE_UNPACK) > most) {
-        most = profile_utilisation(p, PROFILE_UNPACK);
-        stage = PROFILE_UNPACK;
+    if (profile_utilisation(p, PROFILE_GPU_DECODE) > most) {
+        most = profile_utilisation(p, PROFILE_GPU_DECODE);
+        stage = PROFILE_GPU_DECODE;
     }
     if (profile_utilisation(p, PROFILE_KERNEL) > most) {
         most = profile_utilisation(p, PROFILE_KERNEL);
@@ -97,7 +97,7 @@ static enum profile_stage busiest(const struct profile *p)
     }
     /* If both are always busy, it is the link: the kernels follow the copies. Several batches are
        decompressed at a time, so that one always is. */
-    if (stage == PROFILE_UNPACK && profile_utilisation(p, PROFILE_COPY) > LINK_BUSY)
+    if (stage == PROFILE_GPU_DECODE && profile_utilisation(p, PROFILE_COPY) > LINK_BUSY)
         return PROFILE_COPY;
     if (profile_utilisation(p, PROFILE_COPY) >= most && p->gpus > 0)
         stage = PROFILE_COPY;
@@ -130,9 +130,9 @@ static enum bottleneck_cause cause_of(const struct profile *p, enum profile_stag
         return BOTTLENECK_DECODING;
     case PROFILE_COPY:
         return BOTTLENECK_LINK;
-    case PROFILE_UNPACK:
+    case PROFILE_GPU_DECODE:
     case PROFILE_VERIFY: /* it is under way together with that */
-        return BOTTLENECK_UNPACKING;
+        return BOTTLENECK_GPU_DECODE;
     case PROFILE_KERNEL:
         return BOTTLENECK_GPU;
     case PROFILE_CHECK:
@@ -150,7 +150,7 @@ static enum bottleneck_cause cause_of(const struct profile *p, enum profile_stag
 
 static bool on_gpu(enum profile_stage stage)
 {
-    return stage == PROFILE_COPY || stage == PROFILE_UNPACK || stage == PROFILE_KERNEL;
+    return stage == PROFILE_COPY || stage == PROFILE_GPU_DECODE || stage == PROFILE_KERNEL;
 }
 
 /* The rate of a stage: of the GPU's, while it was at work; of the others, in the steady state if

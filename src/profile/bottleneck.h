@@ -20,7 +20,7 @@ enum bottleneck_cause {
     BOTTLENECK_WRITER,       /* waiting for whoever writes to it */
     BOTTLENECK_DECODING,     /* decompressing */
     BOTTLENECK_LINK,         /* copying to the GPU */
-    BOTTLENECK_UNPACKING,    /* decompressing there */
+    BOTTLENECK_GPU_DECODE,   /* decompressing there */
     BOTTLENECK_GPU,          /* the kernel there */
     BOTTLENECK_CHECKSUM,     /* hashing, of one frame */
     BOTTLENECK_CHECKSUMS,    /* hashing, of many */

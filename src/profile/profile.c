@@ -5,8 +5,9 @@
 const char *profile_stage_name(enum profile_stage stage)
 {
     static const char *const names[PROFILE_STAGES] = {
-        [PROFILE_READ] = "read",     [PROFILE_DECODE] = "decode", [PROFILE_COPY] = "copy",
-        [PROFILE_UNPACK] = "unpack", [PROFILE_VERIFY] = "verify", [PROFILE_KERNEL] = "kernel",
+        [PROFILE_READ] = "read",     [PROFILE_DECODE] = "decode",
+        [PROFILE_COPY] = "copy",     [PROFILE_GPU_DECODE] = "gpu_decode",
+        [PROFILE_VERIFY] = "verify", [PROFILE_KERNEL] = "kernel",
         [PROFILE_CHECK] = "check",   [PROFILE_REDUCE] = "reduce",
     };
 

@@ -16,14 +16,14 @@
 #define PROFILE_TIME_MIN UINT64_C(1000000)
 
 enum profile_stage {
-    PROFILE_READ,   /* the input, to where the threads can use it */
-    PROFILE_DECODE, /* decompression */
-    PROFILE_COPY,   /* host to device */
-    PROFILE_UNPACK, /* decompression on the device */
-    PROFILE_VERIFY, /* checksums, on the device */
-    PROFILE_KERNEL, /* on the device */
-    PROFILE_CHECK,  /* checksums of what was decompressed there, on the CPU */
-    PROFILE_REDUCE, /* on the CPU */
+    PROFILE_READ,       /* the input, to where the threads can use it */
+    PROFILE_DECODE,     /* decompression */
+    PROFILE_COPY,       /* host to device */
+    PROFILE_GPU_DECODE, /* decompression on the device */
+    PROFILE_VERIFY,     /* checksums, on the device */
+    PROFILE_KERNEL,     /* on the device */
+    PROFILE_CHECK,      /* checksums of what was decompressed there, on the CPU */
+    PROFILE_REDUCE,     /* on the CPU */
     PROFILE_STAGES
 };
 

@@ -113,7 +113,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->type = array->type;
     one->big_endian = array->big_endian;
     one->data_offset = array->deflated ? array->before : array->offset;
-    one->compressed = container_array_packed(array);
+    one->compressed = container_array_compressed(array);
     one->shape.known = !array->unreadable || array->type_name[0];
     one->shape.fortran_order = array->fortran_order;
     one->shape.dimensions = array->dimensions;
@@ -126,7 +126,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->of = array->unreadable ? array->elements : pick->of;
     one->number = pick->number;
     one->bytes = pick->elements * element_size(array->type);
-    one->input_bytes = array->deflated || array->tiles ? array->packed : one->bytes;
+    one->input_bytes = array->deflated || array->tiles ? array->compressed : one->bytes;
 }
 
 /*

@@ -51,7 +51,7 @@ static bool open_side(struct diff *d, int side)
                             .workers = d->worker_count};
 
     input.in_order = true;
-    input.packed = false;
+    input.undecoded = false;
     input.as_bytes = true;
     input.index = request->sides[side].index;
     d->files[side] = calloc((size_t)count + 1, sizeof(struct source *));

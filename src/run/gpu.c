@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/packed.h"
+#include "source/compressed.h"
 #include "source/zstd/frames.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
@@ -34,12 +34,12 @@ void gpu_leave_out(struct session_options *options, char *const *paths, int coun
 }
 
 /* Files of so many bytes are examined if the GPU does all the work: it makes no difference whether
-   smaller ones are packed. */
+   smaller ones are compressed. */
 #define LOOKED_AT_LEAST ((uint64_t)32 << 20)
 
-/* The size of an open file that begins as packed input does at this offset, or the content size
+/* The size of an open file that begins as compressed input does at this offset, or the content size
    that the frame there states, if that is more. 0 for others. */
-static uint64_t packed_bytes_from(int fd, off_t offset, uint64_t size)
+static uint64_t compressed_bytes_from(int fd, off_t offset, uint64_t size)
 {
     unsigned char bytes[ZSTD_HEADER_MAX];
     const ssize_t got = offset < 0 ? -1 : pread(fd, bytes, sizeof bytes, offset);
@@ -53,10 +53,10 @@ static uint64_t packed_bytes_from(int fd, off_t offset, uint64_t size)
     return size;
 }
 
-uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe)
+uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe)
 {
     struct stat status;
-    uint64_t packed = 0;
+    uint64_t compressed = 0;
     int fd;
 
     *pipe = false;
@@ -66,16 +66,16 @@ uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe)
     if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size < least)
         return 0;
     if (strcmp(path, "-") == 0) {
-        packed = packed_bytes_from(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR),
-                                   (uint64_t)status.st_size);
+        compressed = compressed_bytes_from(STDIN_FILENO, lseek(STDIN_FILENO, 0, SEEK_CUR),
+                                           (uint64_t)status.st_size);
     } else {
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (fd >= 0) {
-            packed = packed_bytes_from(fd, 0, (uint64_t)status.st_size);
+            compressed = compressed_bytes_from(fd, 0, (uint64_t)status.st_size);
             close(fd);
         }
     }
-    return packed;
+    return compressed;
 }
 
 void gpu_init(struct gpu *g, const struct engine_needs *needs)
@@ -93,15 +93,16 @@ void gpu_choose(struct gpu *g, const struct session_options *options, char *cons
 
     if (!cuda->choose)
         return;
-    g->needs.before = PACKED_BEFORE;
-    g->needs.piece = PACKED_PIECE;
+    g->needs.before = COMPRESSED_BEFORE;
+    g->needs.piece = COMPRESSED_PIECE;
     for (int i = 0; i < count; i++) {
-        const uint64_t packed =
-            gpu_packed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);
+        const uint64_t compressed =
+            gpu_compressed_bytes(paths[i], all ? LOOKED_AT_LEAST : GPU_INPUT_MIN, &pipe);
 
         /* The stated content may be any number. */
-        g->needs.packed =
-            packed < UINT64_MAX - g->needs.packed ? g->needs.packed + packed : UINT64_MAX;
+        g->needs.compressed = compressed < UINT64_MAX - g->needs.compressed
+                                  ? g->needs.compressed + compressed
+                                  : UINT64_MAX;
         g->needs.pipe = g->needs.pipe || (all && pipe);
     }
     if (options->set_variable)

@@ -37,10 +37,10 @@ MUTEX_ROLE_OF(gpu, struct gpu, mutex);
    all GPUs are used that were asked for. */
 void gpu_leave_out(struct session_options *options, char *const *paths, int count);
 
-/* The size of a file of `least` bytes or more whose first bytes are those of packed input, or of
-   the content that its first frame states, if that is more; 0 of others. *pipe: it is neither a
+/* The size of a file of `least` bytes or more whose first bytes are those of compressed input, or
+   of the content that its first frame states, if that is more; 0 of others. *pipe: it is neither a
    file nor a directory; its bytes are not looked at. */
-uint64_t gpu_packed_bytes(const char *path, uint64_t least, bool *pipe);
+uint64_t gpu_compressed_bytes(const char *path, uint64_t least, bool *pipe);
 
 /* Begins with a GPU that is not used. */
 void gpu_init(struct gpu *g, const struct engine_needs *needs);

@@ -29,8 +29,8 @@ library_sources += \
 	src/run/session_options.h \
 	src/run/shard.c src/run/shard.h \
 	src/run/total.c src/run/total.h \
-	src/run/unpack.c src/run/unpack.h \
-	src/run/unpack_feed.c src/run/unpack_feed.h \
-	src/run/unpack_hash.c \
+	src/run/gpu_decode.c src/run/gpu_decode.h \
+	src/run/gpu_decode_feed.c src/run/gpu_decode_feed.h \
+	src/run/gpu_decode_hash.c \
 	src/run/work.c src/run/work.h \
 	src/run/worker.c src/run/worker.h

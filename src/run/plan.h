@@ -7,8 +7,8 @@
  *     machine limits ----------+               ^                      |
  *                                              +----- plan_again <----+
  *
- * A GPU decodes all of a zstd file or nothing of it. The estimate is of whole processes: a GPU costs
- * time before it helps.
+ * A GPU decodes all of a zstd file or nothing of it. The estimate is of whole processes: a GPU
+ * costs time before it helps.
  *
  * What was read may show that the input is not what its headers say, or that a GPU cannot decode
  * it. Then it is read again from its beginning, in the next of these ways.
@@ -40,7 +40,7 @@ struct plan {
 /* What is asked for, and what there is to do it. */
 struct plan_request {
     enum device_choice device;
-    bool cpu_alone;  /* what is asked for is the CPU's, or cannot be asked of packed input */
+    bool cpu_alone;  /* what is asked for is the CPU's, or cannot be asked of compressed input */
     bool no_kernels; /* the GPU has none for what is asked for, as far as is known */
     bool forced;     /* a test wants the GPU, however small the work is */
     enum gpu_state gpu;

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
+#include "run/gpu_decode.h"
 #include "run/run_profile.h"
-#include "run/unpack.h"
 #include "run/work.h"
-#include "source/packed.h"
+#include "source/compressed.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
 #include "sys/message.h"
@@ -28,10 +28,10 @@
 /* How much zstd is taken to compress when workers are counted beforehand. */
 #define COMPRESSION 8
 
-/* Workers for a packed input and each GPU, unless so many are asked for: a core copies 4 to 5 GB/s
-   from the page cache while a link is busy. doc/tuning.md has the rates. */
-#ifndef PACKED_WORKERS
-#    define PACKED_WORKERS 16
+/* Workers for a compressed input and each GPU, unless so many are asked for: a core copies 4 to 5
+   GB/s from the page cache while a link is busy. doc/tuning.md has the rates. */
+#ifndef COMPRESSED_WORKERS
+#    define COMPRESSED_WORKERS 16
 #endif
 
 /*
@@ -44,8 +44,8 @@ static void worker_work(void *context, unsigned number)
     struct run *run = context;
     struct worker *w = &run->workers[number];
 
-    if (run->unpack)
-        unpack_run_work(w);
+    if (run->decode)
+        gpu_decode_work(w);
     else
         work_run(w);
     if (w->first && w->stats.chunks == 0)
@@ -156,12 +156,12 @@ static unsigned worker_count(const struct run *run, enum engine_id id)
     return count > 0 ? count : 1;
 }
 
-/* Workers for a packed input; no more than there are pieces of it. */
-static unsigned worker_count_packed(const struct run *run)
+/* Workers for a compressed input; no more than there are pieces of it. */
+static unsigned worker_count_compressed(const struct run *run)
 {
     const struct session_options *options = run->options;
-    const uint64_t pieces = run->info->input_bytes / PACKED_PIECE + 1;
-    const unsigned devices = unpack_run_devices(run->unpack), most = PACKED_WORKERS * devices;
+    const uint64_t pieces = run->info->input_bytes / COMPRESSED_PIECE + 1;
+    const unsigned devices = gpu_decode_devices(run->decode), most = COMPRESSED_WORKERS * devices;
     unsigned count = options->threads ? options->threads : run->cores < most ? run->cores : most;
 
     if (!options->threads && count < devices)
@@ -358,11 +358,11 @@ static void warn_alone(const struct run *run)
 
 /* The run of an input that a GPU decodes, `count` of whose feeders have joined. They are fewer than
    read and hash as fast as it can: CPU workers are of these, too. */
-static void run_unpack(struct run *run, unsigned count)
+static void run_gpu_decode(struct run *run, unsigned count)
 {
     const enum engine_id id = ENGINE_CUDA;
     struct worker *first = &run->workers[run->cpu_workers];
-    unsigned helpers = worker_count_packed(run) - count;
+    unsigned helpers = worker_count_compressed(run) - count;
 
     if (helpers > run->cpu_workers)
         helpers = run->cpu_workers;
@@ -371,24 +371,24 @@ static void run_unpack(struct run *run, unsigned count)
     if (start_workers(run, id, count) > 0) {
         (void)start_workers(run, ENGINE_CPU, helpers);
         watch(run);
-        if (unpack_run_goes_on(run->unpack) && start_workers(run, id, 1) > 0)
+        if (gpu_decode_goes_on(run->decode) && start_workers(run, id, 1) > 0)
             watch(run);
     } else {
         for (unsigned i = 0; i < helpers; i++)
             worker_leave(run, i);
         join_workers(run, id, 1, false);
-        unpack_run_work(first);
-        if (unpack_run_goes_on(run->unpack))
-            unpack_run_work(first);
+        gpu_decode_work(first);
+        if (gpu_decode_goes_on(run->decode))
+            gpu_decode_work(first);
         if (!first->failed)
             warn_alone(run);
     }
-    unpack_run_end(run->unpack, first);
+    gpu_decode_end(run->decode, first);
 }
 
-/* Makes an engine ready for packed input. Otherwise that has to be read in another way; false, too,
-   with *failed, when nothing can be done. */
-static bool prepare_unpack(struct run *run, bool *failed)
+/* Makes an engine ready for compressed input. Otherwise that has to be read in another way; false,
+   too, with *failed, when nothing can be done. */
+static bool prepare_gpu_decode(struct run *run, bool *failed)
 {
     char reason[ENGINE_REASON_MAX];
 
@@ -398,13 +398,13 @@ static bool prepare_unpack(struct run *run, bool *failed)
         run->plan->no_gpu = PLAN_NO_KERNELS;
         return false;
     }
-    run->unpack = unpack_run_begin(run, reason);
-    if (run->unpack)
+    run->decode = gpu_decode_begin(run, reason);
+    if (run->decode)
         return true;
     run->plan->no_gpu = "it does not decode the input";
     if (run->info->input_bytes != SOURCE_UNKNOWN)
         return false;
-    *failed = !unpack_run_without(run);
+    *failed = !gpu_decode_without(run);
     return !*failed;
 }
 
@@ -415,17 +415,17 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     unsigned count;
     bool alone = false, failed;
 
-    if (run->info->packed && !prepare_unpack(run, &failed))
+    if (run->info->undecoded && !prepare_gpu_decode(run, &failed))
         return failed ? SOURCE_BROKEN : SOURCE_REREAD;
-    if (run->unpack)
+    if (run->decode)
         id = ENGINE_CUDA;
-    count = run->unpack ? worker_count_packed(run) : worker_count(run, id);
-    if (run->unpack && count > run->feeders)
+    count = run->decode ? worker_count_compressed(run) : worker_count(run, id);
+    if (run->decode && count > run->feeders)
         count = run->feeders;
-    prepare(run, run->unpack ? unpack_run_devices(run->unpack) : count);
-    join_workers(run, id, count, !run->unpack);
-    if (run->unpack) {
-        run_unpack(run, count);
+    prepare(run, run->decode ? gpu_decode_devices(run->decode) : count);
+    join_workers(run, id, count, !run->decode);
+    if (run->decode) {
+        run_gpu_decode(run, count);
     } else if (runs_inline(run, id, count)) {
         run->workers[0].short_run = true;
         work_alone(run, id);
@@ -440,7 +440,7 @@ enum source_verdict run_workers(struct run *run, struct partial *partial)
     verdict = merge(run, partial) ? source_finish(run->source) : SOURCE_BROKEN;
     if (alone && verdict == SOURCE_COMPLETE)
         warn_alone(run);
-    if (run->unpack && verdict == SOURCE_REREAD)
+    if (run->decode && verdict == SOURCE_REREAD)
         run->plan->no_gpu = "it does not decode all of the input";
     return verdict;
 }

@@ -34,7 +34,7 @@ static const char *describe(const struct run *run, enum engine_id id)
 static void add_share(const struct run *run, const struct worker *w, struct reduction *reduction)
 {
     /* All workers work for the GPU if it decodes. */
-    const enum engine_id id = run->unpack ? ENGINE_CUDA : w->engine;
+    const enum engine_id id = run->decode ? ENGINE_CUDA : w->engine;
     struct reduction_share *share = &reduction->shares[id];
     const struct worker_stats *stats = &w->stats;
 
@@ -83,10 +83,10 @@ static struct timeline *timeline_of(struct worker *w, enum profile_stage stage)
 {
     struct engine_times *times = &w->stats.times;
 
-    return stage == PROFILE_COPY     ? &times->copies
-           : stage == PROFILE_UNPACK ? &times->unpack
-           : stage == PROFILE_VERIFY ? &times->checks
-                                     : &times->kernels;
+    return stage == PROFILE_COPY         ? &times->copies
+           : stage == PROFILE_GPU_DECODE ? &times->gpu_decode
+           : stage == PROFILE_VERIFY     ? &times->checks
+                                         : &times->kernels;
 }
 
 /* Adds the timelines of one stage of one device. */
@@ -114,7 +114,7 @@ static void add_device(const struct run *run, unsigned device, enum profile_stag
 /* The stages of the GPUs, which reduced so many bytes. */
 static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
 {
-    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_UNPACK, PROFILE_VERIFY,
+    static const enum profile_stage stages[] = {PROFILE_COPY, PROFILE_GPU_DECODE, PROFILE_VERIFY,
                                                 PROFILE_KERNEL};
 
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -122,9 +122,9 @@ static void add_gpus(const struct run *run, uint64_t bytes, struct profile *p)
 
         for (unsigned device = 0; device < run->options->device_count; device++)
             add_device(run, device, stages[i], p);
-        /* Stretches beyond the capacity of timelines went as the rest did. Batches of packed input
-           are large, and other bytes are copied than reduced. */
-        if (!run->unpack && work->bytes > 0 && work->bytes < bytes) {
+        /* Stretches beyond the capacity of timelines went as the rest did. Batches of compressed
+           input are large, and other bytes are copied than reduced. */
+        if (!run->decode && work->bytes > 0 && work->bytes < bytes) {
             double factor = (double)bytes / (double)work->bytes;
 
             work->busy = (uint64_t)((double)work->busy * factor);
@@ -142,9 +142,9 @@ static void add_source(const struct run *run, const struct reduction *reduction,
 
     p->stages[PROFILE_READ].bytes = stats.input_read;
     p->stages[PROFILE_READ].busy = clock_between(run->before.read_time, stats.read_time);
-    /* Bytes that the unpack stage did not decode. */
-    if (run->info->compressed && reduction->bytes > p->stages[PROFILE_UNPACK].bytes)
-        p->stages[PROFILE_DECODE].bytes = reduction->bytes - p->stages[PROFILE_UNPACK].bytes;
+    /* Bytes that the decode stage did not decode. */
+    if (run->info->compressed && reduction->bytes > p->stages[PROFILE_GPU_DECODE].bytes)
+        p->stages[PROFILE_DECODE].bytes = reduction->bytes - p->stages[PROFILE_GPU_DECODE].bytes;
     p->stages[PROFILE_CHECK].bytes = run->checked.bytes;
     p->stages[PROFILE_CHECK].busy = run->checked.time;
     p->check_in_turn = run->checked.time_in_turn;

@@ -13,11 +13,11 @@
 #include "run/phases.h"
 #include "run/plan.h"
 #include "run/session_options.h"
-#include "source/packed.h"
+#include "source/compressed.h"
 #include "sys/team.h"
 
 struct worker;
-struct unpack;
+struct gpu_decode;
 struct arrays;
 
 /* Experience of auto from the runs of a session. */
@@ -57,7 +57,7 @@ struct run {
                                    none */
     unsigned cpu_tallies;      /* CPU workers that may have a part where there are tallies */
     struct plan *plan;         /* how it is read */
-    struct unpack *unpack;     /* where packed input is decoded by an engine; otherwise NULL */
+    struct gpu_decode *decode; /* where compressed input is decoded by an engine; otherwise NULL */
     struct checked checked;
     /* When it was asked for, when it was opened, and when it was first read, if that was in a run
        before this; clock_now's. */

@@ -310,7 +310,7 @@ static void dismiss_workers(const struct session *session)
 
         if (w->run) {
             timeline_free(&w->stats.times.copies);
-            timeline_free(&w->stats.times.unpack);
+            timeline_free(&w->stats.times.gpu_decode);
             timeline_free(&w->stats.times.checks);
             timeline_free(&w->stats.times.kernels);
         }
@@ -415,7 +415,7 @@ static bool plan_pass(struct session *session, struct input *in)
         /* What is tallied is decoded by the CPU, also for a GPU; and whether a file holds arrays
            with names is not known before it is decoded. */
         .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
-                     (wanted && wanted->included > 0) || !engine_cuda.unpack,
+                     (wanted && wanted->included > 0) || !engine_cuda.decode,
         .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),
         .forced = faults_call_gpu(),
         .gpu = gpu_state(&session->gpu),
@@ -468,7 +468,7 @@ static bool open_input(struct session *session, struct input *in, struct run *ru
         else if (!plan_pass(session, in))
             return false;
     }
-    options.packed = in->plan.how == PLAN_GPUS || in->plan.how == PLAN_ONE_GPU;
+    options.undecoded = in->plan.how == PLAN_GPUS || in->plan.how == PLAN_ONE_GPU;
     options.in_order = in->plan.how == PLAN_IN_ORDER;
     run->source = in->source;
     in->source = NULL;

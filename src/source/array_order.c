@@ -12,16 +12,16 @@
    and then those in tiles; what then is left to do is shared out in small pieces. */
 struct place {
     size_t number;
-    bool whole;      /* it does not lie in the file element by element */
-    uint64_t packed; /* 0 where it is not compressed as one */
+    bool whole;          /* it does not lie in the file element by element */
+    uint64_t compressed; /* 0 where it is not compressed as one */
 };
 
 static int compare_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
-    if (x->packed != y->packed)
-        return x->packed > y->packed ? -1 : 1;
+    if (x->compressed != y->compressed)
+        return x->compressed > y->compressed ? -1 : 1;
     if (x->whole != y->whole)
         return x->whole ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
@@ -46,7 +46,7 @@ static bool set_order(struct array_order *o, const struct source *s)
     for (size_t i = 0; i < o->count; i++) {
         const struct container_array *a = s->picks[i].array;
 
-        places[i] = (struct place){i, container_array_whole(a), a->deflated ? a->packed : 0};
+        places[i] = (struct place){i, container_array_whole(a), a->deflated ? a->compressed : 0};
     }
     qsort(places, o->count, sizeof *places, compare_places);
     for (size_t i = 0; i < o->count; i++)

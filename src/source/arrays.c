@@ -140,7 +140,7 @@ static void add_pick(struct source *s, const struct source_pick *pick)
 
     s->picks[s->info.pick_count] = *pick;
     s->picks[s->info.pick_count++].number = s->info.pick_total;
-    s->info.compressed = s->info.compressed || container_array_packed(a);
+    s->info.compressed = s->info.compressed || container_array_compressed(a);
     s->info.type = a->type;
     if (!a->unreadable)
         s->info.pick_bytes += pick->elements * element_size(a->type);
@@ -508,7 +508,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     const struct container_array *a = options->array;
     struct source_pick part;
 
-    const uint64_t length = a->tiles ? 0 : a->deflated ? a->packed : a->length;
+    const uint64_t length = a->tiles ? 0 : a->deflated ? a->compressed : a->length;
 
     if (length > s->info.input_bytes || a->offset > s->info.input_bytes - length) {
         source_became_shorter(s, s->start + a->offset + length);
@@ -517,7 +517,7 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->promised = a->elements;
     s->info.format = "raw";
     s->array = a;
-    s->info.compressed = container_array_packed(a);
+    s->info.compressed = container_array_compressed(a);
     s->info.scattered = a->tiles && !options->consecutive;
     s->data_offset = s->info.data_offset = a->deflated ? a->before : a->offset;
     s->info.type = a->type;

@@ -52,7 +52,7 @@ struct band_state {
 /* Whether the array has the fill value alone. Then its one tile may be of any size. */
 static bool is_filled(const struct container_array *a)
 {
-    return a->packed == 0 && !a->tiles->bytes && !a->tiles->stored;
+    return a->compressed == 0 && !a->tiles->bytes && !a->tiles->stored;
 }
 
 static struct division divide(const struct container_array *a)
@@ -98,7 +98,7 @@ static uint64_t band_begin(const struct division *d, uint64_t number)
     return (number / d->across * d->all_rows + number % d->across * d->rows) * d->inner;
 }
 
-/* Memory that a worker needs for so many bands: with the two in which a tile is unpacked. */
+/* Memory that a worker needs for so many bands: with the two in which a tile is decompressed. */
 static uint64_t memory_for(const struct container_array *a, const struct division *d,
                            uint64_t bands)
 {
@@ -137,9 +137,9 @@ static void free_worker(struct band_worker *w)
     *w = (struct band_worker){0};
 }
 
-/* Unpacks the tiles of the bands from number `from` to before `to`. False on failure. */
-static bool unpack(struct source *s, struct band_worker *w, uint64_t from, uint64_t to,
-                   uint64_t limit)
+/* Decompresses the tiles of the bands from number `from` to before `to`. False on failure. */
+static bool decompress(struct source *s, struct band_worker *w, uint64_t from, uint64_t to,
+                       uint64_t limit)
 {
     const struct band_state *b = s->state;
     const struct division *d = &b->division;
@@ -168,7 +168,7 @@ static bool unpack(struct source *s, struct band_worker *w, uint64_t from, uint6
     return true;
 }
 
-/* Claims the next bands, and unpacks them. */
+/* Claims the next bands, and decompresses them. */
 static enum source_status claim(struct source *s, struct band_worker *w)
 {
     struct band_state *b = s->state;
@@ -190,7 +190,7 @@ static enum source_status claim(struct source *s, struct band_worker *w)
         return SOURCE_END;
     w->left = end - w->index;
     w->done = 0;
-    return unpack(s, w, from, to, limit) ? SOURCE_CHUNK : SOURCE_FAILED;
+    return decompress(s, w, from, to, limit) ? SOURCE_CHUNK : SOURCE_FAILED;
 }
 
 static enum source_status bands_next(struct source *s, const struct source_request *request,
@@ -245,8 +245,8 @@ static void share_out(struct band_state *b)
 }
 
 /* Elements above which an array has to be read from the file, at least in part: to make up others
-   one by one would take hours. And how many times as large as what is in the file they may be: a bit
-   more than what deflate makes of them. */
+   one by one would take hours. And how many times as large as what is in the file they may be: a
+   bit more than what deflate makes of them. */
 #define ELEMENTS_MAX ((uint64_t)1 << 36)
 #define GROWTH_MAX 1100
 
@@ -255,7 +255,7 @@ static bool is_mostly_unwritten(const struct source *s)
     const struct container_array *a = s->array;
 
     return s->info.elements > ELEMENTS_MAX && !a->tiles->bytes &&
-           s->info.elements / GROWTH_MAX * element_size(a->type) > a->packed;
+           s->info.elements / GROWTH_MAX * element_size(a->type) > a->compressed;
 }
 
 bool bands_source_open(struct source *s, unsigned inputs, unsigned workers)

@@ -4,8 +4,9 @@
  *
  * A band is tiles beside each other that cover a run of consecutive elements: those that have the
  * same place in the first dimension, or, as long as tiles have one element there, in the first two,
- * and so on. A worker claims the next bands, about a megabyte or at least one, unpacks their tiles
- * into memory of its own and hands that out. One worker alone gets all elements in their order.
+ * and so on. A worker claims the next bands, about a megabyte or at least one, decompresses their
+ * tiles into memory of its own and hands that out. One worker alone gets all elements in their
+ * order.
  */
 #ifndef GPUREDUCE_BANDS_H
 #define GPUREDUCE_BANDS_H

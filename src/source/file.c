@@ -269,7 +269,7 @@ static bool is_uncached(const struct source *s, const struct claim *claim)
 {
     const struct file_state *f = s->state;
 
-    return !claim->packed && !claim->tiled && s->info.uncached > 0 && f->map &&
+    return !claim->compressed && !claim->tiled && s->info.uncached > 0 && f->map &&
            source_uncached(f->map, claim->offset, claim->count * claim->size, PROBES_RANGE) > 0;
 }
 
@@ -414,8 +414,8 @@ static bool claim_more(struct source *s, struct claim *claim, const struct sourc
 static bool hand_out_decoded(struct source *s, struct claim *claim,
                              const struct source_request *request, struct chunk *chunk)
 {
-    if (claim->packed) {
-        if (!file_unpack(s, claim, request, chunk))
+    if (claim->compressed) {
+        if (!file_inflate(s, claim, request, chunk))
             return false;
     } else {
         if (source_is_damaged(s, claim->array, claim->number) ||
@@ -439,7 +439,7 @@ static enum source_status file_next(struct source *s, const struct source_reques
     while (claim_more(s, claim, request)) {
         chunk->array = claim->array;
         chunk->index = claim->index;
-        if (!claim->tiled && !claim->packed)
+        if (!claim->tiled && !claim->compressed)
             return hand_out(s, claim, request, chunk) ? SOURCE_CHUNK : SOURCE_FAILED;
         if (hand_out_decoded(s, claim, request, chunk))
             return SOURCE_CHUNK;
@@ -464,7 +464,7 @@ static enum source_status file_at(struct source *s, const struct source_request 
     claim->index = chunk->index;
     claim->count = chunk->count;
     claim->offset = file_place(s, chunk->array, chunk->index, &claim->size);
-    claim->packed = claim->tiled = NULL;
+    claim->compressed = claim->tiled = NULL;
     forget_bytes(claim);
     claim->uncached = is_uncached(s, claim);
     good = hand_out(s, claim, request, chunk);

@@ -69,7 +69,7 @@ static const struct source_pick *take_up(struct source *s, struct claim *claim, 
     claim->offset = file_place(s, claim->array, 0, &claim->size);
     claim->index = pick->first + (at - f->arrays.begins[place]) / claim->size;
     claim->offset += claim->index * claim->size;
-    claim->packed = claim->tiled = NULL;
+    claim->compressed = claim->tiled = NULL;
     return pick;
 }
 
@@ -121,7 +121,7 @@ bool file_claim_of_many(struct source *s, struct claim *claim, size_t bytes)
             continue;
         }
         if (pick->array->deflated) {
-            claim->packed = pick->array;
+            claim->compressed = pick->array;
             claim->count = pick->elements;
         } else {
             claim->count = claim_size(f, claim, (f->arrays.begins[count] - next) / claim->size,
@@ -163,8 +163,9 @@ bool file_claim(struct source *s, struct claim *claim, size_t bytes)
         if (next >= end)
             return false;
         claim->offset = file_place(s, 0, next, &claim->size);
-        claim->packed = s->array && s->array->deflated ? s->array : NULL;
-        claim->count = claim->packed ? end : claim_size(f, claim, end - next, end - next, bytes);
+        claim->compressed = s->array && s->array->deflated ? s->array : NULL;
+        claim->count =
+            claim->compressed ? end : claim_size(f, claim, end - next, end - next, bytes);
     } while (!atomic_compare_exchange_weak(&f->next, &next, next + claim->count));
     claim->index = next;
     return true;

@@ -1,5 +1,5 @@
 /*
- * The state of file.c, which file_claim.c and file_packed.c share.
+ * The state of file.c, which file_claim.c and file_compressed.c share.
  */
 #ifndef GPUREDUCE_FILE_STATE_H
 #define GPUREDUCE_FILE_STATE_H
@@ -22,18 +22,18 @@ struct file_range {
 
 /* The claim of a worker, which it alone uses. */
 struct claim {
-    _Alignas(CACHE_APART) size_t array;   /* as in struct chunk */
-    uint64_t index;                       /* of the first element claimed and not handed out yet */
-    uint64_t count;                       /* elements */
-    uint64_t offset;                      /* in the file, of that element */
-    size_t size;                          /* bytes of an element */
-    bool uncached;                        /* the page cache does not hold all of them */
-    const struct container_array *packed; /* the array, where it is compressed: then it has been
+    _Alignas(CACHE_APART) size_t array; /* as in struct chunk */
+    uint64_t index;                     /* of the first element claimed and not handed out yet */
+    uint64_t count;                     /* elements */
+    uint64_t offset;                    /* in the file, of that element */
+    size_t size;                        /* bytes of an element */
+    bool uncached;                      /* the page cache does not hold all of them */
+    const struct container_array *compressed; /* the array, where it is compressed: then it has been
                                              claimed as a whole; else NULL */
-    struct inflate *inflate;              /* the decompressor; NULL before the first */
-    const struct container_array *tiled;  /* the array, where it is stored in tiles; else NULL */
-    uint64_t number;                      /* then: of the tile that has been claimed */
-    struct tile *tile;                    /* the tile that the worker has; NULL before the first */
+    struct inflate *inflate;                  /* the decompressor; NULL before the first */
+    const struct container_array *tiled; /* the array, where it is stored in tiles; else NULL */
+    uint64_t number;                     /* then: of the tile that has been claimed */
+    struct tile *tile;                   /* the tile that the worker has; NULL before the first */
 
     /* Arrays that have been claimed as wholes behind this one, by their places in the order: from
        the next one to behind the last. */
@@ -95,7 +95,7 @@ bool file_claim_goes_on(struct source *s, struct claim *claim);
 /* Decompresses the next elements that the worker has claimed of a compressed array into the
    request's buffer. False on failure; if only the array is damaged, that is noted, and the source
    goes on. */
-bool file_unpack(struct source *s, struct claim *claim, const struct source_request *request,
-                 struct chunk *chunk);
+bool file_inflate(struct source *s, struct claim *claim, const struct source_request *request,
+                  struct chunk *chunk);
 
 #endif

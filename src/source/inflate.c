@@ -52,14 +52,14 @@ void inflate_close(struct inflate *z)
     free(z);
 }
 
-void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed)
+void inflate_begin(struct inflate *z, uint64_t offset, uint64_t compressed)
 {
     (void)inflateReset(&z->stream);
     z->stream.avail_in = 0;
     z->ended = false;
     z->checksum = 0;
     z->offset = offset;
-    z->end = offset + packed;
+    z->end = offset + compressed;
     z->piece = FIRST;
     z->error = NULL;
 }
@@ -107,14 +107,14 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
     return INFLATE_GOOD;
 }
 
-bool inflate_whole(struct inflate *z, const void *packed, size_t packed_size, void *bytes,
+bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size)
 {
     int result;
 
     (void)inflateReset2(&z->stream, MAX_WBITS);
-    z->stream.next_in = (z_const Bytef *)(uintptr_t)packed;
-    z->stream.avail_in = (uInt)packed_size;
+    z->stream.next_in = (z_const Bytef *)(uintptr_t)compressed;
+    z->stream.avail_in = (uInt)compressed_size;
     z->stream.next_out = bytes;
     z->stream.avail_out = (uInt)size;
     result = inflate(&z->stream, Z_FINISH);
@@ -156,8 +156,8 @@ static bool read_input(void *context, void *buffer, size_t size, uint64_t offset
     return in->read(in, buffer, size, offset);
 }
 
-ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t packed, void *bytes,
-                        size_t size)
+ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t compressed,
+                        void *bytes, size_t size)
 {
     struct inflate *z = inflate_open();
     enum inflate_status status;
@@ -167,7 +167,7 @@ ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t pa
         (void)container_no_memory(in);
         return -1;
     }
-    inflate_begin(z, offset, packed);
+    inflate_begin(z, offset, compressed);
     status = inflate_read(z, read_input, in, bytes, size, &got);
     if (status == INFLATE_WRONG)
         (void)container_wrong(in, inflate_offset(z), "%s", inflate_error(z));
@@ -194,9 +194,9 @@ void inflate_close(struct inflate *z)
     (void)z;
 }
 
-void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed)
+void inflate_begin(struct inflate *z, uint64_t offset, uint64_t compressed)
 {
-    (void)z, (void)offset, (void)packed;
+    (void)z, (void)offset, (void)compressed;
 }
 
 enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *context,
@@ -206,10 +206,10 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
     return INFLATE_UNREAD;
 }
 
-bool inflate_whole(struct inflate *z, const void *packed, size_t packed_size, void *bytes,
+bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size)
 {
-    (void)z, (void)packed, (void)packed_size, (void)bytes, (void)size;
+    (void)z, (void)compressed, (void)compressed_size, (void)bytes, (void)size;
     return false;
 }
 
@@ -237,10 +237,10 @@ uint64_t inflate_offset(const struct inflate *z)
     return 0;
 }
 
-ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t packed, void *bytes,
-                        size_t size)
+ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t compressed,
+                        void *bytes, size_t size)
 {
-    (void)in, (void)offset, (void)packed, (void)bytes, (void)size;
+    (void)in, (void)offset, (void)compressed, (void)bytes, (void)size;
     return -1;
 }
 

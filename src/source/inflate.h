@@ -13,10 +13,10 @@
 /* Whether there is zlib. */
 bool inflate_possible(void);
 
-/* Decompresses the first `size` bytes, or all if there are fewer, of the `packed` bytes at an
+/* Decompresses the first `size` bytes, or all if there are fewer, of the `compressed` bytes at an
    offset. Returns how many, or -1: then `in` says what is wrong. */
-ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t packed, void *bytes,
-                        size_t size);
+ptrdiff_t inflate_start(struct container_input *in, uint64_t offset, uint64_t compressed,
+                        void *bytes, size_t size);
 
 /* A decoder, which takes one member after the other. It belongs to one thread at a time. */
 struct inflate;
@@ -25,8 +25,8 @@ struct inflate;
 struct inflate *inflate_open(void);
 void inflate_close(struct inflate *z);
 
-/* Begins with the `packed` bytes at an offset of a file. */
-void inflate_begin(struct inflate *z, uint64_t offset, uint64_t packed);
+/* Begins with the `compressed` bytes at an offset of a file. */
+void inflate_begin(struct inflate *z, uint64_t offset, uint64_t compressed);
 
 /* The source of compressed bytes: reads exactly `size` of them. False on failure. */
 typedef bool inflate_reader(void *context, void *buffer, size_t size, uint64_t offset);
@@ -43,7 +43,7 @@ enum inflate_status inflate_read(struct inflate *z, inflate_reader *read, void *
 
 /* Decompresses what is in memory, with zlib's header and checksum (RFC 1950), which must come to
    exactly `size` bytes. False where it does not: inflate_error says why. */
-bool inflate_whole(struct inflate *z, const void *packed, size_t packed_size, void *bytes,
+bool inflate_whole(struct inflate *z, const void *compressed, size_t compressed_size, void *bytes,
                    size_t size);
 
 /* After the end: whether all compressed bytes were used. The checksum of what was decompressed. */

@@ -12,7 +12,7 @@ library_sources += \
 	src/source/container/safetensors.c \
 	src/source/plausibility.c src/source/plausibility.h \
 	src/source/file.c src/source/file.h src/source/file_state.h src/source/file_claim.c \
-	src/source/file_packed.c \
+	src/source/file_inflate.c \
 	src/source/unsupported.c src/source/unsupported.h src/source/unsupported_input.h \
 	src/source/unsupported_text.c \
 	src/source/formats.c src/source/formats.h \
@@ -20,7 +20,7 @@ library_sources += \
 	src/source/inputs.c src/source/inputs.h \
 	src/source/npy.c src/source/npy.h \
 	src/source/open.c \
-	src/source/packed.c src/source/packed.h \
+	src/source/compressed.c src/source/compressed.h \
 	src/source/reader.c src/source/reader.h \
 	src/source/serial.c src/source/serial.h \
 	src/source/tiles.c src/source/tiles.h \

@@ -12,10 +12,10 @@
 
 #include "source/arrays.h"
 #include "source/bands.h"
+#include "source/compressed.h"
 #include "source/container/formats.h"
 #include "source/file.h"
 #include "source/formats.h"
-#include "source/packed.h"
 #include "source/reader.h"
 #include "source/serial.h"
 #include "source/unsupported.h"
@@ -222,8 +222,8 @@ static bool open_zstd(struct source *s, const struct source_options *options, un
     static const struct source_ops none = {0};
     struct reader *reader;
 
-    if (options->packed && !options->part.cut ? packed_source_open(s, options, NULL)
-                                              : zstd_source_open(s, options, workers))
+    if (options->undecoded && !options->part.cut ? compressed_source_open(s, options, NULL)
+                                                 : zstd_source_open(s, options, workers))
         return true;
     if (!s->inner)
         return false;
@@ -288,11 +288,11 @@ static bool open_format(struct source *s, const struct source_options *options, 
         reader->close(reader);
         return zstd_part_open_in_order(s, options);
     }
-    if (s->info.compressed && options->packed && !options->in_order) {
-        struct source_options packed = *options;
+    if (s->info.compressed && options->undecoded && !options->in_order) {
+        struct source_options undecoded = *options;
 
-        packed.arrays_in_order = false; /* what has been read of the pipe is gone */
-        return packed_source_open(s, &packed, reader);
+        undecoded.arrays_in_order = false; /* what has been read of the pipe is gone */
+        return compressed_source_open(s, &undecoded, reader);
     }
     if (s->info.compressed)
         reader = zstd_reader_open(s, reader, 0, 0);

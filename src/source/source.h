@@ -115,7 +115,7 @@ struct source_options {
     bool no_check;                /* do not verify the checksums of zstd frames */
     bool no_direct;               /* do not read past the page cache */
     enum source_access access;    /* to what is cached */
-    bool packed;                  /* hand zstd out as it is; see packed.h */
+    bool undecoded;               /* hand zstd out as it is; see compressed.h */
     struct source_wanted *wanted; /* of containers; NULL: all arrays */
     const struct source_index *index; /* of containers, whose arrays are to be those; NULL for none.
                                          An array that is missing is one that cannot be read */
@@ -187,7 +187,7 @@ struct source_info {
     bool compressed;      /* the input is decompressed first */
     bool scattered;       /* its chunks have places (chunk.h), so GPUs cannot take them */
     bool parallel;        /* workers claim parts of it; otherwise it comes in order */
-    bool packed;          /* compressed bytes are handed out, by packed.h */
+    bool undecoded;       /* compressed bytes are handed out, by compressed.h */
     bool cut;             /* it is compressed, and a part of it: elements, first and of are known */
     uint64_t cut_bytes;   /* of such a part: bytes of its frames */
     bool whole;           /* all of it was read when it was opened */
@@ -220,7 +220,7 @@ enum source_verdict {
     SOURCE_COMPLETE, /* the whole input was handed out, and it is well-formed */
     SOURCE_REREAD,   /* it was not, or it is not numbered truly: it is not what its headers say, and
                         has to be read in another way, at last in order */
-    SOURCE_TORN,     /* of packed input that several engines had: one alone could decode it */
+    SOURCE_TORN,     /* of compressed input that several engines had: one alone could decode it */
     SOURCE_BROKEN    /* the input is not what it should be */
 };
 
@@ -270,8 +270,8 @@ struct source_facts {
 #define SOURCE_ERROR_MAX 512
 
 /* Looks at an input by its first bytes. Of a pipe, whose bytes are not taken, and of a file that
-   cannot be opened, nothing is true. False where it cannot be read, with the reason in `why`; prints
-   nothing. */
+   cannot be opened, nothing is true. False where it cannot be read, with the reason in `why`;
+   prints nothing. */
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
                  char why[SOURCE_ERROR_MAX]);
 

@@ -246,7 +246,7 @@ static bool undo(struct source *s, struct tile *t, const struct container_tile *
         if (!t->inflate)
             return wrong(s, t, tile, "out of memory");
         *size = out;
-        return inflate_whole(t->inflate, from, tile->packed, to->bytes, out) ||
+        return inflate_whole(t->inflate, from, tile->compressed, to->bytes, out) ||
                wrong(s, t, tile, inflate_error(t->inflate));
     case CONTAINER_FLETCHER32:
         if (*size < 4)
@@ -277,7 +277,7 @@ static unsigned char *read_tile(struct source *s, struct tile *t, const struct c
 {
     const struct container_tiles *tiles = t->array->tiles;
     const uint32_t mask = applied(t, tile);
-    size_t size = tile->packed;
+    size_t size = tile->compressed;
     unsigned at = 0;
     bool moved;
 
@@ -427,7 +427,7 @@ bool tile_begin(struct tile **tile, struct source *s, size_t of, const struct co
     t->elements = tiles->bytes;
     if (tiles->bytes)
         return true;
-    if (!place || place->packed == 0)
+    if (!place || place->compressed == 0)
         return make_tile(t) || wrong(s, t, &none, "out of memory");
     bytes = read_tile(s, t, place, (size_t)tiles->elements * element_size(a->type));
     if (!bytes)

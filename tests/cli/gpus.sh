@@ -97,7 +97,7 @@ both() {
 unpacked() {
     run -v -D gpu:0,1,2,3 -o count --format=raw+zstd "$1"
     ok "$1 is decoded by GPUs" test "$status" -eq 0 -a \
-        "$(sed -n 's/^  unpack *[^ ]* *\([0-9]*\) .*/\1/p' err)" = "$size" -a "$(grep -c '^  decode' err)" -eq 0
+        "$(sed -n 's/^  gpu_decode *[^ ]* *\([0-9]*\) .*/\1/p' err)" = "$size" -a "$(grep -c '^  decode' err)" -eq 0
 }
 
 # part FROM SIZE: these bytes of ./plain.

@@ -39,7 +39,7 @@ static void check_arrays(const struct container *c, uint64_t size)
         const struct container_array *a = &c->arrays[i];
         uint64_t product = 1;
 
-        const uint64_t length = a->deflated ? a->packed : a->length;
+        const uint64_t length = a->deflated ? a->compressed : a->length;
 
         fuzz_check(a->offset >= end && length <= size && a->offset <= size - length,
                    "array %zu: %" PRIu64 " bytes at %" PRIu64 " of %" PRIu64, i, length, a->offset,

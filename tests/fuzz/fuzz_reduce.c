@@ -195,7 +195,7 @@ static bool reduce(const struct options *options, enum fuzz_way way, const struc
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
-    struct fuzz_bytes raw = {0}, bytes = {0}, packed = {0};
+    struct fuzz_bytes raw = {0}, bytes = {0}, compressed = {0};
     struct fuzz_content content = {.promised = SOURCE_UNKNOWN};
     struct options options;
     enum fuzz_way way = (enum fuzz_way)fuzz_below(&in, FUZZ_WAYS);
@@ -233,18 +233,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     content.bytes = bytes.data;
     content.size = bytes.size;
     if (compressed)
-        window = compress(&in, &packed, &bytes, element_size(content.type));
+        window = compress(&in, &compressed, &bytes, element_size(content.type));
 
-    good = reduce(&options, way, compressed ? &packed : &bytes, piece, window, &content);
+    good = reduce(&options, way, compressed ? &compressed : &bytes, piece, window, &content);
     for (int i = 0; compressed && i < FUZZ_WAYS; i++) {
         enum fuzz_way other = (enum fuzz_way)i;
 
         if (other != way)
-            fuzz_check(reduce(&options, other, &packed, piece, window, &content) == good,
+            fuzz_check(reduce(&options, other, &compressed, piece, window, &content) == good,
                        "a %s is taken, a %s is not, or the other way round", fuzz_way_name(way),
                        fuzz_way_name(other));
     }
-    fuzz_free(&packed);
+    fuzz_free(&compressed);
     fuzz_free(&bytes);
     fuzz_free(&raw);
     return 0;

@@ -220,10 +220,10 @@ static size_t make_content(const struct run *run, unsigned char **content)
 static void put_frame(FILE *file, const unsigned char *bytes, size_t size)
 {
     size_t room = ZSTD_compressBound(size), got;
-    unsigned char *packed = allocate_exactly(room);
+    unsigned char *compressed = allocate_exactly(room);
     ZSTD_CCtx *context = ZSTD_createCCtx();
     ZSTD_inBuffer in = {bytes, size, 0};
-    ZSTD_outBuffer out = {packed, room, 0};
+    ZSTD_outBuffer out = {compressed, room, 0};
 
     if (!context)
         abort();
@@ -238,8 +238,8 @@ static void put_frame(FILE *file, const unsigned char *bytes, size_t size)
     if (got != 0)
         abort();
     ZSTD_freeCCtx(context);
-    put(file, packed, out.pos);
-    free(packed);
+    put(file, compressed, out.pos);
+    free(compressed);
 }
 
 static void put_frames(FILE *file, const unsigned char *bytes, size_t size, size_t element)

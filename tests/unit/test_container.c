@@ -666,7 +666,7 @@ static void put(unsigned char *at, uint64_t x, size_t size)
 static void add_member(struct archive *z, const char *name, const void *content, size_t size,
                        unsigned method, bool wide)
 {
-    const size_t length = strlen(name), packed = method == 8 ? size + 5 : size;
+    const size_t length = strlen(name), compressed = method == 8 ? size + 5 : size;
     unsigned char *local = z->bytes + z->size, *entry = z->directory + z->directory_size;
     unsigned char *data = local + 30 + length;
 
@@ -685,7 +685,7 @@ static void add_member(struct archive *z, const char *name, const void *content,
     memset(entry, 0, 46);
     put(entry, 0x02014b50, 4);
     put(entry + 10, method, 2);
-    put(entry + 20, wide ? 0xffffffff : packed, 4);
+    put(entry + 20, wide ? 0xffffffff : compressed, 4);
     put(entry + 24, wide ? 0xffffffff : size, 4);
     put(entry + 28, length, 2);
     put(entry + 30, wide ? 24 : 0, 2);
@@ -696,9 +696,9 @@ static void add_member(struct archive *z, const char *name, const void *content,
         put(entry + 46 + length + 4, 1, 2);
         put(entry + 46 + length + 6, 16, 2);
         put(entry + 46 + length + 8, size, 8);
-        put(entry + 46 + length + 16, packed, 8);
+        put(entry + 46 + length + 16, compressed, 8);
     }
-    z->size += 30 + length + packed;
+    z->size += 30 + length + compressed;
     z->directory_size += 46 + length + (wide ? 24 : 0);
     z->members++;
 }
@@ -843,7 +843,7 @@ static void check_deflated(void)
     file = end_archive(&z, false, "");
     c = open_npz(&file, &in);
     tap_ok(c && c->count == 1 && c->arrays[0].deflated && c->arrays[0].offset == 35 &&
-               c->arrays[0].packed == size + 5,
+               c->arrays[0].compressed == size + 5,
            "where a deflated member lies: %s", in.error);
     if (inflate_possible())
         tap_ok(c && c->arrays[0].before == size - 24 && c->arrays[0].elements == 6 &&

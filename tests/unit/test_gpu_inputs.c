@@ -1,6 +1,6 @@
 /*
  * The description of inputs that a GPU gets before it is opened: how much of them it may have to
- * unpack.
+ * decode.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static uint64_t bytes_of(const char *name)
 {
     char path[PATH_MAX_HERE];
 
-    return gpu_packed_bytes(path_of(path, name), LEAST, &pipe_found);
+    return gpu_compressed_bytes(path_of(path, name), LEAST, &pipe_found);
 }
 
 /* The bytes of standard input, which is a file at an offset. */
@@ -57,7 +57,7 @@ static uint64_t bytes_of_standard_input(const char *name, off_t offset)
     if (fd < 0 || dup2(fd, STDIN_FILENO) < 0 || lseek(STDIN_FILENO, offset, SEEK_SET) != offset)
         return UINT64_MAX;
     close(fd);
-    return gpu_packed_bytes("-", LEAST, &pipe_found);
+    return gpu_compressed_bytes("-", LEAST, &pipe_found);
 }
 
 int main(void)

@@ -23,7 +23,7 @@ struct example {
     bool in_turn, pipe;
     unsigned storage, in_place, on_cpu; /* MB */
     unsigned gpus, copy, kernel;        /* of all GPUs, each of which had a second */
-    unsigned unpack;                    /* of all GPUs, each of which had a second */
+    unsigned gpu_decode;                /* of all GPUs, each of which had a second */
     unsigned check, check_in_turn;
 
     enum profile_stage stage;
@@ -232,7 +232,7 @@ static const struct example examples[] = {
      .cpu = 1900,
      .gpus = 1,
      .copy = 300,
-     .unpack = 940,
+     .gpu_decode = 940,
      .kernel = 50,
      .in_turn = true,
      .stage = PROFILE_CHECK,
@@ -246,7 +246,7 @@ static const struct example examples[] = {
      .cpu = 3960,
      .gpus = 1,
      .copy = 300,
-     .unpack = 940,
+     .gpu_decode = 940,
      .kernel = 50,
      .in_turn = true,
      .stage = PROFILE_CHECK,
@@ -258,7 +258,7 @@ static const struct example examples[] = {
      .cpu = 4100,
      .gpus = 1,
      .copy = 970,
-     .unpack = 999,
+     .gpu_decode = 999,
      .kernel = 50,
      .in_turn = true,
      .stage = PROFILE_COPY,
@@ -270,11 +270,11 @@ static const struct example examples[] = {
      .cpu = 2100,
      .gpus = 1,
      .copy = 500,
-     .unpack = 999,
+     .gpu_decode = 999,
      .kernel = 50,
      .in_turn = true,
-     .stage = PROFILE_UNPACK,
-     .cause = BOTTLENECK_UNPACKING,
+     .stage = PROFILE_GPU_DECODE,
+     .cause = BOTTLENECK_GPU_DECODE,
      .units = 1},
     {.name = "zstd from a cold file",
      .threads = 8,
@@ -300,7 +300,8 @@ static struct profile make(const struct example *e)
                 [PROFILE_DECODE] = {e->decode ? 1000 * MB : 0, e->decode * MS, capacity},
                 [PROFILE_COPY] = {e->copy ? 1000 * MB : 0, e->copy * MS, e->gpus * second},
                 [PROFILE_KERNEL] = {e->copy ? 1000 * MB : 0, e->kernel * MS, e->gpus * second},
-                [PROFILE_UNPACK] = {e->unpack ? 1000 * MB : 0, e->unpack * MS, e->gpus * second},
+                [PROFILE_GPU_DECODE] = {e->gpu_decode ? 1000 * MB : 0, e->gpu_decode * MS,
+                                        e->gpus * second},
                 [PROFILE_CHECK] = {e->check ? 1000 * MB : 0, e->check * MS, capacity},
                 [PROFILE_REDUCE] = {e->on_cpu * MB, e->reduce * MS, capacity},
             },

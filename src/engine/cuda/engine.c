@@ -16,7 +16,7 @@
 #include "engine/cuda/kernels.h"
 #include "engine/cuda/pinned.h"
 #include "engine/cuda/worker.h"
-#include "engine/cuda/zstd/unpack.h"
+#include "engine/cuda/zstd/decoder.h"
 #include "sys/mapping.h"
 #include "sys/team.h"
 
@@ -40,11 +40,11 @@
 
 /* Connections of a context to its GPU: streams that share one wait for each other's work, and the
    driver takes 20 ms to make each. Feeders and slicers copy one after the other whatever they have.
-   Batches of packed input work side by side, and so does what verifies them: that pays from so many
-   bytes of input on, and a pipe may have them. doc/tuning.md has the times. */
+   Batches of compressed input work side by side, and so does what verifies them: that pays from so
+   many bytes of input on, and a pipe may have them. doc/tuning.md has the times. */
 #define CONNECTIONS 2
-#define CONNECTIONS_PACKED 4
-#define PACKED_LEAST ((uint64_t)128 << 20)
+#define CONNECTIONS_COMPRESSED 4
+#define COMPRESSED_LEAST ((uint64_t)128 << 20)
 #define CONNECTIONS_LARGE 6
 #define LARGE_LEAST ((uint64_t)2 << 30)
 
@@ -54,7 +54,7 @@ struct engine_state {
     char description[64];
     size_t chunk_size; /* bytes, of workers whose setup asks for none */
     struct pinned_arena arena;
-    struct engine_unpacker *unpackers[ENGINE_DEVICES_MAX]; /* kept; NULL before the first */
+    struct engine_decoder *decoders[ENGINE_DEVICES_MAX]; /* kept; NULL before the first */
 };
 
 /* Appends to a list of devices; false when it is full. */
@@ -81,9 +81,10 @@ static const char *visible_entry(const char *visible, int number, size_t *length
 
 static int connections(const struct engine_needs *needs)
 {
-    if (needs->packed >= LARGE_LEAST)
+    if (needs->compressed >= LARGE_LEAST)
         return CONNECTIONS_LARGE;
-    return needs->pipe || needs->packed >= PACKED_LEAST ? CONNECTIONS_PACKED : CONNECTIONS;
+    return needs->pipe || needs->compressed >= COMPRESSED_LEAST ? CONNECTIONS_COMPRESSED
+                                                                : CONNECTIONS;
 }
 
 /* Lets the runtime see the GPUs asked for and no others: it makes a context on each that it sees.
@@ -239,8 +240,8 @@ static bool open_devices(struct engine_state *engine, const struct engine_needs 
 static void cuda_close(struct engine_state *engine)
 {
     for (unsigned i = 0; i < engine->device_count; i++)
-        if (engine->unpackers[i])
-            unpack_close(engine->unpackers[i]);
+        if (engine->decoders[i])
+            decoder_close(engine->decoders[i]);
     /* The contexts end with the process. */
     pinned_arena_close(&engine->arena);
     free(engine);
@@ -260,9 +261,9 @@ static struct engine_state *cuda_open(const struct engine_needs *needs,
         return NULL;
     }
     engine->chunk_size = needs->chunk_size ? needs->chunk_size : choose_chunk_size(needs->workers);
-    if (needs->packed > 0) /* feeders, if there are any, have memory of their own then */
+    if (needs->compressed > 0) /* feeders, if there are any, have memory of their own then */
         pinned_arena_begin(&engine->arena, needs->device_count,
-                           unpack_input_size(needs->before, needs->piece, needs->device_count));
+                           decoder_input_size(needs->before, needs->piece, needs->device_count));
     else
         pinned_arena_begin(&engine->arena, needs->workers, feeder_pinned_size(engine->chunk_size));
     ok = open_devices(engine, needs, reason);
@@ -299,17 +300,17 @@ static struct engine_worker *open_worker(struct engine_state *engine,
                             setup->chunk_size ? setup->chunk_size : engine->chunk_size, reason);
 }
 
-static struct engine_unpacker *cuda_unpack_begin(struct engine_state *engine, unsigned device,
-                                                 const struct engine_unpack_setup *setup,
-                                                 char reason[ENGINE_REASON_MAX])
+static struct engine_decoder *cuda_decode_begin(struct engine_state *engine, unsigned device,
+                                                const struct engine_decode_setup *setup,
+                                                char reason[ENGINE_REASON_MAX])
 {
-    struct engine_unpacker **kept = &engine->unpackers[device];
+    struct engine_decoder **kept = &engine->decoders[device];
 
-    if (*kept && unpack_begin(*kept, setup))
+    if (*kept && decoder_begin(*kept, setup))
         return *kept;
     if (*kept)
-        unpack_close(*kept);
-    *kept = unpack_open(&engine->devices[device], &engine->arena, setup, reason);
+        decoder_close(*kept);
+    *kept = decoder_open(&engine->devices[device], &engine->arena, setup, reason);
     return *kept;
 }
 
@@ -329,22 +330,22 @@ static const struct engine_slices cuda_slice_engine = {
     .error = slicer_error,
 };
 
-static const struct engine_unpack cuda_unpack = {
-    .begin = cuda_unpack_begin,
-    .memory = unpack_memory,
-    .advance = unpack_advance,
-    .content_free = unpack_content_free,
-    .wanted = unpack_wanted,
-    .taken = unpack_taken,
-    .total = unpack_total,
-    .stopped_at = unpack_stopped_at,
-    .reduced = unpack_reduced,
-    .first_nan = unpack_first_nan,
-    .part_content = unpack_part_content,
-    .wrong = unpack_wrong,
-    .refused = unpack_refused,
-    .finish = unpack_finish,
-    .error = unpack_error,
+static const struct engine_decode cuda_decode = {
+    .begin = cuda_decode_begin,
+    .memory = decoder_memory,
+    .advance = decoder_advance,
+    .content_free = decoder_content_free,
+    .wanted = decoder_wanted,
+    .taken = decoder_taken,
+    .total = decoder_total,
+    .stopped_at = decoder_stopped_at,
+    .reduced = decoder_reduced,
+    .first_nan = decoder_first_nan,
+    .part_content = decoder_part_content,
+    .wrong = decoder_wrong,
+    .refused = decoder_refused,
+    .finish = decoder_finish,
+    .error = decoder_error,
 };
 
 const struct engine engine_cuda = {
@@ -367,6 +368,6 @@ const struct engine engine_cuda = {
     .finish = cuda_worker_finish,
     .unfinished = cuda_worker_unfinished,
     .worker_error = cuda_worker_error,
-    .unpack = &cuda_unpack,
+    .decode = &cuda_decode,
     .slices = &cuda_slice_engine,
 };

@@ -1,5 +1,5 @@
 /*
- * Pinned host memory, which copies to a GPU start from: an arena for the feeders or the unpackers
+ * Pinned host memory, which copies to a GPU start from: an arena for the feeders or the decoders
  * that are expected, pieces of it or of their own for these, and windows of mapped files.
  *
  * The engine owns the arena. It is made by a thread of its own while the contexts are, since both

@@ -35,9 +35,9 @@
    may stick out of it: these elements are stored, and mean nothing. Each tile is compressed by
    itself. */
 struct container_tile {
-    uint64_t offset; /* bytes in the file */
-    uint32_t packed; /* bytes there; 0 for a tile that is not there: it has the fill value */
-    uint32_t mask;   /* bit i: filter i was left out */
+    uint64_t offset;     /* bytes in the file */
+    uint32_t compressed; /* bytes there; 0 for a tile that is not there: it has the fill value */
+    uint32_t mask;       /* bit i: filter i was left out */
 };
 
 enum container_filter_kind { CONTAINER_SHUFFLE, CONTAINER_DEFLATE, CONTAINER_FLETCHER32 };
@@ -94,12 +94,12 @@ struct container_array {
     uint64_t elements;       /* the product of the shape; 1 without dimensions */
     uint64_t offset, length; /* bytes in the file; of one that is compressed, the offset of the
                                 compressed bytes, and the length of its elements */
-    uint64_t packed;         /* where it is deflated: compressed bytes */
+    uint64_t compressed;     /* where it is deflated: compressed bytes */
     uint64_t before;         /* decompressed bytes before the first element */
     uint32_t checksum;       /* of the decompressed bytes, CRC-32 */
     const struct container_tiles *tiles; /* the tiles of the array: `offset` is then that of the
-                                            first one that is there, and `packed` the bytes of all;
-                                            NULL if the elements are in one place */
+                                            first one that is there, and `compressed` the bytes of
+                                            all; NULL if the elements are in one place */
     const uint64_t *pieces; /* of an array in chunks that cannot be read: how it is stored, see
                                hdf5_records.h; NULL where it is not known */
     const uint64_t *sizes;
@@ -107,7 +107,7 @@ struct container_array {
 };
 
 /* Whether its elements have to be decompressed. */
-static inline bool container_array_packed(const struct container_array *a)
+static inline bool container_array_compressed(const struct container_array *a)
 {
     return a->deflated || (a->tiles && a->tiles->filter_count > 0);
 }

@@ -49,8 +49,8 @@ struct records {
  * The program that calls libhdf5.
  */
 
-/* Finds it: beside this program, in libexec beside its folder, or where it was to be installed. False
-   where it is missing. */
+/* Finds it: beside this program, in libexec beside its folder, or where it was to be installed.
+   False where it is missing. */
 static bool find_helper(char path[PATH_MAX])
 {
     static const char *const places[] = {HELPER, "../libexec/" HELPER, LIBEXECDIR "/" HELPER};
@@ -292,15 +292,16 @@ static bool take_places(struct reader *r, struct container_array *a, struct cont
     for (uint64_t i = 0; i < t->count; i++) {
         const struct container_tile *tile = &t->tiles[i];
 
-        if (tile->packed == 0)
+        if (tile->compressed == 0)
             continue;
         /* Compressed data may be larger than others, but little. */
-        if (tile->packed > file || tile->offset > file - tile->packed ||
-            (tile->packed > bytes && t->filter_count == 0) || tile->packed / 2 > bytes + 4096)
+        if (tile->compressed > file || tile->offset > file - tile->compressed ||
+            (tile->compressed > bytes && t->filter_count == 0) ||
+            tile->compressed / 2 > bytes + 4096)
             return broken(r);
-        if (a->packed == 0 || tile->offset < a->offset)
+        if (a->compressed == 0 || tile->offset < a->offset)
             a->offset = tile->offset;
-        a->packed += tile->packed;
+        a->compressed += tile->compressed;
     }
     return true;
 }
@@ -360,7 +361,7 @@ static bool take_tiles(struct reader *r, struct container_array *a)
             "compressed by deflate; this needs zlib, without which this program was built";
         a->typed = true;
         a->tiles = NULL;
-        a->offset = a->packed = 0;
+        a->offset = a->compressed = 0;
     }
     return true;
 }

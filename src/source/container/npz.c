@@ -82,7 +82,7 @@ struct member {
     uint64_t at; /* offset in the file of its entry */
     unsigned flags, method;
     uint32_t checksum;
-    uint64_t packed, size, local;
+    uint64_t compressed, size, local;
     const unsigned char *name; /* without a NUL */
     size_t name_length;
 };
@@ -167,7 +167,7 @@ static bool read_directory(struct archive *a)
 static bool read_wide(const struct archive *a, struct member *m, const unsigned char *extra,
                       size_t length)
 {
-    uint64_t *const values[] = {&m->size, &m->packed, &m->local};
+    uint64_t *const values[] = {&m->size, &m->compressed, &m->local};
     bool wanted = false;
 
     for (size_t i = 0; i < 3; i++)
@@ -215,7 +215,7 @@ static bool read_entry(const struct archive *a, size_t *at, struct member *m)
     m->flags = (unsigned)number(entry + 8, 2);
     m->method = (unsigned)number(entry + 10, 2);
     m->checksum = (uint32_t)number(entry + 16, 4);
-    m->packed = number(entry + 20, 4);
+    m->compressed = number(entry + 20, 4);
     m->size = number(entry + 24, 4);
     m->local = number(entry + 42, 4);
     m->name = entry + ENTRY_SIZE;
@@ -253,16 +253,16 @@ static bool read_local(const struct archive *a, const struct member *m, struct c
     name = (size_t)number(bytes + 26, 2);
     before = LOCAL_SIZE + name + (size_t)number(bytes + 28, 2);
     content->offset = m->local + before;
-    if (content->offset > a->begin || m->packed > a->begin - content->offset)
+    if (content->offset > a->begin || m->compressed > a->begin - content->offset)
         return container_wrong(in, m->local,
                                "%" PRIu64 " byte%s of this member must lie before the directory",
-                               m->packed, message_s(m->packed));
+                               m->compressed, message_s(m->compressed));
     if (name != m->name_length || LOCAL_SIZE + name > size ||
         memcmp(bytes + LOCAL_SIZE, m->name, name) != 0)
         return container_wrong(in, m->local, "this member has another name in the directory");
     content->size = size > before ? size - before : 0;
-    if (content->size > m->packed)
-        content->size = (size_t)m->packed;
+    if (content->size > m->compressed)
+        content->size = (size_t)m->compressed;
     memmove(bytes, bytes + (before < size ? before : size), content->size);
     return true;
 }
@@ -272,8 +272,8 @@ static ptrdiff_t read_start(const struct archive *a, const struct member *m,
                             const struct content *content, unsigned char *bytes, size_t size)
 {
     if (m->method == DEFLATED)
-        return inflate_start(a->in, content->offset, m->packed, bytes, size);
-    size = size < m->packed ? size : (size_t)m->packed;
+        return inflate_start(a->in, content->offset, m->compressed, bytes, size);
+    size = size < m->compressed ? size : (size_t)m->compressed;
     if (size <= content->size) {
         memcpy(bytes, content->bytes, size);
         return (ptrdiff_t)size;
@@ -430,7 +430,7 @@ static bool note_damage(struct archive *a, struct container_array *array)
     a->sizes_count -= array->dimensions;
     array->type_name[0] = '\0';
     array->deflated = false;
-    array->length = array->packed;
+    array->length = array->compressed;
     array->dimensions = 0;
     array->elements = 0;
     array->unreadable =
@@ -450,7 +450,7 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
     if (!read_local(a, m, &content))
         return note_damage(a, array);
     array->offset = content.offset;
-    array->packed = array->length = m->packed;
+    array->compressed = array->length = m->compressed;
     array->checksum = m->checksum;
     if (m->flags & 1)
         return (named ? leave_out : leave_out_other)(array, "", "encrypted");
@@ -460,9 +460,9 @@ static bool read_member(struct archive *a, const struct member *m, struct contai
     if (m->method == DEFLATED && !inflate_possible())
         return (named ? leave_out : leave_out_other)(
             array, "", "compressed by deflate, for which this program lacks zlib");
-    if (m->method == STORED && m->packed != m->size) {
+    if (m->method == STORED && m->compressed != m->size) {
         (void)container_wrong(a->in, m->at, "%" PRIu64 " byte%s stored as %" PRIu64, m->size,
-                              message_s(m->size), m->packed);
+                              message_s(m->size), m->compressed);
         return note_damage(a, array);
     }
     array->deflated = m->method == DEFLATED;
@@ -566,7 +566,7 @@ static bool settle(struct archive *a)
 
         if (array->offset < end)
             return container_wrong(a->in, array->offset, "two members overlap here");
-        end = array->offset + (array->deflated ? array->packed : array->length);
+        end = array->offset + (array->deflated ? array->compressed : array->length);
     }
     return true;
 }

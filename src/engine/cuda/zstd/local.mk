@@ -17,11 +17,11 @@ cuda_sources += \
 	src/engine/cuda/zstd/resolve.cuh \
 	src/engine/cuda/zstd/sequences.cuh \
 	src/engine/cuda/zstd/tuning.h \
-	src/engine/cuda/zstd/unpack.c \
-	src/engine/cuda/zstd/unpack.h \
-	src/engine/cuda/zstd/unpack_checks.c \
-	src/engine/cuda/zstd/unpack_content.c \
-	src/engine/cuda/zstd/unpack_open.c \
-	src/engine/cuda/zstd/unpack_state.c \
-	src/engine/cuda/zstd/unpack_state.h
+	src/engine/cuda/zstd/decoder.c \
+	src/engine/cuda/zstd/decoder.h \
+	src/engine/cuda/zstd/decoder_checks.c \
+	src/engine/cuda/zstd/decoder_content.c \
+	src/engine/cuda/zstd/decoder_open.c \
+	src/engine/cuda/zstd/decoder_state.c \
+	src/engine/cuda/zstd/decoder_state.h
 cuda_depfiles += src/engine/cuda/zstd/$(DEPDIR)/kernels.Po

@@ -66,7 +66,7 @@
 #define ZSTD_WINDOW_USUAL ((uint64_t)8 << 20)
 
 /* Input is read into memory that should still be in the last cache when it is copied. Bytes of it,
-   for each unpacker; of all together; for each at least, which is what all who read have at hand,
+   for each decoder; of all together; for each at least, which is what all who read have at hand,
    and what is being copied; and of a pipe, from which libzstd may have to go on: no more than so
    many batches that do not compress. */
 #define ZSTD_INPUT_MOST ((size_t)64 << 20)

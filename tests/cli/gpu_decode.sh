@@ -33,7 +33,7 @@ unpacked() {
     run -v -D gpu -o count "$@"
     # shellcheck disable=SC2086 # several words
     if [ "$status" -eq 0 ] && ! grep -q '^  decode' err && printf '%s\n' $unpacked_bytes >expected &&
-        sed -n 's/^  unpack *[^ ]* *\([0-9]*\) .*/\1/p' err | cmp -s expected -; then
+        sed -n 's/^  gpu_decode *[^ ]* *\([0-9]*\) .*/\1/p' err | cmp -s expected -; then
         pass "$label, $unpacked_name"
     else
         fail "$label, $unpacked_name"
@@ -288,7 +288,7 @@ for GPUREDUCE in $programs; do
     expected=$("$GPUREDUCE" -q -D cpu "$ops" x)
     environment=GPUREDUCE_CALL_GPU=1
     run -v "$ops" x
-    ok "$label, auto has it" grep -q "^  unpack .* $size " err
+    ok "$label, auto has it" grep -q "^  gpu_decode .* $size " err
     run -v -j 1 "$ops" wide_among
     ok "$label, auto leaves to the CPU what the GPU does not decode" \
         grep -q '^  gpu       not used: it does not decode all of the input' err

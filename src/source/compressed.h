@@ -1,18 +1,18 @@
 /*
- * Packed input: zstd whose bytes are handed out as they are, for an engine that decodes them.
+ * Compressed input: zstd whose bytes are handed out as they are, for an engine that decodes them.
  *
- *     workers: packed_read --> memory --> packed_bytes: the one that feeds the engine
+ *     workers: compressed_read --> memory --> compressed_bytes: the one that feeds the engine
  *                                    ^                                              |
- *                                    '---------------- packed_pass <----------------'
+ *                                    '---------------- compressed_pass <----------------'
  *
  * Workers read pieces of the input into memory that the engine has given, a ring. They read several
  * pieces of a file at once, or a piece of a pipe at a time. One of them feeds the engine with the
  * pieces, in order; bytes that the engine is done with make room.
  *
- * The engine need not be able to decode all of it. For a file it then says so (packed_refuse), and
- * the verdict of source_finish is SOURCE_REREAD: all is read again, and libzstd decodes it. A pipe
- * cannot be read again: packed_resume has libzstd go on from the frame that was refused, as long as
- * that is still in the memory.
+ * The engine need not be able to decode all of it. For a file it then says so (compressed_refuse),
+ * and the verdict of source_finish is SOURCE_REREAD: all is read again, and libzstd decodes it. A
+ * pipe cannot be read again: compressed_resume has libzstd go on from the frame that was refused,
+ * as long as that is still in the memory.
  *
  * A file of several frames can be for several engines: each has a ring, whose input is made of
  * parts of the file, cut between frames. The engine that asks next has the next part, so that all
@@ -24,33 +24,34 @@
  * (zstd/index.h) until all parts are decoded. A part is then assumed to begin with an element,
  * which is checked: if one does not, all is to be read again for one engine (SOURCE_TORN).
  *
- * Any worker may call packed_read at any time, and any thread packed_refuse. packed_bytes,
- * packed_pass and packed_complete are called by one thread at a time for each ring; the rest by one
- * thread. Functions that fail have printed why, unless their comment says otherwise.
+ * Any worker may call compressed_read at any time, and any thread compressed_refuse.
+ * compressed_bytes, compressed_pass and compressed_complete are called by one thread at a time for
+ * each ring; the rest by one thread. Functions that fail have printed why, unless their comment
+ * says otherwise.
  */
-#ifndef GPUREDUCE_SOURCE_PACKED_H
-#define GPUREDUCE_SOURCE_PACKED_H
+#ifndef GPUREDUCE_SOURCE_COMPRESSED_H
+#define GPUREDUCE_SOURCE_COMPRESSED_H
 
 #include "source/reader.h"
 
 /* The memory begins with so many bytes that the ring is not made of. The bytes that an engine has
-   not taken when packed_bytes is asked for more must not be longer. It is more than a block of
+   not taken when compressed_bytes is asked for more must not be longer. It is more than a block of
    zstd. */
-#define PACKED_BEFORE ((size_t)256 << 10)
+#define COMPRESSED_BEFORE ((size_t)256 << 10)
 
 /* Bytes of a piece. The ring is a multiple of it. */
-#ifndef PACKED_PIECE
-#    define PACKED_PIECE ((size_t)1 << 20)
+#ifndef COMPRESSED_PIECE
+#    define COMPRESSED_PIECE ((size_t)1 << 20)
 #endif
 
 /* Makes s, a compressed input whose descriptor and name are known, a source of this kind. `pipe` is
    NULL for a file; otherwise the reader of the pipe, which it closes in any case. False on failure;
    s is to be closed in any case. */
-bool packed_source_open(struct source *s, const struct source_options *options,
-                        struct reader *pipe);
+bool compressed_source_open(struct source *s, const struct source_options *options,
+                            struct reader *pipe);
 
 /* The properties that a decoder has to know, in bytes; positions are in decoded bytes. */
-struct packed_layout {
+struct compressed_layout {
     uint64_t window;     /* of the first frame; SOURCE_UNKNOWN where that cannot be told */
     uint64_t window_max; /* the largest that is accepted */
     uint64_t begin;      /* position of the first element */
@@ -59,39 +60,39 @@ struct packed_layout {
     uint64_t content;    /* bytes that the first frame states; SOURCE_UNKNOWN where it does not */
     bool checked;        /* that frame has a checksum, which is to be verified */
 };
-struct packed_layout packed_layout(const struct source *s);
+struct compressed_layout compressed_layout(const struct source *s);
 
 /* A part of the input is at least so long, bytes, and at most about as long: less where that makes
-   fewer than PACKED_PARTS for each ring. A decoder makes its batches of one part each. */
-#ifndef PACKED_PART_LEAST
-#    define PACKED_PART_LEAST ((uint64_t)32 << 20)
+   fewer than COMPRESSED_PARTS for each ring. A decoder makes its batches of one part each. */
+#ifndef COMPRESSED_PART_LEAST
+#    define COMPRESSED_PART_LEAST ((uint64_t)32 << 20)
 #endif
-#define PACKED_PART_MOST ((uint64_t)256 << 20)
-#define PACKED_PARTS 8
+#define COMPRESSED_PART_MOST ((uint64_t)256 << 20)
+#define COMPRESSED_PARTS 8
 
 /* Has the input be for `rings` rings, or fewer: for how many it is then. One takes all of it; so it
    is without this, with pipes, where there is nothing to cut, and where not all elements are
    wanted: only at its end is it known that each ring had what it was said to have. Before
-   packed_begin. 0 without memory. */
-unsigned packed_cut(struct source *s, unsigned rings);
+   compressed_begin. 0 without memory. */
+unsigned compressed_cut(struct source *s, unsigned rings);
 
-/* Gives a ring its memory: PACKED_BEFORE bytes and two pieces at least, which stays as long as the
-   source. Before any other worker. */
-void packed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size);
+/* Gives a ring its memory: COMPRESSED_BEFORE bytes and two pieces at least, which stays as long as
+   the source. Before any other worker. */
+void compressed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size);
 
-enum packed_read {
-    PACKED_READ, /* a piece was read, or some of one, or the next part was looked for */
-    PACKED_BUSY, /* nothing can be read now: there is no room, or another worker reads the pipe, or
-                    looks for the next part */
-    PACKED_END,  /* all has been read, or is being read by others */
-    PACKED_FAILED
+enum compressed_read {
+    COMPRESSED_READ, /* a piece was read, or some of one, or the next part was looked for */
+    COMPRESSED_BUSY, /* nothing can be read now: there is no room, or another worker reads the
+                        pipe, or looks for the next part */
+    COMPRESSED_END,  /* all has been read, or is being read by others */
+    COMPRESSED_FAILED
 };
 
 /* Reads a ring's next piece, if there is room for it. */
-enum packed_read packed_read(struct source *s, unsigned ring);
+enum compressed_read compressed_read(struct source *s, unsigned ring);
 
 /* The place of a part in a ring's input, and the size of its content. */
-struct packed_whereabouts {
+struct compressed_whereabouts {
     uint64_t offset;   /* of its first byte in that input */
     uint64_t position; /* in what the whole input decodes to, of the first byte it decodes to */
     bool provisional;  /* that is more than its true position, which is not known yet */
@@ -99,25 +100,25 @@ struct packed_whereabouts {
 
 /* A ring's bytes at offset `from`, as far as they have come and lie in one piece, and in one part.
  */
-struct packed_bytes {
+struct compressed_bytes {
     const unsigned char *bytes;
     size_t size;
     uint64_t rest;  /* bytes to the end of the part; very many where nobody knows */
     bool full;      /* there will not be more of them, whatever comes */
     bool last;      /* the ring's input ends behind them */
     bool part_ends; /* the part does */
-    struct packed_whereabouts part;
+    struct compressed_whereabouts part;
 };
-struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from);
+struct compressed_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from);
 
 /* A ring's bytes before offset `offset` are not needed any more. */
-void packed_pass(struct source *s, unsigned ring, uint64_t offset);
+void compressed_pass(struct source *s, unsigned ring, uint64_t offset);
 
 /* Whether the bytes of a pipe from offset `from` on are all still there. */
-bool packed_holds(struct source *s, uint64_t from);
+bool compressed_holds(struct source *s, uint64_t from);
 
 /* The place that the engine has reached. */
-struct packed_place {
+struct compressed_place {
     uint64_t frame;         /* offset of the frame that it refused */
     uint64_t begin;         /* position, in what is decoded, of that frame's first byte */
     uint64_t good;          /* of the first byte that is not reduced: of an element */
@@ -128,20 +129,20 @@ struct packed_place {
 /* All of a ring's input is decoded, to `total` bytes; or all of it that is wanted: then `total` is
    how far it came, and `stopped_at` the offset behind the block with the last of it, or
    SOURCE_UNKNOWN. */
-void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at);
+void compressed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at);
 
 /* Notes, if there are several rings, that the next part of this one is decoded, to `content` bytes.
    False if that shows that all has to be decoded once more. */
-bool packed_pass_part(struct source *s, unsigned ring, uint64_t content);
+bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content);
 
 /* The engine has refused a frame, or failed: it has to be decoded once more. */
-void packed_refuse(struct source *s);
+void compressed_refuse(struct source *s);
 
 /* Makes s, a pipe that no worker reads any more, a source of decoded elements, from place->good on.
    False if the frame is not there any more, or on failure; that is printed. */
-bool packed_resume(struct source *s, const struct packed_place *place);
+bool compressed_resume(struct source *s, const struct compressed_place *place);
 
 /* Prints that the checksum of the frame at offset `frame` is wrong, as libzstd would. */
-void packed_wrong_checksum(struct source *s, uint64_t frame);
+void compressed_wrong_checksum(struct source *s, uint64_t frame);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "engine/cuda/check.h"
+#include "engine/cuda/zstd/decoder.h"
+#include "engine/cuda/zstd/decoder_state.h"
 #include "engine/cuda/zstd/kernels.h"
-#include "engine/cuda/zstd/unpack.h"
-#include "engine/cuda/zstd/unpack_state.h"
 #include "sys/align.h"
 #include "sys/mapping.h"
 
@@ -14,7 +14,7 @@
 #define JOBS_AT 64
 #define CHECK_ROOM align_up(JOBS_AT + ZSTD_HASH_JOBS * sizeof(struct zstd_hash_job), 64)
 
-bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+bool decoder_checks_open(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     if (!pinned_piece_open(&u->checks_memory, u->arena,
                            align_up(ZSTD_HASHED * CHECK_ROOM, mapping_page()), reason) ||
@@ -45,7 +45,7 @@ bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
     return true;
 }
 
-void unpack_checks_close(struct engine_unpacker *u)
+void decoder_checks_close(struct engine_decoder *u)
 {
     for (unsigned i = 0; i < ZSTD_HASH_STREAMS; i++)
         if (u->hash_streams[i])
@@ -69,10 +69,10 @@ void unpack_checks_close(struct engine_unpacker *u)
 
 /* Writes down the frames of the held batch that are to be verified on the device: those that lie in
    it whole, and whose hashing does not hold the batch for long. */
-static bool write_jobs(struct engine_unpacker *u, struct check *c)
+static bool write_jobs(struct engine_decoder *u, struct check *c)
 {
     const struct zstd_device_output *o = &u->held;
-    const uint64_t wanted = u->setup.stop ? unpack_wanted_end(u) : UINT64_MAX;
+    const uint64_t wanted = u->setup.stop ? decoder_wanted_end(u) : UINT64_MAX;
     uint64_t ring_size;
     uint32_t first = 0; /* block of the frame */
     bool whole = false;
@@ -113,12 +113,12 @@ static bool write_jobs(struct engine_unpacker *u, struct check *c)
     return true;
 }
 
-bool unpack_checks_have_room(const struct engine_unpacker *u)
+bool decoder_checks_have_room(const struct engine_decoder *u)
 {
     return u->check_end - u->check_begin < ZSTD_HASHED;
 }
 
-bool unpack_checks_begin(struct engine_unpacker *u)
+bool decoder_checks_begin(struct engine_decoder *u)
 {
     struct check *c = &u->checks[u->check_end % ZSTD_HASHED];
     uint64_t ring_size;
@@ -132,36 +132,36 @@ bool unpack_checks_begin(struct engine_unpacker *u)
         return true;
     c->stream = u->hash_streams[u->check_end % ZSTD_HASH_STREAMS];
     *c->wrong = UINT32_MAX;
-    return unpack_check(u,
-                        zstd_launch_move(c->device, c->wrong, JOBS_AT + c->count * sizeof *c->jobs,
-                                         c->stream),
-                        "starting a kernel") &&
-           unpack_check(u, cudaEventRecord(c->begun, c->stream), "recording an event") &&
-           unpack_check(u,
-                        zstd_launch_hash(ring, ring_size, (void *)(c->device + JOBS_AT), c->count,
-                                         (void *)c->device, c->stream),
-                        "starting a kernel") &&
-           unpack_check(u, cudaEventRecord(c->hashed, c->stream), "recording an event") &&
-           unpack_check(u, zstd_launch_move(c->wrong, c->device, sizeof(uint32_t), c->stream),
-                        "starting a kernel");
+    return decoder_check(u,
+                         zstd_launch_move(c->device, c->wrong, JOBS_AT + c->count * sizeof *c->jobs,
+                                          c->stream),
+                         "starting a kernel") &&
+           decoder_check(u, cudaEventRecord(c->begun, c->stream), "recording an event") &&
+           decoder_check(u,
+                         zstd_launch_hash(ring, ring_size, (void *)(c->device + JOBS_AT), c->count,
+                                          (void *)c->device, c->stream),
+                         "starting a kernel") &&
+           decoder_check(u, cudaEventRecord(c->hashed, c->stream), "recording an event") &&
+           decoder_check(u, zstd_launch_move(c->wrong, c->device, sizeof(uint32_t), c->stream),
+                         "starting a kernel");
 }
 
-bool unpack_checks_end(struct engine_unpacker *u)
+bool decoder_checks_end(struct engine_decoder *u)
 {
     const struct check *c = &u->checks[u->check_end % ZSTD_HASHED];
 
     if (c->count > 0 &&
-        (!unpack_check(u, cudaEventRecord(u->reduced, u->stream), "recording an event") ||
-         !unpack_check(u, cudaStreamWaitEvent(c->stream, u->reduced, 0), "waiting for an event") ||
-         !unpack_check(u, cudaEventRecord(c->done, c->stream), "recording an event")))
+        (!decoder_check(u, cudaEventRecord(u->reduced, u->stream), "recording an event") ||
+         !decoder_check(u, cudaStreamWaitEvent(c->stream, u->reduced, 0), "waiting for an event") ||
+         !decoder_check(u, cudaEventRecord(c->done, c->stream), "recording an event")))
         return false;
     u->check_end++;
-    return unpack_check(u, zstd_device_leave(u->decoder) ? cudaSuccess : cudaErrorUnknown,
-                        "decoding zstd") &&
-           unpack_checks_pass(u);
+    return decoder_check(u, zstd_device_leave(u->decoder) ? cudaSuccess : cudaErrorUnknown,
+                         "decoding zstd") &&
+           decoder_checks_pass(u);
 }
 
-bool unpack_checks_pass(struct engine_unpacker *u)
+bool decoder_checks_pass(struct engine_decoder *u)
 {
     for (; u->check_begin < u->check_end; u->check_begin++) {
         struct check *c = &u->checks[u->check_begin % ZSTD_HASHED];
@@ -172,9 +172,9 @@ bool unpack_checks_pass(struct engine_unpacker *u)
 
             if (error == cudaErrorNotReady)
                 return true;
-            if (!unpack_check(u, error, "verifying checksums"))
+            if (!decoder_check(u, error, "verifying checksums"))
                 return false;
-            unpack_note(&u->times.checks, u, c->begun, c->hashed, c->bytes);
+            decoder_note(&u->times.checks, u, c->begun, c->hashed, c->bytes);
             if (*c->wrong < c->count && !u->wrong) {
                 u->wrong = true;
                 u->wrong_frame = c->frames[*c->wrong];
@@ -182,15 +182,15 @@ bool unpack_checks_pass(struct engine_unpacker *u)
             c->count = 0;
             stream = NULL; /* all is done */
         }
-        if (!unpack_check(u,
-                          zstd_device_release(u->decoder, stream) ? cudaSuccess : cudaErrorUnknown,
-                          "decoding zstd"))
+        if (!decoder_check(u,
+                           zstd_device_release(u->decoder, stream) ? cudaSuccess : cudaErrorUnknown,
+                           "decoding zstd"))
             return false;
     }
     return true;
 }
 
-bool unpack_checks_drop(struct engine_unpacker *u)
+bool decoder_checks_drop(struct engine_decoder *u)
 {
     for (; u->check_begin < u->check_end; u->check_begin++)
         if (!zstd_device_release(u->decoder, u->stream))
@@ -199,7 +199,7 @@ bool unpack_checks_drop(struct engine_unpacker *u)
         struct check *c = &u->checks[i];
 
         if (c->count > 0 &&
-            !unpack_check(u, cudaStreamSynchronize(c->stream), "verifying checksums"))
+            !decoder_check(u, cudaStreamSynchronize(c->stream), "verifying checksums"))
             return false;
         c->count = 0;
     }

@@ -1,15 +1,15 @@
 #include "config.h"
 
-#include "run/unpack.h"
+#include "run/gpu_decode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "run/unpack_feed.h"
+#include "run/gpu_decode_feed.h"
 #include "run/work.h"
-#include "source/packed.h"
+#include "source/compressed.h"
 #include "sys/clock.h"
 #include "sys/faults.h"
 #include "sys/message.h"
@@ -19,7 +19,7 @@
    look after this long, nanoseconds. */
 #define LONGER (CLOCK_SECOND / 1000)
 
-static void wait_locked(struct feed *x) REQUIRES(unpack_role);
+static void wait_locked(struct feed *x) REQUIRES(gpu_decode_role);
 
 /* Waits until something has changed, or for a while. Drops the mutex meanwhile. */
 UNCHECKED static void wait_locked(struct feed *x)
@@ -45,7 +45,7 @@ static void end(struct feed *x)
 /* Notes what has been reduced meanwhile, as a chunk of the worker's. */
 static void note_reduced(struct feed *x, struct worker *w)
 {
-    const uint64_t reduced = x->ops->reduced(x->unpacker), now = clock_now();
+    const uint64_t reduced = x->ops->reduced(x->decoder), now = clock_now();
     struct worker_stats *stats = &w->stats;
     enum profile_phase phase;
 
@@ -68,7 +68,7 @@ static bool found_nan(const struct feed *x)
 
     if (x->run->options->nan != NAN_ERROR)
         return false;
-    nan = x->ops->first_nan(x->unpacker);
+    nan = x->ops->first_nan(x->decoder);
     if (nan == PARTIAL_NO_INDEX)
         return false;
     source_limit(x->run->source, nan);
@@ -79,13 +79,13 @@ static bool found_nan(const struct feed *x)
 static void engine_failed(struct feed *x, struct worker *w)
 {
     struct run *run = x->run;
-    const char *reason = x->ops->error(x->unpacker);
+    const char *reason = x->ops->error(x->decoder);
 
     x->failed = true;
     if (run->options->device == DEVICE_AUTO) {
         gpu_fail(run->gpu, reason);
         message_warning("%s: GPU failed: %s; continuing on the CPU", run->info->name, reason);
-        packed_refuse(run->source);
+        compressed_refuse(run->source);
         return;
     }
     source_error(run->source, "GPU: %s", reason);
@@ -98,21 +98,21 @@ static bool pass_parts(struct feed *x)
     uint64_t content;
     bool good = true;
 
-    while (good && x->unpack->count > 1 &&
-           (content = x->ops->part_content(x->unpacker, x->parts)) != UINT64_MAX) {
-        good = packed_pass_part(x->run->source, x->number, content);
+    while (good && x->decode->count > 1 &&
+           (content = x->ops->part_content(x->decoder, x->parts)) != UINT64_MAX) {
+        good = compressed_pass_part(x->run->source, x->number, content);
         x->parts++;
     }
     if (!good)
-        atomic_store(&x->unpack->given_up, true);
+        atomic_store(&x->decode->given_up, true);
     return good;
 }
 
-/* Has the unpacker do one thing. Whether it did; *ended: it does nothing more. */
+/* Has the decoder do one thing. Whether it did; *ended: it does nothing more. */
 static bool feed_once(struct feed *x, struct worker *w, bool *ended)
 {
     struct source *s = x->run->source;
-    const struct packed_bytes b = packed_bytes(s, x->number, x->ops->wanted(x->unpacker));
+    const struct compressed_bytes b = compressed_bytes(s, x->number, x->ops->wanted(x->decoder));
     const struct engine_input input = {.bytes = b.bytes,
                                        .size = b.size,
                                        .rest = b.rest,
@@ -123,9 +123,9 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
                                                 .position = b.part.position,
                                                 .provisional = b.part.provisional}};
     struct engine_content content;
-    enum engine_unpack_status status = x->ops->advance(x->unpacker, &input, &content);
+    enum engine_decode_status status = x->ops->advance(x->decoder, &input, &content);
 
-    packed_pass(s, x->number, x->ops->taken(x->unpacker));
+    compressed_pass(s, x->number, x->ops->taken(x->decoder));
     note_reduced(x, w);
     if (!pass_parts(x)) {
         *ended = true;
@@ -135,31 +135,32 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         phases_note_end(&x->run->phases, clock_now());
     x->input_ended = b.last;
     switch (status) {
-    case UNPACK_IDLE:
-    case UNPACK_AGAIN:
+    case DECODE_IDLE:
+    case DECODE_AGAIN:
         break;
-    case UNPACK_CONTENT:
+    case DECODE_CONTENT:
         feed_lock(x);
-        unpack_hash_push_locked(x, &content);
+        gpu_decode_hash_push_locked(x, &content);
         feed_unlock(x);
         break;
-    case UNPACK_ENDED:
-        packed_complete(s, x->number, x->ops->total(x->unpacker), x->ops->stopped_at(x->unpacker));
+    case DECODE_ENDED:
+        compressed_complete(s, x->number, x->ops->total(x->decoder),
+                            x->ops->stopped_at(x->decoder));
         *ended = true;
         break;
-    case UNPACK_REFUSED:
-        packed_refuse(s);
-        if (x->unpack->count > 1)
-            atomic_store(&x->unpack->given_up, true);
+    case DECODE_REFUSED:
+        compressed_refuse(s);
+        if (x->decode->count > 1)
+            atomic_store(&x->decode->given_up, true);
         feed_lock(x);
         x->refused = true;
         feed_unlock(x);
         *ended = true;
         break;
-    case UNPACK_WRONG:
-    case UNPACK_FAILED:
-        if (status == UNPACK_WRONG)
-            feed_wrong_checksum(x, x->ops->wrong(x->unpacker));
+    case DECODE_WRONG:
+    case DECODE_FAILED:
+        if (status == DECODE_WRONG)
+            feed_wrong_checksum(x, x->ops->wrong(x->decoder));
         else
             engine_failed(x, w);
         end(x);
@@ -167,13 +168,14 @@ static bool feed_once(struct feed *x, struct worker *w, bool *ended)
         return true;
     }
     if (found_nan(x)) {
-        packed_complete(s, x->number, x->ops->total(x->unpacker), x->ops->stopped_at(x->unpacker));
+        compressed_complete(s, x->number, x->ops->total(x->decoder),
+                            x->ops->stopped_at(x->decoder));
         *ended = true;
     }
-    return status != UNPACK_IDLE;
+    return status != DECODE_IDLE;
 }
 
-/* The role of who feeds the unpacker, if nobody has it. Whether there was something to do. */
+/* The role of who feeds the decoder, if nobody has it. Whether there was something to do. */
 static bool feed(struct feed *x, struct worker *w)
 {
     bool did = false, ended = false, mine;
@@ -206,7 +208,7 @@ static bool is_over(struct feed *x)
 
     feed_lock(x);
     /* The rest of a frame that was refused, or is not wanted to its end, will not come. */
-    if (!x->over && x->ended && !x->feeding && !unpack_hash_under_way_locked(x))
+    if (!x->over && x->ended && !x->feeding && !gpu_decode_hash_under_way_locked(x))
         feed_end_locked(x);
     over = x->over;
     feed_unlock(x);
@@ -248,7 +250,7 @@ static void leave(struct feed *x)
 }
 
 /* Whether who has read a piece is to read on: a pipe that nobody reads stands still, and there is
-   another worker who can feed the unpacker meanwhile. */
+   another worker who can feed the decoder meanwhile. */
 static bool reads_on(struct feed *x)
 {
     bool good;
@@ -261,42 +263,42 @@ static bool reads_on(struct feed *x)
     return good;
 }
 
-static enum packed_read read_on(struct feed *x)
+static enum compressed_read read_on(struct feed *x)
 {
-    enum packed_read status = packed_read(x->run->source, x->number);
+    enum compressed_read status = compressed_read(x->run->source, x->number);
 
-    while (status == PACKED_READ && reads_on(x))
-        status = packed_read(x->run->source, x->number);
+    while (status == COMPRESSED_READ && reads_on(x))
+        status = compressed_read(x->run->source, x->number);
     return status;
 }
 
-/* The work of all workers for an unpacker until there is nothing left. */
+/* The work of all workers for a decoder until there is nothing left. */
 static void take_part(struct feed *x, struct worker *w)
 {
     bool more_input = true;
 
     join(x);
     while (!w->failed && !is_over(x)) {
-        if (atomic_load(&x->unpack->given_up)) { /* the others' workers see that, too */
+        if (atomic_load(&x->decode->given_up)) { /* the others' workers see that, too */
             end(x);
             break;
         }
         bool did = feed(x, w);
 
         /* Content stays with who has begun to hash: a frame that goes on is not handed over. */
-        while (unpack_hash_some(x))
+        while (gpu_decode_hash_some(x))
             did = true;
         if (!did && more_input) {
             switch (read_on(x)) {
-            case PACKED_READ:
+            case COMPRESSED_READ:
                 did = true;
                 break;
-            case PACKED_BUSY:
+            case COMPRESSED_BUSY:
                 break;
-            case PACKED_END:
+            case COMPRESSED_END:
                 more_input = false;
                 break;
-            case PACKED_FAILED:
+            case COMPRESSED_FAILED:
                 w->failed = true;
                 break;
             }
@@ -306,42 +308,42 @@ static void take_part(struct feed *x, struct worker *w)
     }
     leave(x);
     if (w->failed) {
-        atomic_store(&x->unpack->given_up, true);
+        atomic_store(&x->decode->given_up, true);
         end(x);
     }
 }
 
-/* Has libzstd go on from where the unpacker refused a frame of a pipe. */
+/* Has libzstd go on from where the decoder refused a frame of a pipe. */
 static bool go_on(struct feed *x, struct worker *w)
 {
     struct source *s = x->run->source;
     struct engine_refusal refusal;
-    struct packed_place place;
+    struct compressed_place place;
 
-    if (!x->ops->refused(x->unpacker, &refusal)) {
+    if (!x->ops->refused(x->decoder, &refusal)) {
         engine_failed(x, w);
         return false;
     }
-    place = (struct packed_place){.frame = refusal.frame,
-                                  .begin = refusal.begin,
-                                  .good = refusal.good,
-                                  .tail_size = refusal.tail_size};
+    place = (struct compressed_place){.frame = refusal.frame,
+                                      .begin = refusal.begin,
+                                      .good = refusal.good,
+                                      .tail_size = refusal.tail_size};
     memcpy(place.tail, refusal.tail, sizeof place.tail);
-    return packed_resume(s, &place) && work_on_cpu(w);
+    return compressed_resume(s, &place) && work_on_cpu(w);
 }
 
-/* Works for all unpackers, in turns. */
-static void take_part_in_all(struct unpack *unpack, struct worker *w)
+/* Works for all decoders, in turns. */
+static void take_part_in_all(struct gpu_decode *decode, struct worker *w)
 {
-    const unsigned first = atomic_fetch_add(&unpack->next, 1);
+    const unsigned first = atomic_fetch_add(&decode->next, 1);
 
-    for (unsigned i = 0; i < unpack->count && !w->failed; i++)
-        take_part(&unpack->feeds[(first + i) % unpack->count], w);
+    for (unsigned i = 0; i < decode->count && !w->failed; i++)
+        take_part(&decode->feeds[(first + i) % decode->count], w);
 }
 
-void unpack_run_work(struct worker *w)
+void gpu_decode_work(struct worker *w)
 {
-    struct unpack *unpack = w->run->unpack;
+    struct gpu_decode *decode = w->run->decode;
     struct worker_stats *stats = &w->stats;
     const uint64_t cpu_time = clock_thread();
 
@@ -349,10 +351,10 @@ void unpack_run_work(struct worker *w)
         stats->started_at = clock_now();
         phases_note_start(&w->run->phases, stats->started_at);
     }
-    if (unpack->going_on)
-        w->failed = !go_on(&unpack->feeds[0], w);
+    if (decode->going_on)
+        w->failed = !go_on(&decode->feeds[0], w);
     else
-        take_part_in_all(unpack, w);
+        take_part_in_all(decode, w);
     stats->ended_at = clock_now();
     stats->cpu_time += clock_thread() - cpu_time;
 }
@@ -361,38 +363,38 @@ void unpack_run_work(struct worker *w)
  * The beginning and the end: the session's thread's.
  */
 
-/* An unpacker to be made ready, beside others. */
+/* A decoder to be made ready, beside others. */
 struct opening {
-    struct unpack *unpack;
-    struct engine_unpack_setup setup;
+    struct gpu_decode *decode;
+    struct engine_decode_setup setup;
     char reasons[ENGINE_DEVICES_MAX][ENGINE_REASON_MAX];
 };
 
 static void open_feed(void *context, unsigned i)
 {
     struct opening *opening = context;
-    struct feed *x = &opening->unpack->feeds[i];
-    struct engine_unpack_setup setup = opening->setup;
+    struct feed *x = &opening->decode->feeds[i];
+    struct engine_decode_setup setup = opening->setup;
 
     setup.skip = i == 0 ? setup.begin : 0;
-    x->unpacker = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
+    x->decoder = x->ops->begin(gpu_engine(x->run->gpu), i, &setup, opening->reasons[i]);
 }
 
-/* Makes unpackers ready, as many as the input is for. If another than the first cannot be made, the
+/* Makes decoders ready, as many as the input is for. If another than the first cannot be made, the
    first takes all of the input. False with a reason if the first cannot be made. */
-static bool open_feeds(struct unpack *unpack, const struct engine_unpack_setup *setup,
+static bool open_feeds(struct gpu_decode *decode, const struct engine_decode_setup *setup,
                        char reason[ENGINE_REASON_MAX])
 {
-    struct opening opening = {.unpack = unpack, .setup = *setup};
+    struct opening opening = {.decode = decode, .setup = *setup};
     bool all = true;
 
-    team_call(unpack->count, open_feed, &opening);
-    for (unsigned i = 1; i < unpack->count; i++)
-        all = all && unpack->feeds[i].unpacker;
+    team_call(decode->count, open_feed, &opening);
+    for (unsigned i = 1; i < decode->count; i++)
+        all = all && decode->feeds[i].decoder;
     if (!all)
-        unpack->count = packed_cut(unpack->feeds[0].run->source, 1);
+        decode->count = compressed_cut(decode->feeds[0].run->source, 1);
     memcpy(reason, opening.reasons[0], ENGINE_REASON_MAX);
-    return unpack->count > 0 && unpack->feeds[0].unpacker;
+    return decode->count > 0 && decode->feeds[0].decoder;
 }
 
 /* For how many devices the input is. A NaN has its index from one that has seen all before it. */
@@ -401,7 +403,7 @@ static unsigned choose_count(const struct run *run)
     const bool one = run->plan->how == PLAN_ONE_GPU || run->options->nan == NAN_ERROR;
     const unsigned devices = one ? 1 : run->options->device_count;
 
-    return packed_cut(run->source, devices < run->feeders ? devices : run->feeders);
+    return compressed_cut(run->source, devices < run->feeders ? devices : run->feeders);
 }
 
 UNCHECKED static void begin_feed(struct feed *x)
@@ -411,15 +413,15 @@ UNCHECKED static void begin_feed(struct feed *x)
 
     mutex_init(&x->mutex);
     mutex_condition_init(&x->changed);
-    memory = x->ops->memory(x->unpacker, &size);
-    packed_begin(x->run->source, x->number, memory, size);
+    memory = x->ops->memory(x->decoder, &size);
+    compressed_begin(x->run->source, x->number, memory, size);
 }
 
-struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
+struct gpu_decode *gpu_decode_begin(struct run *run, char reason[ENGINE_REASON_MAX])
 {
-    const struct engine_unpack *ops = engine_cuda.unpack;
-    const struct packed_layout layout = packed_layout(run->source);
-    struct engine_unpack_setup setup = {
+    const struct engine_decode *ops = engine_cuda.decode;
+    const struct compressed_layout layout = compressed_layout(run->source);
+    struct engine_decode_setup setup = {
         .type = run->setup.type,
         .swap = run->setup.swap,
         .wants = run->setup.wants,
@@ -430,10 +432,10 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
         .stop = layout.stop,
         .check = !run->options->input.no_check,
         .input = run->info->input_bytes,
-        .before = PACKED_BEFORE,
-        .piece = PACKED_PIECE,
+        .before = COMPRESSED_BEFORE,
+        .piece = COMPRESSED_PIECE,
     };
-    struct unpack *unpack;
+    struct gpu_decode *decode;
     unsigned count;
 
     if (!ops) {
@@ -441,71 +443,71 @@ struct unpack *unpack_run_begin(struct run *run, char reason[ENGINE_REASON_MAX])
         return NULL;
     }
     count = choose_count(run);
-    unpack = calloc(1, sizeof *unpack + count * sizeof *unpack->feeds);
-    if (!unpack || count == 0) {
-        free(unpack);
+    decode = calloc(1, sizeof *decode + count * sizeof *decode->feeds);
+    if (!decode || count == 0) {
+        free(decode);
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
         return NULL;
     }
-    unpack->count = setup.unpackers = count;
+    decode->count = setup.decoders = count;
     for (unsigned i = 0; i < count; i++)
-        unpack->feeds[i] = (struct feed){.run = run, .unpack = unpack, .ops = ops, .number = i};
-    if (!open_feeds(unpack, &setup, reason)) {
-        free(unpack);
+        decode->feeds[i] = (struct feed){.run = run, .decode = decode, .ops = ops, .number = i};
+    if (!open_feeds(decode, &setup, reason)) {
+        free(decode);
         return NULL;
     }
-    for (unsigned i = 0; i < unpack->count; i++)
-        begin_feed(&unpack->feeds[i]);
-    return unpack;
+    for (unsigned i = 0; i < decode->count; i++)
+        begin_feed(&decode->feeds[i]);
+    return decode;
 }
 
-unsigned unpack_run_devices(const struct unpack *unpack)
+unsigned gpu_decode_devices(const struct gpu_decode *decode)
 {
-    return unpack->count;
+    return decode->count;
 }
 
-UNCHECKED bool unpack_run_goes_on(struct unpack *unpack)
+UNCHECKED bool gpu_decode_goes_on(struct gpu_decode *decode)
 {
-    const struct feed *x = &unpack->feeds[0];
+    const struct feed *x = &decode->feeds[0];
 
-    unpack->going_on = x->refused && x->run->info->input_bytes == SOURCE_UNKNOWN;
-    return unpack->going_on;
+    decode->going_on = x->refused && x->run->info->input_bytes == SOURCE_UNKNOWN;
+    return decode->going_on;
 }
 
-/* Gives what an unpacker has reduced to `first`, and what its device has done to `w`. */
+/* Gives what a decoder has reduced to `first`, and what its device has done to `w`. */
 UNCHECKED static void end_feed(struct feed *x, struct worker *first, struct worker *w)
 {
     struct engine_times times;
     struct partial partial;
 
-    if (!x->ops->finish(x->unpacker, &partial, &times) && !x->failed)
+    if (!x->ops->finish(x->decoder, &partial, &times) && !x->failed)
         engine_failed(x, first);
     partial_merge(&first->partial, &partial);
     w->stats.elements += partial.count;
     w->stats.times.device = times.device;
     timeline_join(&w->stats.times.copies, &times.copies);
     timeline_join(&w->stats.times.kernels, &times.kernels);
-    timeline_join(&w->stats.times.unpack, &times.unpack);
+    timeline_join(&w->stats.times.gpu_decode, &times.gpu_decode);
     timeline_join(&w->stats.times.checks, &times.checks);
     x->run->checked.bytes += x->hashed;
     x->run->checked.time += x->hash_time;
     x->run->checked.time_in_turn += x->hash_time_in_turn;
-    if (x->reduced == 0 && x->unpack->count > 1)
+    if (x->reduced == 0 && x->decode->count > 1)
         phases_note_ramped(&x->run->phases, 1);
     pthread_cond_destroy(&x->changed);
     mutex_destroy(&x->mutex);
 }
 
-void unpack_run_end(struct unpack *unpack, struct worker *workers)
+void gpu_decode_end(struct gpu_decode *decode, struct worker *workers)
 {
-    for (unsigned i = 0; i < unpack->count; i++) /* a worker that did not begin tells nothing */
-        end_feed(&unpack->feeds[i], &workers[0], &workers[workers[i].run ? i : 0]);
-    free(unpack);
+    for (unsigned i = 0; i < decode->count; i++) /* a worker that did not begin tells nothing */
+        end_feed(&decode->feeds[i], &workers[0], &workers[workers[i].run ? i : 0]);
+    free(decode);
 }
 
-bool unpack_run_without(struct run *run)
+bool gpu_decode_without(struct run *run)
 {
-    const struct packed_place place = {.good = packed_layout(run->source).begin};
+    const struct compressed_place place = {.good = compressed_layout(run->source).begin};
 
-    return packed_resume(run->source, &place);
+    return compressed_resume(run->source, &place);
 }

@@ -1,8 +1,8 @@
 #include "config.h"
 
-#include "run/unpack_feed.h"
+#include "run/gpu_decode_feed.h"
 
-#include "source/packed.h"
+#include "source/compressed.h"
 
 UNCHECKED void feed_lock(struct feed *x)
 {
@@ -25,7 +25,7 @@ void feed_wrong_checksum(struct feed *x, uint64_t frame)
     struct source *s = x->run->source;
 
     if (x->run->info->input_bytes == SOURCE_UNKNOWN)
-        packed_wrong_checksum(s, frame);
-    packed_refuse(s);
-    atomic_store(&x->unpack->given_up, true);
+        compressed_wrong_checksum(s, frame);
+    compressed_refuse(s);
+    atomic_store(&x->decode->given_up, true);
 }

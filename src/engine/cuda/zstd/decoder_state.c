@@ -1,18 +1,18 @@
 #include "config.h"
 
-#include "engine/cuda/zstd/unpack_state.h"
+#include "engine/cuda/zstd/decoder_state.h"
 
 #include "engine/cuda/check.h"
 
-bool unpack_check(struct engine_unpacker *u, cudaError_t error, const char *what)
+bool decoder_check(struct engine_decoder *u, cudaError_t error, const char *what)
 {
     if (!cuda_check(error, what, u->error))
         u->failed = true;
     return !u->failed;
 }
 
-void unpack_note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
-                 cudaEvent_t to, uint64_t bytes)
+void decoder_note(struct timeline *t, const struct engine_decoder *u, cudaEvent_t from,
+                  cudaEvent_t to, uint64_t bytes)
 {
     float before, between; /* milliseconds */
     uint64_t begin;
@@ -26,7 +26,7 @@ void unpack_note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_
     timeline_note(t, begin, begin + (uint64_t)((double)between * 1e6), bytes);
 }
 
-uint64_t unpack_wanted_end(const struct engine_unpacker *u)
+uint64_t decoder_wanted_end(const struct engine_decoder *u)
 {
     const uint64_t position = u->part.position;
     const uint64_t in_part = u->setup.end > position ? u->setup.end - position : 0;

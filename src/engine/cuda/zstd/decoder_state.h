@@ -1,13 +1,13 @@
 /*
- * The parts of an unpacker, for its files:
+ * The parts of a decoder, for its files:
  *
- *     unpack_open.c     makes it, and makes it ready for an input
- *     unpack.c          takes batches from the decoder, and reduces them
- *     unpack_checks.c   verifies checksums on the device
- *     unpack_content.c  brings back the other content whose checksum is to be verified
+ *     decoder_open.c     makes it, and makes it ready for an input
+ *     decoder.c          takes batches from the decoder, and reduces them
+ *     decoder_checks.c   verifies checksums on the device
+ *     decoder_content.c  brings back the other content whose checksum is to be verified
  */
-#ifndef GPUREDUCE_CUDA_ZSTD_UNPACK_STATE_H
-#define GPUREDUCE_CUDA_ZSTD_UNPACK_STATE_H
+#ifndef GPUREDUCE_CUDA_ZSTD_DECODER_STATE_H
+#define GPUREDUCE_CUDA_ZSTD_DECODER_STATE_H
 
 #include <stdatomic.h>
 
@@ -66,10 +66,10 @@ struct part {
     uint64_t content; /* bytes that it decoded to; UINT64_MAX while not known */
 };
 
-struct engine_unpacker {
+struct engine_decoder {
     const struct feeder_device *device;
     struct pinned_arena *arena;
-    struct engine_unpack_setup setup;
+    struct engine_decode_setup setup;
     struct zstd_device *decoder;
     uint64_t window;   /* of the decoder */
     size_t batch;      /* bytes of its batches */
@@ -124,49 +124,49 @@ struct engine_unpacker {
 };
 
 /* Returns whether a call succeeded; if not, the device has failed, and u->error says why. */
-bool unpack_check(struct engine_unpacker *u, cudaError_t error, const char *what);
+bool decoder_check(struct engine_decoder *u, cudaError_t error, const char *what);
 
 /* Position behind the last element that is wanted, UINT64_MAX where that is not known. */
-uint64_t unpack_wanted_end(const struct engine_unpacker *u);
+uint64_t decoder_wanted_end(const struct engine_decoder *u);
 
 /* Notes what lies between two events, on the clock of the host. */
-void unpack_note(struct timeline *t, const struct engine_unpacker *u, cudaEvent_t from,
-                 cudaEvent_t to, uint64_t bytes);
+void decoder_note(struct timeline *t, const struct engine_decoder *u, cudaEvent_t from,
+                  cudaEvent_t to, uint64_t bytes);
 
 /* Memory and streams for verifying on the device. False with a reason where they cannot be had. */
-bool unpack_checks_open(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX]);
-void unpack_checks_close(struct engine_unpacker *u);
+bool decoder_checks_open(struct engine_decoder *u, char reason[ENGINE_REASON_MAX]);
+void decoder_checks_close(struct engine_decoder *u);
 
 /* Has the device verify frames of the held batch, which is decoded. Which blocks are of these is
    then in u->on_device. The functions return false when the device failed. */
-bool unpack_checks_begin(struct engine_unpacker *u);
+bool decoder_checks_begin(struct engine_decoder *u);
 
 /* Whether there is room to verify another batch. */
-bool unpack_checks_have_room(const struct engine_unpacker *u);
+bool decoder_checks_have_room(const struct engine_decoder *u);
 
 /* All else that reads the held batch is queued: it is left, and to be released when it can be. */
-bool unpack_checks_end(struct engine_unpacker *u);
+bool decoder_checks_end(struct engine_decoder *u);
 
 /* Releases batches that are verified, and notes what is wrong with them. */
-bool unpack_checks_pass(struct engine_unpacker *u);
+bool decoder_checks_pass(struct engine_decoder *u);
 
 /* Releases all batches, whatever the device makes of them, and waits for that. */
-bool unpack_checks_drop(struct engine_unpacker *u);
+bool decoder_checks_drop(struct engine_decoder *u);
 
 /* Begins with the held batch: where is the first content of it that is to come back. */
-void unpack_content_begin(struct engine_unpacker *u);
+void decoder_content_begin(struct engine_decoder *u);
 
 /* Has the next piece of the held batch brought back, when there is room for it. *done: something
    was. False when the device failed. */
-bool unpack_bring_back(struct engine_unpacker *u, bool *done);
+bool decoder_bring_back(struct engine_decoder *u, bool *done);
 
 /* Whether content of the held batch is still to be brought back. */
-bool unpack_more_to_bring(const struct engine_unpacker *u);
+bool decoder_more_to_bring(const struct engine_decoder *u);
 
 /* Hands out the oldest piece that has come back. False when there is none. */
-bool unpack_hand_out(struct engine_unpacker *u, struct engine_content *content);
+bool decoder_hand_out(struct engine_decoder *u, struct engine_content *content);
 
 /* Whether content is on its way. */
-bool unpack_content_copying(const struct engine_unpacker *u);
+bool decoder_content_copying(const struct engine_decoder *u);
 
 #endif

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "source/packed.h"
+#include "source/compressed.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,12 +33,12 @@ struct replay {
     unsigned char *bytes;
     size_t size, capacity, at;
     /* Read first: from the ring. */
-    const struct packed_ring *ring;
+    const struct compressed_ring *ring;
     uint64_t from, to;
 };
 
 /* A part of the input that a ring takes. */
-struct packed_part {
+struct compressed_part {
     uint64_t offset;   /* of its first byte in the ring's input */
     uint64_t begin;    /* the same in the whole input */
     uint64_t end;      /* behind it, in the whole input */
@@ -52,14 +52,14 @@ struct packed_part {
 
 /* The input of one engine's decoder, which is all of the source's, or parts of it. Offsets are in
    the ring's input, unless it is said otherwise. */
-struct packed_ring {
-    /* Fixed by packed_begin. */
-    unsigned char *memory; /* of the ring; PACKED_BEFORE bytes stand before it */
+struct compressed_ring {
+    /* Fixed by compressed_begin. */
+    unsigned char *memory; /* of the ring; COMPRESSED_BEFORE bytes stand before it */
     uint64_t size;         /* of the ring, bytes */
     bool *read; /* of each piece of the ring: it is there, though others before it are not */
 
     /* There is room for all of them; those that are counted stay as they are. */
-    struct packed_part *parts;
+    struct compressed_part *parts;
     size_t part_count GUARDED_BY(source_role);
     size_t parts_done GUARDED_BY(source_role); /* of which is known what they decode to */
     uint64_t known GUARDED_BY(source_role);    /* offset behind them; SOURCE_UNKNOWN of a pipe */
@@ -80,13 +80,13 @@ struct packed_ring {
     size_t feeding; /* the part that it takes from */
 };
 
-struct packed_state {
+struct compressed_state {
     struct waiters waiters;  /* for its mutex */
     struct replay *pipe;     /* NULL of a file */
     struct zstd_frame first; /* as far as its header tells; its window SOURCE_UNKNOWN without */
 
-    /* Fixed by packed_cut. */
-    struct packed_ring *rings;
+    /* Fixed by compressed_cut. */
+    struct compressed_ring *rings;
     unsigned ring_count;
     uint64_t part_least;        /* bytes of a part */
     struct zstd_cutter *cutter; /* of who cuts; NULL where there is one ring */
@@ -99,13 +99,13 @@ struct packed_state {
     size_t parts_cut GUARDED_BY(source_role), parts_noted GUARDED_BY(source_role);
 };
 
-static void cut_locked(struct source *s, struct packed_ring *r) REQUIRES(source_role);
-static bool note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
+static void cut_locked(struct source *s, struct compressed_ring *r) REQUIRES(source_role);
+static bool note_content_locked(struct source *s, const struct compressed_part *part,
+                                uint64_t content) REQUIRES(source_role);
+static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
     REQUIRES(source_role);
-static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
-    REQUIRES(source_role);
-static enum packed_read read_pipe_locked(struct source *s) REQUIRES(source_role);
-static void note_piece_locked(struct packed_ring *r, uint64_t offset) REQUIRES(source_role);
+static enum compressed_read read_pipe_locked(struct source *s) REQUIRES(source_role);
+static void note_piece_locked(struct compressed_ring *r, uint64_t offset) REQUIRES(source_role);
 
 /*
  * The pipe.
@@ -134,13 +134,13 @@ struct replay_reader {
     struct source *source;
 };
 
-static unsigned char *ring_at(const struct packed_ring *r, uint64_t offset)
+static unsigned char *ring_at(const struct compressed_ring *r, uint64_t offset)
 {
     return r->memory + offset % r->size;
 }
 
 /* As much as lies in one piece of the ring. */
-static size_t piece_of_ring(const struct packed_ring *r, uint64_t from, uint64_t to)
+static size_t piece_of_ring(const struct compressed_ring *r, uint64_t from, uint64_t to)
 {
     uint64_t until_end = r->size - from % r->size;
 
@@ -213,13 +213,13 @@ static void replay_free(struct replay *r)
 /* Makes rings that can have so many parts each. False without memory. */
 static bool rings_make(struct source *s, unsigned count, size_t parts)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
 
     p->rings = calloc(count, sizeof *p->rings);
     if (!p->rings)
         return false;
     for (p->ring_count = 0; p->ring_count < count; p->ring_count++) {
-        struct packed_ring *r = &p->rings[p->ring_count];
+        struct compressed_ring *r = &p->rings[p->ring_count];
 
         r->parts = calloc(parts, sizeof *r->parts);
         if (!r->parts)
@@ -229,7 +229,7 @@ static bool rings_make(struct source *s, unsigned count, size_t parts)
     return true;
 }
 
-UNCHECKED static void rings_free(struct packed_state *p)
+UNCHECKED static void rings_free(struct compressed_state *p)
 {
     for (unsigned i = 0; i < p->ring_count; i++) {
         free(p->rings[i].read);
@@ -248,7 +248,7 @@ UNCHECKED static void rings_free(struct packed_state *p)
 /* Has the one ring take the whole input. */
 UNCHECKED static void take_all(struct source *s)
 {
-    struct packed_ring *r = &((struct packed_state *)s->state)->rings[0];
+    struct compressed_ring *r = &((struct compressed_state *)s->state)->rings[0];
 
     r->part_count = 1;
     r->known = r->end = s->info.input_bytes;
@@ -256,11 +256,11 @@ UNCHECKED static void take_all(struct source *s)
 
 /* Cuts a ring's next part, or finds that there is none. Drops the mutex meanwhile. Nobody else is
    cutting. */
-static void cut_locked(struct source *s, struct packed_ring *r)
+static void cut_locked(struct source *s, struct compressed_ring *r)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     struct zstd_stretch stretch;
-    struct packed_part *part = &r->parts[r->part_count];
+    struct compressed_part *part = &r->parts[r->part_count];
     bool found = false;
 
     if (!p->refused && !p->torn) {
@@ -274,14 +274,14 @@ static void cut_locked(struct source *s, struct packed_ring *r)
         r->end = r->known;
         return;
     }
-    *part = (struct packed_part){.offset = r->known,
-                                 .begin = stretch.begin,
-                                 .end = stretch.end,
-                                 .position = p->index.next,
-                                 .provisional = p->index.count > 0,
-                                 .last = stretch.end == s->info.input_bytes,
-                                 .content = stretch.content,
-                                 .most = stretch.most};
+    *part = (struct compressed_part){.offset = r->known,
+                                     .begin = stretch.begin,
+                                     .end = stretch.end,
+                                     .position = p->index.next,
+                                     .provisional = p->index.count > 0,
+                                     .last = stretch.end == s->info.input_bytes,
+                                     .content = stretch.content,
+                                     .most = stretch.most};
     if (!zstd_index_begin(&p->index, stretch.content, &part->number)) {
         source_error(s, "out of memory");
         r->end = r->known;
@@ -295,9 +295,10 @@ static void cut_locked(struct source *s, struct packed_ring *r)
 
 /* A part has been decoded, to `content` bytes. False when that shows that all has to be decoded
    once more. */
-static bool note_content_locked(struct source *s, const struct packed_part *part, uint64_t content)
+static bool note_content_locked(struct source *s, const struct compressed_part *part,
+                                uint64_t content)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     const uint64_t end = part->position + content;
 
     p->parts_noted++;
@@ -310,10 +311,10 @@ static bool note_content_locked(struct source *s, const struct packed_part *part
     return !p->refused && !p->torn;
 }
 
-bool packed_pass_part(struct source *s, unsigned ring, uint64_t content)
+bool compressed_pass_part(struct source *s, unsigned ring, uint64_t content)
 {
-    struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[ring];
+    struct compressed_state *p = s->state;
+    struct compressed_ring *r = &p->rings[ring];
     bool good;
 
     waiters_lock(&p->waiters);
@@ -325,17 +326,17 @@ bool packed_pass_part(struct source *s, unsigned ring, uint64_t content)
 /* Bytes of a part, of which each of `rings` rings is to have several. */
 static uint64_t choose_part(const struct source *s, unsigned rings)
 {
-    const uint64_t bytes = s->info.input_bytes / rings / PACKED_PARTS;
+    const uint64_t bytes = s->info.input_bytes / rings / COMPRESSED_PARTS;
 
-    return bytes > PACKED_PART_MOST    ? PACKED_PART_MOST
-           : bytes < PACKED_PART_LEAST ? PACKED_PART_LEAST
-                                       : bytes;
+    return bytes > COMPRESSED_PART_MOST    ? COMPRESSED_PART_MOST
+           : bytes < COMPRESSED_PART_LEAST ? COMPRESSED_PART_LEAST
+                                           : bytes;
 }
 
 /* Makes rings whose parts are cut as they are asked for. False without memory. */
 UNCHECKED static bool make_rings(struct source *s, unsigned rings)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
 
     p->part_least = choose_part(s, rings);
     p->cutter = malloc(sizeof *p->cutter);
@@ -352,7 +353,7 @@ UNCHECKED static bool make_rings(struct source *s, unsigned rings)
    without memory. */
 UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     unsigned i = 0;
 
     if (!make_rings(s, rings))
@@ -371,13 +372,13 @@ UNCHECKED static bool cut_first_parts(struct source *s, unsigned rings)
 /* Whether the input may be cut at all. */
 static bool can_cut(const struct source *s)
 {
-    return s->info.elements == s->promised && s->info.input_bytes >= 2 * PACKED_PART_LEAST &&
+    return s->info.elements == s->promised && s->info.input_bytes >= 2 * COMPRESSED_PART_LEAST &&
            s->info.input_bytes <= ZSTD_CUTTER_INPUT_MAX && s->data_offset <= SOURCE_UNKNOWN / 4;
 }
 
-UNCHECKED unsigned packed_cut(struct source *s, unsigned rings)
+UNCHECKED unsigned compressed_cut(struct source *s, unsigned rings)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
 
     if (rings == p->ring_count || p->pipe || (rings > 1 && !can_cut(s)))
         return p->ring_count;
@@ -398,19 +399,20 @@ UNCHECKED unsigned packed_cut(struct source *s, unsigned rings)
  */
 
 /* A piece is there that begins at this offset. */
-static void note_piece_locked(struct packed_ring *r, uint64_t offset)
+static void note_piece_locked(struct compressed_ring *r, uint64_t offset)
 {
-    const uint64_t pieces = r->size / PACKED_PIECE;
+    const uint64_t pieces = r->size / COMPRESSED_PIECE;
 
-    r->read[offset / PACKED_PIECE % pieces] = true;
-    while (r->present < r->end && r->read[r->present / PACKED_PIECE % pieces]) {
-        r->read[r->present / PACKED_PIECE % pieces] = false;
-        r->present = r->end - r->present < PACKED_PIECE ? r->end : r->present + PACKED_PIECE;
+    r->read[offset / COMPRESSED_PIECE % pieces] = true;
+    while (r->present < r->end && r->read[r->present / COMPRESSED_PIECE % pieces]) {
+        r->read[r->present / COMPRESSED_PIECE % pieces] = false;
+        r->present =
+            r->end - r->present < COMPRESSED_PIECE ? r->end : r->present + COMPRESSED_PIECE;
     }
 }
 
 /* Reads `size` bytes of a ring's input, which lie in its first `count` parts. False on failure. */
-static bool read_parts(struct source *s, struct packed_ring *r, size_t count, uint64_t offset,
+static bool read_parts(struct source *s, struct compressed_ring *r, size_t count, uint64_t offset,
                        size_t size)
 {
     size_t i = count - 1;
@@ -418,7 +420,7 @@ static bool read_parts(struct source *s, struct packed_ring *r, size_t count, ui
     while (r->parts[i].offset > offset)
         i--;
     while (size > 0) {
-        const struct packed_part *part = &r->parts[i++];
+        const struct compressed_part *part = &r->parts[i++];
         const uint64_t from = s->start + part->begin + (offset - part->offset);
         size_t step = size;
         ptrdiff_t got;
@@ -437,36 +439,36 @@ static bool read_parts(struct source *s, struct packed_ring *r, size_t count, ui
 }
 
 /* A ring's next part is cut when so little is left of its input that nobody has claimed. */
-#define CUT_AHEAD (16 * PACKED_PIECE)
+#define CUT_AHEAD (16 * COMPRESSED_PIECE)
 
 /* Claims a piece of a file, and reads it, or cuts the next part. Drops the mutex meanwhile. */
-static enum packed_read read_file_locked(struct source *s, struct packed_ring *r)
+static enum compressed_read read_file_locked(struct source *s, struct compressed_ring *r)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     const uint64_t offset = r->claimed;
     const size_t count = r->part_count;
-    size_t size = PACKED_PIECE;
+    size_t size = COMPRESSED_PIECE;
     bool good;
 
     if (r->end == SOURCE_UNKNOWN && !p->cutting && offset + CUT_AHEAD > r->known) {
         cut_locked(s, r);
-        return PACKED_READ;
+        return COMPRESSED_READ;
     }
     if (offset >= r->end)
-        return PACKED_END;
-    if (offset + PACKED_PIECE > r->passed + r->size ||
-        (r->end == SOURCE_UNKNOWN && offset + PACKED_PIECE > r->known))
-        return PACKED_BUSY;
+        return COMPRESSED_END;
+    if (offset + COMPRESSED_PIECE > r->passed + r->size ||
+        (r->end == SOURCE_UNKNOWN && offset + COMPRESSED_PIECE > r->known))
+        return COMPRESSED_BUSY;
     if (r->end - offset < size)
         size = (size_t)(r->end - offset);
-    r->claimed = offset + PACKED_PIECE;
+    r->claimed = offset + COMPRESSED_PIECE;
     waiters_unlock(&p->waiters);
     good = read_parts(s, r, count, offset, size);
     waiters_lock(&p->waiters);
     if (!good)
-        return PACKED_FAILED;
+        return COMPRESSED_FAILED;
     note_piece_locked(r, offset);
-    return PACKED_READ;
+    return COMPRESSED_READ;
 }
 
 /* As much of the ring is fetched into this core's caches before a pipe is read into it: while it is
@@ -474,7 +476,7 @@ static enum packed_read read_file_locked(struct source *s, struct packed_ring *r
 #define PIPE_AHEAD ((size_t)256 << 10)
 
 /* Reads into the `room` bytes from offset `offset` on. */
-static void fetch(struct packed_ring *r, uint64_t offset, uint64_t room)
+static void fetch(struct compressed_ring *r, uint64_t offset, uint64_t room)
 {
     const uint64_t end = offset + (room < PIPE_AHEAD ? room : PIPE_AHEAD);
 
@@ -484,19 +486,19 @@ static void fetch(struct packed_ring *r, uint64_t offset, uint64_t room)
 }
 
 /* Reads what the pipe has, up to a piece. Drops the mutex meanwhile. */
-static enum packed_read read_pipe_locked(struct source *s)
+static enum compressed_read read_pipe_locked(struct source *s)
 {
-    struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[0];
+    struct compressed_state *p = s->state;
+    struct compressed_ring *r = &p->rings[0];
     const uint64_t offset = r->claimed;
     uint64_t room = r->passed + r->size - offset;
     ptrdiff_t got;
 
     if (offset == r->end)
-        return PACKED_END;
+        return COMPRESSED_END;
     if (r->reading || room == 0)
-        return PACKED_BUSY;
-    room = piece_of_ring(r, offset, offset + (room < PACKED_PIECE ? room : PACKED_PIECE));
+        return COMPRESSED_BUSY;
+    room = piece_of_ring(r, offset, offset + (room < COMPRESSED_PIECE ? room : COMPRESSED_PIECE));
     r->reading = true;
     r->claimed = offset + room; /* what was there is overwritten */
     waiters_unlock(&p->waiters);
@@ -507,17 +509,17 @@ static enum packed_read read_pipe_locked(struct source *s)
     r->claimed = r->present = offset + (got > 0 ? (uint64_t)got : 0);
     if (got == 0)
         r->end = r->present;
-    return got < 0 ? PACKED_FAILED : got == 0 ? PACKED_END : PACKED_READ;
+    return got < 0 ? COMPRESSED_FAILED : got == 0 ? COMPRESSED_END : COMPRESSED_READ;
 }
 
-enum packed_read packed_read(struct source *s, unsigned ring)
+enum compressed_read compressed_read(struct source *s, unsigned ring)
 {
-    struct packed_state *p = s->state;
-    enum packed_read status;
+    struct compressed_state *p = s->state;
+    enum compressed_read status;
 
     waiters_lock(&p->waiters);
     if (source_failed(s))
-        status = PACKED_FAILED;
+        status = COMPRESSED_FAILED;
     else
         status = p->pipe ? read_pipe_locked(s) : read_file_locked(s, &p->rings[ring]);
     waiters_unlock(&p->waiters);
@@ -529,14 +531,14 @@ enum packed_read packed_read(struct source *s, unsigned ring)
  */
 
 /* The bytes that are left if their number is unknown. */
-#define PACKED_REST_MOST ((uint64_t)1 << 40)
+#define COMPRESSED_REST_MOST ((uint64_t)1 << 40)
 
-struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
+struct compressed_bytes compressed_bytes(struct source *s, unsigned ring, uint64_t from)
 {
-    struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[ring];
+    struct compressed_state *p = s->state;
+    struct compressed_ring *r = &p->rings[ring];
     const uint64_t border = from - from % r->size + r->size;
-    struct packed_bytes b = {.bytes = ring_at(r, from)};
+    struct compressed_bytes b = {.bytes = ring_at(r, from)};
     uint64_t present, end, part_end;
 
     waiters_lock(&p->waiters);
@@ -545,9 +547,9 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
     part_end = r->feeding + 1 < r->part_count ? r->parts[r->feeding + 1].offset : r->known;
     present = r->present;
     end = r->end;
-    b.part = (struct packed_whereabouts){.offset = r->parts[r->feeding].offset,
-                                         .position = r->parts[r->feeding].position,
-                                         .provisional = r->parts[r->feeding].provisional};
+    b.part = (struct compressed_whereabouts){.offset = r->parts[r->feeding].offset,
+                                             .position = r->parts[r->feeding].position,
+                                             .provisional = r->parts[r->feeding].provisional};
     waiters_unlock(&p->waiters);
     b.last = present == end;
     if (present > part_end) {
@@ -556,7 +558,7 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
     }
     if (end > part_end)
         end = part_end;
-    if (present >= border && border - from > PACKED_BEFORE) {
+    if (present >= border && border - from > COMPRESSED_BEFORE) {
         b.size = (size_t)(border - from);
         b.full = true;
         b.last = b.last && present == border;
@@ -573,16 +575,16 @@ struct packed_bytes packed_bytes(struct source *s, unsigned ring, uint64_t from)
         b.size = (size_t)((present < border + r->size ? present : border + r->size) - from);
         b.full = b.last;
     }
-    b.rest = end - from < PACKED_REST_MOST ? end - from : PACKED_REST_MOST;
+    b.rest = end - from < COMPRESSED_REST_MOST ? end - from : COMPRESSED_REST_MOST;
     b.part_ends = from + b.size == part_end;
     b.full |= b.part_ends;
     return b;
 }
 
-void packed_pass(struct source *s, unsigned ring, uint64_t offset)
+void compressed_pass(struct source *s, unsigned ring, uint64_t offset)
 {
-    struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[ring];
+    struct compressed_state *p = s->state;
+    struct compressed_ring *r = &p->rings[ring];
 
     waiters_lock(&p->waiters);
     if (offset > r->passed)
@@ -590,9 +592,9 @@ void packed_pass(struct source *s, unsigned ring, uint64_t offset)
     waiters_unlock(&p->waiters);
 }
 
-bool packed_holds(struct source *s, uint64_t from)
+bool compressed_holds(struct source *s, uint64_t from)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     bool holds;
 
     waiters_lock(&p->waiters);
@@ -601,10 +603,10 @@ bool packed_holds(struct source *s, uint64_t from)
     return holds;
 }
 
-void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at)
+void compressed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t stopped_at)
 {
-    struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[ring];
+    struct compressed_state *p = s->state;
+    struct compressed_ring *r = &p->rings[ring];
 
     waiters_lock(&p->waiters);
     r->complete = true;
@@ -614,16 +616,16 @@ void packed_complete(struct source *s, unsigned ring, uint64_t total, uint64_t s
     waiters_unlock(&p->waiters);
 }
 
-void packed_refuse(struct source *s)
+void compressed_refuse(struct source *s)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
 
     waiters_lock(&p->waiters);
     p->refused = true;
     waiters_unlock(&p->waiters);
 }
 
-void packed_wrong_checksum(struct source *s, uint64_t frame)
+void compressed_wrong_checksum(struct source *s, uint64_t frame)
 {
     zstd_print_refusal(s, frame, (size_t)-ZSTD_error_checksum_wrong);
 }
@@ -635,7 +637,7 @@ void packed_wrong_checksum(struct source *s, uint64_t frame)
 /* The verdict on parts, all of which have been decoded. */
 UNCHECKED static enum source_verdict finish_parts(struct source *s)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     enum source_verdict verdict;
 
     if (p->parts_noted < p->parts_cut || p->cutter->begin < s->info.input_bytes)
@@ -646,9 +648,9 @@ UNCHECKED static enum source_verdict finish_parts(struct source *s)
     return verdict == SOURCE_REREAD ? SOURCE_TORN : verdict;
 }
 
-UNCHECKED static enum source_verdict packed_finish(struct source *s)
+UNCHECKED static enum source_verdict compressed_finish(struct source *s)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
 
     if (p->refused || p->torn)
         return p->refused ? SOURCE_REREAD : SOURCE_TORN;
@@ -661,16 +663,16 @@ UNCHECKED static enum source_verdict packed_finish(struct source *s)
 }
 
 /* The true index of an element. */
-UNCHECKED static uint64_t packed_index(const struct source *s, uint64_t element)
+UNCHECKED static uint64_t compressed_index(const struct source *s, uint64_t element)
 {
-    const struct packed_state *p = s->state;
+    const struct compressed_state *p = s->state;
 
     return zstd_index_true(&p->index, element);
 }
 
 static void free_state(void *state)
 {
-    struct packed_state *p = state;
+    struct compressed_state *p = state;
 
     replay_free(p->pipe);
     rings_free(p);
@@ -678,17 +680,17 @@ static void free_state(void *state)
     free(p);
 }
 
-static void packed_close(struct source *s)
+static void compressed_close(struct source *s)
 {
     free_state(s->state);
 }
 
-UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
+UNCHECKED bool compressed_resume(struct source *s, const struct compressed_place *place)
 {
-    struct packed_state *p = s->state;
+    struct compressed_state *p = s->state;
     struct reader *reader;
 
-    if (!p->pipe || !packed_holds(s, place->frame)) {
+    if (!p->pipe || !compressed_holds(s, place->frame)) {
         source_error(s,
                      "byte %" PRIu64 ": zstd frame is damaged, or not one that a GPU decodes; "
                      "-D cpu, or a file in place of the pipe, tells which",
@@ -699,7 +701,7 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
     p->pipe->from = place->frame;
     p->pipe->to = p->rings[0].present;
     p->refused = true;
-    s->info.packed = false;
+    s->info.undecoded = false;
     reader = zstd_reader_open(s, &p->pipe->base, place->frame, place->begin);
     if (!reader)
         return false;
@@ -709,11 +711,11 @@ UNCHECKED bool packed_resume(struct source *s, const struct packed_place *place)
                                 place->tail_size > 0 ? 0 : place->good - place->begin, free_state);
 }
 
-struct packed_layout packed_layout(const struct source *s)
+struct compressed_layout compressed_layout(const struct source *s)
 {
-    const struct packed_state *p = s->state;
+    const struct compressed_state *p = s->state;
 
-    return (struct packed_layout){
+    return (struct compressed_layout){
         .window = p->first.window,
         .window_max = (uint64_t)1 << s->window_log,
         .begin = s->data_offset,
@@ -724,14 +726,14 @@ struct packed_layout packed_layout(const struct source *s)
     };
 }
 
-UNCHECKED void packed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size)
+UNCHECKED void compressed_begin(struct source *s, unsigned ring, unsigned char *memory, size_t size)
 {
-    struct packed_state *p = s->state;
-    struct packed_ring *r = &p->rings[ring];
+    struct compressed_state *p = s->state;
+    struct compressed_ring *r = &p->rings[ring];
 
-    r->memory = memory + PACKED_BEFORE;
-    r->size = (size - PACKED_BEFORE) / PACKED_PIECE * PACKED_PIECE;
-    r->read = p->pipe ? NULL : calloc((size_t)(r->size / PACKED_PIECE), sizeof *r->read);
+    r->memory = memory + COMPRESSED_BEFORE;
+    r->size = (size - COMPRESSED_BEFORE) / COMPRESSED_PIECE * COMPRESSED_PIECE;
+    r->read = p->pipe ? NULL : calloc((size_t)(r->size / COMPRESSED_PIECE), sizeof *r->read);
     if (!p->pipe && !r->read)
         source_error(s, "out of memory");
 }
@@ -748,12 +750,12 @@ static bool read_layout(struct source *s, const struct source_options *options,
     return ok;
 }
 
-UNCHECKED bool packed_source_open(struct source *s, const struct source_options *options,
-                                  struct reader *pipe)
+UNCHECKED bool compressed_source_open(struct source *s, const struct source_options *options,
+                                      struct reader *pipe)
 {
     static const struct source_ops ops = {
-        .finish = packed_finish, .index = packed_index, .close = packed_close};
-    struct packed_state *p = calloc(1, sizeof *p);
+        .finish = compressed_finish, .index = compressed_index, .close = compressed_close};
+    struct compressed_state *p = calloc(1, sizeof *p);
 
     if (!p) {
         source_error(s, "out of memory");
@@ -785,6 +787,6 @@ UNCHECKED bool packed_source_open(struct source *s, const struct source_options 
         atomic_store(&s->stopped_at, SOURCE_UNKNOWN);
         s->info.parallel = true;
     }
-    s->info.packed = true;
+    s->info.undecoded = true;
     return true;
 }

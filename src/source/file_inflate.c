@@ -11,21 +11,22 @@
 #include "sys/clock.h"
 
 /* The source of a decoder's compressed bytes. */
-static bool read_packed(void *context, void *buffer, size_t size, uint64_t offset)
+static bool read_compressed(void *context, void *buffer, size_t size, uint64_t offset)
 {
     return source_pread_all(context, buffer, size, offset);
 }
 
 /* Notes what is wrong with compressed data. Returns false. */
-static bool packed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
-                         const char *what)
+static bool compressed_wrong(struct source *s, const struct claim *claim, uint64_t offset,
+                             const char *what)
 {
     source_note_damage(s, claim->array, 0, "byte %" PRIu64 ": %s", offset, what);
     return false;
 }
 
 /* Decompresses exactly `size` bytes, or, to NULL, leaves them out. False on failure. */
-static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *bytes, uint64_t size)
+static bool inflate_bytes(struct source *s, struct claim *claim, unsigned char *bytes,
+                          uint64_t size)
 {
     unsigned char dropped[4096] = {0};
     uint64_t begun = clock_now(), read_before = atomic_load(&s->read_time);
@@ -36,14 +37,14 @@ static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *b
         const size_t most = bytes || left < sizeof dropped ? (size_t)left : sizeof dropped;
         size_t got;
 
-        status = inflate_read(claim->inflate, read_packed, s, bytes ? bytes + done : dropped, most,
-                              &got);
+        status = inflate_read(claim->inflate, read_compressed, s, bytes ? bytes + done : dropped,
+                              most, &got);
         if (status == INFLATE_WRONG)
-            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                inflate_error(claim->inflate));
+            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                    inflate_error(claim->inflate));
         if (status == INFLATE_GOOD && got < most)
-            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                "the compressed data end within the array");
+            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                    "the compressed data end within the array");
         done += got;
     }
     /* Reading has been counted; other workers read, too, so that this is about right. */
@@ -55,50 +56,50 @@ static bool unpack_bytes(struct source *s, struct claim *claim, unsigned char *b
 }
 
 /* Decodes what follows the array, to the end of the compressed data, which are then checked. */
-static bool finish_packed(struct source *s, struct claim *claim)
+static bool finish_compressed(struct source *s, struct claim *claim)
 {
-    const struct container_array *a = claim->packed;
+    const struct container_array *a = claim->compressed;
     unsigned char dropped[4096] = {0};
     size_t got;
 
     do {
-        switch (inflate_read(claim->inflate, read_packed, s, dropped, sizeof dropped, &got)) {
+        switch (inflate_read(claim->inflate, read_compressed, s, dropped, sizeof dropped, &got)) {
         case INFLATE_GOOD:
             break;
         case INFLATE_UNREAD:
             return false;
         case INFLATE_WRONG:
-            return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                                inflate_error(claim->inflate));
+            return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                    inflate_error(claim->inflate));
         }
     } while (got == sizeof dropped);
     if (!inflate_ended(claim->inflate))
-        return packed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
-                            "something follows the compressed data");
+        return compressed_wrong(s, claim, inflate_offset(claim->inflate) - s->start,
+                                "something follows the compressed data");
     if (inflate_checksum(claim->inflate) != a->checksum)
-        return packed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
+        return compressed_wrong(s, claim, a->offset, "the checksum of this member is wrong");
     return true;
 }
 
-bool file_unpack(struct source *s, struct claim *claim, const struct source_request *request,
-                 struct chunk *chunk)
+bool file_inflate(struct source *s, struct claim *claim, const struct source_request *request,
+                  struct chunk *chunk)
 {
-    const struct container_array *a = claim->packed;
+    const struct container_array *a = claim->compressed;
     const uint64_t most = request->size / claim->size;
 
     if (claim->index == 0) {
         if (!claim->inflate)
             claim->inflate = inflate_open();
         if (!claim->inflate)
-            return packed_wrong(s, claim, a->offset, "out of memory");
-        inflate_begin(claim->inflate, s->start + a->offset, a->packed);
-        if (!unpack_bytes(s, claim, NULL, a->before))
+            return compressed_wrong(s, claim, a->offset, "out of memory");
+        inflate_begin(claim->inflate, s->start + a->offset, a->compressed);
+        if (!inflate_bytes(s, claim, NULL, a->before))
             return false;
     }
     chunk->data = request->buffer;
     chunk->count = (size_t)(claim->count < most ? claim->count : most);
-    if (!unpack_bytes(s, claim, request->buffer, chunk->count * claim->size))
+    if (!inflate_bytes(s, claim, request->buffer, chunk->count * claim->size))
         return false;
     /* With --length, what is behind that is left alone. */
-    return claim->index + chunk->count < a->elements || finish_packed(s, claim);
+    return claim->index + chunk->count < a->elements || finish_compressed(s, claim);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/cuda/check.h"
-#include "engine/cuda/zstd/unpack.h"
-#include "engine/cuda/zstd/unpack_state.h"
+#include "engine/cuda/zstd/decoder.h"
+#include "engine/cuda/zstd/decoder_state.h"
 #include "sys/align.h"
 #include "sys/clock.h"
 #include "sys/mapping.h"
@@ -25,7 +25,7 @@ static size_t memory_for_decoder(size_t free)
 
 /* The windows that the decoder is to take: those that are expected, and larger ones where that
    costs little. */
-static uint64_t choose_window(const struct engine_unpack_setup *setup, size_t memory)
+static uint64_t choose_window(const struct engine_decode_setup *setup, size_t memory)
 {
     uint64_t window = setup->window == UINT64_MAX ? ZSTD_WINDOW_USUAL : setup->window;
     uint64_t spare = memory / 16;
@@ -39,14 +39,14 @@ static uint64_t choose_window(const struct engine_unpack_setup *setup, size_t me
     return window < ZSTD_OFFSET_MAX ? window : ZSTD_OFFSET_MAX;
 }
 
-static void note_copy(void *unpacker, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes)
+static void note_copy(void *decoder, cudaEvent_t begun, cudaEvent_t done, uint64_t bytes)
 {
-    struct engine_unpacker *u = unpacker;
+    struct engine_decoder *u = decoder;
 
-    unpack_note(&u->times.copies, u, begun, done, bytes);
+    decoder_note(&u->times.copies, u, begun, done, bytes);
 }
 
-static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+static bool open_decoder(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     struct zstd_device_options options = {.timed = true, .copied = note_copy, .context = u};
     size_t free = 0, total = 0;
@@ -68,10 +68,10 @@ static bool open_decoder(struct engine_unpacker *u, char reason[ENGINE_REASON_MA
     return true;
 }
 
-/* Bytes of a file that an unpacker has read ahead. */
-static size_t file_ahead(unsigned unpackers)
+/* Bytes of a file that a decoder has read ahead. */
+static size_t file_ahead(unsigned decoders)
 {
-    const size_t share = ZSTD_INPUT_ALL / (unpackers > 0 ? unpackers : 1);
+    const size_t share = ZSTD_INPUT_ALL / (decoders > 0 ? decoders : 1);
 
     return share < ZSTD_INPUT_LEAST  ? ZSTD_INPUT_LEAST
            : share > ZSTD_INPUT_MOST ? ZSTD_INPUT_MOST
@@ -84,15 +84,15 @@ static size_t memory_ahead(size_t bytes, size_t before, size_t piece)
     return align_up(before + align_up(bytes, piece) + piece, mapping_page());
 }
 
-size_t unpack_input_size(size_t before, size_t piece, unsigned unpackers)
+size_t decoder_input_size(size_t before, size_t piece, unsigned decoders)
 {
-    return memory_ahead(file_ahead(unpackers), before, piece);
+    return memory_ahead(file_ahead(decoders), before, piece);
 }
 
 /* The size of memory for this input, if batches have so many bytes. */
-static size_t input_size(const struct engine_unpack_setup *setup, size_t batch)
+static size_t input_size(const struct engine_decode_setup *setup, size_t batch)
 {
-    const size_t most = setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE : file_ahead(setup->unpackers);
+    const size_t most = setup->input == UINT64_MAX ? ZSTD_INPUT_PIPE : file_ahead(setup->decoders);
     const size_t batches = ZSTD_INPUT_BATCHES * batch;
 
     return memory_ahead(batches < most ? batches : most, setup->before, setup->piece);
@@ -101,7 +101,7 @@ static size_t input_size(const struct engine_unpack_setup *setup, size_t batch)
 /* The memory for input holds so many copies at least. */
 #define COPIES_LEAST 4
 
-static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+static bool get_memory(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     cuda_sums_init(&u->sums, u->setup.type, u->setup.swap, u->setup.wants,
                    u->device->multiprocessors, MIRRORS);
@@ -117,7 +117,7 @@ static bool get_memory(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX]
     return true;
 }
 
-static bool make_events(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX])
+static bool make_events(struct engine_decoder *u, char reason[ENGINE_REASON_MAX])
 {
     static const char *const event = "creating an event";
     int least = 0, greatest = 0;
@@ -143,11 +143,11 @@ static bool make_events(struct engine_unpacker *u, char reason[ENGINE_REASON_MAX
                       "creating a stream", reason);
 }
 
-struct engine_unpacker *unpack_open(const struct feeder_device *device, struct pinned_arena *arena,
-                                    const struct engine_unpack_setup *setup,
+struct engine_decoder *decoder_open(const struct feeder_device *device, struct pinned_arena *arena,
+                                    const struct engine_decode_setup *setup,
                                     char reason[ENGINE_REASON_MAX])
 {
-    struct engine_unpacker *u = calloc(1, sizeof *u);
+    struct engine_decoder *u = calloc(1, sizeof *u);
 
     if (!u) {
         snprintf(reason, ENGINE_REASON_MAX, "out of memory");
@@ -158,10 +158,10 @@ struct engine_unpacker *unpack_open(const struct feeder_device *device, struct p
     u->setup = *setup;
     if (!cuda_check(cudaSetDevice((int)device->index), "choosing the GPU", reason) ||
         !open_decoder(u, reason) || !get_memory(u, reason) || !make_events(u, reason) ||
-        (setup->check && !unpack_checks_open(u, reason)) || !unpack_begin(u, setup)) {
+        (setup->check && !decoder_checks_open(u, reason)) || !decoder_begin(u, setup)) {
         if (u->failed)
             memcpy(reason, u->error, ENGINE_REASON_MAX);
-        unpack_close(u);
+        decoder_close(u);
         return NULL;
     }
     return u;
@@ -173,12 +173,12 @@ static void destroy_event(cudaEvent_t event)
         (void)cudaEventDestroy(event);
 }
 
-void unpack_close(struct engine_unpacker *u)
+void decoder_close(struct engine_decoder *u)
 {
     /* Nothing below can be helped when it fails. */
     (void)cudaSetDevice((int)u->device->index);
     zstd_device_close(u->decoder);
-    unpack_checks_close(u);
+    decoder_checks_close(u);
     if (u->stream)
         (void)cudaStreamDestroy(u->stream);
     if (u->back)
@@ -201,33 +201,33 @@ void unpack_close(struct engine_unpacker *u)
     pinned_piece_close(&u->input, u->arena);
     pinned_piece_close(&u->mirrors_memory, u->arena);
     timeline_free(&u->times.copies);
-    timeline_free(&u->times.unpack);
+    timeline_free(&u->times.gpu_decode);
     timeline_free(&u->times.checks);
     timeline_free(&u->times.kernels);
     free(u);
 }
 
 /* Waits for all that is under way, and forgets it. */
-static bool drain(struct engine_unpacker *u)
+static bool drain(struct engine_decoder *u)
 {
     struct zstd_device_output output;
     bool none = false;
 
-    if (!unpack_checks_drop(u) || (u->holding && !zstd_device_release(u->decoder, u->stream)))
+    if (!decoder_checks_drop(u) || (u->holding && !zstd_device_release(u->decoder, u->stream)))
         return false;
     u->holding = false;
     while (zstd_device_take(u->decoder, &output, &none))
         if (!zstd_device_release(u->decoder, u->stream))
             return false;
-    return none && unpack_check(u, cudaStreamSynchronize(u->stream), "reducing") &&
-           unpack_check(u, cudaStreamSynchronize(u->back), "copying content");
+    return none && decoder_check(u, cudaStreamSynchronize(u->stream), "reducing") &&
+           decoder_check(u, cudaStreamSynchronize(u->back), "copying content");
 }
 
-bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *setup)
+bool decoder_begin(struct engine_decoder *u, const struct engine_decode_setup *setup)
 {
     if (u->failed || (setup->window != UINT64_MAX && setup->window > u->window) ||
         setup->window_max < u->window || input_size(setup, u->batch) > u->input.size ||
-        !unpack_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
+        !decoder_check(u, cudaSetDevice((int)u->device->index), "choosing the GPU") || !drain(u))
         return false;
     u->setup = *setup;
     u->shift = (ALIGNMENT - setup->skip % ALIGNMENT) % ALIGNMENT;
@@ -258,8 +258,8 @@ bool unpack_begin(struct engine_unpacker *u, const struct engine_unpack_setup *s
         u->failed = true;
         return false;
     }
-    if (!unpack_check(u, cudaEventRecord(u->base, u->stream), "recording an event") ||
-        !unpack_check(u, cudaStreamSynchronize(u->stream), "device memory"))
+    if (!decoder_check(u, cudaEventRecord(u->base, u->stream), "recording an event") ||
+        !decoder_check(u, cudaStreamSynchronize(u->stream), "device memory"))
         return false;
     u->base_time = clock_now();
     return true;

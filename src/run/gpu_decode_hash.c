@@ -1,20 +1,20 @@
 #include "config.h"
 
-#include "run/unpack_feed.h"
+#include "run/gpu_decode_feed.h"
 #include "sys/clock.h"
 
 /* Bytes that a worker hashes at a time, unless a single frame is longer. */
 #define HASH_BYTES ((size_t)512 << 10)
 
-static struct job *job_locked(struct feed *x, uint64_t number) REQUIRES(unpack_role);
-static void pop_jobs_locked(struct feed *x) REQUIRES(unpack_role);
+static struct job *job_locked(struct feed *x, uint64_t number) REQUIRES(gpu_decode_role);
+static void pop_jobs_locked(struct feed *x) REQUIRES(gpu_decode_role);
 
 static struct job *job_locked(struct feed *x, uint64_t number)
 {
     return &x->jobs[number % ENGINE_CONTENT_MAX];
 }
 
-void unpack_hash_push_locked(struct feed *x, const struct engine_content *content)
+void gpu_decode_hash_push_locked(struct feed *x, const struct engine_content *content)
 {
     struct job *job = job_locked(x, x->job_end);
     const struct engine_segment *segments = content->segments;
@@ -38,7 +38,7 @@ static void pop_jobs_locked(struct feed *x)
         if (job->left > 0 || (job->open && (x->first_job + 1 == x->job_end ||
                                             !job_locked(x, x->first_job + 1)->head_done)))
             return;
-        x->ops->content_free(x->unpacker, job->content.piece);
+        x->ops->content_free(x->decoder, job->content.piece);
         x->first_job++;
     }
 }
@@ -54,10 +54,10 @@ struct claim {
     uint64_t frame;    /* of that frame */
 };
 
-static bool claim_locked(struct feed *x, struct claim *claim) REQUIRES(unpack_role);
+static bool claim_locked(struct feed *x, struct claim *claim) REQUIRES(gpu_decode_role);
 static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
-    REQUIRES(unpack_role);
-static void end_claim_locked(struct feed *x, const struct claim *claim) REQUIRES(unpack_role);
+    REQUIRES(gpu_decode_role);
+static void end_claim_locked(struct feed *x, const struct claim *claim) REQUIRES(gpu_decode_role);
 
 /* Claims the first segment of a piece, which goes on with the one before it, if that is hashed. */
 static bool claim_head_locked(struct feed *x, uint64_t number, struct claim *claim)
@@ -132,7 +132,7 @@ static void end_claim_locked(struct feed *x, const struct claim *claim)
     pthread_cond_signal(&x->changed);
 }
 
-bool unpack_hash_some(struct feed *x)
+bool gpu_decode_hash_some(struct feed *x)
 {
     struct claim claim;
     uint64_t begun, time;
@@ -161,7 +161,7 @@ bool unpack_hash_some(struct feed *x)
     return true;
 }
 
-bool unpack_hash_under_way_locked(struct feed *x)
+bool gpu_decode_hash_under_way_locked(struct feed *x)
 {
     bool open = false;
 

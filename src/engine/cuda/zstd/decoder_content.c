@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/cuda/zstd/unpack.h"
-#include "engine/cuda/zstd/unpack_state.h"
+#include "engine/cuda/zstd/decoder.h"
+#include "engine/cuda/zstd/decoder_state.h"
 
 /* Memory for a piece: taken when it is first used, for often little comes back, and pinning takes
    long. */
-static bool open_piece(struct engine_unpacker *u, struct piece *p)
+static bool open_piece(struct engine_decoder *u, struct piece *p)
 {
     if (!p->memory.memory &&
         !pinned_piece_open(&p->memory, u->arena, ZSTD_CONTENT_BYTES, u->error)) {
@@ -18,7 +18,7 @@ static bool open_piece(struct engine_unpacker *u, struct piece *p)
     return true;
 }
 
-static struct engine_segment *add_segment(struct engine_unpacker *u, struct piece *p)
+static struct engine_segment *add_segment(struct engine_decoder *u, struct piece *p)
 {
     if (p->count == p->capacity) {
         size_t capacity = p->capacity ? 2 * p->capacity : 64;
@@ -36,13 +36,13 @@ static struct engine_segment *add_segment(struct engine_unpacker *u, struct piec
 }
 
 /* Whether the content of a block of the held batch is to come back. */
-static bool comes_back(const struct engine_unpacker *u, uint32_t block)
+static bool comes_back(const struct engine_decoder *u, uint32_t block)
 {
     return u->held.blocks[block].checked && !u->on_device[block];
 }
 
 /* Passes over blocks that do not come back. */
-static void pass_over(struct engine_unpacker *u)
+static void pass_over(struct engine_decoder *u)
 {
     const uint32_t count = u->held.block_count;
 
@@ -54,7 +54,7 @@ static void pass_over(struct engine_unpacker *u)
                        : u->held_done;
 }
 
-void unpack_content_begin(struct engine_unpacker *u)
+void decoder_content_begin(struct engine_decoder *u)
 {
     u->held_done = 0;
     u->held_block = 0;
@@ -62,7 +62,7 @@ void unpack_content_begin(struct engine_unpacker *u)
 }
 
 /* The end of the run of blocks that come back, whose first is the next one. */
-static uint64_t run_end(const struct engine_unpacker *u)
+static uint64_t run_end(const struct engine_decoder *u)
 {
     const struct zstd_plan_block *blocks = u->held.blocks;
     uint32_t i = u->held_block;
@@ -73,11 +73,11 @@ static uint64_t run_end(const struct engine_unpacker *u)
 }
 
 /* Writes down which frames the bytes from `begin` to `end` of the held batch belong to. */
-static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t begin, uint64_t end)
+static bool write_segments(struct engine_decoder *u, struct piece *p, uint64_t begin, uint64_t end)
 {
     const struct zstd_plan_block *blocks = u->held.blocks;
     /* A frame is verified if elements behind it are asked for. */
-    const uint64_t wanted = u->setup.stop ? unpack_wanted_end(u) : UINT64_MAX;
+    const uint64_t wanted = u->setup.stop ? decoder_wanted_end(u) : UINT64_MAX;
     struct engine_segment *segment = NULL;
 
     p->count = 0;
@@ -111,7 +111,7 @@ static bool write_segments(struct engine_unpacker *u, struct piece *p, uint64_t 
 
 /* Has the next piece of the held batch brought back, when there is room for it. *done: something
    was; false when the device failed. */
-bool unpack_bring_back(struct engine_unpacker *u, bool *done)
+bool decoder_bring_back(struct engine_decoder *u, bool *done)
 {
     struct piece *p = &u->pieces[u->next_piece];
     uint64_t in_one_piece;
@@ -132,10 +132,10 @@ bool unpack_bring_back(struct engine_unpacker *u, bool *done)
     pass_over(u);
     *done = true;
     if ((size > 0 &&
-         !unpack_check(
+         !decoder_check(
              u, cudaMemcpyAsync(p->memory.memory, from, size, cudaMemcpyDeviceToHost, u->back),
              "copying content")) ||
-        !unpack_check(u, cudaEventRecord(p->copied, u->back), "recording an event"))
+        !decoder_check(u, cudaEventRecord(p->copied, u->back), "recording an event"))
         return false;
     atomic_store(&p->state, PIECE_COPYING);
     u->next_piece = (u->next_piece + 1) % ZSTD_CONTENT_PIECES;
@@ -143,7 +143,7 @@ bool unpack_bring_back(struct engine_unpacker *u, bool *done)
 }
 
 /* Hands out the oldest piece that has come back. */
-bool unpack_hand_out(struct engine_unpacker *u, struct engine_content *content)
+bool decoder_hand_out(struct engine_decoder *u, struct engine_content *content)
 {
     struct piece *p = &u->pieces[u->next_out];
     cudaError_t error;
@@ -151,7 +151,7 @@ bool unpack_hand_out(struct engine_unpacker *u, struct engine_content *content)
     if (atomic_load(&p->state) != PIECE_COPYING)
         return false;
     error = cudaEventQuery(p->copied);
-    if (error == cudaErrorNotReady || !unpack_check(u, error, "copying content"))
+    if (error == cudaErrorNotReady || !decoder_check(u, error, "copying content"))
         return false;
     atomic_store(&p->state, PIECE_OUT);
     u->next_out = (u->next_out + 1) % ZSTD_CONTENT_PIECES;
@@ -160,7 +160,7 @@ bool unpack_hand_out(struct engine_unpacker *u, struct engine_content *content)
     return true;
 }
 
-void unpack_content_free(struct engine_unpacker *u, void *piece)
+void decoder_content_free(struct engine_decoder *u, void *piece)
 {
     struct piece *p = piece;
 
@@ -169,7 +169,7 @@ void unpack_content_free(struct engine_unpacker *u, void *piece)
 }
 
 /* Whether content is on its way. */
-bool unpack_content_copying(const struct engine_unpacker *u)
+bool decoder_content_copying(const struct engine_decoder *u)
 {
     for (unsigned i = 0; i < ZSTD_CONTENT_PIECES; i++)
         if (atomic_load(&u->pieces[i].state) == PIECE_COPYING)
@@ -178,7 +178,7 @@ bool unpack_content_copying(const struct engine_unpacker *u)
 }
 
 /* Whether content of the held batch is still to be brought back: empty blocks may be last. */
-bool unpack_more_to_bring(const struct engine_unpacker *u)
+bool decoder_more_to_bring(const struct engine_decoder *u)
 {
     return u->holding && (u->held_done < u->held.size || u->held_block < u->held.block_count);
 }
