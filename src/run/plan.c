@@ -10,8 +10,8 @@
  */
 
 /* A core that decodes many frames, as libzstd does, and all of them: 8.4 to 10.8 with 16, 15.6 with
-   32, 19 to 29 with 64. Where most is copied from before, as in weights, 16 came to 5.9 and 32 to
-   9.1. One of a team, which decodes literals of one frame: 10.6 to 12.3 with 16. A team reaches 0.9
+   32, 19 to 29 with 64. In data most of which is copied from before, as weights, 16 came to 5.9 and
+   32 to 9.1. One of a team, which decodes literals of one frame: 10.6 to 12.3 with 16. A team reaches 0.9
    to 1.5 in a frame most of which is copied. */
 #define CORE_DECODES 0.55
 #define CORES_DECODE 22.0

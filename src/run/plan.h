@@ -10,8 +10,8 @@
  * A GPU decodes all of a zstd file or nothing of it. The estimate is of whole processes: a GPU
  * costs time before it helps.
  *
- * What was read may show that the input is not what its headers say, or that a GPU cannot decode
- * it. Then it is read again from its beginning, in the next of these ways.
+ * While an input is read it may prove not to be what its headers say, or that a GPU cannot decode
+ * it. It is then read again from its beginning, in the next of these ways.
  */
 #ifndef GPUREDUCE_RUN_PLAN_H
 #define GPUREDUCE_RUN_PLAN_H
@@ -32,12 +32,12 @@ enum plan_how {
 
 struct plan {
     enum plan_how how;
-    const char
-        *no_gpu; /* why auto has the CPU decode it, or "" where the GPU has failed; NULL where
-                           that is no question */
+    /* Why auto has the CPU decode it, or "" where the GPU has failed; NULL where that is no
+       question. */
+    const char *no_gpu;
 };
 
-/* What is asked for, and what there is to do it. */
+/* The request, and the machine that is to do it. */
 struct plan_request {
     enum device_choice device;
     bool cpu_alone;  /* what is asked for is the CPU's, or cannot be asked of compressed input */

@@ -412,8 +412,8 @@ static bool plan_pass(struct session *session, struct input *in)
     const struct source_wanted *wanted = options->input.wanted;
     struct plan_request request = {
         .device = options->device,
-        /* What is tallied is decoded by the CPU, also for a GPU; and whether a file holds arrays
-           with names is not known before it is decoded. */
+        /* The CPU decodes data that are tallied, also for a GPU. Whether a file holds arrays with
+           names is not known before it is decoded. */
         .cpu_alone = pass_request_any(&options->passes) || options->input.part.cut ||
                      (wanted && wanted->included > 0) || !engine_cuda.decode,
         .no_kernels = !engine_finds(&engine_cuda, options->input.type, options->wants),

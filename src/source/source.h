@@ -260,7 +260,7 @@ struct source_facts {
     uint64_t content; /* bytes that the first zstd frame states; SOURCE_UNKNOWN without */
     bool checked;     /* that frame has a checksum, which is to be verified */
 
-    /* Of a large zstd file that was looked at closely. */
+    /* Set for a large zstd file alone, part of which has been decoded. */
     double ratio;  /* bytes that a byte of its beginning decodes to; 0 where it was not decoded, for
                       one frame says what all decodes to, or is damaged */
     bool uncached; /* most of it has to be read from storage */
@@ -269,8 +269,8 @@ struct source_facts {
 /* The text of an error, at most. Bytes. */
 #define SOURCE_ERROR_MAX 512
 
-/* Looks at an input by its first bytes. Of a pipe, whose bytes are not taken, and of a file that
-   cannot be opened, nothing is true. False where it cannot be read, with the reason in `why`;
+/* Looks at an input by its first bytes. All facts are false for a pipe, whose bytes are not taken,
+   and for a file that cannot be opened. False where it cannot be read, with the reason in `why`;
    prints nothing. */
 bool source_look(const char *path, const struct source_options *options, struct source_facts *facts,
                  char why[SOURCE_ERROR_MAX]);

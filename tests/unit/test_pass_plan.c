@@ -750,7 +750,9 @@ static void check_sample(void)
         if (!tally_open(&set.tally[0], plans[0]))
             abort();
         read_once(&c, &set, false);
-        tap_case(&few, set.tally[0].kept_count > 0 && set.tally[0].kept_count < COUNT / 10,
+        /* If half of the elements are zeros, the cells may hold nothing else. */
+        tap_case(&few,
+                 (t >= 2 || set.tally[0].kept_count > 0) && set.tally[0].kept_count < COUNT / 10,
                  "%zu kept", set.tally[0].kept_count);
         tally_close(&set.tally[0]);
         pass_plan_close(s);
