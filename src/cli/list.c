@@ -11,11 +11,13 @@
 /* An array as it is listed. */
 struct item {
     const char *name; /* NULL where the input is one array */
-    const char *type; /* as the container spells it, where it is not read */
+    const char *type; /* as the container spells it, where it is not read; NULL for none */
     const char *format;
     bool readable, big_endian;
     struct source_shape shape;
-    uint64_t elements, bytes, offset; /* SOURCE_UNKNOWN: not known; of the offset: none */
+    uint64_t elements, bytes; /* SOURCE_UNKNOWN: not known */
+    uint64_t offset, skip;    /* bytes before the first one in the file, and after decompression;
+                                 SOURCE_UNKNOWN: there is no such place */
     char error[CONTAINER_WHY_MAX]; /* why it cannot be read, where it holds numbers; may be empty */
 };
 
@@ -34,16 +36,18 @@ static void write_item(struct writer *w, const char *path, const struct item *it
     const struct source_shape *shape = &item->shape;
 
     writer_begin(w);
-    WRITER_FIELDS(
-        w, field_file(IN_CELLS | J, path), field_text(IN_CELLS | J, "array", item->name),
-        field_text(J, "format", item->format), field_text(IN_CELLS | J, "dtype", item->type),
-        field_truth(J, "readable", item->readable),
-        field_text(J, "endian", item->big_endian ? "big" : "little"),
-        shape->known ? field_list(IN_CELLS, "shape", shape->sizes, shape->dimensions)
-                     : field_list(IN_CELLS, "shape",
-                                  item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
+    WRITER_FIELDS(w, field_file(IN_CELLS | J, path), field_text(IN_CELLS | J, "array", item->name),
+                  field_text(J, "format", item->format),
+                  item->type ? field_text(IN_CELLS | J, "dtype", item->type)
+                             : field_of(IN_CELLS | J, "dtype", FIELD_MISSING),
+                  field_truth(J, "readable", item->readable),
+                  field_text(J, "endian", item->big_endian ? "big" : "little"),
+                  shape->known
+                      ? field_list(IN_CELLS, "shape", shape->sizes, shape->dimensions)
+                      : field_list(IN_CELLS, "shape",
+                                   item->elements == SOURCE_UNKNOWN ? NULL : &item->elements, 1));
     report_shape(w, shape);
-    WRITER_FIELDS(w, field_count(J, "skip", item->offset),
+    WRITER_FIELDS(w, field_count(J, "skip", item->skip),
                   field_count(IN_CELLS | J, "elements", item->elements),
                   field_count(IN_CELLS | J, "bytes", item->bytes),
                   field_count(IN_CELLS, "offset", item->offset),
@@ -95,9 +99,7 @@ static void list_array(struct list *list, const struct inputs *inputs)
     struct item item;
 
     item.name = a->name;
-    item.type = !a->unreadable    ? element_name(a->type)
-                : a->type_name[0] ? a->type_name
-                                  : WRITER_MISSING;
+    item.type = !a->unreadable ? element_name(a->type) : a->type_name[0] ? a->type_name : NULL;
     item.format = inputs->info->format;
     item.readable = !a->unreadable;
     item.error[0] = '\0';
@@ -116,6 +118,7 @@ static void list_array(struct list *list, const struct inputs *inputs)
                  : a->offset == 0 ? SOURCE_UNKNOWN
                                   : a->length;
     item.offset = a->tiles || a->offset == 0 ? SOURCE_UNKNOWN : a->offset;
+    item.skip = container_array_begin(a);
     item.shape.known = item.elements != SOURCE_UNKNOWN;
     item.shape.fortran_order = a->fortran_order;
     item.shape.dimensions = a->dimensions;
@@ -134,7 +137,8 @@ static void list_one(struct list *list, const char *path, const struct source_in
                         .shape = info->shape,
                         .elements = info->elements,
                         .bytes = SOURCE_UNKNOWN,
-                        .offset = info->data_offset};
+                        .offset = info->data_offset,
+                        .skip = info->data_offset};
 
     if (item.elements != SOURCE_UNKNOWN)
         item.bytes = item.elements * info->element_size;

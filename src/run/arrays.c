@@ -112,7 +112,7 @@ static void describe(const struct arrays *a, size_t k, struct reduction *one)
     one->passes = a->found[k].passes;
     one->type = array->type;
     one->big_endian = array->big_endian;
-    one->data_offset = array->deflated ? array->before : array->offset;
+    one->data_offset = container_array_begin(array);
     one->compressed = container_array_compressed(array);
     one->shape.known = !array->unreadable || array->type_name[0];
     one->shape.fortran_order = array->fortran_order;

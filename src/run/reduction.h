@@ -47,7 +47,8 @@ struct reduction {
                                of elements */
     enum element_type type;
     bool big_endian;
-    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    uint64_t data_offset; /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
+                             where elements are in tiles */
     struct source_shape shape;
     const char *format; /* raw, npy, zstd or npy+zstd */
     bool compressed;

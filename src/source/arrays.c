@@ -519,7 +519,8 @@ bool arrays_layout_one(struct source *s, const struct source_options *options)
     s->array = a;
     s->info.compressed = container_array_compressed(a);
     s->info.scattered = a->tiles && !options->consecutive;
-    s->data_offset = s->info.data_offset = a->deflated ? a->before : a->offset;
+    s->data_offset = a->deflated ? a->before : a->offset;
+    s->info.data_offset = container_array_begin(a);
     s->info.type = a->type;
     s->info.swap = a->big_endian != element_host_is_big();
     s->info.element_size = element_size(a->type);

@@ -182,7 +182,8 @@ struct source_info {
     enum element_type type;
     size_t element_size;  /* bytes; 0 for a container */
     bool swap;            /* elements are not in this machine's byte order */
-    uint64_t data_offset; /* bytes, after decompression, before the first element */
+    uint64_t data_offset; /* bytes, after decompression, before the first element; SOURCE_UNKNOWN
+                             where elements are in tiles */
     struct source_shape shape;
     bool compressed;      /* the input is decompressed first */
     bool scattered;       /* its chunks have places (chunk.h), so GPUs cannot take them */

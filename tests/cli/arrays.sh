@@ -701,6 +701,9 @@ END
     run --list -q -o sum mixed.npz
     ok 'names are without .npy, and other members are listed' test \
         "$(cut -f 2 out | tr '\n' ' ')" = 'a/b notes.txt c '
+    ok 'a member that is no array has no type' test "$(cut -f 3-5 out | sed -n 2p)" = "NA${tab}NA${tab}NA"
+    run --list --json mixed.npz
+    ok 'nor in JSON' grep -q '"array": "notes.txt", .*"dtype": null, ' out
     run -q -o sum -t bf16 void.npz
     is 'a type that the header leaves open' 0 3
     run -q -o count -t bf16 voids.npz
@@ -717,6 +720,11 @@ END
     if grep -q 'lacks zlib' err; then
         skip 'deflated members' 'built without zlib'
     else
+        run --list --json --array='[ac]*' mixed.npz
+        grep -o '"skip": [^,]*' out >expected.skip
+        run --json -o count --array='[ac]*' mixed.npz
+        grep -o '"skip": [^,]*' out >found
+        ok 'a list says of skip what results do' cmp expected.skip found
         for options in '' '-j 1' '-j 3' '-j 16 --chunk-size 100'; do
             # shellcheck disable=SC2086 # none, or several words
             run -q -o $operations $options deflated.npz

@@ -156,6 +156,9 @@ run --list -q --json --array=text made/others.h5
 ok 'nor has JSON' grep -q '"skip": null, "elements": [0-9]*, "bytes": null[,}]' out
 run --list -q --json --array=wide --array=scalar made/old.h5
 ok 'chunks have no offset' grep -q '"array": "wide", .*"skip": null, "elements": 280000, "bytes": 1120000}' out
+run --json -o count --array=wide made/old.h5
+ok 'nor do their results' grep -q '"skip": null,' out
+run --list -q --json --array=wide --array=scalar made/old.h5
 ok 'others do' grep -q '"array": "scalar", .*"skip": [1-9][0-9]*, "elements": 1, "bytes": 8}' out
 offset=$(sed -n 's/.*"array": "scalar".*"skip": \([0-9]*\),.*/\1/p' out)
 run -q -o sum --array=scalar made/old.h5

@@ -119,6 +119,13 @@ static inline bool container_array_whole(const struct container_array *a)
     return a->deflated || a->tiles;
 }
 
+/* The bytes, after decompression, before the first element of an array. UINT64_MAX where it is in
+   tiles, or where the container does not say. */
+static inline uint64_t container_array_begin(const struct container_array *a)
+{
+    return a->deflated ? a->before : a->tiles || a->offset == 0 ? UINT64_MAX : a->offset;
+}
+
 struct container_format;
 
 struct container {
