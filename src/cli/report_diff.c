@@ -42,37 +42,35 @@ static const char *kind_word(enum diff_kind kind)
 #define SIDE_MAX ((size_t)700)
 #define SIDES_MAX (2 * SIDE_MAX + 2)
 
-static void show_shape(char text[SIDE_MAX], const struct diff_item *item, int side)
+/* The shape of a side, which has the array. Raw numbers take that of the other side if they are as
+   many, or else have one dimension. Not known of a stream that was not read to its end. */
+static void find_shape(const struct diff_item *item, int side, struct source_shape *shape)
 {
     const uint64_t elements = item->sides[side].elements;
-    struct source_shape shape;
-    size_t used;
+    const int other = DIFF_B - side;
 
-    diff_shape(item, side, &shape);
-    if (!shape.known && elements == SOURCE_UNKNOWN)
-        snprintf(text, SIDE_MAX, WRITER_MISSING);
-    else if (!shape.known)
-        snprintf(text, SIDE_MAX, "[%" PRIu64 "]", elements);
-    if (!shape.known)
+    diff_shape(item, side, shape);
+    if (shape->known)
         return;
-    used = (size_t)snprintf(text, SIDE_MAX, "[");
-    for (unsigned i = 0; i < shape.dimensions && used < SIDE_MAX - 24; i++)
-        used += (size_t)snprintf(text + used, SIDE_MAX - used, "%s%" PRIu64, i > 0 ? "," : "",
-                                 shape.sizes[i]);
-    snprintf(text + used, SIDE_MAX - used, "]");
+    if (item->sides[other].info && item->sides[other].elements == elements)
+        diff_shape(item, other, shape);
+    if (!shape->known && elements != SOURCE_UNKNOWN) {
+        shape->known = true;
+        shape->dimensions = 1;
+        shape->sizes[0] = elements;
+    }
 }
 
-/* Whether a side has no shape of its own, and as many elements as the other side's shape. */
-static bool is_beside_shape(const struct diff_item *item, int side)
+static void show_shape(char text[SIDE_MAX], const struct source_shape *shape)
 {
-    const int other = DIFF_B - side;
-    struct source_shape shape, shape_beside;
+    size_t used = (size_t)snprintf(text, SIDE_MAX, shape->known ? "[" : WRITER_MISSING);
 
-    if (!item->sides[other].info || item->sides[side].elements != item->sides[other].elements)
-        return false;
-    diff_shape(item, side, &shape);
-    diff_shape(item, other, &shape_beside);
-    return !shape.known && shape_beside.known;
+    if (!shape->known)
+        return;
+    for (unsigned i = 0; i < shape->dimensions && used < SIDE_MAX - 24; i++)
+        used += (size_t)snprintf(text + used, SIDE_MAX - used, "%s%" PRIu64, i > 0 ? "," : "",
+                                 shape->sizes[i]);
+    snprintf(text + used, SIDE_MAX - used, "]");
 }
 
 /* Adds a field of both sides, with | between them, or once, where both are the same or only one is
@@ -92,17 +90,20 @@ static void add_both(struct writer *w, const struct diff_item *item)
 {
     char shapes[DIFF_SIDES][SIDE_MAX] = {"", ""}, elements[DIFF_SIDES][24] = {"", ""};
     const char *types[DIFF_SIDES] = {"", ""};
+    struct source_shape shape;
+    uint64_t count;
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         if (!item->sides[side].info)
             continue;
         types[side] = diff_type(item, side);
-        if (!is_beside_shape(item, side))
-            show_shape(shapes[side], item, side);
-        if (item->sides[side].elements == SOURCE_UNKNOWN)
+        find_shape(item, side, &shape);
+        show_shape(shapes[side], &shape);
+        count = diff_elements(item, side);
+        if (count == SOURCE_UNKNOWN)
             snprintf(elements[side], sizeof elements[side], WRITER_MISSING);
         else
-            (void)number_write(elements[side], item->sides[side].elements);
+            (void)number_write(elements[side], count);
     }
     add_sides(w, "dtype", types[DIFF_A], types[DIFF_B]);
     add_sides(w, "shape", shapes[DIFF_A], shapes[DIFF_B]);
@@ -118,11 +119,11 @@ static void add_side(struct writer *w, const struct diff_item *item, int side)
     struct source_shape shape = {.known = false};
 
     if (there)
-        diff_shape(item, side, &shape);
+        find_shape(item, side, &shape);
     WRITER_FIELDS(
         w, field_text(J, keys[side][0], there ? diff_type(item, side) : NULL),
         field_list(J, keys[side][1], shape.known ? shape.sizes : NULL, shape.dimensions),
-        field_count(J, keys[side][2], there ? item->sides[side].elements : SOURCE_UNKNOWN));
+        field_count(J, keys[side][2], there ? diff_elements(item, side) : SOURCE_UNKNOWN));
 }
 
 static void add_tolerance(struct writer *w, const struct difference_tolerance *t)

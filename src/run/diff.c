@@ -471,7 +471,7 @@ struct diff_summary diff_summary(const struct diff *d)
         if (item->compared) {
             bool swap;
 
-            s.elements += item->sides[DIFF_A].elements;
+            s.elements += diff_elements(item, DIFF_A);
             s.bytes +=
                 2 * item->sides[DIFF_A].elements * element_size(diff_element(item, DIFF_A, &swap));
         }

@@ -39,6 +39,17 @@ void diff_shape(const struct diff_item *item, int side, struct source_shape *sha
         memcpy(shape->sizes, array->sizes, array->dimensions * sizeof *array->sizes);
 }
 
+uint64_t diff_elements(const struct diff_item *item, int side)
+{
+    uint64_t product;
+
+    if (!diff_is_bytes(item, side))
+        return item->sides[side].elements;
+    if (!item->sides[side].array->type_name[0])
+        return SOURCE_UNKNOWN;
+    return container_product(item->sides[side].array, &product) ? product : SOURCE_UNKNOWN;
+}
+
 bool diff_has_places(const struct diff_item *item, struct source_shape *shape)
 {
     struct source_shape b;

@@ -46,7 +46,9 @@ struct diff_item {
     struct {
         const struct source_info *info; /* of the file; NULL where the side has no such array */
         const struct container_array *array; /* NULL where the file is one array */
-        uint64_t elements; /* SOURCE_UNKNOWN where it is a stream that was not read to its end */
+        uint64_t elements; /* to compare, which are bytes where the type is not read. SOURCE_UNKNOWN
+                              of a stream that was not read to its end, and of bytes that are not in
+                              one place */
     } sides[DIFF_SIDES];
     bool compared;                   /* the values were, and what follows is set */
     struct difference_result result; /* of DIFF_BYTES, bytes are the elements */
@@ -54,6 +56,10 @@ struct diff_item {
 
 /* The shape of an item's array on one side, which has it. */
 void diff_shape(const struct diff_item *item, int side, struct source_shape *shape);
+
+/* The elements of an item's array on one side, which has it; of a type that is not read, by its
+   shape. SOURCE_UNKNOWN where there is no shape, and of a stream that was not read to its end. */
+uint64_t diff_elements(const struct diff_item *item, int side);
 
 /* Whether an index of the item has a place in each dimension: the shape is known on one side at
    least, and the same where both are. */

@@ -91,6 +91,10 @@ row() {
 #
 row 'an array of a set with a file' 'values f32 [3] 3 2 1' --array=w.weight other.f32 a.safetensors
 row 'one with another shape' 'shape f32 [1,3]|[3] 3 2 1' --array=w.weight other.npy a.safetensors
+run --diff --json three.f32 other.f32
+ok 'raw numbers have one dimension in JSON, too' grep -q '"shape": \[3\], .*"other_shape": \[3\]' out
+run --diff --json three.f32 other.npy
+ok 'or the shape of the other side' grep -q '"shape": \[1, 3\], .*"other_shape": \[1, 3\]' out
 run --diff -q --array=w.weight three.f32 a.safetensors
 is 'the same' 0 ''
 run --diff three.f32 a.safetensors
