@@ -13,7 +13,6 @@ library_sources += \
 	src/core/order.c src/core/order.h \
 	src/core/partial.c src/core/partial.h \
 	src/core/partial_text.c src/core/partial_text.h \
-	src/core/partial_text_impl.h src/core/partial_text_read.c \
 	src/core/quantile.c src/core/quantile.h \
 	src/core/sample.c src/core/sample.h \
 	src/core/selection.c src/core/selection.h \

@@ -5,56 +5,33 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "core/partial_text_impl.h"
+#include "core/number.h"
 #include "sys/escape.h"
+#include "sys/json.h"
+
+/* The beginning of every line. */
+#define PARTIAL_TEXT_MAGIC "{\"gpureduce\":\"partial\",\"version\":"
+
+/* Sums of up to 2^64 elements are so many bits longer than these. */
+#define COUNT_BITS 64
 
 uint32_t partial_text_checksum(const char *bytes, size_t size)
 {
-    /* For each value of a byte: x^32 mod the polynomial, bits reflected. */
-    static const uint32_t table[256] = {
-        0x00000000, 0x77073096, 0xee0e612c, 0x990951ba, 0x076dc419, 0x706af48f, 0xe963a535,
-        0x9e6495a3, 0x0edb8832, 0x79dcb8a4, 0xe0d5e91e, 0x97d2d988, 0x09b64c2b, 0x7eb17cbd,
-        0xe7b82d07, 0x90bf1d91, 0x1db71064, 0x6ab020f2, 0xf3b97148, 0x84be41de, 0x1adad47d,
-        0x6ddde4eb, 0xf4d4b551, 0x83d385c7, 0x136c9856, 0x646ba8c0, 0xfd62f97a, 0x8a65c9ec,
-        0x14015c4f, 0x63066cd9, 0xfa0f3d63, 0x8d080df5, 0x3b6e20c8, 0x4c69105e, 0xd56041e4,
-        0xa2677172, 0x3c03e4d1, 0x4b04d447, 0xd20d85fd, 0xa50ab56b, 0x35b5a8fa, 0x42b2986c,
-        0xdbbbc9d6, 0xacbcf940, 0x32d86ce3, 0x45df5c75, 0xdcd60dcf, 0xabd13d59, 0x26d930ac,
-        0x51de003a, 0xc8d75180, 0xbfd06116, 0x21b4f4b5, 0x56b3c423, 0xcfba9599, 0xb8bda50f,
-        0x2802b89e, 0x5f058808, 0xc60cd9b2, 0xb10be924, 0x2f6f7c87, 0x58684c11, 0xc1611dab,
-        0xb6662d3d, 0x76dc4190, 0x01db7106, 0x98d220bc, 0xefd5102a, 0x71b18589, 0x06b6b51f,
-        0x9fbfe4a5, 0xe8b8d433, 0x7807c9a2, 0x0f00f934, 0x9609a88e, 0xe10e9818, 0x7f6a0dbb,
-        0x086d3d2d, 0x91646c97, 0xe6635c01, 0x6b6b51f4, 0x1c6c6162, 0x856530d8, 0xf262004e,
-        0x6c0695ed, 0x1b01a57b, 0x8208f4c1, 0xf50fc457, 0x65b0d9c6, 0x12b7e950, 0x8bbeb8ea,
-        0xfcb9887c, 0x62dd1ddf, 0x15da2d49, 0x8cd37cf3, 0xfbd44c65, 0x4db26158, 0x3ab551ce,
-        0xa3bc0074, 0xd4bb30e2, 0x4adfa541, 0x3dd895d7, 0xa4d1c46d, 0xd3d6f4fb, 0x4369e96a,
-        0x346ed9fc, 0xad678846, 0xda60b8d0, 0x44042d73, 0x33031de5, 0xaa0a4c5f, 0xdd0d7cc9,
-        0x5005713c, 0x270241aa, 0xbe0b1010, 0xc90c2086, 0x5768b525, 0x206f85b3, 0xb966d409,
-        0xce61e49f, 0x5edef90e, 0x29d9c998, 0xb0d09822, 0xc7d7a8b4, 0x59b33d17, 0x2eb40d81,
-        0xb7bd5c3b, 0xc0ba6cad, 0xedb88320, 0x9abfb3b6, 0x03b6e20c, 0x74b1d29a, 0xead54739,
-        0x9dd277af, 0x04db2615, 0x73dc1683, 0xe3630b12, 0x94643b84, 0x0d6d6a3e, 0x7a6a5aa8,
-        0xe40ecf0b, 0x9309ff9d, 0x0a00ae27, 0x7d079eb1, 0xf00f9344, 0x8708a3d2, 0x1e01f268,
-        0x6906c2fe, 0xf762575d, 0x806567cb, 0x196c3671, 0x6e6b06e7, 0xfed41b76, 0x89d32be0,
-        0x10da7a5a, 0x67dd4acc, 0xf9b9df6f, 0x8ebeeff9, 0x17b7be43, 0x60b08ed5, 0xd6d6a3e8,
-        0xa1d1937e, 0x38d8c2c4, 0x4fdff252, 0xd1bb67f1, 0xa6bc5767, 0x3fb506dd, 0x48b2364b,
-        0xd80d2bda, 0xaf0a1b4c, 0x36034af6, 0x41047a60, 0xdf60efc3, 0xa867df55, 0x316e8eef,
-        0x4669be79, 0xcb61b38c, 0xbc66831a, 0x256fd2a0, 0x5268e236, 0xcc0c7795, 0xbb0b4703,
-        0x220216b9, 0x5505262f, 0xc5ba3bbe, 0xb2bd0b28, 0x2bb45a92, 0x5cb36a04, 0xc2d7ffa7,
-        0xb5d0cf31, 0x2cd99e8b, 0x5bdeae1d, 0x9b64c2b0, 0xec63f226, 0x756aa39c, 0x026d930a,
-        0x9c0906a9, 0xeb0e363f, 0x72076785, 0x05005713, 0x95bf4a82, 0xe2b87a14, 0x7bb12bae,
-        0x0cb61b38, 0x92d28e9b, 0xe5d5be0d, 0x7cdcefb7, 0x0bdbdf21, 0x86d3d2d4, 0xf1d4e242,
-        0x68ddb3f8, 0x1fda836e, 0x81be16cd, 0xf6b9265b, 0x6fb077e1, 0x18b74777, 0x88085ae6,
-        0xff0f6a70, 0x66063bca, 0x11010b5c, 0x8f659eff, 0xf862ae69, 0x616bffd3, 0x166ccf45,
-        0xa00ae278, 0xd70dd2ee, 0x4e048354, 0x3903b3c2, 0xa7672661, 0xd06016f7, 0x4969474d,
-        0x3e6e77db, 0xaed16a4a, 0xd9d65adc, 0x40df0b66, 0x37d83bf0, 0xa9bcae53, 0xdebb9ec5,
-        0x47b2cf7f, 0x30b5ffe9, 0xbdbdf21c, 0xcabac28a, 0x53b39330, 0x24b4a3a6, 0xbad03605,
-        0xcdd70693, 0x54de5729, 0x23d967bf, 0xb3667a2e, 0xc4614ab8, 0x5d681b02, 0x2a6f2b94,
-        0xb40bbe37, 0xc30c8ea1, 0x5a05df1b, 0x2d02ef8d,
+    /* For each value of 4 bits: x^32 mod the polynomial, bits reflected. */
+    static const uint32_t table[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
     };
     uint32_t crc = UINT32_MAX;
 
-    for (size_t i = 0; i < size; i++)
-        crc = crc >> 8 ^ table[(crc ^ (unsigned char)bytes[i]) & 255];
+    for (size_t i = 0; i < size; i++) {
+        crc ^= (unsigned char)bytes[i];
+        crc = crc >> 4 ^ table[crc & 15];
+        crc = crc >> 4 ^ table[crc & 15];
+    }
     return ~crc;
 }
 
@@ -97,6 +74,59 @@ bool partial_text_set_array(struct partial_text *t, const char *name)
 }
 
 /*
+ * The members of a line that are of its partial result, in their order.
+ */
+
+enum member_kind {
+    MEMBER_COUNT,
+    MEMBER_INDEX,   /* null for none */
+    MEMBER_EXACT,   /* of an accumulator */
+    MEMBER_SQUARES, /* of a wide one */
+
+    /* null where there are no numbers */
+    MEMBER_PLACE,    /* the index of one */
+    MEMBER_KEY,      /* the value that a key stands for */
+    MEMBER_MAGNITUDE /* of a magnitude's key */
+};
+
+static const struct member {
+    const char *key;
+    unsigned holds; /* the partial_want bit that it is for; 0: always there */
+    enum member_kind kind;
+    size_t offset; /* in struct partial */
+} members[] = {
+#define MEMBER(name, holds, kind, member)                                        \
+    {                                                                            \
+        ",\"" name "\":", holds, MEMBER_##kind, offsetof(struct partial, member) \
+    }
+    MEMBER("count", 0, COUNT, count),
+    MEMBER("nan", 0, COUNT, nan),
+    MEMBER("first_nan", 0, INDEX, first_nan),
+    MEMBER("posinf", 0, COUNT, positive_infinity),
+    MEMBER("neginf", 0, COUNT, negative_infinity),
+    MEMBER("sum", PARTIAL_SUM, EXACT, sum),
+    MEMBER("min", PARTIAL_EXTREMES, KEY, min_key),
+    MEMBER("max", PARTIAL_EXTREMES, KEY, max_key),
+    MEMBER("argmin", PARTIAL_WHERE, PLACE, min_index),
+    MEMBER("argmax", PARTIAL_WHERE, PLACE, max_index),
+    MEMBER("sumsq", PARTIAL_SQUARES, SQUARES, squares),
+    MEMBER("l1", PARTIAL_ABSOLUTE, EXACT, absolute),
+    MEMBER("absmin", PARTIAL_SMALL, MAGNITUDE, least_magnitude),
+    MEMBER("zeros", PARTIAL_SMALL, COUNT, zeros),
+    MEMBER("subnormals", PARTIAL_SMALL, COUNT, subnormal),
+    MEMBER("negatives", PARTIAL_NEGATIVE, COUNT, negative),
+#undef MEMBER
+};
+
+#define MEMBERS (sizeof members / sizeof *members)
+
+/* Whether a member is null, since there are no numbers. */
+static bool is_null(const struct partial_text *t, const struct member *m)
+{
+    return m->kind >= MEMBER_PLACE && t->partial.count == t->partial.nan;
+}
+
+/*
  * Writing. There is room for the longest line there can be: test_partial_text has it.
  */
 
@@ -108,23 +138,10 @@ static char *put(char *at, const char *text)
     return at + length;
 }
 
-static char *put_count(char *at, uint64_t count)
-{
-    char digits[20];
-    size_t n = 0;
-
-    do
-        digits[n++] = (char)('0' + count % 10);
-    while (count /= 10);
-    while (n > 0)
-        *at++ = digits[--n];
-    return at;
-}
-
 /* An index, or null. */
 static char *put_index(char *at, uint64_t index)
 {
-    return index == PARTIAL_NO_INDEX ? put(at, "null") : put_count(at, index);
+    return index == PARTIAL_NO_INDEX ? put(at, "null") : number_write(at, index);
 }
 
 static char *put_name(char *at, const char *name)
@@ -180,7 +197,7 @@ static char *put_digits(char *at, const uint32_t *digit, int n, int lsb_exponent
     exponent = low + lsb_exponent;
     *at++ = 'p';
     *at++ = exponent < 0 ? '-' : '+';
-    at = put_count(at, (uint64_t)(exponent < 0 ? -exponent : exponent));
+    at = number_write(at, (uint64_t)(exponent < 0 ? -exponent : exponent));
     *at++ = '"';
     return at;
 }
@@ -230,70 +247,511 @@ static char *put_key(char *at, enum element_type type, int64_t key)
     return put_digits(at, digit, 2, exponent, negative);
 }
 
-/* Writes an extreme, or null if there are no numbers. */
-static char *put_extreme(char *at, bool any, enum element_type type, int64_t key)
+static char *put_member(char *at, const struct partial_text *t, const struct member *m)
 {
-    return any ? put_key(at, type, key) : put(at, "null");
-}
-
-/* Writes the members of the partial result that were asked for. */
-static char *put_held(char *at, const struct partial_text *t)
-{
-    const struct partial *p = &t->partial;
+    const void *x = (const char *)&t->partial + m->offset;
     const struct partial_types types = partial_types_of(t->type);
-    const bool any = p->count > p->nan;
 
-    if (t->holds & PARTIAL_SUM)
-        at = put_exact(put(at, ",\"sum\":"), &p->sum);
-    if (t->holds & PARTIAL_EXTREMES) {
-        at = put_extreme(put(at, ",\"min\":"), any, types.min, p->min_key);
-        at = put_extreme(put(at, ",\"max\":"), any, types.max, p->max_key);
+    at = put(at, m->key);
+    if (is_null(t, m))
+        return put(at, "null");
+    switch (m->kind) {
+    case MEMBER_COUNT:
+        return number_write(at, *(const uint64_t *)x);
+    case MEMBER_INDEX:
+    case MEMBER_PLACE:
+        return put_index(at, *(const uint64_t *)x);
+    case MEMBER_EXACT:
+        return put_exact(at, x);
+    case MEMBER_SQUARES:
+        return put_wide(at, x);
+    case MEMBER_KEY:
+        return put_key(at, types.min, *(const int64_t *)x);
+    case MEMBER_MAGNITUDE:
+        return put_key(at, types.least, *(const int64_t *)x);
     }
-    if (t->holds & PARTIAL_WHERE) {
-        at = put_index(put(at, ",\"argmin\":"), any ? p->min_index : PARTIAL_NO_INDEX);
-        at = put_index(put(at, ",\"argmax\":"), any ? p->max_index : PARTIAL_NO_INDEX);
-    }
-    if (t->holds & PARTIAL_SQUARES)
-        at = put_wide(put(at, ",\"sumsq\":"), &p->squares);
-    if (t->holds & PARTIAL_ABSOLUTE)
-        at = put_exact(put(at, ",\"l1\":"), &p->absolute);
-    if (t->holds & PARTIAL_SMALL) {
-        at = put_extreme(put(at, ",\"absmin\":"), any, types.least, p->least_magnitude);
-        at = put_count(put(at, ",\"zeros\":"), p->zeros);
-        at = put_count(put(at, ",\"subnormals\":"), p->subnormal);
-    }
-    if (t->holds & PARTIAL_NEGATIVE)
-        at = put_count(put(at, ",\"negatives\":"), p->negative);
-    return at;
+    return at; /* not reached */
 }
 
-size_t partial_text_write_body(char *line, const struct partial_text *t)
+/* Writes the line up to its checksum. Returns its length. */
+static size_t write_body(char *line, const struct partial_text *t)
 {
-    const struct partial *p = &t->partial;
-    char *at = put_count(put(line, PARTIAL_TEXT_MAGIC), PARTIAL_TEXT_VERSION);
+    char *at = number_write(put(line, PARTIAL_TEXT_MAGIC), PARTIAL_TEXT_VERSION);
 
     at = put_name(put(at, ",\"input\":"), t->input);
     if (t->has_array)
         at = put_name(put(at, ",\"array\":"), t->array);
     at = put(put(put(at, ",\"dtype\":\""), element_name(t->type)), "\"");
-    at = put(put_count(put(at, ",\"of\":"), t->of), ",\"ranges\":[");
+    at = put(number_write(put(at, ",\"of\":"), t->of), ",\"ranges\":[");
     for (unsigned i = 0; i < t->range_count; i++) {
-        at = put_count(put(at, i > 0 ? ",[" : "["), t->ranges[i].begin);
-        at = put(put_count(put(at, ","), t->ranges[i].end), "]");
+        at = number_write(put(at, i > 0 ? ",[" : "["), t->ranges[i].begin);
+        at = put(number_write(put(at, ","), t->ranges[i].end), "]");
     }
-    at = put_count(put(at, "],\"count\":"), p->count);
-    at = put_count(put(at, ",\"nan\":"), p->nan);
-    at = put_index(put(at, ",\"first_nan\":"), p->first_nan);
-    at = put_count(put(at, ",\"posinf\":"), p->positive_infinity);
-    at = put_count(put(at, ",\"neginf\":"), p->negative_infinity);
-    at = put_held(at, t);
+    at = put(at, "]");
+    for (size_t i = 0; i < MEMBERS; i++)
+        if (members[i].holds == 0 || (t->holds & members[i].holds))
+            at = put_member(at, t, &members[i]);
     return (size_t)(at - line);
 }
 
 size_t partial_text_write(char line[PARTIAL_TEXT_MAX], const struct partial_text *t)
 {
-    const size_t length = partial_text_write_body(line, t);
+    const size_t length = write_body(line, t);
 
     return length + (size_t)sprintf(line + length, PARTIAL_TEXT_CHECKSUM "%08" PRIx32 "\"}",
                                     partial_text_checksum(line, length));
+}
+
+/*
+ * Reading. A line that was read is written once more, and both must be equal, so only values that
+ * cannot be written are refused here.
+ */
+
+struct reader {
+    const char *at, *end;
+    bool failed;
+};
+
+static bool fail(struct reader *r)
+{
+    r->failed = true;
+    return false;
+}
+
+/* Whether the text comes next; then it is taken. */
+static bool next_is(struct reader *r, const char *text)
+{
+    const size_t length = strlen(text);
+
+    if (r->failed || (size_t)(r->end - r->at) < length || memcmp(r->at, text, length) != 0)
+        return false;
+    r->at += length;
+    return true;
+}
+
+static void expect(struct reader *r, const char *text)
+{
+    if (!next_is(r, text))
+        fail(r);
+}
+
+/* At most INT64_MAX. */
+static uint64_t get_count(struct reader *r)
+{
+    uint64_t count = 0;
+
+    if (r->failed || r->at == r->end || *r->at < '0' || *r->at > '9')
+        fail(r);
+    for (; !r->failed && r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
+        const unsigned digit = (unsigned)(*r->at - '0');
+
+        if (count > ((uint64_t)INT64_MAX - digit) / 10)
+            fail(r);
+        else
+            count = 10 * count + digit;
+    }
+    return count;
+}
+
+static uint64_t get_index(struct reader *r)
+{
+    return next_is(r, "null") ? PARTIAL_NO_INDEX : get_count(r);
+}
+
+/* The value of a digit of hexadecimal in small letters; -1 for any other character. */
+static int hex_value(char c)
+{
+    static const signed char values[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    };
+
+    return values[(unsigned char)c] - 1;
+}
+
+/* A name, for which there are `size` bytes. */
+static void get_name(struct reader *r, char *name, size_t size)
+{
+    struct json_reader json;
+
+    if (r->failed)
+        return;
+    json_read(&json, r->at); /* the line ends with a quote, so that it ends in the line */
+    if (!json_read_string(&json, name, size))
+        fail(r);
+    r->at = json.at;
+}
+
+/* Sets digits of hexadecimal, the last of which weighs 2^bit. There is room for them. */
+static void take_digits(uint32_t *digit, const char *first, const char *last, int bit)
+{
+    int shift = bit % 32;
+    uint64_t bits = 0;
+
+    digit += bit / 32;
+    while (last > first) {
+        bits |= (uint64_t)hex_value(*--last) << shift;
+        shift += 4;
+        if (shift >= 32) {
+            *digit++ = (uint32_t)bits;
+            bits >>= 32;
+            shift -= 32;
+        }
+    }
+    if (bits > 0)
+        *digit = (uint32_t)bits;
+}
+
+/* A finite number, without its quotes: its magnitude, as n digits times 2^lsb_exponent. Returns
+   whether it is negative. It is a multiple of 2^least, and below 2^bound. */
+static bool get_digits(struct reader *r, uint32_t *digit, int n, int lsb_exponent, int least,
+                       int bound)
+{
+    const bool negative = next_is(r, "-");
+    const char *first, *last;
+    uint64_t size;
+    int exponent, bits;
+    bool below;
+
+    memset(digit, 0, (size_t)n * sizeof *digit);
+    expect(r, "0x");
+    first = r->at;
+    while (!r->failed && r->at < r->end && hex_value(*r->at) >= 0)
+        r->at++;
+    last = r->at;
+    expect(r, "p");
+    below = next_is(r, "-");
+    if (!below)
+        expect(r, "+");
+    size = get_count(r);
+    if (r->failed || size > 10000)
+        return fail(r);
+    exponent = below ? -(int)size : (int)size;
+    if (last == first + 1 && *first == '0')
+        return negative;
+    if (last == first || *first == '0' || exponent < least || exponent < lsb_exponent)
+        return fail(r);
+    bits = 4 * (int)(last - first) - (__builtin_clz((unsigned)hex_value(*first)) - 28);
+    if (exponent + bits > bound)
+        return fail(r);
+    take_digits(digit, first, last, exponent - lsb_exponent);
+    return negative;
+}
+
+/* The exponent of the least bit of values of a type, and that of the first which they do not
+   reach. */
+static int least_bit(enum element_type type)
+{
+    return element_formats[type].exponent_min - element_formats[type].significant_bits + 1;
+}
+
+static int bound_bit(enum element_type type)
+{
+    return element_formats[type].exponent_max + 1;
+}
+
+_Static_assert(1024 + COUNT_BITS <= 32 * (EXACT_DIGITS - 1) + EXACT_LSB_EXPONENT,
+               "sums fit their digits");
+_Static_assert(2 * 1024 + COUNT_BITS <= 32 * (EXACT_WIDE_DIGITS - 1) + EXACT_WIDE_LSB_EXPONENT,
+               "and so do those of squares");
+
+static void get_exact(struct reader *r, enum element_type type, struct exact *e)
+{
+    uint32_t digit[EXACT_DIGITS];
+    bool negative;
+
+    expect(r, "\"");
+    negative = get_digits(r, digit, EXACT_DIGITS, EXACT_LSB_EXPONENT, least_bit(type),
+                          bound_bit(type) + COUNT_BITS);
+    expect(r, "\"");
+    exact_set(e, digit, negative);
+}
+
+static void get_wide(struct reader *r, enum element_type type, struct exact_wide *e)
+{
+    uint32_t digit[EXACT_WIDE_DIGITS];
+
+    expect(r, "\"");
+    if (get_digits(r, digit, EXACT_WIDE_DIGITS, EXACT_WIDE_LSB_EXPONENT, 2 * least_bit(type),
+                   2 * bound_bit(type) + COUNT_BITS))
+        fail(r);
+    expect(r, "\"");
+    exact_wide_set(e, digit);
+}
+
+/* The key of an integer. */
+static int64_t integer_key(struct reader *r, enum element_type type, uint64_t magnitude,
+                           bool negative)
+{
+    const bool is_signed = element_formats[type].kind == ELEMENT_SIGNED;
+    const int bits = element_formats[type].significant_bits - is_signed;
+    const uint64_t most = UINT64_MAX >> (64 - bits);
+
+    if (magnitude > most + (is_signed && negative) || (negative && !is_signed)) {
+        fail(r);
+        return 0;
+    }
+    if (type == ELEMENT_U64)
+        return (int64_t)(magnitude ^ UINT64_C(1) << 63);
+    return negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
+}
+
+/* A number of a type, as its key. */
+static int64_t get_key(struct reader *r, enum element_type type)
+{
+    const bool integer = element_is_integer(type);
+    const int lsb = integer ? 0 : EXACT_LSB_EXPONENT, least = integer ? 0 : least_bit(type);
+    uint32_t digit[EXACT_DIGITS];
+    struct exact e;
+    bool negative;
+    double x;
+
+    expect(r, "\"");
+    if (!integer && (next_is(r, "inf\"") || next_is(r, "-inf\""))) {
+        if (element_formats[type].kind == ELEMENT_FINITE)
+            fail(r);
+        return exact_key(r->at[-5] == '-' ? -INFINITY : INFINITY);
+    }
+    negative = get_digits(r, digit, EXACT_DIGITS, lsb, least, integer ? 64 : bound_bit(type));
+    expect(r, "\"");
+    if (r->failed)
+        return 0;
+    if (integer)
+        return integer_key(r, type, (uint64_t)digit[1] << 32 | digit[0], negative);
+    exact_set(&e, digit, negative);
+    x = exact_round(&e);
+    if (element_round(type, x) != x || isinf(x))
+        fail(r);
+    /* Too many digits for binary64 have become another number, which is written otherwise. */
+    return exact_key(negative && x == 0 ? -0.0 : x);
+}
+
+static void get_member(struct reader *r, struct partial_text *t, const struct member *m)
+{
+    void *x = (char *)&t->partial + m->offset;
+    const struct partial_types types = partial_types_of(t->type);
+
+    if (is_null(t, m)) {
+        expect(r, "null");
+        return;
+    }
+    switch (m->kind) {
+    case MEMBER_COUNT:
+        *(uint64_t *)x = get_count(r);
+        break;
+    case MEMBER_INDEX:
+    case MEMBER_PLACE:
+        *(uint64_t *)x = get_index(r);
+        break;
+    case MEMBER_EXACT:
+        get_exact(r, t->type, x);
+        break;
+    case MEMBER_SQUARES:
+        get_wide(r, t->type, x);
+        break;
+    case MEMBER_KEY:
+        *(int64_t *)x = get_key(r, types.min);
+        break;
+    case MEMBER_MAGNITUDE:
+        *(int64_t *)x = get_key(r, types.least);
+        break;
+    }
+}
+
+/* Reads all members: those whose first one is there are. */
+static void get_members(struct reader *r, struct partial_text *t)
+{
+    for (size_t i = 0; i < MEMBERS && !r->failed; i++) {
+        const struct member *m = &members[i];
+
+        if (m->holds == 0 || (t->holds & m->holds))
+            expect(r, m->key);
+        else if (!next_is(r, m->key))
+            continue;
+        t->holds |= m->holds;
+        get_member(r, t, m);
+    }
+}
+
+static void get_type(struct reader *r, enum element_type *type)
+{
+    enum element_type i = 0;
+
+    while (i < ELEMENT_TYPES) {
+        const char *at = r->at;
+
+        if (next_is(r, element_name(i)) && next_is(r, "\"")) {
+            *type = i;
+            return;
+        }
+        r->at = at;
+        i++;
+    }
+    fail(r);
+}
+
+static void get_ranges(struct reader *r, struct partial_text *t)
+{
+    expect(r, ",\"ranges\":[");
+    while (next_is(r, t->range_count > 0 ? ",[" : "[") && !r->failed) {
+        struct partial_range *range = &t->ranges[t->range_count];
+
+        if (t->range_count == PARTIAL_TEXT_RANGES_MAX) {
+            fail(r);
+            return;
+        }
+        range->begin = get_count(r);
+        expect(r, ",");
+        range->end = get_count(r);
+        expect(r, "]");
+        t->range_count++;
+    }
+    expect(r, "]");
+}
+
+/*
+ * Whether what was read holds together.
+ */
+
+/* Whether an element of the ranges has this index. */
+static bool has_index(const struct partial_text *t, uint64_t index)
+{
+    for (unsigned i = 0; i < t->range_count; i++)
+        if (index >= t->ranges[i].begin && index < t->ranges[i].end)
+            return true;
+    return false;
+}
+
+/* Whether an index is there exactly where it should be. */
+static bool index_fits(const struct partial_text *t, bool any, uint64_t index)
+{
+    return any ? has_index(t, index) : index == PARTIAL_NO_INDEX;
+}
+
+static bool ranges_fit(const struct partial_text *t)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < t->range_count; i++) {
+        if (t->ranges[i].end <= t->ranges[i].begin || t->ranges[i].end > t->of ||
+            (i > 0 && t->ranges[i].begin <= t->ranges[i - 1].end))
+            return false;
+        count += t->ranges[i].end - t->ranges[i].begin;
+    }
+    return count == t->partial.count;
+}
+
+/* Whether there are as many infinities as the type and the extremes allow. */
+static bool infinities_fit(const struct partial_text *t)
+{
+    const struct partial *p = &t->partial;
+    const uint64_t both = p->positive_infinity + p->negative_infinity; /* below 2^64 */
+
+    if (element_formats[t->type].kind != ELEMENT_IEEE && both > 0)
+        return false;
+    if (both > p->count - p->nan)
+        return false;
+    if (!(t->holds & PARTIAL_EXTREMES) || element_is_integer(t->type) || p->count == p->nan)
+        return true;
+    return (p->min_key == exact_key(-INFINITY)) == (p->negative_infinity > 0) &&
+           (p->max_key == exact_key(INFINITY)) == (p->positive_infinity > 0);
+}
+
+static bool holds_together(const struct partial_text *t)
+{
+    const struct partial *p = &t->partial;
+    uint64_t numbers;
+
+    if (!ranges_fit(t) || p->nan > p->count || (element_is_integer(t->type) && p->nan > 0) ||
+        !index_fits(t, p->nan > 0, p->first_nan) || !infinities_fit(t))
+        return false;
+    numbers = p->count - p->nan;
+    if ((t->holds & PARTIAL_EXTREMES) && numbers > 0 && p->min_key > p->max_key)
+        return false;
+    if ((t->holds & PARTIAL_WHERE) &&
+        !((t->holds & PARTIAL_EXTREMES) && index_fits(t, numbers > 0, p->min_index) &&
+          index_fits(t, numbers > 0, p->max_index)))
+        return false;
+    return p->zeros <= numbers && p->subnormal <= numbers - p->zeros &&
+           p->negative <= numbers - p->zeros;
+}
+
+/*
+ * A line.
+ */
+
+/* Says what is wrong with a line that is none. Returns false. */
+static bool refuse(char error[PARTIAL_TEXT_ERROR_MAX], const char *text)
+{
+    snprintf(error, PARTIAL_TEXT_ERROR_MAX, "%s", text);
+    return false;
+}
+
+/* Whether it begins as a line of this version, and ends with its checksum. */
+static bool is_whole(struct reader *r, const char *line, size_t length,
+                     char error[PARTIAL_TEXT_ERROR_MAX])
+{
+    const char *tail = line + length - PARTIAL_TEXT_TAIL;
+    char checksum[PARTIAL_TEXT_CHECKSUM_DIGITS + 1];
+    uint64_t version;
+
+    if (!next_is(r, PARTIAL_TEXT_MAGIC))
+        return refuse(error, "is not a partial result");
+    version = get_count(r);
+    if (r->failed)
+        return refuse(error, "is not a partial result");
+    if (version != PARTIAL_TEXT_VERSION) {
+        snprintf(error, PARTIAL_TEXT_ERROR_MAX,
+                 "is a partial result of version %" PRIu64 ", and this program reads version %d",
+                 version, PARTIAL_TEXT_VERSION);
+        return false;
+    }
+    if (length >= PARTIAL_TEXT_MAX)
+        return refuse(error, "is damaged: it is longer than a partial result can be");
+    if (length < sizeof PARTIAL_TEXT_MAGIC + PARTIAL_TEXT_TAIL ||
+        memcmp(tail, PARTIAL_TEXT_CHECKSUM, sizeof PARTIAL_TEXT_CHECKSUM - 1) != 0 ||
+        memcmp(line + length - 2, "\"}", 2) != 0)
+        return refuse(error, "is damaged: it does not end as a partial result");
+    snprintf(checksum, sizeof checksum, "%08" PRIx32,
+             partial_text_checksum(line, length - PARTIAL_TEXT_TAIL));
+    if (memcmp(tail + sizeof PARTIAL_TEXT_CHECKSUM - 1, checksum, PARTIAL_TEXT_CHECKSUM_DIGITS) !=
+        0)
+        return refuse(error, "is damaged: its checksum is wrong");
+    return true;
+}
+
+bool partial_text_read(struct partial_text *t, const char *line, size_t length,
+                       char error[PARTIAL_TEXT_ERROR_MAX])
+{
+    struct reader r = {.at = line, .end = line + length};
+    char again[PARTIAL_TEXT_MAX];
+
+    if (!is_whole(&r, line, length, error))
+        return false;
+    t->has_array = false;
+    t->array[0] = '\0';
+    t->holds = t->range_count = 0;
+    partial_clear(&t->partial);
+    expect(&r, ",\"input\":");
+    get_name(&r, t->input, sizeof t->input);
+    t->has_array = next_is(&r, ",\"array\":");
+    if (t->has_array)
+        get_name(&r, t->array, sizeof t->array);
+    expect(&r, ",\"dtype\":\"");
+    get_type(&r, &t->type);
+    expect(&r, ",\"of\":");
+    t->of = get_count(&r);
+    get_ranges(&r, t);
+    get_members(&r, t);
+    if (r.failed || (size_t)(r.end - r.at) != PARTIAL_TEXT_TAIL || !holds_together(t)) {
+        snprintf(error, PARTIAL_TEXT_ERROR_MAX,
+                 "is not a partial result as this program writes them: see byte %td",
+                 r.at - line + 1);
+        return false;
+    }
+    if (write_body(again, t) != length - PARTIAL_TEXT_TAIL ||
+        memcmp(again, line, length - PARTIAL_TEXT_TAIL) != 0)
+        return refuse(error, "is not a partial result as this program writes them");
+    return true;
 }

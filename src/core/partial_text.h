@@ -33,6 +33,14 @@
 /* A part of an array is up to so many ranges of elements. */
 #define PARTIAL_TEXT_RANGES_MAX 16
 
+/* The end of a line: its checksum, CRC-32 as in ISO/IEC/IEEE 8802-3, gzip and zlib, of what stands
+   before it. */
+#define PARTIAL_TEXT_CHECKSUM ",\"crc32\":\""
+#define PARTIAL_TEXT_CHECKSUM_DIGITS 8
+#define PARTIAL_TEXT_TAIL \
+    (sizeof PARTIAL_TEXT_CHECKSUM - 1 + PARTIAL_TEXT_CHECKSUM_DIGITS + sizeof "\"}" - 1)
+uint32_t partial_text_checksum(const char *bytes, size_t size);
+
 /* Room for what is wrong with a line. */
 #define PARTIAL_TEXT_ERROR_MAX 160
 

@@ -14,7 +14,7 @@
 
 #include "core/merger.h"
 #include "core/moments.h"
-#include "core/partial_text_impl.h"
+#include "core/partial_text.h"
 
 /* Puts the right checksum at the end of a line that has room for one. */
 static void make_right(char *line, size_t length)
